@@ -1,0 +1,4 @@
+//! What people compare with: one file a scheme, its parameters beside it.
+
+pub mod dctcp;
+pub mod none;

@@ -1,0 +1,6 @@
+//! Datacenter transports as pure state machines: no clock, no I/O, no dependencies.
+#![forbid(unsafe_code)]
+
+pub mod baseline;
+pub mod swift;
+pub mod units;

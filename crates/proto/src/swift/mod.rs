@@ -1,0 +1,72 @@
+//! Swift: delay is simple and effective for congestion control in the datacenter (SIGCOMM 2020).
+//!
+//! The parameters are here; one file a part of the paper follows.
+
+use crate::units::Span;
+
+/// Swift's parameters. The paper prints few values; `docs/DEVIATIONS.md` has the source of each default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwiftParams {
+    /// Fabric target before scaling: one hop and a few flows' queue. 25 us (§5.2, testbed T2).
+    pub base_target: Span,
+    /// Added to the fabric target for every switch on the forward path (ħ). 1 us (public code).
+    pub hop_scaling: Span,
+    /// Most that flow scaling adds to the fabric target (`fs_range`). 75 us (calibrated on table 3; public code: 100 us).
+    pub fs_range: Span,
+    /// Window in packets at and below which all of `fs_range` is added. 0.015 (calibrated on figure 21; public code: 0.1).
+    pub fs_min_cwnd: f64,
+    /// Window in packets at and above which nothing is added. 256 (public code).
+    pub fs_max_cwnd: f64,
+    /// Scale the target with the length of the path (`TBS`). On.
+    pub topology_scaling: bool,
+    /// Scale the target with the window (`FBS`). On.
+    pub flow_scaling: bool,
+    /// Endpoint target. 100 us (table 4).
+    pub endpoint_target: Span,
+    /// Share of a new endpoint delay in its moving average after one round trip. 0.5 (calibrated).
+    pub endpoint_gain: f64,
+    /// Additive increase, in packets a round trip (`ai`). 1.0 (public code).
+    pub ai: f64,
+    /// Reaction to the relative excess over the target (`β` of Algorithm 1). 0.8 (public code).
+    pub beta: f64,
+    /// Largest decrease in one round trip (`max_mdf`). 0.5 (slides).
+    pub max_mdf: f64,
+    /// Smallest window in packets; below 1 the flow is paced. 0.001 (§3.6).
+    pub min_cwnd: f64,
+    /// Largest window in packets. 128 (figure 19 suggests a cap near 120; public code: 256).
+    pub max_cwnd: f64,
+    /// Window in packets of a new flow. 16: a small bandwidth-delay product.
+    pub initial_cwnd: f64,
+    /// Timeouts in a row after which the window falls to its floor (`RETX_RESET_THRESHOLD`). 3 (public code).
+    pub retx_reset_threshold: u32,
+    /// Least retransmission timeout. 250 us (public code).
+    pub min_rto: Span,
+    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets; the reach of the SACK
+    /// bitmap. A power of two; 1024.
+    pub reach: u32,
+}
+
+impl Default for SwiftParams {
+    fn default() -> SwiftParams {
+        SwiftParams {
+            base_target: Span::from_us(25),
+            hop_scaling: Span::from_us(1),
+            fs_range: Span::from_us(75),
+            fs_min_cwnd: 0.015,
+            fs_max_cwnd: 256.0,
+            topology_scaling: true,
+            flow_scaling: true,
+            endpoint_target: Span::from_us(100),
+            endpoint_gain: 0.5,
+            ai: 1.0,
+            beta: 0.8,
+            max_mdf: 0.5,
+            min_cwnd: 0.001,
+            max_cwnd: 128.0,
+            initial_cwnd: 16.0,
+            retx_reset_threshold: 3,
+            min_rto: Span::from_us(250),
+            reach: 1024,
+        }
+    }
+}

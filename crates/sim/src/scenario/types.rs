@@ -1,0 +1,349 @@
+//! A scenario as the simulator sees it: resolved, in range, free of files and of unit strings.
+//!
+//! [`super::load`] makes one out of TOML. Every value here is valid; the engine checks none of them again.
+
+use clearway_proto::baseline::dctcp::DctcpParams;
+use clearway_proto::baseline::none::NoneParams;
+use clearway_proto::swift::SwiftParams;
+use clearway_proto::units::{Bytes, Rate, Span, Time};
+
+/// One experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What a person calls it.
+    pub name: String,
+    /// Root of every random stream.
+    pub seed: u64,
+    /// When the run ends at the latest.
+    pub duration: Span,
+    /// Left out of steady-state figures; at most a fifth of the duration.
+    pub warmup: Span,
+    /// End on the first point of a 10 us grid at which every sized flow is complete.
+    pub stop_when_complete: bool,
+    /// Nodes and links.
+    pub network: Network,
+    /// What ports of each role of switch do; looked up with [`Scenario::switch`].
+    pub switches: SwitchKinds,
+    /// The transports, in the file's order; traffic refers to them by index.
+    pub transports: Vec<Transport>,
+    /// The traffic tables, in the file's order.
+    pub traffic: Vec<Traffic>,
+    /// What goes wrong with links, and when.
+    pub faults: Vec<Fault>,
+    /// What is sampled.
+    pub record: Record,
+}
+
+/// Nodes, links, and what a frame weighs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// The shape.
+    pub topology: Topology,
+    /// Of every link that the topology does not say otherwise of.
+    pub rate: Rate,
+    /// One way, per link; above zero.
+    pub delay: Span,
+    /// Largest payload of a frame, in bytes.
+    pub mtu: u32,
+    /// Bytes a frame takes on the wire beyond payload and header (preamble, gap, Ethernet header, FCS).
+    pub framing: u32,
+}
+
+/// The shapes of network that can be built.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Topology {
+    /// `hosts` hosts around one switch of role tor.
+    Star {
+        /// How many.
+        hosts: u32,
+    },
+    /// `left` hosts, a switch, one bottleneck link, a switch, `right` hosts. Hosts 0..left are on the left.
+    Dumbbell {
+        /// Hosts on the left.
+        left: u32,
+        /// Hosts on the right.
+        right: u32,
+        /// Of the link between the switches.
+        bottleneck: Rate,
+        /// Of the link between the switches, one way.
+        bottleneck_delay: Span,
+    },
+    /// Every leaf joined to every spine.
+    LeafSpine {
+        /// Switches of role tor.
+        leaves: u32,
+        /// Switches of role spine.
+        spines: u32,
+        /// Hosts under each leaf; host h is under leaf h / `hosts_per_leaf`.
+        hosts_per_leaf: u32,
+        /// Of each leaf-to-spine link: hosts_per_leaf * rate / (spines * oversubscription).
+        uplink: Rate,
+    },
+    /// The three-tier Clos network of k-port switches: k^3/4 hosts.
+    FatTree {
+        /// Ports a switch; even.
+        k: u32,
+    },
+    /// Nodes and links as listed in a file.
+    Listed {
+        /// Names and roles; hosts are numbered in this order.
+        nodes: Vec<ListedNode>,
+        /// Two-way links between them.
+        links: Vec<ListedLink>,
+    },
+}
+
+/// A node of a topology file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedNode {
+    /// Unique.
+    pub name: String,
+    /// None for a host, the role's name for a switch.
+    pub switch: Option<SwitchRole>,
+}
+
+/// A two-way link of a topology file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedLink {
+    /// Indices into the nodes.
+    pub ends: (u32, u32),
+    /// Each way.
+    pub rate: Rate,
+    /// One way.
+    pub delay: Span,
+}
+
+/// What a switch is for; a topology gives each of its switches one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SwitchRole {
+    /// Joins hosts (edge switches of a fat tree too).
+    Tor,
+    /// The middle tier of a fat tree.
+    Aggregation,
+    /// The top tier (spine of a leaf-spine, core of a fat tree).
+    Spine,
+}
+
+/// One kind of switch a role.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchKinds {
+    /// For [`SwitchRole::Tor`].
+    pub tor: SwitchKind,
+    /// For [`SwitchRole::Aggregation`].
+    pub aggregation: SwitchKind,
+    /// For [`SwitchRole::Spine`].
+    pub spine: SwitchKind,
+}
+
+impl SwitchKinds {
+    /// The kind of the switches of this role.
+    pub fn of(&self, role: SwitchRole) -> &SwitchKind {
+        match role {
+            SwitchRole::Tor => &self.tor,
+            SwitchRole::Aggregation => &self.aggregation,
+            SwitchRole::Spine => &self.spine,
+        }
+    }
+}
+
+/// Buffer and marking of a switch's ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchKind {
+    /// How frames are admitted.
+    pub buffer: Buffer,
+    /// How ECN-capable frames are marked on arrival at the queue.
+    pub ecn: Ecn,
+}
+
+/// Where a frame that must wait finds room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffer {
+    /// Each port has its own; the frame in transmission counts until its last bit has left.
+    PerPort(Bytes),
+    /// All ports of a switch share one: a port may hold at most `alpha` times what is free (dynamic threshold).
+    Shared {
+        /// Of the whole switch.
+        size: Bytes,
+        /// A port's share of the free space.
+        alpha: f64,
+    },
+}
+
+/// When a queue marks congestion experienced. The queue that is compared is what waits at the port as the
+/// frame arrives, with the frame in transmission, without the arriving one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ecn {
+    /// Never.
+    Off,
+    /// When the queue is above the threshold.
+    Step(Bytes),
+    /// Never up to `min`, always above `max`, with a probability rising linearly to `pmax` between.
+    Red {
+        /// Below which nothing is marked.
+        min: Bytes,
+        /// Above which all is marked.
+        max: Bytes,
+        /// At `max`; in [0, 1].
+        pmax: f64,
+    },
+}
+
+/// A named transport: a protocol and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transport {
+    /// As in `[transport.NAME]`.
+    pub name: String,
+    /// Protocol and parameters.
+    pub protocol: Protocol,
+    /// Bytes of a data frame beside payload and framing.
+    pub header: u32,
+    /// Bytes of an acknowledgement beside framing.
+    pub ack: u32,
+}
+
+/// What a transport runs, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Protocol {
+    /// Swift (SIGCOMM 2020).
+    Swift(SwiftParams),
+    /// DCTCP (RFC 8257).
+    Dctcp(DctcpParams),
+    /// No congestion control: a fixed window, a fixed rate, or neither.
+    None(NoneParams),
+}
+
+/// One `[[traffic]]` table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// Who talks to whom, and how much.
+    pub pattern: Pattern,
+    /// Index into the scenario's transports.
+    pub transport: usize,
+    /// When flows start: each draws uniformly from this range (both ends alike: no draw) ...
+    pub start: (Time, Time),
+    /// ... and flow i of the table starts i times this later.
+    pub stagger: Span,
+    /// When flows stop offering data.
+    pub stop: Option<Time>,
+}
+
+/// Who talks to whom. Host lists are sorted and free of repetitions unless said otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Every `from` sends `flows_per_pair` flows to the one `to`.
+    Incast {
+        /// Senders; `to` is not among them.
+        from: Vec<u32>,
+        /// The receiver.
+        to: u32,
+        /// Flows of each sender.
+        flows_per_pair: u32,
+        /// Of each flow; none: without end.
+        bytes: Option<Bytes>,
+    },
+    /// Every host sends to one other and receives from one other, drawn from the seed.
+    Permutation {
+        /// At least two.
+        hosts: Vec<u32>,
+        /// Flows of each pair.
+        flows_per_pair: u32,
+        /// Of each flow; none: without end.
+        bytes: Option<Bytes>,
+    },
+    /// Every host sends to every other.
+    AllToAll {
+        /// At least two.
+        hosts: Vec<u32>,
+        /// Flows of each ordered pair.
+        flows_per_pair: u32,
+        /// Of each flow; none: without end.
+        bytes: Option<Bytes>,
+    },
+    /// Each of `from` starts flows in a Poisson process, each to a host of `to` drawn uniformly.
+    Poisson {
+        /// Senders.
+        from: Vec<u32>,
+        /// Receivers; a sender never draws itself.
+        to: Vec<u32>,
+        /// Payload offered, as a fraction of the sender's link rate.
+        load: f64,
+        /// Flow sizes.
+        sizes: Sizes,
+    },
+    /// Each pair keeps `outstanding` messages of `bytes` under way: a new one is issued when one is acknowledged.
+    ClosedLoop {
+        /// Senders.
+        from: Vec<u32>,
+        /// Receivers; a host never sends to itself.
+        to: Vec<u32>,
+        /// Flows of each pair.
+        flows_per_pair: u32,
+        /// Of a message.
+        bytes: Bytes,
+        /// Messages under way in each flow.
+        outstanding: u32,
+    },
+    /// Flows as listed, in the order of the file.
+    Trace {
+        /// One a line.
+        flows: Vec<TraceFlow>,
+    },
+}
+
+/// One line of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceFlow {
+    /// When it starts.
+    pub start: Time,
+    /// Host.
+    pub from: u32,
+    /// Host; not `from`.
+    pub to: u32,
+    /// Above zero.
+    pub bytes: Bytes,
+}
+
+/// How flow sizes are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sizes {
+    /// All alike.
+    Fixed(Bytes),
+    /// Exponential with this mean, rounded up to a byte.
+    Exponential(Bytes),
+    /// Linear interpolation between points of a cumulative distribution: bytes and fraction not larger. The
+    /// fractions do not fall, the last is 1.
+    Distribution {
+        /// Of the file or the built-in.
+        name: String,
+        /// In order.
+        points: Vec<(f64, f64)>,
+    },
+}
+
+/// One `[[fault]]` table: what happens to one direction of a link. (The file may name both at once.)
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// Names of the nodes it leads from and to.
+    pub link: (String, String),
+    /// From when on.
+    pub from: Time,
+    /// Until when; [`Time::NEVER`] for good.
+    pub until: Time,
+    /// Probability that a frame whose transmission starts in that time is lost; 1 for a link that is down.
+    pub loss: f64,
+}
+
+/// What is sampled, and how often. Nothing is by default.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Record {
+    /// Bytes waiting at every switch port that ever queued.
+    pub queues: Option<Span>,
+    /// Every flow's windows.
+    pub windows: Option<Span>,
+    /// Mean and largest round-trip time of every transport in each interval.
+    pub rtt: Option<Span>,
+    /// Payload delivered by every transport in each interval.
+    pub throughput: Option<Span>,
+    /// Length of the intervals over which Jain's index is taken (always on).
+    pub fairness: Span,
+}
