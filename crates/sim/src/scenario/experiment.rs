@@ -1,0 +1,209 @@
+//! The file as a whole: what stands at the top, the order of the tables, and what they demand of each other.
+
+use std::path::Path;
+
+use clearway_proto::units::{Bytes, Rate, Span};
+use serde_json::{json, Value as Json};
+
+use super::document::Value;
+use super::error::Misread;
+use super::hosts::Directory;
+use super::key::{Key, Quantity};
+use super::names::Names;
+use super::network::{host_count, role_name, roles, HostRates};
+use super::reader::{Form, Section};
+use super::traffic::Scene;
+use super::types::{Buffer, Network, Pattern, Record, Scenario, Transport};
+use super::{fault, memory, network, switch, traffic, transport};
+
+/// Of a seed: what a JSON number holds exactly.
+pub(super) const MAX_SEED: u64 = 1 << 53;
+
+/// Warmup is at most this part of the run.
+const WARMUP_PART: u64 = 5;
+
+/// Reads a scenario whose files are in `base`. None if anything is wrong.
+pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
+    read_format(r);
+    let name = read_name(r);
+    let seed = r.get(&Key::new("seed", "Root of every random stream.", 0..=MAX_SEED).or(1));
+    let (duration, warmup) = read_times(r);
+    let stop_when_complete = r.flag(
+        "stop_when_complete",
+        "End as soon as every sized flow is complete, on a grid of 10 us.",
+        false,
+    );
+    let net = r.table("network", "Nodes and links.", |r| network::read(r, base));
+    let hosts = net.as_ref().map(|net| host_count(&net.topology));
+    let groups = r.named_values(&traffic::group_form(), |node| traffic::read_group(node, hosts));
+    let switches =
+        r.table("switch", "What switches do, by role.", |r| switch::read(r, net.as_ref())).flatten();
+    r.table("host", "What hosts do.", |r| r.table("default", "Every host.", read_host));
+    let transports = r.named("transport", "The transports.", |r| transport::read(r, net.as_ref()));
+    let transports = transports.map(|named| {
+        named.into_iter().map(|(name, transport)| Transport { name, ..transport }).collect::<Vec<_>>()
+    });
+    let directory = hosts.zip(groups).map(|(hosts, groups)| Directory::new(hosts, groups, duration));
+    let scene = Scene {
+        directory: directory.as_ref(),
+        network: net.as_ref(),
+        fastest: net.as_ref().map_or(Rate::from_gbps(1), |net| HostRates::of(net).fastest()),
+        transports: transports.as_deref(),
+        base,
+    };
+    let traffic = r.list("traffic", "Who talks to whom.", true, |r| traffic::read(r, &scene));
+    let names = net.as_ref().map(Names::of);
+    let faults = r.list("fault", "What goes wrong with links.", false, |r| fault::read(r, names.as_ref()));
+    let record = r.table("record", "What is sampled; nothing by default.", read_record);
+    let faults = faults?.into_iter().flatten().collect();
+    drop(names);
+    let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
+    let record = record?;
+    let scenario = Scenario {
+        name,
+        seed,
+        duration,
+        warmup,
+        stop_when_complete,
+        network,
+        switches,
+        transports,
+        traffic,
+        faults,
+        record,
+    };
+    check(r, &scenario);
+    Some(scenario)
+}
+
+fn read_format(r: &mut Section) {
+    let form = Form {
+        name: "format",
+        doc: "Version of this file's format.",
+        required: true,
+        otherwise: "format = 1",
+        schema: json!({ "const": 1, "type": "integer", "x-unit": "integer", "x-min": 1, "x-max": 1 }),
+    };
+    r.parsed(&form, |node| match node.value {
+        Value::Integer(1) => Ok(((), 1.into())),
+        _ => Err(Misread::expected("1, the only format there is")),
+    });
+}
+
+fn read_name(r: &mut Section) -> String {
+    let form = Form {
+        name: "name",
+        doc: "What a person calls the experiment.",
+        required: true,
+        otherwise: "a line of text",
+        schema: json!({ "type": "string", "minLength": 1, "maxLength": 200, "x-unit": "text" }),
+    };
+    let name = r.parsed(&form, |node| match &node.value {
+        Value::Text(name) if is_title(name) => Ok((name.clone(), Json::from(name.clone()))),
+        _ => Err(Misread::expected("a line of text, of at most 200 characters")),
+    });
+    name.unwrap_or_default()
+}
+
+fn is_title(name: &str) -> bool {
+    !name.trim().is_empty() && name.chars().count() <= 200 && !name.chars().any(char::is_control)
+}
+
+fn read_times(r: &mut Section) -> (Span, Span) {
+    let longest = Span::from_secs(1000);
+    let duration = Key::new("duration", "When the run ends at the latest.", Span::from_ns(1)..=longest);
+    let duration = r.get(&duration);
+    let doc = "Left out of steady-state figures and shown apart; at most a fifth of duration.";
+    let warmup = r.get(&Key::new("warmup", doc, Span::ZERO..=longest / WARMUP_PART).or(Span::ZERO));
+    if r.sound() && warmup > duration / WARMUP_PART {
+        let most = (duration / WARMUP_PART).shown();
+        r.conflict("warmup", format!("found {}, more than a fifth of duration, {most}", warmup.shown()));
+    }
+    (duration, warmup)
+}
+
+fn read_host(r: &mut Section) {
+    r.one_of("model", "An ideal host takes no time for its work.", Some("ideal"), &[("ideal", ())]);
+}
+
+fn read_record(r: &mut Section) -> Record {
+    let every = |name, doc| Key::new(name, doc, Span::from_ns(1)..=Span::from_secs(1000));
+    let off = "not sampled";
+    Record {
+        queues: r.optional(&every("queues", "Bytes waiting at every switch port that ever queued."), off),
+        windows: r.optional(&every("windows", "Every flow's windows."), off),
+        rtt: r.optional(&every("rtt", "Mean and largest round-trip time of every transport."), off),
+        throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
+        fairness: r
+            .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),
+    }
+}
+
+/// What tables demand of each other, once each is right in itself.
+fn check(r: &Section, scenario: &Scenario) {
+    if !r.sound() {
+        return;
+    }
+    check_buffers(r, scenario);
+    check_end(r, scenario);
+    match memory::limit() {
+        Err(message) => r.conflict_at("", message),
+        Ok(limit) => {
+            if let Err((key, message)) = memory::check(scenario, limit) {
+                r.conflict_at(&key, message);
+            }
+        }
+    }
+}
+
+/// A buffer that cannot hold one frame lets nothing pass.
+fn check_buffers(r: &Section, scenario: &Scenario) {
+    let heaviest = scenario.transports.iter().max_by_key(|transport| weight(transport, &scenario.network));
+    let Some(heaviest) = heaviest else { return };
+    let frame = Bytes::new(weight(heaviest, &scenario.network));
+    for role in roles(&scenario.network.topology) {
+        let (room, key, why) = match scenario.switches.of(role).buffer {
+            Buffer::PerPort(size) => (size, "buffer", ""),
+            Buffer::Shared { size, alpha } if alpha < 1.0 => {
+                (Bytes::new((size.get() as f64 * alpha) as u64), "alpha", " (alpha times buffer)")
+            }
+            Buffer::Shared { size, .. } => (size, "buffer", ""),
+        };
+        if room < frame {
+            let own = format!("switch.{}.{key}", role_name(role));
+            let path = if r.has(&own) { own } else { format!("switch.default.{key}") };
+            let message = format!(
+                "a port may hold {}{why}, less than one full frame of transport {}, {}",
+                room.shown(),
+                heaviest.name,
+                frame.shown()
+            );
+            r.conflict_at(&path, message);
+        }
+    }
+}
+
+/// The heavier of a transport's full frame and its acknowledgement.
+fn weight(transport: &Transport, network: &Network) -> u64 {
+    u64::from((network.mtu + transport.header).max(transport.ack) + network.framing)
+}
+
+/// A run that ends with its flows needs flows that end.
+fn check_end(r: &Section, scenario: &Scenario) {
+    if !scenario.stop_when_complete {
+        return;
+    }
+    for (i, traffic) in scenario.traffic.iter().enumerate().filter(|(_, traffic)| traffic.stop.is_none()) {
+        let why = match &traffic.pattern {
+            Pattern::Incast { bytes: None, .. }
+            | Pattern::Permutation { bytes: None, .. }
+            | Pattern::AllToAll { bytes: None, .. } => {
+                "flows without bytes never complete: give bytes or stop"
+            }
+            Pattern::ClosedLoop { .. } => "a closed loop never completes: give stop",
+            Pattern::Poisson { .. } => "Poisson traffic never completes: give stop",
+            _ => continue,
+        };
+        r.conflict_at(&format!("traffic[{i}]"), format!("stop_when_complete is set, but {why}"));
+    }
+}

@@ -1,0 +1,66 @@
+//! Files that a scenario names: topology, trace, flow sizes.
+
+use std::path::Path;
+
+use serde_json::{json, Value as Json};
+
+use super::document::{Node, Value};
+use super::error::{Misread, Problem};
+
+/// Larger files are nobody's list of flows; a limit, so that reading one is bounded.
+pub(super) const MAX_BYTES: u64 = 1 << 30;
+
+/// A path in the schema.
+pub(super) fn schema() -> Json {
+    json!({ "type": "string", "minLength": 1, "x-unit": "file" })
+}
+
+/// The path in a value, as written.
+pub(super) fn name(node: &Node) -> Result<String, Misread> {
+    match &node.value {
+        Value::Text(name) if !name.is_empty() => Ok(name.clone()),
+        _ => Err(Misread::expected("a path relative to this file")),
+    }
+}
+
+/// The path as a message shows it.
+pub(super) fn shown(base: &Path, name: &str) -> String {
+    base.join(name).display().to_string()
+}
+
+/// Reads a file of text.
+pub(super) fn read(base: &Path, name: &str) -> Result<String, Misread> {
+    read_text(&base.join(name)).map_err(Misread::Says)
+}
+
+/// Reads a file of text, or says why not.
+pub(super) fn read_text(path: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let about = std::fs::metadata(path).map_err(failed)?;
+    if !about.is_file() {
+        return Err(format!("cannot read {}: not a file", path.display()));
+    }
+    if about.len() > MAX_BYTES {
+        return Err(format!("cannot read {}: longer than {MAX_BYTES} bytes", path.display()));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("cannot read {}: not UTF-8 at byte {at}", path.display())
+    })
+}
+
+/// A problem in a line of a file that is not TOML.
+pub(super) fn problem(file: &str, line: usize, found: &str, message: impl Into<String>) -> Problem {
+    Problem {
+        file: file.into(),
+        line: Some(line as u32),
+        column: None,
+        set: None,
+        key: String::new(),
+        found: Some(found.into()),
+        expected: None,
+        nearest: None,
+        message: message.into(),
+    }
+}

@@ -1,0 +1,306 @@
+//! How much memory a run needs at most, and whether the machine has it; asked before anything is built.
+//!
+//! The estimate is the sum of
+//! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations),
+//! - 192 B for each port, two a link,
+//! - 40 B for each completed message of a closed loop: as many as the senders' or receivers' links can carry, and no
+//!   more than one for each of `outstanding` in the time that light needs over two links each way,
+//! - 32 B for each row that is sampled,
+//! - 32 B for each frame that can be queued: as many as the buffers hold, or as all windows allow if that is less,
+//! - 24 B for each line of a trace and 4 B for each host listed.
+
+use clearway_proto::units::{Bytes, Span, Time};
+
+use super::document::Value;
+use super::key::Quantity;
+use super::network::{host_count, roles, HostRates};
+use super::sizes;
+use super::traffic::least_delay;
+use super::types::{Buffer, Network, Pattern, Protocol, Scenario, SwitchRole, Topology, Traffic};
+
+const FLOW: f64 = 512.0;
+const PORT: f64 = 192.0;
+const MESSAGE: f64 = 40.0;
+const ROW: f64 = 32.0;
+const FRAME: f64 = 32.0;
+const TRACE_LINE: f64 = 24.0;
+const LISTED_HOST: f64 = 4.0;
+
+/// What is assumed to be free where the system does not say.
+const UNKNOWN_FREE: u64 = 8_000_000_000;
+
+/// The environment variable that sets the limit, such as `4GB`.
+pub(super) const LIMIT_VARIABLE: &str = "CLEARWAY_MEMORY_LIMIT";
+
+/// More flows than this cannot be numbered, whatever the memory.
+const MAX_FLOWS: f64 = 4e9;
+
+/// Something that takes memory.
+struct Share {
+    bytes: f64,
+    what: String,
+    key: String,
+    remedy: &'static str,
+}
+
+/// An upper bound of the memory that a run of this scenario takes, in bytes; see the module for the formula.
+pub fn estimate_bytes(scenario: &Scenario) -> u64 {
+    shares(scenario).iter().map(|share| share.bytes).sum::<f64>() as u64
+}
+
+/// Whether a scenario keeps to `limit` bytes; if not, the key to blame and a sentence.
+pub(super) fn check(scenario: &Scenario, limit: u64) -> Result<(), (String, String)> {
+    let shares = shares(scenario);
+    let total: f64 = shares.iter().map(|share| share.bytes).sum();
+    let flows: f64 = scenario.traffic.iter().map(|traffic| flows(scenario, traffic)).sum();
+    let biggest = shares.into_iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
+    let Some(biggest) = biggest.filter(|_| total > limit as f64 || flows > MAX_FLOWS) else { return Ok(()) };
+    let message = format!(
+        "the run needs about {} of memory and {} is available; most of it, {}, is for {}: {}, or set {LIMIT_VARIABLE}",
+        rounded(total),
+        rounded(limit as f64),
+        rounded(biggest.bytes),
+        biggest.what,
+        biggest.remedy
+    );
+    Err((biggest.key, message))
+}
+
+fn rounded(bytes: f64) -> String {
+    let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    let unit = units.into_iter().find(|(_, size)| bytes >= *size);
+    unit.map_or(format!("{bytes:.0} B"), |(name, size)| format!("{:.1} {name}", bytes / size))
+}
+
+/// The memory that may be used: the environment's limit, or what the system says is available.
+pub(super) fn limit() -> Result<u64, String> {
+    if let Ok(text) = std::env::var(LIMIT_VARIABLE) {
+        let wanted =
+            || format!("{LIMIT_VARIABLE}: found \"{text}\", expected a size with its unit, such as 4GB");
+        let bytes = Bytes::read(&Value::Text(text.clone())).map_err(|_| wanted())?;
+        return bytes.map(Bytes::get).ok_or_else(wanted);
+    }
+    let about = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    Ok(available(&about).unwrap_or(UNKNOWN_FREE))
+}
+
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn shares(scenario: &Scenario) -> Vec<Share> {
+    let mut shares = vec![ports_share(scenario), queue_share(scenario)];
+    for (i, traffic) in scenario.traffic.iter().enumerate() {
+        traffic_shares(scenario, traffic, i, &mut shares);
+    }
+    sample_shares(scenario, &mut shares);
+    shares
+}
+
+fn ports_share(scenario: &Scenario) -> Share {
+    let ports = 2.0 * links(&scenario.network.topology);
+    Share {
+        bytes: ports * PORT,
+        what: format!("{ports:.0} ports"),
+        key: "network".into(),
+        remedy: "make the network smaller",
+    }
+}
+
+/// Links of a topology, in a number that does not overflow.
+fn links(topology: &Topology) -> f64 {
+    let hosts = f64::from(host_count(topology));
+    match topology {
+        Topology::Star { .. } => hosts,
+        Topology::Dumbbell { .. } => hosts + 1.0,
+        Topology::LeafSpine { leaves, spines, .. } => hosts + f64::from(*leaves) * f64::from(*spines),
+        // Each of the three tiers of links has as many as there are hosts.
+        Topology::FatTree { .. } => hosts * 3.0,
+        Topology::Listed { links, .. } => links.len() as f64,
+    }
+}
+
+/// Switches and switch ports of a role.
+fn switch_ports(network: &Network, role: SwitchRole) -> (f64, f64) {
+    let hosts = f64::from(host_count(&network.topology));
+    match (&network.topology, role) {
+        (Topology::Star { .. }, SwitchRole::Tor) => (1.0, hosts),
+        (Topology::Dumbbell { .. }, SwitchRole::Tor) => (2.0, hosts + 2.0),
+        (Topology::LeafSpine { leaves, spines, .. }, SwitchRole::Tor) => {
+            (f64::from(*leaves), hosts + f64::from(*leaves) * f64::from(*spines))
+        }
+        (Topology::LeafSpine { leaves, spines, .. }, SwitchRole::Spine) => {
+            (f64::from(*spines), f64::from(*leaves) * f64::from(*spines))
+        }
+        (Topology::FatTree { k }, SwitchRole::Tor | SwitchRole::Aggregation) => {
+            (f64::from(k * k / 2), f64::from(k * k / 2 * k))
+        }
+        (Topology::FatTree { k }, SwitchRole::Spine) => (f64::from(k * k / 4), f64::from(k * k / 4 * k)),
+        (Topology::Listed { nodes, links }, _) => {
+            let of_role = |i: u32| f64::from(u8::from(nodes[i as usize].switch == Some(role)));
+            let switches = nodes.iter().filter(|node| node.switch == Some(role)).count() as f64;
+            (switches, links.iter().map(|link| of_role(link.ends.0) + of_role(link.ends.1)).sum())
+        }
+        _ => (0.0, 0.0),
+    }
+}
+
+fn queue_share(scenario: &Scenario) -> Share {
+    let network = &scenario.network;
+    let header = scenario.transports.iter().map(|transport| transport.header).min().unwrap_or(0);
+    let frame = f64::from(network.mtu + header + network.framing);
+    let buffers: f64 = roles(&network.topology)
+        .into_iter()
+        .map(|role| {
+            let (switches, ports) = switch_ports(network, role);
+            match scenario.switches.of(role).buffer {
+                Buffer::PerPort(size) => ports * size.get() as f64,
+                Buffer::Shared { size, .. } => switches * size.get() as f64,
+            }
+        })
+        .sum();
+    let windows: f64 =
+        scenario.traffic.iter().map(|traffic| flows(scenario, traffic) * window(scenario, traffic)).sum();
+    let frames = (buffers / frame).min(windows);
+    Share {
+        bytes: frames * FRAME,
+        what: format!("{frames:.0} frames in the switches' buffers"),
+        key: "switch.default.buffer".into(),
+        remedy: "make buffers or windows smaller",
+    }
+}
+
+/// Packets that a flow of this table can have under way.
+fn window(scenario: &Scenario, traffic: &Traffic) -> f64 {
+    let window = match &scenario.transports[traffic.transport].protocol {
+        Protocol::Swift(params) => params.max_cwnd.ceil(),
+        Protocol::Dctcp(params) => params.max_cwnd.ceil(),
+        Protocol::None(params) => f64::from(params.window.unwrap_or(params.reach)),
+    };
+    let bytes = match &traffic.pattern {
+        Pattern::Incast { bytes, .. }
+        | Pattern::Permutation { bytes, .. }
+        | Pattern::AllToAll { bytes, .. } => bytes.map_or(u64::MAX, Bytes::get),
+        Pattern::Poisson { sizes, .. } => sizes::largest(sizes),
+        Pattern::ClosedLoop { bytes, outstanding, .. } => bytes.get().saturating_mul(u64::from(*outstanding)),
+        Pattern::Trace { flows } => flows.iter().map(|flow| flow.bytes.get()).max().unwrap_or(0),
+    };
+    window.min(bytes.div_ceil(u64::from(scenario.network.mtu)) as f64)
+}
+
+/// How long a table's traffic goes on.
+fn active(scenario: &Scenario, traffic: &Traffic) -> Span {
+    let end = Time::ZERO + scenario.duration;
+    traffic.stop.map_or(end, |stop| stop.min(end)).since(traffic.start.0)
+}
+
+/// Flows of a table.
+fn flows(scenario: &Scenario, traffic: &Traffic) -> f64 {
+    match &traffic.pattern {
+        Pattern::Incast { from, flows_per_pair, .. } => from.len() as f64 * f64::from(*flows_per_pair),
+        Pattern::Permutation { hosts, flows_per_pair, .. } => hosts.len() as f64 * f64::from(*flows_per_pair),
+        Pattern::AllToAll { hosts, flows_per_pair, .. } => {
+            hosts.len() as f64 * (hosts.len() as f64 - 1.0) * f64::from(*flows_per_pair)
+        }
+        Pattern::Poisson { from, load, sizes, .. } => {
+            let rates = HostRates::of(&scenario.network);
+            let bits: f64 = from.iter().map(|host| rates.get(*host).as_bps() as f64).sum();
+            let expected = bits * load * active(scenario, traffic).as_secs_f64() / (8.0 * sizes::mean(sizes));
+            expected + 5.0 * expected.sqrt() + 1.0
+        }
+        Pattern::ClosedLoop { from, to, flows_per_pair, .. } => pairs(from, to) * f64::from(*flows_per_pair),
+        Pattern::Trace { flows } => flows.len() as f64,
+    }
+}
+
+/// Ordered pairs of two different hosts.
+fn pairs(from: &[u32], to: &[u32]) -> f64 {
+    let alike = from.iter().filter(|host| to.binary_search(host).is_ok()).count();
+    from.len() as f64 * to.len() as f64 - alike as f64
+}
+
+fn traffic_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &mut Vec<Share>) {
+    let count = flows(scenario, traffic);
+    let (key, remedy) = match &traffic.pattern {
+        Pattern::Poisson { .. } => ("load", "lower load, or shorten duration"),
+        Pattern::Trace { .. } => ("file", "shorten the trace"),
+        _ => ("flows_per_pair", "lower flows_per_pair, or list fewer hosts"),
+    };
+    let listed = match &traffic.pattern {
+        Pattern::Incast { from, .. } => from.len() as f64 * LISTED_HOST,
+        Pattern::Permutation { hosts, .. } | Pattern::AllToAll { hosts, .. } => {
+            hosts.len() as f64 * LISTED_HOST
+        }
+        Pattern::Poisson { from, to, .. } | Pattern::ClosedLoop { from, to, .. } => {
+            (from.len() + to.len()) as f64 * LISTED_HOST
+        }
+        Pattern::Trace { flows } => flows.len() as f64 * TRACE_LINE,
+    };
+    shares.push(Share {
+        bytes: count * FLOW + listed,
+        what: format!("{count:.0} flows"),
+        key: format!("traffic[{i}].{key}"),
+        remedy,
+    });
+    let messages = messages(scenario, traffic, count);
+    shares.push(Share {
+        bytes: messages * MESSAGE,
+        what: format!("{messages:.0} messages"),
+        key: format!("traffic[{i}].bytes"),
+        remedy: "make messages larger, lower outstanding, or shorten duration",
+    });
+}
+
+/// Messages that a closed loop can complete.
+fn messages(scenario: &Scenario, traffic: &Traffic, flows: f64) -> f64 {
+    let Pattern::ClosedLoop { from, to, bytes, outstanding, .. } = &traffic.pattern else { return 0.0 };
+    let (network, active) = (&scenario.network, active(scenario, traffic));
+    let rates = HostRates::of(network);
+    let speed = |hosts: &[u32]| hosts.iter().map(|host| rates.get(*host).as_bps() as f64).sum::<f64>();
+    let header = scenario.transports[traffic.transport].header;
+    let frames = bytes.get().div_ceil(u64::from(network.mtu)) as f64;
+    let wire = bytes.get() as f64 + frames * f64::from(header + network.framing);
+    let carried = speed(from).min(speed(to)) * active.as_secs_f64() / (8.0 * wire);
+    let trips = active.as_secs_f64() / (4.0 * least_delay(network).as_secs_f64()) + 1.0;
+    carried.min(trips * flows * f64::from(*outstanding))
+}
+
+fn sample_shares(scenario: &Scenario, shares: &mut Vec<Share>) {
+    let record = &scenario.record;
+    let flows: f64 = scenario.traffic.iter().map(|traffic| flows(scenario, traffic)).sum();
+    let transports = scenario.transports.len() as f64;
+    let ports: f64 = roles(&scenario.network.topology)
+        .into_iter()
+        .map(|role| switch_ports(&scenario.network, role).1)
+        .sum();
+    let sampled = [
+        ("record.queues", record.queues, ports),
+        ("record.windows", record.windows, flows),
+        ("record.rtt", record.rtt, transports),
+        ("record.throughput", record.throughput, transports),
+        ("record.fairness", Some(record.fairness), transports),
+    ];
+    for (key, interval, rows) in sampled {
+        let Some(interval) = interval else { continue };
+        let rows = scenario.duration.as_secs_f64() / interval.as_secs_f64() * rows;
+        shares.push(Share {
+            bytes: rows * ROW,
+            what: format!("{rows:.0} rows of samples every {}", interval.shown()),
+            key: key.into(),
+            remedy: "sample less often, or shorten duration",
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_read_as_the_kernel_writes_it() {
+        assert_eq!(available("MemTotal: 9 kB\nMemAvailable:   24117248 kB\n"), Some(24_117_248 * 1024));
+        assert_eq!(available("MemTotal: 9 kB\n"), None);
+        assert_eq!(available(""), None);
+    }
+}

@@ -1,0 +1,217 @@
+//! `[network]`: shape, speed and length of the links, and what a frame weighs.
+
+use std::path::Path;
+
+use clearway_proto::units::{Bytes, Rate, Span};
+
+use super::files;
+use super::key::Key;
+use super::reader::{Form, Section};
+use super::topology_file;
+use super::types::{Network, SwitchRole, Topology};
+
+/// More hosts than this are not simulated.
+pub(super) const MAX_HOSTS: u32 = 1_000_000;
+
+/// Of any single link: 10 Tb/s, two generations beyond what is sold.
+const MAX_RATE: Rate = Rate::from_gbps(10_000);
+
+/// Of the uplinks of a leaf-spine, which may stand for many links.
+const MAX_UPLINK_BPS: f64 = 1e15;
+
+/// The longest frame, in bytes with framing: 17 bits.
+pub(super) const MAX_FRAME: u32 = 131_071;
+
+/// The key of a link's rate.
+pub(super) fn rate_key(name: &'static str, doc: &'static str) -> Key<Rate> {
+    Key::new(name, doc, Rate::from_bps(1_000)..=MAX_RATE)
+}
+
+/// The key of a link's delay.
+pub(super) fn delay_key(name: &'static str, doc: &'static str) -> Key<Span> {
+    Key::new(name, doc, Span::from_ps(1)..=Span::from_secs(10))
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Star,
+    Dumbbell,
+    LeafSpine,
+    FatTree,
+    File,
+}
+
+const SHAPES: &[(&str, Shape)] = &[
+    ("star", Shape::Star),
+    ("dumbbell", Shape::Dumbbell),
+    ("leaf_spine", Shape::LeafSpine),
+    ("fat_tree", Shape::FatTree),
+    ("file", Shape::File),
+];
+
+/// Reads the table; paths in it are relative to `base`.
+pub(super) fn read(r: &mut Section, base: &Path) -> Network {
+    let shape = r.choice("topology", "The shape of the network.", None, SHAPES);
+    let rate = r.get(&rate_key("rate", "Of every link.").or(Rate::from_gbps(100)));
+    let delay = r.get(&delay_key("delay", "Of every link, one way.").or(Span::from_us(1)));
+    let mtu = Key::new("mtu", "Largest payload of a frame.", Bytes::new(1)..=Bytes::new(65_000));
+    let framing = Key::new(
+        "framing",
+        "What a frame takes on the wire beyond payload and header. On Ethernet preamble 8B, header 14B, frame check \
+         sequence 4B and gap 12B.",
+        Bytes::new(0)..=Bytes::new(1_000),
+    );
+    let mtu = r.get(&mtu.or(Bytes::new(4_096))).get() as u32;
+    let framing = r.get(&framing.or(Bytes::new(38))).get() as u32;
+    let topology = match shape {
+        Shape::Star => Topology::Star { hosts: r.get(&count("hosts", "Hosts around the switch.", 2)) },
+        Shape::Dumbbell => read_dumbbell(r, rate, delay),
+        Shape::LeafSpine => read_leaf_spine(r, rate),
+        Shape::FatTree => read_fat_tree(r),
+        Shape::File => read_file(r, base, rate, delay),
+    };
+    Network { topology, rate, delay, mtu, framing }
+}
+
+fn count(name: &'static str, doc: &'static str, least: u32) -> Key<u32> {
+    Key::new(name, doc, least..=MAX_HOSTS)
+}
+
+fn read_dumbbell(r: &mut Section, rate: Rate, delay: Span) -> Topology {
+    let left = r.get(&count("left", "Hosts on the left, numbered first.", 1));
+    let right = r.get(&count("right", "Hosts on the right.", 1));
+    let bottleneck = rate_key("bottleneck", "Rate of the link between the two switches.");
+    let bottleneck = r.get(&bottleneck.or_as(rate, "rate"));
+    let between = delay_key("bottleneck_delay", "Delay of the link between the two switches, one way.");
+    let bottleneck_delay = r.get(&between.or_as(delay, "delay"));
+    limit_hosts(r, "left", u64::from(left) + u64::from(right));
+    Topology::Dumbbell { left, right, bottleneck, bottleneck_delay }
+}
+
+fn read_leaf_spine(r: &mut Section, rate: Rate) -> Topology {
+    let leaves = r.get(&count("leaves", "Switches that join hosts.", 1));
+    let spines = r.get(&count("spines", "Switches that join leaves.", 1));
+    let hosts_per_leaf = r.get(&count("hosts_per_leaf", "Hosts under each leaf.", 1));
+    let over = Key::new(
+        "oversubscription",
+        "Rate of a leaf's hosts together over that of its uplinks together.",
+        0.1..=100.0,
+    );
+    let over = r.get(&over.or(1.0));
+    limit_hosts(r, "hosts_per_leaf", u64::from(leaves) * u64::from(hosts_per_leaf));
+    let down = u128::from(hosts_per_leaf) * u128::from(rate.as_bps());
+    let uplink = (down as f64 / (f64::from(spines) * over)).round();
+    if r.sound() && !(1.0..=MAX_UPLINK_BPS).contains(&uplink) {
+        let message = format!("makes uplinks of {uplink} bit/s; the rate of a link is from 1bps to 1000Tbps");
+        r.conflict(if r.given("oversubscription") { "oversubscription" } else { "spines" }, message);
+    }
+    let uplink = Rate::from_bps(uplink.clamp(1.0, MAX_UPLINK_BPS) as u64);
+    Topology::LeafSpine { leaves, spines, hosts_per_leaf, uplink }
+}
+
+fn limit_hosts(r: &Section, name: &str, hosts: u64) {
+    if r.sound() && !(2..=u64::from(MAX_HOSTS)).contains(&hosts) {
+        r.conflict(name, format!("makes {hosts} hosts; a network has from 2 to {MAX_HOSTS}"));
+    }
+}
+
+fn read_fat_tree(r: &mut Section) -> Topology {
+    let k = Key::new("k", "Ports of every switch, an even number; there are k^3/4 hosts.", 2u32..=64);
+    let k = r.get(&k);
+    if r.sound() && k % 2 == 1 {
+        r.conflict("k", format!("found {k}, expected an even number"));
+    }
+    Topology::FatTree { k }
+}
+
+fn read_file(r: &mut Section, base: &Path, rate: Rate, delay: Span) -> Topology {
+    let form = Form {
+        name: "file",
+        doc: "TOML file of [[node]] (name, role) and [[link]] (ends, rate, delay), beside this file.",
+        required: true,
+        otherwise: "a path relative to this file",
+        schema: files::schema(),
+    };
+    let listed = r.parsed(&form, |node| {
+        let name = files::name(node)?;
+        let text = files::read(base, &name)?;
+        Ok((topology_file::read(&text, &files::shown(base, &name), rate, delay)?, name.into()))
+    });
+    let (nodes, links) = listed.unwrap_or_default();
+    Topology::Listed { nodes, links }
+}
+
+/// How many hosts a topology has.
+pub(super) fn host_count(topology: &Topology) -> u32 {
+    match topology {
+        Topology::Star { hosts } => *hosts,
+        Topology::Dumbbell { left, right, .. } => left + right,
+        Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
+        Topology::FatTree { k } => k * k * k / 4,
+        Topology::Listed { nodes, .. } => nodes.iter().filter(|node| node.switch.is_none()).count() as u32,
+    }
+}
+
+/// The name of a role in the file.
+pub(super) fn role_name(role: SwitchRole) -> &'static str {
+    match role {
+        SwitchRole::Tor => "tor",
+        SwitchRole::Aggregation => "aggregation",
+        SwitchRole::Spine => "spine",
+    }
+}
+
+/// The roles that a topology's switches have, lowest first.
+pub(super) fn roles(topology: &Topology) -> Vec<SwitchRole> {
+    match topology {
+        Topology::Star { .. } | Topology::Dumbbell { .. } => vec![SwitchRole::Tor],
+        Topology::LeafSpine { .. } => vec![SwitchRole::Tor, SwitchRole::Spine],
+        Topology::FatTree { .. } => vec![SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine],
+        Topology::Listed { nodes, .. } => {
+            let mut roles: Vec<SwitchRole> = nodes.iter().filter_map(|node| node.switch).collect();
+            roles.sort_unstable();
+            roles.dedup();
+            roles
+        }
+    }
+}
+
+/// The rates of the hosts' links.
+pub(super) enum HostRates {
+    /// All alike.
+    Alike(Rate),
+    /// By host.
+    Listed(Vec<Rate>),
+}
+
+impl HostRates {
+    /// Of the hosts of this network.
+    pub(super) fn of(network: &Network) -> HostRates {
+        let Topology::Listed { nodes, links } = &network.topology else {
+            return HostRates::Alike(network.rate);
+        };
+        let mut rates = vec![network.rate; nodes.len()];
+        for link in links {
+            rates[link.ends.0 as usize] = link.rate;
+            rates[link.ends.1 as usize] = link.rate;
+        }
+        let hosts = nodes.iter().zip(rates).filter(|(node, _)| node.switch.is_none());
+        HostRates::Listed(hosts.map(|(_, rate)| rate).collect())
+    }
+
+    /// Of this host.
+    pub(super) fn get(&self, host: u32) -> Rate {
+        match self {
+            HostRates::Alike(rate) => *rate,
+            HostRates::Listed(rates) => rates[host as usize],
+        }
+    }
+
+    /// The fastest of them.
+    pub(super) fn fastest(&self) -> Rate {
+        match self {
+            HostRates::Alike(rate) => *rate,
+            HostRates::Listed(rates) => rates.iter().copied().max().unwrap_or(MAX_RATE),
+        }
+    }
+}

@@ -1,0 +1,609 @@
+//! Walks a table key by key. The same walk, run without a table, lists the keys: the schema is what is read.
+//!
+//! A reading function takes a [`Section`] and asks it for each key. Where the file is wrong the section notes the
+//! problem and answers with a placeholder that is in range, so that one pass finds all problems; checks that
+//! compare keys run only in a [`Section::sound`] section. A [`Section::choice`] decides which keys follow.
+//! [`describe`] runs the function once for every combination of choices.
+
+use serde_json::{Map, Value as Json};
+
+use super::document::{Entry, Node, Place, Table, Value};
+use super::error::Misread;
+use super::key::{Fallback, Key, Quantity};
+use super::source::Source;
+use super::{schema, suggest};
+
+/// Names that tables and groups can be given.
+pub(super) const NAME_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_-]*$";
+
+/// A key as the schema shows it.
+pub(super) struct Field {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Whether it must be given.
+    pub(super) required: bool,
+    /// What it may hold.
+    pub(super) schema: Map<String, Json>,
+}
+
+/// The keys of a table under one combination of its choices.
+pub(super) struct Variant {
+    /// Key and value of every choice.
+    pub(super) choices: Vec<(&'static str, &'static str)>,
+    /// All keys, the choices among them.
+    pub(super) fields: Vec<Field>,
+}
+
+/// How a key with a grammar of its own is described; see [`Section::parsed`].
+pub(super) struct Form {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What it means.
+    pub(super) doc: &'static str,
+    /// Whether it must be given.
+    pub(super) required: bool,
+    /// What holds when it is not given, in words.
+    pub(super) otherwise: &'static str,
+    /// Type, pattern and unit.
+    pub(super) schema: Json,
+}
+
+/// Which variant of each choice a describing walk takes: the picks so far, and how many there were to pick from.
+struct Script {
+    picks: Vec<usize>,
+    taken: Vec<(usize, usize)>,
+}
+
+/// A table that is being read or described.
+pub(super) struct Section<'a> {
+    source: &'a Source,
+    table: Option<&'a Table>,
+    inherited: Option<&'a Table>,
+    script: Option<Script>,
+    path: String,
+    place: Place,
+    known: Vec<&'static str>,
+    fields: Vec<Field>,
+    choices: Vec<(&'static str, &'static str)>,
+    resolved: Map<String, Json>,
+    problems_before: usize,
+    abandoned: bool,
+}
+
+/// Reads a whole file: the value, if nothing is wrong, and the table as resolved.
+pub(super) fn read<'a, T>(
+    source: &'a Source,
+    root: &'a Table,
+    read: &impl Fn(&mut Section<'a>) -> T,
+) -> (Option<T>, Map<String, Json>) {
+    Section::new(source, Some(root), None, String::new(), Place::File).run(read)
+}
+
+/// Lists what a reading function reads, for every combination of choices.
+pub(super) fn describe<'a, T>(source: &'a Source, read: &impl Fn(&mut Section<'a>) -> T) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    let mut picks = Vec::new();
+    loop {
+        let mut section = Section::new(source, None, None, String::new(), Place::File);
+        section.script = Some(Script { picks, taken: Vec::new() });
+        read(&mut section);
+        variants.push(Variant { choices: section.choices, fields: section.fields });
+        // Count on like an odometer whose last wheel is the last choice made.
+        let mut taken = section.script.map_or(Vec::new(), |script| script.taken);
+        while taken.last().is_some_and(|(pick, options)| pick + 1 == *options) {
+            taken.pop();
+        }
+        let Some((last, _)) = taken.last_mut() else { return variants };
+        *last += 1;
+        picks = taken.iter().map(|(pick, _)| *pick).collect();
+    }
+}
+
+impl<'a> Section<'a> {
+    fn new(
+        source: &'a Source,
+        table: Option<&'a Table>,
+        inherited: Option<&'a Table>,
+        path: String,
+        place: Place,
+    ) -> Section<'a> {
+        Section {
+            source,
+            table,
+            inherited,
+            script: None,
+            path,
+            place,
+            known: Vec::new(),
+            fields: Vec::new(),
+            choices: Vec::new(),
+            resolved: Map::new(),
+            problems_before: source.count(),
+            abandoned: false,
+        }
+    }
+
+    fn run<T>(mut self, read: &impl Fn(&mut Section<'a>) -> T) -> (Option<T>, Map<String, Json>) {
+        let value = read(&mut self);
+        self.reject_unknown(read);
+        (self.sound().then_some(value), self.resolved)
+    }
+
+    /// Whether the walk only lists keys.
+    pub(super) fn describing(&self) -> bool {
+        self.script.is_some()
+    }
+
+    /// Whether a table is being read and nothing is wrong with it so far: values are the file's, not placeholders.
+    pub(super) fn sound(&self) -> bool {
+        !self.describing() && self.source.count() == self.problems_before
+    }
+
+    /// Whether the file, or the table that is inherited from, gives this key.
+    pub(super) fn given(&self, name: &str) -> bool {
+        self.entry(name).is_some()
+    }
+
+    /// Whether the file gives the key of this path, which may lie deeper.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.table.is_some_and(|table| table.has(path))
+    }
+
+    /// The full path of a key of this section.
+    pub(super) fn key_path(&self, name: &str) -> String {
+        if self.path.is_empty() {
+            name.into()
+        } else {
+            format!("{}.{name}", self.path)
+        }
+    }
+
+    /// Notes that the value of `name`, though well formed, does not go with the rest.
+    pub(super) fn conflict(&self, name: &str, message: impl Into<String>) {
+        let entry = self.entry(name);
+        let (place, found) =
+            entry.map_or((self.place, None), |entry| (entry.node.place, Some(entry.node.value.shown())));
+        self.report(place, name, found, Misread::Says(message.into()));
+    }
+
+    /// Notes a problem of a key that may lie deeper, such as `traffic[0].bytes`.
+    pub(super) fn conflict_at(&self, path: &str, message: impl Into<String>) {
+        let place = self.table.map_or(self.place, |table| table.locate(path));
+        self.report(place, path, None, Misread::Says(message.into()));
+    }
+
+    fn report(&self, place: Place, name: &str, found: Option<String>, misread: Misread) {
+        if !self.describing() && !self.abandoned {
+            self.source.report(place, &self.key_path(name), found, misread);
+        }
+    }
+
+    /// Notes that a key is not there.
+    pub(super) fn report_missing(&self, name: &str, expected: String) {
+        self.report(self.place, name, None, Misread::Expected(expected, None));
+    }
+
+    fn entry(&self, name: &str) -> Option<&'a Entry> {
+        let own = self.table.and_then(|table| table.get(name));
+        own.or_else(|| self.inherited.and_then(|table| table.get(name)))
+    }
+
+    /// Makes a key known and looks it up.
+    fn declare(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        required: bool,
+        schema: impl FnOnce() -> Map<String, Json>,
+    ) -> Option<&'a Node> {
+        self.known.push(name);
+        if self.describing() {
+            let mut described = Map::new();
+            described.insert("description".into(), doc.into());
+            described.extend(schema());
+            self.fields.push(Field { name, required, schema: described });
+        }
+        self.entry(name).map(|entry| &entry.node)
+    }
+
+    /// Writes a value that was not read as such into the resolved table.
+    pub(super) fn settle(&mut self, name: &str, value: Json) {
+        self.resolved.insert(name.into(), value);
+    }
+
+    /// Reads a quantity.
+    pub(super) fn get<T: Quantity>(&mut self, key: &Key<T>) -> T {
+        let required = matches!(key.default, Fallback::Required);
+        let node = self.declare(key.name, key.doc, required, || {
+            let mut schema = key.schema();
+            match &key.default {
+                Fallback::Required => {}
+                Fallback::Always(value) => drop(schema.insert("default".into(), value.json())),
+                Fallback::Follows(_, words) => drop(schema.insert("x-default".into(), (*words).into())),
+            }
+            schema
+        });
+        let value = match node {
+            Some(node) => self.read_node(key, node),
+            None => {
+                if required {
+                    self.report_missing(key.name, key.wanted());
+                }
+                None
+            }
+        };
+        let value = value.unwrap_or_else(|| key.placeholder());
+        self.settle(key.name, value.json());
+        value
+    }
+
+    /// Reads a quantity that need not be there; `otherwise` says what holds then.
+    pub(super) fn optional<T: Quantity>(&mut self, key: &Key<T>, otherwise: &'static str) -> Option<T> {
+        let node = self.declare(key.name, key.doc, false, || {
+            let mut schema = key.schema();
+            schema.insert("x-default".into(), otherwise.into());
+            schema
+        })?;
+        let value = self.read_node(key, node)?;
+        self.settle(key.name, value.json());
+        Some(value)
+    }
+
+    fn read_node<T: Quantity>(&mut self, key: &Key<T>, node: &Node) -> Option<T> {
+        match key.read(&node.value) {
+            Ok(value) => Some(value),
+            Err(misread) => {
+                self.report(node.place, key.name, Some(node.value.shown()), misread);
+                None
+            }
+        }
+    }
+
+    /// Reads true or false.
+    pub(super) fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {
+        let node = self.declare(name, doc, false, || schema::flag(default));
+        let value = match node.map(|node| (node.place, &node.value)) {
+            None => default,
+            Some((_, Value::Bool(truth))) => *truth,
+            Some((place, other)) => {
+                self.report(place, name, Some(other.shown()), Misread::expected("true or false"));
+                default
+            }
+        };
+        self.settle(name, value.into());
+        value
+    }
+
+    /// Reads a key with a grammar of its own. `parse` answers with the value and its resolved spelling. None if the
+    /// key is absent or wrong; what is then in the resolved table is the caller's to [`Section::settle`].
+    pub(super) fn parsed<T>(
+        &mut self,
+        form: &Form,
+        parse: impl FnOnce(&Node) -> Result<(T, Json), Misread>,
+    ) -> Option<T> {
+        let node = self.declare(form.name, form.doc, form.required, || schema::form(form));
+        let Some(node) = node else {
+            if form.required {
+                self.report_missing(form.name, form.otherwise.into());
+            }
+            return None;
+        };
+        match parse(node) {
+            Ok((value, resolved)) => {
+                self.settle(form.name, resolved);
+                Some(value)
+            }
+            Err(misread) => {
+                self.report(node.place, form.name, Some(node.value.shown()), misread);
+                None
+            }
+        }
+    }
+
+    /// Reads one of several names, none of which changes what other keys there are.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        default: Option<&'static str>,
+        options: &[(&'static str, T)],
+    ) -> T {
+        let node = self.declare(name, doc, default.is_none(), || schema::one_of(default, options));
+        let at = self.pick(name, node, default, options).unwrap_or(0);
+        self.settle(name, options[at].0.into());
+        options[at].1
+    }
+
+    /// Reads one of several names, which decides what other keys there are. Where it is wrong, nothing more is
+    /// said of this section.
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        default: Option<&'static str>,
+        options: &[(&'static str, T)],
+    ) -> T {
+        let at = if let Some(script) = &mut self.script {
+            let at = script.picks.get(script.taken.len()).copied().unwrap_or(0);
+            script.taken.push((at, options.len()));
+            let required = default.is_none_or(|default| default != options[at].0);
+            self.declare(name, doc, required, || schema::choice(options[at].0, default));
+            at
+        } else {
+            let node = self.declare(name, doc, false, Map::new);
+            let picked = self.pick(name, node, default, options);
+            self.abandoned |= picked.is_none();
+            picked.unwrap_or(0)
+        };
+        self.choices.push((name, options[at].0));
+        self.settle(name, options[at].0.into());
+        options[at].1
+    }
+
+    fn pick<T>(
+        &self,
+        name: &str,
+        node: Option<&Node>,
+        default: Option<&str>,
+        options: &[(&'static str, T)],
+    ) -> Option<usize> {
+        let names = || options.iter().map(|(option, _)| *option);
+        let wanted = || match options {
+            [(only, _)] => format!("\"{only}\""),
+            _ => format!("one of {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        let find = |text: &str| names().position(|option| option == text);
+        let Some(node) = node else {
+            if default.is_none() {
+                self.report_missing(name, wanted());
+            }
+            return find(default?);
+        };
+        let (picked, nearest) = match &node.value {
+            Value::Text(text) => (find(text), suggest::nearest(text, names())),
+            _ => (None, None),
+        };
+        if picked.is_none() {
+            let misread = Misread::Expected(wanted(), nearest);
+            self.report(node.place, name, Some(node.value.shown()), misread);
+        }
+        picked
+    }
+
+    /// Reads a table that is there once; absent, all its keys have their defaults. None if anything is wrong in it.
+    pub(super) fn table<T>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        read: impl Fn(&mut Section<'a>) -> T,
+    ) -> Option<T> {
+        let source = self.source;
+        let node = self.declare(name, doc, false, || schema::table(&describe(source, &read)));
+        self.child(name, node, None, &read)
+    }
+
+    /// Reads a table that takes the keys it does not give from its sibling `of`, which was read as `parent`; absent,
+    /// it is the parent. Where the parent is wrong its heirs are not looked at.
+    pub(super) fn heir<T: Clone>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        (of, parent): (&'static str, Option<&T>),
+        read: impl Fn(&mut Section<'a>) -> T,
+    ) -> Option<T> {
+        let source = self.source;
+        let node = self.declare(name, doc, false, || schema::heir(&describe(source, &read), of));
+        let parent = parent?;
+        let Some(node) = node else { return Some(parent.clone()) };
+        let inherited = self.entry(of).and_then(|entry| match &entry.node.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        });
+        self.child(name, Some(node), inherited, &read)
+    }
+
+    fn child<T>(
+        &mut self,
+        name: &str,
+        node: Option<&'a Node>,
+        inherited: Option<&'a Table>,
+        read: &impl Fn(&mut Section<'a>) -> T,
+    ) -> Option<T> {
+        if self.describing() {
+            return None;
+        }
+        let (value, resolved) = self.read_table(&self.key_path(name), node, inherited, read)?;
+        self.settle(name, resolved);
+        value
+    }
+
+    /// None if there is no table to read; inside, none if something is wrong with it.
+    fn read_table<T>(
+        &self,
+        path: &str,
+        node: Option<&'a Node>,
+        inherited: Option<&'a Table>,
+        read: &impl Fn(&mut Section<'a>) -> T,
+    ) -> Option<(Option<T>, Json)> {
+        let (table, place) = match node.map(|node| (&node.value, node.place)) {
+            None => (None, self.place),
+            Some((Value::Table(table), place)) => (Some(table), place),
+            Some((other, place)) => {
+                self.source.report(place, path, Some(other.shown()), Misread::expected("a table"));
+                return None;
+            }
+        };
+        let section = Section::new(self.source, table, inherited, path.into(), place);
+        let (value, resolved) = section.run(read);
+        Some((value, resolved.into()))
+    }
+
+    /// Reads an array of tables, `[[name]]`; absent, it is empty if it may be. None if anything is wrong in it.
+    pub(super) fn list<T>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        required: bool,
+        read: impl Fn(&mut Section<'a>) -> T,
+    ) -> Option<Vec<T>> {
+        let source = self.source;
+        let node = self.declare(name, doc, required, || schema::list(&describe(source, &read)));
+        if self.describing() {
+            return None;
+        }
+        let (mut values, mut resolved) = (Some(Vec::new()), Vec::new());
+        let path = self.key_path(name);
+        let nodes = match node.map(|node| (&node.value, node.place)) {
+            None if required => {
+                self.report_missing(name, format!("at least one [[{path}]]"));
+                return None;
+            }
+            None => return values,
+            Some((Value::List(nodes), _)) => nodes,
+            Some((other, place)) => {
+                let wanted = Misread::expected(format!("an array of tables, [[{path}]]"));
+                self.source.report(place, &path, Some(other.shown()), wanted);
+                return None;
+            }
+        };
+        for (i, node) in nodes.iter().enumerate() {
+            let read = self.read_table(&format!("{path}[{i}]"), Some(node), None, &read);
+            let (value, table) = read.unwrap_or_default();
+            resolved.push(table);
+            values = values.zip(value).map(|(mut values, value)| {
+                values.push(value);
+                values
+            });
+        }
+        self.settle(name, resolved.into());
+        values
+    }
+
+    /// Reads a table of tables that the file names, `[name.NAME]`, in the file's order; at least one.
+    pub(super) fn named<T>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        read: impl Fn(&mut Section<'a>) -> T,
+    ) -> Option<Vec<(String, T)>> {
+        let source = self.source;
+        let item = || schema::table(&describe(source, &read));
+        let node = self.declare(name, doc, true, || schema::named(item()));
+        if self.describing() {
+            return None;
+        }
+        if node.is_none() {
+            self.report_missing(name, format!("at least one [{}.NAME]", self.key_path(name)));
+            return None;
+        }
+        self.entries(name, node, |section, path, node| {
+            let (value, resolved) = section.read_table(path, Some(node), None, &read)?;
+            Some((value?, resolved))
+        })
+    }
+
+    /// Reads a table of values that the file names.
+    pub(super) fn named_values<T>(
+        &mut self,
+        form: &Form,
+        parse: impl Fn(&Node) -> Result<(T, Json), Misread>,
+    ) -> Option<Vec<(String, T)>> {
+        let item = || schema::form(&Form { schema: form.schema.clone(), ..*form });
+        let node = self.declare(form.name, form.doc, false, || schema::named(item()));
+        if self.describing() {
+            return None;
+        }
+        self.entries(form.name, node, |section, path, node| match parse(node) {
+            Ok(read) => Some(read),
+            Err(misread) => {
+                section.source.report(node.place, path, Some(node.value.shown()), misread);
+                None
+            }
+        })
+    }
+
+    fn entries<T>(
+        &mut self,
+        name: &str,
+        node: Option<&'a Node>,
+        read: impl Fn(&Self, &str, &'a Node) -> Option<(T, Json)>,
+    ) -> Option<Vec<(String, T)>> {
+        let path = self.key_path(name);
+        let before = self.source.count();
+        let (mut values, mut resolved) = (Vec::new(), Map::new());
+        let table = match node.map(|node| (&node.value, node.place)) {
+            None => return Some(values),
+            Some((Value::Table(table), _)) => table,
+            Some((other, place)) => {
+                self.source.report(place, &path, Some(other.shown()), Misread::expected("a table"));
+                return None;
+            }
+        };
+        for entry in &table.entries {
+            let path = format!("{path}.{}", entry.key);
+            if !is_name(&entry.key) {
+                let wanted = "a name of letters, digits, _ and -, with no digit first";
+                self.source.report(entry.place, &path, Some(entry.key.clone()), Misread::expected(wanted));
+            }
+            if let Some((value, json)) = read(self, &path, &entry.node) {
+                values.push((entry.key.clone(), value));
+                resolved.insert(entry.key.clone(), json);
+            }
+        }
+        self.settle(name, resolved.into());
+        (self.source.count() == before).then_some(values)
+    }
+
+    fn reject_unknown<T>(&self, read: &impl Fn(&mut Section<'a>) -> T) {
+        let Some(table) = self.table.filter(|_| !self.abandoned) else { return };
+        let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
+        let mut variants = None;
+        for entry in table.entries.iter().filter(unknown) {
+            let variants = variants.get_or_insert_with(|| describe(self.source, read));
+            let (found, misread) = match self.condition(&entry.key, variants) {
+                Some(condition) => {
+                    let message = format!("applies only with {condition}");
+                    (entry.node.value.shown(), Misread::Says(message))
+                }
+                None => {
+                    // What the table does not have yet is the likelier meaning.
+                    let absent = self.known.iter().filter(|name| table.get(name).is_none());
+                    let nearest = suggest::nearest(&entry.key, absent.chain(&self.known).copied());
+                    (entry.key.clone(), Misread::Unknown(self.known.clone(), nearest))
+                }
+            };
+            self.report(entry.place, &entry.key, Some(found), misread);
+        }
+    }
+
+    /// What would have to be chosen for `key` to apply: the first choice that excludes it.
+    fn condition(&self, key: &str, variants: &[Variant]) -> Option<String> {
+        let has = |variant: &&Variant| variant.fields.iter().any(|field| field.name == key);
+        let with: Vec<&Variant> = variants.iter().filter(has).collect();
+        if with.is_empty() {
+            return None;
+        }
+        for (name, chosen) in &self.choices {
+            let mut allowed: Vec<&str> = Vec::new();
+            let values =
+                with.iter().flat_map(|variant| &variant.choices).filter(|(choice, _)| choice == name);
+            for (_, value) in values {
+                if !allowed.contains(value) {
+                    allowed.push(value);
+                }
+            }
+            if !allowed.is_empty() && !allowed.contains(chosen) {
+                let allowed: Vec<String> = allowed.iter().map(|value| format!("\"{value}\"")).collect();
+                return Some(format!("{name} = {}; here {name} = \"{chosen}\"", allowed.join(" or ")));
+            }
+        }
+        None
+    }
+}
+
+/// Whether `text` matches [`NAME_PATTERN`].
+pub(super) fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}

@@ -1,0 +1,134 @@
+//! JSON Schema of what the reading functions read.
+//!
+//! A table whose keys depend on a choice becomes one closed object for every combination of choices (`oneOf`), each
+//! with its own defaults and required keys. Beside the standard words every key carries `x-unit` (time, bytes, rate,
+//! number, integer, fraction, boolean, choice, name, text, hosts, host, times, sizes, file, link, table, tables),
+//! quantities carry `x-min` and `x-max` as a file spells them, and `x-default` says in words what holds
+//! without the key where that is not one value.
+
+use serde_json::{json, Map, Value as Json};
+
+use super::key::object;
+use super::reader::{Form, Variant, NAME_PATTERN};
+
+/// True or false.
+pub(super) fn flag(default: bool) -> Map<String, Json> {
+    object(json!({ "type": "boolean", "default": default, "x-unit": "boolean" }))
+}
+
+/// A key with a grammar of its own.
+pub(super) fn form(form: &Form) -> Map<String, Json> {
+    let mut schema = object(form.schema.clone());
+    if !form.required {
+        schema.insert("x-default".into(), form.otherwise.into());
+    }
+    schema
+}
+
+/// One of several names.
+pub(super) fn one_of<T>(default: Option<&str>, options: &[(&'static str, T)]) -> Map<String, Json> {
+    let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+    let mut schema = object(json!({ "type": "string", "enum": names, "x-unit": "choice" }));
+    if let Some(default) = default {
+        schema.insert("default".into(), default.into());
+    }
+    schema
+}
+
+/// A choice as it stands in one variant.
+pub(super) fn choice(chosen: &str, default: Option<&str>) -> Map<String, Json> {
+    let mut schema = object(json!({ "type": "string", "const": chosen, "x-unit": "choice" }));
+    if let Some(default) = default {
+        schema.insert("default".into(), default.into());
+    }
+    schema
+}
+
+/// A table of these variants.
+pub(super) fn table(variants: &[Variant]) -> Map<String, Json> {
+    let mut schema = match variants {
+        [only] => closed(only),
+        several => {
+            let several: Vec<Json> = several.iter().map(|variant| closed(variant).into()).collect();
+            object(json!({ "oneOf": several }))
+        }
+    };
+    schema.insert("x-unit".into(), "table".into());
+    schema
+}
+
+fn closed(variant: &Variant) -> Map<String, Json> {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for field in &variant.fields {
+        properties.insert(field.name.into(), field.schema.clone().into());
+        // A table that need not be there must be there all the same when one of its own keys must.
+        if field.required || needs_content(&field.schema) {
+            required.push(field.name);
+        }
+    }
+    object(json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    }))
+}
+
+fn needs_content(schema: &Map<String, Json>) -> bool {
+    let demands = |variant: &Json| variant["required"].as_array().is_some_and(|keys| !keys.is_empty());
+    let single = schema.get("x-unit") == Some(&"table".into()) && !schema.contains_key("x-inherits");
+    let several = schema.get("oneOf").and_then(Json::as_array);
+    single && several.map_or_else(|| demands(&schema.clone().into()), |all| all.iter().all(demands))
+}
+
+/// A table that takes what it does not say from its sibling `of`: any key of any variant, none required.
+pub(super) fn heir(variants: &[Variant], of: &str) -> Map<String, Json> {
+    let mut properties: Map<String, Json> = Map::new();
+    for field in variants.iter().flat_map(|variant| &variant.fields) {
+        let mut schema = field.schema.clone();
+        schema.shift_remove("default");
+        schema.insert("x-default".into(), format!("as in {of}").into());
+        if let Some(chosen) = schema.shift_remove("const") {
+            let options = properties.get(field.name).map_or(Json::Null, |known| known["enum"].clone());
+            let mut options = options.as_array().cloned().unwrap_or_default();
+            if !options.contains(&chosen) {
+                options.push(chosen);
+            }
+            schema.insert("enum".into(), options.into());
+        }
+        properties.insert(field.name.into(), schema.into());
+    }
+    object(json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+        "x-unit": "table",
+        "x-inherits": of,
+    }))
+}
+
+/// An array of tables.
+pub(super) fn list(variants: &[Variant]) -> Map<String, Json> {
+    object(json!({ "type": "array", "items": table(variants), "x-unit": "tables" }))
+}
+
+/// A table whose keys the file names.
+pub(super) fn named(item: Map<String, Json>) -> Map<String, Json> {
+    object(json!({
+        "type": "object",
+        "propertyNames": { "pattern": NAME_PATTERN },
+        "additionalProperties": item,
+        "x-unit": "table",
+    }))
+}
+
+/// The schema of a file whose root has these variants.
+pub(super) fn document(variants: &[Variant], title: &str) -> Json {
+    let mut schema = object(json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+    }));
+    schema.extend(table(variants));
+    schema.into()
+}

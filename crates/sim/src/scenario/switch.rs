@@ -1,0 +1,115 @@
+//! `[switch.default]` and the tables of the roles: buffers and ECN marking.
+
+use clearway_proto::units::Bytes;
+
+use super::key::Key;
+use super::network::{role_name, roles};
+use super::reader::Section;
+use super::types::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
+
+/// Of a buffer or a threshold.
+const MAX_BYTES: Bytes = Bytes::new(1_000_000_000_000);
+
+#[derive(Clone, Copy)]
+enum Sharing {
+    Port,
+    Shared,
+}
+
+#[derive(Clone, Copy)]
+enum Marking {
+    Off,
+    Step,
+    Red,
+}
+
+/// Reads the table. None if anything is wrong in it.
+pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchKinds> {
+    let default = r.table("default", "Every switch whose role has no table of its own.", read_kind);
+    let mut role = |role, doc| {
+        let name = role_name(role);
+        let kind = r.heir(name, doc, ("default", default.as_ref()), read_kind);
+        check_role(r, role, network);
+        kind
+    };
+    let tor = role(SwitchRole::Tor, "Switches that join hosts; what is not given is as in default.");
+    let aggregation =
+        role(SwitchRole::Aggregation, "The middle tier of a fat tree; what is not given is as in default.");
+    let spine = role(SwitchRole::Spine, "The top tier; what is not given is as in default.");
+    Some(SwitchKinds { tor: tor?, aggregation: aggregation?, spine: spine? })
+}
+
+fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {
+    let Some(network) = network.filter(|_| r.given(role_name(role))) else { return };
+    let roles = roles(&network.topology);
+    if !roles.contains(&role) {
+        let names: Vec<&str> = roles.into_iter().map(role_name).collect();
+        let name = role_name(role);
+        let message = format!("the topology has no switches of role {name}; its roles: {}", names.join(", "));
+        r.conflict_at(name, message);
+    }
+}
+
+fn read_kind(r: &mut Section) -> SwitchKind {
+    let size = Key::new(
+        "buffer",
+        "Room for frames: of each port, or of the whole switch where it is shared.",
+        Bytes::new(100)..=MAX_BYTES,
+    );
+    let size = r.get(&size.or(Bytes::new(12_700_000)));
+    let sharing = r.choice(
+        "sharing",
+        "Whether each port has its own buffer or all share one, by a dynamic threshold.",
+        Some("port"),
+        &[("port", Sharing::Port), ("shared", Sharing::Shared)],
+    );
+    let buffer = match sharing {
+        Sharing::Port => Buffer::PerPort(size),
+        Sharing::Shared => {
+            let alpha = Key::new(
+                "alpha",
+                "A port may hold this many times what is free of the buffer.",
+                0.001..=1000.0,
+            );
+            Buffer::Shared { size, alpha: r.get(&alpha.or(1.0)) }
+        }
+    };
+    let ecn = read_ecn(r, size);
+    SwitchKind { buffer, ecn }
+}
+
+fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {
+    let marking = r.choice(
+        "ecn",
+        "When a queue marks congestion: never, above a threshold, or with a probability that rises (RED).",
+        Some("off"),
+        &[("off", Marking::Off), ("step", Marking::Step), ("red", Marking::Red)],
+    );
+    let threshold = |name, doc| Key::new(name, doc, Bytes::new(0)..=MAX_BYTES);
+    match marking {
+        Marking::Off => Ecn::Off,
+        Marking::Step => {
+            let at = r.get(&threshold("ecn_threshold", "A frame that meets a longer queue is marked."));
+            check_threshold(r, "ecn_threshold", at, buffer);
+            Ecn::Step(at)
+        }
+        Marking::Red => {
+            let min = r.get(&threshold("ecn_min", "Up to this queue nothing is marked."));
+            let max = r.get(&threshold("ecn_max", "Above this queue everything is marked."));
+            let pmax = Key::new("ecn_pmax", "Probability of a mark at ecn_max.", 0.0..=1.0);
+            let pmax = r.get(&pmax);
+            check_threshold(r, "ecn_max", max, buffer);
+            if r.sound() && min > max {
+                r.conflict("ecn_min", format!("{min} is above ecn_max, {max}"));
+            }
+            Ecn::Red { min, max, pmax }
+        }
+    }
+}
+
+/// A threshold that no queue can exceed is a slip of units.
+fn check_threshold(r: &Section, name: &str, threshold: Bytes, buffer: Bytes) {
+    if r.sound() && threshold >= buffer {
+        r.conflict(name, format!("{threshold} is not below buffer, {buffer}: nothing would ever be marked"));
+    }
+}

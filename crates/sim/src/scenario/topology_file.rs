@@ -1,0 +1,162 @@
+//! A topology file: a list of nodes and a list of links, checked to be a network.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clearway_proto::units::{Rate, Span};
+use serde_json::json;
+
+use super::document::{self, Node, Table, Value};
+use super::error::Misread;
+use super::network::{delay_key, rate_key, MAX_HOSTS};
+use super::reader::{self, Form, Section};
+use super::source::Source;
+use super::suggest;
+use super::types::{ListedLink, ListedNode, SwitchRole};
+
+/// Nodes and links as a scenario holds them.
+type Listed = (Vec<ListedNode>, Vec<ListedLink>);
+
+/// What a node's name may consist of beside letters and digits: no `>`, which a fault's link needs.
+const NAME_MARKS: &str = "_.:/-";
+
+const ROLES: &[(&str, Option<SwitchRole>)] = &[
+    ("host", None),
+    ("tor", Some(SwitchRole::Tor)),
+    ("aggregation", Some(SwitchRole::Aggregation)),
+    ("spine", Some(SwitchRole::Spine)),
+];
+
+/// Reads the text of a topology file; links that do not say otherwise have this rate and delay.
+pub(super) fn read(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Listed, Misread> {
+    let root = document::parse(text, file).map_err(|problem| Misread::Elsewhere(vec![*problem]))?;
+    let source = Source::new(file, Vec::new());
+    let (listed, _) = reader::read(&source, &root, &|r| {
+        let nodes = r.list("node", "Nodes; hosts are numbered in this order.", true, read_node)?;
+        let names = index(r, &nodes)?;
+        let links = r.list("link", "Two-way links.", true, |r| read_link(r, &names, rate, delay))?;
+        Some((nodes, links))
+    });
+    let listed = listed.flatten().filter(|listed| check(&source, &root, listed));
+    listed.ok_or_else(|| Misread::Elsewhere(source.into_problems()))
+}
+
+fn read_node(r: &mut Section) -> ListedNode {
+    let form = Form {
+        name: "name",
+        doc: "Unique.",
+        required: true,
+        otherwise: "a name of letters, digits and _ . : / -",
+        schema: json!({ "type": "string", "x-unit": "name" }),
+    };
+    let name = r.parsed(&form, |node| match &node.value {
+        Value::Text(name) if is_node_name(name) => Ok((name.clone(), name.clone().into())),
+        _ => Err(Misread::expected(form.otherwise)),
+    });
+    let switch = r.one_of("role", "What the node is for.", None, ROLES);
+    ListedNode { name: name.unwrap_or_default(), switch }
+}
+
+fn is_node_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || NAME_MARKS.contains(c))
+}
+
+/// Numbers of nodes by name.
+fn index<'a>(r: &Section, nodes: &'a [ListedNode]) -> Option<BTreeMap<&'a str, u32>> {
+    let mut names = BTreeMap::new();
+    for (i, node) in nodes.iter().enumerate() {
+        if let Some(first) = names.insert(node.name.as_str(), i as u32) {
+            r.conflict_at(
+                &format!("node[{i}].name"),
+                format!("node[{first}] has the name {} too", node.name),
+            );
+        }
+    }
+    r.sound().then_some(names)
+}
+
+fn read_link(r: &mut Section, names: &BTreeMap<&str, u32>, rate: Rate, delay: Span) -> ListedLink {
+    let form = Form {
+        name: "ends",
+        doc: "Names of the two nodes.",
+        required: true,
+        otherwise: "the names of two nodes, such as [\"a\", \"b\"]",
+        schema: json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2, "x-unit": "ends" }),
+    };
+    let ends = r.parsed(&form, |node| {
+        let Value::List(list) = &node.value else { return Err(Misread::expected(form.otherwise)) };
+        let [a, b] = list.as_slice() else { return Err(Misread::expected(form.otherwise)) };
+        let ends = (end(a, names, form.otherwise)?, end(b, names, form.otherwise)?);
+        Ok((ends, ().into()))
+    });
+    let rate = r.get(&rate_key("rate", "Each way.").or_as(rate, "the network's rate"));
+    let delay = r.get(&delay_key("delay", "One way.").or_as(delay, "the network's delay"));
+    ListedLink { ends: ends.unwrap_or_default(), rate, delay }
+}
+
+fn end(node: &Node, names: &BTreeMap<&str, u32>, wanted: &str) -> Result<u32, Misread> {
+    let Value::Text(name) = &node.value else { return Err(Misread::expected(wanted)) };
+    names.get(name.as_str()).copied().ok_or_else(|| {
+        let nearest = suggest::nearest(name, names.keys().copied());
+        let meant = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        Misread::Says(format!("there is no node {name}{meant}"))
+    })
+}
+
+/// What makes lists a network; notes what does not.
+fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
+    let say = |path: String, message: String| {
+        source.report(root.locate(&path), &path, None, Misread::Says(message));
+    };
+    let hosts = nodes.iter().filter(|node| node.switch.is_none()).count();
+    if !(2..=MAX_HOSTS as usize).contains(&hosts) {
+        say("node".into(), format!("{hosts} nodes have the role host; a network has from 2 to {MAX_HOSTS}"));
+    }
+    let name = |i: u32| &nodes[i as usize].name;
+    let (mut seen, mut degree) = (BTreeSet::new(), vec![0u32; nodes.len()]);
+    for (i, link) in links.iter().enumerate() {
+        let (a, b) = link.ends;
+        let path = format!("link[{i}].ends");
+        if a == b {
+            say(path, format!("leads from {} to itself", name(a)));
+        } else if !seen.insert((a.min(b), a.max(b))) {
+            say(path, format!("{} and {} are linked already", name(a), name(b)));
+        } else if nodes[a as usize].switch.is_none() && nodes[b as usize].switch.is_none() {
+            say(path, format!("{} and {} are both hosts; a host is linked to a switch", name(a), name(b)));
+        }
+        degree[a as usize] += 1;
+        degree[b as usize] += 1;
+    }
+    for (i, node) in nodes.iter().enumerate() {
+        if node.switch.is_none() && degree[i] != 1 {
+            say(format!("node[{i}]"), format!("host {} has {} links; a host has one", node.name, degree[i]));
+        }
+    }
+    if source.count() == 0 {
+        if let Some(i) = unreachable(nodes, links) {
+            let first = nodes.iter().find(|node| node.switch.is_none()).map_or("", |node| &node.name);
+            say(format!("node[{i}]"), format!("no path leads from host {first} to host {}", nodes[i].name));
+        }
+    }
+    source.count() == 0
+}
+
+/// The first host that the first host cannot reach.
+fn unreachable(nodes: &[ListedNode], links: &[ListedLink]) -> Option<usize> {
+    let mut parent: Vec<usize> = (0..nodes.len()).collect();
+    for link in links {
+        let (a, b) = (root_of(&mut parent, link.ends.0 as usize), root_of(&mut parent, link.ends.1 as usize));
+        parent[a.max(b)] = a.min(b);
+    }
+    let mut hosts = (0..nodes.len()).filter(|i| nodes[*i].switch.is_none());
+    let first = root_of(&mut parent, hosts.next()?);
+    hosts.find(|host| root_of(&mut parent, *host) != first)
+}
+
+/// The root of a node's set, halving the path to it.
+fn root_of(parent: &mut [usize], mut node: usize) -> usize {
+    while parent[node] != node {
+        parent[node] = parent[parent[node]];
+        node = parent[node];
+    }
+    node
+}

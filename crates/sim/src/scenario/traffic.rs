@@ -1,0 +1,416 @@
+//! `[[traffic]]`: who talks to whom, how much, and when.
+
+use std::path::Path;
+
+use clearway_proto::units::{Bytes, Rate, Span, Time};
+use serde_json::{json, Value as Json};
+
+use super::document::{Node, Value};
+use super::error::Misread;
+use super::hosts::{self, Directory, HostSet};
+use super::key::{Key, Quantity};
+use super::reader::{Form, Section};
+use super::types::{Network, Pattern, Sizes, Topology, Traffic, Transport};
+use super::{files, sizes, suggest, trace};
+
+/// Packets of one flow: half of the sequence numbers.
+const MAX_PACKETS: u128 = 1 << 31;
+
+/// Of a start, a stop or a stagger.
+const LONGEST: Span = Span::from_secs(1000);
+
+/// What the traffic tables refer to. Parts that are wrong in the file are missing here; what depends on them is
+/// then not checked.
+pub(super) struct Scene<'a> {
+    /// Hosts and groups.
+    pub(super) directory: Option<&'a Directory>,
+    /// The network.
+    pub(super) network: Option<&'a Network>,
+    /// The fastest link of any host.
+    pub(super) fastest: Rate,
+    /// In the file's order.
+    pub(super) transports: Option<&'a [Transport]>,
+    /// Where files are.
+    pub(super) base: &'a Path,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Incast,
+    Permutation,
+    AllToAll,
+    Poisson,
+    ClosedLoop,
+    Trace,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("incast", Kind::Incast),
+    ("permutation", Kind::Permutation),
+    ("all_to_all", Kind::AllToAll),
+    ("poisson", Kind::Poisson),
+    ("closed_loop", Kind::ClosedLoop),
+    ("trace", Kind::Trace),
+];
+
+/// Reads one table.
+pub(super) fn read(r: &mut Section, scene: &Scene) -> Traffic {
+    let kind = r.choice("pattern", "Who talks to whom.", None, KINDS);
+    let transport = read_transport(r, scene);
+    let start = match kind {
+        Kind::Trace => (Time::ZERO, Time::ZERO),
+        _ => read_start(r, scene),
+    };
+    let stagger = match kind {
+        Kind::Trace | Kind::Poisson => Span::ZERO,
+        _ => {
+            let doc = "Flow i of the table starts i times this later.";
+            r.get(&Key::new("stagger", doc, Span::ZERO..=LONGEST).or(Span::ZERO))
+        }
+    };
+    let stop =
+        Key::new("stop", "When flows stop offering data, and no new ones start.", Span::from_ps(1)..=LONGEST);
+    let stop = r.optional(&stop, "the end of the run").map(|stop| Time::from_ps(stop.as_ps()));
+    if r.sound() && stop.is_some_and(|stop| stop <= start.1) {
+        r.conflict("stop", format!("stops before the last flow starts, at {}", spelled(start.1)));
+    }
+    let mut reader = PatternReader { scene, transport, active: active(scene, start.0, stop) };
+    let pattern = match kind {
+        Kind::Incast => reader.incast(r),
+        Kind::Permutation => reader.permutation(r),
+        Kind::AllToAll => reader.all_to_all(r),
+        Kind::Poisson => reader.poisson(r),
+        Kind::ClosedLoop => reader.closed_loop(r),
+        Kind::Trace => reader.trace(r),
+    };
+    Traffic { pattern, transport: transport.unwrap_or(0), start, stagger, stop }
+}
+
+fn spelled(time: Time) -> String {
+    time.since(Time::ZERO).shown()
+}
+
+/// How long the earliest flow of a table may send.
+fn active(scene: &Scene, start: Time, stop: Option<Time>) -> Option<Span> {
+    let end = Time::ZERO + scene.directory?.duration;
+    Some(stop.map_or(end, |stop| stop.min(end)).since(start))
+}
+
+fn read_transport(r: &mut Section, scene: &Scene) -> Option<usize> {
+    let form = Form {
+        name: "transport",
+        doc: "NAME of the [transport.NAME] that carries it.",
+        required: false,
+        otherwise: "the only transport, if there is one",
+        schema: json!({ "type": "string", "minLength": 1, "x-unit": "name" }),
+    };
+    let names = || scene.transports.unwrap_or_default().iter().map(|transport| transport.name.as_str());
+    let known = || format!("one of {}", names().collect::<Vec<_>>().join(", "));
+    let index = r.parsed(&form, |node| {
+        let Value::Text(name) = &node.value else { return Err(Misread::expected("a transport's name")) };
+        let index = names().position(|other| other == name);
+        match index.or(scene.transports.is_none().then_some(0)) {
+            Some(index) => Ok((index, name.clone().into())),
+            None => Err(Misread::Expected(known(), suggest::nearest(name, names()))),
+        }
+    });
+    if index.is_some() || r.given("transport") {
+        return index;
+    }
+    match scene.transports? {
+        [only] => {
+            r.settle("transport", only.name.clone().into());
+            Some(0)
+        }
+        _ => {
+            r.report_missing("transport", known());
+            None
+        }
+    }
+}
+
+fn read_start(r: &mut Section, scene: &Scene) -> (Time, Time) {
+    const WANTED: &str = "a time or a range of times, such as \"10us\" or \"0us..100us\"";
+    let time = "[0-9]+(\\.[0-9]+)?(ps|ns|us|ms|s)";
+    let form = Form {
+        name: "start",
+        doc: "When flows start: at this time, or each at a time drawn uniformly from this range.",
+        required: false,
+        otherwise: "0us",
+        schema: json!({ "type": "string", "pattern": format!("^{time}(\\.\\.{time})?$"), "x-unit": "times" }),
+    };
+    let one = |text: &str| match Span::read(&Value::Text(text.into()))? {
+        Some(span) if span <= LONGEST => Ok(span),
+        _ => Err(Misread::expected(format!("a time from 0ps to {}", LONGEST.shown()))),
+    };
+    let range = r.parsed(&form, |node| {
+        let Value::Text(text) = &node.value else { return Err(Misread::expected(WANTED)) };
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        let (first, last) = (one(first)?, one(last)?);
+        if first > last {
+            return Err(Misread::Says(format!("found {text}, a range that ends before it begins")));
+        }
+        let spelled =
+            if first == last { first.shown() } else { format!("{}..{}", first.shown(), last.shown()) };
+        Ok(((first, last), spelled.into()))
+    });
+    if range.is_none() {
+        r.settle("start", Span::ZERO.json());
+    }
+    let (first, last) = range.unwrap_or_default();
+    if let Some(directory) = scene.directory.filter(|directory| r.sound() && first >= directory.duration) {
+        r.conflict(
+            "start",
+            format!("found {}, but the run ends at {}", first.shown(), directory.duration.shown()),
+        );
+    }
+    (Time::from_ps(first.as_ps()), Time::from_ps(last.as_ps()))
+}
+
+/// Reads the keys of one pattern.
+struct PatternReader<'a> {
+    scene: &'a Scene<'a>,
+    transport: Option<usize>,
+    active: Option<Span>,
+}
+
+impl PatternReader<'_> {
+    fn incast(&mut self, r: &mut Section) -> Pattern {
+        let to = self.set(r, "to", "The one receiver.", Some("host"), None);
+        let only = to.as_ref().and_then(HostSet::only);
+        if let Some(set) = to.as_ref().filter(|set| r.sound() && set.only().is_none()) {
+            r.conflict("to", format!("found {} hosts, expected one", set.len()));
+        }
+        let to = only.unwrap_or(0);
+        let words = "every host but to";
+        let from = self.set(r, "from", "Senders.", None, Some((words, &|all| all.without(to))));
+        if from.as_ref().is_some_and(|from| r.sound() && from.contains(to)) {
+            r.conflict("from", format!("the receiver, host {to}, is among the senders"));
+        }
+        let (flows_per_pair, bytes) = (self.flows_per_pair(r), self.bytes(r));
+        Pattern::Incast { from: self.list(r, "from", from), to, flows_per_pair, bytes }
+    }
+
+    fn permutation(&mut self, r: &mut Section) -> Pattern {
+        let hosts = self.peers(r);
+        let (flows_per_pair, bytes) = (self.flows_per_pair(r), self.bytes(r));
+        Pattern::Permutation { hosts: self.list(r, "hosts", hosts), flows_per_pair, bytes }
+    }
+
+    fn all_to_all(&mut self, r: &mut Section) -> Pattern {
+        let hosts = self.peers(r);
+        let (flows_per_pair, bytes) = (self.flows_per_pair(r), self.bytes(r));
+        Pattern::AllToAll { hosts: self.list(r, "hosts", hosts), flows_per_pair, bytes }
+    }
+
+    fn poisson(&mut self, r: &mut Section) -> Pattern {
+        let all: Default = ("every host", &HostSet::clone);
+        let from = self.set(r, "from", "Senders.", None, Some(all));
+        let to =
+            self.set(r, "to", "Receivers, drawn uniformly; a sender never draws itself.", None, Some(all));
+        let doc = "Payload that each sender offers, as a fraction of its link's rate.";
+        let load = r.get(&Key::new("load", doc, 0.001..=10.0));
+        let form = Form {
+            name: "sizes",
+            doc: "Flow sizes: a built-in distribution, fixed:SIZE, exponential:SIZE, or a file with a size in bytes and \
+                  the percentage of flows not larger in each line.",
+            required: true,
+            otherwise: "websearch, fb_hadoop, ali_storage, google_rpc, fixed:SIZE, exponential:SIZE or a file",
+            schema: sizes::schema(),
+        };
+        let drawn = r.parsed(&form, |node| sizes::parse(node, self.scene.base));
+        if let Some(sizes) = &drawn {
+            self.check_size(r, "sizes", sizes::largest(sizes));
+        }
+        if let (true, Some(from), Some(to)) = (r.sound(), &from, &to) {
+            // Only a lone receiver can leave a sender without one.
+            if to.only().is_some_and(|to| from.contains(to)) {
+                r.conflict("to", "the only receiver is a sender too and would have to send to itself");
+            }
+        }
+        let sizes = drawn.unwrap_or(Sizes::Fixed(Bytes::new(1)));
+        Pattern::Poisson { from: self.list(r, "from", from), to: self.list(r, "to", to), load, sizes }
+    }
+
+    fn closed_loop(&mut self, r: &mut Section) -> Pattern {
+        let from = self.set(r, "from", "Senders.", None, None);
+        let to = self.set(r, "to", "Receivers of every sender; a host never sends to itself.", None, None);
+        if let (true, Some(from), Some(to)) = (r.sound(), &from, &to) {
+            if from.only().is_some() && from == to {
+                r.conflict("to", "the only receiver is the only sender; a host never sends to itself");
+            }
+        }
+        let flows_per_pair = self.flows_per_pair(r);
+        let bytes = r.get(&bytes_key("Of a message."));
+        let outstanding = Key::new("outstanding", "Messages under way in each flow.", 1u32..=1_000_000);
+        let outstanding = r.get(&outstanding.or(1));
+        self.check_size(r, "bytes", bytes.get().saturating_mul(u64::from(outstanding)));
+        self.check_endless(r, "bytes", Some((bytes, outstanding)));
+        Pattern::ClosedLoop {
+            from: self.list(r, "from", from),
+            to: self.list(r, "to", to),
+            flows_per_pair,
+            bytes,
+            outstanding,
+        }
+    }
+
+    fn trace(&mut self, r: &mut Section) -> Pattern {
+        let form = Form {
+            name: "file",
+            doc:
+                "CSV file with the header start,from,to,bytes and units in its values, such as 10us,0,3,64kB.",
+            required: true,
+            otherwise: "a path relative to this file",
+            schema: files::schema(),
+        };
+        let limits = self.limits();
+        let flows = r.parsed(&form, |node| {
+            let name = files::name(node)?;
+            let text = files::read(self.scene.base, &name)?;
+            let flows = trace::read(&text, &files::shown(self.scene.base, &name), limits.as_ref())?;
+            Ok((flows, name.into()))
+        });
+        Pattern::Trace { flows: flows.unwrap_or_default() }
+    }
+
+    fn limits(&self) -> Option<trace::Limits> {
+        let (directory, network) = (self.scene.directory?, self.scene.network?);
+        let bytes = MAX_PACKETS * u128::from(network.mtu);
+        Some(trace::Limits { hosts: directory.hosts, bytes: bytes as u64 })
+    }
+
+    /// The hosts of a pattern in which all are alike.
+    fn peers(&mut self, r: &mut Section) -> Option<HostSet> {
+        let set = self.set(r, "hosts", "At least two.", None, Some(("every host", &HostSet::clone)));
+        if let Some(set) = set.as_ref().filter(|set| r.sound() && set.len() < 2) {
+            r.conflict("hosts", format!("found {} host, expected at least two", set.len()));
+        }
+        set
+    }
+
+    /// Reads a set of hosts; `default` makes one out of all hosts. None where the network is not known.
+    fn set(
+        &self,
+        r: &mut Section,
+        name: &'static str,
+        doc: &'static str,
+        unit: Option<&str>,
+        default: Option<Default>,
+    ) -> Option<HostSet> {
+        let form = Form {
+            name,
+            doc,
+            required: default.is_none(),
+            otherwise: default.map_or("hosts, such as 7, \"0..50\" or a group's name", |(words, _)| words),
+            schema: hosts::schema(unit.unwrap_or("hosts")),
+        };
+        let directory = self.scene.directory;
+        let groups = directory.map_or([].as_slice(), |directory| &directory.groups);
+        let set =
+            r.parsed(&form, |node| hosts::parse(node, directory.map(|directory| directory.hosts), groups));
+        let directory = directory?;
+        if set.is_some() || r.given(name) {
+            return set;
+        }
+        let set = default?.1(&HostSet::all(directory.hosts));
+        r.settle(name, set.json());
+        Some(set)
+    }
+
+    /// The hosts one by one, once all that can be said of the set as such has been.
+    fn list(&self, r: &Section, name: &str, set: Option<HostSet>) -> Vec<u32> {
+        let (true, Some(set), Some(directory)) = (r.sound(), set, self.scene.directory) else {
+            return Vec::new();
+        };
+        directory.list(&set).unwrap_or_else(|| {
+            r.conflict(
+                name,
+                "the hosts of all traffic tables together are too many to list; use fewer tables",
+            );
+            Vec::new()
+        })
+    }
+
+    fn flows_per_pair(&self, r: &mut Section) -> u32 {
+        r.get(&Key::new("flows_per_pair", "Flows of each pair of hosts.", 1u32..=1_000_000_000).or(1))
+    }
+
+    fn bytes(&self, r: &mut Section) -> Option<Bytes> {
+        let bytes = r.optional(&bytes_key("Of each flow."), "without end");
+        match bytes {
+            Some(bytes) => self.check_size(r, "bytes", bytes.get()),
+            None => self.check_endless(r, "bytes", None),
+        }
+        bytes
+    }
+
+    fn check_size(&self, r: &Section, name: &str, bytes: u64) {
+        let Some(network) = self.scene.network.filter(|_| r.sound()) else { return };
+        let packets = bytes.div_ceil(u64::from(network.mtu));
+        if u128::from(packets) > MAX_PACKETS {
+            let message = format!("makes flows of {packets} packets; the most is 2^31, {MAX_PACKETS}");
+            r.conflict(name, message);
+        }
+    }
+
+    /// Limits what a flow that is only ended by the clock can send at line rate; in messages of that size, so many
+    /// a round trip, if given.
+    fn check_endless(&self, r: &Section, name: &str, messages: Option<(Bytes, u32)>) {
+        let (true, Some(active), Some(network)) = (r.sound(), self.active, self.scene.network) else {
+            return;
+        };
+        let header = self.transport.zip(self.scene.transports).map_or(0, |(i, all)| all[i].header);
+        let overhead = u128::from(header + network.framing);
+        let mtu = u128::from(network.mtu);
+        let payload = messages.map_or(mtu, |(bytes, _)| u128::from(bytes.get()));
+        let frames = payload.div_ceil(mtu);
+        let wire_bits = (payload + frames * overhead) * 8;
+        let bits = u128::from(self.scene.fastest.as_bps()) * u128::from(active.as_ps()) / 1_000_000_000_000;
+        let mut packets = bits * frames / wire_bits;
+        if let Some((_, outstanding)) = messages {
+            // No message is acknowledged before it has crossed two links each way.
+            let round_trip = u128::from(least_delay(network).as_ps()) * 4;
+            let trips = u128::from(active.as_ps()) / round_trip + 1;
+            packets = packets.min(trips * u128::from(outstanding) * frames);
+        }
+        if packets > MAX_PACKETS {
+            let message = format!(
+                "a flow could send {packets} packets at line rate before it ends; the most is 2^31: shorten \
+                 duration, or give {name} or stop"
+            );
+            r.conflict(name, message);
+        }
+    }
+}
+
+/// The shortest link of a network.
+pub(super) fn least_delay(network: &Network) -> Span {
+    match &network.topology {
+        Topology::Listed { links, .. } => links.iter().map(|link| link.delay).min().unwrap_or(network.delay),
+        _ => network.delay,
+    }
+}
+
+/// What a set of hosts is when it is not given: in words, and made out of all hosts.
+type Default<'a> = (&'static str, &'a dyn Fn(&HostSet) -> HostSet);
+
+fn bytes_key(doc: &'static str) -> Key<Bytes> {
+    Key::new("bytes", doc, Bytes::new(1)..=Bytes::new(1_000_000_000_000_000))
+}
+
+/// The schema of a group, and its value.
+pub(super) fn group_form() -> Form {
+    Form {
+        name: "groups",
+        doc: "Names for hosts, to be used in from, to and hosts of traffic.",
+        required: false,
+        otherwise: "none",
+        schema: hosts::schema("hosts"),
+    }
+}
+
+/// Reads a group. Groups do not refer to groups.
+pub(super) fn read_group(node: &Node, hosts: Option<u32>) -> Result<(HostSet, Json), Misread> {
+    hosts::parse(node, hosts, &[])
+}
