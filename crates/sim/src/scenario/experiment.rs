@@ -163,11 +163,10 @@ fn check_buffers(r: &Section, scenario: &Scenario) {
     let frame = Bytes::new(weight(heaviest, &scenario.network));
     for role in roles(&scenario.network.topology) {
         let (room, key, why) = match scenario.switches.of(role).buffer {
-            Buffer::PerPort(size) => (size, "buffer", ""),
             Buffer::Shared { size, alpha } if alpha < 1.0 => {
                 (Bytes::new((size.get() as f64 * alpha) as u64), "alpha", " (alpha times buffer)")
             }
-            Buffer::Shared { size, .. } => (size, "buffer", ""),
+            Buffer::Shared { size, .. } | Buffer::PerPort(size) => (size, "buffer", ""),
         };
         if room < frame {
             let own = format!("switch.{}.{key}", role_name(role));

@@ -142,13 +142,13 @@ fn parse(name: &str, topology: &Topology) -> Option<Node> {
 /// Whether a link joins `a` to `b`, which is not below it.
 fn joined(topology: &Topology, a: Node, b: Node) -> bool {
     match (topology, a, b) {
-        (Topology::Star { .. }, Node::Host(_), Node::Tor(_)) => true,
+        (Topology::Star { .. }, Node::Host(_), Node::Tor(_))
+        | (Topology::LeafSpine { .. }, Node::Tor(_), Node::Spine(_)) => true,
         (Topology::Dumbbell { left, .. }, Node::Host(host), Node::Tor(tor)) => (host >= *left) == (tor == 1),
         (Topology::Dumbbell { .. }, Node::Tor(a), Node::Tor(b)) => a != b,
         (Topology::LeafSpine { hosts_per_leaf, .. }, Node::Host(host), Node::Tor(tor)) => {
             host / hosts_per_leaf == tor
         }
-        (Topology::LeafSpine { .. }, Node::Tor(_), Node::Spine(_)) => true,
         (Topology::FatTree { k }, Node::Host(host), Node::Tor(tor)) => host / (k / 2) == tor,
         (Topology::FatTree { k }, Node::Tor(tor), Node::Aggregation(agg)) => tor / (k / 2) == agg / (k / 2),
         (Topology::FatTree { k }, Node::Aggregation(agg), Node::Spine(spine)) => {

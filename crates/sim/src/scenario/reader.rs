@@ -5,6 +5,8 @@
 //! compare keys run only in a [`Section::sound`] section. A [`Section::choice`] decides which keys follow.
 //! [`describe`] runs the function once for every combination of choices.
 
+mod tables;
+
 use serde_json::{Map, Value as Json};
 
 use super::document::{Entry, Node, Place, Table, Value};
@@ -223,15 +225,10 @@ impl<'a> Section<'a> {
             }
             schema
         });
-        let value = match node {
-            Some(node) => self.read_node(key, node),
-            None => {
-                if required {
-                    self.report_missing(key.name, key.wanted());
-                }
-                None
-            }
-        };
+        if node.is_none() && required {
+            self.report_missing(key.name, key.wanted());
+        }
+        let value = node.and_then(|node| self.read_node(key, node));
         let value = value.unwrap_or_else(|| key.placeholder());
         self.settle(key.name, value.json());
         value
@@ -370,209 +367,22 @@ impl<'a> Section<'a> {
         picked
     }
 
-    /// Reads a table that is there once; absent, all its keys have their defaults. None if anything is wrong in it.
-    pub(super) fn table<T>(
-        &mut self,
-        name: &'static str,
-        doc: &'static str,
-        read: impl Fn(&mut Section<'a>) -> T,
-    ) -> Option<T> {
-        let source = self.source;
-        let node = self.declare(name, doc, false, || schema::table(&describe(source, &read)));
-        self.child(name, node, None, &read)
-    }
-
-    /// Reads a table that takes the keys it does not give from its sibling `of`, which was read as `parent`; absent,
-    /// it is the parent. Where the parent is wrong its heirs are not looked at.
-    pub(super) fn heir<T: Clone>(
-        &mut self,
-        name: &'static str,
-        doc: &'static str,
-        (of, parent): (&'static str, Option<&T>),
-        read: impl Fn(&mut Section<'a>) -> T,
-    ) -> Option<T> {
-        let source = self.source;
-        let node = self.declare(name, doc, false, || schema::heir(&describe(source, &read), of));
-        let parent = parent?;
-        let Some(node) = node else { return Some(parent.clone()) };
-        let inherited = self.entry(of).and_then(|entry| match &entry.node.value {
-            Value::Table(table) => Some(table),
-            _ => None,
-        });
-        self.child(name, Some(node), inherited, &read)
-    }
-
-    fn child<T>(
-        &mut self,
-        name: &str,
-        node: Option<&'a Node>,
-        inherited: Option<&'a Table>,
-        read: &impl Fn(&mut Section<'a>) -> T,
-    ) -> Option<T> {
-        if self.describing() {
-            return None;
-        }
-        let (value, resolved) = self.read_table(&self.key_path(name), node, inherited, read)?;
-        self.settle(name, resolved);
-        value
-    }
-
-    /// None if there is no table to read; inside, none if something is wrong with it.
-    fn read_table<T>(
-        &self,
-        path: &str,
-        node: Option<&'a Node>,
-        inherited: Option<&'a Table>,
-        read: &impl Fn(&mut Section<'a>) -> T,
-    ) -> Option<(Option<T>, Json)> {
-        let (table, place) = match node.map(|node| (&node.value, node.place)) {
-            None => (None, self.place),
-            Some((Value::Table(table), place)) => (Some(table), place),
-            Some((other, place)) => {
-                self.source.report(place, path, Some(other.shown()), Misread::expected("a table"));
-                return None;
-            }
-        };
-        let section = Section::new(self.source, table, inherited, path.into(), place);
-        let (value, resolved) = section.run(read);
-        Some((value, resolved.into()))
-    }
-
-    /// Reads an array of tables, `[[name]]`; absent, it is empty if it may be. None if anything is wrong in it.
-    pub(super) fn list<T>(
-        &mut self,
-        name: &'static str,
-        doc: &'static str,
-        required: bool,
-        read: impl Fn(&mut Section<'a>) -> T,
-    ) -> Option<Vec<T>> {
-        let source = self.source;
-        let node = self.declare(name, doc, required, || schema::list(&describe(source, &read)));
-        if self.describing() {
-            return None;
-        }
-        let (mut values, mut resolved) = (Some(Vec::new()), Vec::new());
-        let path = self.key_path(name);
-        let nodes = match node.map(|node| (&node.value, node.place)) {
-            None if required => {
-                self.report_missing(name, format!("at least one [[{path}]]"));
-                return None;
-            }
-            None => return values,
-            Some((Value::List(nodes), _)) => nodes,
-            Some((other, place)) => {
-                let wanted = Misread::expected(format!("an array of tables, [[{path}]]"));
-                self.source.report(place, &path, Some(other.shown()), wanted);
-                return None;
-            }
-        };
-        for (i, node) in nodes.iter().enumerate() {
-            let read = self.read_table(&format!("{path}[{i}]"), Some(node), None, &read);
-            let (value, table) = read.unwrap_or_default();
-            resolved.push(table);
-            values = values.zip(value).map(|(mut values, value)| {
-                values.push(value);
-                values
-            });
-        }
-        self.settle(name, resolved.into());
-        values
-    }
-
-    /// Reads a table of tables that the file names, `[name.NAME]`, in the file's order; at least one.
-    pub(super) fn named<T>(
-        &mut self,
-        name: &'static str,
-        doc: &'static str,
-        read: impl Fn(&mut Section<'a>) -> T,
-    ) -> Option<Vec<(String, T)>> {
-        let source = self.source;
-        let item = || schema::table(&describe(source, &read));
-        let node = self.declare(name, doc, true, || schema::named(item()));
-        if self.describing() {
-            return None;
-        }
-        if node.is_none() {
-            self.report_missing(name, format!("at least one [{}.NAME]", self.key_path(name)));
-            return None;
-        }
-        self.entries(name, node, |section, path, node| {
-            let (value, resolved) = section.read_table(path, Some(node), None, &read)?;
-            Some((value?, resolved))
-        })
-    }
-
-    /// Reads a table of values that the file names.
-    pub(super) fn named_values<T>(
-        &mut self,
-        form: &Form,
-        parse: impl Fn(&Node) -> Result<(T, Json), Misread>,
-    ) -> Option<Vec<(String, T)>> {
-        let item = || schema::form(&Form { schema: form.schema.clone(), ..*form });
-        let node = self.declare(form.name, form.doc, false, || schema::named(item()));
-        if self.describing() {
-            return None;
-        }
-        self.entries(form.name, node, |section, path, node| match parse(node) {
-            Ok(read) => Some(read),
-            Err(misread) => {
-                section.source.report(node.place, path, Some(node.value.shown()), misread);
-                None
-            }
-        })
-    }
-
-    fn entries<T>(
-        &mut self,
-        name: &str,
-        node: Option<&'a Node>,
-        read: impl Fn(&Self, &str, &'a Node) -> Option<(T, Json)>,
-    ) -> Option<Vec<(String, T)>> {
-        let path = self.key_path(name);
-        let before = self.source.count();
-        let (mut values, mut resolved) = (Vec::new(), Map::new());
-        let table = match node.map(|node| (&node.value, node.place)) {
-            None => return Some(values),
-            Some((Value::Table(table), _)) => table,
-            Some((other, place)) => {
-                self.source.report(place, &path, Some(other.shown()), Misread::expected("a table"));
-                return None;
-            }
-        };
-        for entry in &table.entries {
-            let path = format!("{path}.{}", entry.key);
-            if !is_name(&entry.key) {
-                let wanted = "a name of letters, digits, _ and -, with no digit first";
-                self.source.report(entry.place, &path, Some(entry.key.clone()), Misread::expected(wanted));
-            }
-            if let Some((value, json)) = read(self, &path, &entry.node) {
-                values.push((entry.key.clone(), value));
-                resolved.insert(entry.key.clone(), json);
-            }
-        }
-        self.settle(name, resolved.into());
-        (self.source.count() == before).then_some(values)
-    }
-
     fn reject_unknown<T>(&self, read: &impl Fn(&mut Section<'a>) -> T) {
         let Some(table) = self.table.filter(|_| !self.abandoned) else { return };
         let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
         let mut variants = None;
         for entry in table.entries.iter().filter(unknown) {
             let variants = variants.get_or_insert_with(|| describe(self.source, read));
-            let (found, misread) = match self.condition(&entry.key, variants) {
-                Some(condition) => {
-                    let message = format!("applies only with {condition}");
-                    (entry.node.value.shown(), Misread::Says(message))
-                }
-                None => {
-                    // What the table does not have yet is the likelier meaning.
-                    let absent = self.known.iter().filter(|name| table.get(name).is_none());
-                    let nearest = suggest::nearest(&entry.key, absent.chain(&self.known).copied());
-                    (entry.key.clone(), Misread::Unknown(self.known.clone(), nearest))
-                }
-            };
-            self.report(entry.place, &entry.key, Some(found), misread);
+            if let Some(condition) = self.condition(&entry.key, variants) {
+                let misread = Misread::Says(format!("applies only with {condition}"));
+                self.report(entry.place, &entry.key, Some(entry.node.value.shown()), misread);
+                continue;
+            }
+            // What the table does not have yet is the likelier meaning.
+            let absent = self.known.iter().filter(|name| table.get(name).is_none());
+            let nearest = suggest::nearest(&entry.key, absent.chain(&self.known).copied());
+            let misread = Misread::Unknown(self.known.clone(), nearest);
+            self.report(entry.place, &entry.key, Some(entry.key.clone()), misread);
         }
     }
 

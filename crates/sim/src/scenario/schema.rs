@@ -114,7 +114,7 @@ pub(super) fn list(variants: &[Variant]) -> Map<String, Json> {
 }
 
 /// A table whose keys the file names.
-pub(super) fn named(item: Map<String, Json>) -> Map<String, Json> {
+pub(super) fn named(item: &Map<String, Json>) -> Map<String, Json> {
     object(json!({
         "type": "object",
         "propertyNames": { "pattern": NAME_PATTERN },

@@ -110,7 +110,7 @@ pub(super) fn mean(sizes: &Sizes) -> f64 {
     match sizes {
         Sizes::Fixed(size) | Sizes::Exponential(size) => size.get() as f64,
         Sizes::Distribution { points, .. } => {
-            points.windows(2).map(|pair| (pair[0].0 + pair[1].0) / 2.0 * (pair[1].1 - pair[0].1)).sum()
+            points.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0) * (pair[1].1 - pair[0].1)).sum()
         }
     }
 }

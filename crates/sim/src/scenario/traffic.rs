@@ -117,16 +117,12 @@ fn read_transport(r: &mut Section, scene: &Scene) -> Option<usize> {
     if index.is_some() || r.given("transport") {
         return index;
     }
-    match scene.transports? {
-        [only] => {
-            r.settle("transport", only.name.clone().into());
-            Some(0)
-        }
-        _ => {
-            r.report_missing("transport", known());
-            None
-        }
-    }
+    let [only] = scene.transports? else {
+        r.report_missing("transport", known());
+        return None;
+    };
+    r.settle("transport", only.name.clone().into());
+    Some(0)
 }
 
 fn read_start(r: &mut Section, scene: &Scene) -> (Time, Time) {
@@ -187,19 +183,19 @@ impl PatternReader<'_> {
         if from.as_ref().is_some_and(|from| r.sound() && from.contains(to)) {
             r.conflict("from", format!("the receiver, host {to}, is among the senders"));
         }
-        let (flows_per_pair, bytes) = (self.flows_per_pair(r), self.bytes(r));
+        let (flows_per_pair, bytes) = (flows_per_pair(r), self.bytes(r));
         Pattern::Incast { from: self.list(r, "from", from), to, flows_per_pair, bytes }
     }
 
     fn permutation(&mut self, r: &mut Section) -> Pattern {
         let hosts = self.peers(r);
-        let (flows_per_pair, bytes) = (self.flows_per_pair(r), self.bytes(r));
+        let (flows_per_pair, bytes) = (flows_per_pair(r), self.bytes(r));
         Pattern::Permutation { hosts: self.list(r, "hosts", hosts), flows_per_pair, bytes }
     }
 
     fn all_to_all(&mut self, r: &mut Section) -> Pattern {
         let hosts = self.peers(r);
-        let (flows_per_pair, bytes) = (self.flows_per_pair(r), self.bytes(r));
+        let (flows_per_pair, bytes) = (flows_per_pair(r), self.bytes(r));
         Pattern::AllToAll { hosts: self.list(r, "hosts", hosts), flows_per_pair, bytes }
     }
 
@@ -240,7 +236,7 @@ impl PatternReader<'_> {
                 r.conflict("to", "the only receiver is the only sender; a host never sends to itself");
             }
         }
-        let flows_per_pair = self.flows_per_pair(r);
+        let flows_per_pair = flows_per_pair(r);
         let bytes = r.get(&bytes_key("Of a message."));
         let outstanding = Key::new("outstanding", "Messages under way in each flow.", 1u32..=1_000_000);
         let outstanding = r.get(&outstanding.or(1));
@@ -332,10 +328,6 @@ impl PatternReader<'_> {
         })
     }
 
-    fn flows_per_pair(&self, r: &mut Section) -> u32 {
-        r.get(&Key::new("flows_per_pair", "Flows of each pair of hosts.", 1u32..=1_000_000_000).or(1))
-    }
-
     fn bytes(&self, r: &mut Section) -> Option<Bytes> {
         let bytes = r.optional(&bytes_key("Of each flow."), "without end");
         match bytes {
@@ -394,6 +386,10 @@ pub(super) fn least_delay(network: &Network) -> Span {
 
 /// What a set of hosts is when it is not given: in words, and made out of all hosts.
 type Default<'a> = (&'static str, &'a dyn Fn(&HostSet) -> HostSet);
+
+fn flows_per_pair(r: &mut Section) -> u32 {
+    r.get(&Key::new("flows_per_pair", "Flows of each pair of hosts.", 1u32..=1_000_000_000).or(1))
+}
 
 fn bytes_key(doc: &'static str) -> Key<Bytes> {
     Key::new("bytes", doc, Bytes::new(1)..=Bytes::new(1_000_000_000_000_000))

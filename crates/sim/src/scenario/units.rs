@@ -74,7 +74,7 @@ pub(super) fn parse(text: &str, units: Units) -> Result<u64, UnitError> {
 
 /// The unit that `unit` is a slip of: a wrong case, a space, `Gb/s` for `Gbps`.
 fn meant(unit: &str, units: Units) -> Option<String> {
-    let unit = unit.trim().replace("/s", "ps").replace('\u{b5}', "u").replace('\u{3bc}', "u");
+    let unit = unit.trim().replace("/s", "ps").replace(['\u{b5}', '\u{3bc}'], "u");
     let same = |name: &&str| name.eq_ignore_ascii_case(&unit);
     let names = || units.iter().map(|(name, _)| *name);
     names().find(same).map(str::to_string).or_else(|| suggest::nearest(&unit, names()))

@@ -1,1 +1,306 @@
 //! The schema against the reader: what one says of a key the other does.
+
+use serde_json::{json, Map, Value as Json};
+
+use super::super::{schema, Problem};
+use super::rules::toml;
+use super::Folder;
+
+type Table = Map<String, Json>;
+
+/// One form that a table of the file can take: where it stands, and its schema.
+struct Form {
+    path: &'static [&'static str],
+    schema: Json,
+}
+
+/// Every table of the schema in every variant.
+fn forms() -> Vec<Form> {
+    let root = schema();
+    let at = |path: &[&str]| path.iter().fold(root.clone(), |schema, key| schema["properties"][*key].clone());
+    let mut forms = vec![Form { path: &[], schema: root.clone() }];
+    let mut add = |path, schema: Json| match schema["oneOf"].as_array() {
+        Some(variants) => forms.extend(variants.iter().map(|schema| Form { path, schema: schema.clone() })),
+        None => forms.push(Form { path, schema }),
+    };
+    add(&["network"], at(&["network"]));
+    add(&["switch"], at(&["switch"]));
+    add(&["switch", "default"], at(&["switch", "default"]));
+    add(&["host"], at(&["host"]));
+    add(&["host", "default"], at(&["host", "default"]));
+    add(&["record"], at(&["record"]));
+    add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
+    add(&["traffic"], at(&["traffic"])["items"].clone());
+    add(&["fault"], at(&["fault"])["items"].clone());
+    forms
+}
+
+/// A file that is right, with this table in it.
+fn file(form: &Form, table: Table) -> Json {
+    let mut file = json!({
+        "format": 1,
+        "name": "keys",
+        "duration": "10ms",
+        "network": { "topology": "star", "hosts": 4 },
+        "transport": { "a": { "protocol": "none" } },
+        "traffic": [{ "pattern": "incast", "to": 0, "from": 1, "bytes": "1kB" }],
+    });
+    match form.path {
+        [] => table.into_iter().for_each(|(key, value)| file[key] = value),
+        [list @ ("traffic" | "fault")] => file[*list] = json!([table]),
+        [name] => file[*name] = table.into(),
+        [outer, inner] => file[*outer] = json!({ *inner: table }),
+        _ => panic!("{:?}", form.path),
+    }
+    file
+}
+
+/// The path of a key in messages.
+fn path(form: &Form, key: &str) -> String {
+    match form.path {
+        [] => key.into(),
+        [list @ ("traffic" | "fault")] => format!("{list}[0].{key}"),
+        path => format!("{}.{key}", path.join(".")),
+    }
+}
+
+/// A right value of a key.
+fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
+    if let Some(fixed) = schema.get("const").or(schema.get("default")) {
+        return Some(fixed.clone());
+    }
+    let value = match (form.path, key) {
+        (["network"], "hosts") => json!(4),
+        (["network"], "file") => json!("net.toml"),
+        (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
+        (_, "k" | "window") => json!(4),
+        (_, "bottleneck" | "rate") => json!("10Gbps"),
+        (_, "bottleneck_delay") => json!("2us"),
+        (_, "ecn_threshold" | "ecn_max") => json!("100kB"),
+        (_, "ecn_min" | "bytes") => json!("10kB"),
+        (_, "ecn_pmax" | "load" | "probability") => json!(0.5),
+        (_, "header" | "ack") => json!("40B"),
+        (_, "to") => json!(0),
+        (_, "from") => json!("1..2"),
+        (["traffic"], "hosts") => json!([0, "1..3"]),
+        (_, "transport") if !form.path.is_empty() => json!("a"),
+        (_, "start") => json!("1us..2us"),
+        (_, "stop" | "until" | "queues" | "windows" | "rtt" | "throughput") => json!("1ms"),
+        (_, "sizes") => json!("google_rpc"),
+        (_, "file") => json!("t.csv"),
+        (_, "link") => json!("h0-tor0"),
+        (_, "name") => json!("keys"),
+        (_, "duration") => json!("10ms"),
+        (_, "groups") => json!({ "some": [0, "2..4"] }),
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// The form with all its keys, save tables, which are forms of their own.
+fn whole(form: &Form) -> Table {
+    let keys = form.schema["properties"].as_object().expect("properties").iter();
+    let table: Table =
+        keys.filter_map(|(key, schema)| Some((key.clone(), sample(form, key, schema)?))).collect();
+    for required in form.schema["required"].as_array().expect("required") {
+        let key = required.as_str().expect("a name");
+        let elsewhere = form.path.is_empty() && ["network", "transport", "traffic"].contains(&key);
+        assert!(table.contains_key(key) || elsewhere, "no sample of {}", path(form, key));
+    }
+    table
+}
+
+/// Keys that hold one value.
+fn values(form: &Form) -> impl Iterator<Item = (&String, &Json)> {
+    let keys = form.schema["properties"].as_object().expect("properties").iter();
+    keys.filter(|(_, schema)| !["table", "tables"].contains(&schema["x-unit"].as_str().expect("x-unit")))
+}
+
+fn folder(test: &str) -> Folder {
+    let net = "node = [{ name = \"a\", role = \"host\" }, { name = \"b\", role = \"host\" }, { name = \"s\", role = \"tor\" }]
+        link = [{ ends = [\"a\", \"s\"] }, { ends = [\"b\", \"s\"] }]";
+    Folder::new(test, &[("net.toml", net), ("t.csv", "start,from,to,bytes\n1us,0,1,1kB\n")])
+}
+
+fn problems(folder: &Folder, file: &Json) -> Vec<Problem> {
+    folder.read(&toml(file)).map_or_else(|error| error.problems, |_| Vec::new())
+}
+
+/// Asserts that the form with `key` holding `wrong` is refused on account of that key.
+fn refused(folder: &Folder, form: &Form, key: &str, wrong: &Json) {
+    let mut table = whole(form);
+    table.insert(key.into(), wrong.clone());
+    let problems = problems(folder, &file(form, table));
+    let path = path(form, key);
+    assert!(problems.iter().any(|problem| problem.key == path), "{path} = {wrong}: {problems:?}");
+}
+
+#[test]
+fn every_key_of_every_form_is_accepted() {
+    let folder = folder("accepted");
+    let forms = forms();
+    // 5 networks, 6 switches, 3 transports, 6 patterns, 2 faults, and 5 tables without a choice.
+    assert_eq!(forms.len(), 5 + 6 + 3 + 6 + 2 + 5);
+    for form in &forms {
+        let file = file(form, whole(form));
+        assert_eq!(problems(&folder, &file), [], "{file}");
+    }
+}
+
+#[test]
+fn required_keys_are_required_and_no_others() {
+    let folder = folder("required");
+    for form in forms() {
+        let required = form.schema["required"].as_array().expect("required");
+        for (key, _) in values(&form) {
+            let mut table = whole(&form);
+            table.remove(key);
+            // What another key of the form refers to is no less optional.
+            if key == "sharing" || key == "ecn" {
+                continue;
+            }
+            let mut file = file(&form, table);
+            if form.path.is_empty() {
+                file.as_object_mut().expect("a table").remove(key);
+            }
+            let missing = problems(&folder, &file).iter().any(|problem| problem.key == path(&form, key));
+            assert_eq!(missing, required.contains(&key.as_str().into()), "{}", path(&form, key));
+        }
+    }
+}
+
+#[test]
+fn every_misspelled_key_finds_the_right_one() {
+    let folder = folder("misspelled");
+    for form in forms() {
+        for (key, schema) in form.schema["properties"].as_object().expect("properties") {
+            let middle = key.len() / 2;
+            let wrong = format!("{}{}{}", &key[..middle], &key[middle..=middle], &key[middle..]);
+            let mut table = whole(&form);
+            let value = table.remove(key).unwrap_or_else(|| json!({}));
+            table.insert(wrong.clone(), value);
+            let mut file = file(&form, table);
+            if form.path.is_empty() {
+                file.as_object_mut().expect("a table").remove(key);
+            }
+            let path = path(&form, &wrong);
+            let problems = problems(&folder, &file);
+            // Without its choice a form is another, or none: what then is said of other keys does not matter.
+            if schema["x-unit"] == "choice"
+                && schema.get("const").is_some()
+                && schema.get("default").is_none()
+            {
+                assert!(!problems.is_empty(), "{path}");
+                continue;
+            }
+            let problem = problems.iter().find(|problem| problem.key == path);
+            let problem = problem.unwrap_or_else(|| panic!("{path}: {problems:?}"));
+            assert_eq!(problem.nearest.as_ref(), Some(key), "{path}: {problem}");
+        }
+    }
+}
+
+#[test]
+fn every_key_refuses_another_type() {
+    let folder = folder("type");
+    for form in forms() {
+        for (key, schema) in values(&form) {
+            let wrong = if schema["type"] == "boolean" { json!("yes") } else { json!(true) };
+            refused(&folder, &form, key, &wrong);
+            refused(&folder, &form, key, &json!([[]]));
+        }
+    }
+}
+
+#[test]
+fn every_key_refuses_another_unit_and_none() {
+    let folder = folder("unit");
+    for form in forms() {
+        for (key, schema) in values(&form) {
+            let wrong: &[Json] = match schema["x-unit"].as_str().expect("x-unit") {
+                "time" => &[json!("5B"), json!("5"), json!(5), json!("5 us"), json!("-5us")],
+                "bytes" => &[json!("5us"), json!("500"), json!(500), json!("5KB")],
+                "rate" => &[json!("5GB"), json!("5"), json!(5), json!("5gbps")],
+                "times" => &[json!("5B"), json!("1us-2us"), json!(5)],
+                "number" | "fraction" | "integer" => &[json!("0.5"), json!("5us")],
+                "choice" => &[json!("nothing of the kind")],
+                "hosts" | "host" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
+                "sizes" => &[json!("nothing"), json!("fixed:5us")],
+                "file" => &[json!("nowhere.toml"), json!("")],
+                "link" => &[json!("h0"), json!("h0-h9")],
+                "name" => &[json!("nobody")],
+                "text" => &[json!(""), json!("two\nlines")],
+                "boolean" | "table" => &[],
+                other => panic!("{key}: {other}"),
+            };
+            wrong.iter().for_each(|wrong| refused(&folder, &form, key, wrong));
+        }
+    }
+}
+
+#[test]
+fn every_quantity_keeps_to_its_range() {
+    let folder = folder("range");
+    let mut ranges = 0;
+    for form in forms() {
+        for (key, schema) in values(&form) {
+            let Some((min, max)) = schema.get("x-min").zip(schema.get("x-max")) else { continue };
+            ranges += 1;
+            match (min, max) {
+                (Json::String(min), Json::String(max)) => {
+                    refused(&folder, &form, key, &format!("9{max}").into());
+                    refused(&folder, &form, key, &format!("99999999999999999{max}").into());
+                    let below = min.trim_start_matches(|c: char| c.is_ascii_digit());
+                    if !min.starts_with('0') {
+                        refused(&folder, &form, key, &format!("0{below}").into());
+                    }
+                }
+                _ => {
+                    let beyond = |limit: &Json, by: i64| match limit.as_i64() {
+                        Some(limit) => json!(limit + by),
+                        None => json!(limit.as_f64().expect("a number") + by as f64),
+                    };
+                    refused(&folder, &form, key, &beyond(max, 1));
+                    refused(&folder, &form, key, &beyond(min, -1));
+                    refused(&folder, &form, key, &json!(i64::MIN));
+                }
+            }
+        }
+    }
+    assert!(ranges > 80, "{ranges}");
+}
+
+#[test]
+fn roles_have_the_keys_of_the_default() {
+    let schema = schema();
+    let switch = &schema["properties"]["switch"]["properties"];
+    let mut default: Vec<&String> = Vec::new();
+    for variant in switch["default"]["oneOf"].as_array().expect("variants") {
+        default.extend(variant["properties"].as_object().expect("properties").keys());
+    }
+    default.sort_unstable();
+    default.dedup();
+    for role in ["tor", "aggregation", "spine"] {
+        let mut keys: Vec<&String> =
+            switch[role]["properties"].as_object().expect("properties").keys().collect();
+        keys.sort_unstable();
+        assert_eq!(keys, default);
+        assert_eq!(switch[role]["properties"]["ecn"]["enum"], json!(["off", "step", "red"]));
+        assert_eq!(switch[role]["x-inherits"], "default");
+    }
+}
+
+#[test]
+fn defaults_stand_in_the_schema() {
+    let schema = schema();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(schema["required"], json!(["format", "name", "duration", "network", "transport", "traffic"]));
+    let star = &schema["properties"]["network"]["oneOf"][0];
+    assert_eq!(star["properties"]["delay"]["default"], "1us");
+    assert_eq!(star["properties"]["topology"]["const"], "star");
+    assert_eq!(star["required"], json!(["topology", "hosts"]));
+    assert_eq!(star["additionalProperties"], false);
+    let swift = &schema["properties"]["transport"]["additionalProperties"]["oneOf"][0];
+    assert_eq!(swift["properties"]["fs_min_cwnd"]["default"], 0.015);
+    assert_eq!(swift["properties"]["ack"]["x-default"], "header");
+}

@@ -38,8 +38,7 @@ fn a_full_file_is_read_as_written() {
     let topology = Topology::LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 4, uplink };
     assert_eq!(scenario.network.topology, topology);
     let ecn = Ecn::Step(Bytes::new(100_000));
-    let tor =
-        SwitchKind { buffer: Buffer::Shared { size: Bytes::new(16_000_000), alpha: 0.5 }, ecn: ecn.clone() };
+    let tor = SwitchKind { buffer: Buffer::Shared { size: Bytes::new(16_000_000), alpha: 0.5 }, ecn };
     assert_eq!(scenario.switches.tor, tor);
     assert_eq!(scenario.switches.spine, SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn });
     let swift = SwiftParams { base_target: Span::from_us(30), ..SwiftParams::default() };
@@ -519,7 +518,7 @@ fn resolved_holds_units_and_defaults() {
 }
 
 /// A JSON object as one line of TOML a key: tables inline, which TOML allows anywhere.
-fn toml(table: &serde_json::Value) -> String {
+pub(super) fn toml(table: &serde_json::Value) -> String {
     fn value(json: &serde_json::Value) -> String {
         match json {
             serde_json::Value::Object(entries) => {
@@ -534,5 +533,6 @@ fn toml(table: &serde_json::Value) -> String {
         }
     }
     let entries = table.as_object().expect("an object");
-    entries.iter().map(|(key, json)| format!("{key} = {}\n", value(json))).collect()
+    let lines: Vec<String> = entries.iter().map(|(key, json)| format!("{key} = {}", value(json))).collect();
+    lines.join("\n")
 }
