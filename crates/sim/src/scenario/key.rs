@@ -128,7 +128,11 @@ impl Quantity for Span {
             .map(|ps| ps.map(Span::from_ps))
     }
     fn json(self) -> Json {
-        units::spell(self.as_ps(), units::TIME).into()
+        match self.as_ps() {
+            // No unit is shortest; this is the one people write.
+            0 => "0us".into(),
+            ps => units::spell(ps, units::TIME).into(),
+        }
     }
     fn schema(_: Span, _: Span) -> Map<String, Json> {
         string_schema("time", units::TIME)

@@ -511,7 +511,7 @@ fn resolved_holds_units_and_defaults() {
     assert_eq!(resolved["transport"]["bulk"]["fs_range"], json!("75us"));
     assert_eq!(resolved["groups"]["rest"], json!("3..6"));
     assert_eq!(resolved["traffic"][0]["from"], json!("0..3"));
-    assert_eq!(resolved["traffic"][0]["start"], json!("0ps..100us"));
+    assert_eq!(resolved["traffic"][0]["start"], json!("0us..100us"));
     assert_eq!(resolved["switch"]["tor"]["ecn_threshold"], json!("100kB"));
     assert_eq!(resolved["host"]["default"]["model"], json!("ideal"));
     assert_eq!(resolved["record"], json!({ "queues": "10us", "fairness": "10ms" }));
