@@ -23,6 +23,8 @@ pub struct DctcpParams {
     pub dup_threshold: u32,
     /// Least retransmission timeout. 10 ms (RFC 8257 §5 advises lowering it to the data center's scale).
     pub min_rto: Span,
+    /// Retransmission timeout before the first round-trip sample. 10 ms (RFC 6298: 1 s).
+    pub initial_rto: Span,
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 2048.
     pub reach: u32,
 }
@@ -39,6 +41,7 @@ impl Default for DctcpParams {
             ack_delay: Span::from_ms(1),
             dup_threshold: 3,
             min_rto: Span::from_ms(10),
+            initial_rto: Span::from_ms(10),
             reach: 2048,
         }
     }
