@@ -47,7 +47,7 @@ impl FabricTarget {
 mod tests {
     use super::*;
 
-    /// α = 300 / (10 - 1) us... chosen so that every square root is exact: fs_min 0.01, fs_max 1, range 90 us.
+    /// Windows whose square roots are exact: α = 90 us / (1/0.1 - 1/1) = 10 us.
     fn target(change: impl FnOnce(&mut SwiftParams)) -> FabricTarget {
         let mut params = SwiftParams {
             base_target: Span::from_us(20),
