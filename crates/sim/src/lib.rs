@@ -1,4 +1,5 @@
 //! A deterministic packet simulator for datacenter transports.
 
+pub mod random;
 pub mod record;
 pub mod scenario;
