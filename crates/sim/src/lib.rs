@@ -1,5 +1,6 @@
 //! A deterministic packet simulator for datacenter transports.
 
+pub mod net;
 pub mod random;
 pub mod record;
 pub mod scenario;
