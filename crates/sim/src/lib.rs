@@ -4,3 +4,4 @@ pub mod net;
 pub mod random;
 pub mod record;
 pub mod scenario;
+pub mod traffic;
