@@ -51,7 +51,7 @@ pub enum Demand {
 /// A Poisson source starts like a flow does: in the range of starts, and source i of its table i staggers later.
 /// A trace's times count from that start too.
 pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
-    let mut flows = Vec::new();
+    let mut flows = Vec::with_capacity(expected_flows(scenario) as usize);
     for (number, traffic) in scenario.traffic.iter().enumerate() {
         let table = Table { seed: scenario.seed, number: number as u32, traffic };
         match &traffic.pattern {
@@ -84,6 +84,34 @@ pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
         }
     }
     flows
+}
+
+/// How many flows [`generate`] will make: exactly, save for Poisson tables, whose mean this counts, and for pairs
+/// of a host with itself in a closed loop, which it counts though they are left out. Cheap, so that a scenario
+/// with too many can be refused before they are made.
+pub fn expected_flows(scenario: &Scenario) -> f64 {
+    let product = |factors: [usize; 3]| factors.into_iter().map(|factor| factor as f64).product();
+    let expected = |traffic: &Traffic| -> f64 {
+        match &traffic.pattern {
+            Pattern::Incast { from, flows_per_pair, .. } => {
+                product([from.len(), 1, *flows_per_pair as usize])
+            }
+            Pattern::Permutation { hosts, flows_per_pair, .. } => {
+                product([hosts.len(), 1, *flows_per_pair as usize])
+            }
+            Pattern::AllToAll { hosts, flows_per_pair, .. } => {
+                product([hosts.len(), hosts.len() - 1, *flows_per_pair as usize])
+            }
+            Pattern::ClosedLoop { from, to, flows_per_pair, .. } => {
+                product([from.len(), to.len(), *flows_per_pair as usize])
+            }
+            Pattern::Poisson { from, to, load, sizes } => {
+                poisson::expected_arrivals(traffic, scenario, from, &poisson::Law { to, load: *load, sizes })
+            }
+            Pattern::Trace { flows } => flows.len() as f64,
+        }
+    };
+    scenario.traffic.iter().map(expected).sum()
 }
 
 /// A traffic table and its number.
@@ -289,6 +317,19 @@ pub(crate) mod tests {
         assert!(both[20..].iter().all(|flow| flow.table == 1));
         let twice = generate(&scenario(20, vec![first.clone(), first]));
         assert_ne!(pairs(&twice[..20]), pairs(&twice[20..]), "two tables draw apart");
+    }
+
+    #[test]
+    fn flows_are_counted_before_they_are_made() {
+        let hosts = || (0..5).collect::<Vec<u32>>();
+        let tables = vec![
+            table(Pattern::Incast { from: vec![0, 2], to: 1, flows_per_pair: 3, bytes: None }),
+            table(Pattern::Permutation { hosts: hosts(), flows_per_pair: 2, bytes: None }),
+            table(Pattern::AllToAll { hosts: hosts(), flows_per_pair: 2, bytes: None }),
+        ];
+        let scenario = scenario(5, tables);
+        assert_eq!(expected_flows(&scenario), 6.0 + 10.0 + 40.0);
+        assert_eq!(generate(&scenario).len(), 56);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Demand, FlowSpec, Table};
 use crate::net::topology::Graph;
 use crate::random::Entity;
-use crate::scenario::{Scenario, Sizes};
+use crate::scenario::{Scenario, Sizes, Traffic};
 use clearway_proto::units::{Rate, Span, Time};
 
 /// What the sources of one table have in common.
@@ -32,13 +32,25 @@ pub(super) fn add_arrivals(
     law: &Law<'_>,
     flows: &mut Vec<FlowSpec>,
 ) {
-    let end = (Time::ZERO + scenario.duration).min(table.traffic.stop.unwrap_or(Time::NEVER));
+    let end = end(table.traffic, scenario);
     let graph = Graph::build(&scenario.network);
     for (&source, index) in from.iter().zip(0..) {
         let rate = graph.link(graph.nic(source)).rate;
         let span = (table.start(index), end);
         add_source(table, source, law, law.mean_gap_ps(rate), span, flows);
     }
+}
+
+/// The mean number of arrivals when every source starts as early as it can.
+pub(super) fn expected_arrivals(traffic: &Traffic, scenario: &Scenario, from: &[u32], law: &Law<'_>) -> f64 {
+    let active_ps = end(traffic, scenario).since(traffic.start.0).as_ps() as f64;
+    let graph = Graph::build(&scenario.network);
+    from.iter().map(|&source| active_ps / law.mean_gap_ps(graph.link(graph.nic(source)).rate)).sum()
+}
+
+/// When arrivals cease.
+fn end(traffic: &Traffic, scenario: &Scenario) -> Time {
+    (Time::ZERO + scenario.duration).min(traffic.stop.unwrap_or(Time::NEVER))
 }
 
 fn add_source(
@@ -82,7 +94,7 @@ fn add_source(
 mod tests {
     use super::super::sizes::tests::{distribution, POINTS};
     use super::super::tests::{scenario, table};
-    use super::super::{generate, Traffic};
+    use super::super::{expected_flows, generate};
     use super::*;
     use crate::scenario::Pattern;
     use clearway_proto::units::Bytes;
@@ -95,10 +107,12 @@ mod tests {
         table(Pattern::Poisson { from: hosts.clone(), to: hosts, load: LOAD, sizes })
     }
 
+    fn lasting(duration: Span, traffic: Traffic) -> Scenario {
+        Scenario { duration, ..scenario(HOSTS, vec![traffic]) }
+    }
+
     fn run(duration: Span, traffic: Traffic) -> Vec<FlowSpec> {
-        let mut scenario = scenario(HOSTS, vec![traffic]);
-        scenario.duration = duration;
-        generate(&scenario)
+        generate(&lasting(duration, traffic))
     }
 
     fn bytes(flow: &FlowSpec) -> f64 {
@@ -213,6 +227,15 @@ mod tests {
         let of_five =
             |flows: Vec<FlowSpec>| flows.into_iter().filter(|flow| flow.from == 5).collect::<Vec<_>>();
         assert_eq!(of_five(with(vec![5])), of_five(with(vec![1, 5, 6])));
+    }
+
+    #[test]
+    fn arrivals_are_counted_before_they_are_made() {
+        // 20 sources, one arrival each 10 us on average, for 40 ms.
+        let start = Time::ZERO + Span::from_ms(10);
+        let traffic = Traffic { start: (start, start), ..poisson(Sizes::Fixed(Bytes::new(50_000))) };
+        let expected = expected_flows(&lasting(Span::from_ms(50), traffic));
+        assert!((expected - 80_000.0).abs() < 1e-6, "{expected}");
     }
 
     #[test]

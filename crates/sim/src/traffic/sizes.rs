@@ -147,6 +147,15 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_distribution_rounds_to_the_nearest_byte() {
+        let (points, n) = (vec![(1.0, 0.0), (3.0, 1.0)], 100_000);
+        let sample = sample(&Sizes::Distribution { name: String::new(), points }, n);
+        let standard_error = (0.25 * 0.75 / n as f64).sqrt();
+        assert!((share_up_to(&sample, 1) - 0.25).abs() < 3.0 * standard_error);
+        assert!((share_up_to(&sample, 2) - 0.75).abs() < 3.0 * standard_error);
+    }
+
+    #[test]
     fn no_size_is_zero() {
         let points = vec![(0.0, 0.0), (3.0, 1.0)];
         assert_eq!(sample(&Sizes::Distribution { name: String::new(), points }, 1000)[0], 1);
