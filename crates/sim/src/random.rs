@@ -1,7 +1,7 @@
 //! One random stream per entity.
 //!
-//! A stream is derived from the scenario's seed, the kind of entity and its id, so adding an entity disturbs no
-//! other. Values are made here from raw 64-bit words alone, and every machine draws the same bits.
+//! A stream is derived from the scenario's seed, the kind of entity and its id, so adding an entity disturbs
+//! no other. Values are made here from raw 64-bit words alone, and every machine draws the same bits.
 
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -85,7 +85,8 @@ impl Stream {
     }
 }
 
-/// The output function of `SplitMix64`: a bijection in which every bit of the result depends on every bit of `x`.
+/// The output function of `SplitMix64`: a bijection in which every bit of the result depends on every bit of
+/// `x`.
 #[inline]
 pub(crate) const fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -117,7 +118,8 @@ mod tests {
         [stream.bits(), stream.bits(), stream.bits()]
     }
 
-    /// Computed by an independent implementation of `SplitMix64` and xoshiro256++ from their authors' listings.
+    /// Computed by an independent implementation of `SplitMix64` and xoshiro256++ from their authors'
+    /// listings.
     #[test]
     fn the_streams_are_pinned() {
         assert_eq!(words(Stream::new(0, Entity::TrafficTable, 0)), KNOWN[0]);

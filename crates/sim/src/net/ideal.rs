@@ -2,15 +2,15 @@
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
-/// From the start of the first bit at the NIC to the last bit's arrival at the destination, when `frames` frames
-/// are sent back to back over these store-and-forward links with nothing else on them. All but the last frame
-/// weigh `full_frame`. Exact to the picosecond: each transmission takes `ceil(bits / rate)`. Takes time in
-/// proportion to the links, not to the frames. Panics without a frame.
+/// From the start of the first bit at the NIC to the last bit's arrival at the destination, when `frames`
+/// frames are sent back to back over these store-and-forward links with nothing else on them. All but the
+/// last frame weigh `full_frame`. Exact to the picosecond: each transmission takes `ceil(bits / rate)`. Takes
+/// time in proportion to the links, not to the frames. Panics without a frame.
 pub fn ideal_completion(links: &[(Rate, Span)], full_frame: Bytes, last_frame: Bytes, frames: u64) -> Span {
     assert!(frames > 0, "a train without a frame");
     let full_frames = frames - 1;
-    // Frames alike leave each hop at the pace of the slowest so far, so the last of the full ones leaves a hop
-    // when the first one does, plus one slowest transmission for each that follows the first.
+    // Frames alike leave each hop at the pace of the slowest so far, so the last of the full ones leaves a
+    // hop when the first one does, plus one slowest transmission for each that follows the first.
     let mut first_full = Span::ZERO;
     let mut slowest = Span::ZERO;
     let mut last = Span::ZERO;

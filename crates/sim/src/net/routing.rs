@@ -1,7 +1,7 @@
 //! Shortest paths, one of the equal-cost ones chosen by a hash.
 //!
-//! Hop n of a path chooses with its own bits of the hash (the hash re-mixed with n), so that the choices of two
-//! tiers are independent. The built-in shapes route in closed form; a listed one by its distances.
+//! Hop n of a path chooses with its own bits of the hash (the hash re-mixed with n), so that the choices of
+//! two tiers are independent. The built-in shapes route in closed form; a listed one by its distances.
 
 use super::topology::Graph;
 use crate::random::mix;
@@ -15,8 +15,8 @@ pub struct Router {
     shape: Shape,
 }
 
-/// What is needed to route in each shape. The link numbers follow from the order in which [`Graph`] draws them:
-/// first every host's, then each tier's towards the next.
+/// What is needed to route in each shape. The link numbers follow from the order in which [`Graph`] draws
+/// them: first every host's, then each tier's towards the next.
 #[derive(Clone, Debug)]
 enum Shape {
     Star,
@@ -42,8 +42,8 @@ impl Router {
     }
 
     /// Replaces `out` by the directed links of a shortest path, from the NIC of `from` to the link into `to`.
-    /// `hash` chooses uniformly among equal-cost links at each hop. The way back is a flow direction of its own:
-    /// `path(to, from, its hash)`. Panics when the hosts are one, or not joined.
+    /// `hash` chooses uniformly among equal-cost links at each hop. The way back is a flow direction of its
+    /// own: `path(to, from, its hash)`. Panics when the hosts are one, or not joined.
     pub fn path(&self, from: u32, to: u32, hash: u64, out: &mut Vec<u32>) {
         assert!(from != to && from < self.hosts && to < self.hosts, "no path from host {from} to host {to}");
         out.clear();
@@ -58,8 +58,8 @@ impl Router {
         }
     }
 
-    /// The largest number of links on the shortest path between any two hosts that are joined; zero when there
-    /// are no two.
+    /// The largest number of links on the shortest path between any two hosts that are joined; zero when
+    /// there are no two.
     pub fn longest(&self) -> usize {
         match &self.shape {
             _ if self.hosts < 2 => 0,
@@ -209,8 +209,8 @@ fn distances_to(graph: &Graph, switch: u32) -> Vec<u32> {
     distances
 }
 
-/// Over all pairs of switches with hosts (a switch with itself when it has two): the links between, and the two
-/// at the ends.
+/// Over all pairs of switches with hosts (a switch with itself when it has two): the links between, and the
+/// two at the ends.
 fn longest(graph: &Graph, distances: &BTreeMap<u32, Vec<u32>>, hosts_at: &BTreeMap<u32, u32>) -> usize {
     let between = distances.iter().flat_map(|(to, distances)| {
         hosts_at

@@ -1,7 +1,7 @@
 //! A topology as nodes and directed links with numbers.
 //!
-//! Node h is host h; switches follow. The two-way link i is the directed links 2i and 2i+1, so the way back over
-//! a link is its number with the last bit flipped.
+//! Node h is host h; switches follow. The two-way link i is the directed links 2i and 2i+1, so the way back
+//! over a link is its number with the last bit flipped.
 
 use crate::scenario::{ListedLink, ListedNode, Network, SwitchRole, Topology};
 use clearway_proto::units::{Rate, Span};

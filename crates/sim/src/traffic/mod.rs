@@ -1,7 +1,7 @@
 //! The traffic tables as a list of flows.
 //!
-//! Everything random is drawn from the stream of the entity it belongs to: a flow's start from the flow's own,
-//! arrivals and sizes from their Poisson source's, a permutation from its table's.
+//! Everything random is drawn from the stream of the entity it belongs to: a flow's start from the flow's
+//! own, arrivals and sizes from their Poisson source's, a permutation from its table's.
 
 mod poisson;
 mod sizes;
@@ -45,11 +45,12 @@ pub enum Demand {
     },
 }
 
-/// The flows of a scenario: table by table, and within a table in its pattern's order: by sender, then receiver,
-/// then number of the flow between the two; for a Poisson table by source, then time; for a trace as listed.
+/// The flows of a scenario: table by table, and within a table in its pattern's order: by sender, then
+/// receiver, then number of the flow between the two; for a Poisson table by source, then time; for a trace
+/// as listed.
 ///
-/// A Poisson source starts like a flow does: in the range of starts, and source i of its table i staggers later.
-/// A trace's times count from that start too.
+/// A Poisson source starts like a flow does: in the range of starts, and source i of its table i staggers
+/// later. A trace's times count from that start too.
 pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
     let mut flows = Vec::with_capacity(expected_flows(scenario) as usize);
     for (number, traffic) in scenario.traffic.iter().enumerate() {
@@ -86,9 +87,9 @@ pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
     flows
 }
 
-/// How many flows [`generate`] will make: exactly, save for Poisson tables, whose mean this counts, and for pairs
-/// of a host with itself in a closed loop, which it counts though they are left out. Cheap, so that a scenario
-/// with too many can be refused before they are made.
+/// How many flows [`generate`] will make: exactly, save for Poisson tables, whose mean this counts, and for
+/// pairs of a host with itself in a closed loop, which it counts though they are left out. Cheap, so that a
+/// scenario with too many can be refused before they are made.
 pub fn expected_flows(scenario: &Scenario) -> f64 {
     let product = |factors: [usize; 3]| factors.into_iter().map(|factor| factor as f64).product();
     let expected = |traffic: &Traffic| -> f64 {
@@ -167,8 +168,9 @@ fn each_to_each<'a>(from: &'a [u32], to: &'a [u32]) -> impl Iterator<Item = (u32
     from.iter().flat_map(|&a| to.iter().map(move |&b| (a, b))).filter(|(a, b)| a != b)
 }
 
-/// The hosts in an order that leaves none in its place, uniformly from all such orders: shuffles until one is.
-/// One shuffle in e is. (A cyclic shuffle would take one, but reaches only the orders that are a single cycle.)
+/// The hosts in an order that leaves none in its place, uniformly from all such orders: shuffles until one
+/// is. One shuffle in e is. (A cyclic shuffle would take one, but reaches only the orders that are a single
+/// cycle.)
 fn derangement(hosts: &[u32], stream: &mut Stream) -> Vec<u32> {
     assert!(hosts.len() > 1, "a permutation of one host");
     let mut order = hosts.to_vec();

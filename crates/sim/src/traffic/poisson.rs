@@ -24,7 +24,8 @@ impl Law<'_> {
     }
 }
 
-/// Appends the flows of each source in turn, in the order of their arrival, up to the table's stop or the run's end.
+/// Appends the flows of each source in turn, in the order of their arrival, up to the table's stop or the
+/// run's end.
 pub(super) fn add_arrivals(
     table: &Table<'_>,
     scenario: &Scenario,
@@ -122,8 +123,8 @@ mod tests {
         }
     }
 
-    /// Offered bytes against the load, given E(S^2) of the sizes: the variance of a sum over Poisson arrivals is
-    /// their expected number times E(S^2).
+    /// Offered bytes against the load, given E(S^2) of the sizes: the variance of a sum over Poisson arrivals
+    /// is their expected number times E(S^2).
     fn assert_load(sizes: Sizes, duration: Span, mean_square: f64) {
         let expected = LOAD * 100e9 / 8.0 * f64::from(HOSTS) * duration.as_secs_f64();
         let arrivals = expected / sizes.mean();

@@ -5,8 +5,8 @@ use crate::scenario::Sizes;
 use clearway_proto::units::Bytes;
 
 impl Sizes {
-    /// The mean size in bytes, at least one. For a distribution that of its lines, which rounding to whole bytes
-    /// moves by less than a byte.
+    /// The mean size in bytes, at least one. For a distribution that of its lines, which rounding to whole
+    /// bytes moves by less than a byte.
     pub fn mean(&self) -> f64 {
         match self {
             Sizes::Fixed(size) => size.get() as f64,
@@ -87,8 +87,8 @@ pub(super) mod tests {
 
     #[test]
     fn exponential_sizes_follow_their_law() {
-        // Kolmogorov and Smirnov: P(sqrt(n) D > 1.818) = 0.0027, as likely as three standard errors. Rounded up,
-        // a size is at most s with probability 1 - exp(-s / mean) at every whole s.
+        // Kolmogorov and Smirnov: P(sqrt(n) D > 1.818) = 0.0027, as likely as three standard errors. Rounded
+        // up, a size is at most s with probability 1 - exp(-s / mean) at every whole s.
         let (mean, n) = (5000.0, 100_000);
         let sample = sample(&Sizes::Exponential(Bytes::new(5000)), n);
         let distance = (1..60_000u64)
