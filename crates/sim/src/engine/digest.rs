@@ -49,7 +49,9 @@ mod tests {
 
     fn of(values: &[u64]) -> String {
         let mut digest = Digest::new();
-        values.iter().for_each(|&v| digest.add(v));
+        for &value in values {
+            digest.add(value);
+        }
         digest.to_string()
     }
 

@@ -111,6 +111,14 @@ impl EventQueue {
         (self.parked.len() - 1) as u32
     }
 
+    /// Adds events that are known in advance, in their order. They have a lane of their own.
+    pub fn schedule(&mut self, events: impl Iterator<Item = Event>) {
+        let lane = self.lane(u64::MAX);
+        for event in events {
+            self.push(lane, event);
+        }
+    }
+
     /// Takes out the next event if it is before `limit`, and says which lane it was in.
     #[inline]
     pub fn pop(&mut self, limit: u64) -> Option<(Event, LaneId)> {

@@ -287,18 +287,18 @@ impl Fabric {
     }
 
     /// What all ports may hold and what shared buffers say they hold must agree.
-    pub fn assert_buffers_balance(&self, now: u64) {
+    pub fn assert_buffers_balance(&self) {
         for (which, buffer) in self.buffers.iter().enumerate() {
             let held = (0..self.ports.len())
                 .filter(|&at| self.ports[at].has(Port::SHARED) && self.particulars[at].buffer == which)
-                .map(|at| self.ports[at].waiting + self.unreturned(at, now))
+                .map(|at| self.ports[at].waiting + self.unreturned(at))
                 .sum::<u64>();
             assert_eq!(held, buffer.used, "shared buffer {which} has lost count of its bytes");
         }
     }
 
     /// Bytes in transmission at a sharing port, whose room comes back when it wakes.
-    fn unreturned(&self, at: usize, _now: u64) -> u64 {
+    fn unreturned(&self, at: usize) -> u64 {
         let port = &self.ports[at];
         if port.has(Port::ARMED) {
             u64::from(port.in_transmission)
@@ -390,9 +390,8 @@ impl WaitingFrames {
 
     fn iter(&self, port: &Port) -> impl Iterator<Item = (Frame, u64)> + '_ {
         let first = self.nodes.get(port.head as usize);
-        std::iter::successors(first, |node| self.nodes.get(node.next as usize)).map(|node| {
-            (Frame { stamp: node.stamp, flow_seq: node.flow_seq, meta: node.meta }, node.since)
-        })
+        std::iter::successors(first, |node| self.nodes.get(node.next as usize))
+            .map(|node| (Frame { stamp: node.stamp, flow_seq: node.flow_seq, meta: node.meta }, node.since))
     }
 }
 

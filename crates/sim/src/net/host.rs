@@ -18,7 +18,7 @@ impl Host {
 
     /// The flow whose turn it is.
     #[inline]
-    pub fn next(&mut self) -> Option<u32> {
+    pub fn take_turn(&mut self) -> Option<u32> {
         self.ready.pop_front()
     }
 

@@ -130,8 +130,12 @@ impl LinkKind {
     /// A kind of link, with lanes in `queue` for the first few of `common` frame sizes.
     pub fn new(rate: Rate, delay: Span, common: &[u32], queue: &mut EventQueue) -> LinkKind {
         let odd = Transmission { time: 0, arrival: LaneId::NONE, wake: LaneId::NONE };
-        let mut kind =
-            LinkKind { rate, delay: delay.as_ps(), sizes: [0; COMMON_SIZES], transmissions: [odd; COMMON_SIZES] };
+        let mut kind = LinkKind {
+            rate,
+            delay: delay.as_ps(),
+            sizes: [0; COMMON_SIZES],
+            transmissions: [odd; COMMON_SIZES],
+        };
         for (at, &size) in common.iter().take(COMMON_SIZES).enumerate() {
             let time = rate.transmission(Bytes::new(u64::from(size))).as_ps();
             kind.sizes[at] = size;

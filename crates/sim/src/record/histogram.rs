@@ -40,6 +40,14 @@ impl Histogram {
         *self = Histogram::default();
     }
 
+    /// Adds all that another has.
+    pub fn merge(&mut self, other: &Histogram) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.count += other.count;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
     /// How many spans there are.
     pub fn count(&self) -> u64 {
         self.count

@@ -3,6 +3,7 @@
 mod audit;
 mod build;
 mod flows;
+mod view;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -20,8 +21,8 @@ use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
 use crate::traffic::FlowSpec;
 
-pub use flows::{Flow, Landing, MessageRecord, Paths};
 use flows::{ClosedLoop, END, NO_LOOP};
+pub use flows::{Flow, Landing, MessageRecord, Paths};
 
 /// Events between two looks at whether to go on.
 const CHECK_EVERY: u32 = 8192;
@@ -180,7 +181,8 @@ impl Simulation {
             let landing = &self.landings[flow as usize];
             let flags = Meta::ACK | if ack.congestion_experienced { Meta::CE } else { 0 };
             let meta = Meta::new(landing.ack_frame, flags).echoing(u32::from(ack.hops));
-            let (seq, meta) = if ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0 {
+            let (seq, meta) = if ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0
+            {
                 (ack.seq, meta)
             } else {
                 (self.particular_acks.put(ack), meta.with(Meta::POOLED))
@@ -394,7 +396,7 @@ impl Simulation {
     /// A NIC is free: the next flow that is still ready sends.
     fn pull(&mut self, link: u32) {
         let Some(host) = self.paths.host_of_nic(link) else { return };
-        while let Some(flow) = self.hosts[host as usize].next() {
+        while let Some(flow) = self.hosts[host as usize].take_turn() {
             self.flows[flow as usize].waiting = false;
             if self.flows[flow as usize].sender.readiness(self.now()) != Readiness::Ready {
                 self.serve(flow);
