@@ -81,7 +81,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The application has a message of `bytes` to send. Panics on an empty one, and when the flow's packets
     /// would be more than 2^32 - 2.
     pub fn handle_message(&mut self, bytes: Bytes) {
-        self.messages.offer(bytes);
+        self.messages.offer(bytes, self.next);
     }
 
     /// The application has data without end.
