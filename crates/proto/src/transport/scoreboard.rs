@@ -59,7 +59,23 @@ impl SequenceSet {
                 let found = seq - seq % u64::BITS + above.trailing_zeros();
                 return (found < to).then_some(found);
             }
-            seq = seq - seq % u64::BITS + u64::BITS;
+            seq = (seq - seq % u64::BITS).checked_add(u64::BITS)?;
+        }
+        None
+    }
+
+    /// The highest member in `from..to`.
+    fn last(&self, from: u32, to: u32) -> Option<u32> {
+        let mut end = to;
+        while self.len > 0 && from < end {
+            let top = end - 1;
+            let (word, bit) = self.place(top);
+            let below = self.words[word] & (bit | (bit - 1));
+            if below != 0 {
+                let found = top - top % u64::BITS + below.ilog2();
+                return (found >= from).then_some(found);
+            }
+            end = top - top % u64::BITS;
         }
         None
     }
@@ -120,9 +136,21 @@ impl Scoreboard {
         }
     }
 
+    /// The `threshold`th highest packet that arrived, or `una`: so many have overtaken what lies below it.
+    fn overtaken(&self, una: u32, threshold: u32) -> u32 {
+        let mut edge = self.top;
+        for _ in 0..threshold {
+            match self.sacked.last(una, edge) {
+                Some(seq) => edge = seq,
+                None => return una,
+            }
+        }
+        edge
+    }
+
     /// Gives up the packets from `una` on that `threshold` or more later ones have overtaken.
     pub(super) fn judge(&mut self, una: u32, threshold: u32, change: &mut Change) {
-        let edge = self.top.saturating_sub(threshold);
+        let edge = self.overtaken(una, threshold);
         for seq in self.judged.max(una)..edge {
             if !self.sacked.contains(seq) && self.lost.insert(seq) {
                 change.lost += 1;
@@ -200,6 +228,30 @@ mod tests {
         board.arrived(3, &mut change);
         board.judge(0, 3, &mut change);
         assert_eq!(change.lost, 1);
+    }
+
+    #[test]
+    fn a_threshold_counts_arrivals_not_positions() {
+        // Packets 0, 1 and 2 are missing: one arrival above them is one, however high it is (RFC 6675).
+        let mut board = Scoreboard::new(64);
+        let mut lost = Vec::new();
+        for seq in [3, 5, 9] {
+            let mut change = Change::default();
+            board.arrived(seq, &mut change);
+            board.judge(0, 3, &mut change);
+            lost.push(change.lost);
+        }
+        assert_eq!(lost, [0, 0, 3]);
+    }
+
+    #[test]
+    fn a_set_searches_up_to_the_last_packet_a_flow_can_have() {
+        let mut set = SequenceSet::new(64);
+        let end = u32::MAX;
+        set.insert(end - 60);
+        assert_eq!(set.first(end - 60, end), Some(end - 60));
+        assert_eq!(set.first(end - 59, end), None);
+        assert_eq!(set.last(end - 63, end), Some(end - 60));
     }
 
     #[test]
