@@ -102,6 +102,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         let plain = ack.seq < ack.cumulative
+            && ack.sack == 0
             && ack.cumulative >= self.una
             && self.scoreboard.as_ref().is_none_or(|board| board.is_plain(self.una));
         let change = if plain {
