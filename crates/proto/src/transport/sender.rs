@@ -95,10 +95,10 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// An acknowledgement arrived at the NIC at `received` (t5) and is processed `now` (t6). One that speaks of
-    /// packets never sent is ignored.
+    /// packets never sent, or of an arrival that it denies, is ignored.
     #[inline]
     pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
-        if ack.cumulative > self.next || ack.seq >= self.next {
+        if ack.cumulative > self.next || ack.seq >= self.next || ack.seq == ack.cumulative {
             return;
         }
         let plain = ack.seq < ack.cumulative
@@ -127,7 +127,8 @@ impl<C: CongestionControl> Sender<C> {
         if change.lost > 0 {
             self.control.on_loss(now, self.una, self.next);
         }
-        if self.una == self.next {
+        if self.inflight == 0 {
+            // Lost packets that wait to be sent again are not waited for: the first one sent arms it anew.
             self.timeout = Time::NEVER;
         } else if change.acked > 0 {
             self.timeout = now + self.control.retransmission_timeout();
