@@ -264,4 +264,121 @@ mod tests {
         assert_eq!(change, Change { acked: 1, left_flight: 0, lost: 0 });
         assert!(board.is_plain(2));
     }
+
+    mod against_an_oracle {
+        use std::collections::BTreeSet;
+
+        use proptest::collection::vec;
+        use proptest::prelude::*;
+
+        use super::super::*;
+
+        const REACH: u32 = 128;
+
+        proptest! {
+            /// The ring against a tree, in a window that moves up as far as a flow can go.
+            #[test]
+            fn a_set_is_a_set(
+                start in prop_oneof![0..1000_u32, u32::MAX - 1000..u32::MAX - 928],
+                steps in vec((0..4_u32, 0..REACH, 0..REACH, 0..=REACH), 1..200),
+            ) {
+                let (mut ring, mut tree, mut base) = (SequenceSet::new(REACH), BTreeSet::new(), start);
+                for (kind, at, from, to) in steps {
+                    let (seq, from, to) = (base + at, base + from, base + to);
+                    match kind {
+                        0 | 1 => prop_assert_eq!(ring.insert(seq), tree.insert(seq)),
+                        2 => prop_assert_eq!(ring.remove(seq), tree.remove(&seq)),
+                        _ => {
+                            let up = base + at % 5;
+                            (base..up).for_each(|gone| { ring.remove(gone); tree.remove(&gone); });
+                            base = up;
+                            continue;
+                        }
+                    }
+                    let within = || tree.iter().copied().filter(|&seq| from <= seq && seq < to);
+                    prop_assert_eq!(ring.first(from, to), within().next());
+                    prop_assert_eq!(ring.last(from, to), within().next_back());
+                    prop_assert_eq!(ring.contains(seq), tree.contains(&seq));
+                    prop_assert_eq!(ring.len() as usize, tree.len());
+                }
+            }
+        }
+
+        /// What each packet from 0 on is known to be, in the plainest way.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        enum Is {
+            UnderWay,
+            Arrived,
+            Lost,
+        }
+
+        /// Gives up, once, what `threshold` packets above `una` have overtaken.
+        fn judge(packets: &mut [Is], judged: &mut [bool], una: usize, threshold: usize) {
+            for seq in una..packets.len() {
+                let overtaken =
+                    packets[seq + 1..].iter().filter(|&&is| is == Is::Arrived).count() >= threshold;
+                if overtaken && !judged[seq] {
+                    judged[seq] = true;
+                    if packets[seq] == Is::UnderWay {
+                        packets[seq] = Is::Lost;
+                    }
+                }
+            }
+        }
+
+        fn count(packets: &[Is], what: Is) -> u32 {
+            packets.iter().filter(|&&is| is == what).count() as u32
+        }
+
+        proptest! {
+            #[test]
+            fn a_scoreboard_knows_what_a_list_knows(
+                threshold in 1..5_u32,
+                steps in vec((0..10_u32, 0..REACH), 1..150),
+            ) {
+                let mut board = Scoreboard::new(REACH);
+                let mut packets = vec![Is::UnderWay; REACH as usize];
+                let mut judged = vec![false; REACH as usize];
+                let mut una = 0;
+                for (kind, at) in steps {
+                    let before = packets.clone();
+                    let mut change = Change::default();
+                    if kind == 9 {
+                        board.give_up(una, REACH);
+                        judged.fill(true);
+                        packets.iter_mut().filter(|is| **is == Is::UnderWay).for_each(|is| *is = Is::Lost);
+                    } else if kind >= 7 {
+                        let expected = packets.iter().position(|&is| is == Is::Lost);
+                        prop_assert_eq!(board.take_lost(una, REACH), expected.map(|seq| seq as u32));
+                        if let Some(seq) = expected {
+                            packets[seq] = Is::UnderWay;
+                        }
+                    } else {
+                        if at > una {
+                            packets[at as usize] = Is::Arrived;
+                            board.arrived(at, &mut change);
+                        } else {
+                            // The lowest missing one: the acknowledgement moves up to the next hole.
+                            packets[una as usize] = Is::Arrived;
+                            let hole = packets.iter().position(|&is| is != Is::Arrived);
+                            let cumulative = hole.map_or(REACH, |seq| seq as u32);
+                            change = board.advance(una, cumulative);
+                            una = cumulative;
+                        }
+                        judge(&mut packets, &mut judged, una as usize, threshold as usize);
+                        board.judge(una, threshold, &mut change);
+                        let flown = count(&before, Is::UnderWay) - count(&packets, Is::UnderWay);
+                        let acked = count(&packets, Is::Arrived) - count(&before, Is::Arrived);
+                        prop_assert_eq!((change.acked, change.left_flight), (acked, flown));
+                        let lost = (0..packets.len()).filter(|&at| packets[at] == Is::Lost && before[at] != Is::Lost);
+                        prop_assert_eq!(change.lost as usize, lost.count());
+                    }
+                    prop_assert_eq!(board.lost(), count(&packets, Is::Lost));
+                    if una == REACH {
+                        break;
+                    }
+                }
+            }
+        }
+    }
 }
