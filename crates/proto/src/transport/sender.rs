@@ -237,3 +237,38 @@ impl<C: CongestionControl> Sender<C> {
         self.scoreboard.as_ref().map_or(0, |board| board.lost())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::none::{NoControl, NoneParams};
+
+    fn ack(seq: u32, cumulative: u32) -> Ack {
+        Ack {
+            seq,
+            cumulative,
+            sack: 0,
+            echo: Time::ZERO,
+            congestion_experienced: false,
+            hops: 1,
+            remote_queuing_us: 0,
+        }
+    }
+
+    #[test]
+    fn acknowledgements_that_cannot_be_are_ignored() {
+        let mut sender = Sender::new(NoControl::new(&NoneParams::default(), Bytes::new(1500)), 1500, 64);
+        sender.handle_endless();
+        for _ in 0..2 {
+            sender.transmit(Time::ZERO);
+        }
+        let timeout = sender.poll_timeout();
+        // Of packets never sent, and of the arrival of the packet that it says is missing.
+        for (seq, cumulative) in [(2, 2), (2, 0), (0, 3), (0, 0), (1, 1)] {
+            sender.handle_ack(Time::ZERO, Time::ZERO, &ack(seq, cumulative));
+            assert_eq!((sender.flight().inflight, sender.poll_timeout()), (2, timeout));
+        }
+        sender.handle_ack(Time::ZERO, Time::ZERO, &ack(1, 2));
+        assert_eq!((sender.flight().inflight, sender.poll_timeout()), (0, None));
+    }
+}
