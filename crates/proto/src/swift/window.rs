@@ -7,13 +7,14 @@ use crate::units::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     cwnd: f64,
-    last_decrease: Option<Time>,
+    /// [`Time::ZERO`] stands for never: no acknowledgement comes within a round trip of the clock's start.
+    last_decrease: Time,
 }
 
 impl Window {
     /// A window of `cwnd` packets that has never been cut.
     pub fn new(cwnd: f64) -> Window {
-        Window { cwnd, last_decrease: None }
+        Window { cwnd, last_decrease: Time::ZERO }
     }
 
     /// Its size in packets.
@@ -71,7 +72,7 @@ impl Window {
     /// Line 3: at most one decrease a round trip.
     #[inline]
     fn can_decrease(&self, now: Time, rtt: Span) -> bool {
-        self.last_decrease.is_none_or(|at| now.since(at) >= rtt)
+        now.since(self.last_decrease) >= rtt
     }
 
     /// Lines 26 to 28. The listing prints `cwnd <= cwnd_prev`; taken literally, an acknowledgement over target
@@ -80,7 +81,7 @@ impl Window {
     fn finish(&mut self, now: Time, cwnd_prev: f64, params: &SwiftParams) {
         self.cwnd = self.cwnd.clamp(params.min_cwnd, params.max_cwnd);
         if self.cwnd < cwnd_prev {
-            self.last_decrease = Some(now);
+            self.last_decrease = now;
         }
     }
 }
