@@ -13,8 +13,11 @@ use super::names::Names;
 use super::network::{host_count, role_name, roles, HostRates};
 use super::reader::{Form, Section};
 use super::traffic::Scene;
-use super::types::{Buffer, Network, Pattern, Record, Scenario, Transport};
+use super::types::{Buffer, Network, Pattern, Record, Scenario, Topology, Transport};
 use super::{fault, memory, network, switch, traffic, transport};
+use crate::engine::event::MAX_LINKS;
+use crate::net::routing::Router;
+use crate::net::topology::Graph;
 
 /// Of a seed: what a JSON number holds exactly.
 pub(super) const MAX_SEED: u64 = 1 << 53;
@@ -151,8 +154,21 @@ fn check(r: &Section, scenario: &Scenario) {
         Ok(limit) => {
             if let Err((key, message)) = memory::check(scenario, limit) {
                 r.conflict_at(&key, message);
+            } else {
+                check_paths(r, scenario);
             }
         }
+    }
+}
+
+/// A frame counts the links it crosses in few bits. Only a listed network can have longer paths; it must fit into
+/// memory to be asked.
+fn check_paths(r: &Section, scenario: &Scenario) {
+    let Topology::Listed { .. } = scenario.network.topology else { return };
+    let longest = Router::new(&Graph::build(&scenario.network), &scenario.network).longest();
+    if longest >= MAX_LINKS as usize {
+        let most = MAX_LINKS - 1;
+        r.conflict_at("network.file", format!("a shortest path has {longest} links; the most is {most}"));
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::document::{Node, Value};
 use super::error::Misread;
-use super::key::Key;
+use super::key::{Key, Quantity};
 use super::names::Names;
 use super::reader::{Form, Section};
 use super::types::Fault;
@@ -45,7 +45,7 @@ pub(super) fn read(r: &mut Section, names: Option<&Names>) -> Vec<Fault> {
         }
     };
     if let Some(until) = until.filter(|until| r.sound() && *until <= at) {
-        r.conflict("until", format!("{until} is not after at, {at}"));
+        r.conflict("until", format!("{} is not after at, {}", until.shown(), at.shown()));
     }
     let from = Time::from_ps(at.as_ps());
     let until = until.map_or(Time::NEVER, |until| Time::from_ps(until.as_ps()));

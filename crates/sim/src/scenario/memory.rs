@@ -7,7 +7,8 @@
 //!   more than one for each of `outstanding` in the time that light needs over two links each way,
 //! - 32 B for each row that is sampled,
 //! - 32 B for each frame that can be queued: as many as the buffers hold, or as all windows allow if that is less,
-//! - 24 B for each line of a trace and 4 B for each host listed.
+//! - 24 B for each line of a trace and 4 B for each host listed,
+//! - 4 B for each pair of switches of a listed topology, for its routes.
 
 use clearway_proto::units::{Bytes, Span, Time};
 
@@ -17,6 +18,7 @@ use super::network::{host_count, roles, HostRates};
 use super::sizes;
 use super::traffic::least_delay;
 use super::types::{Buffer, Network, Pattern, Protocol, Scenario, SwitchRole, Topology, Traffic};
+use crate::engine::event::MAX_ID;
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
@@ -25,15 +27,13 @@ const ROW: f64 = 32.0;
 const FRAME: f64 = 32.0;
 const TRACE_LINE: f64 = 24.0;
 const LISTED_HOST: f64 = 4.0;
+const ROUTE: f64 = 4.0;
 
 /// What is assumed to be free where the system does not say.
 const UNKNOWN_FREE: u64 = 8_000_000_000;
 
 /// The environment variable that sets the limit, such as `4GB`.
 pub(super) const LIMIT_VARIABLE: &str = "CLEARWAY_MEMORY_LIMIT";
-
-/// More flows than this cannot be numbered, whatever the memory.
-const MAX_FLOWS: f64 = 4e9;
 
 /// Something that takes memory.
 struct Share {
@@ -54,7 +54,15 @@ pub(super) fn check(scenario: &Scenario, limit: u64) -> Result<(), (String, Stri
     let total: f64 = shares.iter().map(|share| share.bytes).sum();
     let flows: f64 = scenario.traffic.iter().map(|traffic| flows(scenario, traffic)).sum();
     let biggest = shares.into_iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
-    let Some(biggest) = biggest.filter(|_| total > limit as f64 || flows > MAX_FLOWS) else { return Ok(()) };
+    let Some(biggest) = biggest.filter(|_| total > limit as f64) else {
+        if flows < f64::from(MAX_ID) {
+            return Ok(());
+        }
+        return Err((
+            "traffic".into(),
+            format!("makes {flows:.0} flows; the simulator numbers {MAX_ID} at most"),
+        ));
+    };
     let message = format!(
         "the run needs about {} of memory and {} is available; most of it, {}, is for {}: {}, or set {LIMIT_VARIABLE}",
         rounded(total),
@@ -72,16 +80,21 @@ fn rounded(bytes: f64) -> String {
     unit.map_or(format!("{bytes:.0} B"), |(name, size)| format!("{:.1} {name}", bytes / size))
 }
 
-/// The memory that may be used: the environment's limit, or what the system says is available.
+/// The memory that may be used, in bytes: the environment's limit, or what the system says is available.
 pub(super) fn limit() -> Result<u64, String> {
     if let Ok(text) = std::env::var(LIMIT_VARIABLE) {
-        let wanted =
-            || format!("{LIMIT_VARIABLE}: found \"{text}\", expected a size with its unit, such as 4GB");
-        let bytes = Bytes::read(&Value::Text(text.clone())).map_err(|_| wanted())?;
-        return bytes.map(Bytes::get).ok_or_else(wanted);
+        return given_limit(text);
     }
     let about = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     Ok(available(&about).unwrap_or(UNKNOWN_FREE))
+}
+
+fn given_limit(text: String) -> Result<u64, String> {
+    let wanted = format!("{LIMIT_VARIABLE}: found \"{text}\", expected a size with its unit, such as 4GB");
+    match Bytes::read(&Value::Text(text)) {
+        Ok(Some(bytes)) => Ok(bytes.get()),
+        _ => Err(wanted),
+    }
 }
 
 fn available(meminfo: &str) -> Option<u64> {
@@ -100,16 +113,23 @@ fn shares(scenario: &Scenario) -> Vec<Share> {
 
 fn ports_share(scenario: &Scenario) -> Share {
     let ports = 2.0 * links(&scenario.network.topology);
+    let routes = match &scenario.network.topology {
+        Topology::Listed { nodes, .. } => {
+            let switches = nodes.iter().filter(|node| node.switch.is_some()).count() as f64;
+            switches * switches
+        }
+        _ => 0.0,
+    };
     Share {
-        bytes: ports * PORT,
-        what: format!("{ports:.0} ports"),
+        bytes: ports * PORT + routes * ROUTE,
+        what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
     }
 }
 
-/// Links of a topology, in a number that does not overflow.
-fn links(topology: &Topology) -> f64 {
+/// Two-way links of a topology, in a number that does not overflow.
+pub(super) fn links(topology: &Topology) -> f64 {
     let hosts = f64::from(host_count(topology));
     match topology {
         Topology::Star { .. } => hosts,
@@ -206,7 +226,7 @@ fn flows(scenario: &Scenario, traffic: &Traffic) -> f64 {
         Pattern::Poisson { from, load, sizes, .. } => {
             let rates = HostRates::of(&scenario.network);
             let bits: f64 = from.iter().map(|host| rates.get(*host).as_bps() as f64).sum();
-            let expected = bits * load * active(scenario, traffic).as_secs_f64() / (8.0 * sizes::mean(sizes));
+            let expected = bits * load * active(scenario, traffic).as_secs_f64() / (8.0 * sizes.mean());
             expected + 5.0 * expected.sqrt() + 1.0
         }
         Pattern::ClosedLoop { from, to, flows_per_pair, .. } => pairs(from, to) * f64::from(*flows_per_pair),
@@ -296,6 +316,13 @@ fn sample_shares(scenario: &Scenario, shares: &mut Vec<Share>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_has_a_unit() {
+        assert_eq!(given_limit("4GB".into()), Ok(4_000_000_000));
+        let wanted = "CLEARWAY_MEMORY_LIMIT: found \"4\", expected a size with its unit, such as 4GB";
+        assert_eq!(given_limit("4".into()), Err(wanted.into()));
+    }
 
     #[test]
     fn available_memory_is_read_as_the_kernel_writes_it() {

@@ -6,12 +6,16 @@ use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::files;
 use super::key::Key;
+use super::memory;
 use super::reader::{Form, Section};
 use super::topology_file;
 use super::types::{Network, SwitchRole, Topology};
 
 /// More hosts than this are not simulated.
 pub(super) const MAX_HOSTS: u32 = 1_000_000;
+
+/// Nor more two-way links.
+const MAX_LINKS: f64 = 1e7;
 
 /// Of any single link: 10 Tb/s, two generations beyond what is sold.
 const MAX_RATE: Rate = Rate::from_gbps(10_000);
@@ -70,6 +74,10 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Network {
         Shape::FatTree => read_fat_tree(r),
         Shape::File => read_file(r, base, rate, delay),
     };
+    let links = memory::links(&topology);
+    if r.sound() && links > MAX_LINKS {
+        r.conflict("topology", format!("has {links:.0} links; a network has at most {MAX_LINKS:.0}"));
+    }
     Network { topology, rate, delay, mtu, framing }
 }
 

@@ -60,8 +60,7 @@ pub(super) fn parse(node: &Node, base: &Path) -> Result<(Sizes, Json), Misread> 
     Ok((Sizes::Distribution { name: text.clone(), points }, text.clone().into()))
 }
 
-/// The points of a file: bytes and fraction. A first fraction above zero is a mass at the first size, which a
-/// point of fraction zero in front makes a jump like any other.
+/// The points of a file: bytes and fraction. A first fraction above zero is a mass at the first size.
 fn points_of(text: &str, file: &str) -> Result<Vec<(f64, f64)>, Misread> {
     let wrong = |problem: Problem| Misread::Elsewhere(vec![problem]);
     let mut points: Vec<(f64, f64)> = Vec::new();
@@ -84,16 +83,12 @@ fn points_of(text: &str, file: &str) -> Result<Vec<(f64, f64)>, Misread> {
         points.push((size, percent));
         last_line = i;
     }
-    let Some(&(first, percent)) = points.first() else {
+    let Some(&(largest, last)) = points.last() else {
         return Err(wrong(files::problem(file, 1, "", "no points: expected a size and a percentage a line")));
     };
-    let &(largest, last) = points.last().unwrap_or(&(0.0, 0.0));
     if last != 100.0 || largest < 1.0 {
         let message = format!("the last line is {largest} {last}, expected the largest size and 100");
         return Err(wrong(files::problem(file, last_line, &last.to_string(), message)));
-    }
-    if percent > 0.0 {
-        points.insert(0, (first, 0.0));
     }
     Ok(points.into_iter().map(|(size, percent)| (size, percent / 100.0)).collect())
 }
@@ -103,16 +98,6 @@ fn point(line: &str) -> Option<(f64, f64)> {
     let (size, percent) = (numbers.next()??, numbers.next()??);
     let within = (0.0..=1e15).contains(&size) && (0.0..=100.0).contains(&percent);
     (within && numbers.next().is_none()).then_some((size, percent))
-}
-
-/// The mean size, in bytes.
-pub(super) fn mean(sizes: &Sizes) -> f64 {
-    match sizes {
-        Sizes::Fixed(size) | Sizes::Exponential(size) => size.get() as f64,
-        Sizes::Distribution { points, .. } => {
-            points.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0) * (pair[1].1 - pair[0].1)).sum()
-        }
-    }
 }
 
 /// The largest size that can be drawn, in bytes.
@@ -139,7 +124,7 @@ mod tests {
         let means =
             [("websearch", 1.711e6), ("fb_hadoop", 120.4e3), ("ali_storage", 40.9e3), ("google_rpc", 2.89e3)];
         for (name, expected) in means {
-            let mean = mean(&read(name).expect("built in"));
+            let mean = read(name).expect("built in").mean();
             assert!((mean / expected - 1.0).abs() < 1e-3, "{name}: {mean}");
         }
     }
@@ -158,8 +143,8 @@ mod tests {
     #[test]
     fn a_first_fraction_above_zero_is_a_mass_at_the_first_size() {
         let points = points_of("4000 22.93\n8000 100\n", "x").expect("points");
-        assert_eq!(points, [(4000.0, 0.0), (4000.0, 0.2293), (8000.0, 1.0)]);
-        let mean = mean(&Sizes::Distribution { name: String::new(), points });
+        assert_eq!(points, [(4000.0, 0.2293), (8000.0, 1.0)]);
+        let mean = Sizes::Distribution { name: String::new(), points }.mean();
         assert!((mean - (4000.0 * 0.2293 + 6000.0 * 0.7707)).abs() < 1e-9);
     }
 

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Bytes;
 
-use super::key::Key;
+use super::key::{Key, Quantity};
 use super::network::{role_name, roles};
 use super::reader::Section;
 use super::types::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
@@ -100,7 +100,7 @@ fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {
             let pmax = r.get(&pmax);
             check_threshold(r, "ecn_max", max, buffer);
             if r.sound() && min > max {
-                r.conflict("ecn_min", format!("{min} is above ecn_max, {max}"));
+                r.conflict("ecn_min", format!("{} is above ecn_max, {}", min.shown(), max.shown()));
             }
             Ecn::Red { min, max, pmax }
         }
@@ -110,6 +110,7 @@ fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {
 /// A threshold that no queue can exceed is a slip of units.
 fn check_threshold(r: &Section, name: &str, threshold: Bytes, buffer: Bytes) {
     if r.sound() && threshold >= buffer {
+        let (threshold, buffer) = (threshold.shown(), buffer.shown());
         r.conflict(name, format!("{threshold} is not below buffer, {buffer}: nothing would ever be marked"));
     }
 }

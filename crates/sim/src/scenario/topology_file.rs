@@ -31,10 +31,10 @@ pub(super) fn read(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Li
     let root = document::parse(text, file).map_err(|problem| Misread::Elsewhere(vec![*problem]))?;
     let source = Source::new(file, Vec::new());
     let (listed, _) = reader::read(&source, &root, &|r| {
-        let nodes = r.list("node", "Nodes; hosts are numbered in this order.", true, read_node)?;
-        let names = index(r, &nodes)?;
-        let links = r.list("link", "Two-way links.", true, |r| read_link(r, &names, rate, delay))?;
-        Some((nodes, links))
+        let nodes = r.list("node", "Nodes; hosts are numbered in this order.", true, read_node);
+        let names = nodes.as_ref().and_then(|nodes| index(r, nodes));
+        let links = r.list("link", "Two-way links.", true, |r| read_link(r, names.as_ref(), rate, delay))?;
+        Some((nodes?, links))
     });
     let listed = listed.flatten().filter(|listed| check(&source, &root, listed));
     listed.ok_or_else(|| Misread::Elsewhere(source.into_problems()))
@@ -74,7 +74,8 @@ fn index<'a>(r: &Section, nodes: &'a [ListedNode]) -> Option<BTreeMap<&'a str, u
     r.sound().then_some(names)
 }
 
-fn read_link(r: &mut Section, names: &BTreeMap<&str, u32>, rate: Rate, delay: Span) -> ListedLink {
+/// Reads one link. Without names, where the nodes are wrong, only the form of its ends is checked.
+fn read_link(r: &mut Section, names: Option<&BTreeMap<&str, u32>>, rate: Rate, delay: Span) -> ListedLink {
     let form = Form {
         name: "ends",
         doc: "Names of the two nodes.",
@@ -93,14 +94,18 @@ fn read_link(r: &mut Section, names: &BTreeMap<&str, u32>, rate: Rate, delay: Sp
     ListedLink { ends: ends.unwrap_or_default(), rate, delay }
 }
 
-fn end(node: &Node, names: &BTreeMap<&str, u32>, wanted: &str) -> Result<u32, Misread> {
+fn end(node: &Node, names: Option<&BTreeMap<&str, u32>>, wanted: &str) -> Result<u32, Misread> {
     let Value::Text(name) = &node.value else { return Err(Misread::expected(wanted)) };
+    let Some(names) = names else { return Ok(0) };
     names.get(name.as_str()).copied().ok_or_else(|| {
         let nearest = suggest::nearest(name, names.keys().copied());
         let meant = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
         Misread::Says(format!("there is no node {name}{meant}"))
     })
 }
+
+/// Pairs of rate and delay that links may have: with every role of switch they are numbered in 16 bits.
+const MAX_KINDS: usize = 10_000;
 
 /// What makes lists a network; notes what does not.
 fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
@@ -130,6 +135,11 @@ fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
         if node.switch.is_none() && degree[i] != 1 {
             say(format!("node[{i}]"), format!("host {} has {} links; a host has one", node.name, degree[i]));
         }
+    }
+    let kinds: BTreeSet<_> = links.iter().map(|link| (link.rate, link.delay)).collect();
+    if kinds.len() > MAX_KINDS {
+        let message = format!("{} different pairs of rate and delay; the most is {MAX_KINDS}", kinds.len());
+        say("link".into(), message);
     }
     if source.count() == 0 {
         if let Some(i) = unreachable(nodes, links) {

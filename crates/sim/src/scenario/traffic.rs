@@ -57,17 +57,9 @@ const KINDS: &[(&str, Kind)] = &[
 pub(super) fn read(r: &mut Section, scene: &Scene) -> Traffic {
     let kind = r.choice("pattern", "Who talks to whom.", None, KINDS);
     let transport = read_transport(r, scene);
-    let start = match kind {
-        Kind::Trace => (Time::ZERO, Time::ZERO),
-        _ => read_start(r, scene),
-    };
-    let stagger = match kind {
-        Kind::Trace | Kind::Poisson => Span::ZERO,
-        _ => {
-            let doc = "Flow i of the table starts i times this later.";
-            r.get(&Key::new("stagger", doc, Span::ZERO..=LONGEST).or(Span::ZERO))
-        }
-    };
+    let start = read_start(r, scene);
+    let doc = "Flow i of the table (Poisson: sender i) starts i times this later.";
+    let stagger = r.get(&Key::new("stagger", doc, Span::ZERO..=LONGEST).or(Span::ZERO));
     let stop =
         Key::new("stop", "When flows stop offering data, and no new ones start.", Span::from_ps(1)..=LONGEST);
     let stop = r.optional(&stop, "the end of the run").map(|stop| Time::from_ps(stop.as_ps()));
@@ -130,7 +122,8 @@ fn read_start(r: &mut Section, scene: &Scene) -> (Time, Time) {
     let time = "[0-9]+(\\.[0-9]+)?(ps|ns|us|ms|s)";
     let form = Form {
         name: "start",
-        doc: "When flows start: at this time, or each at a time drawn uniformly from this range.",
+        doc: "When flows start: at this time, or each at a time drawn uniformly from this range. Poisson: each sender; \
+              trace: from when its times count.",
         required: false,
         otherwise: "0us",
         schema: json!({ "type": "string", "pattern": format!("^{time}(\\.\\.{time})?$"), "x-unit": "times" }),

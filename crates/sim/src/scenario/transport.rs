@@ -120,6 +120,7 @@ fn read_swift(r: &mut Section) -> SwiftParams {
         initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
         retx_reset_threshold: r.get(&resets.or(d.retx_reset_threshold)),
         min_rto: r.get(&rto.or(d.min_rto)),
+        initial_rto: r.get(&initial_rto().or(d.initial_rto)),
         reach: r.get(&reach().or(d.reach)),
     };
     if r.sound() && params.fs_min_cwnd >= params.fs_max_cwnd {
@@ -154,6 +155,7 @@ fn read_dctcp(r: &mut Section) -> DctcpParams {
         ack_delay: r.get(&delay.or(d.ack_delay)),
         dup_threshold: r.get(&dups.or(d.dup_threshold)),
         min_rto: r.get(&timeout("min_rto", "Least retransmission timeout.").or(d.min_rto)),
+        initial_rto: r.get(&initial_rto().or(d.initial_rto)),
         reach: r.get(&reach().or(d.reach)),
     };
     check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
@@ -188,6 +190,10 @@ fn min_cwnd() -> Key<f64> {
 
 fn max_cwnd() -> Key<f64> {
     window("max_cwnd", "Largest window in packets.")
+}
+
+fn initial_rto() -> Key<Span> {
+    timeout("initial_rto", "Retransmission timeout before the first round-trip sample.")
 }
 
 fn reach() -> Key<u32> {

@@ -194,7 +194,7 @@ fn thresholds_lie_within_the_buffer() {
     let said = |lines: &str| said(&format!("{SMALL}[switch.default]\n{lines}"));
     assert!(said("ecn = \"step\"\necn_threshold = \"13MB\"\n").contains("nothing would ever be marked"));
     let red = "ecn = \"red\"\necn_min = \"2kB\"\necn_max = \"1kB\"\necn_pmax = 1\n";
-    assert!(said(red).contains("switch.default.ecn_min: 2000B is above ecn_max, 1000B"));
+    assert!(said(red).contains("switch.default.ecn_min: 2kB is above ecn_max, 1kB"));
 }
 
 #[test]
@@ -238,6 +238,8 @@ fn topologies_have_hosts_in_bounds() {
     assert!(
         said("topology = \"star\"\nhosts = 4000000000").contains("expected a whole number from 2 to 1000000")
     );
+    let huge = "topology = \"leaf_spine\"\nleaves = 1000000\nspines = 1000000\nhosts_per_leaf = 1";
+    assert!(said(huge).contains("network.topology: has 1000001000000 links; a network has at most 10000000"));
     let leaf = "topology = \"leaf_spine\"\nspines = 1\n";
     assert!(said(&format!("{leaf}leaves = 2000\nhosts_per_leaf = 1000")).contains("makes 2000000 hosts"));
     assert!(said(&format!("{leaf}leaves = 1\nhosts_per_leaf = 1")).contains("makes 1 hosts"));
@@ -345,7 +347,7 @@ fn sequence_numbers_last() {
 fn faults_name_links_that_are_there() {
     let fault = |lines: &str| format!("{SMALL}[[fault]]\nkind = \"down\"\n{lines}");
     let said = |lines: &str| said(&fault(lines));
-    assert!(said("link = \"h9-tor0\"").contains("fault[0].link: there is no node h9; did you mean h3?"));
+    assert!(said("link = \"h9-tor0\"").contains("fault[0].link: there is no node h9; did you mean h0?"));
     assert!(said("link = \"h0-h1\"").contains("no link joins h0 and h1; h0 is linked to tor0"));
     assert!(said("link = \"h0\"").contains("expected a link, \"a>b\" for one way"));
     assert!(
@@ -422,8 +424,30 @@ fn a_wrong_topology_file_is_said_of_that_file() {
     assert!(said(&apart).contains("node[2]: no path leads from host a-1 to host b"), "{}", said(&apart));
     let one = with(TOPOLOGY, "name = \"b\"\nrole = \"host\"", "name = \"b\"\nrole = \"tor\"");
     assert!(said(&one).contains("node: 1 nodes have the role host"), "{}", said(&one));
+    let nameless = with(TOPOLOGY, "name = \"sw\"", "name = \"s w\"");
+    let expected =
+        "net.toml:5: node[1].name: found \"s w\", expected a name of letters, digits and _ . : / -";
+    assert_eq!(said(&nameless), expected);
     let missing = Folder::new("no-topology", &[]).said(&listed());
     assert!(missing.starts_with("x.toml:6: network.file: cannot read net.toml: "), "{missing}");
+}
+
+#[test]
+fn a_path_has_as_many_links_as_a_frame_counts() {
+    let chain = |switches: usize| {
+        let node = |name: &str, role| format!("[[node]]\nname = \"{name}\"\nrole = \"{role}\"\n");
+        let mut text = node("s0", "host") + &node("end", "host");
+        for i in 1..=switches {
+            let link = format!("[[link]]\nends = [\"s{}\", \"s{i}\"]\n", i - 1);
+            text += &(node(&format!("s{i}"), "tor") + &link);
+        }
+        text + &format!("[[link]]\nends = [\"s{switches}\", \"end\"]\n")
+    };
+    let scenario = with(SMALL, "topology = \"star\"\nhosts = 4", "topology = \"file\"\nfile = \"net.toml\"");
+    let folder = |switches| Folder::new("chain", &[("net.toml", &chain(switches))]);
+    assert!(folder(30).read(&scenario).is_ok());
+    let said = folder(31).said(&scenario);
+    assert_eq!(said, "x.toml:6: network.file: a shortest path has 32 links; the most is 31");
 }
 
 #[test]
@@ -444,7 +468,7 @@ fn traces_and_sizes_come_from_files() {
     let Pattern::Poisson { sizes, .. } = &scenario.traffic[0].pattern else {
         panic!("{:?}", scenario.traffic)
     };
-    let points = vec![(100.0, 0.0), (100.0, 0.5), (200.0, 1.0)];
+    let points = vec![(100.0, 0.5), (200.0, 1.0)];
     assert_eq!(*sizes, Sizes::Distribution { name: "s.txt".into(), points });
     let said = Folder::new("no-sizes", &[]).said(&poisson);
     assert!(said.contains("traffic[0].sizes: found \"s.txt\", expected websearch, fb_hadoop"), "{said}");
