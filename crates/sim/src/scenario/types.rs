@@ -22,7 +22,7 @@ pub struct Scenario {
     pub stop_when_complete: bool,
     /// Nodes and links.
     pub network: Network,
-    /// What ports of each role of switch do; looked up with [`Scenario::switch`].
+    /// What ports of each role of switch do; looked up with [`SwitchKinds::of`].
     pub switches: SwitchKinds,
     /// The transports, in the file's order; traffic refers to them by index.
     pub transports: Vec<Transport>,
@@ -310,8 +310,8 @@ pub enum Sizes {
     Fixed(Bytes),
     /// Exponential with this mean, rounded up to a byte.
     Exponential(Bytes),
-    /// Linear interpolation between points of a cumulative distribution: bytes and fraction not larger. The
-    /// fractions do not fall, the last is 1.
+    /// Linear interpolation between points of a cumulative distribution: bytes and fraction not larger. The first
+    /// fraction is a mass at the first size; the fractions do not fall, the last is 1.
     Distribution {
         /// Of the file or the built-in.
         name: String,
