@@ -1,0 +1,187 @@
+"""Runs side by side: figures in columns, the differences in words, and what the scenarios have in common.
+
+With several seeds a difference is called one only if Welch's t test says so at the 5 % level; with one seed
+each there is nothing to test, and the comparison says that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clearway.figures import Figure, figures_in, readable
+from clearway.runs import Seeds
+from clearway.statistics import Interval, differ
+
+_WORTH_SAYING = 0.01  # relative; below it two single runs are called alike
+_TWICE = 2.0  # from here on a factor reads better than a percentage
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure in all columns."""
+
+    figure: Figure
+    group: str
+    """The transport, or nothing for the whole run."""
+    values: Sequence[Interval | None]
+    best: frozenset[int]
+    """Columns with the best value, if one is better than another."""
+
+    @property
+    def label(self) -> str:
+        """What the row is called."""
+        return f"{self.group}: {self.figure.label}" if self.group else self.figure.label
+
+    def readable(self, column: int) -> str:
+        """Write the value in a column with its unit."""
+        value = self.values[column]
+        return "-" if value is None else readable(self.figure.kind, value.mean, value.half_width)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several runs, side by side."""
+
+    labels: Sequence[str]
+    groups: Sequence[Seeds]
+    """What each column is made of."""
+    rows: Sequence[Row]
+    findings: Sequence[str]
+    """The differences in words."""
+    settings: Mapping[str, Sequence[Any]]
+    """Scenario keys that differ, with the value in each column."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `--json` prints of a comparison."""
+        columns = [
+            {
+                "label": label,
+                "name": group.name,
+                "seeds": [run.seed for run in group.runs],
+                "digests": [run.digest for run in group.runs],
+                "summary": group.runs[0].summary if len(group.runs) == 1 else group.summary(),
+            }
+            for label, group in zip(self.labels, self.groups, strict=True)
+        ]
+        return {"columns": columns, "findings": list(self.findings), "settings": dict(self.settings)}
+
+
+def compare(items: Sequence[tuple[str, Seeds]]) -> Comparison:
+    """Compare runs, each with where it came from: the label if its name is not enough."""
+    labels = _labels(items)
+    groups = [group for _, group in items]
+    rows = [*_rows("", [group.intervals() for group in groups]), *_transport_rows(groups)]
+    return Comparison(
+        labels=labels,
+        groups=groups,
+        rows=rows,
+        findings=[finding for row in rows if row.figure.headline for finding in _findings(row, labels)],
+        settings=_differing([group.runs[0].scenario for group in groups]),
+    )
+
+
+def _labels(items: Sequence[tuple[str, Seeds]]) -> list[str]:
+    """Take the scenarios' names where they differ, else file names, else whole paths; numbers in the end."""
+    names = [group.name for _, group in items]
+    stems = [Path(source).stem or name for (source, _), name in zip(items, names, strict=True)]
+    sources = [source or name for (source, _), name in zip(items, names, strict=True)]
+    for candidate in (names, stems, sources):
+        if len(set(candidate)) == len(candidate):
+            return candidate
+    return [f"{name} #{number}" for number, name in enumerate(names, 1)]
+
+
+def _rows(group: str, columns: Sequence[Mapping[str, Interval]]) -> list[Row]:
+    means = [{key: value.mean for key, value in column.items()} for column in columns]
+    rows = []
+    for figure in figures_in(means):
+        values = [column.get(figure.key) for column in columns]
+        rows.append(Row(figure, group, values, _best(figure, values)))
+    return rows
+
+
+def _transport_rows(groups: Sequence[Seeds]) -> list[Row]:
+    """Compare transport by transport where some run has several."""
+    by_run = [run.summary.get("transports") or {} for group in groups for run in group.runs]
+    if all(len(transports) < 2 for transports in by_run):  # noqa: PLR2004 - several means two
+        return []
+    names = dict.fromkeys(name for transports in by_run for name in transports)
+    return [row for name in names for row in _rows(name, [group.intervals(name) for group in groups])]
+
+
+def _best(figure: Figure, values: Sequence[Interval | None]) -> frozenset[int]:
+    there = [value.mean for value in values if value is not None]
+    if figure.better is None or len(set(there)) < 2:  # noqa: PLR2004 - alike, or alone
+        return frozenset()
+    best = min(there) if figure.better == "lower" else max(there)
+    return frozenset(index for index, value in enumerate(values) if value is not None and value.mean == best)
+
+
+def _findings(row: Row, labels: Sequence[str]) -> list[str]:
+    """Say how far the best column is ahead of each other one."""
+    if not row.best:
+        return []
+    winner = min(row.best)
+    best = row.values[winner]
+    assert best is not None  # noqa: S101 - a best value is a value
+    ahead, alike = [], []
+    for index, value in enumerate(row.values):
+        if value is None or index in row.best:
+            continue
+        if differ(best, value) is False:
+            alike.append(f"{labels[index]} ({row.readable(index)})")
+        elif words := _distance(row, winner, index):
+            ahead.append(f"{words} than {labels[index]}")
+    found = []
+    if ahead:
+        found.append(f"{labels[winner]}: {', '.join(ahead)}")
+    if alike:
+        found.append(
+            f"{row.label}: no significant difference between {labels[winner]} ({row.readable(winner)})"
+            f" and {', '.join(alike)}"
+        )
+    return found
+
+
+def _distance(row: Row, winner: int, other: int) -> str | None:
+    """Write how much better: a factor, a percentage, or both values where one is zero."""
+    best, worse = row.values[winner], row.values[other]
+    assert best is not None and worse is not None  # noqa: S101, PT018 - the caller's choice
+    better = row.figure.better
+    small, large = sorted((best.mean, worse.mean))
+    if small <= 0:
+        values = f"({row.readable(winner)}, not {row.readable(other)})"
+        return f"{better} {row.label} {values}"
+    factor = large / small
+    if factor >= _TWICE:
+        return f"{factor:.3g}x {better} {row.label}"
+    change = abs(best.mean - worse.mean) / worse.mean
+    return f"{change * 100:.2g} % {better} {row.label}" if change >= _WORTH_SAYING else None
+
+
+def _differing(scenarios: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the keys whose values are not the same in all scenarios; None where a scenario has no such key."""
+    flat = [_flatten(scenario) for scenario in scenarios]
+    keys = dict.fromkeys(key for scenario in flat for key in scenario)
+    differing = {}
+    for key in keys:
+        values = [scenario.get(key) for scenario in flat]
+        if key not in {"name", "seed"} and any(value != values[0] for value in values):
+            differing[key] = values
+    return differing
+
+
+def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        entries = [(str(key), entry) for key, entry in value.items()]
+    elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+        entries = [(str(index), entry) for index, entry in enumerate(value)]
+    else:
+        return {prefix: value}
+    flat: dict[str, Any] = {}
+    for key, entry in entries:
+        flat.update(_flatten(entry, f"{prefix}.{key}" if prefix else key))
+    return flat
