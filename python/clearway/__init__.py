@@ -5,12 +5,13 @@
 >>> run.summary["goodput_gbps"], run.flows["fct_us"]  # doctest: +SKIP
 """
 
-from clearway._clearway import VERSION as __version__
-from clearway._clearway import Interrupted, ScenarioError
+from clearway._clearway import VERSION, Interrupted, ScenarioError
 from clearway.api import compare, load_run, run, schema
 from clearway.comparison import Comparison
 from clearway.errors import ClearwayError
 from clearway.runs import Run, Seeds
+
+__version__ = VERSION
 
 __all__ = [
     "ClearwayError",

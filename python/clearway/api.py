@@ -51,7 +51,7 @@ def compare(
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a scenario."""
     value = json.loads(_clearway.schema())
-    assert isinstance(value, dict)  # noqa: S101 - the binding's promise
+    assert isinstance(value, dict)
     return value
 
 
@@ -85,7 +85,9 @@ def check_readable(path: Path) -> None:
 
 def sets_of(sets: Sets | None) -> list[tuple[str, str]]:
     """Write values as TOML, as `--set` has them."""
-    return [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in (sets or {}).items()]
+    return [
+        (key, value if isinstance(value, str) else json.dumps(value)) for key, value in (sets or {}).items()
+    ]
 
 
 def gather(

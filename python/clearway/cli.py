@@ -32,7 +32,9 @@ class _Commands(TyperGroup):
         except _clearway.ScenarioError as error:
             screen.show_error(str(error))
         except MemoryError:
-            screen.show_error("out of memory", "use fewer hosts or flows, or sample less often under [record]")
+            screen.show_error(
+                "out of memory", "use fewer hosts or flows, or sample less often under [record]"
+            )
         except (KeyboardInterrupt, _clearway.Interrupted):
             screen.show_error("interrupted, nothing written")
             raise typer.Exit(_INTERRUPTED) from None
@@ -65,7 +67,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 @app.command()
-def demo(out: OutOption = None, json: JsonOption = False) -> None:  # noqa: FBT002
+def demo(out: OutOption = None, json: JsonOption = False) -> None:
     """Run a 1000-to-1 incast under Swift and under DCTCP, side by side, and write a report."""
     target = out or Path("runs") / "demo"
     directory.check_writable(target, exact=out is not None)
@@ -74,7 +76,9 @@ def demo(out: OutOption = None, json: JsonOption = False) -> None:  # noqa: FBT0
         for label, group in zip(compared.labels, compared.groups, strict=True):
             (staging.path / directory.slug(label)).mkdir()
             group.runs[0].write_into(staging.path / directory.slug(label))
-        page = report.page([(label, group.runs[0]) for label, group in zip(compared.labels, compared.groups, strict=True)])
+        page = report.page(
+            [(label, group.runs[0]) for label, group in zip(compared.labels, compared.groups, strict=True)]
+        )
         (staging.path / "report.html").write_text(page, encoding="utf-8")
         written = staging.commit()
     if json:
@@ -85,17 +89,19 @@ def demo(out: OutOption = None, json: JsonOption = False) -> None:  # noqa: FBT0
 
 
 @app.command()
-def run(  # noqa: PLR0913 - one for each option
+def run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML).")],
     sets: SetsOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     out: OutOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Run a scenario and write a run directory."""
     if seed is not None and seeds is not None:
-        raise ClearwayError("--seed and --seeds exclude each other", 'set the first of several with --set seed=N')
+        raise ClearwayError(
+            "--seed and --seeds exclude each other", "set the first of several with --set seed=N"
+        )
     scenarios = api.with_seeds(file, _parsed(sets), seed, seeds or 1)
     target = out or Path("runs") / _default_name(scenarios, several=seeds is not None)
     directory.check_writable(target, exact=out is not None)
@@ -118,7 +124,7 @@ def compare(
     ],
     sets: SetsOption = None,
     seeds: SeedsOption = None,
-    json: JsonOption = False,  # noqa: FBT002
+    json: JsonOption = False,
 ) -> None:
     """Show runs side by side, with the differences called out; scenario files are run first."""
     gathered = api.gather(
@@ -154,7 +160,7 @@ def schema() -> None:
 
 @app.callback(invoke_without_command=True)
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,  # noqa: FBT002
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Datacenter transports in a deterministic, very fast packet simulator."""
     if version:
@@ -191,7 +197,8 @@ def _parsed(sets: list[str] | None) -> list[tuple[str, str]]:
         key, equals, value = text.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise ClearwayError(
-                f"--set {text}: expected KEY=VALUE", "for example --set network.hosts=10 or --set duration=5ms"
+                f"--set {text}: expected KEY=VALUE",
+                "for example --set network.hosts=10 or --set duration=5ms",
             )
         parsed.append((key.strip(), value.strip()))
     return parsed

@@ -6,6 +6,7 @@ each there is nothing to test, and the comparison says that.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from clearway.runs import Seeds
 from clearway.statistics import Interval, differ
 
 _WORTH_SAYING = 0.01  # relative; below it two single runs are called alike
+_MANY = 10.0  # from here on a factor has no decimals
 _TWICE = 2.0  # from here on a factor reads better than a percentage
 
 
@@ -69,9 +71,10 @@ class Comparison:
         return {"columns": columns, "findings": list(self.findings), "settings": dict(self.settings)}
 
 
-def compare(items: Sequence[tuple[str, Seeds]]) -> Comparison:
-    """Compare runs, each with where it came from: the label if its name is not enough."""
-    labels = _labels(items)
+def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Comparison:
+    """Compare runs, each with where it came from; with `labelled`, with what it is to be called."""
+    sources = [(source, group.name) for source, group in items]
+    labels = [source for source, _ in sources] if labelled else labels_of(sources)
     groups = [group for _, group in items]
     rows = [*_rows("", [group.intervals() for group in groups]), *_transport_rows(groups)]
     return Comparison(
@@ -83,15 +86,22 @@ def compare(items: Sequence[tuple[str, Seeds]]) -> Comparison:
     )
 
 
-def _labels(items: Sequence[tuple[str, Seeds]]) -> list[str]:
-    """Take the scenarios' names where they differ, else file names, else whole paths; numbers in the end."""
-    names = [group.name for _, group in items]
-    stems = [Path(source).stem or name for (source, _), name in zip(items, names, strict=True)]
-    sources = [source or name for (source, _), name in zip(items, names, strict=True)]
-    for candidate in (names, stems, sources):
+def labels_of(sources: Sequence[tuple[str, str]]) -> list[str]:
+    """Label runs from (where it came from, its name): names if they differ, else file names, else paths."""
+    names = [name for _, name in sources]
+    stems = [Path(source).stem or name for source, name in sources]
+    paths = [source or name for source, name in sources]
+    for candidate in (names, stems, paths):
         if len(set(candidate)) == len(candidate):
             return candidate
     return [f"{name} #{number}" for number, name in enumerate(names, 1)]
+
+
+def setting(value: Any) -> str:
+    """Write the value of a scenario's key as a person would."""
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _rows(group: str, columns: Sequence[Mapping[str, Interval]]) -> list[Row]:
@@ -106,7 +116,7 @@ def _rows(group: str, columns: Sequence[Mapping[str, Interval]]) -> list[Row]:
 def _transport_rows(groups: Sequence[Seeds]) -> list[Row]:
     """Compare transport by transport where some run has several."""
     by_run = [run.summary.get("transports") or {} for group in groups for run in group.runs]
-    if all(len(transports) < 2 for transports in by_run):  # noqa: PLR2004 - several means two
+    if all(len(transports) < 2 for transports in by_run):
         return []
     names = dict.fromkeys(name for transports in by_run for name in transports)
     return [row for name in names for row in _rows(name, [group.intervals(name) for group in groups])]
@@ -114,7 +124,7 @@ def _transport_rows(groups: Sequence[Seeds]) -> list[Row]:
 
 def _best(figure: Figure, values: Sequence[Interval | None]) -> frozenset[int]:
     there = [value.mean for value in values if value is not None]
-    if figure.better is None or len(set(there)) < 2:  # noqa: PLR2004 - alike, or alone
+    if figure.better is None or len(set(there)) < 2:
         return frozenset()
     best = min(there) if figure.better == "lower" else max(there)
     return frozenset(index for index, value in enumerate(values) if value is not None and value.mean == best)
@@ -126,44 +136,45 @@ def _findings(row: Row, labels: Sequence[str]) -> list[str]:
         return []
     winner = min(row.best)
     best = row.values[winner]
-    assert best is not None  # noqa: S101 - a best value is a value
-    ahead, alike = [], []
+    assert best is not None
+    leaders = " and ".join(labels[index] for index in sorted(row.best))
+    ahead: list[str] = []
+    alike: list[str] = []
     for index, value in enumerate(row.values):
         if value is None or index in row.best:
             continue
         if differ(best, value) is False:
             alike.append(f"{labels[index]} ({row.readable(index)})")
-        elif words := _distance(row, winner, index):
+        elif words := _distance(row, winner, index, named=not ahead):
             ahead.append(f"{words} than {labels[index]}")
     found = []
     if ahead:
-        found.append(f"{labels[winner]}: {', '.join(ahead)}")
+        found.append(f"{leaders}: {', '.join(ahead)}")
     if alike:
         found.append(
-            f"{row.label}: no significant difference between {labels[winner]} ({row.readable(winner)})"
+            f"{row.label}: no significant difference between {leaders} ({row.readable(winner)})"
             f" and {', '.join(alike)}"
         )
     return found
 
 
-def _distance(row: Row, winner: int, other: int) -> str | None:
-    """Write how much better: a factor, a percentage, or both values where one is zero."""
+def _distance(row: Row, winner: int, other: int, *, named: bool) -> str | None:
+    """Write how much better: a factor, a percentage, or both values if one is zero; at what, if named."""
     best, worse = row.values[winner], row.values[other]
-    assert best is not None and worse is not None  # noqa: S101, PT018 - the caller's choice
-    better = row.figure.better
+    assert best is not None and worse is not None  # noqa: PT018 - the caller's choice
+    what = f" {row.figure.better} {row.label}" if named else ""
     small, large = sorted((best.mean, worse.mean))
     if small <= 0:
-        values = f"({row.readable(winner)}, not {row.readable(other)})"
-        return f"{better} {row.label} {values}"
+        return f"{what} ({row.readable(winner)}, not {row.readable(other)})".strip()
     factor = large / small
     if factor >= _TWICE:
-        return f"{factor:.3g}x {better} {row.label}"
+        return f"{factor:.2g}x{what}" if factor < _MANY else f"{factor:,.0f}x{what}"
     change = abs(best.mean - worse.mean) / worse.mean
-    return f"{change * 100:.2g} % {better} {row.label}" if change >= _WORTH_SAYING else None
+    return f"{change * 100:.2g} %{what}" if change >= _WORTH_SAYING else None
 
 
 def _differing(scenarios: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the keys whose values are not the same in all scenarios; None where a scenario has no such key."""
+    """Return the keys whose values differ between scenarios; None where one has no such key."""
     flat = [_flatten(scenario) for scenario in scenarios]
     keys = dict.fromkeys(key for scenario in flat for key in scenario)
     differing = {}

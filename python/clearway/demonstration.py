@@ -17,4 +17,6 @@ def compare_incast(*, quiet: bool) -> comparison.Comparison:
         _clearway.load_text((folder / file).read_text(encoding="utf-8"), file) for file in _CASES.values()
     ]
     runs = screen.execute_shown(scenarios, quiet=quiet)
-    return comparison.compare([(label, Seeds([run])) for label, run in zip(_CASES, runs, strict=True)])
+    return comparison.compare(
+        [(label, Seeds([run])) for label, run in zip(_CASES, runs, strict=True)], labelled=True
+    )

@@ -55,7 +55,9 @@ def check_writable(target: Path, *, exact: bool) -> None:
             )
     ancestor = next(parent for parent in target.absolute().parents if parent.exists())
     if not ancestor.is_dir():
-        raise ClearwayError(f"{ancestor}: is a file, so {target} cannot be made in it", "choose another --out")
+        raise ClearwayError(
+            f"{ancestor}: is a file, so {target} cannot be made in it", "choose another --out"
+        )
     probe = _beside(ancestor / target.name)
     try:
         probe.mkdir()
@@ -164,7 +166,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_table(directory: Path, name: str, columns: Columns) -> dict[str, Any]:
-    """Write a table, as Parquet where pyarrow is installed and as CSV where not; describe it for the manifest."""
+    """Write a table, as Parquet if pyarrow is installed, else as CSV; describe it for the manifest."""
     if parquet_available():
         file = f"{name}.parquet"
         _write_parquet(directory / file, columns)
@@ -194,8 +196,15 @@ def _write_parquet(path: Path, columns: Columns) -> None:
     import pyarrow as pa  # noqa: PLC0415 - optional, and slow to import
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    pq.write_table(pa.table({name: pa.array(values.tolist() if values.dtype.kind == "U" else values)
-                             for name, values in columns.items()}), path)
+    pq.write_table(
+        pa.table(
+            {
+                name: pa.array(values.tolist() if values.dtype.kind == "U" else values)
+                for name, values in columns.items()
+            }
+        ),
+        path,
+    )
 
 
 def _read_parquet(path: Path) -> Columns:
@@ -205,7 +214,10 @@ def _read_parquet(path: Path) -> Columns:
         raise ClearwayError(f"{path}: reading Parquet needs pyarrow", "pip install pyarrow") from error
     table = pq.read_table(path)
     columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    return {name: values.astype(np.str_) if values.dtype.kind == "O" else values for name, values in columns.items()}
+    return {
+        name: values.astype(np.str_) if values.dtype.kind == "O" else values
+        for name, values in columns.items()
+    }
 
 
 def _write_csv(path: Path, columns: Columns) -> None:

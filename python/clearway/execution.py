@@ -54,7 +54,7 @@ def execute(scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None)
                 return
             try:
                 finished.put((index, _run(scenarios[index], positions[index], cancelled)))
-            except Exception as error:  # noqa: BLE001 - handed to the calling thread
+            except Exception as error:
                 finished.put((index, error))
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
@@ -77,8 +77,8 @@ def cores() -> int:
 
 
 def available_memory() -> int | None:
-    """Return the bytes that can still be had, as the system and the control group limit them; None if unknown."""
-    limits = []
+    """Return the bytes that the system and the control group still allow; None if unknown."""
+    limits: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         limits.extend(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))

@@ -120,6 +120,6 @@ def _digits(value: float) -> str:
     magnitude = abs(value)
     if magnitude == 0:
         return "0"
-    if magnitude >= 1000 or magnitude < 1e-4:  # noqa: PLR2004 - the digits just promised
+    if magnitude >= 1000 or magnitude < 1e-4:
         return f"{value:,.0f}" if magnitude >= 1 else f"{value:.2g}"
     return f"{value:.4g}"

@@ -160,7 +160,9 @@ class Run:
 
     def write_into(self, path: Path) -> None:
         """Write the files of a run directory into one that is there."""
-        described = {name: directory.write_table(path, name, columns) for name, columns in self.tables.items()}
+        described = {
+            name: directory.write_table(path, name, columns) for name, columns in self.tables.items()
+        }
         directory.write_json(path / directory.SUMMARY, self.summary)
         manifest = {
             "format": directory.FORMAT,
@@ -265,12 +267,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
         what = "is a file, not a run directory" if path.exists() else "no such run directory"
         raise ClearwayError(f"{path}: {what}", "clearway run FILE --out DIR writes one")
     if not (path / directory.MANIFEST).exists():
-        raise ClearwayError(f"{path}: not a run directory: it has no {directory.MANIFEST}",
-                            "clearway run FILE --out DIR writes one")
+        raise ClearwayError(
+            f"{path}: not a run directory: it has no {directory.MANIFEST}",
+            "clearway run FILE --out DIR writes one",
+        )
     manifest = directory.read_json(path / directory.MANIFEST)
     if manifest.get("format") != directory.FORMAT:
         raise ClearwayError(
-            f"{path / directory.MANIFEST}: format {manifest.get('format')}, this version reads {directory.FORMAT}",
+            f"{path}: format {manifest.get('format')}, this version reads {directory.FORMAT}",
             "run the scenario again with this version",
         )
     return manifest
@@ -278,7 +282,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 def _as_json(intervals: Mapping[str, Interval]) -> dict[str, Any]:
     return {
-        key: {"mean": of.mean, "half_width_95": of.half_width, "seeds": of.count} for key, of in intervals.items()
+        key: {"mean": of.mean, "half_width_95": of.half_width, "seeds": of.count}
+        for key, of in intervals.items()
     }
 
 

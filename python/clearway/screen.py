@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clearway import _clearway
-from clearway.comparison import Comparison
+from clearway.comparison import Comparison, setting
 from clearway.execution import Position, execute
 from clearway.figures import figures_in, readable
 from clearway.runs import Run, Seeds
@@ -154,16 +154,10 @@ def _show_settings(comparison: Comparison) -> None:
     for label in comparison.labels:
         table.add_column(Text(label), overflow="fold")
     for key, values in list(comparison.settings.items())[:_MOST_SETTINGS]:
-        table.add_row(Text(key), *(Text(_setting(value)) for value in values))
+        table.add_row(Text(key), *(Text(setting(value)) for value in values))
     _console(sys.stdout).print(table)
     if (more := len(comparison.settings) - _MOST_SETTINGS) > 0:
         say(f"and {more} more keys: --json has them all")
-
-
-def _setting(value: Any) -> str:
-    if value is None:
-        return "-"
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _console(file: Any) -> Console:

@@ -75,13 +75,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
         return x
     if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly, the symmetry helps
         return 1 - _incomplete_beta(b, a, 1 - x)
-    log_front = (
-        math.lgamma(a + b)
-        - math.lgamma(a)
-        - math.lgamma(b)
-        + a * math.log(x)
-        + b * math.log1p(-x)
-    )
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     return math.exp(log_front) / a / _beta_fraction(a, b, x)
 
 
@@ -98,6 +92,6 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
         denominator = 1 / (1 + term * denominator or tiny)
         numerator = 1 + term / numerator or tiny
         value *= numerator * denominator
-        if abs(numerator * denominator - 1) < 1e-15:  # noqa: PLR2004 - the last bits of a double
+        if abs(numerator * denominator - 1) < 1e-15:
             break
     return value
