@@ -2,5 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod baseline;
+pub mod machine;
 pub mod swift;
+pub mod transport;
 pub mod units;

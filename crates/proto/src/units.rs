@@ -90,11 +90,13 @@ impl Span {
     }
 
     /// This length times a non-negative factor, rounded down; saturates at the longest span.
+    #[must_use]
     pub fn scaled(self, factor: f64) -> Span {
         Span((self.0 as f64 * factor) as u64)
     }
 
     /// This length less `other`; zero when `other` is longer.
+    #[must_use]
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
     }

@@ -1,4 +1,12 @@
 //! A deterministic packet simulator for datacenter transports.
 
+pub mod engine;
+pub mod net;
+pub mod random;
 pub mod record;
+pub mod run;
 pub mod scenario;
+pub mod simulation;
+pub mod traffic;
+
+pub use run::run;

@@ -1,6 +1,7 @@
 //! No congestion control: a fixed window, a fixed rate, or neither. Made for closed forms.
 
-use crate::units::{Rate, Span};
+use crate::transport::{AckSample, CongestionControl};
+use crate::units::{Bytes, Rate, Span, Time};
 
 /// Parameters of a transport without congestion control.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,5 +19,72 @@ pub struct NoneParams {
 impl Default for NoneParams {
     fn default() -> NoneParams {
         NoneParams { window: None, rate: None, rto: Span::from_ms(10), reach: 65_536 }
+    }
+}
+
+/// A window and a spacing that nothing changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoControl {
+    window: f64,
+    gap: Option<Span>,
+    rto: Span,
+}
+
+impl NoControl {
+    /// For a new flow whose full packet, with everything that takes time on the wire, weighs `frame`.
+    pub fn new(params: &NoneParams, frame: Bytes) -> NoControl {
+        NoControl {
+            window: f64::from(params.window.unwrap_or(params.reach)),
+            gap: params.rate.map(|rate| rate.transmission(frame)),
+            rto: params.rto,
+        }
+    }
+}
+
+impl CongestionControl for NoControl {
+    fn on_ack(&mut self, _now: Time, _sample: &AckSample) {}
+
+    fn on_loss(&mut self, _now: Time, _cumulative: u32, _next: u32) {}
+
+    fn on_timeout(&mut self, _now: Time, _next: u32) {}
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    #[inline]
+    fn pacing_gap(&self) -> Option<Span> {
+        self.gap
+    }
+
+    #[inline]
+    fn retransmission_timeout(&self) -> Span {
+        self.rto
+    }
+
+    /// A flow keeps to one path through queues in order, so a hole is a loss.
+    fn dup_threshold(&self) -> u32 {
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_window_the_reach_is_the_window() {
+        let control = NoControl::new(&NoneParams::default(), Bytes::new(1500));
+        assert_eq!(control.window(), 65_536.0);
+        assert_eq!(control.pacing_gap(), None);
+    }
+
+    #[test]
+    fn a_rate_spaces_packets_by_what_one_takes_on_the_wire() {
+        let params = NoneParams { window: Some(4), rate: Some(Rate::from_gbps(10)), ..NoneParams::default() };
+        let control = NoControl::new(&params, Bytes::new(1250));
+        assert_eq!(control.window(), 4.0);
+        assert_eq!(control.pacing_gap(), Some(Span::from_us(1)));
     }
 }

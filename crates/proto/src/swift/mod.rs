@@ -1,6 +1,12 @@
 //! Swift: delay is simple and effective for congestion control in the datacenter (SIGCOMM 2020).
 //!
-//! The parameters are here; one file a part of the paper follows.
+//! The parameters are here; each part of the paper has a file: [`target`] (§3.5), [`window`] (Algorithm 1),
+//! [`pacer`] (§3.6), [`control`] (fabric and endpoint windows together, §3.4).
+
+pub mod control;
+pub mod pacer;
+pub mod target;
+pub mod window;
 
 use crate::units::Span;
 
@@ -41,6 +47,8 @@ pub struct SwiftParams {
     pub retx_reset_threshold: u32,
     /// Least retransmission timeout. 250 us (public code).
     pub min_rto: Span,
+    /// Retransmission timeout before the first round-trip sample, beside the pacing gap. 1 ms.
+    pub initial_rto: Span,
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets; the reach of the SACK
     /// bitmap. A power of two; 1024.
     pub reach: u32,
@@ -66,6 +74,7 @@ impl Default for SwiftParams {
             initial_cwnd: 16.0,
             retx_reset_threshold: 3,
             min_rto: Span::from_us(250),
+            initial_rto: Span::from_ms(1),
             reach: 1024,
         }
     }

@@ -1,5 +1,14 @@
 //! What a run leaves: a summary, tables with a unit in every column's name, and a digest.
 
+pub mod counters;
+mod digest;
+pub mod fairness;
+pub mod histogram;
+pub mod observer;
+mod samples;
+mod summary;
+mod tables;
+
 /// A run's result. The same scenario and seed give the same outcome on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {

@@ -76,7 +76,7 @@ pub enum Topology {
         spines: u32,
         /// Hosts under each leaf; host h is under leaf h / `hosts_per_leaf`.
         hosts_per_leaf: u32,
-        /// Of each leaf-to-spine link: hosts_per_leaf * rate / (spines * oversubscription).
+        /// Of each leaf-to-spine link: hosts a leaf times rate, over spines times oversubscription.
         uplink: Rate,
     },
     /// The three-tier Clos network of k-port switches: k^3/4 hosts.

@@ -1,0 +1,177 @@
+//! Fabric and endpoint windows together (§3.4): each watches its own part of the delay, the smaller one rules.
+
+use std::sync::Arc;
+
+use super::pacer::pacing_gap;
+use super::target::FabricTarget;
+use super::window::Window;
+use super::SwiftParams;
+use crate::transport::{AckSample, CongestionControl};
+use crate::units::{Span, Time};
+
+/// Weight of a new sample in the smoothed round-trip time.
+const SRTT_GAIN: f64 = 0.25;
+
+/// What the flows of one transport share: the parameters and what follows from them.
+#[derive(Debug)]
+pub struct SwiftConfig {
+    params: SwiftParams,
+    target: FabricTarget,
+}
+
+impl SwiftConfig {
+    /// Shared by all flows with these parameters.
+    pub fn new(params: SwiftParams) -> Arc<SwiftConfig> {
+        let target = FabricTarget::new(&params);
+        Arc::new(SwiftConfig { params, target })
+    }
+}
+
+/// Swift's congestion control of one flow.
+#[derive(Debug)]
+pub struct Swift {
+    config: Arc<SwiftConfig>,
+    fabric: Window,
+    endpoint: Window,
+    /// Of the last sample; zero before the first.
+    rtt: Span,
+    /// Smoothed; zero before the first sample.
+    srtt: Span,
+    endpoint_delay: EndpointDelay,
+    /// Timeouts since the last acknowledgement.
+    retransmit_cnt: u32,
+}
+
+/// Moving average of the endpoint delay, whose gain holds for one round trip however many samples that has.
+#[derive(Clone, Copy, Debug, Default)]
+struct EndpointDelay {
+    average_ps: f64,
+    updated: Time,
+}
+
+impl EndpointDelay {
+    #[inline]
+    fn update(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) -> Span {
+        if sample != Span::ZERO || self.average_ps != 0.0 {
+            self.average(now, sample, srtt, gain);
+        }
+        self.updated = now;
+        Span::from_ps(self.average_ps as u64)
+    }
+
+    /// A paced flow has few samples, each of which would count for little if the gain held per sample; so one
+    /// that comes after n round trips has the weight of n: `1 - (1 - gain)^n`.
+    fn average(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) {
+        let round_trips = now.since(self.updated).as_ps() / srtt.as_ps().max(1);
+        let mut kept = 1.0 - gain;
+        for _ in 1..round_trips.min(64) {
+            kept *= 1.0 - gain;
+        }
+        self.average_ps = kept * self.average_ps + (1.0 - kept) * sample.as_ps() as f64;
+    }
+}
+
+impl Swift {
+    /// For a new flow.
+    pub fn new(config: Arc<SwiftConfig>) -> Swift {
+        let initial = config.params.initial_cwnd;
+        Swift {
+            config,
+            fabric: Window::new(initial),
+            endpoint: Window::new(initial),
+            rtt: Span::ZERO,
+            srtt: Span::ZERO,
+            endpoint_delay: EndpointDelay::default(),
+            retransmit_cnt: 0,
+        }
+    }
+
+    /// The fabric window, in packets.
+    pub fn fcwnd(&self) -> f64 {
+        self.fabric.cwnd()
+    }
+
+    /// The endpoint window, in packets.
+    pub fn ecwnd(&self) -> f64 {
+        self.endpoint.cwnd()
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub fn srtt(&self) -> Span {
+        self.srtt
+    }
+
+    /// The round-trip time that spacing and timeouts go by: before the first sample, what it is aimed at.
+    fn expected_rtt(&self) -> Span {
+        if self.srtt == Span::ZERO {
+            self.config.target.at(self.fabric.cwnd(), 1)
+        } else {
+            self.srtt
+        }
+    }
+}
+
+impl CongestionControl for Swift {
+    #[inline]
+    fn on_ack(&mut self, now: Time, sample: &AckSample) {
+        let config = &*self.config;
+        let params = &config.params;
+        self.retransmit_cnt = 0; // Algorithm 1, line 5.
+        self.rtt = sample.rtt;
+        self.srtt = if self.srtt == Span::ZERO {
+            sample.rtt
+        } else {
+            let srtt = self.srtt.as_ps() as f64;
+            Span::from_ps((srtt + SRTT_GAIN * (sample.rtt.as_ps() as f64 - srtt)) as u64)
+        };
+        let endpoint_delay =
+            self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
+        let fabric_delay = sample.rtt.saturating_sub(sample.endpoint_delay);
+        let fabric_target = config.target.at(self.fabric.cwnd(), sample.hops);
+        let acked = sample.newly_acked;
+        self.fabric.on_ack(now, sample.rtt, fabric_delay, fabric_target, acked, params);
+        self.endpoint.on_ack(now, sample.rtt, endpoint_delay, params.endpoint_target, acked, params);
+    }
+
+    fn on_loss(&mut self, now: Time, _cumulative: u32, _next: u32) {
+        self.retransmit_cnt = 0;
+        self.fabric.on_fast_recovery(now, self.rtt, &self.config.params);
+        self.endpoint.on_fast_recovery(now, self.rtt, &self.config.params);
+    }
+
+    fn on_timeout(&mut self, now: Time, _next: u32) {
+        self.retransmit_cnt += 1;
+        self.fabric.on_timeout(now, self.rtt, self.retransmit_cnt, &self.config.params);
+        self.endpoint.on_timeout(now, self.rtt, self.retransmit_cnt, &self.config.params);
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.fabric.cwnd().min(self.endpoint.cwnd())
+    }
+
+    #[inline]
+    fn pacing_gap(&self) -> Option<Span> {
+        let window = self.window();
+        if window >= 1.0 {
+            return None;
+        }
+        pacing_gap(self.expected_rtt(), window)
+    }
+
+    /// Twice the smoothed round trip, and the pacing gap on top: without it a paced flow would time out for
+    /// nothing.
+    #[inline]
+    fn retransmission_timeout(&self) -> Span {
+        let params = &self.config.params;
+        if self.srtt == Span::ZERO {
+            return params.initial_rto + self.pacing_gap().unwrap_or(Span::ZERO);
+        }
+        (self.srtt * 2 + self.pacing_gap().unwrap_or(Span::ZERO)).max(params.min_rto)
+    }
+
+    /// A flow keeps to one path, so a hole is a loss.
+    fn dup_threshold(&self) -> u32 {
+        1
+    }
+}

@@ -1,0 +1,16 @@
+//! What every window-based transport shares: packets and their acknowledgement, loss detection, retransmission.
+//!
+//! [`Sender`] and [`Receiver`] are the machines. How much a sender may have under way is the one question they
+//! leave open, to a [`CongestionControl`]: a new scheme is one file that answers it.
+
+mod congestion;
+mod message;
+mod packet;
+mod receiver;
+mod scoreboard;
+mod sender;
+
+pub use congestion::{AckSample, CongestionControl};
+pub use packet::{Ack, Data, SACK_BITS};
+pub use receiver::{AckPolicy, Arrival, Receiver};
+pub use sender::{Flight, Sender};

@@ -1,0 +1,46 @@
+//! Packets as machines see them: meaning, without bytes.
+
+use crate::units::{Span, Time};
+
+/// Packets above the cumulative acknowledgement that an [`Ack`] reports on.
+pub const SACK_BITS: u32 = 64;
+
+/// A data packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Position in the flow, in packets from 0.
+    pub seq: u32,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// It ends a message.
+    pub last: bool,
+    /// When the sender's stack handed it out (t1 in Swift §3.2), by the sender's clock. The receiver echoes it
+    /// and makes nothing else of it.
+    pub sent: Time,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// The packet whose arrival caused it.
+    pub seq: u32,
+    /// Every packet before this one has arrived.
+    pub cumulative: u32,
+    /// Bit i: packet `cumulative + 1 + i` has arrived. (Packet `cumulative` has not, by definition.)
+    pub sack: u64,
+    /// [`Data::sent`] of the packet that caused it.
+    pub echo: Time,
+    /// The packet that caused it had met congestion (ECN CE).
+    pub congestion_experienced: bool,
+    /// Switches that the packet passed: initial less received TTL.
+    pub hops: u8,
+    /// What the packet waited in the remote host, t4 - t2 (Swift §3.2), in whole microseconds as on the wire.
+    pub remote_queuing_us: u32,
+}
+
+impl Ack {
+    /// What the packet waited in the remote host.
+    pub fn remote_queuing(&self) -> Span {
+        Span::from_us(u64::from(self.remote_queuing_us))
+    }
+}

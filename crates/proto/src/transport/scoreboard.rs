@@ -1,0 +1,215 @@
+//! Selective acknowledgement, seen from the sender: which packets above the cumulative acknowledgement have
+//! arrived, and which are given up for lost (Swift §3.6; the rule is RFC 6675's with a threshold of one).
+//!
+//! Every transmission of a packet is judged once: when enough packets above it have arrived for the first time
+//! since it was sent. A retransmission that is lost too is found by the timer, not by a second judgement.
+
+/// A set of packet numbers within a window that moves up, as a ring of bits.
+#[derive(Debug)]
+pub(super) struct SequenceSet {
+    words: Box<[u64]>,
+    len: u32,
+}
+
+impl SequenceSet {
+    /// For windows of up to `reach` packets, a power of two and at least 64.
+    pub(super) fn new(reach: u32) -> SequenceSet {
+        assert!(reach.is_power_of_two() && reach >= u64::BITS, "a reach that no ring of bits has");
+        SequenceSet { words: vec![0; (reach / u64::BITS) as usize].into_boxed_slice(), len: 0 }
+    }
+
+    fn place(&self, seq: u32) -> (usize, u64) {
+        ((seq / u64::BITS) as usize & (self.words.len() - 1), 1 << (seq % u64::BITS))
+    }
+
+    pub(super) fn contains(&self, seq: u32) -> bool {
+        let (word, bit) = self.place(seq);
+        self.words[word] & bit != 0
+    }
+
+    /// Adds a number; whether it is new.
+    pub(super) fn insert(&mut self, seq: u32) -> bool {
+        let (word, bit) = self.place(seq);
+        let new = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        self.len += u32::from(new);
+        new
+    }
+
+    /// Takes a number out; whether it was in.
+    pub(super) fn remove(&mut self, seq: u32) -> bool {
+        let (word, bit) = self.place(seq);
+        let had = self.words[word] & bit != 0;
+        self.words[word] &= !bit;
+        self.len -= u32::from(had);
+        had
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// The lowest member in `from..to`.
+    pub(super) fn first(&self, from: u32, to: u32) -> Option<u32> {
+        let mut seq = from;
+        while self.len > 0 && seq < to {
+            let (word, bit) = self.place(seq);
+            let above = self.words[word] & !(bit - 1);
+            if above != 0 {
+                let found = seq - seq % u64::BITS + above.trailing_zeros();
+                return (found < to).then_some(found);
+            }
+            seq = seq - seq % u64::BITS + u64::BITS;
+        }
+        None
+    }
+}
+
+/// The state of the packets from `una`, the lowest not cumulatively acknowledged, up to the highest sent.
+#[derive(Debug)]
+pub(super) struct Scoreboard {
+    sacked: SequenceSet,
+    lost: SequenceSet,
+    /// Packets below this have been judged.
+    judged: u32,
+    /// One above the highest packet known to have arrived.
+    top: u32,
+}
+
+/// What an acknowledgement changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Change {
+    /// Packets known for the first time to have arrived.
+    pub acked: u32,
+    /// How many of the packets under way are so no longer, because they arrived or are lost.
+    pub left_flight: u32,
+    /// Packets newly given up.
+    pub lost: u32,
+}
+
+impl Scoreboard {
+    pub(super) fn new(reach: u32) -> Scoreboard {
+        Scoreboard { sacked: SequenceSet::new(reach), lost: SequenceSet::new(reach), judged: 0, top: 0 }
+    }
+
+    /// Nothing but a cumulative acknowledgement is known of the packets from `una` on.
+    pub(super) fn is_plain(&self, una: u32) -> bool {
+        self.sacked.len() == 0 && self.lost.len() == 0 && self.judged <= una
+    }
+
+    /// Moves the cumulative acknowledgement from `una` to `cumulative`.
+    pub(super) fn advance(&mut self, una: u32, cumulative: u32) -> Change {
+        let mut change = Change::default();
+        for seq in una..cumulative {
+            if self.sacked.remove(seq) {
+                continue;
+            }
+            change.acked += 1;
+            change.left_flight += u32::from(!self.lost.remove(seq));
+        }
+        self.top = self.top.max(cumulative);
+        change
+    }
+
+    /// Packet `seq`, above the cumulative acknowledgement, has arrived.
+    pub(super) fn arrived(&mut self, seq: u32, change: &mut Change) {
+        if self.sacked.insert(seq) {
+            change.acked += 1;
+            change.left_flight += u32::from(!self.lost.remove(seq));
+            self.top = self.top.max(seq + 1);
+        }
+    }
+
+    /// Gives up the packets from `una` on that `threshold` or more later ones have overtaken.
+    pub(super) fn judge(&mut self, una: u32, threshold: u32, change: &mut Change) {
+        let edge = self.top.saturating_sub(threshold);
+        for seq in self.judged.max(una)..edge {
+            if !self.sacked.contains(seq) && self.lost.insert(seq) {
+                change.lost += 1;
+                change.left_flight += 1;
+            }
+        }
+        self.judged = self.judged.max(edge);
+    }
+
+    /// Gives up everything in `una..next` that has not arrived, retransmissions too.
+    pub(super) fn give_up(&mut self, una: u32, next: u32) {
+        for seq in una..next {
+            if !self.sacked.contains(seq) {
+                self.lost.insert(seq);
+            }
+        }
+        self.judged = self.judged.max(next);
+    }
+
+    pub(super) fn lost(&self) -> u32 {
+        self.lost.len()
+    }
+
+    /// The lowest lost packet from `una` on, which is under way from now.
+    pub(super) fn take_lost(&mut self, una: u32, next: u32) -> Option<u32> {
+        let seq = self.lost.first(una, next)?;
+        self.lost.remove(seq);
+        Some(seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_finds_members_across_its_words() {
+        let mut set = SequenceSet::new(128);
+        for seq in [63, 64, 190] {
+            assert!(set.insert(seq));
+        }
+        assert!(!set.insert(64));
+        assert_eq!(set.first(63, 191), Some(63));
+        assert_eq!(set.first(64, 191), Some(64));
+        assert_eq!(set.first(65, 191), Some(190));
+        assert_eq!(set.first(65, 190), None);
+        assert!(set.remove(190));
+        assert!(!set.remove(190));
+        assert_eq!(set.len(), 2);
+    }
+
+    #[test]
+    fn a_hole_is_judged_once() {
+        let mut board = Scoreboard::new(64);
+        let mut change = Change::default();
+        board.arrived(1, &mut change);
+        board.judge(0, 1, &mut change);
+        assert_eq!(change, Change { acked: 1, left_flight: 2, lost: 1 });
+        assert_eq!(board.take_lost(0, 5), Some(0));
+        let mut change = Change::default();
+        board.arrived(2, &mut change);
+        board.judge(0, 1, &mut change);
+        assert_eq!(change, Change { acked: 1, left_flight: 1, lost: 0 });
+    }
+
+    #[test]
+    fn a_threshold_of_three_waits_for_three_later_packets() {
+        let mut board = Scoreboard::new(64);
+        let mut change = Change::default();
+        for seq in [1, 2] {
+            board.arrived(seq, &mut change);
+            board.judge(0, 3, &mut change);
+        }
+        assert_eq!(change.lost, 0);
+        board.arrived(3, &mut change);
+        board.judge(0, 3, &mut change);
+        assert_eq!(change.lost, 1);
+    }
+
+    #[test]
+    fn what_arrives_after_it_was_given_up_leaves_the_flight_once() {
+        let mut board = Scoreboard::new(64);
+        let mut change = Change::default();
+        board.arrived(1, &mut change);
+        board.judge(0, 1, &mut change);
+        let change = board.advance(0, 2);
+        assert_eq!(change, Change { acked: 1, left_flight: 0, lost: 0 });
+        assert!(board.is_plain(2));
+    }
+}

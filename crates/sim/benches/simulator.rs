@@ -1,0 +1,156 @@
+//! The simulator's workloads (docs/PERFORMANCE.md): user CPU seconds, packet-hops a second, memory.
+//!
+//! `cargo bench -p clearway-sim [-- NAME...]`
+
+use std::ops::ControlFlow;
+
+use clearway_proto::baseline::dctcp::DctcpParams;
+use clearway_proto::swift::SwiftParams;
+use clearway_proto::units::{Bytes, Rate, Span, Time};
+use clearway_sim::scenario::{
+    Buffer, Ecn, Network, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology, Traffic,
+    Transport,
+};
+
+/// Runs of each workload; the median is printed.
+const RUNS: usize = 3;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    println!(
+        "{:<16} {:>9} {:>9} {:>9} {:>9} {:>11} {:>10}  digest",
+        "workload", "Mhops", "CPU s", "Mhops/s", "set-up s", "memory MB", "GB goodput"
+    );
+    for (name, scenario) in workloads() {
+        if wanted.is_empty() || wanted.iter().any(|w| w == name) {
+            measure(name, &scenario);
+        }
+    }
+}
+
+fn workloads() -> Vec<(&'static str, Scenario)> {
+    let swift = || Protocol::Swift(SwiftParams::default());
+    let dctcp = || Protocol::Dctcp(DctcpParams::default());
+    vec![
+        ("star", star(swift())),
+        ("star-dctcp", star(dctcp())),
+        ("ft1024", fat_tree(16, swift(), false)),
+        ("ft1024-dctcp", fat_tree(16, dctcp(), false)),
+        ("ft1024-spread", fat_tree(16, swift(), true)),
+        ("ft8192", fat_tree(32, swift(), false)),
+        ("ft8192-dctcp", fat_tree(32, dctcp(), false)),
+        ("star5000", star5000()),
+    ]
+}
+
+/// 4000-byte frames with a 64-byte acknowledgement each; switches of 12.7 MB a port that mark above 65 packets.
+fn scenario(
+    topology: Topology,
+    rate: Rate,
+    protocol: Protocol,
+    pattern: Pattern,
+    duration: Span,
+) -> Scenario {
+    let kind =
+        SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn: Ecn::Step(Bytes::new(65 * 4000)) };
+    Scenario {
+        name: "bench".into(),
+        seed: 1,
+        duration,
+        warmup: Span::ZERO,
+        stop_when_complete: false,
+        network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },
+        switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+        transports: vec![Transport { name: "bench".into(), protocol, header: 64, ack: 64 }],
+        traffic: vec![Traffic {
+            pattern,
+            transport: 0,
+            start: (Time::ZERO, Time::ZERO),
+            stagger: Span::ZERO,
+            stop: None,
+        }],
+        faults: Vec::new(),
+        record: Record { fairness: Span::from_ms(10), ..Record::default() },
+    }
+}
+
+fn incast(senders: u32, flows_per_pair: u32) -> (Topology, Pattern) {
+    let from = (0..senders).collect();
+    (
+        Topology::Star { hosts: senders + 1 },
+        Pattern::Incast { from, to: senders, flows_per_pair, bytes: None },
+    )
+}
+
+fn star(protocol: Protocol) -> Scenario {
+    let (topology, pattern) = incast(100, 1);
+    scenario(topology, Rate::from_gbps(100), protocol, pattern, Span::from_ms(200))
+}
+
+fn star5000() -> Scenario {
+    let (topology, pattern) = incast(50, 100);
+    let swift = Protocol::Swift(SwiftParams { initial_cwnd: 0.05, ..SwiftParams::default() });
+    let mut scenario = scenario(topology, Rate::from_gbps(50), swift, pattern, Span::from_ms(200));
+    scenario.traffic[0].start = (Time::ZERO, Time::ZERO + Span::from_ms(4));
+    scenario
+}
+
+/// One 2 MB flow a host, all at once or spread over 100 us.
+fn fat_tree(k: u32, protocol: Protocol, spread: bool) -> Scenario {
+    let hosts = (0..k * k * k / 4).collect();
+    let pattern = Pattern::Permutation { hosts, flows_per_pair: 1, bytes: Some(Bytes::new(2_000_000)) };
+    let topology = Topology::FatTree { k };
+    let mut scenario = scenario(topology, Rate::from_gbps(100), protocol, pattern, Span::from_ms(100));
+    scenario.stop_when_complete = true;
+    if spread {
+        scenario.traffic[0].start.1 = Time::ZERO + Span::from_us(100);
+    }
+    scenario
+}
+
+fn measure(name: &str, scenario: &Scenario) {
+    let mut rows = Vec::new();
+    for _ in 0..RUNS {
+        let before = user_seconds();
+        let mut first_look = None;
+        let outcome = clearway_sim::run(scenario, &mut |_| {
+            first_look.get_or_insert_with(user_seconds);
+            ControlFlow::Continue(())
+        })
+        .expect("nothing interrupts it");
+        let after = user_seconds();
+        rows.push((after - before, first_look.unwrap_or(before) - before, outcome));
+    }
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (seconds, set_up, outcome) = &rows[RUNS / 2];
+    let hops = outcome.packet_hops as f64 / 1e6;
+    let goodput: u64 = outcome.tables[0].columns.iter().find(|(name, _)| *name == "delivered_bytes").map_or(
+        0,
+        |(_, column)| match column {
+            clearway_sim::record::Column::Integers(values) => values.iter().sum(),
+            _ => 0,
+        },
+    );
+    println!(
+        "{name:<16} {hops:>9.2} {seconds:>9.2} {:>9.1} {set_up:>9.2} {:>11.1} {:>10.2}  {}",
+        hops / seconds,
+        peak_memory_mb(),
+        goodput as f64 / 1e9,
+        outcome.digest
+    );
+}
+
+/// User CPU time of this process, in seconds, to a hundredth.
+fn user_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(11));
+    ticks.and_then(|ticks| ticks.parse::<f64>().ok()).unwrap_or(f64::NAN) / 100.0
+}
+
+/// Largest resident set of this process so far.
+fn peak_memory_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()).and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(f64::NAN)
+        / 1024.0
+}

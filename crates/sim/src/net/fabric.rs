@@ -1,0 +1,400 @@
+//! All ports of a network: who may wait, who is marked, who is dropped, and when the next frame leaves.
+//!
+//! A frame that finds its port idle leaves at once and is a single event, its arrival at the link's end. Only
+//! when something waits does the port wake at the end of the transmission. A frame in transmission holds its
+//! room until its last bit has left; a port with a buffer of its own can tell that from the clock, and one that
+//! shares its switch's buffer wakes after every frame to give the room back.
+
+use clearway_proto::units::{Bytes, Rate, Time};
+
+use super::port::{LinkKind, Port, PortCounters, NO_NODE};
+use crate::engine::event::{Class, Event, Frame, Meta};
+use crate::engine::prefetch::prefetch;
+use crate::engine::queue::{EventQueue, LaneId};
+use crate::random::Stream;
+
+/// A frame that is no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost(pub Frame);
+
+/// What a port did when it was woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// It sent a frame that waited.
+    Sent,
+    /// It sent a frame that waited, and the link lost it.
+    SentAndLost(Frame),
+    /// Nothing waits.
+    Free,
+}
+
+/// The ports of a network, by the number of the link they feed.
+#[derive(Debug)]
+pub struct Fabric {
+    ports: Vec<Port>,
+    counters: Vec<PortCounters>,
+    kinds: Vec<LinkKind>,
+    waiting: WaitingFrames,
+    buffers: Vec<SharedBuffer>,
+    /// For ports with flags that say so; empty where no port has any.
+    particulars: Vec<Particulars>,
+}
+
+/// What few ports have.
+#[derive(Debug, Default)]
+pub struct Particulars {
+    /// Index of the shared buffer.
+    pub buffer: usize,
+    /// Marking with a probability.
+    pub red: Option<RedMarking>,
+    /// When the link loses frames.
+    pub faults: Vec<LossWindow>,
+    /// Decides which.
+    pub loss: Option<Stream>,
+}
+
+/// Marking with a probability that rises with the queue.
+#[derive(Debug)]
+pub struct RedMarking {
+    /// Bytes up to which nothing is marked.
+    pub min: u64,
+    /// Bytes above which everything is.
+    pub max: u64,
+    /// Probability at `max`.
+    pub pmax: f64,
+    /// Decides.
+    pub stream: Stream,
+}
+
+/// A time in which a link loses frames.
+#[derive(Clone, Copy, Debug)]
+pub struct LossWindow {
+    /// From then on.
+    pub from: Time,
+    /// Until just before then.
+    pub until: Time,
+    /// Of each frame.
+    pub probability: f64,
+}
+
+/// A switch's memory with a dynamic threshold: a port may hold at most `alpha` times what is free.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedBuffer {
+    /// Of the switch, in bytes.
+    pub size: u64,
+    /// Bytes taken.
+    pub used: u64,
+    /// Share of the free bytes.
+    pub alpha: f64,
+}
+
+impl SharedBuffer {
+    #[inline]
+    fn admits(&self, held: u64, size: u64) -> bool {
+        let free = self.size - self.used;
+        size <= free && (held + size) as f64 <= self.alpha * free as f64
+    }
+}
+
+impl Fabric {
+    /// Ports in the order of their links.
+    pub fn new(
+        ports: Vec<Port>,
+        kinds: Vec<LinkKind>,
+        buffers: Vec<SharedBuffer>,
+        particulars: Vec<Particulars>,
+    ) -> Fabric {
+        let counters = vec![PortCounters::default(); ports.len()];
+        Fabric { ports, counters, kinds, waiting: WaitingFrames::default(), buffers, particulars }
+    }
+
+    /// A frame is to leave over `link`: it does so now, waits, or is lost.
+    #[inline]
+    pub fn offer(&mut self, queue: &mut EventQueue, link: u32, frame: Frame) -> Result<(), Lost> {
+        let now = queue.now();
+        let port = &self.ports[link as usize];
+        if port.is_idle(now) && !port.has(Port::SHARED) {
+            let (_, sent) = self.begin(queue, link, frame);
+            return sent;
+        }
+        self.join(queue, link, frame)
+    }
+
+    /// A frame comes to a port that is busy, or that shares its buffer.
+    fn join(&mut self, queue: &mut EventQueue, link: u32, mut frame: Frame) -> Result<(), Lost> {
+        let now = queue.now();
+        let at = link as usize;
+        let port = &mut self.ports[at];
+        let size = u64::from(frame.meta.size());
+        let held = port.held(now);
+        let admitted = if port.has(Port::SHARED) {
+            self.buffers[self.particulars[at].buffer].admits(held, size)
+        } else {
+            held + size <= port.capacity
+        };
+        let counters = &mut self.counters[at];
+        if !admitted {
+            counters.dropped_frames += 1;
+            counters.dropped_bytes += size;
+            return Err(Lost(frame));
+        }
+        counters.peak = counters.peak.max(held + size);
+        let marked = held > port.mark_above
+            || (port.has(Port::RED) && self.particulars[at].red.as_mut().is_some_and(|red| red.marks(held)));
+        if marked && frame.meta.has(Meta::ECT) {
+            frame.meta = frame.meta.with(Meta::CE);
+            counters.marked_frames += 1;
+        }
+        if port.has(Port::SHARED) {
+            self.buffers[self.particulars[at].buffer].used += size;
+            if port.is_idle(now) {
+                let (wake, sent) = self.begin(queue, link, frame);
+                self.arm(queue, link, wake);
+                return sent;
+            }
+        }
+        let port = &mut self.ports[at];
+        self.waiting.append(port, frame, now);
+        if !port.has(Port::ARMED) {
+            self.arm(queue, link, LaneId::NONE);
+        }
+        Ok(())
+    }
+
+    /// Starts a transmission on an idle port. The lane is the one of its end, should the port have to wake.
+    #[inline]
+    pub fn begin(&mut self, queue: &mut EventQueue, link: u32, frame: Frame) -> (LaneId, Result<(), Lost>) {
+        let now = queue.now();
+        let port = &mut self.ports[link as usize];
+        let kind = &self.kinds[port.kind as usize];
+        let size = frame.meta.size();
+        let transmission = kind.transmission(size);
+        port.busy_until = now + transmission.time;
+        port.in_transmission = size;
+        port.sent_bytes += u64::from(size);
+        port.sent_frames += 1;
+        let crossing = Frame { meta: frame.meta.crossed(), ..frame };
+        let arrival = port.busy_until + kind.delay();
+        if port.has(Port::FAULTY) && self.loses(link, now) {
+            let counters = &mut self.counters[link as usize];
+            counters.lost_frames += 1;
+            counters.lost_bytes += u64::from(size);
+            return (transmission.wake, Err(Lost(frame)));
+        }
+        queue.push(transmission.arrival, Event::arrival(arrival, link, &crossing));
+        (transmission.wake, Ok(()))
+    }
+
+    /// Sees to it that the port wakes when its transmission ends. `lane` is what [`Self::begin`] gave in this
+    /// very instant, or [`LaneId::NONE`].
+    #[inline]
+    pub fn arm(&mut self, queue: &mut EventQueue, link: u32, lane: LaneId) {
+        let port = &mut self.ports[link as usize];
+        if port.has(Port::ARMED) {
+            return;
+        }
+        port.flags |= Port::ARMED;
+        queue.push(lane, Event::bare(port.busy_until, Class::Wake, link));
+    }
+
+    /// A transmission has ended: the next frame that waits, if any, leaves.
+    #[inline]
+    pub fn wake(&mut self, queue: &mut EventQueue, link: u32) -> Woken {
+        let at = link as usize;
+        let port = &mut self.ports[at];
+        port.flags &= !Port::ARMED;
+        if port.has(Port::SHARED) {
+            self.buffers[self.particulars[at].buffer].used -= u64::from(port.in_transmission);
+        }
+        if port.head == NO_NODE {
+            return Woken::Free;
+        }
+        let (frame, since) = self.waiting.take(port);
+        let wait = queue.now() - since;
+        self.counters[at].waited += u128::from(wait) * u128::from(frame.meta.size());
+        let more = port.head != NO_NODE || port.has(Port::SHARED);
+        let (wake, sent) = self.begin(queue, link, frame);
+        if more {
+            self.arm(queue, link, wake);
+        }
+        match sent {
+            Ok(()) => Woken::Sent,
+            Err(Lost(frame)) => Woken::SentAndLost(frame),
+        }
+    }
+
+    fn loses(&mut self, link: u32, now: u64) -> bool {
+        let particulars = &mut self.particulars[link as usize];
+        let now = Time::from_ps(now);
+        let mut lost = false;
+        for window in &particulars.faults {
+            if window.from <= now && now < window.until {
+                // Certain loss draws nothing, so a link that is down does not disturb one that is lossy.
+                lost |= window.probability >= 1.0
+                    || particulars.loss.as_mut().is_some_and(|stream| stream.unit() < window.probability);
+            }
+        }
+        lost
+    }
+
+    /// One port.
+    #[inline]
+    pub fn port(&self, link: u32) -> &Port {
+        &self.ports[link as usize]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ports.is_empty()
+    }
+
+    /// Rate of a port's link.
+    pub fn rate(&self, link: u32) -> Rate {
+        self.kinds[self.port(link).kind as usize].rate()
+    }
+
+    /// A port's counters as of `now`, the wait so far of what waits included.
+    pub fn counters(&self, link: u32, now: u64) -> PortCounters {
+        let mut counters = self.counters[link as usize].clone();
+        for (frame, since) in self.waiting.iter(self.port(link)) {
+            counters.waited += u128::from(now - since) * u128::from(frame.meta.size());
+        }
+        counters
+    }
+
+    /// The frames that wait at a port.
+    pub fn waiting(&self, link: u32) -> impl Iterator<Item = Frame> + '_ {
+        self.waiting.iter(self.port(link)).map(|(frame, _)| frame)
+    }
+
+    /// Hints that a port will be used.
+    #[inline]
+    pub fn expect(&self, link: u32) {
+        prefetch(&self.ports, link as usize);
+    }
+
+    /// Hints that a port will wake.
+    #[inline]
+    pub fn expect_wake(&self, link: u32) {
+        if let Some(port) = self.ports.get(link as usize) {
+            prefetch(&self.waiting.nodes, port.head as usize);
+        }
+    }
+
+    /// What all ports may hold and what shared buffers say they hold must agree.
+    pub fn assert_buffers_balance(&self) {
+        for (which, buffer) in self.buffers.iter().enumerate() {
+            let held = (0..self.ports.len())
+                .filter(|&at| self.ports[at].has(Port::SHARED) && self.particulars[at].buffer == which)
+                .map(|at| self.ports[at].waiting + self.unreturned(at))
+                .sum::<u64>();
+            assert_eq!(held, buffer.used, "shared buffer {which} has lost count of its bytes");
+        }
+    }
+
+    /// Bytes in transmission at a sharing port, whose room comes back when it wakes.
+    fn unreturned(&self, at: usize) -> u64 {
+        let port = &self.ports[at];
+        if port.has(Port::ARMED) {
+            u64::from(port.in_transmission)
+        } else {
+            0
+        }
+    }
+}
+
+impl RedMarking {
+    fn marks(&mut self, held: u64) -> bool {
+        if held <= self.min {
+            return false;
+        }
+        if held > self.max {
+            return true;
+        }
+        let rise = (held - self.min) as f64 / (self.max - self.min) as f64;
+        self.stream.unit() < self.pmax * rise
+    }
+}
+
+/// The frames that wait anywhere, as one list a port in a common pool. The place freed last is used first: it is
+/// the likeliest to be in the cache.
+#[derive(Debug)]
+struct WaitingFrames {
+    nodes: Vec<Node>,
+    free: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    stamp: u64,
+    flow_seq: u64,
+    meta: Meta,
+    next: u32,
+    since: u64,
+}
+
+impl Default for WaitingFrames {
+    fn default() -> WaitingFrames {
+        WaitingFrames { nodes: Vec::new(), free: NO_NODE }
+    }
+}
+
+impl WaitingFrames {
+    #[inline]
+    fn append(&mut self, port: &mut Port, frame: Frame, now: u64) {
+        let node = Node {
+            stamp: frame.stamp,
+            flow_seq: frame.flow_seq,
+            meta: frame.meta,
+            next: NO_NODE,
+            since: now,
+        };
+        let at = self.place(node);
+        if port.head == NO_NODE {
+            port.head = at;
+        } else {
+            self.nodes[port.tail as usize].next = at;
+        }
+        port.tail = at;
+        port.waiting += u64::from(frame.meta.size());
+    }
+
+    #[inline]
+    fn place(&mut self, node: Node) -> u32 {
+        if self.free == NO_NODE {
+            self.nodes.push(node);
+            return (self.nodes.len() - 1) as u32;
+        }
+        let at = self.free;
+        self.free = self.nodes[at as usize].next;
+        self.nodes[at as usize] = node;
+        at
+    }
+
+    /// Takes the first frame of a port that has one, and since when it waited.
+    #[inline]
+    fn take(&mut self, port: &mut Port) -> (Frame, u64) {
+        let at = port.head;
+        let node = self.nodes[at as usize];
+        self.nodes[at as usize].next = self.free;
+        self.free = at;
+        port.head = node.next;
+        port.waiting -= u64::from(node.meta.size());
+        (Frame { stamp: node.stamp, flow_seq: node.flow_seq, meta: node.meta }, node.since)
+    }
+
+    fn iter(&self, port: &Port) -> impl Iterator<Item = (Frame, u64)> + '_ {
+        let first = self.nodes.get(port.head as usize);
+        std::iter::successors(first, |node| self.nodes.get(node.next as usize))
+            .map(|node| (Frame { stamp: node.stamp, flow_seq: node.flow_seq, meta: node.meta }, node.since))
+    }
+}
+
+/// A host's NIC takes what its flows offer whatever the size of its queue, which only ever holds
+/// acknowledgements.
+pub const NIC_CAPACITY: Bytes = Bytes::new(u64::MAX);

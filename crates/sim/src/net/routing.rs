@@ -1,0 +1,439 @@
+//! Shortest paths, one of the equal-cost ones chosen by a hash.
+//!
+//! Hop n of a path chooses with its own bits of the hash (the hash re-mixed with n), so that the choices of
+//! two tiers are independent. The built-in shapes route in closed form; a listed one by its distances.
+
+use super::topology::Graph;
+use crate::random::mix;
+use crate::scenario::{Network, Topology};
+use std::collections::BTreeMap;
+
+/// Finds the path of a flow through one graph.
+#[derive(Clone, Debug)]
+pub struct Router {
+    hosts: u32,
+    shape: Shape,
+}
+
+/// What is needed to route in each shape. The link numbers follow from the order in which [`Graph`] draws
+/// them: first every host's, then each tier's towards the next.
+#[derive(Clone, Debug)]
+enum Shape {
+    Star,
+    Dumbbell { left: u32 },
+    LeafSpine { hosts_per_leaf: u32, spines: u32, leaves: u32 },
+    FatTree { half: u32 },
+    Listed(Box<Listed>),
+}
+
+impl Router {
+    /// The router of `graph`, which was built from `network`.
+    pub fn new(graph: &Graph, network: &Network) -> Router {
+        let shape = match network.topology {
+            Topology::Star { .. } => Shape::Star,
+            Topology::Dumbbell { left, .. } => Shape::Dumbbell { left },
+            Topology::LeafSpine { hosts_per_leaf, spines, leaves, .. } => {
+                Shape::LeafSpine { hosts_per_leaf, spines, leaves }
+            }
+            Topology::FatTree { k } => Shape::FatTree { half: k / 2 },
+            Topology::Listed { .. } => Shape::Listed(Box::new(Listed::new(graph))),
+        };
+        Router { hosts: graph.host_count(), shape }
+    }
+
+    /// Replaces `out` by the directed links of a shortest path, from the NIC of `from` to the link into `to`.
+    /// `hash` chooses uniformly among equal-cost links at each hop. The way back is a flow direction of its
+    /// own: `path(to, from, its hash)`. Panics when the hosts are one, or not joined.
+    pub fn path(&self, from: u32, to: u32, hash: u64, out: &mut Vec<u32>) {
+        assert!(from != to && from < self.hosts && to < self.hosts, "no path from host {from} to host {to}");
+        out.clear();
+        match &self.shape {
+            Shape::Star => out.extend([up(from), down(to)]),
+            Shape::Dumbbell { left } => self.cross_dumbbell(*left, from, to, out),
+            Shape::LeafSpine { hosts_per_leaf, spines, .. } => {
+                self.cross_leaf_spine(*hosts_per_leaf, *spines, (from, to), hash, out);
+            }
+            Shape::FatTree { half } => self.cross_fat_tree(*half, (from, to), hash, out),
+            Shape::Listed(listed) => listed.path(from, to, hash, out),
+        }
+    }
+
+    /// The largest number of links on the shortest path between any two hosts that are joined; zero when
+    /// there are no two.
+    pub fn longest(&self) -> usize {
+        match &self.shape {
+            _ if self.hosts < 2 => 0,
+            Shape::Star => 2,
+            Shape::Dumbbell { left } => 2 + usize::from(*left > 0 && *left < self.hosts),
+            Shape::LeafSpine { leaves, .. } => 2 + 2 * usize::from(*leaves > 1),
+            Shape::FatTree { .. } => 6,
+            Shape::Listed(listed) => listed.longest,
+        }
+    }
+
+    fn cross_dumbbell(&self, left: u32, from: u32, to: u32, out: &mut Vec<u32>) {
+        out.push(up(from));
+        let middle = self.hosts;
+        match (from < left, to < left) {
+            (true, false) => out.push(up(middle)),
+            (false, true) => out.push(down(middle)),
+            _ => {}
+        }
+        out.push(down(to));
+    }
+
+    fn cross_leaf_spine(
+        &self,
+        hosts_per_leaf: u32,
+        spines: u32,
+        (from, to): (u32, u32),
+        hash: u64,
+        out: &mut Vec<u32>,
+    ) {
+        out.push(up(from));
+        let (leaf, to_leaf) = (from / hosts_per_leaf, to / hosts_per_leaf);
+        if leaf != to_leaf {
+            let spine = choose(hash, 0, spines);
+            out.push(up(self.hosts + leaf * spines + spine));
+            out.push(down(self.hosts + to_leaf * spines + spine));
+        }
+        out.push(down(to));
+    }
+
+    fn cross_fat_tree(&self, half: u32, (from, to): (u32, u32), hash: u64, out: &mut Vec<u32>) {
+        // Each tier has as many links to the next as there are hosts.
+        let (tor_tier, agg_tier) = (self.hosts, 2 * self.hosts);
+        let (tor, to_tor) = (from / half, to / half);
+        let (pod, to_pod) = (tor / half, to_tor / half);
+        out.push(up(from));
+        if tor != to_tor {
+            let agg = choose(hash, 0, half);
+            out.push(up(tor_tier + tor * half + agg));
+            if pod != to_pod {
+                let spine = choose(hash, 1, half);
+                out.push(up(agg_tier + (pod * half + agg) * half + spine));
+                out.push(down(agg_tier + (to_pod * half + agg) * half + spine));
+            }
+            out.push(down(tor_tier + to_tor * half + agg));
+        }
+        out.push(down(to));
+    }
+}
+
+/// A two-way link in the direction in which it was drawn: away from the hosts.
+fn up(link: u32) -> u32 {
+    2 * link
+}
+
+/// A two-way link in the other direction.
+fn down(link: u32) -> u32 {
+    2 * link + 1
+}
+
+/// One of `n`, uniformly over hashes, by bits of the hash that belong to this hop after the NIC.
+fn choose(hash: u64, hop: u64, n: u32) -> u32 {
+    let bits = mix(hash ^ mix(hop));
+    ((u128::from(bits) * u128::from(n)) >> 64) as u32
+}
+
+/// Routes of a listed network: from every switch, the links to each switch that has hosts.
+#[derive(Clone, Debug)]
+struct Listed {
+    graph: Graph,
+    /// By destination switch: of every switch (counted from the first), how many links away it is.
+    distances: BTreeMap<u32, Vec<u32>>,
+    longest: usize,
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+impl Listed {
+    fn new(graph: &Graph) -> Listed {
+        let mut distances = BTreeMap::new();
+        let mut hosts_at: BTreeMap<u32, u32> = BTreeMap::new();
+        for host in 0..graph.host_count() {
+            *hosts_at.entry(graph.link(graph.nic(host)).to).or_default() += 1;
+        }
+        for &switch in hosts_at.keys() {
+            distances.insert(switch, distances_to(graph, switch));
+        }
+        let longest = longest(graph, &distances, &hosts_at);
+        Listed { graph: graph.clone(), distances, longest }
+    }
+
+    fn path(&self, from: u32, to: u32, hash: u64, out: &mut Vec<u32>) {
+        let graph = &self.graph;
+        let nic = graph.nic(from);
+        let destination = graph.link(graph.nic(to)).to;
+        let distances = &self.distances[&destination];
+        let distance = |switch: u32| distances[(switch - graph.host_count()) as usize];
+        out.push(nic);
+        let mut at = graph.link(nic).to;
+        assert!(distance(at) != UNREACHED, "no path from host {from} to host {to}");
+        let mut hop = 0;
+        while at != destination {
+            let closer = |&&link: &&u32| {
+                let next = graph.link(link).to;
+                next >= graph.host_count() && distance(next) < distance(at)
+            };
+            let equal_cost = graph.outgoing(at).iter().filter(closer).count();
+            let choice = choose(hash, hop, equal_cost as u32) as usize;
+            let link = *graph.outgoing(at).iter().filter(closer).nth(choice).expect("counted above");
+            out.push(link);
+            at = graph.link(link).to;
+            hop += 1;
+        }
+        out.push(graph.downlink(to));
+    }
+}
+
+/// Breadth first over switches; hosts do not forward. Every link has its way back, so distances from a switch
+/// are distances to it.
+fn distances_to(graph: &Graph, switch: u32) -> Vec<u32> {
+    let hosts = graph.host_count();
+    let mut distances = vec![UNREACHED; graph.switch_count() as usize];
+    distances[(switch - hosts) as usize] = 0;
+    let mut reached = vec![switch];
+    let mut next = 0;
+    while let Some(&at) = reached.get(next) {
+        next += 1;
+        let further = distances[(at - hosts) as usize] + 1;
+        for &link in graph.outgoing(at) {
+            let peer = graph.link(link).to;
+            if peer >= hosts && distances[(peer - hosts) as usize] == UNREACHED {
+                distances[(peer - hosts) as usize] = further;
+                reached.push(peer);
+            }
+        }
+    }
+    distances
+}
+
+/// Over all pairs of switches with hosts (a switch with itself when it has two): the links between, and the
+/// two at the ends.
+fn longest(graph: &Graph, distances: &BTreeMap<u32, Vec<u32>>, hosts_at: &BTreeMap<u32, u32>) -> usize {
+    let between = distances.iter().flat_map(|(to, distances)| {
+        hosts_at
+            .iter()
+            .filter(move |(from, count)| *from != to || **count > 1)
+            .map(|(from, _)| distances[(from - graph.host_count()) as usize])
+    });
+    between.filter(|&links| links != UNREACHED).max().map_or(0, |links| links as usize + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::topology::tests::{dumbbell, leaf_spine, network};
+    use super::super::topology::NodeKind;
+    use super::*;
+    use crate::random::{Entity, Stream};
+    use crate::scenario::{ListedLink, ListedNode, SwitchRole};
+    use clearway_proto::units::{Rate, Span};
+    use std::collections::BTreeSet;
+
+    /// Every shortest path between two hosts, found by widening the search link by link.
+    fn all_shortest(graph: &Graph, from: u32, to: u32) -> BTreeSet<Vec<u32>> {
+        let mut paths = vec![vec![graph.nic(from)]];
+        let mut seen = BTreeSet::from([from]);
+        let ends_at = |path: &Vec<u32>| graph.link(path[path.len() - 1]).to;
+        while !paths.is_empty() && !paths.iter().any(|path| ends_at(path) == to) {
+            seen.extend(paths.iter().map(ends_at));
+            let mut longer = Vec::new();
+            for path in paths {
+                for &link in graph.outgoing(ends_at(&path)) {
+                    let next = graph.link(link).to;
+                    if !seen.contains(&next) && (next >= graph.host_count() || next == to) {
+                        longer.push([&path[..], &[link]].concat());
+                    }
+                }
+            }
+            paths = longer;
+        }
+        paths.into_iter().filter(|path| ends_at(path) == to).collect()
+    }
+
+    /// Uniform use of the paths: the Wilson-Hilferty cube root makes a chi-square value nearly normal.
+    fn assert_balanced(counts: &BTreeMap<Vec<u32>, u32>, draws: u32) {
+        let freedom = counts.len() as f64 - 1.0;
+        if freedom == 0.0 {
+            return;
+        }
+        let expected = f64::from(draws) / counts.len() as f64;
+        let chi_square: f64 =
+            counts.values().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
+        let spread = 2.0 / (9.0 * freedom);
+        let deviations = ((chi_square / freedom).cbrt() - (1.0 - spread)) / spread.sqrt();
+        assert!(deviations < 3.5, "{deviations} standard deviations: {counts:?}");
+    }
+
+    /// The router uses exactly the shortest paths, all alike, between these hosts.
+    fn assert_routes(graph: &Graph, router: &Router, from: u32, to: u32) -> usize {
+        let shortest = all_shortest(graph, from, to);
+        let draws = 60 * shortest.len() as u32;
+        let mut counts: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut path = vec![99; 3];
+        for flow in 0..u64::from(draws) {
+            let hash = Stream::new(u64::from(from), Entity::FlowPath, u64::from(to) << 32 | flow).bits();
+            router.path(from, to, hash, &mut path);
+            assert!(shortest.contains(&path), "{path:?} from {from} to {to} is none of {shortest:?}");
+            *counts.entry(path.clone()).or_default() += 1;
+        }
+        assert_eq!(counts.len(), shortest.len(), "every path is used");
+        assert_balanced(&counts, draws);
+        path.len()
+    }
+
+    fn assert_routes_between_all(network: &Network) {
+        let graph = Graph::build(network);
+        let router = Router::new(&graph, network);
+        let hosts = graph.host_count();
+        let pairs = (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b))).filter(|(a, b)| a != b);
+        let longest = pairs.map(|(from, to)| assert_routes(&graph, &router, from, to)).max();
+        assert_eq!(router.longest(), longest.unwrap_or(0));
+    }
+
+    /// The same network written out as a list.
+    fn as_list(network: &Network) -> Network {
+        let graph = Graph::build(network);
+        let nodes = graph.nodes().iter().map(|node| ListedNode {
+            name: node.name.clone(),
+            switch: match node.kind {
+                NodeKind::Host(_) => None,
+                NodeKind::Switch(role) => Some(role),
+            },
+        });
+        let links = graph.links().chunks(2).map(|ways| ListedLink {
+            ends: (ways[0].from, ways[0].to),
+            rate: ways[0].rate,
+            delay: ways[0].delay,
+        });
+        let topology = Topology::Listed { nodes: nodes.collect(), links: links.collect() };
+        Network { topology, ..network.clone() }
+    }
+
+    fn fat_tree(k: u32) -> Network {
+        network(Topology::FatTree { k })
+    }
+
+    #[test]
+    fn every_shape_uses_all_shortest_paths_alike() {
+        assert_routes_between_all(&network(Topology::Star { hosts: 5 }));
+        assert_routes_between_all(&dumbbell(3, 2));
+        assert_routes_between_all(&leaf_spine(3, 5, 2));
+        assert_routes_between_all(&fat_tree(4));
+    }
+
+    #[test]
+    fn a_larger_fat_tree_too() {
+        let network = fat_tree(8);
+        let graph = Graph::build(&network);
+        let router = Router::new(&graph, &network);
+        for (from, to, links) in [(0, 3, 2), (0, 4, 4), (127, 113, 4), (0, 127, 6), (100, 17, 6), (64, 63, 6)]
+        {
+            assert_eq!(assert_routes(&graph, &router, from, to), links);
+        }
+    }
+
+    #[test]
+    fn a_shape_and_its_list_are_one_network_with_the_same_routes() {
+        for network in
+            [network(Topology::Star { hosts: 4 }), dumbbell(2, 3), leaf_spine(4, 3, 2), fat_tree(6)]
+        {
+            let list = as_list(&network);
+            let graph = Graph::build(&network);
+            assert_eq!(graph, Graph::build(&list));
+            let (closed, listed) = (Router::new(&graph, &network), Router::new(&graph, &list));
+            assert_eq!(closed.longest(), listed.longest());
+            let mut stream = Stream::new(9, Entity::FlowPath, 0);
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            for _ in 0..2000 {
+                let from = stream.below(u64::from(graph.host_count())) as u32;
+                let to = stream.below(u64::from(graph.host_count())) as u32;
+                if from != to {
+                    let hash = stream.bits();
+                    closed.path(from, to, hash, &mut a);
+                    listed.path(from, to, hash, &mut b);
+                    assert_eq!(a, b);
+                }
+            }
+        }
+    }
+
+    /// Switches in a random tree with some more links, some of them parallel, and hosts at random switches.
+    fn random_network(seed: u64) -> Network {
+        let mut stream = Stream::new(seed, Entity::TrafficTable, 0);
+        let (switches, hosts) = (2 + stream.below(6), 2 + stream.below(5));
+        let mut nodes = Vec::new();
+        for switch in 0..switches {
+            nodes.push(ListedNode { name: format!("s{switch}"), switch: Some(SwitchRole::Tor) });
+        }
+        let mut ends: Vec<(u64, u64)> = (1..switches).map(|switch| (stream.below(switch), switch)).collect();
+        for _ in 0..stream.below(8) {
+            let (a, b) = (stream.below(switches), stream.below(switches));
+            if a != b {
+                ends.push((a, b));
+            }
+        }
+        for host in 0..hosts {
+            nodes.push(ListedNode { name: format!("h{host}"), switch: None });
+            ends.push((stream.below(switches), switches + host));
+        }
+        let (rate, delay) = (Rate::from_gbps(1), Span::from_us(1));
+        let links = ends.into_iter().map(|(a, b)| ListedLink { ends: (a as u32, b as u32), rate, delay });
+        network(Topology::Listed { nodes, links: links.collect() })
+    }
+
+    /// In an irregular graph the hash is uniform over links at each hop, hence not over paths.
+    #[test]
+    fn an_irregular_network_uses_all_shortest_paths() {
+        for seed in 0..60 {
+            let network = random_network(seed);
+            let graph = Graph::build(&network);
+            let router = Router::new(&graph, &network);
+            let mut longest = 0;
+            let mut path = Vec::new();
+            for (from, to) in (1..graph.host_count()).flat_map(|a| (0..a).flat_map(move |b| [(a, b), (b, a)]))
+            {
+                let shortest = all_shortest(&graph, from, to);
+                let mut used = BTreeSet::new();
+                for hash in 0..100 * shortest.len() as u64 {
+                    router.path(from, to, hash, &mut path);
+                    used.insert(path.clone());
+                }
+                assert_eq!(used, shortest);
+                longest = longest.max(path.len());
+            }
+            assert_eq!(router.longest(), longest);
+        }
+    }
+
+    #[test]
+    fn a_flow_keeps_its_path_and_its_way_back_is_its_own() {
+        let network = fat_tree(8);
+        let graph = Graph::build(&network);
+        let router = Router::new(&graph, &network);
+        let (mut there, mut again, mut back) = (Vec::new(), Vec::new(), Vec::new());
+        router.path(0, 127, 5, &mut there);
+        router.path(0, 127, 5, &mut again);
+        assert_eq!(there, again);
+        let symmetric = (0..1600).filter(|&hash| {
+            router.path(0, 127, hash, &mut there);
+            router.path(127, 0, mix(hash), &mut back);
+            there.iter().rev().map(|link| link ^ 1).eq(back.iter().copied())
+        });
+        // One in 16 paths by chance: 100 of 1600, standard deviation 9.7.
+        assert!(symmetric.count().abs_diff(100) < 30);
+    }
+
+    #[test]
+    #[should_panic(expected = "no path from host 0 to host 1")]
+    fn hosts_that_are_not_joined_have_no_path() {
+        let node = |name: &str, switch| ListedNode { name: name.into(), switch };
+        let tor = Some(SwitchRole::Tor);
+        let nodes = vec![node("a", None), node("b", None), node("s", tor), node("t", tor)];
+        let link = |a, b| ListedLink { ends: (a, b), rate: Rate::from_gbps(1), delay: Span::from_us(1) };
+        let network = network(Topology::Listed { nodes, links: vec![link(0, 2), link(1, 3)] });
+        let graph = Graph::build(&network);
+        Router::new(&graph, &network).path(0, 1, 0, &mut Vec::new());
+    }
+}

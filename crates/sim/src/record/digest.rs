@@ -1,0 +1,45 @@
+//! What a run's digest covers (version 1): the packet-hops, every flow's completion and counters, every link's
+//! counters, every message's completion.
+
+use crate::engine::digest::Digest;
+use crate::simulation::Simulation;
+
+/// The digest of a simulation that has ended.
+pub fn digest(simulation: &Simulation) -> Digest {
+    let mut digest = Digest::new();
+    digest.add(simulation.packet_hops());
+    for (flow, landing) in simulation.flows().iter().zip(simulation.landings()) {
+        let flight = flow.sender.flight();
+        digest.add(landing.completed_at.as_ps());
+        digest.add(landing.receiver.payload());
+        digest.add(flight.sent);
+        for count in [flight.retransmissions, flight.timeouts, flight.inflight] {
+            digest.add(u64::from(count));
+        }
+        for count in [landing.arrived, landing.acks, flow.acks, flow.lost_data, flow.lost_acks] {
+            digest.add(count);
+        }
+    }
+    add_links(&mut digest, simulation);
+    for message in simulation.messages() {
+        digest.add(u64::from(message.flow));
+        digest.add(message.issued.as_ps());
+        digest.add(message.completed.as_ps());
+    }
+    digest
+}
+
+fn add_links(digest: &mut Digest, simulation: &Simulation) {
+    let fabric = simulation.fabric();
+    for link in 0..fabric.len() as u32 {
+        let port = fabric.port(link);
+        let counters = fabric.counters(link, simulation.time().as_ps());
+        let (waited, waited_upper) = (counters.waited as u64, (counters.waited >> 64) as u64);
+        for count in [port.sent_bytes, port.sent_frames, port.waiting, waited, waited_upper, counters.peak] {
+            digest.add(count);
+        }
+        for count in [counters.dropped_frames, counters.marked_frames, counters.lost_frames] {
+            digest.add(count);
+        }
+    }
+}

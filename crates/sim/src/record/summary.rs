@@ -1,0 +1,247 @@
+//! The figures of a whole run: of everything together, and of each transport.
+
+use clearway_proto::units::{Span, Time};
+
+use super::histogram::Histogram;
+use super::observer::Baseline;
+use super::Value;
+use crate::scenario::Scenario;
+use crate::simulation::Simulation;
+use crate::traffic::Demand;
+
+/// A simulation that has ended, and what it looked like when its warm-up ended.
+pub(super) struct Measured<'a> {
+    pub scenario: &'a Scenario,
+    pub simulation: &'a Simulation,
+    pub start: Baseline,
+    pub end: Time,
+    /// Jain's index per transport.
+    pub fairness: Vec<Option<f64>>,
+}
+
+/// A link in the measured time.
+pub(super) struct LinkFigures {
+    pub utilisation: f64,
+    pub frames: u64,
+    pub wire_bytes: u64,
+    /// Time-weighted mean of the bytes waiting, without the frame in transmission.
+    pub queue_mean_bytes: f64,
+    /// Of the whole run; with the frame in transmission.
+    pub queue_peak_bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+    pub fault_losses: u64,
+}
+
+impl Measured<'_> {
+    /// The measured time, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.end.since(self.start.time).as_secs_f64()
+    }
+
+    pub fn transport_name(&self, transport: u32) -> String {
+        self.scenario.transports[transport as usize].name.clone()
+    }
+
+    /// A sized flow's size in bytes.
+    pub fn size(&self, flow: u32) -> Option<u64> {
+        match self.simulation.specs()[flow as usize].demand {
+            Demand::Sized(bytes) => Some(bytes.get()),
+            _ => None,
+        }
+    }
+
+    /// The size in bytes of a closed loop's messages.
+    pub fn message_size(&self, flow: u32) -> u64 {
+        match self.simulation.specs()[flow as usize].demand {
+            Demand::ClosedLoop { bytes, .. } => bytes.get(),
+            _ => 0,
+        }
+    }
+
+    /// From a sized flow's start to the arrival of its last byte.
+    pub fn completion(&self, flow: u32) -> Option<Span> {
+        let at = self.simulation.landings()[flow as usize].completed_at;
+        (at != Time::NEVER).then(|| at.since(self.simulation.specs()[flow as usize].start))
+    }
+
+    /// Packets that a flow sent again in the whole run.
+    pub fn retransmissions(&self, flow: usize) -> u64 {
+        u64::from(self.simulation.flows()[flow].sender.flight().retransmissions)
+    }
+
+    pub fn link(&self, link: u32) -> LinkFigures {
+        let fabric = self.simulation.fabric();
+        let at = link as usize;
+        let (port, then) = (fabric.port(link), &self.start.ports[at]);
+        let counters = fabric.counters(link, self.end.as_ps());
+        let wire_bytes = port.sent_bytes - self.start.sent_bytes[at];
+        let picoseconds = self.end.since(self.start.time).as_ps() as f64;
+        LinkFigures {
+            utilisation: wire_bytes as f64 * 8.0 / (fabric.rate(link).as_bps() as f64 * self.seconds()),
+            frames: port.sent_frames - self.start.sent_frames[at],
+            wire_bytes,
+            queue_mean_bytes: (counters.waited - then.waited) as f64 / picoseconds,
+            queue_peak_bytes: counters.peak,
+            drops: counters.dropped_frames - then.dropped_frames,
+            marks: counters.marked_frames - then.marked_frames,
+            fault_losses: counters.lost_frames - then.lost_frames,
+        }
+    }
+}
+
+/// The summary: figures of all transports together, of the links, and of each transport by its name.
+pub(super) fn summarise(measured: &Measured) -> Value {
+    let transports = measured.scenario.transports.len();
+    let mut figures = vec![
+        entry("simulated_us", Value::Float(measured.end.as_us_f64())),
+        entry("measured_from_us", Value::Float(measured.start.time.as_us_f64())),
+    ];
+    figures.extend(traffic_figures(measured, &(0..transports).collect::<Vec<_>>()));
+    figures.extend(link_figures(measured));
+    let each =
+        |at: usize| (measured.transport_name(at as u32), Value::Object(traffic_figures(measured, &[at])));
+    figures.push(entry("transports", Value::Object((0..transports).map(each).collect())));
+    Value::Object(figures)
+}
+
+fn entry(name: &str, value: Value) -> (String, Value) {
+    (name.to_string(), value)
+}
+
+fn float(value: Option<f64>) -> Value {
+    value.filter(|v| v.is_finite()).map_or(Value::Missing, Value::Float)
+}
+
+/// The figures of the flows of these transports.
+fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
+    let simulation = measured.simulation;
+    let of_these = |transport: u32| transports.contains(&(transport as usize));
+    let flows: Vec<u32> = (0..simulation.specs().len() as u32)
+        .filter(|&id| of_these(simulation.specs()[id as usize].transport))
+        .collect();
+    let total = |value: &dyn Fn(usize) -> u64| flows.iter().map(|&id| value(id as usize)).sum::<u64>();
+    let delivered = total(&|id| simulation.landings()[id].receiver.payload() - measured.start.payload[id]);
+    let sent_whole = total(&|id| simulation.flows()[id].sender.flight().sent);
+    let sent = sent_whole - total(&|id| measured.start.sent[id]);
+    let lost_whole: u64 = transports.iter().map(|&t| simulation.counters()[t].lost_data).sum();
+    let lost = lost_whole - transports.iter().map(|&t| measured.start.lost_data[t]).sum::<u64>();
+    let retransmissions =
+        total(&|id| measured.retransmissions(id)) - total(&|id| measured.start.retransmissions[id]);
+    let timeouts = total(&|id| u64::from(simulation.flows()[id].sender.flight().timeouts));
+    let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    let completed = total(&|id| u64::from(measured.completion(id as u32).is_some()));
+    let mut figures = vec![
+        entry("flows", Value::Integer(flows.len() as u64)),
+        entry("completed", Value::Integer(completed)),
+        entry("goodput_gbps", float(Some(delivered as f64 * 8.0 / measured.seconds() / 1e9))),
+        entry("loss_rate", float(ratio(lost, sent))),
+        entry("loss_rate_whole", float(ratio(lost_whole, sent_whole))),
+        entry("retransmissions", Value::Integer(retransmissions)),
+        entry("timeouts_whole", Value::Integer(timeouts)),
+    ];
+    figures.extend(rtt_figures(measured, transports));
+    let indices: Vec<f64> = transports.iter().filter_map(|&t| measured.fairness[t]).collect();
+    figures.push(entry("jain", float((!indices.is_empty()).then(|| mean(&indices)))));
+    figures.extend(completion_figures(measured, &flows));
+    figures.extend(latency_figures(measured, &of_these));
+    figures
+}
+
+fn rtt_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
+    let mut all = Histogram::default();
+    for &transport in transports {
+        all.merge(&measured.simulation.counters()[transport].rtt);
+    }
+    let us = |fraction| float(all.quantile(fraction).map(|ps| ps as f64 / 1e6));
+    vec![
+        entry("rtt_mean_us", float(all.mean().map(|ps| ps / 1e6))),
+        entry("rtt_p50_us", us(0.5)),
+        entry("rtt_p99_us", us(0.99)),
+        entry("rtt_p999_us", us(0.999)),
+    ]
+}
+
+fn completion_figures(measured: &Measured, flows: &[u32]) -> Vec<(String, Value)> {
+    let mut fct = Vec::new();
+    let mut slowdown = Vec::new();
+    for &id in flows {
+        let ideal = measured.simulation.ideal_completion(id, measured.scenario.network.mtu);
+        if let (Some(took), Some(ideal)) = (measured.completion(id), ideal) {
+            fct.push(took.as_us_f64());
+            slowdown.push(took.as_ps() as f64 / ideal.as_ps() as f64);
+        }
+    }
+    vec![
+        entry("fct_mean_us", float((!fct.is_empty()).then(|| mean(&fct)))),
+        entry("fct_p50_us", float(quantile(&mut fct, 0.5))),
+        entry("fct_p99_us", float(quantile(&mut fct, 0.99))),
+        entry("fct_max_us", float(quantile(&mut fct, 1.0))),
+        entry("slowdown_mean", float((!slowdown.is_empty()).then(|| mean(&slowdown)))),
+        entry("slowdown_p50", float(quantile(&mut slowdown, 0.5))),
+        entry("slowdown_p99", float(quantile(&mut slowdown, 0.99))),
+    ]
+}
+
+/// Of the closed loops' messages issued after the warm-up.
+fn latency_figures(measured: &Measured, of_these: &dyn Fn(u32) -> bool) -> Vec<(String, Value)> {
+    let simulation = measured.simulation;
+    let mut latency: Vec<f64> = simulation
+        .messages()
+        .iter()
+        .filter(|m| {
+            m.issued >= measured.start.time && of_these(simulation.specs()[m.flow as usize].transport)
+        })
+        .map(|m| m.completed.since(m.issued).as_us_f64())
+        .collect();
+    vec![
+        entry("messages", Value::Integer(latency.len() as u64)),
+        entry("latency_mean_us", float((!latency.is_empty()).then(|| mean(&latency)))),
+        entry("latency_p50_us", float(quantile(&mut latency, 0.5))),
+        entry("latency_p99_us", float(quantile(&mut latency, 0.99))),
+        entry("latency_p999_us", float(quantile(&mut latency, 0.999))),
+    ]
+}
+
+/// Of the links between switches and to hosts: the fullest, the longest queue, and totals.
+fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
+    let links: Vec<LinkFigures> =
+        (0..measured.simulation.fabric().len() as u32).map(|link| measured.link(link)).collect();
+    let largest = |value: fn(&LinkFigures) -> f64| links.iter().map(value).fold(0.0, f64::max);
+    let total = |value: fn(&LinkFigures) -> u64| Value::Integer(links.iter().map(value).sum());
+    vec![
+        entry("utilisation_max", float(Some(largest(|l| l.utilisation)))),
+        entry("queue_mean_bytes", float(Some(largest(|l| l.queue_mean_bytes)))),
+        entry(
+            "queue_peak_bytes",
+            Value::Integer(links.iter().map(|l| l.queue_peak_bytes).max().unwrap_or(0)),
+        ),
+        entry("drops", total(|l| l.drops)),
+        entry("marks", total(|l| l.marks)),
+        entry("fault_losses", total(|l| l.fault_losses)),
+    ]
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The value that a `fraction` of all do not exceed. Sorts.
+fn quantile(values: &mut [f64], fraction: f64) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let rank = (values.len() as f64 * fraction).ceil() as usize;
+    values.get(rank.saturating_sub(1)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_of_the_sample() {
+        let mut values = vec![4.0, 1.0, 3.0, 2.0];
+        assert_eq!(quantile(&mut values, 0.5), Some(2.0));
+        assert_eq!(quantile(&mut values, 0.99), Some(4.0));
+        assert_eq!(quantile(&mut [], 0.5), None);
+    }
+}

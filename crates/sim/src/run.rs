@@ -1,0 +1,47 @@
+//! One run, from a scenario to its outcome: lets the simulator go from one point of a fixed time grid to the
+//! next and looks at it there. What is sampled causes nothing in the network.
+
+use std::ops::ControlFlow;
+
+use clearway_proto::units::{Span, Time};
+
+use crate::record::observer::Observer;
+use crate::record::{Interrupted, Outcome, Progress};
+use crate::scenario::Scenario;
+use crate::simulation::Simulation;
+
+/// Grid on which a run that ends with its flows ends.
+const COMPLETION_GRID: Span = Span::from_us(10);
+
+/// Simulates a scenario. `progress` is called every few thousand events and may stop the run.
+///
+/// Panics when the simulator has lost count of a frame: conservation is checked at the end of every run.
+pub fn run(
+    scenario: &Scenario,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Interrupted> {
+    let end = Time::ZERO + scenario.duration;
+    let mut simulation = Simulation::new(scenario);
+    let mut observer = Observer::new(scenario, &simulation);
+    let mut proceed =
+        |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });
+    let mut now = Time::ZERO;
+    while now < end {
+        let completion = scenario.stop_when_complete.then(|| next_on_grid(now, COMPLETION_GRID));
+        now = observer.next_look().min(completion.unwrap_or(end)).min(end);
+        if simulation.run_until(now, &mut proceed).is_break() {
+            return Err(Interrupted);
+        }
+        observer.look(&mut simulation, now);
+        if completion == Some(now) && simulation.all_complete() {
+            break;
+        }
+    }
+    simulation.assert_conservation();
+    Ok(observer.finish(&simulation, now))
+}
+
+/// The first multiple of `step` after `now`.
+fn next_on_grid(now: Time, step: Span) -> Time {
+    Time::from_ps((now.as_ps() / step.as_ps() + 1) * step.as_ps())
+}

@@ -1,0 +1,194 @@
+//! The two ends of a flow, the paths between them, and the loops that some run in.
+
+use clearway_proto::machine::Readiness;
+use clearway_proto::transport::{Ack, Data, Receiver};
+use clearway_proto::units::{Bytes, Time};
+
+use super::Issued;
+use crate::engine::event::{Frame, Meta};
+use crate::engine::prefetch::prefetch;
+use crate::net::transport::AnySender;
+use crate::traffic::{Demand, FlowSpec};
+
+/// Where a path ends.
+pub(super) const END: u32 = u32::MAX;
+/// A flow that is no closed loop.
+pub(super) const NO_LOOP: u32 = u32::MAX;
+
+/// The sending end.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct Flow {
+    /// The machine.
+    pub sender: AnySender,
+    /// The pending entry of its timer.
+    pub timer_at: Time,
+    /// The pending entry of its pacing.
+    pub pace_at: Time,
+    /// Where it sends from.
+    pub host: u32,
+    /// The host's first link.
+    pub nic: u32,
+    /// Bytes of a data frame beside its payload.
+    pub overhead: u32,
+    /// What every data frame has in its [`Meta`].
+    pub data_flags: u32,
+    /// Index of its transport.
+    pub transport: u32,
+    /// It waits for the NIC.
+    pub waiting: bool,
+    /// Index of its closed loop.
+    pub closed_loop: u32,
+    /// Acknowledgements received.
+    pub acks: u64,
+    /// Data frames lost anywhere.
+    pub lost_data: u64,
+    /// Acknowledgements lost anywhere.
+    pub lost_acks: u64,
+}
+
+impl Flow {
+    /// The application has its data.
+    pub(super) fn begin(&mut self, now: Time, spec: &FlowSpec, loops: &mut [ClosedLoop]) {
+        match spec.demand {
+            Demand::Sized(bytes) => self.sender.handle_message(bytes),
+            Demand::Endless => self.sender.handle_endless(),
+            Demand::ClosedLoop { bytes, outstanding } => {
+                let closed = &mut loops[self.closed_loop as usize];
+                for _ in 0..outstanding {
+                    closed.issued.push_back(now);
+                    self.sender.handle_message(bytes);
+                }
+            }
+        }
+    }
+}
+
+/// The receiving end.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct Landing {
+    /// The machine.
+    pub receiver: Receiver,
+    /// The pending entry of its timer.
+    pub timer_at: Time,
+    /// When a sized flow had arrived whole; [`Time::NEVER`] before that.
+    pub completed_at: Time,
+    /// Data frames that came, new or not.
+    pub arrived: u64,
+    /// Acknowledgements sent.
+    pub acks: u64,
+    /// Bytes of a data frame beside its payload.
+    pub overhead: u32,
+    /// Bytes of an acknowledgement's frame.
+    pub ack_frame: u32,
+    /// The flow has a size.
+    pub sized: bool,
+}
+
+impl Landing {
+    /// Takes a data frame; how many messages are whole with it.
+    #[inline]
+    pub(super) fn handle(&mut self, now: Time, frame: &Frame) -> u32 {
+        let data = Data {
+            seq: frame.seq(),
+            payload: frame.meta.size() - self.overhead,
+            last: frame.meta.has(Meta::LAST),
+            sent: Time::from_ps(frame.stamp),
+        };
+        // The last link leads to a host, not to a switch.
+        let switches = frame.meta.hop() - 1;
+        self.arrived += 1;
+        self.receiver.handle_data(now, now, &data, frame.meta.has(Meta::CE), switches as u8);
+        self.receiver.poll_completed()
+    }
+
+    /// The next acknowledgement that is due.
+    #[inline]
+    pub(super) fn acknowledgement(&mut self, now: Time) -> Option<Ack> {
+        if self.receiver.readiness() != Readiness::Ready {
+            return None;
+        }
+        self.acks += 1;
+        Some(self.receiver.transmit(now))
+    }
+}
+
+/// Every flow's links, there and back, one line of memory a flow.
+#[derive(Debug)]
+pub struct Paths {
+    links: Vec<u32>,
+    /// Places for one direction, a power of two.
+    half: usize,
+    /// The host whose NIC feeds a link, for the links that one does.
+    nic_hosts: Vec<u32>,
+}
+
+impl Paths {
+    /// Room for paths of up to `longest` links.
+    pub(super) fn new(longest: usize, nic_hosts: Vec<u32>) -> Paths {
+        Paths { links: Vec::new(), half: (longest + 1).next_power_of_two(), nic_hosts }
+    }
+
+    /// Adds the next flow's paths.
+    pub(super) fn add(&mut self, there: &[u32], back: &[u32]) {
+        for path in [there, back] {
+            assert!(path.len() < self.half, "a path longer than the longest");
+            self.links.extend(path);
+            self.links.resize(self.links.len() + self.half - path.len(), END);
+        }
+    }
+
+    /// The link that a frame takes next, or [`END`].
+    #[inline]
+    pub(super) fn link(&self, flow: u32, meta: Meta) -> u32 {
+        let back = usize::from(meta.has(Meta::ACK));
+        self.links[(flow as usize * 2 + back) * self.half + meta.hop() as usize]
+    }
+
+    /// The links from sender to receiver.
+    pub fn there(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
+        let from = flow as usize * 2 * self.half;
+        self.links[from..from + self.half].iter().copied().take_while(|&link| link != END)
+    }
+
+    /// The first link of the way back.
+    #[inline]
+    pub(super) fn first_back(&self, flow: u32) -> u32 {
+        self.links[(flow as usize * 2 + 1) * self.half]
+    }
+
+    /// The host whose NIC feeds this link.
+    #[inline]
+    pub(super) fn host_of_nic(&self, link: u32) -> Option<u32> {
+        Some(self.nic_hosts[link as usize]).filter(|&host| host != END)
+    }
+
+    /// Hints that a flow's paths will be used.
+    #[inline]
+    pub(super) fn expect(&self, flow: u32) {
+        prefetch(&self.links, flow as usize * 2 * self.half);
+    }
+}
+
+/// A flow that issues a message when one is acknowledged.
+#[derive(Debug)]
+pub(super) struct ClosedLoop {
+    pub bytes: Bytes,
+    pub stop: Option<Time>,
+    pub issued: Issued,
+    pub completed: u32,
+}
+
+/// A message of a closed loop that has been acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageRecord {
+    /// Of this flow,
+    pub flow: u32,
+    /// the one with this number.
+    pub message: u32,
+    /// When the application had it.
+    pub issued: Time,
+    /// When its last packet was acknowledged.
+    pub completed: Time,
+}

@@ -1,0 +1,448 @@
+//! The simulator proper: takes events in order and lets ports, senders and receivers act on them.
+
+mod audit;
+mod build;
+mod flows;
+mod view;
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use clearway_proto::machine::Readiness;
+use clearway_proto::transport::Ack;
+use clearway_proto::units::{Bytes, Time};
+
+use crate::engine::event::{Class, Event, Frame, Meta};
+use crate::engine::prefetch::prefetch;
+use crate::engine::queue::{EventQueue, LaneId};
+use crate::net::fabric::{Fabric, Lost, Woken};
+use crate::net::host::Host;
+use crate::net::topology::Graph;
+use crate::record::counters::TransportCounters;
+use crate::traffic::FlowSpec;
+
+use flows::{ClosedLoop, END, NO_LOOP};
+pub use flows::{Flow, Landing, MessageRecord, Paths};
+
+/// Events between two looks at whether to go on.
+const CHECK_EVERY: u32 = 8192;
+
+/// A network with its traffic, at some instant.
+#[derive(Debug)]
+pub struct Simulation {
+    queue: EventQueue,
+    fabric: Fabric,
+    graph: Graph,
+    hosts: Vec<Host>,
+    /// What a flow is, what its sending end is, and what its receiving end is, by flow number.
+    specs: Vec<FlowSpec>,
+    flows: Vec<Flow>,
+    landings: Vec<Landing>,
+    paths: Paths,
+    closed_loops: Vec<ClosedLoop>,
+    messages: Vec<MessageRecord>,
+    counters: Vec<TransportCounters>,
+    /// Acknowledgements that say more than that all up to their packet has arrived.
+    particular_acks: AckPool,
+    /// Sized flows that are not complete.
+    incomplete: usize,
+    packet_hops: u64,
+}
+
+impl Simulation {
+    /// Lets everything before `limit` happen. `proceed` is asked every few thousand events, with the time
+    /// reached in picoseconds and the packet-hops so far.
+    pub fn run_until(
+        &mut self,
+        limit: Time,
+        proceed: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut countdown = CHECK_EVERY;
+        while let Some((event, lane)) = self.queue.pop(limit.as_ps()) {
+            self.expect(lane);
+            self.happen(&event);
+            countdown -= 1;
+            if countdown == 0 {
+                proceed(self.queue.now(), self.packet_hops)?;
+                countdown = CHECK_EVERY;
+            }
+        }
+        self.queue.advance_to(limit.as_ps());
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn happen(&mut self, event: &Event) {
+        match event.class() {
+            Class::Arrival => self.arrive(&event.frame()),
+            Class::Wake => self.wake(event.id()),
+            Class::Start => self.start(event.id()),
+            Class::Stop => self.stop(event.id()),
+            Class::Pace => self.pace(event.id(), event.time),
+            Class::Timeout => self.time_out(event.id(), event.time),
+            Class::AckDelay => self.delayed_ack(event.id(), event.time),
+        }
+    }
+
+    /// Hints at what the events a few places ahead will touch.
+    #[inline]
+    fn expect(&self, lane: LaneId) {
+        if let Some(event) = self.queue.peek(lane, 8) {
+            if event.class() == Class::Arrival {
+                self.paths.expect((event.flow_seq >> 32) as u32);
+            }
+        }
+        let Some(event) = self.queue.peek(lane, 4) else { return };
+        match event.class() {
+            Class::Arrival => self.expect_arrival(&event.frame()),
+            Class::Wake => self.fabric.expect_wake(event.id()),
+            _ => (),
+        }
+    }
+
+    #[inline]
+    fn expect_arrival(&self, frame: &Frame) {
+        let flow = frame.flow();
+        let next = self.paths.link(flow, frame.meta);
+        if next != END {
+            self.fabric.expect(next);
+        } else if frame.meta.has(Meta::ACK) {
+            prefetch(&self.flows, flow as usize);
+        } else {
+            prefetch(&self.landings, flow as usize);
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::from_ps(self.queue.now())
+    }
+
+    #[inline]
+    fn arrive(&mut self, frame: &Frame) {
+        self.packet_hops += 1;
+        let flow = frame.flow();
+        let next = self.paths.link(flow, frame.meta);
+        if next != END {
+            self.offer(next, *frame);
+        } else if frame.meta.has(Meta::ACK) {
+            self.acknowledge(flow, frame);
+        } else {
+            self.land(flow, frame);
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, link: u32, frame: Frame) {
+        if let Err(Lost(frame)) = self.fabric.offer(&mut self.queue, link, frame) {
+            self.lose(&frame);
+        }
+    }
+
+    #[cold]
+    fn lose(&mut self, frame: &Frame) {
+        let flow = &mut self.flows[frame.flow() as usize];
+        let counters = &mut self.counters[flow.transport as usize];
+        if frame.meta.has(Meta::ACK) {
+            flow.lost_acks += 1;
+            counters.lost_acks += 1;
+            if frame.meta.has(Meta::POOLED) {
+                self.particular_acks.take(frame.seq());
+            }
+        } else {
+            flow.lost_data += 1;
+            counters.lost_data += 1;
+        }
+    }
+
+    /// A data packet has reached its destination.
+    fn land(&mut self, flow: u32, frame: &Frame) {
+        let now = self.now();
+        let landing = &mut self.landings[flow as usize];
+        let completed = landing.handle(now, frame);
+        if completed > 0 {
+            self.complete(flow, now);
+        }
+        self.send_acks(flow);
+    }
+
+    /// A message has arrived whole; for a sized flow that is all of it.
+    fn complete(&mut self, flow: u32, now: Time) {
+        let landing = &mut self.landings[flow as usize];
+        if landing.sized && landing.completed_at == Time::NEVER {
+            landing.completed_at = now;
+            self.incomplete -= 1;
+        }
+    }
+
+    fn send_acks(&mut self, flow: u32) {
+        let now = self.now();
+        let first = self.paths.first_back(flow);
+        while let Some(ack) = self.landings[flow as usize].acknowledgement(now) {
+            let landing = &self.landings[flow as usize];
+            let flags = Meta::ACK | if ack.congestion_experienced { Meta::CE } else { 0 };
+            let meta = Meta::new(landing.ack_frame, flags).echoing(u32::from(ack.hops));
+            let (seq, meta) = if ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0
+            {
+                (ack.seq, meta)
+            } else {
+                (self.particular_acks.put(ack), meta.with(Meta::POOLED))
+            };
+            let flow_seq = u64::from(flow) << 32 | u64::from(seq);
+            self.offer(first, Frame { stamp: ack.echo.as_ps(), flow_seq, meta });
+        }
+        let landing = &mut self.landings[flow as usize];
+        if let Some(at) = landing.receiver.poll_timeout() {
+            if at < landing.timer_at {
+                landing.timer_at = at;
+                self.queue.push_odd(Event::bare(at.as_ps(), Class::AckDelay, flow));
+            }
+        }
+    }
+
+    fn delayed_ack(&mut self, flow: u32, time: u64) {
+        let now = self.now();
+        let landing = &mut self.landings[flow as usize];
+        if landing.timer_at == Time::from_ps(time) {
+            landing.timer_at = Time::NEVER;
+        }
+        landing.receiver.handle_timeout(now);
+        self.send_acks(flow);
+    }
+
+    /// An acknowledgement has reached the sender.
+    fn acknowledge(&mut self, flow: u32, frame: &Frame) {
+        let now = self.now();
+        let meta = frame.meta;
+        let ack = if meta.has(Meta::POOLED) {
+            self.particular_acks.take(frame.seq())
+        } else {
+            Ack {
+                seq: frame.seq(),
+                cumulative: frame.seq() + 1,
+                sack: 0,
+                echo: Time::from_ps(frame.stamp),
+                congestion_experienced: meta.has(Meta::CE),
+                hops: meta.echoed_hops() as u8,
+                remote_queuing_us: 0,
+            }
+        };
+        let state = &mut self.flows[flow as usize];
+        self.counters[state.transport as usize].rtt.record(now.since(ack.echo));
+        state.acks += 1;
+        state.sender.handle_ack(now, now, &ack);
+        let completed = state.sender.poll_completed();
+        if completed > 0 && state.closed_loop != NO_LOOP {
+            self.reissue(flow, completed);
+        }
+        self.serve(flow);
+    }
+
+    /// Messages of a closed loop are acknowledged; as many new ones follow.
+    fn reissue(&mut self, flow: u32, completed: u32) {
+        let now = self.now();
+        let state = &mut self.flows[flow as usize];
+        let closed = &mut self.closed_loops[state.closed_loop as usize];
+        for _ in 0..completed {
+            let Some(issued) = closed.issued.pop_front() else { return };
+            let message = closed.completed;
+            closed.completed += 1;
+            self.messages.push(MessageRecord { flow, message, issued, completed: now });
+            if closed.stop.is_none_or(|stop| now < stop) {
+                closed.issued.push_back(now);
+                state.sender.handle_message(closed.bytes);
+            }
+        }
+    }
+
+    fn start(&mut self, flow: u32) {
+        let now = self.now();
+        self.flows[flow as usize].begin(now, &self.specs[flow as usize], &mut self.closed_loops);
+        self.serve(flow);
+    }
+
+    fn stop(&mut self, flow: u32) {
+        self.flows[flow as usize].sender.handle_stop();
+        self.serve(flow);
+    }
+
+    fn pace(&mut self, flow: u32, time: u64) {
+        let state = &mut self.flows[flow as usize];
+        if state.pace_at == Time::from_ps(time) {
+            state.pace_at = Time::NEVER;
+            self.serve(flow);
+        }
+    }
+
+    /// Timers are lazy: one entry a flow, which comes back when the time has moved on meanwhile.
+    fn time_out(&mut self, flow: u32, time: u64) {
+        let now = self.now();
+        let state = &mut self.flows[flow as usize];
+        if state.timer_at != Time::from_ps(time) {
+            return;
+        }
+        state.timer_at = Time::NEVER;
+        match state.sender.poll_timeout() {
+            Some(at) if at <= now => {
+                state.sender.handle_timeout(now);
+                self.serve(flow);
+            }
+            _ => self.arm_timer(flow),
+        }
+    }
+
+    /// Asks a sender anew whether it has something to send, and when it wants its timer.
+    #[inline]
+    fn serve(&mut self, flow: u32) {
+        let now = self.now();
+        let state = &mut self.flows[flow as usize];
+        if !state.waiting {
+            match state.sender.readiness(now) {
+                Readiness::Ready => {
+                    let link = state.nic;
+                    let (host, idle) = (state.host, self.fabric.port(link).is_idle(now.as_ps()));
+                    // A free NIC with flows waiting is about to wake: they go first.
+                    if idle && !self.hosts[host as usize].has_waiting() {
+                        let lane = self.transmit(flow);
+                        self.serve_again(flow, lane);
+                    } else {
+                        state.waiting = true;
+                        self.hosts[host as usize].wait(flow);
+                        self.fabric.arm(&mut self.queue, link, LaneId::NONE);
+                    }
+                }
+                Readiness::At(at) => self.arm_pace(flow, at),
+                Readiness::Idle => (),
+            }
+        }
+        self.arm_timer(flow);
+    }
+
+    /// After a transmission that began in this instant, whose end has this lane.
+    #[inline]
+    fn serve_again(&mut self, flow: u32, lane: LaneId) {
+        let now = self.now();
+        let state = &mut self.flows[flow as usize];
+        match state.sender.readiness(now) {
+            Readiness::Ready => {
+                state.waiting = true;
+                let (host, link) = (state.host, state.nic);
+                self.hosts[host as usize].wait(flow);
+                self.fabric.arm(&mut self.queue, link, lane);
+            }
+            Readiness::At(at) => self.arm_pace(flow, at),
+            Readiness::Idle => (),
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, flow: u32) -> LaneId {
+        let now = self.now();
+        let state = &mut self.flows[flow as usize];
+        let data = state.sender.transmit(now);
+        let flags = state.data_flags | if data.last { Meta::LAST } else { 0 };
+        let frame = Frame {
+            stamp: data.sent.as_ps(),
+            flow_seq: u64::from(flow) << 32 | u64::from(data.seq),
+            meta: Meta::new(data.payload + state.overhead, flags),
+        };
+        let (lane, sent) = self.fabric.begin(&mut self.queue, state.nic, frame);
+        if let Err(Lost(frame)) = sent {
+            self.lose(&frame);
+        }
+        lane
+    }
+
+    fn arm_pace(&mut self, flow: u32, at: Time) {
+        let state = &mut self.flows[flow as usize];
+        if state.pace_at != at {
+            state.pace_at = at;
+            self.queue.push_odd(Event::bare(at.as_ps(), Class::Pace, flow));
+        }
+    }
+
+    #[inline]
+    fn arm_timer(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        if let Some(at) = state.sender.poll_timeout() {
+            if at < state.timer_at {
+                state.timer_at = at;
+                self.queue.push_odd(Event::bare(at.as_ps(), Class::Timeout, flow));
+            }
+        }
+    }
+
+    #[inline]
+    fn wake(&mut self, link: u32) {
+        match self.fabric.wake(&mut self.queue, link) {
+            Woken::Sent => self.keep_awake(link),
+            Woken::SentAndLost(frame) => {
+                self.lose(&frame);
+                self.keep_awake(link);
+            }
+            Woken::Free => self.pull(link),
+        }
+    }
+
+    /// A NIC that sends an acknowledgement while flows wait has to come back to them.
+    #[inline]
+    fn keep_awake(&mut self, link: u32) {
+        if let Some(host) = self.paths.host_of_nic(link) {
+            if self.hosts[host as usize].has_waiting() {
+                self.fabric.arm(&mut self.queue, link, LaneId::NONE);
+            }
+        }
+    }
+
+    /// A NIC is free: the next flow that is still ready sends.
+    fn pull(&mut self, link: u32) {
+        let Some(host) = self.paths.host_of_nic(link) else { return };
+        while let Some(flow) = self.hosts[host as usize].take_turn() {
+            self.flows[flow as usize].waiting = false;
+            if self.flows[flow as usize].sender.readiness(self.now()) != Readiness::Ready {
+                self.serve(flow);
+                continue;
+            }
+            let lane = self.transmit(flow);
+            self.serve_again(flow, lane);
+            self.arm_timer(flow);
+            if self.hosts[host as usize].has_waiting() {
+                self.fabric.arm(&mut self.queue, link, lane);
+            }
+            return;
+        }
+    }
+}
+
+/// Acknowledgements that do not fit an event, by index.
+#[derive(Debug, Default)]
+struct AckPool {
+    acks: Vec<Ack>,
+    free: Vec<u32>,
+}
+
+impl AckPool {
+    fn put(&mut self, ack: Ack) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.acks[place as usize] = ack;
+            return place;
+        }
+        self.acks.push(ack);
+        (self.acks.len() - 1) as u32
+    }
+
+    fn take(&mut self, place: u32) -> Ack {
+        self.free.push(place);
+        self.acks[place as usize]
+    }
+}
+
+/// A queue of the instants at which a closed loop's messages under way were issued.
+type Issued = VecDeque<Time>;
+
+/// A flow's size where it has one.
+fn sized(spec: &FlowSpec) -> Option<Bytes> {
+    match spec.demand {
+        crate::traffic::Demand::Sized(bytes) => Some(bytes),
+        _ => None,
+    }
+}

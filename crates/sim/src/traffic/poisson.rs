@@ -1,0 +1,248 @@
+//! Open-loop traffic: each source starts flows in a Poisson process of its own.
+
+use super::{Demand, FlowSpec, Table};
+use crate::net::topology::Graph;
+use crate::random::Entity;
+use crate::scenario::{Scenario, Sizes, Traffic};
+use clearway_proto::units::{Rate, Span, Time};
+
+/// What the sources of one table have in common.
+pub(super) struct Law<'a> {
+    /// Receivers, in rising order.
+    pub(super) to: &'a [u32],
+    /// Payload offered, as a fraction of the source's link.
+    pub(super) load: f64,
+    /// Of the flows.
+    pub(super) sizes: &'a Sizes,
+}
+
+impl Law<'_> {
+    /// Mean time between a source's arrivals, in picoseconds: `mean size * 8 / (load * rate)` seconds.
+    fn mean_gap_ps(&self, rate: Rate) -> f64 {
+        assert!(self.load > 0.0, "a load of nothing");
+        self.sizes.mean() * 8.0 * 1e12 / (self.load * rate.as_bps() as f64)
+    }
+}
+
+/// Appends the flows of each source in turn, in the order of their arrival, up to the table's stop or the
+/// run's end.
+pub(super) fn add_arrivals(
+    table: &Table<'_>,
+    scenario: &Scenario,
+    from: &[u32],
+    law: &Law<'_>,
+    flows: &mut Vec<FlowSpec>,
+) {
+    let end = end(table.traffic, scenario);
+    let graph = Graph::build(&scenario.network);
+    for (&source, index) in from.iter().zip(0..) {
+        let rate = graph.link(graph.nic(source)).rate;
+        let span = (table.start(index), end);
+        add_source(table, source, law, law.mean_gap_ps(rate), span, flows);
+    }
+}
+
+/// The mean number of arrivals when every source starts as early as it can.
+pub(super) fn expected_arrivals(traffic: &Traffic, scenario: &Scenario, from: &[u32], law: &Law<'_>) -> f64 {
+    let active_ps = end(traffic, scenario).since(traffic.start.0).as_ps() as f64;
+    let graph = Graph::build(&scenario.network);
+    from.iter().map(|&source| active_ps / law.mean_gap_ps(graph.link(graph.nic(source)).rate)).sum()
+}
+
+/// When arrivals cease.
+fn end(traffic: &Traffic, scenario: &Scenario) -> Time {
+    (Time::ZERO + scenario.duration).min(traffic.stop.unwrap_or(Time::NEVER))
+}
+
+fn add_source(
+    table: &Table<'_>,
+    source: u32,
+    law: &Law<'_>,
+    mean_gap_ps: f64,
+    (start, end): (Time, Time),
+    flows: &mut Vec<FlowSpec>,
+) {
+    // The source's own place among the receivers is left out of the draw.
+    let own = law.to.binary_search(&source);
+    let receivers = law.to.len() - usize::from(own.is_ok());
+    if receivers == 0 {
+        return;
+    }
+    let mut stream = table.stream(Entity::PoissonSource, source);
+    let mut elapsed_ps = 0.0;
+    loop {
+        elapsed_ps += stream.exponential(mean_gap_ps);
+        let at = start + Span::from_ps(elapsed_ps as u64);
+        if at >= end {
+            return;
+        }
+        let drawn = stream.below(receivers as u64) as usize;
+        let place = drawn + usize::from(own.is_ok_and(|own| drawn >= own));
+        let demand = Demand::Sized(law.sizes.draw(&mut stream));
+        flows.push(FlowSpec {
+            table: table.number,
+            transport: table.traffic.transport as u32,
+            from: source,
+            to: law.to[place],
+            start: at,
+            stop: None,
+            demand,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sizes::tests::{distribution, POINTS};
+    use super::super::tests::{scenario, table};
+    use super::super::{expected_flows, generate};
+    use super::*;
+    use crate::scenario::Pattern;
+    use clearway_proto::units::Bytes;
+
+    const HOSTS: u32 = 20;
+    const LOAD: f64 = 0.4;
+
+    fn poisson(sizes: Sizes) -> Traffic {
+        let hosts: Vec<u32> = (0..HOSTS).collect();
+        table(Pattern::Poisson { from: hosts.clone(), to: hosts, load: LOAD, sizes })
+    }
+
+    fn lasting(duration: Span, traffic: Traffic) -> Scenario {
+        Scenario { duration, ..scenario(HOSTS, vec![traffic]) }
+    }
+
+    fn run(duration: Span, traffic: Traffic) -> Vec<FlowSpec> {
+        generate(&lasting(duration, traffic))
+    }
+
+    fn bytes(flow: &FlowSpec) -> f64 {
+        match flow.demand {
+            Demand::Sized(bytes) => bytes.get() as f64,
+            Demand::Endless | Demand::ClosedLoop { .. } => panic!("{flow:?}"),
+        }
+    }
+
+    /// Offered bytes against the load, given E(S^2) of the sizes: the variance of a sum over Poisson arrivals
+    /// is their expected number times E(S^2).
+    fn assert_load(sizes: Sizes, duration: Span, mean_square: f64) {
+        let expected = LOAD * 100e9 / 8.0 * f64::from(HOSTS) * duration.as_secs_f64();
+        let arrivals = expected / sizes.mean();
+        let flows = run(duration, poisson(sizes));
+        let offered: f64 = flows.iter().map(bytes).sum();
+        let standard_error = (arrivals * mean_square).sqrt();
+        let off = (offered - expected) / standard_error;
+        assert!(off.abs() < 3.0, "{off} standard errors from {expected}");
+        let off = (flows.len() as f64 - arrivals) / arrivals.sqrt();
+        assert!(off.abs() < 3.0, "{off} standard errors from {arrivals} arrivals");
+        assert!(standard_error / expected < 0.02, "the check is sharp enough to mean something");
+    }
+
+    #[test]
+    fn fixed_sizes_offer_the_load() {
+        assert_load(Sizes::Fixed(Bytes::new(50_000)), Span::from_ms(50), 50_000f64 * 50_000.0);
+    }
+
+    #[test]
+    fn exponential_sizes_offer_the_load() {
+        assert_load(Sizes::Exponential(Bytes::new(50_000)), Span::from_ms(50), 2.0 * 50_000f64 * 50_000.0);
+    }
+
+    #[test]
+    fn a_distribution_offers_the_load() {
+        let square = |(low, from): (f64, f64), (high, to): (f64, f64)| {
+            (to - from) * (low * low + low * high + high * high) / 3.0
+        };
+        let mass = POINTS[0].0 * POINTS[0].0 * POINTS[0].1;
+        let mean_square = mass + POINTS.windows(2).map(|ends| square(ends[0], ends[1])).sum::<f64>();
+        assert_load(distribution(), Span::from_ms(100), mean_square);
+    }
+
+    #[test]
+    fn gaps_are_exponential_and_sources_independent() {
+        let sizes = Sizes::Fixed(Bytes::new(50_000));
+        let flows = run(Span::from_ms(50), poisson(sizes));
+        let mut gaps: Vec<f64> = flows
+            .windows(2)
+            .filter(|pair| pair[0].from == pair[1].from)
+            .map(|pair| pair[1].start.since(pair[0].start).as_us_f64())
+            .collect();
+        gaps.sort_by(f64::total_cmp);
+        let (n, mean) = (gaps.len() as f64, 10.0);
+        // As in the sizes' test: P(sqrt(n) D > 1.818) = 0.0027.
+        let distance = (1..)
+            .zip(&gaps)
+            .map(|(rank, gap)| (f64::from(rank) / n - (1.0 - libm::exp(-gap / mean))).abs())
+            .fold(0.0, f64::max);
+        assert!(distance * n.sqrt() < 1.818, "{distance} of {n}");
+        assert!(n > 90_000.0);
+        let firsts: Vec<Time> = (0..HOSTS)
+            .map(|host| flows.iter().find(|flow| flow.from == host).expect("each source sends").start)
+            .collect();
+        assert!((1..firsts.len()).all(|i| !firsts[..i].contains(&firsts[i])), "{firsts:?}");
+    }
+
+    #[test]
+    fn flows_come_by_source_then_time_within_start_and_stop() {
+        let at = |us| Time::ZERO + Span::from_us(us);
+        let traffic = Traffic {
+            start: (at(100), at(100)),
+            stop: Some(at(900)),
+            ..poisson(Sizes::Fixed(Bytes::new(5000)))
+        };
+        let flows = run(Span::from_ms(1), traffic.clone());
+        assert!(flows.windows(2).all(|pair| (pair[0].from, pair[0].start) <= (pair[1].from, pair[1].start)));
+        assert!(flows
+            .iter()
+            .all(|flow| flow.start >= at(100) && flow.start < at(900) && flow.stop.is_none()));
+        assert!(flows.iter().any(|flow| flow.start > at(890)));
+        let cut = run(Span::from_us(500), traffic);
+        assert!(cut.iter().all(|flow| flow.start < at(500)));
+    }
+
+    #[test]
+    fn receivers_are_uniform_over_the_others() {
+        let flows = run(Span::from_ms(50), poisson(Sizes::Fixed(Bytes::new(50_000))));
+        let mut counts = [0u32; HOSTS as usize];
+        for flow in flows.iter().filter(|flow| flow.from == 7) {
+            counts[flow.to as usize] += 1;
+        }
+        assert_eq!(counts[7], 0);
+        let n = f64::from(counts.iter().sum::<u32>());
+        let expected = n / f64::from(HOSTS - 1);
+        let chi_square: f64 = (0..HOSTS as usize)
+            .filter(|&to| to != 7)
+            .map(|to| (f64::from(counts[to]) - expected).powi(2) / expected)
+            .sum();
+        // 18 degrees of freedom: 39.4 is passed with probability 0.0027.
+        assert!(chi_square < 39.4, "{chi_square}");
+    }
+
+    #[test]
+    fn a_source_disturbs_no_other() {
+        let with = |from: Vec<u32>| {
+            let sizes = Sizes::Fixed(Bytes::new(50_000));
+            let pattern = Pattern::Poisson { from, to: vec![10, 11, 12], load: LOAD, sizes };
+            run(Span::from_ms(1), table(pattern))
+        };
+        let of_five =
+            |flows: Vec<FlowSpec>| flows.into_iter().filter(|flow| flow.from == 5).collect::<Vec<_>>();
+        assert_eq!(of_five(with(vec![5])), of_five(with(vec![1, 5, 6])));
+    }
+
+    #[test]
+    fn arrivals_are_counted_before_they_are_made() {
+        // 20 sources, one arrival each 10 us on average, for 40 ms.
+        let start = Time::ZERO + Span::from_ms(10);
+        let traffic = Traffic { start: (start, start), ..poisson(Sizes::Fixed(Bytes::new(50_000))) };
+        let expected = expected_flows(&lasting(Span::from_ms(50), traffic));
+        assert!((expected - 80_000.0).abs() < 1e-6, "{expected}");
+    }
+
+    #[test]
+    fn a_source_without_a_receiver_is_silent() {
+        let pattern =
+            Pattern::Poisson { from: vec![0], to: vec![0], load: LOAD, sizes: Sizes::Fixed(Bytes::new(1)) };
+        assert_eq!(run(Span::from_ms(1), table(pattern)), []);
+    }
+}
