@@ -24,7 +24,16 @@ SMALL: dict[str, Any] = {
     "network": {"topology": "star", "hosts": 5, "rate": "10Gbps", "delay": "1us", "mtu": "1500B"},
     "switch": {"default": {"buffer": "1MB"}},
     "transport": {"bulk": {"protocol": "swift"}},
-    "traffic": [{"pattern": "incast", "transport": "bulk", "from": "0..4", "to": 4, "bytes": "100kB"}],
+    "traffic": [
+        {
+            "pattern": "incast",
+            "transport": "bulk",
+            "from": "0..4",
+            "to": 4,
+            "bytes": "100kB",
+            "start": "0us..50us",
+        }
+    ],
     "record": {"queues": "10us", "windows": "50us", "rtt": "50us", "throughput": "50us"},
 }
 """Every table but messages, in a few milliseconds."""
@@ -104,7 +113,7 @@ def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", "clearway", *(str(argument) for argument in arguments)],
         text=True,
-        env=os.environ | {"TERM": "dumb"},
+        env=os.environ | {"TERM": "xterm"},
         preexec_fn=before,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )

@@ -27,9 +27,9 @@ def refused(answer: Any, *words: str) -> None:
         (["run", "nowhere/small.toml"], ["no such file", "no directory nowhere"]),
         (["run", "."], ["is a directory", "name the TOML file"]),
         (["run", "small.toml", "--sed", "1"], ["--sed", "--seed"]),
-        (["run", "small.toml", "--seed", "x"], ["--seed", "x"]),
-        (["run", "small.toml", "--seed", "-1"], ["--seed", "-1"]),
-        (["run", "small.toml", "--seeds", "0"], ["--seeds", "0"]),
+        (["run", "small.toml", "--seed", "x"], ["--seed"]),
+        (["run", "small.toml", "--seed", "-1"], ["--seed"]),
+        (["run", "small.toml", "--seeds", "0"], ["--seeds"]),
         (["run", "small.toml", "--seed", "1", "--seeds", "2"], ["exclude each other"]),
         (["run", "small.toml", "--set", "duration"], ["--set duration", "KEY=VALUE"]),
         (["run", "small.toml", "--set", "=5"], ["--set =5", "KEY=VALUE"]),
@@ -194,7 +194,7 @@ def test_reader_that_goes_away_is_no_error_to_speak_of() -> None:
     process.stdout.close()
     assert process.stderr is not None
     assert "Traceback" not in process.stderr.read()
-    process.wait(60)
+    assert process.wait(60) == 0
 
 
 @pytest.mark.parametrize("file", ["manifest.json", "summary.json"])

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen
-from clearway.errors import ClearwayError
+from clearway.errors import ClearwayError, reason
 from clearway.runs import Run, Seeds
 
 _BAD_INPUT = 2
@@ -35,6 +35,12 @@ class _Commands(TyperGroup):
             screen.show_error(
                 "out of memory", "use fewer hosts or flows, or sample less often under [record]"
             )
+        except BrokenPipeError:
+            # The reader has seen enough: no error of anyone's.
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+            raise typer.Exit from None
+        except OSError as error:
+            screen.show_error(f"{error.filename or 'standard output'}: {reason(error)}")
         except (KeyboardInterrupt, _clearway.Interrupted):
             screen.show_error("interrupted, nothing written")
             raise typer.Exit(_INTERRUPTED) from None
@@ -42,6 +48,7 @@ class _Commands(TyperGroup):
 
 
 app = typer.Typer(
+    name="clearway",
     cls=_Commands,
     add_completion=False,
     no_args_is_help=True,
@@ -169,25 +176,30 @@ def root(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line and end the process."""
     try:
         app()
     except KeyboardInterrupt:
         status = _INTERRUPTED
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    else:
-        status = 0
+        status = end.code if isinstance(end.code, int) else 0
+    # Not `sys.exit`: a run that was setting up when it was told to stop may still be at it, and what standard
+    # output could not take now it could not take later.
+    os._exit(_flushed(status))
+
+
+def _flushed(status: int) -> int:
+    """Write out what is left; return the status that the process ends with."""
     try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        pass
     except OSError as error:
-        sys.stderr.write(f"error: standard output: {error.strerror}\n")
-        os._exit(_BAD_INPUT)
-    if status == _INTERRUPTED:
-        # A run that was setting up when it was told to stop may still be at it: do not wait for it.
-        sys.stderr.flush()
-        os._exit(status)
-    sys.exit(status)
+        if status == 0:
+            screen.show_error(f"standard output: {reason(error)}")
+            status = _BAD_INPUT
+    sys.stderr.flush()
+    return status
 
 
 def _parsed(sets: list[str] | None) -> list[tuple[str, str]]:

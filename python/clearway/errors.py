@@ -1,5 +1,7 @@
 """What goes wrong for a reason that its reader can act on."""
 
+import os
+
 
 class ClearwayError(Exception):
     """What went wrong, and what to do about it. The command line prints both and exits with status 2."""
@@ -12,5 +14,5 @@ class ClearwayError(Exception):
 
 
 def reason(error: OSError) -> str:
-    """Say what the operating system said, without its number."""
-    return (error.strerror or str(error)).lower()
+    """Say what the operating system said, without its number and without what a library made of it."""
+    return (os.strerror(error.errno) if error.errno else str(error)).lower()

@@ -25,6 +25,8 @@ class Figure:
     """None where neither way is better."""
     headline: bool = False
     """Whether a difference is worth a sentence."""
+    rare: bool = False
+    """Whether zero everywhere is not worth a row."""
 
 
 # IN THE ORDER IN WHICH THEY ARE SHOWN.
@@ -37,6 +39,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("loss_rate", "loss", "share", "lower", headline=True),
     Figure("loss_rate_whole", "loss, warm-up included", "share", "lower"),
     Figure("retransmissions", "retransmissions", "count", "lower"),
+    Figure("timeouts_whole", "timeouts, warm-up included", "count", "lower"),
     Figure("rtt_mean_us", "mean RTT", "time", "lower", headline=True),
     Figure("rtt_p50_us", "median RTT", "time", "lower"),
     Figure("rtt_p99_us", "p99 RTT", "time", "lower", headline=True),
@@ -49,6 +52,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("slowdown_mean", "mean slowdown", "plain", "lower"),
     Figure("slowdown_p50", "median slowdown", "plain", "lower"),
     Figure("slowdown_p99", "p99 slowdown", "plain", "lower", headline=True),
+    Figure("messages", "messages", "count", rare=True),
     Figure("latency_mean_us", "mean message latency", "time", "lower"),
     Figure("latency_p50_us", "median message latency", "time", "lower"),
     Figure("latency_p99_us", "p99 message latency", "time", "lower", headline=True),
@@ -59,6 +63,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("utilisation_max", "busiest link", "share"),
     Figure("drops", "drops", "count", "lower"),
     Figure("marks", "ECN marks", "count"),
+    Figure("fault_losses", "frames lost to faults", "count", rare=True),
 )
 _BY_KEY = {figure.key: figure for figure in FIGURES}
 _KIND_BY_SUFFIX: tuple[tuple[str, Kind], ...] = (
@@ -88,11 +93,15 @@ def figure_of(key: str) -> Figure:
 
 def figures_in(summaries: Iterable[Mapping[str, Any]]) -> list[Figure]:
     """List the figures that at least one of the summaries has a value for, in the order to show them."""
-    found: dict[str, None] = {}
+    largest: dict[str, float] = {}
     for summary in summaries:
-        found.update((key, None) for key, value in summary.items() if isinstance(value, (int, float)))
-    known = [figure for figure in FIGURES if figure.key in found]
-    return known + [figure_of(key) for key in found if key not in _BY_KEY]
+        for key, value in summary.items():
+            if isinstance(value, (int, float)):
+                largest[key] = max(largest.get(key, 0.0), abs(value))
+    known = [
+        figure for figure in FIGURES if figure.key in largest and (largest[figure.key] or not figure.rare)
+    ]
+    return known + [figure_of(key) for key in largest if key not in _BY_KEY]
 
 
 def readable(kind: Kind, value: float | None, half_width: float | None = None) -> str:
