@@ -114,7 +114,7 @@ def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
         [sys.executable, "-m", "clearway", *(str(argument) for argument in arguments)],
         text=True,
         env=os.environ | {"TERM": "xterm"},
-        preexec_fn=before,
+        preexec_fn=before,  # noqa: PLW1509 - pytest has no threads to fear for
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
 

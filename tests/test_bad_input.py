@@ -59,7 +59,7 @@ def test_command_lines(
     [
         ("", ["format"]),
         ('format = 1\nname = "x', ["2"]),
-        ("format = 1\nformat = 1\n", ["format"]),
+        ("format = 1\nformat = 1\n", ["bad.toml:2", "duplicate key"]),
         ("format = 99\n", ["format", "99"]),
         ("[[network]]\n", ["network"]),
         ("\x00", [""]),

@@ -150,6 +150,12 @@ def test_slowdown_by_size_ignores_flows_that_did_not_complete(run: Run) -> None:
     assert not charts.slowdown_by_size([("one", replace(run, tables={"flows": nothing}))]).lines
 
 
+def test_flows_of_one_size_have_a_distribution(run: Run) -> None:
+    chart = charts.completion([("one", run)])
+    assert chart.title == "Completion time"
+    assert chart.lines[0].y[-1] == 100
+
+
 def test_seeds_are_lines_of_their_own(clearway: Clearway, small: Path) -> None:
     assert clearway("run", small, "--seeds", "2", "--out", "many").status == 0
     assert clearway("report", "many", "-o", "page.html").status == 0

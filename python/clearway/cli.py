@@ -37,7 +37,7 @@ class _Commands(TyperGroup):
             )
         except BrokenPipeError:
             # The reader has seen enough: no error of anyone's.
-            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
             raise typer.Exit from None
         except OSError as error:
             screen.show_error(f"{error.filename or 'standard output'}: {reason(error)}")
@@ -91,7 +91,7 @@ def demo(out: OutOption = None, json: JsonOption = False) -> None:
     if json:
         screen.show_json({**compared.as_json(), "out": str(written), "report": str(written / "report.html")})
         return
-    screen.show_comparison(compared)
+    screen.show_comparison(compared, settings=False)
     screen.say(f"\nreport: {written / 'report.html'}")
 
 

@@ -74,8 +74,8 @@ def show_effort(runs: Sequence[Run], wall_s: float) -> None:
     say(f"{hops / 1e6:.4g} M packet-hops in {readable('time', wall_s * 1e6)}{rate}")
 
 
-def show_comparison(comparison: Comparison) -> None:
-    """Print the columns side by side, the differences in words, and what differs between the scenarios."""
+def show_comparison(comparison: Comparison, *, settings: bool = True) -> None:
+    """Print the columns side by side, the differences in words, and where the scenarios differ."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("")
     for label in comparison.labels:
@@ -91,7 +91,7 @@ def show_comparison(comparison: Comparison) -> None:
         say(finding)
     if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
         say("One seed says nothing about chance: --seeds N gives intervals.")
-    if comparison.settings:
+    if settings and comparison.settings:
         _show_settings(comparison)
 
 
@@ -153,11 +153,13 @@ def _show_settings(comparison: Comparison) -> None:
     table.add_column("")
     for label in comparison.labels:
         table.add_column(Text(label), overflow="fold")
-    for key, values in list(comparison.settings.items())[:_MOST_SETTINGS]:
+    # A parameter that only one protocol has differs by necessity.
+    shared = {key: values for key, values in comparison.settings.items() if None not in values}
+    for key, values in list(shared.items())[:_MOST_SETTINGS]:
         table.add_row(Text(key), *(Text(setting(value)) for value in values))
     _console(sys.stdout).print(table)
-    if (more := len(comparison.settings) - _MOST_SETTINGS) > 0:
-        say(f"and {more} more keys: --json has them all")
+    if (more := len(comparison.settings) - min(len(shared), _MOST_SETTINGS)) > 0:
+        say(f"and in {more} keys more, most of which not all of them have: --json lists them")
 
 
 def _console(file: Any) -> Console:

@@ -78,7 +78,33 @@ class Chart:
 
 def charts(runs: Labelled) -> list[Chart]:
     """Return all charts of a report, in the order of the page."""
-    return [slowdown_by_size(runs), rtt_cdf(runs), queue(runs), throughput(runs), rtt_over_time(runs)]
+    return [completion(runs), rtt_cdf(runs), queue(runs), throughput(runs), rtt_over_time(runs)]
+
+
+def completion(runs: Labelled) -> Chart:
+    """Completion by size; as a distribution where all flows that completed are of one size."""
+    sizes: set[int] = set()
+    for _, _, _, flows in _by_transport(runs, "flows"):
+        sizes.update(np.unique(flows["bytes"][np.isfinite(flows["fct_us"])]).tolist())
+    return completion_cdf(runs) if len(sizes) == 1 else slowdown_by_size(runs)
+
+
+def completion_cdf(runs: Labelled) -> Chart:
+    """Cumulative distribution of completion times."""
+    lines = []
+    for index, label, transport, flows in _by_transport(runs, "flows"):
+        done = flows["fct_us"][np.isfinite(flows["fct_us"])]
+        if len(done):
+            times, shares = _cumulative(done, np.ones(len(done)))
+            lines.append(Line(_line_label(label, transport), index, times, shares))
+    divisor, unit = _time_unit(lines, lambda line: line.x)
+    return Chart(
+        "Completion time",
+        "Share of completed flows that took at most this long.",
+        f"completion time ({unit})",
+        "share of flows (%)",
+        [_scaled(line, x=divisor) for line in lines],
+    )
 
 
 def slowdown_by_size(runs: Labelled) -> Chart:
