@@ -30,7 +30,7 @@ class Row:
     """The transport, or nothing for the whole run."""
     values: Sequence[Interval | None]
     best: frozenset[int]
-    """Columns with the best value, if one is better than another."""
+    """Columns with the best value and those as good as it; none if all are."""
 
     @property
     def label(self) -> str:
@@ -123,54 +123,70 @@ def _transport_rows(groups: Sequence[Seeds]) -> list[Row]:
 
 
 def _best(figure: Figure, values: Sequence[Interval | None]) -> frozenset[int]:
-    there = [value.mean for value in values if value is not None]
-    if figure.better is None or len(set(there)) < 2:
+    """Return the columns with the best value and those as good as it; none if all are."""
+    there = {index: value for index, value in enumerate(values) if value is not None}
+    if figure.better is None or not there:
         return frozenset()
-    best = min(there) if figure.better == "lower" else max(there)
-    return frozenset(index for index, value in enumerate(values) if value is not None and value.mean == best)
+    choose = min if figure.better == "lower" else max
+    best = choose(there.values(), key=lambda value: value.mean)
+    as_good = frozenset(index for index, value in there.items() if _alike(best, value))
+    return as_good if len(as_good) < len(there) else frozenset()
+
+
+def _alike(best: Interval, value: Interval) -> bool:
+    """Tell whether the difference is none, too small to speak of, or within chance."""
+    return (
+        abs(best.mean - value.mean) <= _WORTH_SAYING * max(abs(best.mean), abs(value.mean))
+        or differ(best, value) is False
+    )
 
 
 def _findings(row: Row, labels: Sequence[str]) -> list[str]:
-    """Say how far the best column is ahead of each other one."""
-    if not row.best:
+    """Say how far the best column is ahead of each other one, and which differences are not significant."""
+    there = [index for index, value in enumerate(row.values) if value is not None]
+    if row.figure.better is None or not there:
         return []
-    winner = min(row.best)
-    best = row.values[winner]
-    assert best is not None
-    leaders = " and ".join(labels[index] for index in sorted(row.best))
+    sign = 1 if row.figure.better == "lower" else -1
+    winner, *others = sorted(there, key=lambda index: sign * _mean(row, index))
+    leaders = [labels[index] for index in there if _mean(row, index) == _mean(row, winner)]
     ahead: list[str] = []
     alike: list[str] = []
-    for index, value in enumerate(row.values):
-        if value is None or index in row.best:
-            continue
-        if differ(best, value) is False:
+    for index in others:
+        best, value = row.values[winner], row.values[index]
+        assert best is not None
+        assert value is not None
+        if not _alike(best, value):
+            ahead.append(f"{_distance(row, winner, index, named=not ahead)} than {labels[index]}")
+        elif differ(best, value) is False and value.mean != best.mean:
             alike.append(f"{labels[index]} ({row.readable(index)})")
-        elif words := _distance(row, winner, index, named=not ahead):
-            ahead.append(f"{words} than {labels[index]}")
     found = []
     if ahead:
-        found.append(f"{leaders}: {', '.join(ahead)}")
+        found.append(f"{' and '.join(leaders)}: {', '.join(ahead)}")
     if alike:
         found.append(
-            f"{row.label}: no significant difference between {leaders} ({row.readable(winner)})"
-            f" and {', '.join(alike)}"
+            f"{row.label}: no significant difference between {' and '.join(leaders)}"
+            f" ({row.readable(winner)}) and {', '.join(alike)}"
         )
     return found
 
 
-def _distance(row: Row, winner: int, other: int, *, named: bool) -> str | None:
+def _mean(row: Row, column: int) -> float:
+    value = row.values[column]
+    assert value is not None
+    return value.mean
+
+
+def _distance(row: Row, winner: int, other: int, *, named: bool) -> str:
     """Write how much better: a factor, a percentage, or both values if one is zero; at what, if named."""
-    best, worse = row.values[winner], row.values[other]
-    assert best is not None and worse is not None  # noqa: PT018 - the caller's choice
     what = f" {row.figure.better} {row.label}" if named else ""
-    small, large = sorted((best.mean, worse.mean))
+    best, worse = _mean(row, winner), _mean(row, other)
+    small, large = sorted((best, worse))
     if small <= 0:
         return f"{what} ({row.readable(winner)}, not {row.readable(other)})".strip()
     factor = large / small
     if factor >= _TWICE:
         return f"{factor:.2g}x{what}" if factor < _MANY else f"{factor:,.0f}x{what}"
-    change = abs(best.mean - worse.mean) / worse.mean
-    return f"{change * 100:.2g} %{what}" if change >= _WORTH_SAYING else None
+    return f"{abs(best - worse) / worse * 100:.2g} %{what}"
 
 
 def _differing(scenarios: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
