@@ -1,7 +1,10 @@
-//! The binding: a scenario in, NumPy columns out; nothing else.
+//! The binding: a scenario in, `NumPy` columns out; nothing else.
 //!
 //! The interpreter is released while a scenario loads and runs. Every 50 ms of wall time a run looks for
 //! signals and calls back, so that a program can show progress and stop it.
+
+// Python hands arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -128,7 +131,7 @@ struct RunResult {
     /// Figures of the whole run, as JSON.
     #[pyo3(get)]
     summary: String,
-    /// Table by name, column by name, NumPy arrays.
+    /// Table by name, column by name, `NumPy` arrays.
     #[pyo3(get)]
     tables: Py<PyDict>,
 }
@@ -161,7 +164,7 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     Ok(columns)
 }
 
-/// A NumPy array of fixed-width text.
+/// A `NumPy` array of fixed-width text.
 fn texts<'py>(py: Python<'py>, values: &[String]) -> PyResult<Bound<'py, PyAny>> {
     let list = PyList::empty(py);
     let mut last: Option<(&str, Bound<'py, PyString>)> = None;
