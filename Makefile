@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
 .PHONY: demo test test-rust test-python digests bench lint fmt docs build clean
 
@@ -45,7 +45,8 @@ docs: | needs-cargo
 build: $(VENV)/.built
 
 $(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml | needs-cargo
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@echo 'Building clearway (a minute or two the first time) ...'
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
 	@touch $@
 
 $(VENV)/.build-tools: pyproject.toml | $(VENV)/.made
@@ -57,7 +58,7 @@ $(VENV)/.tools: pyproject.toml | $(VENV)/.made
 	@touch $@
 
 # --group is pip's since 25.1.
-$(VENV)/.made: | needs-python
+$(VENV)/.made: | needs-python needs-cargo
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@touch $@
