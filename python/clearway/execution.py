@@ -42,7 +42,7 @@ def execute(scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None)
     positions = [Position(0.0, scenario.duration_us, 0) for scenario in scenarios]
     cancelled = threading.Event()
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    finished: queue.SimpleQueue[tuple[int, Run | Exception]] = queue.SimpleQueue()
+    finished: queue.SimpleQueue[tuple[int, Run | BaseException]] = queue.SimpleQueue()
     for index in range(len(scenarios)):
         waiting.put(index)
 
@@ -54,7 +54,7 @@ def execute(scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None)
                 return
             try:
                 finished.put((index, _run(scenarios[index], positions[index], cancelled)))
-            except Exception as error:
+            except BaseException as error:  # a panic of the simulator is no Exception
                 finished.put((index, error))
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
@@ -122,7 +122,7 @@ def _run(scenario: _clearway.Scenario, position: Position, cancelled: threading.
 
 def _collect(
     count: int,
-    finished: queue.SimpleQueue[tuple[int, Run | Exception]],
+    finished: queue.SimpleQueue[tuple[int, Run | BaseException]],
     positions: Sequence[Position],
     watch: Watch | None,
 ) -> list[Run]:
@@ -133,7 +133,7 @@ def _collect(
         except queue.Empty:
             pass
         else:
-            if isinstance(outcome, Exception):
+            if isinstance(outcome, BaseException):
                 raise outcome
             runs[index] = outcome
         if watch is not None:
