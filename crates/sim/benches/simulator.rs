@@ -1,4 +1,4 @@
-//! The simulator's workloads (docs/PERFORMANCE.md): user CPU seconds, packet-hops a second, memory.
+//! The simulator's workloads (docs/PERFORMANCE.md): CPU seconds, packet-hops a second, memory.
 //!
 //! `cargo bench -p clearway-sim [-- NAME...]`
 
@@ -111,14 +111,14 @@ fn fat_tree(k: u32, protocol: Protocol, spread: bool) -> Scenario {
 fn measure(name: &str, scenario: &Scenario) {
     let mut rows = Vec::new();
     for _ in 0..RUNS {
-        let before = user_seconds();
+        let before = cpu_seconds();
         let mut first_look = None;
         let outcome = clearway_sim::run(scenario, &mut |_| {
-            first_look.get_or_insert_with(user_seconds);
+            first_look.get_or_insert_with(cpu_seconds);
             ControlFlow::Continue(())
         })
         .expect("nothing interrupts it");
-        let after = user_seconds();
+        let after = cpu_seconds();
         rows.push((after - before, first_look.unwrap_or(before) - before, outcome));
     }
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -140,11 +140,10 @@ fn measure(name: &str, scenario: &Scenario) {
     );
 }
 
-/// User CPU time of this process, in seconds, to a hundredth.
-fn user_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let ticks = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(11));
-    ticks.and_then(|ticks| ticks.parse::<f64>().ok()).unwrap_or(f64::NAN) / 100.0
+/// CPU time of this process, in seconds; nearly all of it in user mode.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    stat.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1e9
 }
 
 /// Largest resident set of this process so far.

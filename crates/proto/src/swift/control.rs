@@ -42,11 +42,12 @@ pub struct Swift {
     retransmit_cnt: u32,
 }
 
-/// Moving average of the endpoint delay, whose gain holds for one round trip however many samples that has.
+/// Moving average of the endpoint delay. The gain holds for one sample, and for every round trip between two.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndpointDelay {
     average_ps: f64,
-    updated: Time,
+    /// When the last sample came.
+    updated: Option<Time>,
 }
 
 impl EndpointDelay {
@@ -55,14 +56,18 @@ impl EndpointDelay {
         if sample != Span::ZERO || self.average_ps != 0.0 {
             self.average(now, sample, srtt, gain);
         }
-        self.updated = now;
+        self.updated = Some(now);
         Span::from_ps(self.average_ps as u64)
     }
 
     /// A paced flow has few samples, each of which would count for little if the gain held per sample; so one
     /// that comes after n round trips has the weight of n: `1 - (1 - gain)^n`.
     fn average(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) {
-        let round_trips = now.since(self.updated).as_ps() / srtt.as_ps().max(1);
+        let Some(updated) = self.updated else {
+            self.average_ps = sample.as_ps() as f64;
+            return;
+        };
+        let round_trips = now.since(updated).as_ps() / srtt.as_ps().max(1);
         let mut kept = 1.0 - gain;
         for _ in 1..round_trips.min(64) {
             kept *= 1.0 - gain;

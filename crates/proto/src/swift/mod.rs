@@ -1,9 +1,11 @@
 //! Swift: delay is simple and effective for congestion control in the datacenter (SIGCOMM 2020).
 //!
 //! The parameters are here; each part of the paper has a file: [`target`] (§3.5), [`window`] (Algorithm 1),
-//! [`pacer`] (§3.6), [`control`] (fabric and endpoint windows together, §3.4).
+//! [`pacer`] (§3.6), [`control`] (fabric and endpoint windows together, §3.4),
+//! [`header`] (appendix B).
 
 pub mod control;
+pub mod header;
 pub mod pacer;
 pub mod target;
 pub mod window;

@@ -7,13 +7,14 @@ use crate::units::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     cwnd: f64,
-    last_decrease: Option<Time>,
+    /// [`Time::ZERO`] stands for never: no acknowledgement comes within a round trip of the clock's start.
+    last_decrease: Time,
 }
 
 impl Window {
     /// A window of `cwnd` packets that has never been cut.
     pub fn new(cwnd: f64) -> Window {
-        Window { cwnd, last_decrease: None }
+        Window { cwnd, last_decrease: Time::ZERO }
     }
 
     /// Its size in packets.
@@ -71,7 +72,7 @@ impl Window {
     /// Line 3: at most one decrease a round trip.
     #[inline]
     fn can_decrease(&self, now: Time, rtt: Span) -> bool {
-        self.last_decrease.is_none_or(|at| now.since(at) >= rtt)
+        now.since(self.last_decrease) >= rtt
     }
 
     /// Lines 26 to 28. The listing prints `cwnd <= cwnd_prev`; taken literally, an acknowledgement over target
@@ -80,7 +81,128 @@ impl Window {
     fn finish(&mut self, now: Time, cwnd_prev: f64, params: &SwiftParams) {
         self.cwnd = self.cwnd.clamp(params.min_cwnd, params.max_cwnd);
         if self.cwnd < cwnd_prev {
-            self.last_decrease = Some(now);
+            self.last_decrease = now;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: Span = Span::from_us(50);
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn params() -> SwiftParams {
+        SwiftParams {
+            ai: 2.0,
+            beta: 0.8,
+            max_mdf: 0.5,
+            min_cwnd: 0.25,
+            max_cwnd: 64.0,
+            ..SwiftParams::default()
+        }
+    }
+
+    /// A window of `cwnd` after one acknowledgement for `num_acked` packets that were `delay` late.
+    fn after_ack(cwnd: f64, delay: u64, num_acked: u32) -> f64 {
+        let mut window = Window::new(cwnd);
+        window.on_ack(us(1000), Span::from_us(delay), Span::from_us(delay), TARGET, num_acked, &params());
+        window.cwnd()
+    }
+
+    #[test]
+    fn lines_8_and_9_from_one_packet_on_the_increase_is_ai_a_round_trip() {
+        assert_eq!(after_ack(8.0, 49, 1), 8.25);
+        assert_eq!(after_ack(8.0, 49, 3), 8.75);
+        assert_eq!(after_ack(1.0, 49, 1), 3.0);
+        assert_eq!(after_ack(8.0, 49, 0), 8.0);
+    }
+
+    #[test]
+    fn lines_10_and_11_below_one_packet_the_increase_is_ai_an_acknowledged_packet() {
+        assert_eq!(after_ack(0.5, 49, 1), 2.5);
+        assert_eq!(after_ack(0.5, 49, 2), 4.5);
+    }
+
+    #[test]
+    fn line_7_on_target_is_not_below_it() {
+        assert_eq!(after_ack(8.0, 50, 1), 8.0);
+    }
+
+    #[test]
+    fn line_13_the_decrease_is_in_proportion_to_the_excess() {
+        // 1 - 0.8 * (100 - 50) / 100 = 0.6 and 1 - 0.8 * (80 - 50) / 80 = 0.7.
+        assert!((after_ack(10.0, 100, 1) - 6.0).abs() < 1e-12);
+        assert!((after_ack(10.0, 80, 1) - 7.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn line_14_the_decrease_is_at_most_max_mdf() {
+        // 1 - 0.8 * 450 / 500 = 0.28.
+        assert_eq!(after_ack(10.0, 500, 1), 5.0);
+    }
+
+    #[test]
+    fn line_3_one_decrease_a_round_trip() {
+        let (params, rtt) = (params(), Span::from_us(500));
+        let mut window = Window::new(40.0);
+        let mut cwnd_at = |at| {
+            window.on_ack(us(at), rtt, rtt, TARGET, 1, &params);
+            window.cwnd()
+        };
+        assert_eq!(cwnd_at(1000), 20.0);
+        assert_eq!(cwnd_at(1499), 20.0);
+        assert_eq!(cwnd_at(1500), 10.0);
+    }
+
+    #[test]
+    fn line_28_what_does_not_decrease_does_not_put_off_the_next_decrease() {
+        let (params, rtt) = (params(), Span::from_us(500));
+        let mut window = Window::new(40.0);
+        for at in [1000, 1100, 1499, 1500] {
+            window.on_ack(us(at), rtt, rtt, TARGET, 1, &params);
+        }
+        assert_eq!(window.cwnd(), 10.0);
+        // Nor does an increase that the ceiling takes back.
+        let mut window = Window::new(64.0);
+        window.on_ack(us(1000), rtt, Span::ZERO, TARGET, 1, &params);
+        window.on_ack(us(1001), rtt, rtt, TARGET, 1, &params);
+        assert_eq!(window.cwnd(), 32.0);
+    }
+
+    #[test]
+    fn lines_16_to_18_timeouts_in_a_row_end_at_the_floor_whatever_the_round_trip() {
+        let (params, rtt) = (params(), Span::from_us(500));
+        let mut window = Window::new(40.0);
+        let mut cwnd_at = |at, count| {
+            window.on_timeout(us(at), rtt, count, &params);
+            window.cwnd()
+        };
+        assert_eq!(cwnd_at(1000, 1), 20.0);
+        assert_eq!(cwnd_at(1100, 2), 20.0, "at most one decrease a round trip");
+        assert_eq!(cwnd_at(1200, 3), 0.25);
+    }
+
+    #[test]
+    fn lines_23_to_25_a_hole_costs_max_mdf_once_a_round_trip() {
+        let (params, rtt) = (params(), Span::from_us(500));
+        let mut window = Window::new(40.0);
+        let mut cwnd_at = |at| {
+            window.on_fast_recovery(us(at), rtt, &params);
+            window.cwnd()
+        };
+        assert_eq!(cwnd_at(1000), 20.0);
+        assert_eq!(cwnd_at(1499), 20.0);
+        assert_eq!(cwnd_at(1500), 10.0);
+    }
+
+    #[test]
+    fn line_26_the_window_stays_between_floor_and_ceiling() {
+        assert_eq!(after_ack(0.3, 500, 1), 0.25);
+        assert_eq!(after_ack(63.99, 0, 1), 64.0);
     }
 }

@@ -48,10 +48,17 @@ pub struct Receiver {
     reach: u32,
     /// An acknowledgement of what came before a change of the congestion mark, to go out first.
     before_change: Option<Box<Ack>>,
-    policy: AckPolicy,
-    deadline: Time,
+    delayed: Option<Box<Delayed>>,
     /// Made when the first packet out of order comes, and kept.
     early: Option<Box<Early>>,
+}
+
+/// Where acknowledgements may wait for more packets.
+#[derive(Debug)]
+struct Delayed {
+    every: u32,
+    delay: Span,
+    deadline: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +81,12 @@ struct Early {
 impl Receiver {
     /// A receiver that takes packets up to `reach` (a power of two, at least 64) beyond the first missing one.
     pub fn new(policy: AckPolicy, reach: u32) -> Receiver {
+        let delayed = match policy {
+            AckPolicy::EveryPacket => None,
+            AckPolicy::Delayed { every, delay } => {
+                Some(Box::new(Delayed { every, delay, deadline: Time::NEVER }))
+            }
+        };
         Receiver {
             expected: 0,
             completed: 0,
@@ -89,8 +102,7 @@ impl Receiver {
             due: false,
             reach,
             before_change: None,
-            policy,
-            deadline: Time::NEVER,
+            delayed,
             early: None,
         }
     }
@@ -131,12 +143,12 @@ impl Receiver {
         }
         self.newest = Newest { seq: data.seq, hops, congestion_experienced, sent: data.sent, received };
         self.pending += 1;
-        match self.policy {
-            AckPolicy::EveryPacket => self.due = true,
-            AckPolicy::Delayed { every, delay } => {
-                self.due |= self.pending >= every || !in_order;
+        match &mut self.delayed {
+            None => self.due = true,
+            Some(delayed) => {
+                self.due |= self.pending >= delayed.every || !in_order;
                 if self.pending == 1 {
-                    self.deadline = now + delay;
+                    delayed.deadline = now + delayed.delay;
                 }
             }
         }
@@ -170,7 +182,7 @@ impl Receiver {
 
     /// The wait of a delayed acknowledgement may be over.
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.pending > 0 && now >= self.deadline {
+        if self.poll_timeout().is_some_and(|deadline| now >= deadline) {
             self.due = true;
         }
     }
@@ -178,7 +190,8 @@ impl Receiver {
     /// When [`Self::handle_timeout`] is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        (self.pending > 0 && !self.due && self.deadline != Time::NEVER).then_some(self.deadline)
+        let delayed = self.delayed.as_ref()?;
+        (self.pending > 0 && !self.due).then_some(delayed.deadline)
     }
 
     /// Messages wholly arrived since this was last asked.

@@ -59,7 +59,23 @@ impl SequenceSet {
                 let found = seq - seq % u64::BITS + above.trailing_zeros();
                 return (found < to).then_some(found);
             }
-            seq = seq - seq % u64::BITS + u64::BITS;
+            seq = (seq - seq % u64::BITS).checked_add(u64::BITS)?;
+        }
+        None
+    }
+
+    /// The highest member in `from..to`.
+    fn last(&self, from: u32, to: u32) -> Option<u32> {
+        let mut end = to;
+        while self.len > 0 && from < end {
+            let top = end - 1;
+            let (word, bit) = self.place(top);
+            let below = self.words[word] & (bit | (bit - 1));
+            if below != 0 {
+                let found = top - top % u64::BITS + below.ilog2();
+                return (found >= from).then_some(found);
+            }
+            end = top - top % u64::BITS;
         }
         None
     }
@@ -120,9 +136,21 @@ impl Scoreboard {
         }
     }
 
+    /// The `threshold`th highest packet that arrived, or `una`: so many have overtaken what lies below it.
+    fn overtaken(&self, una: u32, threshold: u32) -> u32 {
+        let mut edge = self.top;
+        for _ in 0..threshold {
+            match self.sacked.last(una, edge) {
+                Some(seq) => edge = seq,
+                None => return una,
+            }
+        }
+        edge
+    }
+
     /// Gives up the packets from `una` on that `threshold` or more later ones have overtaken.
     pub(super) fn judge(&mut self, una: u32, threshold: u32, change: &mut Change) {
-        let edge = self.top.saturating_sub(threshold);
+        let edge = self.overtaken(una, threshold);
         for seq in self.judged.max(una)..edge {
             if !self.sacked.contains(seq) && self.lost.insert(seq) {
                 change.lost += 1;
@@ -203,6 +231,30 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_counts_arrivals_not_positions() {
+        // Packets 0, 1 and 2 are missing: one arrival above them is one, however high it is (RFC 6675).
+        let mut board = Scoreboard::new(64);
+        let mut lost = Vec::new();
+        for seq in [3, 5, 9] {
+            let mut change = Change::default();
+            board.arrived(seq, &mut change);
+            board.judge(0, 3, &mut change);
+            lost.push(change.lost);
+        }
+        assert_eq!(lost, [0, 0, 3]);
+    }
+
+    #[test]
+    fn a_set_searches_up_to_the_last_packet_a_flow_can_have() {
+        let mut set = SequenceSet::new(64);
+        let end = u32::MAX;
+        set.insert(end - 60);
+        assert_eq!(set.first(end - 60, end), Some(end - 60));
+        assert_eq!(set.first(end - 59, end), None);
+        assert_eq!(set.last(end - 63, end), Some(end - 60));
+    }
+
+    #[test]
     fn what_arrives_after_it_was_given_up_leaves_the_flight_once() {
         let mut board = Scoreboard::new(64);
         let mut change = Change::default();
@@ -211,5 +263,122 @@ mod tests {
         let change = board.advance(0, 2);
         assert_eq!(change, Change { acked: 1, left_flight: 0, lost: 0 });
         assert!(board.is_plain(2));
+    }
+
+    mod against_an_oracle {
+        use std::collections::BTreeSet;
+
+        use proptest::collection::vec;
+        use proptest::prelude::*;
+
+        use super::super::*;
+
+        const REACH: u32 = 128;
+
+        proptest! {
+            /// The ring against a tree, in a window that moves up as far as a flow can go.
+            #[test]
+            fn a_set_is_a_set(
+                start in prop_oneof![0..1000_u32, u32::MAX - 1000..u32::MAX - 928],
+                steps in vec((0..4_u32, 0..REACH, 0..REACH, 0..=REACH), 1..200),
+            ) {
+                let (mut ring, mut tree, mut base) = (SequenceSet::new(REACH), BTreeSet::new(), start);
+                for (kind, at, from, to) in steps {
+                    let (seq, from, to) = (base + at, base + from, base + to);
+                    match kind {
+                        0 | 1 => prop_assert_eq!(ring.insert(seq), tree.insert(seq)),
+                        2 => prop_assert_eq!(ring.remove(seq), tree.remove(&seq)),
+                        _ => {
+                            let up = base + at % 5;
+                            (base..up).for_each(|gone| { ring.remove(gone); tree.remove(&gone); });
+                            base = up;
+                            continue;
+                        }
+                    }
+                    let within = || tree.iter().copied().filter(|&seq| from <= seq && seq < to);
+                    prop_assert_eq!(ring.first(from, to), within().next());
+                    prop_assert_eq!(ring.last(from, to), within().next_back());
+                    prop_assert_eq!(ring.contains(seq), tree.contains(&seq));
+                    prop_assert_eq!(ring.len() as usize, tree.len());
+                }
+            }
+        }
+
+        /// What each packet from 0 on is known to be, in the plainest way.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        enum Is {
+            UnderWay,
+            Arrived,
+            Lost,
+        }
+
+        /// Gives up, once, what `threshold` packets above `una` have overtaken.
+        fn judge(packets: &mut [Is], judged: &mut [bool], una: usize, threshold: usize) {
+            for seq in una..packets.len() {
+                let overtaken =
+                    packets[seq + 1..].iter().filter(|&&is| is == Is::Arrived).count() >= threshold;
+                if overtaken && !judged[seq] {
+                    judged[seq] = true;
+                    if packets[seq] == Is::UnderWay {
+                        packets[seq] = Is::Lost;
+                    }
+                }
+            }
+        }
+
+        fn count(packets: &[Is], what: Is) -> u32 {
+            packets.iter().filter(|&&is| is == what).count() as u32
+        }
+
+        proptest! {
+            #[test]
+            fn a_scoreboard_knows_what_a_list_knows(
+                threshold in 1..5_u32,
+                steps in vec((0..10_u32, 0..REACH), 1..150),
+            ) {
+                let mut board = Scoreboard::new(REACH);
+                let mut packets = vec![Is::UnderWay; REACH as usize];
+                let mut judged = vec![false; REACH as usize];
+                let mut una = 0;
+                for (kind, at) in steps {
+                    let before = packets.clone();
+                    let mut change = Change::default();
+                    if kind == 9 {
+                        board.give_up(una, REACH);
+                        judged.fill(true);
+                        packets.iter_mut().filter(|is| **is == Is::UnderWay).for_each(|is| *is = Is::Lost);
+                    } else if kind >= 7 {
+                        let expected = packets.iter().position(|&is| is == Is::Lost);
+                        prop_assert_eq!(board.take_lost(una, REACH), expected.map(|seq| seq as u32));
+                        if let Some(seq) = expected {
+                            packets[seq] = Is::UnderWay;
+                        }
+                    } else {
+                        if at > una {
+                            packets[at as usize] = Is::Arrived;
+                            board.arrived(at, &mut change);
+                        } else {
+                            // The lowest missing one: the acknowledgement moves up to the next hole.
+                            packets[una as usize] = Is::Arrived;
+                            let hole = packets.iter().position(|&is| is != Is::Arrived);
+                            let cumulative = hole.map_or(REACH, |seq| seq as u32);
+                            change = board.advance(una, cumulative);
+                            una = cumulative;
+                        }
+                        judge(&mut packets, &mut judged, una as usize, threshold as usize);
+                        board.judge(una, threshold, &mut change);
+                        let flown = count(&before, Is::UnderWay) - count(&packets, Is::UnderWay);
+                        let acked = count(&packets, Is::Arrived) - count(&before, Is::Arrived);
+                        prop_assert_eq!((change.acked, change.left_flight), (acked, flown));
+                        let lost = (0..packets.len()).filter(|&at| packets[at] == Is::Lost && before[at] != Is::Lost);
+                        prop_assert_eq!(change.lost as usize, lost.count());
+                    }
+                    prop_assert_eq!(board.lost(), count(&packets, Is::Lost));
+                    if una == REACH {
+                        break;
+                    }
+                }
+            }
+        }
     }
 }

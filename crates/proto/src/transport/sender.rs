@@ -81,7 +81,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The application has a message of `bytes` to send. Panics on an empty one, and when the flow's packets
     /// would be more than 2^32 - 2.
     pub fn handle_message(&mut self, bytes: Bytes) {
-        self.messages.offer(bytes);
+        self.messages.offer(bytes, self.next);
     }
 
     /// The application has data without end.
@@ -95,13 +95,14 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// An acknowledgement arrived at the NIC at `received` (t5) and is processed `now` (t6). One that speaks of
-    /// packets never sent is ignored.
+    /// packets never sent, or of an arrival that it denies, is ignored.
     #[inline]
     pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
-        if ack.cumulative > self.next || ack.seq >= self.next {
+        if ack.cumulative > self.next || ack.seq >= self.next || ack.seq == ack.cumulative {
             return;
         }
         let plain = ack.seq < ack.cumulative
+            && ack.sack == 0
             && ack.cumulative >= self.una
             && self.scoreboard.as_ref().is_none_or(|board| board.is_plain(self.una));
         let change = if plain {
@@ -126,7 +127,8 @@ impl<C: CongestionControl> Sender<C> {
         if change.lost > 0 {
             self.control.on_loss(now, self.una, self.next);
         }
-        if self.una == self.next {
+        if self.inflight == 0 {
+            // Lost packets that wait to be sent again are not waited for: the first one sent arms it anew.
             self.timeout = Time::NEVER;
         } else if change.acked > 0 {
             self.timeout = now + self.control.retransmission_timeout();
@@ -233,5 +235,40 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     fn lost(&self) -> u32 {
         self.scoreboard.as_ref().map_or(0, |board| board.lost())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::none::{NoControl, NoneParams};
+
+    fn ack(seq: u32, cumulative: u32) -> Ack {
+        Ack {
+            seq,
+            cumulative,
+            sack: 0,
+            echo: Time::ZERO,
+            congestion_experienced: false,
+            hops: 1,
+            remote_queuing_us: 0,
+        }
+    }
+
+    #[test]
+    fn acknowledgements_that_cannot_be_are_ignored() {
+        let mut sender = Sender::new(NoControl::new(&NoneParams::default(), Bytes::new(1500)), 1500, 64);
+        sender.handle_endless();
+        for _ in 0..2 {
+            sender.transmit(Time::ZERO);
+        }
+        let timeout = sender.poll_timeout();
+        // Of packets never sent, and of the arrival of the packet that it says is missing.
+        for (seq, cumulative) in [(2, 2), (2, 0), (0, 3), (0, 0), (1, 1)] {
+            sender.handle_ack(Time::ZERO, Time::ZERO, &ack(seq, cumulative));
+            assert_eq!((sender.flight().inflight, sender.poll_timeout()), (2, timeout));
+        }
+        sender.handle_ack(Time::ZERO, Time::ZERO, &ack(1, 2));
+        assert_eq!((sender.flight().inflight, sender.poll_timeout()), (0, None));
     }
 }

@@ -93,19 +93,19 @@ impl Lane {
         self.unsorted.front().copied().unwrap_or(u64::MAX)
     }
 
-    /// Sorts the run of events at `time`, which stand at the head, if it has to be.
-    pub(super) fn sort_run(&mut self, time: u64) {
+    /// Sorts the run of events at `time`, which stand at the head, if it has to be; in room that is lent.
+    pub(super) fn sort_run(&mut self, time: u64, run: &mut Vec<Event>) {
         if self.unsorted.front() != Some(&time) {
             return;
         }
         self.unsorted.pop_front();
-        let mut run = Vec::new();
+        run.clear();
         while let Some(event) = self.peek(run.len()).filter(|event| event.time == time) {
             run.push(*event);
         }
         run.sort_unstable_by_key(|event| event.key);
         let mask = self.ring.len() - 1;
-        for (i, event) in run.into_iter().enumerate() {
+        for (i, event) in run.drain(..).enumerate() {
             self.ring[(self.head + i) & mask] = event;
         }
     }

@@ -33,6 +33,8 @@ pub struct EventQueue {
     free: Vec<u32>,
     /// The earliest instant at which some lane has to be sorted.
     next_unsorted: u64,
+    /// Room to sort in.
+    run: Vec<Event>,
     now: u64,
 }
 
@@ -50,6 +52,7 @@ impl EventQueue {
             parked: Vec::new(),
             free: Vec::new(),
             next_unsorted: u64::MAX,
+            run: Vec::new(),
             now: 0,
         }
     }
@@ -80,7 +83,7 @@ impl EventQueue {
     }
 
     /// Adds an event. `lane` is the one of its delay.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, lane: LaneId, event: Event) {
         let Some(ring) = self.lanes.get_mut(lane.0 as usize) else {
             self.push_odd(event);
@@ -143,7 +146,7 @@ impl EventQueue {
     }
 
     /// The lane whose head is the least, or the heap.
-    #[inline]
+    #[inline(always)]
     fn least(&self) -> usize {
         let mut which = HEAP;
         let mut least = self.heads[HEAP];
@@ -159,7 +162,7 @@ impl EventQueue {
     #[cold]
     fn sort_instant(&mut self, time: u64) {
         for (lane, head) in self.lanes.iter_mut().zip(&mut self.heads) {
-            lane.sort_run(time);
+            lane.sort_run(time, &mut self.run);
             *head = lane.peek(0).map_or(EMPTY, Event::order);
         }
         self.next_unsorted = self.lanes.iter().map(Lane::first_unsorted).min().unwrap_or(u64::MAX);

@@ -5,9 +5,9 @@
 //! room until its last bit has left; a port with a buffer of its own can tell that from the clock, and one that
 //! shares its switch's buffer wakes after every frame to give the room back.
 
-use clearway_proto::units::{Bytes, Rate, Time};
+use clearway_proto::units::{Rate, Time};
 
-use super::port::{LinkKind, Port, PortCounters, NO_NODE};
+use super::port::{Port, PortCounters, PortKind, NO_NODE};
 use crate::engine::event::{Class, Event, Frame, Meta};
 use crate::engine::prefetch::prefetch;
 use crate::engine::queue::{EventQueue, LaneId};
@@ -33,7 +33,7 @@ pub enum Woken {
 pub struct Fabric {
     ports: Vec<Port>,
     counters: Vec<PortCounters>,
-    kinds: Vec<LinkKind>,
+    kinds: Vec<PortKind>,
     waiting: WaitingFrames,
     buffers: Vec<SharedBuffer>,
     /// For ports with flags that say so; empty where no port has any.
@@ -90,9 +90,9 @@ pub struct SharedBuffer {
 
 impl SharedBuffer {
     #[inline]
-    fn admits(&self, held: u64, size: u64) -> bool {
+    fn admits(&self, held: u32, size: u32) -> bool {
         let free = self.size - self.used;
-        size <= free && (held + size) as f64 <= self.alpha * free as f64
+        u64::from(size) <= free && f64::from(held + size) <= self.alpha * free as f64
     }
 }
 
@@ -100,7 +100,7 @@ impl Fabric {
     /// Ports in the order of their links.
     pub fn new(
         ports: Vec<Port>,
-        kinds: Vec<LinkKind>,
+        kinds: Vec<PortKind>,
         buffers: Vec<SharedBuffer>,
         particulars: Vec<Particulars>,
     ) -> Fabric {
@@ -121,32 +121,31 @@ impl Fabric {
     }
 
     /// A frame comes to a port that is busy, or that shares its buffer.
+    #[inline]
     fn join(&mut self, queue: &mut EventQueue, link: u32, mut frame: Frame) -> Result<(), Lost> {
         let now = queue.now();
         let at = link as usize;
         let port = &mut self.ports[at];
-        let size = u64::from(frame.meta.size());
+        let kind = &self.kinds[port.kind as usize];
+        let size = frame.meta.size();
         let held = port.held(now);
         let admitted = if port.has(Port::SHARED) {
             self.buffers[self.particulars[at].buffer].admits(held, size)
         } else {
-            held + size <= port.capacity
+            kind.capacity - held.min(kind.capacity) >= size
         };
-        let counters = &mut self.counters[at];
         if !admitted {
-            counters.dropped_frames += 1;
-            counters.dropped_bytes += size;
-            return Err(Lost(frame));
+            return self.drop_frame(link, frame);
         }
-        counters.peak = counters.peak.max(held + size);
-        let marked = held > port.mark_above
+        port.peak = port.peak.max(held + size);
+        let marked = held > kind.mark_above
             || (port.has(Port::RED) && self.particulars[at].red.as_mut().is_some_and(|red| red.marks(held)));
         if marked && frame.meta.has(Meta::ECT) {
             frame.meta = frame.meta.with(Meta::CE);
-            counters.marked_frames += 1;
+            self.counters[at].marked_frames += 1;
         }
         if port.has(Port::SHARED) {
-            self.buffers[self.particulars[at].buffer].used += size;
+            self.buffers[self.particulars[at].buffer].used += u64::from(size);
             if port.is_idle(now) {
                 let (wake, sent) = self.begin(queue, link, frame);
                 self.arm(queue, link, wake);
@@ -161,12 +160,20 @@ impl Fabric {
         Ok(())
     }
 
+    #[cold]
+    fn drop_frame(&mut self, link: u32, frame: Frame) -> Result<(), Lost> {
+        let counters = &mut self.counters[link as usize];
+        counters.dropped_frames += 1;
+        counters.dropped_bytes += u64::from(frame.meta.size());
+        Err(Lost(frame))
+    }
+
     /// Starts a transmission on an idle port. The lane is the one of its end, should the port have to wake.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, queue: &mut EventQueue, link: u32, frame: Frame) -> (LaneId, Result<(), Lost>) {
         let now = queue.now();
         let port = &mut self.ports[link as usize];
-        let kind = &self.kinds[port.kind as usize];
+        let kind = &self.kinds[port.kind as usize].link;
         let size = frame.meta.size();
         let transmission = kind.transmission(size);
         port.busy_until = now + transmission.time;
@@ -211,7 +218,7 @@ impl Fabric {
         }
         let (frame, since) = self.waiting.take(port);
         let wait = queue.now() - since;
-        self.counters[at].waited += u128::from(wait) * u128::from(frame.meta.size());
+        port.waited += u128::from(wait) * u128::from(frame.meta.size());
         let more = port.head != NO_NODE || port.has(Port::SHARED);
         let (wake, sent) = self.begin(queue, link, frame);
         if more {
@@ -255,16 +262,22 @@ impl Fabric {
 
     /// Rate of a port's link.
     pub fn rate(&self, link: u32) -> Rate {
-        self.kinds[self.port(link).kind as usize].rate()
+        self.kinds[self.port(link).kind as usize].link.rate()
     }
 
-    /// A port's counters as of `now`, the wait so far of what waits included.
-    pub fn counters(&self, link: u32, now: u64) -> PortCounters {
-        let mut counters = self.counters[link as usize].clone();
-        for (frame, since) in self.waiting.iter(self.port(link)) {
-            counters.waited += u128::from(now - since) * u128::from(frame.meta.size());
-        }
-        counters
+    /// A port's counters.
+    pub fn counters(&self, link: u32) -> &PortCounters {
+        &self.counters[link as usize]
+    }
+
+    /// The integral of the bytes waiting at a port until `now`, in byte picoseconds.
+    pub fn waited(&self, link: u32, now: u64) -> u128 {
+        let still: u128 = self
+            .waiting
+            .iter(self.port(link))
+            .map(|(frame, since)| u128::from(now - since) * u128::from(frame.meta.size()))
+            .sum();
+        self.port(link).waited + still
     }
 
     /// The frames that wait at a port.
@@ -278,12 +291,10 @@ impl Fabric {
         prefetch(&self.ports, link as usize);
     }
 
-    /// Hints that a port will wake.
+    /// Hints that a port, which has been expected before, will wake.
     #[inline]
     pub fn expect_wake(&self, link: u32) {
-        if let Some(port) = self.ports.get(link as usize) {
-            prefetch(&self.waiting.nodes, port.head as usize);
-        }
+        prefetch(&self.waiting.nodes, self.port(link).head as usize);
     }
 
     /// What all ports may hold and what shared buffers say they hold must agree.
@@ -291,7 +302,7 @@ impl Fabric {
         for (which, buffer) in self.buffers.iter().enumerate() {
             let held = (0..self.ports.len())
                 .filter(|&at| self.ports[at].has(Port::SHARED) && self.particulars[at].buffer == which)
-                .map(|at| self.ports[at].waiting + self.unreturned(at))
+                .map(|at| u64::from(self.ports[at].waiting) + self.unreturned(at))
                 .sum::<u64>();
             assert_eq!(held, buffer.used, "shared buffer {which} has lost count of its bytes");
         }
@@ -309,7 +320,8 @@ impl Fabric {
 }
 
 impl RedMarking {
-    fn marks(&mut self, held: u64) -> bool {
+    fn marks(&mut self, held: u32) -> bool {
+        let held = u64::from(held);
         if held <= self.min {
             return false;
         }
@@ -361,7 +373,7 @@ impl WaitingFrames {
             self.nodes[port.tail as usize].next = at;
         }
         port.tail = at;
-        port.waiting += u64::from(frame.meta.size());
+        port.waiting += frame.meta.size();
     }
 
     #[inline]
@@ -384,7 +396,7 @@ impl WaitingFrames {
         self.nodes[at as usize].next = self.free;
         self.free = at;
         port.head = node.next;
-        port.waiting -= u64::from(node.meta.size());
+        port.waiting -= node.meta.size();
         (Frame { stamp: node.stamp, flow_seq: node.flow_seq, meta: node.meta }, node.since)
     }
 
@@ -394,7 +406,3 @@ impl WaitingFrames {
             .map(|node| (Frame { stamp: node.stamp, flow_seq: node.flow_seq, meta: node.meta }, node.since))
     }
 }
-
-/// A host's NIC takes what its flows offer whatever the size of its queue, which only ever holds
-/// acknowledgements.
-pub const NIC_CAPACITY: Bytes = Bytes::new(u64::MAX);

@@ -1,30 +1,25 @@
 //! A host's flows that are ready to send: the NIC asks them in turn whenever its port is free, so no queue
 //! forms below the transport (the pull model of Swift §3.2).
 
-use std::collections::VecDeque;
+/// No flow.
+pub const NO_FLOW: u32 = u32::MAX;
 
-/// One host.
-#[derive(Debug, Default)]
+/// One host: the flows that wait for its NIC, as a list through the flows themselves.
+#[derive(Clone, Copy, Debug)]
 pub struct Host {
-    ready: VecDeque<u32>,
+    /// The flow whose turn it is.
+    pub first: u32,
+    /// The flow whose turn comes last.
+    pub last: u32,
 }
 
 impl Host {
-    /// A flow waits for its turn. The caller sees to it that no flow waits twice.
-    #[inline]
-    pub fn wait(&mut self, flow: u32) {
-        self.ready.push_back(flow);
-    }
-
-    /// The flow whose turn it is.
-    #[inline]
-    pub fn take_turn(&mut self) -> Option<u32> {
-        self.ready.pop_front()
-    }
+    /// No flow waits.
+    pub const IDLE: Host = Host { first: NO_FLOW, last: NO_FLOW };
 
     /// Whether any flow waits for its turn.
     #[inline]
-    pub fn has_waiting(&self) -> bool {
-        !self.ready.is_empty()
+    pub fn has_waiting(self) -> bool {
+        self.first != NO_FLOW
     }
 }

@@ -7,32 +7,43 @@ use crate::engine::queue::{EventQueue, LaneId};
 /// No node of the queue's pool.
 pub const NO_NODE: u32 = u32::MAX;
 
-/// One cache line of what every frame needs.
+/// One cache line: all that a frame touches on its way through.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Port {
+    /// Sum over frames that waited of size times wait, in byte picoseconds: the integral of the bytes waiting.
+    pub waited: u128,
     /// When the frame in transmission, if any, has left, in picoseconds.
     pub busy_until: u64,
-    /// First and last waiting frame.
-    pub head: u32,
-    /// Last waiting frame.
-    pub tail: u32,
-    /// Bytes waiting, without the frame in transmission.
-    pub waiting: u64,
-    /// Bytes that may be here, with the frame in transmission.
-    pub capacity: u64,
-    /// ECN-capable frames that find more bytes here are marked.
-    pub mark_above: u64,
     /// Bytes whose transmission has begun.
     pub sent_bytes: u64,
     /// Frames whose transmission has begun.
     pub sent_frames: u64,
+    /// First waiting frame.
+    pub head: u32,
+    /// Last waiting frame.
+    pub tail: u32,
+    /// Bytes waiting, without the frame in transmission.
+    pub waiting: u32,
+    /// Most bytes held at once, seen when a frame joined.
+    pub peak: u32,
     /// Size of the frame in transmission.
     pub in_transmission: u32,
-    /// Index of its [`LinkKind`].
+    /// Index of its [`PortKind`].
     pub kind: u16,
     /// See the constants below.
     pub flags: u8,
+}
+
+/// What ports have in common.
+#[derive(Clone, Debug)]
+pub struct PortKind {
+    /// Rate, delay and lanes of the link.
+    pub link: LinkKind,
+    /// Bytes that may be at the port, with the frame in transmission.
+    pub capacity: u32,
+    /// ECN-capable frames that find more bytes at the port are marked.
+    pub mark_above: u32,
 }
 
 impl Port {
@@ -47,24 +58,24 @@ impl Port {
     /// It is a host's: when its queue is empty, flows are asked.
     pub const NIC: u8 = 16;
 
-    /// An idle port of a link of kind `kind`.
-    pub fn new(kind: u16, capacity: Bytes, flags: u8) -> Port {
+    /// An idle port of kind `kind`.
+    pub fn new(kind: u16, flags: u8) -> Port {
         Port {
+            waited: 0,
             busy_until: 0,
+            sent_bytes: 0,
+            sent_frames: 0,
             head: NO_NODE,
             tail: NO_NODE,
             waiting: 0,
-            capacity: capacity.get(),
-            mark_above: u64::MAX,
-            sent_bytes: 0,
-            sent_frames: 0,
+            peak: 0,
             in_transmission: 0,
             kind,
             flags,
         }
     }
 
-    /// Whether all of `flags` are set.
+    /// Whether any of `flags` is set.
     #[inline]
     pub fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
@@ -78,18 +89,14 @@ impl Port {
 
     /// Bytes here, with the frame in transmission until its last bit has left.
     #[inline]
-    pub fn held(&self, now: u64) -> u64 {
-        self.waiting + if self.busy_until > now { u64::from(self.in_transmission) } else { 0 }
+    pub fn held(&self, now: u64) -> u32 {
+        self.waiting + if self.busy_until > now { self.in_transmission } else { 0 }
     }
 }
 
-/// What a port counts beside the line that every frame touches: only frames that wait or are lost come here.
+/// What a port counts beside the line that every frame touches: only frames lost or marked come here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Sum over frames that waited of size times wait, in byte picoseconds: the integral of the bytes waiting.
-    pub waited: u128,
-    /// Most bytes held at once, seen when a frame joined.
-    pub peak: u64,
     /// Frames for which there was no room.
     pub dropped_frames: u64,
     /// Their bytes.

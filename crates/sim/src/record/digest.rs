@@ -8,7 +8,8 @@ use crate::simulation::Simulation;
 pub fn digest(simulation: &Simulation) -> Digest {
     let mut digest = Digest::new();
     digest.add(simulation.packet_hops());
-    for (flow, landing) in simulation.flows().iter().zip(simulation.landings()) {
+    let ends = simulation.flows().iter().zip(simulation.landings());
+    for ((flow, landing), lost) in ends.zip(simulation.losses()) {
         let flight = flow.sender.flight();
         digest.add(landing.completed_at.as_ps());
         digest.add(landing.receiver.payload());
@@ -16,7 +17,7 @@ pub fn digest(simulation: &Simulation) -> Digest {
         for count in [flight.retransmissions, flight.timeouts, flight.inflight] {
             digest.add(u64::from(count));
         }
-        for count in [landing.arrived, landing.acks, flow.acks, flow.lost_data, flow.lost_acks] {
+        for count in [landing.arrived, landing.acks, flow.acks, lost.data, lost.acks] {
             digest.add(count);
         }
     }
@@ -33,9 +34,12 @@ fn add_links(digest: &mut Digest, simulation: &Simulation) {
     let fabric = simulation.fabric();
     for link in 0..fabric.len() as u32 {
         let port = fabric.port(link);
-        let counters = fabric.counters(link, simulation.time().as_ps());
-        let (waited, waited_upper) = (counters.waited as u64, (counters.waited >> 64) as u64);
-        for count in [port.sent_bytes, port.sent_frames, port.waiting, waited, waited_upper, counters.peak] {
+        let counters = fabric.counters(link);
+        let waited = fabric.waited(link, simulation.time().as_ps());
+        for count in [port.sent_bytes, port.sent_frames, waited as u64, (waited >> 64) as u64] {
+            digest.add(count);
+        }
+        for count in [port.waiting, port.peak].map(u64::from) {
             digest.add(count);
         }
         for count in [counters.dropped_frames, counters.marked_frames, counters.lost_frames] {

@@ -192,7 +192,7 @@ impl QueueSamples {
     /// Empty queues are left out, save the first sample after a queue has drained.
     fn sample(&mut self, simulation: &Simulation, now: Time) {
         for link in 0..simulation.fabric().len() as u32 {
-            let bytes = simulation.fabric().port(link).waiting;
+            let bytes = u64::from(simulation.fabric().port(link).waiting);
             let busy = bytes > 0;
             if busy || std::mem::replace(&mut self.busy[link as usize], busy) {
                 self.busy[link as usize] = busy;

@@ -74,15 +74,16 @@ impl Measured<'_> {
         let fabric = self.simulation.fabric();
         let at = link as usize;
         let (port, then) = (fabric.port(link), &self.start.ports[at]);
-        let counters = fabric.counters(link, self.end.as_ps());
+        let counters = fabric.counters(link);
+        let waited = fabric.waited(link, self.end.as_ps()) - self.start.waited[at];
         let wire_bytes = port.sent_bytes - self.start.sent_bytes[at];
         let picoseconds = self.end.since(self.start.time).as_ps() as f64;
         LinkFigures {
             utilisation: wire_bytes as f64 * 8.0 / (fabric.rate(link).as_bps() as f64 * self.seconds()),
             frames: port.sent_frames - self.start.sent_frames[at],
             wire_bytes,
-            queue_mean_bytes: (counters.waited - then.waited) as f64 / picoseconds,
-            queue_peak_bytes: counters.peak,
+            queue_mean_bytes: waited as f64 / picoseconds,
+            queue_peak_bytes: u64::from(port.peak),
             drops: counters.dropped_frames - then.dropped_frames,
             marks: counters.marked_frames - then.marked_frames,
             fault_losses: counters.lost_frames - then.lost_frames,

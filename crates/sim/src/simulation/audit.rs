@@ -35,13 +35,9 @@ impl Simulation {
         }
         for (id, (flow, landing)) in self.flows.iter().zip(&self.landings).enumerate() {
             let [data, acks] = under_way[id];
-            let sent = flow.sender.flight().sent;
-            assert_eq!(sent, landing.arrived + flow.lost_data + data, "flow {id} has lost count of its data");
-            assert_eq!(
-                landing.acks,
-                flow.acks + flow.lost_acks + acks,
-                "flow {id} has lost count of its ACKs"
-            );
+            let (sent, lost) = (flow.sender.flight().sent, self.losses[id]);
+            assert_eq!(sent, landing.arrived + lost.data + data, "flow {id} has lost count of its data");
+            assert_eq!(landing.acks, flow.acks + lost.acks + acks, "flow {id} has lost count of its ACKs");
         }
     }
 
@@ -52,7 +48,6 @@ impl Simulation {
 
     /// Per switch: what came in over its links has left, is dropped, or waits.
     fn assert_nodes_balance(&self) {
-        let now = self.queue.now();
         let mut in_flight = vec![Amount::default(); self.fabric.len()];
         for event in self.queue.arrivals() {
             in_flight[event.id() as usize].add(1, u64::from(event.frame().meta.size()));
@@ -61,7 +56,7 @@ impl Simulation {
         let mut went = came.clone();
         for (id, link) in self.graph.links().iter().enumerate() {
             let port = self.fabric.port(id as u32);
-            let counters = self.fabric.counters(id as u32, now);
+            let counters = self.fabric.counters(id as u32);
             let flying = in_flight[id];
             came[link.to as usize].add(
                 port.sent_frames - flying.frames - counters.lost_frames,
@@ -70,7 +65,7 @@ impl Simulation {
             let waiting = self.fabric.waiting(id as u32).count() as u64;
             went[link.from as usize].add(
                 port.sent_frames + counters.dropped_frames + waiting,
-                port.sent_bytes + counters.dropped_bytes + port.waiting,
+                port.sent_bytes + counters.dropped_bytes + u64::from(port.waiting),
             );
         }
         for (node, (came, went)) in self.graph.nodes().iter().zip(came.iter().zip(&went)) {

@@ -1,22 +1,23 @@
 //! From a scenario to a network at time zero.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
 
-use clearway_proto::units::{Rate, Span, Time};
+use clearway_proto::units::{Bytes, Rate, Span, Time};
 
-use super::flows::{ClosedLoop, Flow, Landing, Paths, END, NO_LOOP};
+use super::flows::{ClosedLoop, Flow, FlowLosses, Landing, Paths, END};
 use super::{sized, AckPool, Simulation};
-use crate::engine::event::{Class, Event, Meta, MAX_FRAME, MAX_ID, MAX_LINKS};
+use crate::engine::event::{Class, Event, MAX_FRAME, MAX_ID, MAX_LINKS};
 use crate::engine::queue::EventQueue;
-use crate::net::fabric::{Fabric, LossWindow, Particulars, RedMarking, SharedBuffer, NIC_CAPACITY};
-use crate::net::host::Host;
-use crate::net::port::{LinkKind, Port};
+use crate::net::fabric::{Fabric, LossWindow, Particulars, RedMarking, SharedBuffer};
+use crate::net::host::{Host, NO_FLOW};
+use crate::net::port::{LinkKind, Port, PortKind};
 use crate::net::routing::Router;
-use crate::net::topology::{Graph, NodeKind};
+use crate::net::topology::{Graph, Link, NodeKind};
 use crate::net::transport::Maker;
 use crate::random::{in_table, Entity, Stream};
 use crate::record::counters::TransportCounters;
-use crate::scenario::{Buffer, Ecn, Fault, Scenario, SwitchKind};
+use crate::scenario::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole};
 use crate::traffic::{self, Demand, FlowSpec};
 
 impl Simulation {
@@ -32,11 +33,12 @@ impl Simulation {
         let mut simulation = Simulation {
             queue,
             fabric,
-            hosts: (0..graph.host_count()).map(|_| Host::default()).collect(),
+            hosts: vec![Host::IDLE; graph.host_count() as usize],
             flows: Vec::with_capacity(specs.len()),
             landings: Vec::with_capacity(specs.len()),
             paths: Paths::new(0, Vec::new()),
-            closed_loops: Vec::new(),
+            closed_loops: BTreeMap::new(),
+            losses: vec![FlowLosses::default(); specs.len()],
             messages: Vec::new(),
             counters: makers.iter().map(|_| TransportCounters::default()).collect(),
             particular_acks: AckPool::default(),
@@ -80,18 +82,12 @@ impl Simulation {
             if let (Some(stop), Demand::Endless) = (spec.stop, spec.demand) {
                 self.queue.push_odd(Event::bare(stop.as_ps(), Class::Stop, id));
             }
-            let mut closed_loop = NO_LOOP;
             if let Demand::ClosedLoop { bytes, .. } = spec.demand {
-                closed_loop = self.closed_loops.len() as u32;
                 let stop = spec.stop;
-                self.closed_loops.push(ClosedLoop {
-                    bytes,
-                    stop,
-                    issued: super::Issued::new(),
-                    completed: 0,
-                });
+                let closed = ClosedLoop { bytes, stop, issued: VecDeque::new(), completed: 0 };
+                self.closed_loops.insert(id, closed);
             }
-            self.flows.push(flow(spec, maker, self.graph.nic(spec.from), closed_loop));
+            self.flows.push(flow(spec, maker, self.graph.nic(spec.from)));
             self.landings.push(landing(spec, maker));
         }
         starts.sort_unstable();
@@ -99,21 +95,20 @@ impl Simulation {
     }
 }
 
-fn flow(spec: &FlowSpec, maker: &Maker, nic: u32, closed_loop: u32) -> Flow {
+fn flow(spec: &FlowSpec, maker: &Maker, nic: u32) -> Flow {
     Flow {
         sender: maker.sender(),
         timer_at: Time::NEVER,
         pace_at: Time::NEVER,
+        acks: 0,
         host: spec.from,
         nic,
+        next_waiting: NO_FLOW,
         overhead: maker.overhead,
-        data_flags: if maker.ecn_capable { Meta::ECT } else { 0 },
-        transport: spec.transport,
+        transport: spec.transport as u16,
+        ecn_capable: maker.ecn_capable,
         waiting: false,
-        closed_loop,
-        acks: 0,
-        lost_data: 0,
-        lost_acks: 0,
+        in_loop: matches!(spec.demand, Demand::ClosedLoop { .. }),
     }
 }
 
@@ -133,10 +128,13 @@ fn landing(spec: &FlowSpec, maker: &Maker) -> Landing {
 /// Gathers the parts of a [`Fabric`].
 struct FabricBuilder {
     ports: Vec<Port>,
-    kinds: Vec<LinkKind>,
+    kinds: Vec<PortKind>,
     buffers: Vec<SharedBuffer>,
     particulars: Vec<Particulars>,
 }
+
+/// What tells kinds of port apart: the link, and whose end of it.
+type KindKey = (Rate, Span, Option<SwitchRole>);
 
 impl FabricBuilder {
     fn new(scenario: &Scenario, graph: &Graph, makers: &[Maker], queue: &mut EventQueue) -> FabricBuilder {
@@ -146,13 +144,14 @@ impl FabricBuilder {
             buffers: Vec::new(),
             particulars: Vec::new(),
         };
-        let kind_of = builder.link_kinds(graph, makers, queue);
+        let kind_of = builder.port_kinds(scenario, graph, makers, queue);
         let mut shared_of = vec![None; graph.nodes().len()];
         for link in graph.links() {
-            let kind = kind_of[&(link.rate, link.delay)];
-            match graph.nodes()[link.from as usize].kind {
-                NodeKind::Host(_) => builder.ports.push(Port::new(kind, NIC_CAPACITY, Port::NIC)),
-                NodeKind::Switch(role) => {
+            let role = role_of(graph, link);
+            let kind = kind_of[&(link.rate, link.delay, role)];
+            match role {
+                None => builder.ports.push(Port::new(kind, Port::NIC)),
+                Some(role) => {
                     let switch = scenario.switches.of(role);
                     builder.add_switch_port(scenario.seed, kind, switch, &mut shared_of[link.from as usize]);
                 }
@@ -164,60 +163,53 @@ impl FabricBuilder {
         builder
     }
 
-    /// The kinds of link, the commonest first, so that they get the lanes.
-    fn link_kinds(
+    /// The kinds of port, the commonest first, so that they get the lanes.
+    fn port_kinds(
         &mut self,
+        scenario: &Scenario,
         graph: &Graph,
         makers: &[Maker],
         queue: &mut EventQueue,
-    ) -> BTreeMap<(Rate, Span), u16> {
-        let mut common: Vec<u32> = makers.iter().flat_map(|m| [m.data_frame(), m.ack_frame]).collect();
-        assert!(common.iter().all(|&size| size < MAX_FRAME), "a frame heavier than its size field can say");
-        let mut seen = Vec::new();
-        common.retain(|size| {
-            !seen.contains(size) && {
-                seen.push(*size);
-                true
+    ) -> BTreeMap<KindKey, u16> {
+        let mut common: Vec<u32> = Vec::new();
+        for size in makers.iter().flat_map(|m| [m.data_frame(), m.ack_frame]) {
+            assert!(size < MAX_FRAME, "a frame heavier than its size field can say");
+            if !common.contains(&size) {
+                common.push(size);
             }
-        });
-        let mut counts = BTreeMap::<(Rate, Span), usize>::new();
+        }
+        let mut counts = BTreeMap::<KindKey, usize>::new();
         for link in graph.links() {
-            *counts.entry((link.rate, link.delay)).or_default() += 1;
+            *counts.entry((link.rate, link.delay, role_of(graph, link))).or_default() += 1;
         }
         let mut by_count: Vec<_> = counts.into_iter().collect();
-        by_count.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        by_count.sort_by_key(|&(_, count)| Reverse(count));
         let mut kind_of = BTreeMap::new();
-        for ((rate, delay), _) in by_count {
-            kind_of.insert((rate, delay), self.kinds.len() as u16);
-            self.kinds.push(LinkKind::new(rate, delay, &common, queue));
+        for (key, _) in by_count {
+            let (rate, delay, role) = key;
+            kind_of.insert(key, u16::try_from(self.kinds.len()).expect("fewer kinds of link than 65536"));
+            let link = LinkKind::new(rate, delay, &common, queue);
+            self.kinds.push(port_kind(link, role.map(|role| scenario.switches.of(role))));
         }
         kind_of
     }
 
     fn add_switch_port(&mut self, seed: u64, kind: u16, switch: &SwitchKind, shared: &mut Option<usize>) {
         let link = self.ports.len();
-        let mut port = match switch.buffer {
-            Buffer::PerPort(size) => Port::new(kind, size, 0),
-            Buffer::Shared { size, alpha } => {
-                let buffer = *shared.get_or_insert_with(|| {
-                    self.buffers.push(SharedBuffer { size: size.get(), used: 0, alpha });
-                    self.buffers.len() - 1
-                });
-                self.particulars(link).buffer = buffer;
-                Port::new(kind, size, Port::SHARED)
-            }
-        };
-        match switch.ecn {
-            Ecn::Off => (),
-            Ecn::Step(threshold) => port.mark_above = threshold.get(),
-            Ecn::Red { min, max, pmax } => {
-                let stream = Stream::new(seed, Entity::Marking, link as u64);
-                self.particulars(link).red =
-                    Some(RedMarking { min: min.get(), max: max.get(), pmax, stream });
-                port.flags |= Port::RED;
-            }
+        let mut flags = 0;
+        if let Buffer::Shared { size, alpha } = switch.buffer {
+            flags |= Port::SHARED;
+            self.particulars(link).buffer = *shared.get_or_insert_with(|| {
+                self.buffers.push(SharedBuffer { size: size.get(), used: 0, alpha });
+                self.buffers.len() - 1
+            });
         }
-        self.ports.push(port);
+        if let Ecn::Red { min, max, pmax } = switch.ecn {
+            flags |= Port::RED;
+            let stream = Stream::new(seed, Entity::Marking, link as u64);
+            self.particulars(link).red = Some(RedMarking { min: min.get(), max: max.get(), pmax, stream });
+        }
+        self.ports.push(Port::new(kind, flags));
     }
 
     fn add_fault(&mut self, seed: u64, graph: &Graph, fault: &Fault) {
@@ -239,4 +231,26 @@ impl FabricBuilder {
     fn build(self) -> Fabric {
         Fabric::new(self.ports, self.kinds, self.buffers, self.particulars)
     }
+}
+
+/// The role of the switch that a link leads from; none for a host.
+fn role_of(graph: &Graph, link: &Link) -> Option<SwitchRole> {
+    match graph.nodes()[link.from as usize].kind {
+        NodeKind::Host(_) => None,
+        NodeKind::Switch(role) => Some(role),
+    }
+}
+
+/// A host's NIC has no queue of data, so nothing is ever dropped there for want of room.
+fn port_kind(link: LinkKind, switch: Option<&SwitchKind>) -> PortKind {
+    let bytes = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
+    let capacity = match switch.map(|switch| switch.buffer) {
+        Some(Buffer::PerPort(size)) => bytes(size),
+        Some(Buffer::Shared { .. }) | None => u32::MAX,
+    };
+    let mark_above = match switch.map(|switch| switch.ecn) {
+        Some(Ecn::Step(threshold)) => bytes(threshold),
+        Some(Ecn::Off | Ecn::Red { .. }) | None => u32::MAX,
+    };
+    PortKind { link, capacity, mark_above }
 }

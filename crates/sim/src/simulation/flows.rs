@@ -1,10 +1,11 @@
 //! The two ends of a flow, the paths between them, and the loops that some run in.
 
+use std::collections::VecDeque;
+
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{Ack, Data, Receiver};
 use clearway_proto::units::{Bytes, Time};
 
-use super::Issued;
 use crate::engine::event::{Frame, Meta};
 use crate::engine::prefetch::prefetch;
 use crate::net::transport::AnySender;
@@ -12,8 +13,6 @@ use crate::traffic::{Demand, FlowSpec};
 
 /// Where a path ends.
 pub(super) const END: u32 = u32::MAX;
-/// A flow that is no closed loop.
-pub(super) const NO_LOOP: u32 = u32::MAX;
 
 /// The sending end.
 #[derive(Debug)]
@@ -25,36 +24,43 @@ pub struct Flow {
     pub timer_at: Time,
     /// The pending entry of its pacing.
     pub pace_at: Time,
+    /// Acknowledgements received.
+    pub acks: u64,
     /// Where it sends from.
     pub host: u32,
     /// The host's first link.
     pub nic: u32,
+    /// The next flow that waits for the same NIC.
+    pub next_waiting: u32,
     /// Bytes of a data frame beside its payload.
     pub overhead: u32,
-    /// What every data frame has in its [`Meta`].
-    pub data_flags: u32,
     /// Index of its transport.
-    pub transport: u32,
+    pub transport: u16,
+    /// Its data may be marked.
+    pub ecn_capable: bool,
     /// It waits for the NIC.
     pub waiting: bool,
-    /// Index of its closed loop.
-    pub closed_loop: u32,
-    /// Acknowledgements received.
+    /// It is a closed loop.
+    pub in_loop: bool,
+}
+
+/// Frames of a flow that were lost anywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowLosses {
+    /// Of data.
+    pub data: u64,
+    /// Of acknowledgements.
     pub acks: u64,
-    /// Data frames lost anywhere.
-    pub lost_data: u64,
-    /// Acknowledgements lost anywhere.
-    pub lost_acks: u64,
 }
 
 impl Flow {
     /// The application has its data.
-    pub(super) fn begin(&mut self, now: Time, spec: &FlowSpec, loops: &mut [ClosedLoop]) {
+    pub(super) fn begin(&mut self, now: Time, spec: &FlowSpec, closed: Option<&mut ClosedLoop>) {
         match spec.demand {
             Demand::Sized(bytes) => self.sender.handle_message(bytes),
             Demand::Endless => self.sender.handle_endless(),
             Demand::ClosedLoop { bytes, outstanding } => {
-                let closed = &mut loops[self.closed_loop as usize];
+                let closed = closed.expect("a loop's state is made with its flow");
                 for _ in 0..outstanding {
                     closed.issued.push_back(now);
                     self.sender.handle_message(bytes);
@@ -176,7 +182,8 @@ impl Paths {
 pub(super) struct ClosedLoop {
     pub bytes: Bytes,
     pub stop: Option<Time>,
-    pub issued: Issued,
+    /// When the messages under way were issued.
+    pub issued: VecDeque<Time>,
     pub completed: u32,
 }
 

@@ -5,7 +5,7 @@ mod build;
 mod flows;
 mod view;
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use clearway_proto::machine::Readiness;
@@ -16,13 +16,14 @@ use crate::engine::event::{Class, Event, Frame, Meta};
 use crate::engine::prefetch::prefetch;
 use crate::engine::queue::{EventQueue, LaneId};
 use crate::net::fabric::{Fabric, Lost, Woken};
-use crate::net::host::Host;
+use crate::net::host::{Host, NO_FLOW};
+use crate::net::port::Port;
 use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
 use crate::traffic::FlowSpec;
 
-use flows::{ClosedLoop, END, NO_LOOP};
-pub use flows::{Flow, Landing, MessageRecord, Paths};
+use flows::{ClosedLoop, END};
+pub use flows::{Flow, FlowLosses, Landing, MessageRecord, Paths};
 
 /// Events between two looks at whether to go on.
 const CHECK_EVERY: u32 = 8192;
@@ -39,7 +40,9 @@ pub struct Simulation {
     flows: Vec<Flow>,
     landings: Vec<Landing>,
     paths: Paths,
-    closed_loops: Vec<ClosedLoop>,
+    losses: Vec<FlowLosses>,
+    /// By flow, for those that are one.
+    closed_loops: BTreeMap<u32, ClosedLoop>,
     messages: Vec<MessageRecord>,
     counters: Vec<TransportCounters>,
     /// Acknowledgements that say more than that all up to their packet has arrived.
@@ -84,18 +87,20 @@ impl Simulation {
         }
     }
 
-    /// Hints at what the events a few places ahead will touch.
+    /// Hints at what the events a few places ahead will touch: first what says where they lead, then that.
     #[inline]
     fn expect(&self, lane: LaneId) {
         if let Some(event) = self.queue.peek(lane, 8) {
-            if event.class() == Class::Arrival {
-                self.paths.expect((event.flow_seq >> 32) as u32);
+            match event.class() {
+                Class::Arrival => self.paths.expect(event.frame().flow()),
+                Class::Wake => self.fabric.expect(event.id()),
+                _ => (),
             }
         }
         let Some(event) = self.queue.peek(lane, 4) else { return };
         match event.class() {
             Class::Arrival => self.expect_arrival(&event.frame()),
-            Class::Wake => self.fabric.expect_wake(event.id()),
+            Class::Wake => self.expect_wake(event.id()),
             _ => (),
         }
     }
@@ -110,6 +115,16 @@ impl Simulation {
             prefetch(&self.flows, flow as usize);
         } else {
             prefetch(&self.landings, flow as usize);
+        }
+    }
+
+    #[inline]
+    fn expect_wake(&self, link: u32) {
+        self.fabric.expect_wake(link);
+        if self.fabric.port(link).has(Port::NIC) {
+            if let Some(host) = self.paths.host_of_nic(link) {
+                prefetch(&self.flows, self.hosts[host as usize].first as usize);
+            }
         }
     }
 
@@ -140,16 +155,16 @@ impl Simulation {
 
     #[cold]
     fn lose(&mut self, frame: &Frame) {
-        let flow = &mut self.flows[frame.flow() as usize];
-        let counters = &mut self.counters[flow.transport as usize];
+        let flow = frame.flow() as usize;
+        let counters = &mut self.counters[self.flows[flow].transport as usize];
         if frame.meta.has(Meta::ACK) {
-            flow.lost_acks += 1;
+            self.losses[flow].acks += 1;
             counters.lost_acks += 1;
             if frame.meta.has(Meta::POOLED) {
                 self.particular_acks.take(frame.seq());
             }
         } else {
-            flow.lost_data += 1;
+            self.losses[flow].data += 1;
             counters.lost_data += 1;
         }
     }
@@ -231,7 +246,7 @@ impl Simulation {
         state.acks += 1;
         state.sender.handle_ack(now, now, &ack);
         let completed = state.sender.poll_completed();
-        if completed > 0 && state.closed_loop != NO_LOOP {
+        if completed > 0 && state.in_loop {
             self.reissue(flow, completed);
         }
         self.serve(flow);
@@ -241,7 +256,7 @@ impl Simulation {
     fn reissue(&mut self, flow: u32, completed: u32) {
         let now = self.now();
         let state = &mut self.flows[flow as usize];
-        let closed = &mut self.closed_loops[state.closed_loop as usize];
+        let Some(closed) = self.closed_loops.get_mut(&flow) else { return };
         for _ in 0..completed {
             let Some(issued) = closed.issued.pop_front() else { return };
             let message = closed.completed;
@@ -256,7 +271,8 @@ impl Simulation {
 
     fn start(&mut self, flow: u32) {
         let now = self.now();
-        self.flows[flow as usize].begin(now, &self.specs[flow as usize], &mut self.closed_loops);
+        let closed = self.closed_loops.get_mut(&flow);
+        self.flows[flow as usize].begin(now, &self.specs[flow as usize], closed);
         self.serve(flow);
     }
 
@@ -305,8 +321,7 @@ impl Simulation {
                         let lane = self.transmit(flow);
                         self.serve_again(flow, lane);
                     } else {
-                        state.waiting = true;
-                        self.hosts[host as usize].wait(flow);
+                        self.wait(flow);
                         self.fabric.arm(&mut self.queue, link, LaneId::NONE);
                     }
                 }
@@ -324,9 +339,8 @@ impl Simulation {
         let state = &mut self.flows[flow as usize];
         match state.sender.readiness(now) {
             Readiness::Ready => {
-                state.waiting = true;
-                let (host, link) = (state.host, state.nic);
-                self.hosts[host as usize].wait(flow);
+                let link = state.nic;
+                self.wait(flow);
                 self.fabric.arm(&mut self.queue, link, lane);
             }
             Readiness::At(at) => self.arm_pace(flow, at),
@@ -334,12 +348,41 @@ impl Simulation {
         }
     }
 
+    /// Puts a flow at the end of those that wait for its NIC.
+    #[inline]
+    fn wait(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        state.waiting = true;
+        state.next_waiting = NO_FLOW;
+        let host = &mut self.hosts[state.host as usize];
+        let before = std::mem::replace(&mut host.last, flow);
+        if before == NO_FLOW {
+            host.first = flow;
+        } else {
+            self.flows[before as usize].next_waiting = flow;
+        }
+    }
+
+    /// The flow whose turn it is at a host's NIC.
+    #[inline]
+    fn take_turn(&mut self, host: u32) -> Option<u32> {
+        let host = &mut self.hosts[host as usize];
+        let flow = host.first;
+        let state = self.flows.get_mut(flow as usize)?;
+        state.waiting = false;
+        host.first = state.next_waiting;
+        if host.first == NO_FLOW {
+            host.last = NO_FLOW;
+        }
+        Some(flow)
+    }
+
     #[inline]
     fn transmit(&mut self, flow: u32) -> LaneId {
         let now = self.now();
         let state = &mut self.flows[flow as usize];
         let data = state.sender.transmit(now);
-        let flags = state.data_flags | if data.last { Meta::LAST } else { 0 };
+        let flags = if state.ecn_capable { Meta::ECT } else { 0 } | if data.last { Meta::LAST } else { 0 };
         let frame = Frame {
             stamp: data.sent.as_ps(),
             flow_seq: u64::from(flow) << 32 | u64::from(data.seq),
@@ -386,6 +429,9 @@ impl Simulation {
     /// A NIC that sends an acknowledgement while flows wait has to come back to them.
     #[inline]
     fn keep_awake(&mut self, link: u32) {
+        if !self.fabric.port(link).has(Port::NIC) {
+            return;
+        }
         if let Some(host) = self.paths.host_of_nic(link) {
             if self.hosts[host as usize].has_waiting() {
                 self.fabric.arm(&mut self.queue, link, LaneId::NONE);
@@ -396,8 +442,7 @@ impl Simulation {
     /// A NIC is free: the next flow that is still ready sends.
     fn pull(&mut self, link: u32) {
         let Some(host) = self.paths.host_of_nic(link) else { return };
-        while let Some(flow) = self.hosts[host as usize].take_turn() {
-            self.flows[flow as usize].waiting = false;
+        while let Some(flow) = self.take_turn(host) {
             if self.flows[flow as usize].sender.readiness(self.now()) != Readiness::Ready {
                 self.serve(flow);
                 continue;
@@ -435,9 +480,6 @@ impl AckPool {
         self.acks[place as usize]
     }
 }
-
-/// A queue of the instants at which a closed loop's messages under way were issued.
-type Issued = VecDeque<Time>;
 
 /// A flow's size where it has one.
 fn sized(spec: &FlowSpec) -> Option<Bytes> {

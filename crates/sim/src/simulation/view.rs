@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Bytes, Span, Time};
 
-use super::{sized, Flow, Landing, MessageRecord, Simulation};
+use super::{sized, Flow, FlowLosses, Landing, MessageRecord, Simulation};
 use crate::net::fabric::Fabric;
 use crate::net::ideal::ideal_completion;
 use crate::net::topology::Graph;
@@ -23,6 +23,11 @@ impl Simulation {
     /// Their receiving ends.
     pub fn landings(&self) -> &[Landing] {
         &self.landings
+    }
+
+    /// What each flow has lost.
+    pub fn losses(&self) -> &[FlowLosses] {
+        &self.losses
     }
 
     /// The ports.
