@@ -1,0 +1,76 @@
+# What a person does here: make demo, test, bench, lint, fmt. Needs cargo, Python 3.10 or newer with venv, make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
+
+.PHONY: demo test test-rust test-python digests bench lint fmt docs build clean
+
+demo: build
+	$(BIN)/clearway demo
+
+test: test-rust test-python
+
+test-rust: | needs-cargo
+	cargo test --quiet
+
+test-python: build $(VENV)/.tools
+	$(BIN)/pytest
+
+# The same digests in debug and in release, twice each.
+digests: | needs-cargo
+	cargo test --quiet -p clearway-sim --test digests
+	cargo test --quiet -p clearway-sim --test digests --release
+
+bench: | needs-cargo
+	cargo bench --quiet -p clearway-sim
+
+lint: build $(VENV)/.tools
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+fmt: $(VENV)/.tools | needs-cargo
+	cargo fmt --all
+	$(BIN)/ruff check --fix --exit-zero --quiet
+	$(BIN)/ruff format
+
+docs: | needs-cargo
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p clearway-proto -p clearway-sim
+
+# The package, installed so that a change of Python code needs no build.
+build: $(VENV)/.built
+
+$(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml | needs-cargo
+	@echo 'Building clearway (a minute or two the first time) ...'
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(VENV)/.build-tools: pyproject.toml | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --group build
+	@touch $@
+
+$(VENV)/.tools: pyproject.toml | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+# --group is pip's since 25.1.
+$(VENV)/.made: | needs-python needs-cargo
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+.PHONY: needs-python needs-cargo
+needs-python:
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is missing: install Python 3.10 or newer, or name one: make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: $(PYTHON) is older than 3.10: install a newer one, or name one: make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) has no venv: install it (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+
+needs-cargo:
+	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.85 or newer from https://rustup.rs" >&2; exit 1; }
+
+clean:
+	rm -rf $(VENV) target python/clearway/_clearway*.so

@@ -1,0 +1,5 @@
+"""`python -m clearway` is `clearway`."""
+
+from clearway.cli import main
+
+main()

@@ -1,0 +1,56 @@
+"""The simulator, as the binding shows it."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+from numpy.typing import NDArray
+
+VERSION: str
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run, and why."""
+
+class Interrupted(RuntimeError):  # noqa: N818 - an order, not an error
+    """The progress function told the run to stop."""
+
+class Scenario:
+    """One experiment: read, checked, resolved."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def duration_us(self) -> float: ...
+    @property
+    def resolved(self) -> str: ...
+    @property
+    def estimated_bytes(self) -> int: ...
+    def run(self, progress: Callable[[float, float, int], bool] | None = None) -> Result: ...
+
+class Result:
+    """What a run left."""
+
+    @property
+    def digest(self) -> str: ...
+    @property
+    def packet_hops(self) -> int: ...
+    @property
+    def wall_s(self) -> float: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def tables(self) -> dict[str, dict[str, NDArray[Any]]]: ...
+
+def load(
+    path: str | PathLike[str], sets: Sequence[tuple[str, str]] = ..., seed: int | None = None
+) -> Scenario: ...
+def load_text(
+    text: str,
+    name: str = "scenario",
+    base_dir: str | PathLike[str] = ".",
+    sets: Sequence[tuple[str, str]] = ...,
+    seed: int | None = None,
+) -> Scenario: ...
+def schema() -> str: ...

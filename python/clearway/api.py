@@ -1,0 +1,136 @@
+"""What Python code calls: run a scenario, read a run directory, compare."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clearway import _clearway, comparison, runs
+from clearway.errors import ClearwayError, reason
+from clearway.execution import execute, fitting
+from clearway.runs import Run, Seeds
+
+Sets = Mapping[str, Any]
+"""Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`."""
+
+Progress = Callable[[float, float, int], bool]
+"""Called with simulated microseconds, those at the end, and packet-hops; returns False to stop the run."""
+
+
+def run(
+    scenario: str | Path,
+    sets: Sets | None = None,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Run a scenario, given as a path or as TOML text (which has a line break).
+
+    Raises `ScenarioError` for a scenario that cannot be run and `Interrupted` if `progress` returned False.
+    """
+    loaded = load_scenario(scenario, sets_of(sets), seed)
+    fitting([loaded])
+    return Run.of(loaded, loaded.run(progress))
+
+
+def load_run(path: str | Path) -> Run | Seeds:
+    """Read a run directory, or the directory of several seeds."""
+    return runs.load(path)
+
+
+def compare(
+    *items: str | Path | Run | Seeds, seeds: int = 1, sets: Sets | None = None
+) -> comparison.Comparison:
+    """Compare runs: those given, those in the directories given, and those of the scenario files given."""
+    return comparison.compare(gather(items, seeds, sets_of(sets)))
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a scenario."""
+    value = json.loads(_clearway.schema())
+    assert isinstance(value, dict)
+    return value
+
+
+def load_scenario(
+    scenario: str | Path, sets: Sequence[tuple[str, str]], seed: int | None
+) -> _clearway.Scenario:
+    """Read and check a scenario, given as a path or as text with a line break."""
+    if isinstance(scenario, str) and "\n" in scenario:
+        return _clearway.load_text(scenario, "scenario", ".", sets, seed)
+    path = Path(scenario)
+    check_readable(path)
+    return _clearway.load(path, sets, seed)
+
+
+def check_readable(path: Path) -> None:
+    """Raise what a person can act on if this is no file that can be read."""
+    if path.is_dir():
+        is_run = (path / "manifest.json").exists()
+        hint = "a run directory goes to: clearway compare or clearway report"
+        raise ClearwayError(
+            f"{path}: is a directory, expected a scenario file",
+            hint if is_run else "name the TOML file in it",
+        )
+    try:
+        path.open("rb").close()
+    except FileNotFoundError as error:
+        raise ClearwayError(f"{path}: no such file", _nearest_file(path)) from error
+    except OSError as error:
+        raise ClearwayError(f"{path}: cannot be read: {reason(error)}", "check its permissions") from error
+
+
+def sets_of(sets: Sets | None) -> list[tuple[str, str]]:
+    """Write values as TOML, as `--set` has them."""
+    return [
+        (key, value if isinstance(value, str) else json.dumps(value)) for key, value in (sets or {}).items()
+    ]
+
+
+def gather(
+    items: Sequence[str | Path | Run | Seeds],
+    seeds: int,
+    sets: Sequence[tuple[str, str]],
+    run_all: Callable[[Sequence[_clearway.Scenario]], list[Run]] = execute,
+) -> list[tuple[str, Seeds]]:
+    """Read the run directories and run the scenario files among the items; a label with each."""
+    gathered: dict[int, tuple[str, Seeds]] = {}
+    scenarios: list[_clearway.Scenario] = []
+    owners: list[tuple[int, str]] = []
+    for index, item in enumerate(items):
+        if isinstance(item, (Run, Seeds)):
+            group = item if isinstance(item, Seeds) else Seeds([item])
+            gathered[index] = (str(group.path or ""), group)
+        elif Path(item).is_dir():
+            found = runs.load(item)
+            gathered[index] = (str(item), found if isinstance(found, Seeds) else Seeds([found]))
+        else:
+            scenarios.extend(with_seeds(item, sets, None, seeds))
+            owners.extend([(index, str(item))] * seeds)
+    for (index, label), run in zip(owners, run_all(scenarios) if scenarios else [], strict=True):
+        known = gathered[index][1].runs if index in gathered else ()
+        gathered[index] = (label, Seeds([*known, run]))
+    return [gathered[index] for index in range(len(items))]
+
+
+def with_seeds(
+    scenario: str | Path, sets: Sequence[tuple[str, str]], seed: int | None, count: int
+) -> list[_clearway.Scenario]:
+    """Load a scenario with `count` seeds, from its own (or the given one) on."""
+    first = load_scenario(scenario, sets, seed)
+    return [first, *(load_scenario(scenario, sets, first.seed + further) for further in range(1, count))]
+
+
+def _nearest_file(path: Path) -> str:
+    """Suggest what may have been meant."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no directory {folder} either"
+    names = sorted(entry.name for entry in folder.glob("*.toml"))
+    near = difflib.get_close_matches(path.name, names, n=1)
+    if near:
+        return f"did you mean {folder / near[0]}?"
+    return f"the scenarios there: {', '.join(names[:5])}" if names else "check the path"

@@ -1,0 +1,228 @@
+"""The commands. Exit status: 0 done, 2 bad input, 130 interrupted."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen
+from clearway.errors import ClearwayError, reason
+from clearway.runs import Run, Seeds
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+_MOST_SEEDS = 10_000
+_LARGEST_SEED = 2**63 - 1  # of a TOML integer
+
+
+class _Commands(TyperGroup):
+    """Turns what a person can act on into a message and an exit status, in one place."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ClearwayError as error:
+            screen.show_error(error.message, error.remedy)
+        except _clearway.ScenarioError as error:
+            screen.show_error(str(error))
+        except MemoryError:
+            screen.show_error(
+                "out of memory", "use fewer hosts or flows, or sample less often under [record]"
+            )
+        except BrokenPipeError:
+            # The reader has seen enough: no error of anyone's.
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+            raise typer.Exit from None
+        except OSError as error:
+            screen.show_error(f"{error.filename or 'standard output'}: {reason(error)}")
+        except (KeyboardInterrupt, _clearway.Interrupted):
+            screen.show_error("interrupted, nothing written")
+            raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(_BAD_INPUT)
+
+
+app = typer.Typer(
+    name="clearway",
+    cls=_Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Datacenter transports in a deterministic, very fast packet simulator.",
+)
+
+SetsOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the scenario: --set network.hosts=10"),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", min=0, max=_LARGEST_SEED, help="Root of all randomness.")
+]
+SeedsOption = Annotated[
+    int | None,
+    typer.Option("--seeds", min=1, max=_MOST_SEEDS, help="Run N seeds: mean and 95 % interval."),
+]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Directory to write, new or empty. [default: one under runs/]")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@app.command()
+def demo(out: OutOption = None, json: JsonOption = False) -> None:
+    """Run a 1000-to-1 incast under Swift and under DCTCP, side by side, and write a report."""
+    target = out or Path("runs") / "demo"
+    directory.check_writable(target, exact=out is not None)
+    compared = demonstration.compare_incast(quiet=json)
+    with directory.Staging(target, exact=out is not None) as staging:
+        for label, group in zip(compared.labels, compared.groups, strict=True):
+            (staging.path / directory.slug(label)).mkdir()
+            group.runs[0].write_into(staging.path / directory.slug(label))
+        page = report.page(
+            [(label, group.runs[0]) for label, group in zip(compared.labels, compared.groups, strict=True)]
+        )
+        (staging.path / "report.html").write_text(page, encoding="utf-8")
+        written = staging.commit()
+    if json:
+        screen.show_json({**compared.as_json(), "out": str(written), "report": str(written / "report.html")})
+        return
+    screen.show_comparison(compared, settings=False)
+    screen.say(f"\nreport: {written / 'report.html'}")
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML).")],
+    sets: SetsOption = None,
+    seed: SeedOption = None,
+    seeds: SeedsOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a scenario and write a run directory."""
+    if seed is not None and seeds is not None:
+        raise ClearwayError(
+            "--seed and --seeds exclude each other", "set the first of several with --set seed=N"
+        )
+    scenarios = api.with_seeds(file, _parsed(sets), seed, seeds or 1)
+    target = out or Path("runs") / _default_name(scenarios, several=seeds is not None)
+    directory.check_writable(target, exact=out is not None)
+    started = time.monotonic()
+    group = Seeds(screen.execute_shown(scenarios, quiet=json))
+    wall_s = time.monotonic() - started if seeds else group.runs[0].wall_s
+    written = _written(group if seeds else group.runs[0], target, exact=out is not None)
+    if json:
+        screen.show_json(group.as_json(written, wall_s) if seeds else group.runs[0].as_json(written))
+        return
+    screen.show_run(group)
+    screen.show_effort(group.runs, wall_s)
+    screen.say(f"written to {written}")
+
+
+@app.command()
+def compare(
+    items: Annotated[
+        list[str], typer.Argument(metavar="DIR|FILE...", help="Run directories and scenarios, in any mix.")
+    ],
+    sets: SetsOption = None,
+    seeds: SeedsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show runs side by side, with the differences called out; scenario files are run first."""
+    gathered = api.gather(
+        items, seeds or 1, _parsed(sets), lambda scenarios: screen.execute_shown(scenarios, quiet=json)
+    )
+    compared = comparison.compare(gathered)
+    if json:
+        screen.show_json(compared.as_json())
+    else:
+        screen.show_comparison(compared)
+
+
+@app.command("report")
+def write_report(
+    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page to write.")],
+) -> None:
+    """Write one self-contained HTML page about one run or several."""
+    directory.check_file_writable(output)
+    loaded: list[tuple[str, Run]] = []
+    for path in directories:
+        found = runs.load(path)
+        loaded.extend((path.name, run) for run in (found.runs if isinstance(found, Seeds) else [found]))
+    directory.write_text(output, report.page(report.labelled(loaded)))
+    screen.say(f"report: {output}")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors."""
+    screen.show_json(api.schema())
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Datacenter transports in a deterministic, very fast packet simulator."""
+    if version:
+        screen.say(f"clearway {_clearway.VERSION}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line and end the process."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        status = _INTERRUPTED
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 0
+    # Not `sys.exit`: a run that was setting up when it was told to stop may still be at it, and what standard
+    # output could not take now it could not take later.
+    os._exit(_flushed(status))
+
+
+def _flushed(status: int) -> int:
+    """Write out what is left; return the status that the process ends with."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        if status == 0:
+            screen.show_error(f"standard output: {reason(error)}")
+            status = _BAD_INPUT
+    sys.stderr.flush()
+    return status
+
+
+def _parsed(sets: list[str] | None) -> list[tuple[str, str]]:
+    """Split each KEY=VALUE."""
+    parsed = []
+    for text in sets or []:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise ClearwayError(
+                f"--set {text}: expected KEY=VALUE",
+                "for example --set network.hosts=10 or --set duration=5ms",
+            )
+        parsed.append((key.strip(), value.strip()))
+    return parsed
+
+
+def _default_name(scenarios: list[_clearway.Scenario], *, several: bool) -> str:
+    first, last = scenarios[0], scenarios[-1]
+    name = f"{directory.slug(first.name)}-{first.seed}"
+    return f"{name}-to-{last.seed}" if several else name
+
+
+def _written(result: Run | Seeds, target: Path, *, exact: bool) -> Path:
+    with directory.Staging(target, exact=exact) as staging:
+        result.write_into(staging.path)
+        return staging.commit()

@@ -1,0 +1,319 @@
+"""A run and what it left, in memory or in its directory; and the same scenario under several seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearway import _clearway, directory
+from clearway.directory import Columns
+from clearway.errors import ClearwayError
+from clearway.figures import figures_in
+from clearway.statistics import Interval, interval
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+HOW_TO_RECORD: Mapping[str, str] = {
+    "queues": 'add queues = "10us" under [record]',
+    "windows": 'add windows = "10us" under [record]',
+    "rtt_series": 'add rtt = "10us" under [record]',
+    "throughput": 'add throughput = "10us" under [record]',
+    "messages": 'add a [[traffic]] table with pattern = "closed_loop"',
+}
+"""What makes the simulator record a table that it leaves out by default."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a scenario."""
+
+    name: str
+    seed: int
+    version: str
+    digest: str
+    """Over every flow's completion and every counter; the same on every machine."""
+    packet_hops: int
+    wall_s: float
+    summary: dict[str, Any]
+    """Figures by name, each with its unit in the name; None where nothing was measured."""
+    scenario: dict[str, Any]
+    """As resolved: every default filled in."""
+    tables: Mapping[str, Columns]
+    """NumPy columns by table and name."""
+    path: Path | None = None
+    """The run directory, if it has one."""
+
+    @classmethod
+    def of(cls, scenario: _clearway.Scenario, result: _clearway.Result) -> Run:
+        """Take what the simulator left."""
+        return cls(
+            name=scenario.name,
+            seed=scenario.seed,
+            version=_clearway.VERSION,
+            digest=result.digest,
+            packet_hops=result.packet_hops,
+            wall_s=result.wall_s,
+            summary=json.loads(result.summary),
+            scenario=json.loads(scenario.resolved),
+            tables=result.tables,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Run:
+        """Read a run directory; its tables are read when they are first used."""
+        manifest = read_manifest(path)
+        try:
+            return cls(
+                name=manifest["name"],
+                seed=manifest["seed"],
+                version=manifest["version"],
+                digest=manifest["digest"],
+                packet_hops=manifest["packet_hops"],
+                wall_s=manifest["wall_s"],
+                summary=directory.read_json(path / directory.SUMMARY),
+                scenario=manifest["scenario"],
+                tables=_SavedTables(path, manifest["tables"]),
+                path=path,
+            )
+        except KeyError as error:
+            raise ClearwayError(
+                f"{path / directory.MANIFEST}: has no {error}", "run the scenario again"
+            ) from error
+
+    def table(self, name: str) -> Columns:
+        """Return the table with this name; an error says how to record one that is not there."""
+        if name in self.tables:
+            return self.tables[name]
+        raise ClearwayError(
+            f"{self.name}: recorded no table {name}",
+            HOW_TO_RECORD.get(name, f"there is {', '.join(self.tables)}"),
+        )
+
+    @property
+    def flows(self) -> Columns:
+        """One row a flow."""
+        return self.table("flows")
+
+    @property
+    def links(self) -> Columns:
+        """One row a direction of a link."""
+        return self.table("links")
+
+    @property
+    def rtt(self) -> Columns:
+        """Histogram of round-trip times, by transport."""
+        return self.table("rtt")
+
+    @property
+    def messages(self) -> Columns:
+        """One row a message of closed-loop traffic."""
+        return self.table("messages")
+
+    @property
+    def queues(self) -> Columns:
+        """Samples of the bytes waiting at switch ports."""
+        return self.table("queues")
+
+    @property
+    def windows(self) -> Columns:
+        """Samples of every flow's windows."""
+        return self.table("windows")
+
+    @property
+    def rtt_series(self) -> Columns:
+        """Mean and largest round-trip time in each interval, by transport."""
+        return self.table("rtt_series")
+
+    @property
+    def throughput(self) -> Columns:
+        """Payload delivered in each interval, by transport."""
+        return self.table("throughput")
+
+    def to_pandas(self, table: str) -> pandas.DataFrame:
+        """Return a table as a pandas frame."""
+        try:
+            import pandas as pd  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise ClearwayError("to_pandas needs pandas", "pip install pandas") from error
+        return pd.DataFrame(self.table(table))
+
+    def to_polars(self, table: str) -> polars.DataFrame:
+        """Return a table as a Polars frame."""
+        try:
+            import polars as pl  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise ClearwayError("to_polars needs polars", "pip install polars") from error
+        return pl.DataFrame(self.table(table))
+
+    def save(self, path: str | Path) -> Path:
+        """Write a run directory, whole or not at all; `path` must not exist or be empty."""
+        target = Path(path)
+        directory.check_writable(target, exact=True)
+        with directory.Staging(target, exact=True) as staging:
+            self.write_into(staging.path)
+            return staging.commit()
+
+    def write_into(self, path: Path) -> None:
+        """Write the files of a run directory into one that is there."""
+        described = {
+            name: directory.write_table(path, name, columns) for name, columns in self.tables.items()
+        }
+        directory.write_json(path / directory.SUMMARY, self.summary)
+        manifest = {
+            "format": directory.FORMAT,
+            "name": self.name,
+            "seed": self.seed,
+            "version": self.version,
+            "digest": self.digest,
+            "packet_hops": self.packet_hops,
+            "wall_s": self.wall_s,
+            "tables": described,
+            "scenario": self.scenario,
+        }
+        directory.write_json(path / directory.MANIFEST, manifest)
+
+    def as_json(self, out: Path | None) -> dict[str, Any]:
+        """Return what `--json` prints of a run."""
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "digest": self.digest,
+            "packet_hops": self.packet_hops,
+            "wall_s": self.wall_s,
+            "summary": self.summary,
+            "out": None if out is None else str(out),
+        }
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """One scenario under several seeds."""
+
+    runs: Sequence[Run]
+    """At least one, by seed."""
+    path: Path | None = None
+    """The directory that has a run directory for each, if there is one."""
+
+    @property
+    def name(self) -> str:
+        """The scenario's."""
+        return self.runs[0].name
+
+    @property
+    def packet_hops(self) -> int:
+        """Of all runs."""
+        return sum(run.packet_hops for run in self.runs)
+
+    def intervals(self, transport: str | None = None) -> dict[str, Interval]:
+        """Return mean and 95 % interval of every figure (of one transport), over the seeds that have it."""
+        summaries: list[Mapping[str, Any]] = [run.summary for run in self.runs]
+        if transport is not None:
+            summaries = [(summary.get("transports") or {}).get(transport) or {} for summary in summaries]
+        return _intervals(summaries)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the intervals as they stand in `summary.json`."""
+        transports = dict.fromkeys(name for run in self.runs for name in run.summary.get("transports") or {})
+        by_transport = {name: _as_json(self.intervals(name)) for name in transports}
+        return {**_as_json(self.intervals()), "transports": by_transport}
+
+    def write_into(self, path: Path) -> None:
+        """Write a run directory for each seed, the intervals, and a manifest that lists them."""
+        directories = {f"seed-{run.seed}": run for run in self.runs}
+        for name, run in directories.items():
+            (path / name).mkdir()
+            run.write_into(path / name)
+        directory.write_json(path / directory.SUMMARY, self.summary())
+        manifest = {
+            "format": directory.FORMAT,
+            "name": self.name,
+            "version": self.runs[0].version,
+            "seeds": {name: run.seed for name, run in directories.items()},
+            "digests": [run.digest for run in self.runs],
+            "packet_hops": self.packet_hops,
+        }
+        directory.write_json(path / directory.MANIFEST, manifest)
+
+    def as_json(self, out: Path | None, wall_s: float) -> dict[str, Any]:
+        """Return what `--json` prints of several seeds."""
+        return {
+            "name": self.name,
+            "seeds": [run.seed for run in self.runs],
+            "digests": [run.digest for run in self.runs],
+            "packet_hops": self.packet_hops,
+            "wall_s": wall_s,
+            "summary": self.summary(),
+            "out": None if out is None else str(out),
+        }
+
+
+def load(path: str | Path) -> Run | Seeds:
+    """Read the directory of a run or of several seeds."""
+    path = Path(path)
+    manifest = read_manifest(path)
+    if "seeds" not in manifest:
+        return Run.load(path)
+    return Seeds([Run.load(path / name) for name in manifest["seeds"]], path)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read the manifest of a run directory, after checking that it is one that this version understands."""
+    if not path.is_dir():
+        what = "is a file, not a run directory" if path.exists() else "no such run directory"
+        raise ClearwayError(f"{path}: {what}", "clearway run FILE --out DIR writes one")
+    if not (path / directory.MANIFEST).exists():
+        raise ClearwayError(
+            f"{path}: not a run directory: it has no {directory.MANIFEST}",
+            "clearway run FILE --out DIR writes one",
+        )
+    manifest = directory.read_json(path / directory.MANIFEST)
+    if manifest.get("format") != directory.FORMAT:
+        raise ClearwayError(
+            f"{path}: format {manifest.get('format')}, this version reads {directory.FORMAT}",
+            "run the scenario again with this version",
+        )
+    return manifest
+
+
+def _as_json(intervals: Mapping[str, Interval]) -> dict[str, Any]:
+    return {
+        key: {"mean": of.mean, "half_width_95": of.half_width, "seeds": of.count}
+        for key, of in intervals.items()
+    }
+
+
+def _intervals(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Interval]:
+    """Return mean and 95 % interval of every figure, over the summaries that have it."""
+    found = {}
+    for figure in figures_in(summaries):
+        values = [summary.get(figure.key) for summary in summaries]
+        found[figure.key] = interval([float(value) for value in values if value is not None])
+    return found
+
+
+class _SavedTables(Mapping[str, Columns]):
+    """The tables of a run directory, each read when it is first asked for."""
+
+    def __init__(self, path: Path, described: Mapping[str, Mapping[str, Any]]) -> None:
+        self._path = path
+        self._described = described
+        self._read: dict[str, Columns] = {}
+
+    def __getitem__(self, name: str) -> Columns:
+        if name not in self._read:
+            self._read[name] = directory.read_table(self._path, self._described[name])
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._described
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._described)
+
+    def __len__(self) -> int:
+        return len(self._described)

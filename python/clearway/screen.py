@@ -1,0 +1,168 @@
+"""What a person sees in the terminal: tables, a progress bar, errors.
+
+Results go to standard output, everything else to standard error. There is a progress bar only where both are
+terminals.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from clearway import _clearway
+from clearway.comparison import Comparison, setting
+from clearway.execution import Position, execute
+from clearway.figures import figures_in, readable
+from clearway.runs import Run, Seeds
+
+_PIPE_WIDTH = 160  # a pipe has no width: leave the lines whole
+_BEST = "bold green"
+_MOST_SETTINGS = 30
+
+
+def say(text: str = "") -> None:
+    """Print a line of a result."""
+    _console(sys.stdout).print(Text(text), soft_wrap=True)
+
+
+def show_json(value: object) -> None:
+    """Print one JSON object and nothing else."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def show_error(message: str, remedy: str | None = None) -> None:
+    """Print what went wrong, and what to do about it."""
+    console = _console(sys.stderr)
+    console.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+    if remedy:
+        console.print(Text(f"  {remedy}"), soft_wrap=True)
+
+
+def show_run(group: Seeds) -> None:
+    """Print the summary of a run, or the means and intervals of several seeds."""
+    transports = group.runs[0].summary.get("transports") or {}
+    shown = list(transports) if len(transports) > 1 else []
+    columns = [group.intervals(), *(group.intervals(name) for name in shown)]
+    table = Table(box=box.SIMPLE_HEAD, title=Text(_title(group)), title_justify="left")
+    table.add_column("")
+    for heading in ["all" if shown else "", *shown]:
+        table.add_column(Text(heading), justify="right")
+    for figure in figures_in([{key: of.mean for key, of in column.items()} for column in columns]):
+        cells = []
+        for column in columns:
+            of = column.get(figure.key)
+            cells.append("-" if of is None else readable(figure.kind, of.mean, of.half_width))
+        table.add_row(figure.label, *(Text(cell) for cell in cells))
+    _console(sys.stdout).print(table)
+
+
+def show_effort(runs: Sequence[Run], wall_s: float) -> None:
+    """Print what it took, and the digest that says whether it was the same as elsewhere."""
+    hops = sum(run.packet_hops for run in runs)
+    for run in runs:
+        say(f"digest {run.digest}" + (f"  seed {run.seed}" if len(runs) > 1 else ""))
+    rate = f", {hops / wall_s / 1e6:.3g} M/s" if wall_s > 0 else ""
+    say(f"{hops / 1e6:.4g} M packet-hops in {readable('time', wall_s * 1e6)}{rate}")
+
+
+def show_comparison(comparison: Comparison, *, settings: bool = True) -> None:
+    """Print the columns side by side, the differences in words, and where the scenarios differ."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("")
+    for label in comparison.labels:
+        table.add_column(Text(label), justify="right", overflow="fold")
+    for row in comparison.rows:
+        cells = [
+            Text(row.readable(column), style=_BEST if column in row.best else "")
+            for column in range(len(row.values))
+        ]
+        table.add_row(Text(row.label), *cells)
+    _console(sys.stdout).print(table)
+    for finding in comparison.findings:
+        say(finding)
+    if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
+        say("One seed says nothing about chance: --seeds N gives intervals.")
+    if settings and comparison.settings:
+        _show_settings(comparison)
+
+
+def execute_shown(scenarios: Sequence[_clearway.Scenario], *, quiet: bool) -> list[Run]:
+    """Run scenarios under a progress bar, if there is someone to see it."""
+    if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+        return execute(scenarios)
+    with _Bar(scenarios) as bar:
+        return execute(scenarios, bar.watch)
+
+
+class _Bar:
+    """Simulated time, packet-hops a second and the time left, over all runs."""
+
+    def __init__(self, scenarios: Sequence[_clearway.Scenario]) -> None:
+        self._label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
+        self._started = time.monotonic()
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[simulated]}", justify="right"),
+            TextColumn("{task.fields[rate]}", justify="right"),
+            TimeRemainingColumn(compact=True),
+            console=_console(sys.stderr),
+            transient=True,
+        )
+        self._task: TaskID = self._progress.add_task(self._label, total=1.0, simulated="", rate="")
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def watch(self, positions: Sequence[Position]) -> None:
+        """Redraw."""
+        simulated = sum(position.simulated_us for position in positions)
+        end = sum(position.end_us for position in positions)
+        hops = sum(position.packet_hops for position in positions)
+        elapsed = max(time.monotonic() - self._started, 1e-3)
+        self._progress.update(
+            self._task,
+            completed=simulated / end if end else 1.0,
+            simulated=f"{readable('time', simulated)} of {readable('time', end)}",
+            rate=f"{hops / elapsed / 1e6:.1f} M hops/s",
+        )
+
+
+def _title(group: Seeds) -> str:
+    first, last = group.runs[0].seed, group.runs[-1].seed
+    if len(group.runs) == 1:
+        return f"{group.name} (seed {first})"
+    return f"{group.name} (seeds {first} to {last}: mean and 95 % interval)"
+
+
+def _show_settings(comparison: Comparison) -> None:
+    table = Table(box=box.SIMPLE_HEAD, title=Text("The scenarios differ in"), title_justify="left")
+    table.add_column("")
+    for label in comparison.labels:
+        table.add_column(Text(label), overflow="fold")
+    # A parameter that only one protocol has differs by necessity.
+    shared = {key: values for key, values in comparison.settings.items() if None not in values}
+    for key, values in list(shared.items())[:_MOST_SETTINGS]:
+        table.add_row(Text(key), *(Text(setting(value)) for value in values))
+    _console(sys.stdout).print(table)
+    if (more := len(comparison.settings) - min(len(shared), _MOST_SETTINGS)) > 0:
+        say(f"and in {more} keys more, most of which not all of them have: --json lists them")
+
+
+def _console(file: Any) -> Console:
+    """Write to what the stream is now: tests and callers replace it."""
+    width = None if file.isatty() else _PIPE_WIDTH
+    return Console(file=file, width=width, markup=False, emoji=False, highlight=False)

@@ -1,0 +1,1 @@
+"""End to end: the commands as a person calls them, on real files, good and bad."""

@@ -1,0 +1,129 @@
+"""What the tests share: small scenarios, the command line in this process and as a child."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clearway.cli import app
+from typer.testing import CliRunner
+
+from tests import toml
+
+SMALL: dict[str, Any] = {
+    "format": 1,
+    "name": "small incast",
+    "seed": 7,
+    "duration": "2ms",
+    "network": {"topology": "star", "hosts": 5, "rate": "10Gbps", "delay": "1us", "mtu": "1500B"},
+    "switch": {"default": {"buffer": "1MB"}},
+    "transport": {"bulk": {"protocol": "swift"}},
+    "traffic": [
+        {
+            "pattern": "incast",
+            "transport": "bulk",
+            "from": "0..4",
+            "to": 4,
+            "bytes": "100kB",
+            "start": "0us..50us",
+        }
+    ],
+    "record": {"queues": "10us", "windows": "50us", "rtt": "50us", "throughput": "50us"},
+}
+"""Every table but messages, in a few milliseconds."""
+
+ENDLESS: dict[str, Any] = {
+    **SMALL,
+    "name": "endless",
+    "duration": "1000s",
+    "traffic": [{"pattern": "incast", "transport": "bulk", "from": "0..4", "to": 4}],
+    "record": {},
+}
+"""Takes hours: for tests that stop it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command left on its way out."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Clearway = Callable[..., Answer]
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test is in a directory of its own, so that `runs/` is its own too."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def clearway() -> Clearway:
+    """The command line, in this process: fast enough to be called hundreds of times."""
+
+    def call(*arguments: object) -> Answer:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Answer(result.exit_code, result.stdout, result.stderr)
+
+    return call
+
+
+@pytest.fixture
+def small(workspace: Path) -> Path:
+    """A scenario file that runs in a moment."""
+    return written(workspace / "small.toml", SMALL)
+
+
+@pytest.fixture
+def endless(workspace: Path) -> Path:
+    """A scenario file that does not end while anyone waits."""
+    return written(workspace / "endless.toml", ENDLESS)
+
+
+def written(path: Path, scenario: dict[str, Any]) -> Path:
+    path.write_text(toml.document(scenario), encoding="utf-8")
+    return path
+
+
+def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
+    """The command line as a process of its own, to which signals and limits apply."""
+    prepare = options.pop("prepare", lambda: None)
+
+    def before() -> None:
+        # A shell that runs the tests in the background has its children ignore it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        prepare()
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "clearway", *(str(argument) for argument in arguments)],
+        text=True,
+        env=os.environ | {"TERM": "xterm"},
+        preexec_fn=before,  # noqa: PLW1509 - pytest has no threads to fear for
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+    )
+
+
+def finished(process: "subprocess.Popen[str]", patience_s: float = 60) -> Answer:
+    out, err = process.communicate(timeout=patience_s)
+    return Answer(process.returncode, out or "", err or "")
+
+
+def nothing_but(workspace: Path, *names: str) -> bool:
+    """Whether only these files are there: no run directory, no remains of one."""
+    return sorted(path.name for path in workspace.iterdir()) == sorted(names)

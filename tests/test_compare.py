@@ -1,0 +1,125 @@
+"""`clearway compare`: what is better, by how much, and whether that means anything."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import clearway as cw
+import pytest
+from clearway.comparison import compare
+from clearway.runs import Run, Seeds
+
+from tests.conftest import SMALL, Clearway, written
+
+
+def made_up(name: str, seed: int = 1, scenario: dict[str, Any] | None = None, **summary: float | None) -> Run:
+    return Run(name, seed, "1", f"v1:{seed}", 1, 1.0, dict(summary), scenario or {}, {})
+
+
+def of(*runs: Run) -> tuple[str, Seeds]:
+    return "", Seeds(runs)
+
+
+def test_a_factor_in_words_and_the_better_value_marked() -> None:
+    compared = compare([of(made_up("swift", rtt_p99_us=10.0)), of(made_up("dctcp", rtt_p99_us=31.0))])
+    assert compared.findings == ["swift: 3.1x lower p99 RTT than dctcp"]
+    (row,) = compared.rows
+    assert row.best == {0}
+    assert row.readable(1) == "31 us"
+
+
+def test_small_differences_in_per_cent_and_none_in_nothing() -> None:
+    compared = compare([of(made_up("a", goodput_gbps=10.0)), of(made_up("b", goodput_gbps=11.5))])
+    assert compared.findings == ["b: 15 % higher goodput than a"]
+    alike = compare([of(made_up("a", goodput_gbps=10.0)), of(made_up("b", goodput_gbps=10.05))])
+    assert alike.findings == []
+    assert alike.rows[0].best == frozenset()
+
+
+def test_none_at_all_against_some() -> None:
+    compared = compare([of(made_up("a", loss_rate=0.0)), of(made_up("b", loss_rate=0.02))])
+    assert compared.findings == ["a: lower loss (0 %, not 2 %) than b"]
+
+
+def test_three_columns_and_a_missing_value() -> None:
+    runs = [made_up("a", rtt_p99_us=10.0), made_up("b", rtt_p99_us=20.0), made_up("c", rtt_p99_us=None)]
+    compared = compare([of(run) for run in runs])
+    assert compared.findings == ["a: 2x lower p99 RTT than b"]
+    assert compared.rows[0].readable(2) == "-"
+
+
+def test_a_difference_within_chance_is_said_to_be_none() -> None:
+    first = of(*(made_up("a", seed, goodput_gbps=10.0 + seed) for seed in range(3)))
+    second = of(*(made_up("b", seed, goodput_gbps=10.5 + seed) for seed in range(3)))
+    third = of(*(made_up("c", seed, goodput_gbps=50.0 + seed) for seed in range(3)))
+    (finding,) = compare([first, second]).findings
+    assert finding.startswith("goodput: no significant difference between b (11.5 ± ")
+    assert "c: 4.4x higher goodput than b, 4.6x than a" in compare([first, second, third]).findings
+
+
+def test_neither_way_better_means_no_best() -> None:
+    (row,) = compare([of(made_up("a", marks=1.0)), of(made_up("b", marks=2.0))]).rows
+    assert row.best == frozenset()
+
+
+def test_labels_differ_whatever_the_names_are() -> None:
+    same = made_up("same")
+    groups = [("runs/x/one", Seeds([same])), ("runs/y/one", Seeds([same]))]
+    assert compare(groups).labels == ["runs/x/one", "runs/y/one"]
+    assert compare([groups[0], groups[0]]).labels == ["same #1", "same #2"]
+    assert compare([groups[0], ("runs/two", Seeds([same]))]).labels == ["one", "two"]
+
+
+def test_settings_that_differ_are_listed() -> None:
+    first = made_up(
+        "a", scenario={"name": "a", "network": {"hosts": 3, "mtu": "1kB"}, "traffic": [{"to": 1}]}
+    )
+    second = made_up("b", scenario={"name": "b", "network": {"hosts": 4, "mtu": "1kB"}, "traffic": [{}]})
+    assert compare([of(first), of(second)]).settings == {"network.hosts": [3, 4], "traffic.0.to": [1, None]}
+
+
+def test_transports_of_one_run_have_rows_of_their_own() -> None:
+    both = {"fast": {"rtt_p99_us": 1.0}, "slow": {"rtt_p99_us": 9.0}}
+    run = made_up("mixed", rtt_p99_us=5.0)
+    mixed = replace(run, summary={**run.summary, "transports": both})
+    labels = [row.label for row in compare([of(mixed)]).rows]
+    assert labels == ["p99 RTT", "fast: p99 RTT", "slow: p99 RTT"]
+
+
+def test_directories_and_files_in_any_mix(clearway: Clearway, small: Path, workspace: Path) -> None:
+    other = written(
+        workspace / "dctcp.toml", {**SMALL, "name": "other", "transport": {"bulk": {"protocol": "dctcp"}}}
+    )
+    assert clearway("run", small, "--out", "there").status == 0
+    answer = clearway("compare", "there", other)
+    assert answer.status == 0
+    assert "small incast" in answer.out
+    assert "other" in answer.out
+    assert "transport.bulk.protocol" in answer.out
+    assert "--seeds N gives intervals" in answer.out
+    report = clearway("compare", "there", other, "--json").json
+    assert [column["label"] for column in report["columns"]] == ["small incast", "other"]
+    assert report["settings"]["transport.bulk.protocol"] == ["swift", "dctcp"]
+
+
+def test_seeds_of_files_and_of_directories(clearway: Clearway, small: Path) -> None:
+    assert clearway("run", small, "--seeds", "3", "--out", "many").status == 0
+    answer = clearway("compare", "many", small, "--seeds", "3")
+    assert answer.status == 0
+    assert "±" in answer.out
+    columns = clearway("compare", "many", small, "--seeds", "3", "--json").json["columns"]
+    assert columns[0]["digests"] == columns[1]["digests"]
+    assert columns[0]["seeds"] == [7, 8, 9]
+
+
+def test_set_applies_to_the_files(clearway: Clearway, small: Path) -> None:
+    answer = clearway("compare", small, "--set", "duration=1ms", "--json")
+    assert answer.json["columns"][0]["summary"]["simulated_us"] <= 1000
+
+
+def test_from_python(small: Path) -> None:
+    one = cw.run(small)
+    compared = cw.compare(one, small, seeds=2)
+    assert [len(group.runs) for group in compared.groups] == [1, 2]
+    with pytest.raises(cw.ClearwayError, match="no such file"):
+        cw.compare("nowhere.toml")

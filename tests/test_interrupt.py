@@ -1,0 +1,58 @@
+"""Ctrl-C: at once, and nothing is left."""
+
+import signal
+import time
+from pathlib import Path
+
+import clearway as cw
+import pytest
+
+from tests.conftest import child, finished, nothing_but
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "endless.toml"),
+        ("run", "endless.toml", "--out", "there/deep"),
+        ("run", "endless.toml", "--seeds", "5"),
+        ("compare", "endless.toml", "endless.toml"),
+    ],
+)
+def test_stops_within_a_second_and_writes_nothing(
+    arguments: tuple[str, ...], endless: Path, workspace: Path
+) -> None:
+    process = child(*arguments)
+    time.sleep(1.5)
+    assert process.poll() is None, finished(process)
+    process.send_signal(signal.SIGINT)
+    told = time.monotonic()
+    answer = finished(process)
+    assert time.monotonic() - told < 1
+    assert answer.status == 130
+    assert "interrupted, nothing written" in answer.err
+    assert "Traceback" not in answer.err
+    assert answer.out == ""
+    assert nothing_but(workspace, endless.name)
+
+
+def test_progress_that_says_no_stops_a_run_from_python(endless: Path) -> None:
+    seen: list[tuple[float, float, int]] = []
+
+    def progress(simulated_us: float, end_us: float, packet_hops: int) -> bool:
+        seen.append((simulated_us, end_us, packet_hops))
+        return len(seen) < 3
+
+    with pytest.raises(cw.Interrupted):
+        cw.run(endless, progress=progress)
+    assert len(seen) == 3
+    assert seen == sorted(seen)
+    assert seen[0][1] == 1e9
+
+
+def test_progress_that_raises_stops_it_with_that(endless: Path) -> None:
+    def progress(*_: object) -> bool:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        cw.run(endless, progress=progress)

@@ -1,0 +1,323 @@
+"""Every key that `clearway schema` lists, set wrong in every way that its kind allows.
+
+Each mistake is put into a scenario that is right otherwise. It must be answered with status 2, the place,
+the key and what was expected, and must leave nothing. A table or variant that is added to the schema without
+an example here fails `test_every_variant_has_an_example`.
+"""
+
+import copy
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import clearway as cw
+import pytest
+
+from tests.conftest import SMALL, Clearway, nothing_but, written
+
+Schema = dict[str, Any]
+
+BASE: dict[str, Any] = {
+    **SMALL,
+    "network": {"topology": "fat_tree", "k": 4},
+    "switch": {},
+    "traffic": [{"pattern": "incast", "transport": "bulk", "from": 0, "to": 1, "bytes": "10kB"}],
+    "record": {},
+}
+"""Has switches of every role; its traffic fits every network below."""
+
+ECN: list[dict[str, Any]] = [
+    {},
+    {"ecn": "step", "ecn_threshold": "50kB"},
+    {"ecn": "red", "ecn_min": "20kB", "ecn_max": "80kB", "ecn_pmax": 0.1},
+]
+EXAMPLES: dict[str, list[dict[str, Any]]] = {
+    "": [BASE],
+    "network": [
+        {"topology": "star", "hosts": 2},
+        {"topology": "dumbbell", "left": 2, "right": 2},
+        {"topology": "leaf_spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+        {"topology": "fat_tree", "k": 4},
+        {"topology": "file", "file": "network.toml"},
+    ],
+    "switch": [{}],
+    "switch.default": [*ECN, *({"sharing": "shared", **ecn} for ecn in ECN)],
+    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine")},
+    "host": [{}],
+    "host.default": [{}],
+    "transport.bulk": [{"protocol": "swift"}, {"protocol": "dctcp"}, {"protocol": "none"}],
+    "traffic[0]": [
+        {"pattern": "incast", "from": 0, "to": 1},
+        {"pattern": "permutation"},
+        {"pattern": "all_to_all"},
+        {"pattern": "poisson", "load": 0.1, "sizes": "fixed:1kB"},
+        {"pattern": "closed_loop", "from": 0, "to": 1, "bytes": "1kB"},
+        {"pattern": "trace", "file": "flows.csv"},
+    ],
+    "fault[0]": [
+        {"kind": "loss", "link": "{link}", "probability": 0.1},
+        {"kind": "down", "link": "{link}"},
+    ],
+    "record": [{}],
+}
+CONDITIONS: dict[str, dict[str, Any]] = {
+    "alpha": {"sharing": "shared"},
+    "ecn_threshold": ECN[1],
+    "ecn_min": ECN[2],
+    "ecn_max": ECN[2],
+    "ecn_pmax": ECN[2],
+}
+"""What must stand beside a key in a table whose variants are one."""
+FILES = {
+    "network.toml": """
+[[node]]
+name = "a"
+role = "host"
+[[node]]
+name = "b"
+role = "host"
+[[node]]
+name = "s"
+role = "tor"
+[[link]]
+ends = ["a", "s"]
+[[link]]
+ends = ["b", "s"]
+""",
+    "flows.csv": "start,from,to,bytes\n0us,0,1,1kB\n",
+}
+SCALES: dict[str, dict[str, int]] = {
+    "time": {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
+    "bytes": {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
+    "rate": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
+}
+OTHER_UNIT = {"time": "5Gbps", "bytes": "5us", "rate": "5MB"}
+WRONG_TYPES: dict[str, list[Any]] = {
+    "integer": ["five", 1.5, True, {}],
+    "number": ["five", True, []],
+    "fraction": ["half", True, []],
+    "boolean": ["yes", 1],
+    "choice": [7, True, []],
+    "text": [7, True],
+    "name": [7, True],
+    "file": [7, True],
+    "link": [7, True],
+    "sizes": [7, True],
+    "times": [7, True],
+    "host": [True, {}],
+    "hosts": [True, {}],
+    "table": [5, "five", [1]],
+    "tables": [5, "five", [1]],
+    **{unit: [5, 1.5, True, []] for unit in SCALES},
+}
+WRONG_WORDS: dict[str, list[str]] = {
+    "choice": ["nonsense"],
+    "name": ["nonsense"],
+    "file": ["nowhere.toml"],
+    "link": ["nonsense", "->"],
+    "sizes": ["nonsense", "fixed:", "fixed:5us", "exponential:0B"],
+    "times": ["nonsense", "5", "5us..", "9us..3us"],
+    "host": ["nonsense"],
+    "hosts": ["nonsense", "5..2", "0..99999999"],
+}
+
+
+class Slot(NamedTuple):
+    """A key in a table of the schema, and an example of that table."""
+
+    table: str
+    variant: int
+    key: str
+    schema: Schema
+
+    @property
+    def path(self) -> str:
+        return f"{self.table}.{self.key}" if self.table else self.key
+
+
+def tables(schema: Schema, path: str = "") -> Iterator[tuple[str, list[Schema]]]:
+    """Yield every table of the schema: its path in a scenario, and its variants."""
+    variants = schema.get("oneOf", [schema])
+    yield path, variants
+    for key, inner in variants[0].get("properties", {}).items():
+        at = f"{path}.{key}" if path else key
+        if inner.get("x-unit") == "tables":
+            yield from tables(inner["items"], f"{at}[0]")
+        elif inner.get("x-unit") == "table" and isinstance(named := inner.get("additionalProperties"), dict):
+            if named.get("x-unit") == "table":
+                yield from tables(named, f"{at}.bulk")
+        elif inner.get("x-unit") == "table":
+            yield from tables(inner, at)
+
+
+TABLES = dict(tables(cw.schema()))
+SLOTS = [
+    Slot(path, number, key, schema)
+    for path, variants in TABLES.items()
+    for number, variant in enumerate(variants)
+    for key, schema in variant["properties"].items()
+]
+
+
+def scenario_with(table: str, example: dict[str, Any]) -> dict[str, Any]:
+    """Put an example in its place of the base."""
+    scenario = copy.deepcopy(BASE)
+    if not table:
+        return copy.deepcopy(example)
+    parts = re.findall(r"[^.\[\]]+", table)
+    at: Any = scenario
+    for part, following in itertools.pairwise(parts):
+        if following == "0":
+            at[part] = [{}]
+            at = at[part]
+        else:
+            at = at.setdefault(part, {})
+    at[int(parts[-1]) if parts[-1] == "0" else parts[-1]] = copy.deepcopy(example)
+    return scenario
+
+
+def table_in(scenario: dict[str, Any], table: str) -> dict[str, Any]:
+    at: Any = scenario
+    for part in re.findall(r"[^.\[\]]+", table):
+        at = at[int(part) if part == "0" else part]
+    assert isinstance(at, dict)
+    return at
+
+
+def just_outside(schema: Schema) -> Iterator[Any]:
+    """The values next to the limits, on the wrong side."""
+    unit, low, high = schema["x-unit"], schema.get("x-min"), schema.get("x-max")
+    if low is None or high is None:
+        return
+    if unit in SCALES:
+        smallest = next(iter(SCALES[unit]))
+        yield f"{quantity(low, unit) - 1}{smallest}"
+        yield f"{quantity(high, unit) + 1}{smallest}"
+        yield f"{10**30}{smallest}"
+    elif unit == "integer":
+        yield low - 1
+        yield high + 1
+    else:
+        yield low - 1e-7
+        yield high * 1.001
+        yield -1e300
+
+
+def quantity(text: str, unit: str) -> int:
+    found = re.fullmatch(r"([0-9.]+)([A-Za-z]+)", text)
+    assert found is not None, text
+    return int(Decimal(found.group(1)) * SCALES[unit][found.group(2)])
+
+
+def mistakes(slot: Slot) -> Iterator[tuple[str, Any]]:
+    unit = slot.schema["x-unit"]
+    for value in WRONG_TYPES[unit]:
+        yield "type", value
+    for word in WRONG_WORDS.get(unit, []):
+        yield "word", word
+    if unit in SCALES:
+        for text in (OTHER_UNIT[unit], "5", "5 parsecs", "", "one", "1e99", "--1"):
+            yield "unit", text
+    for value in just_outside(slot.schema):
+        yield "range", value
+
+
+@pytest.fixture(autouse=True)
+def files(workspace: Path) -> None:
+    for name, text in FILES.items():
+        (workspace / name).write_text(text)
+
+
+@pytest.fixture(scope="module")
+def link(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A link of the base, as the simulator names it."""
+    file = written(tmp_path_factory.mktemp("link") / "base.toml", BASE)
+    return str(cw.run(file).links["link"][0])
+
+
+def filled(example: dict[str, Any], link: str) -> dict[str, Any]:
+    return {key: link if value == "{link}" else value for key, value in example.items()}
+
+
+def scenario_for(slot: Slot, link: str) -> dict[str, Any]:
+    """Return a scenario that is right and to which the slot's key may be added."""
+    example = filled(EXAMPLES[slot.table][slot.variant], link)
+    conditions = CONDITIONS.get(slot.key, {}) if slot.table.startswith("switch.") else {}
+    return scenario_with(slot.table, {**conditions, **example})
+
+
+def test_every_variant_has_an_example() -> None:
+    assert {path: len(examples) for path, examples in EXAMPLES.items()} == {
+        path: len(variants) for path, variants in TABLES.items()
+    }
+
+
+@pytest.mark.parametrize("table", EXAMPLES)
+def test_every_example_is_right(table: str, link: str, clearway: Clearway, workspace: Path) -> None:
+    """Else the mistakes below would be refused for another reason."""
+    for example in EXAMPLES[table]:
+        file = written(workspace / "right.toml", scenario_with(table, filled(example, link)))
+        answer = clearway("run", file, "--json")
+        assert answer.status == 0, answer.err
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=[f"{slot.path}-{slot.variant}" for slot in SLOTS])
+def test_wrong_values(slot: Slot, link: str, clearway: Clearway, workspace: Path) -> None:
+    for kind, value in mistakes(slot):
+        scenario = scenario_for(slot, link)
+        table_in(scenario, slot.table)[slot.key] = value
+        answer = clearway("run", written(workspace / "wrong.toml", scenario))
+        what = f"{slot.path} = {json.dumps(value)} ({kind}): {answer}"
+        assert answer.status == 2, what
+        assert answer.out == "", what
+        assert re.search(rf"wrong\.toml:\d+: {re.escape(slot.path)}\b", answer.err), what
+        assert re.search(
+            r"expected|did you mean|cannot read|range that ends|empty range|numbered from", answer.err
+        ), what
+        assert nothing_but(workspace, "wrong.toml", *FILES), what
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=[f"{slot.path}-{slot.variant}" for slot in SLOTS])
+def test_misspelt_keys(slot: Slot, link: str, clearway: Clearway, workspace: Path) -> None:
+    scenario = scenario_for(slot, link)
+    table = table_in(scenario, slot.table)
+    misspelt = slot.key[:-1] + slot.key[-1] * 2
+    table[misspelt] = table.pop(slot.key, slot.schema.get("default", 1))
+    answer = clearway("run", written(workspace / "wrong.toml", scenario))
+    assert answer.status == 2, answer
+    assert answer.out == ""
+    if f"{slot.path}: missing" in answer.err:
+        return  # a choice: which keys are known depends on it
+    assert misspelt in answer.err, answer
+    # What is not like anything is not suggested, and half of a short name may be a slip.
+    assert f"did you mean {slot.key}?" in answer.err or len(slot.key) < 3, answer
+    assert slot.key in answer.err, answer
+    assert nothing_but(workspace, "wrong.toml", *FILES)
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=[f"{slot.path}-{slot.variant}" for slot in SLOTS])
+def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, workspace: Path) -> None:
+    if slot.key not in TABLES[slot.table][slot.variant].get("required", []):
+        return
+    scenario = scenario_for(slot, link)
+    if table_in(scenario, slot.table).pop(slot.key, None) in ("step", "red", "shared"):
+        return  # without it, another variant
+    answer = clearway("run", written(workspace / "wrong.toml", scenario))
+    assert answer.status == 2, answer
+    assert slot.path in answer.err, answer
+    assert nothing_but(workspace, "wrong.toml", *FILES)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "0a", "ä", "a.b"])
+@pytest.mark.parametrize("table", ["transport", "groups"])
+def test_names_that_are_none(name: str, table: str, clearway: Clearway, workspace: Path) -> None:
+    given = {"transport": {"protocol": "swift"}, "groups": "0..1"}[table]
+    scenario = {**BASE, table: {**BASE.get(table, {}), name: given}}
+    answer = clearway("run", written(workspace / "wrong.toml", scenario))
+    assert answer.status == 2, answer
+    assert table in answer.err
+    assert nothing_but(workspace, "wrong.toml", *FILES)
