@@ -8,6 +8,15 @@ pub(super) struct Heap {
 
 const WAYS: usize = 4;
 
+#[inline(always)]
+fn least_of(a: (usize, u128), b: (usize, u128)) -> (usize, u128) {
+    if b.1 < a.1 {
+        b
+    } else {
+        a
+    }
+}
+
 impl Heap {
     #[inline]
     pub(super) fn top(&self) -> Option<u128> {
@@ -43,8 +52,14 @@ impl Heap {
         let mut at = 0;
         loop {
             let first = at * WAYS + 1;
-            let Some(children) = keys.get(first..keys.len().min(first + WAYS)) else { break };
-            let Some((which, &least)) = children.iter().enumerate().min_by_key(|(_, &k)| k) else { break };
+            let (which, least) = match keys.get(first..first + WAYS) {
+                Some(&[a, b, c, d]) => least_of(least_of((0, a), (1, b)), least_of((2, c), (3, d))),
+                _ => match keys.get(first..).and_then(|rest| rest.iter().enumerate().min_by_key(|(_, &k)| k))
+                {
+                    Some((which, &least)) => (which, least),
+                    None => break,
+                },
+            };
             if key <= least {
                 break;
             }

@@ -25,7 +25,7 @@ impl Lane {
         Lane { ring: vec![empty; FIRST_PLACES].into(), head: 0, tail: 0, unsorted: VecDeque::new() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn at(&self, place: usize) -> &Event {
         &self.ring[place & (self.ring.len() - 1)]
     }
@@ -36,13 +36,13 @@ impl Lane {
     }
 
     /// The event `ahead` places behind the head.
-    #[inline]
+    #[inline(always)]
     pub(super) fn peek(&self, ahead: usize) -> Option<&Event> {
         (self.tail - self.head > ahead).then(|| self.at(self.head + ahead))
     }
 
     /// Adds an event, no earlier than the last; whether its instant has to be sorted when it comes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, event: Event) -> bool {
         if self.tail - self.head == self.ring.len() {
             self.grow();
@@ -80,7 +80,7 @@ impl Lane {
     }
 
     /// Takes the first event out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self) -> Event {
         debug_assert!(!self.is_empty());
         let event = *self.at(self.head);

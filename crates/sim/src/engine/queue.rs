@@ -4,12 +4,16 @@
 //! transmission, with or without propagation, for each kind of link). Each has a lane, which is sorted by
 //! itself; the next event is the least of the lanes' heads and the heap's top.
 
+use std::collections::VecDeque;
+
 use super::event::{Class, Event};
 use super::heap::Heap;
 use super::lane::Lane;
 
 /// Lanes a queue may have; more would make finding the next event slower than a heap.
-pub const MAX_LANES: usize = 15;
+pub const MAX_LANES: usize = 16;
+/// Lanes are scanned so many at a time.
+const BLOCK: usize = 4;
 
 /// Which lane, or none where a delay has no lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +27,20 @@ impl LaneId {
 /// All events to come, in order of time, class and id.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// Order of each lane's first event, with [`EMPTY`] for an empty one; the heap's top is the last.
-    heads: [u128; MAX_LANES + 1],
+    /// Order of each lane's first event, with [`EMPTY`] where there is none.
+    heads: [[u128; BLOCK]; MAX_LANES / BLOCK],
+    /// Blocks of `heads` that have lanes.
+    blocks: usize,
+    /// Order of the heap's top.
+    top: u128,
     lanes: Vec<Lane>,
     delays: Vec<u64>,
     heap: Heap,
     /// Arrivals that are in the heap, by the index in their heap key; freed places are reused.
     parked: Vec<Event>,
     free: Vec<u32>,
+    /// Events known in advance, in their order; the first of them is in the heap.
+    scheduled: VecDeque<Event>,
     /// The earliest instant at which some lane has to be sorted.
     next_unsorted: u64,
     /// Room to sort in.
@@ -39,13 +49,15 @@ pub struct EventQueue {
 }
 
 const EMPTY: u128 = u128::MAX;
-const HEAP: usize = MAX_LANES;
 
 impl EventQueue {
     /// An empty queue at time zero.
     pub fn new() -> EventQueue {
         EventQueue {
-            heads: [EMPTY; MAX_LANES + 1],
+            heads: [[EMPTY; BLOCK]; MAX_LANES / BLOCK],
+            blocks: 0,
+            top: EMPTY,
+            scheduled: VecDeque::new(),
             lanes: Vec::new(),
             delays: Vec::new(),
             heap: Heap::default(),
@@ -67,6 +79,7 @@ impl EventQueue {
         }
         self.lanes.push(Lane::new());
         self.delays.push(delay);
+        self.blocks = self.lanes.len().div_ceil(BLOCK);
         LaneId((self.lanes.len() - 1) as u8)
     }
 
@@ -90,7 +103,7 @@ impl EventQueue {
             return;
         };
         if ring.is_empty() {
-            self.heads[lane.0 as usize] = event.order();
+            self.heads.as_flattened_mut()[lane.0 as usize] = event.order();
         }
         if ring.push(event) {
             self.next_unsorted = self.next_unsorted.min(event.time);
@@ -100,9 +113,9 @@ impl EventQueue {
     /// Adds an event of any delay.
     pub fn push_odd(&mut self, event: Event) {
         let upper = u128::from(event.key >> 32) << 32;
-        let parked = if event.class() == Class::Arrival { self.park(event) } else { 0 };
+        let parked = if event.is_arrival() { self.park(event) } else { 0 };
         self.heap.push(u128::from(event.time) << 64 | upper | u128::from(parked));
-        self.heads[HEAP] = self.heap.top().unwrap_or(EMPTY);
+        self.top = self.heap.top().unwrap_or(EMPTY);
     }
 
     fn park(&mut self, event: Event) -> u32 {
@@ -114,54 +127,52 @@ impl EventQueue {
         (self.parked.len() - 1) as u32
     }
 
-    /// Adds events that are known in advance, in their order. They have a lane of their own.
+    /// Adds events that are known in advance, in their order. To be called once.
     pub fn schedule(&mut self, events: impl Iterator<Item = Event>) {
-        let lane = self.lane(u64::MAX);
-        for event in events {
-            self.push(lane, event);
+        self.scheduled.extend(events);
+        if let Some(&first) = self.scheduled.front() {
+            self.push_odd(first);
         }
     }
 
     /// Takes out the next event if it is before `limit`, and says which lane it was in.
     #[inline]
     pub fn pop(&mut self, limit: u64) -> Option<(Event, LaneId)> {
-        let mut which = self.least();
-        let mut time = (self.heads[which] >> 64) as u64;
+        let (mut which, mut order) = self.least();
+        let time = (order >> 64) as u64;
         if time >= limit {
             return None;
         }
         if time >= self.next_unsorted {
             self.sort_instant(time);
-            which = self.least();
-            time = (self.heads[which] >> 64) as u64;
+            (which, order) = self.least();
         }
-        self.now = time;
-        if which == HEAP {
+        self.now = (order >> 64) as u64;
+        let Some(lane) = self.lanes.get_mut(which) else {
             return Some((self.pop_heap(), LaneId::NONE));
-        }
-        let lane = &mut self.lanes[which];
+        };
         let event = lane.pop();
-        self.heads[which] = lane.peek(0).map_or(EMPTY, Event::order);
+        self.heads.as_flattened_mut()[which] = lane.peek(0).map_or(EMPTY, Event::order);
         Some((event, LaneId(which as u8)))
     }
 
-    /// The lane whose head is the least, or the heap.
+    /// The lane whose head is the least, or no lane for the heap's top; and its order.
     #[inline(always)]
-    fn least(&self) -> usize {
-        let mut which = HEAP;
-        let mut least = self.heads[HEAP];
-        for (at, &head) in self.heads[..self.lanes.len()].iter().enumerate() {
-            if head < least {
-                least = head;
-                which = at;
+    fn least(&self) -> (usize, u128) {
+        let (mut which, mut least) = (MAX_LANES, self.top);
+        for (block, heads) in self.heads.iter().enumerate().take(self.blocks) {
+            for (at, &head) in heads.iter().enumerate() {
+                let less = head < least;
+                which = if less { block * BLOCK + at } else { which };
+                least = if less { head } else { least };
             }
         }
-        which
+        (which, least)
     }
 
     #[cold]
     fn sort_instant(&mut self, time: u64) {
-        for (lane, head) in self.lanes.iter_mut().zip(&mut self.heads) {
+        for (lane, head) in self.lanes.iter_mut().zip(self.heads.as_flattened_mut()) {
             lane.sort_run(time, &mut self.run);
             *head = lane.peek(0).map_or(EMPTY, Event::order);
         }
@@ -170,9 +181,15 @@ impl EventQueue {
 
     fn pop_heap(&mut self) -> Event {
         let top = self.heap.pop().unwrap_or(EMPTY);
-        self.heads[HEAP] = self.heap.top().unwrap_or(EMPTY);
+        self.top = self.heap.top().unwrap_or(EMPTY);
         let event = keyed(top);
-        if event.class() != Class::Arrival {
+        if event.class() == Class::Start {
+            self.scheduled.pop_front();
+            if let Some(&next) = self.scheduled.front() {
+                self.push_odd(next);
+            }
+        }
+        if !event.is_arrival() {
             return event;
         }
         let place = top as u32;
@@ -180,18 +197,19 @@ impl EventQueue {
         self.parked[place as usize]
     }
 
-    /// The event `ahead` places behind the head of a lane, as a hint of what comes.
-    #[inline]
-    pub fn peek(&self, lane: LaneId, ahead: usize) -> Option<&Event> {
-        self.lanes.get(lane.0 as usize).and_then(|lane| lane.peek(ahead))
+    /// The events so many places behind the head of a lane, as a hint of what comes.
+    #[inline(always)]
+    pub fn peek<const N: usize>(&self, lane: LaneId, ahead: [usize; N]) -> [Option<&Event>; N] {
+        let lane = self.lanes.get(lane.0 as usize);
+        ahead.map(|ahead| lane.and_then(|lane| lane.peek(ahead)))
     }
 
     /// Every arrival that is to come, in no particular order.
     pub fn arrivals(&self) -> impl Iterator<Item = Event> + '_ {
         let in_lanes = self.lanes.iter().flat_map(Lane::iter).copied();
-        let parked = self.heap.iter().filter(|&entry| keyed(entry).class() == Class::Arrival);
+        let parked = self.heap.iter().filter(|&entry| keyed(entry).is_arrival());
         in_lanes
-            .filter(|event| event.class() == Class::Arrival)
+            .filter(Event::is_arrival)
             .chain(parked.map(|entry| self.parked[entry as u32 as usize]))
     }
 }

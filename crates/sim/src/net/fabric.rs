@@ -109,7 +109,7 @@ impl Fabric {
     }
 
     /// A frame is to leave over `link`: it does so now, waits, or is lost.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, queue: &mut EventQueue, link: u32, frame: Frame) -> Result<(), Lost> {
         let now = queue.now();
         let port = &self.ports[link as usize];
@@ -121,7 +121,7 @@ impl Fabric {
     }
 
     /// A frame comes to a port that is busy, or that shares its buffer.
-    #[inline]
+    #[inline(never)]
     fn join(&mut self, queue: &mut EventQueue, link: u32, mut frame: Frame) -> Result<(), Lost> {
         let now = queue.now();
         let at = link as usize;

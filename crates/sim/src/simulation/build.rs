@@ -44,6 +44,7 @@ impl Simulation {
             particular_acks: AckPool::default(),
             incomplete: specs.iter().filter(|spec| sized(spec).is_some()).count(),
             packet_hops: 0,
+            countdown: super::CHECK_EVERY,
             graph,
             specs,
         };

@@ -50,6 +50,8 @@ pub struct Simulation {
     /// Sized flows that are not complete.
     incomplete: usize,
     packet_hops: u64,
+    /// Events until the caller is asked whether to go on.
+    countdown: u32,
 }
 
 impl Simulation {
@@ -60,24 +62,27 @@ impl Simulation {
         limit: Time,
         proceed: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut countdown = CHECK_EVERY;
         while let Some((event, lane)) = self.queue.pop(limit.as_ps()) {
             self.expect(lane);
             self.happen(&event);
-            countdown -= 1;
-            if countdown == 0 {
+            self.countdown -= 1;
+            if self.countdown == 0 {
+                self.countdown = CHECK_EVERY;
                 proceed(self.queue.now(), self.packet_hops)?;
-                countdown = CHECK_EVERY;
             }
         }
         self.queue.advance_to(limit.as_ps());
         ControlFlow::Continue(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn happen(&mut self, event: &Event) {
+        if event.is_arrival() {
+            self.arrive(&event.frame());
+            return;
+        }
         match event.class() {
-            Class::Arrival => self.arrive(&event.frame()),
+            Class::Arrival => (),
             Class::Wake => self.wake(event.id()),
             Class::Start => self.start(event.id()),
             Class::Stop => self.stop(event.id()),
@@ -88,24 +93,26 @@ impl Simulation {
     }
 
     /// Hints at what the events a few places ahead will touch: first what says where they lead, then that.
-    #[inline]
+    #[inline(always)]
     fn expect(&self, lane: LaneId) {
-        if let Some(event) = self.queue.peek(lane, 8) {
-            match event.class() {
-                Class::Arrival => self.paths.expect(event.frame().flow()),
-                Class::Wake => self.fabric.expect(event.id()),
-                _ => (),
+        let [far, near] = self.queue.peek(lane, [8, 4]);
+        if let Some(event) = far {
+            if event.is_arrival() {
+                self.paths.expect(event.frame().flow());
+            } else if event.class() == Class::Wake {
+                self.fabric.expect(event.id());
             }
         }
-        let Some(event) = self.queue.peek(lane, 4) else { return };
-        match event.class() {
-            Class::Arrival => self.expect_arrival(&event.frame()),
-            Class::Wake => self.expect_wake(event.id()),
-            _ => (),
+        if let Some(event) = near {
+            if event.is_arrival() {
+                self.expect_arrival(&event.frame());
+            } else if event.class() == Class::Wake {
+                self.expect_wake(event.id());
+            }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn expect_arrival(&self, frame: &Frame) {
         let flow = frame.flow();
         let next = self.paths.link(flow, frame.meta);
@@ -132,7 +139,7 @@ impl Simulation {
         Time::from_ps(self.queue.now())
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, frame: &Frame) {
         self.packet_hops += 1;
         let flow = frame.flow();
@@ -146,7 +153,7 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, link: u32, frame: Frame) {
         if let Err(Lost(frame)) = self.fabric.offer(&mut self.queue, link, frame) {
             self.lose(&frame);
