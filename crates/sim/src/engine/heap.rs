@@ -69,6 +69,12 @@ impl Heap {
         keys[at] = key;
     }
 
+    /// The top and those next below it, one of which comes after it.
+    #[inline]
+    pub(super) fn upper(&self) -> &[u128] {
+        &self.keys[..self.keys.len().min(1 + WAYS)]
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = u128> + '_ {
         self.keys.iter().copied()
     }

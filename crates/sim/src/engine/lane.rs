@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::event::Event;
+use super::prefetch::prefetch;
 
 /// A sorted queue of events, but for runs of equal times, which are sorted when their time comes.
 #[derive(Debug)]
@@ -39,6 +40,12 @@ impl Lane {
     #[inline(always)]
     pub(super) fn peek(&self, ahead: usize) -> Option<&Event> {
         (self.tail - self.head > ahead).then(|| self.at(self.head + ahead))
+    }
+
+    /// Hints that the places `ahead` of the head will be looked at.
+    #[inline(always)]
+    pub(super) fn expect(&self, ahead: usize) {
+        prefetch(&self.ring, (self.head + ahead) & (self.ring.len() - 1));
     }
 
     /// Adds an event, no earlier than the last; whether its instant has to be sorted when it comes.

@@ -48,6 +48,9 @@ pub struct EventQueue {
     now: u64,
 }
 
+/// How far ahead a lane's events are asked for, before anything is asked for on their behalf.
+const LOOK_AHEAD: usize = 32;
+
 const EMPTY: u128 = u128::MAX;
 
 impl EventQueue {
@@ -152,6 +155,7 @@ impl EventQueue {
             return Some((self.pop_heap(), LaneId::NONE));
         };
         let event = lane.pop();
+        lane.expect(LOOK_AHEAD);
         self.heads.as_flattened_mut()[which] = lane.peek(0).map_or(EMPTY, Event::order);
         Some((event, LaneId(which as u8)))
     }
@@ -204,13 +208,17 @@ impl EventQueue {
         ahead.map(|ahead| lane.and_then(|lane| lane.peek(ahead)))
     }
 
+    /// The heap's top and the candidates for what comes after it, as a hint; of an arrival without its frame.
+    #[inline]
+    pub fn peek_heap(&self) -> impl Iterator<Item = Event> + '_ {
+        self.heap.upper().iter().map(|&entry| keyed(entry))
+    }
+
     /// Every arrival that is to come, in no particular order.
     pub fn arrivals(&self) -> impl Iterator<Item = Event> + '_ {
         let in_lanes = self.lanes.iter().flat_map(Lane::iter).copied();
         let parked = self.heap.iter().filter(|&entry| keyed(entry).is_arrival());
-        in_lanes
-            .filter(Event::is_arrival)
-            .chain(parked.map(|entry| self.parked[entry as u32 as usize]))
+        in_lanes.filter(Event::is_arrival).chain(parked.map(|entry| self.parked[entry as u32 as usize]))
     }
 }
 

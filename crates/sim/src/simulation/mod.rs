@@ -28,6 +28,10 @@ pub use flows::{Flow, FlowLosses, Landing, MessageRecord, Paths};
 /// Events between two looks at whether to go on.
 const CHECK_EVERY: u32 = 8192;
 
+/// How many places ahead of its time an event's destination is looked up, and how many ahead it is asked for.
+const FAR: usize = 12;
+const NEAR: usize = 6;
+
 /// A network with its traffic, at some instant.
 #[derive(Debug)]
 pub struct Simulation {
@@ -95,7 +99,11 @@ impl Simulation {
     /// Hints at what the events a few places ahead will touch: first what says where they lead, then that.
     #[inline(always)]
     fn expect(&self, lane: LaneId) {
-        let [far, near] = self.queue.peek(lane, [8, 4]);
+        if lane == LaneId::NONE {
+            self.expect_from_heap();
+            return;
+        }
+        let [far, near] = self.queue.peek(lane, [FAR, NEAR]);
         if let Some(event) = far {
             if event.is_arrival() {
                 self.paths.expect(event.frame().flow());
@@ -108,6 +116,18 @@ impl Simulation {
                 self.expect_arrival(&event.frame());
             } else if event.class() == Class::Wake {
                 self.expect_wake(event.id());
+            }
+        }
+    }
+
+    /// Most of what is in the heap and comes soon are wakes.
+    fn expect_from_heap(&self) {
+        for (at, event) in self.queue.peek_heap().enumerate() {
+            if event.class() == Class::Wake {
+                self.fabric.expect(event.id());
+                if at == 0 {
+                    self.expect_wake(event.id());
+                }
             }
         }
     }
