@@ -11,7 +11,9 @@ from tests.conftest import Clearway
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/clearway/scenarios/*.toml")])
-SMALLER: dict[str, list[str]] = {}
+SMALLER: dict[str, list[str]] = {
+    "websearch.toml": ["duration=5ms", "warmup=1ms"],
+}
 """What to set, by name of the file."""
 
 
