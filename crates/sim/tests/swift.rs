@@ -115,3 +115,25 @@ fn topology_scaling_makes_flows_of_different_path_length_equal() {
         assert!(without > 1.3, "without scaling, {flows} flows each: {without}");
     }
 }
+
+/// Ten flows from as many hosts as far away as the topology has them, without flow scaling: the delay that they settle
+/// at is `base + switches * hop_scaling`, here 25 us and 20 us for each, so the count of switches is seen.
+#[test]
+fn the_target_grows_with_every_switch_on_the_path() {
+    let networks = [
+        ("topology = 'star'\nhosts = 12", "1..11", 1.0),
+        ("topology = 'dumbbell'\nleft = 1\nright = 10", "1..11", 2.0),
+        ("topology = 'leaf_spine'\nleaves = 2\nspines = 1\nhosts_per_leaf = 10", "10..20", 3.0),
+        ("topology = 'fat_tree'\nk = 6", "9..19", 5.0),
+    ];
+    for (network, from, switches) in networks {
+        let outcome = run(&format!(
+            "format = 1\nname = 'hops'\nduration = '50ms'\nwarmup = '10ms'\n[network]\n{network}\nrate = '50Gbps'\n\
+             [transport.swift]\nprotocol = 'swift'\nhop_scaling = '20us'\nflow_scaling = false\nai = 0.1\n\
+             [[traffic]]\npattern = 'incast'\nfrom = '{from}'\nto = 0\nstart = '0us..1ms'"
+        ));
+        let (rtt, target) = (figure(&outcome, "rtt_mean_us"), 25.0 + 20.0 * switches);
+        println!("{switches} switches: {rtt:.2}, target {target}");
+        assert!((rtt / target - 1.0).abs() < 0.05, "{network}: {rtt}, target {target}");
+    }
+}
