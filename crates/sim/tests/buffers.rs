@@ -1,0 +1,119 @@
+//! What a switch's port admits and marks, against closed forms.
+
+mod experiment;
+
+use experiment::{figure, integers, link_count, link_value, run, run_seeded};
+
+/// Hosts around a switch; frames of 1000 B, acknowledgements of 1 B.
+fn overload(senders: &str, receivers: &[u32], buffer: &str) -> String {
+    let table = |to| format!("[[traffic]]\npattern = 'incast'\nfrom = '{senders}'\nto = {to}\n");
+    let traffic: Vec<String> = receivers.iter().map(table).collect();
+    format!(
+        "format = 1\nname = 'overload'\nduration = '5ms'\nwarmup = '1ms'\n[network]\ntopology = 'star'\nhosts = 8\n\
+         rate = '80Gbps'\nmtu = '1000B'\nframing = '0B'\n[switch.default]\n{buffer}\n\
+         [transport.t]\nprotocol = 'none'\nheader = '0B'\nack = '1B'\n{}",
+        traffic.concat()
+    )
+}
+
+/// A port fills up to its own buffer and no further.
+#[test]
+fn a_port_with_its_own_buffer_fills_it() {
+    for (buffer, most) in [(100_000, 100_000), (100_999, 100_000), (5_000, 5_000), (2_000, 2_000)] {
+        let outcome = run(&overload("0..4", &[7], &format!("buffer = '{buffer}B'")));
+        assert_eq!(link_count(&outcome, "tor0>h7", "queue_peak_bytes"), most, "buffer {buffer}");
+        assert!(link_count(&outcome, "tor0>h7", "drops") > 0);
+    }
+}
+
+/// Choudhury and Hahne's dynamic threshold: `n` ports that always want more hold `alpha / (1 + n alpha)` of the buffer
+/// each. To the frame with one port: the last frame admitted finds `held + 1000 <= alpha * (size - held)`. Some bytes
+/// belong to acknowledgements on their way to the senders.
+#[test]
+fn congested_ports_share_a_buffer_by_the_dynamic_threshold() {
+    const SIZE: f64 = 1_000_000.0;
+    for alpha in [0.125, 0.5, 1.0, 2.0, 8.0] {
+        let buffer = format!("sharing = 'shared'\nbuffer = '{SIZE}B'\nalpha = {alpha}");
+        let outcome = run(&overload("0..4", &[7], &buffer));
+        let most = ((alpha * SIZE - 1000.0) / (1000.0 * (1.0 + alpha))).floor() * 1000.0 + 1000.0;
+        let peak = link_count(&outcome, "tor0>h7", "queue_peak_bytes") as f64;
+        assert_eq!(peak, most, "alpha {alpha}");
+        for receivers in [&[7][..], &[6, 7], &[5, 6, 7]] {
+            let outcome = run(&overload("0..4", receivers, &buffer));
+            let share = alpha / (1.0 + receivers.len() as f64 * alpha) * SIZE;
+            for to in receivers {
+                let port = format!("tor0>h{to}");
+                // With the frame in transmission.
+                let held = link_value(&outcome, &port, "queue_mean_bytes") + 1000.0;
+                println!("alpha {alpha}, {} ports: {held:.0}, share {share:.0}", receivers.len());
+                assert!(
+                    (held - share).abs() < 2000.0 + 0.005 * share,
+                    "alpha {alpha} {port}: {held} {share}"
+                );
+            }
+        }
+    }
+}
+
+/// A window of packets that nothing changes, of which every one may be marked.
+fn fixed_window(packets: u32, warmup: &str, bytes: &str, ecn: &str) -> String {
+    format!(
+        "format = 1\nname = 'marks'\nduration = '100ms'\nwarmup = '{warmup}'\n[network]\ntopology = 'dumbbell'\nleft = 1\n\
+         right = 1\nrate = '80Gbps'\nbottleneck = '8Gbps'\nmtu = '1000B'\nframing = '0B'\n[switch.default]\n{ecn}\n\
+         [transport.t]\nprotocol = 'dctcp'\nheader = '0B'\nack = '1B'\ninitial_cwnd = {packets}\n\
+         min_cwnd = {packets}\nmax_cwnd = {packets}\n[[traffic]]\npattern = 'incast'\nfrom = 0\nto = 1\n{bytes}"
+    )
+}
+
+/// A burst that comes every 100 ns to a port that sends every microsecond: packet i finds the i packets before it
+/// less those that have left, of which the last may do so in that instant.
+#[test]
+fn step_marking_marks_what_finds_more_than_the_threshold() {
+    for threshold in [1_000, 20_999, 21_000, 21_001, 90_000, 90_001, 200_000] {
+        let ecn = format!("ecn = 'step'\necn_threshold = '{threshold}B'");
+        let outcome = run(&fixed_window(150, "0us", "bytes = '150kB'", &ecn));
+        let found = |i: u64| (i - i / 10) * 1000;
+        let expected = (0..150).filter(|&i| found(i) > threshold).count() as u64;
+        assert_eq!(link_count(&outcome, "tor0>tor1", "marks"), expected, "threshold {threshold}");
+        assert_eq!(figure(&outcome, "marks"), expected as f64, "threshold {threshold}: at no other port");
+        assert_eq!(figure(&outcome, "drops"), 0.0);
+    }
+}
+
+/// In a steady state each packet of a lone window finds the same queue: the window less what is in the pipe. An empty
+/// round trip takes 100 + 1000 + 100 ns for data, 0.1 + 1 + 0.1 ns for its acknowledgement, and 6 us of links, which
+/// is 7.2 packets of the bottleneck; in a window of w, w - 7.2 packets wait ahead, one of them in part transmitted.
+#[test]
+fn red_marks_with_a_probability_that_rises_with_the_queue() {
+    let ecn = "ecn = 'red'\necn_min = '20kB'\necn_max = '120kB'\necn_pmax = 0.4";
+    for (seed, packets) in [(1, 27), (2, 28), (3, 40), (4, 70), (5, 120), (6, 127), (7, 128), (8, 200)] {
+        let held = f64::from(packets - 7) * 1000.0;
+        let probability = match held {
+            held if held <= 20_000.0 => 0.0,
+            held if held > 120_000.0 => 1.0,
+            held => 0.4 * (held - 20_000.0) / 100_000.0,
+        };
+        let outcome = run_seeded(&fixed_window(packets, "10ms", "", ecn), Some(seed));
+        let frames = link_count(&outcome, "tor0>tor1", "frames") as f64;
+        let marks = link_count(&outcome, "tor0>tor1", "marks") as f64;
+        let error = (frames * probability * (1.0 - probability)).sqrt();
+        let off = marks - frames * probability;
+        println!("window {packets}: {marks} of {frames}, {off:+.0}, standard error {error:.0}");
+        // A packet at either end of the measured time may be marked on one side of it and counted on the other.
+        let edge = f64::from(packets);
+        assert!(
+            off.abs() <= if error > 0.0 { 3.0 * error } else { probability * edge },
+            "window {packets}: {off}"
+        );
+        assert!(frames > 80_000.0);
+    }
+}
+
+/// What is not capable of ECN is never marked.
+#[test]
+fn no_other_packets_are_marked() {
+    let ecn = "buffer = '1MB'\necn = 'step'\necn_threshold = '0B'";
+    let outcome = run(&overload("0..4", &[7], ecn));
+    assert_eq!(figure(&outcome, "marks"), 0.0);
+    assert!(integers(&outcome, "links", "drops").iter().sum::<u64>() > 0);
+}

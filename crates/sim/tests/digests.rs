@@ -1,0 +1,71 @@
+//! Determinism: a scenario and a seed give one digest, twice in a row, in debug and release, on every machine.
+//!
+//! The digests are in `tests/digests/expected.txt`. One that changes means that results change: if that is meant, say
+//! why in the commit and rewrite the file with `CLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test digests`.
+
+mod experiment;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use experiment::{figure, run_seeded};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests")
+}
+
+/// Names and texts of the scenarios, in order.
+fn scenarios() -> Vec<(String, String)> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder())
+        .expect("the folder is there")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let name = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    paths.iter().map(|path| (name(path), fs::read_to_string(path).expect("text"))).collect()
+}
+
+#[test]
+fn the_digests_are_the_expected_ones() {
+    let line = |(name, text): (String, String)| format!("{name} {}\n", run_seeded(&text, Some(1)).digest);
+    let found: String = scenarios().into_iter().map(line).collect();
+    let file = folder().join("expected.txt");
+    if std::env::var_os("CLEARWAY_UPDATE_DIGESTS").is_some() {
+        fs::write(&file, &found).expect("the file can be written");
+    }
+    let expected = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        found == expected,
+        "results have changed.\nexpected:\n{expected}found:\n{found}If that is meant, say why in the commit and run\n\
+         CLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test digests"
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_outcome_and_another_seed_another() {
+    for (name, text) in scenarios() {
+        let outcome = run_seeded(&text, Some(7));
+        let again = run_seeded(&text, Some(7));
+        assert_eq!(outcome.digest, again.digest, "{name}");
+        assert_eq!(outcome.packet_hops, again.packet_hops, "{name}");
+        // Not the outcomes as such: what was not measured is NaN, which equals nothing.
+        assert_eq!(format!("{:?}", outcome.summary), format!("{:?}", again.summary), "{name}");
+        assert_eq!(format!("{:?}", outcome.tables), format!("{:?}", again.tables), "{name}");
+        assert_ne!(outcome.digest, run_seeded(&text, Some(8)).digest, "{name}: the seed does nothing");
+    }
+}
+
+/// What the scenarios are there to cover does happen in them.
+#[test]
+fn the_scenarios_cover_what_can_happen() {
+    let happens = |figure_name: &str| {
+        let count = |(_, text): &(String, String)| figure(&run_seeded(text, Some(1)), figure_name);
+        scenarios().iter().map(count).filter(|count| *count > 0.0).sum::<f64>()
+    };
+    for what in
+        ["drops", "marks", "fault_losses", "retransmissions", "timeouts_whole", "messages", "completed"]
+    {
+        assert!(happens(what) > 0.0, "no scenario has {what}");
+    }
+}

@@ -1,0 +1,104 @@
+//! An experiment as a person does it: a scenario as text, a run, and figures out of its tables.
+
+// Each test file uses a part of this.
+#![allow(dead_code)]
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use clearway_sim::record::{Column, Outcome, Table, Value};
+use clearway_sim::scenario::load_text;
+
+/// Picoseconds in a microsecond.
+const PS_PER_US: f64 = 1e6;
+
+/// Runs a scenario with the seed that it says. Topology files are looked for in `tests/networks`.
+pub fn run(text: &str) -> Outcome {
+    run_seeded(text, None)
+}
+
+/// Runs a scenario with another seed.
+pub fn run_seeded(text: &str, seed: Option<u64>) -> Outcome {
+    let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks");
+    let loaded = load_text(text, "scenario", &networks, &[], seed)
+        .unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+    clearway_sim::run(&loaded.scenario, &mut |_| ControlFlow::Continue(())).expect("nothing interrupts it")
+}
+
+/// A table of the outcome.
+pub fn table<'a>(outcome: &'a Outcome, name: &str) -> &'a Table {
+    outcome.tables.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no table {name}"))
+}
+
+fn column<'a>(outcome: &'a Outcome, name: &str, column: &str) -> &'a Column {
+    let columns = &table(outcome, name).columns;
+    let found = columns.iter().find(|(other, _)| *other == column);
+    &found.unwrap_or_else(|| panic!("table {name} has no column {column}")).1
+}
+
+/// A column of whole numbers.
+pub fn integers<'a>(outcome: &'a Outcome, name: &str, of: &str) -> &'a [u64] {
+    match column(outcome, name, of) {
+        Column::Integers(values) => values,
+        other => panic!("{name}.{of}: {other:?}"),
+    }
+}
+
+/// A column of measured values.
+pub fn floats<'a>(outcome: &'a Outcome, name: &str, of: &str) -> &'a [f64] {
+    match column(outcome, name, of) {
+        Column::Floats(values) => values,
+        other => panic!("{name}.{of}: {other:?}"),
+    }
+}
+
+/// A column of names.
+pub fn texts<'a>(outcome: &'a Outcome, name: &str, of: &str) -> &'a [String] {
+    match column(outcome, name, of) {
+        Column::Texts(values) => values,
+        other => panic!("{name}.{of}: {other:?}"),
+    }
+}
+
+/// A time column in picoseconds: exact for times below an hour, which a float holds to a fraction of one.
+pub fn picoseconds(outcome: &Outcome, name: &str, of: &str) -> Vec<u64> {
+    floats(outcome, name, of).iter().map(|us| (us * PS_PER_US).round() as u64).collect()
+}
+
+/// A figure of the summary; NaN where nothing was measured.
+pub fn figure(outcome: &Outcome, name: &str) -> f64 {
+    let Value::Object(figures) = &outcome.summary else { panic!("{:?}", outcome.summary) };
+    match figures.iter().find(|(other, _)| other == name) {
+        Some((_, Value::Integer(count))) => *count as f64,
+        Some((_, Value::Float(value))) => *value,
+        Some((_, Value::Missing)) => f64::NAN,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn row_of_link(outcome: &Outcome, link: &str) -> usize {
+    let names = texts(outcome, "links", "link");
+    names.iter().position(|name| name == link).unwrap_or_else(|| panic!("no link {link} in {names:?}"))
+}
+
+/// A counter of one link, named as `h0>tor0`.
+pub fn link_count(outcome: &Outcome, link: &str, of: &str) -> u64 {
+    integers(outcome, "links", of)[row_of_link(outcome, link)]
+}
+
+/// A measured value of one link.
+pub fn link_value(outcome: &Outcome, link: &str, of: &str) -> f64 {
+    floats(outcome, "links", of)[row_of_link(outcome, link)]
+}
+
+/// The mean.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The standard error of the mean of independent values.
+pub fn standard_error(values: &[f64]) -> f64 {
+    let (mean, n) = (mean(values), values.len() as f64);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (n - 1.0) / n).sqrt()
+}
