@@ -21,7 +21,13 @@ impl Probe for Swift {
 
 /// Fabric target 25 us without scaling, endpoint target 100 us, ai 1, β 0.8, at most half.
 fn params(initial_cwnd: f64) -> SwiftParams {
-    SwiftParams { initial_cwnd, flow_scaling: false, topology_scaling: false, ..SwiftParams::default() }
+    SwiftParams {
+        initial_cwnd,
+        flow_scaling: false,
+        topology_scaling: false,
+        rto_backoff: 0,
+        ..SwiftParams::default()
+    }
 }
 
 fn run(params: SwiftParams, script: &str) {
@@ -271,6 +277,19 @@ fn a_timeout_waits_for_the_pacing_gap_too() {
         "at 0us endless; send 1
          at 100us ack 0; expect fcwnd 0.4; expect timeout-us -1
          at 250us send 1; expect timeout-us 700",
+    );
+}
+
+#[test]
+fn timeouts_in_a_row_double_the_next_up_to_a_bound_until_an_acknowledgement() {
+    run(
+        SwiftParams { rto_backoff: 2, retx_reset_threshold: 10, min_cwnd: 2.0, ..params(2.0) },
+        "at 0us endless; send 2
+         at 20us ack 0; expect timeout-us 270
+         at 270us timeout; send 2; expect timeout-us 770
+         at 770us timeout; send 2; expect timeout-us 1770
+         at 1770us timeout; send 2; expect timeout-us 2770
+         at 1790us ack 1; expect timeout-us 2040",
     );
 }
 

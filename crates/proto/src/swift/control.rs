@@ -164,15 +164,19 @@ impl CongestionControl for Swift {
         pacing_gap(self.expected_rtt(), window)
     }
 
-    /// Twice the smoothed round trip, and the pacing gap on top: without it a paced flow would time out for
-    /// nothing.
+    /// Twice the smoothed round trip and the pacing gap: without that a paced flow would time out for nothing. The
+    /// round trip's part doubles with every timeout since the last acknowledgement (RFC 6298 §5.5): a burst's queue
+    /// may make the round trip longer than any before, and a few timeouts within it would throw the window to its
+    /// floor.
     #[inline]
     fn retransmission_timeout(&self) -> Span {
         let params = &self.config.params;
+        let backoff = 1 << self.retransmit_cnt.min(params.rto_backoff);
+        let gap = self.pacing_gap().unwrap_or(Span::ZERO);
         if self.srtt == Span::ZERO {
-            return params.initial_rto + self.pacing_gap().unwrap_or(Span::ZERO);
+            return params.initial_rto * backoff + gap;
         }
-        (self.srtt * 2 + self.pacing_gap().unwrap_or(Span::ZERO)).max(params.min_rto)
+        (self.srtt * 2 * backoff + gap).max(params.min_rto * backoff)
     }
 
     /// A flow keeps to one path, so a hole is a loss.

@@ -51,6 +51,9 @@ pub struct SwiftParams {
     pub min_rto: Span,
     /// Retransmission timeout before the first round-trip sample, beside the pacing gap. 1 ms.
     pub initial_rto: Span,
+    /// Doublings of the retransmission timeout at most, one for each timeout in a row. 6 (the paper names none; 0 is
+    /// none).
+    pub rto_backoff: u32,
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets; the reach of the SACK
     /// bitmap. A power of two; 1024.
     pub reach: u32,
@@ -77,6 +80,7 @@ impl Default for SwiftParams {
             retx_reset_threshold: 3,
             min_rto: Span::from_us(250),
             initial_rto: Span::from_ms(1),
+            rto_backoff: 6,
             reach: 1024,
         }
     }

@@ -102,6 +102,11 @@ fn read_swift(r: &mut Section) -> SwiftParams {
         1..=1000,
     );
     let rto = timeout("min_rto", "Least retransmission timeout.");
+    let backoff = Key::new(
+        "rto_backoff",
+        "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.",
+        0..=16,
+    );
     let params = SwiftParams {
         base_target: r.get(&base.or(d.base_target)),
         hop_scaling: r.get(&hop.or(d.hop_scaling)),
@@ -121,6 +126,7 @@ fn read_swift(r: &mut Section) -> SwiftParams {
         retx_reset_threshold: r.get(&resets.or(d.retx_reset_threshold)),
         min_rto: r.get(&rto.or(d.min_rto)),
         initial_rto: r.get(&initial_rto().or(d.initial_rto)),
+        rto_backoff: r.get(&backoff.or(d.rto_backoff)),
         reach: r.get(&reach().or(d.reach)),
     };
     if r.sound() && params.fs_min_cwnd >= params.fs_max_cwnd {
