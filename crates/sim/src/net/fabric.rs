@@ -270,6 +270,12 @@ impl Fabric {
         &self.counters[link as usize]
     }
 
+    /// Bytes that a port has put on its link until `now`: of the frame in transmission only what has left.
+    pub fn transmitted(&self, link: u32, now: u64) -> f64 {
+        let left_ps = self.port(link).busy_until.saturating_sub(now);
+        self.port(link).sent_bytes as f64 - left_ps as f64 * self.rate(link).as_bps() as f64 / 8e12
+    }
+
     /// The integral of the bytes waiting at a port until `now`, in byte picoseconds.
     pub fn waited(&self, link: u32, now: u64) -> u128 {
         let still: u128 = self

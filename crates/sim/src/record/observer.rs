@@ -37,6 +37,7 @@ pub(super) struct Baseline {
     pub lost_data: Vec<u64>,
     /// Per link.
     pub waited: Vec<u128>,
+    pub transmitted: Vec<f64>,
     pub ports: Vec<PortCounters>,
     pub sent_bytes: Vec<u64>,
     pub sent_frames: Vec<u64>,
@@ -55,6 +56,7 @@ impl Baseline {
             retransmissions: flights.map(|f| u64::from(f.retransmissions)).collect(),
             lost_data: simulation.counters().iter().map(|c| c.lost_data).collect(),
             waited: links.clone().map(|link| fabric.waited(link, time.as_ps())).collect(),
+            transmitted: links.clone().map(|link| fabric.transmitted(link, time.as_ps())).collect(),
             ports: links.clone().map(|link| fabric.counters(link).clone()).collect(),
             sent_bytes: links.clone().map(|link| fabric.port(link).sent_bytes).collect(),
             sent_frames: links.map(|link| fabric.port(link).sent_frames).collect(),

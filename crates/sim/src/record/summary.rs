@@ -77,9 +77,10 @@ impl Measured<'_> {
         let counters = fabric.counters(link);
         let waited = fabric.waited(link, self.end.as_ps()) - self.start.waited[at];
         let wire_bytes = port.sent_bytes - self.start.sent_bytes[at];
+        let transmitted = fabric.transmitted(link, self.end.as_ps()) - self.start.transmitted[at];
         let picoseconds = self.end.since(self.start.time).as_ps() as f64;
         LinkFigures {
-            utilisation: wire_bytes as f64 * 8.0 / (fabric.rate(link).as_bps() as f64 * self.seconds()),
+            utilisation: transmitted * 8.0 / (fabric.rate(link).as_bps() as f64 * self.seconds()),
             frames: port.sent_frames - self.start.sent_frames[at],
             wire_bytes,
             queue_mean_bytes: waited as f64 / picoseconds,
