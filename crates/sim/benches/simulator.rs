@@ -34,11 +34,12 @@ fn workloads() -> Vec<(&'static str, Scenario)> {
     vec![
         ("star", star(swift())),
         ("star-dctcp", star(dctcp())),
-        ("ft1024", fat_tree(16, swift(), false)),
-        ("ft1024-dctcp", fat_tree(16, dctcp(), false)),
-        ("ft1024-spread", fat_tree(16, swift(), true)),
-        ("ft8192", fat_tree(32, swift(), false)),
-        ("ft8192-dctcp", fat_tree(32, dctcp(), false)),
+        ("ft1024", fat_tree(16, swift(), true)),
+        ("ft1024-dctcp", fat_tree(16, dctcp(), true)),
+        ("ft1024-sync", fat_tree(16, swift(), false)),
+        ("ft8192", fat_tree(32, swift(), true)),
+        ("ft8192-dctcp", fat_tree(32, dctcp(), true)),
+        ("ft8192-sync", fat_tree(32, swift(), false)),
         ("star5000", star5000()),
     ]
 }
@@ -95,7 +96,7 @@ fn star5000() -> Scenario {
     scenario
 }
 
-/// One 2 MB flow a host, all at once or spread over 100 us.
+/// One 2 MB flow a host; starts spread over 100 us, or all in one picosecond, where every event is a tie.
 fn fat_tree(k: u32, protocol: Protocol, spread: bool) -> Scenario {
     let hosts = (0..k * k * k / 4).collect();
     let pattern = Pattern::Permutation { hosts, flows_per_pair: 1, bytes: Some(Bytes::new(2_000_000)) };

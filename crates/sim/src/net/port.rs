@@ -166,13 +166,10 @@ impl LinkKind {
     /// The transmission of a frame of `size` bytes.
     #[inline]
     pub fn transmission(&self, size: u32) -> Transmission {
-        // Data and acknowledgements alternate as they please: picked without a branch that would be guessed wrong.
-        let mut at = 0;
-        for other in 1..COMMON_SIZES {
-            at = if self.sizes[other] == size { other } else { at };
-        }
-        if self.sizes[at] == size {
-            return self.transmissions[at];
+        for (at, &common) in self.sizes.iter().enumerate() {
+            if common == size {
+                return self.transmissions[at];
+            }
         }
         let time = self.rate.transmission(Bytes::new(u64::from(size))).as_ps();
         Transmission { time, arrival: LaneId::NONE, wake: LaneId::NONE }
