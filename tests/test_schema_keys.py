@@ -2,7 +2,7 @@
 
 Each mistake is put into a scenario that is right otherwise. It must be answered with status 2, the place,
 the key and what was expected, and must leave nothing. A table or variant that is added to the schema without
-an example here fails `test_every_variant_has_an_example`.
+an example here fails `test_every_variant_has_an_example`; protocols need none.
 """
 
 import copy
@@ -20,6 +20,7 @@ import pytest
 from tests.conftest import SMALL, Clearway, nothing_but, written
 
 Schema = dict[str, Any]
+
 
 def tables(schema: Schema, path: str = "") -> Iterator[tuple[str, list[Schema]]]:
     """Yield every table of the schema: its path in a scenario, and its variants."""
