@@ -5,16 +5,16 @@ mod script;
 use std::sync::Arc;
 
 use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
-use clearway_proto::transport::AckPolicy;
+use clearway_proto::transport::{AckPolicy, CongestionControl, Scheme};
 use clearway_proto::units::Span;
 use script::Probe;
 
 impl Probe for Dctcp {
     fn probe(&self, name: &str) -> Option<f64> {
         match name {
-            "cwnd" => Some(self.cwnd()),
+            "cwnd" => Some(self.window()),
             "alpha" => Some(self.alpha()),
-            "srtt-us" => Some(self.srtt().as_us_f64()),
+            "srtt-us" => Some(self.windows().srtt.as_us_f64()),
             _ => None,
         }
     }

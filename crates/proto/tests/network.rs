@@ -9,7 +9,7 @@ use clearway_proto::baseline::none::{NoControl, NoneParams};
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::control::{Swift, SwiftConfig};
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, AckPolicy, Arrival, CongestionControl, Data, Receiver, Sender};
+use clearway_proto::transport::{Ack, AckPolicy, Arrival, CongestionControl, Data, Receiver, Scheme, Sender};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -4,16 +4,16 @@ mod script;
 
 use clearway_proto::swift::control::{Swift, SwiftConfig};
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::AckPolicy;
+use clearway_proto::transport::{AckPolicy, CongestionControl};
 use clearway_proto::units::Span;
 use script::Probe;
 
 impl Probe for Swift {
     fn probe(&self, name: &str) -> Option<f64> {
         match name {
-            "fcwnd" => Some(self.fcwnd()),
-            "ecwnd" => Some(self.ecwnd()),
-            "srtt-us" => Some(self.srtt().as_us_f64()),
+            "fcwnd" => Some(self.windows().fcwnd),
+            "ecwnd" => Some(self.windows().ecwnd),
+            "srtt-us" => Some(self.windows().srtt.as_us_f64()),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@ pub mod random;
 pub mod record;
 pub mod run;
 pub mod scenario;
+pub mod schemes;
 pub mod simulation;
 pub mod traffic;
 

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::transport::{AckPolicy, AckSample, CongestionControl};
-use crate::units::{Span, Time};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
+use crate::units::{Bytes, Span, Time};
 
 /// Longest that backing off makes the retransmission timeout: the least that RFC 6298 (2.5) allows as a limit.
 const MAX_RTO: Span = Span::from_secs(60);
@@ -59,9 +59,27 @@ impl Default for DctcpParams {
     }
 }
 
-impl DctcpParams {
-    /// How the receiving side acknowledges.
-    pub fn ack_policy(&self) -> AckPolicy {
+impl Scheme for DctcpParams {
+    type Control = Dctcp;
+
+    /// IPv4 20, TCP 20, timestamps 12.
+    const HEADER: Bytes = Bytes::new(52);
+
+    const ECN_CAPABLE: bool = true;
+
+    fn control(&self, _frame: Bytes) -> Dctcp {
+        Dctcp::new(Arc::new(self.clone()))
+    }
+
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    fn max_window(&self) -> f64 {
+        self.max_cwnd
+    }
+
+    fn ack_policy(&self) -> AckPolicy {
         if self.ack_every > 1 {
             AckPolicy::Delayed { every: self.ack_every, delay: self.ack_delay }
         } else {
@@ -71,7 +89,7 @@ impl DctcpParams {
 }
 
 /// DCTCP's congestion control of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dctcp {
     params: Arc<DctcpParams>,
     /// Window in packets.
@@ -173,16 +191,6 @@ impl Dctcp {
         self.marks.alpha
     }
 
-    /// The window, in packets.
-    pub fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    /// Smoothed round-trip time; zero before the first sample.
-    pub fn srtt(&self) -> Span {
-        self.rto.srtt
-    }
-
     /// Slow start up to the threshold, then one packet a round trip (RFC 5681 §3.1).
     #[inline]
     fn grow(&mut self, newly_acked: u32) {
@@ -262,5 +270,9 @@ impl CongestionControl for Dctcp {
 
     fn dup_threshold(&self) -> u32 {
         self.params.dup_threshold
+    }
+
+    fn windows(&self) -> Windows {
+        Windows { cwnd: self.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.rto.srtt }
     }
 }

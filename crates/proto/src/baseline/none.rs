@@ -1,6 +1,6 @@
 //! No congestion control: a fixed window, a fixed rate, or neither. Made for closed forms.
 
-use crate::transport::{AckSample, CongestionControl};
+use crate::transport::{AckSample, CongestionControl, Scheme};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// Parameters of a transport without congestion control.
@@ -19,6 +19,25 @@ pub struct NoneParams {
 impl Default for NoneParams {
     fn default() -> NoneParams {
         NoneParams { window: None, rate: None, rto: Span::from_ms(10), reach: 65_536 }
+    }
+}
+
+impl Scheme for NoneParams {
+    type Control = NoControl;
+
+    /// IPv4 20, UDP 8.
+    const HEADER: Bytes = Bytes::new(28);
+
+    fn control(&self, frame: Bytes) -> NoControl {
+        NoControl::new(self, frame)
+    }
+
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    fn max_window(&self) -> f64 {
+        f64::from(self.window.unwrap_or(self.reach))
     }
 }
 

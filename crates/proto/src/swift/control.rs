@@ -6,8 +6,8 @@ use super::pacer::pacing_gap;
 use super::target::FabricTarget;
 use super::window::Window;
 use super::SwiftParams;
-use crate::transport::{AckSample, CongestionControl};
-use crate::units::{Span, Time};
+use crate::transport::{AckSample, CongestionControl, Scheme, Windows};
+use crate::units::{Bytes, Span, Time};
 
 /// Weight of a new sample in the smoothed round-trip time.
 const SRTT_GAIN: f64 = 0.25;
@@ -28,7 +28,7 @@ impl SwiftConfig {
 }
 
 /// Swift's congestion control of one flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Swift {
     config: Arc<SwiftConfig>,
     fabric: Window,
@@ -89,21 +89,6 @@ impl Swift {
             endpoint_delay: EndpointDelay::default(),
             retransmit_cnt: 0,
         }
-    }
-
-    /// The fabric window, in packets.
-    pub fn fcwnd(&self) -> f64 {
-        self.fabric.cwnd()
-    }
-
-    /// The endpoint window, in packets.
-    pub fn ecwnd(&self) -> f64 {
-        self.endpoint.cwnd()
-    }
-
-    /// Smoothed round-trip time; zero before the first sample.
-    pub fn srtt(&self) -> Span {
-        self.srtt
     }
 
     /// The round-trip time that spacing and timeouts go by: before the first sample, what it is aimed at.
@@ -182,5 +167,28 @@ impl CongestionControl for Swift {
     /// A flow keeps to one path, so a hole is a loss.
     fn dup_threshold(&self) -> u32 {
         1
+    }
+
+    fn windows(&self) -> Windows {
+        let (fcwnd, ecwnd) = (self.fabric.cwnd(), self.endpoint.cwnd());
+        Windows { cwnd: self.window(), fcwnd, ecwnd, srtt: self.srtt }
+    }
+}
+
+impl Scheme for SwiftParams {
+    type Control = Swift;
+
+    const HEADER: Bytes = Bytes::new(64);
+
+    fn control(&self, _frame: Bytes) -> Swift {
+        Swift::new(SwiftConfig::new(self.clone()))
+    }
+
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    fn max_window(&self) -> f64 {
+        self.max_cwnd
     }
 }

@@ -14,7 +14,7 @@ struct Boundary {
 }
 
 /// The messages that are not wholly acknowledged, oldest first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Messages {
     mtu: u32,
     /// First packet that no message offers; `u32::MAX` for a flow without end.

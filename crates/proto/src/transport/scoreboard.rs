@@ -5,7 +5,7 @@
 //! since it was sent. A retransmission that is lost too is found by the timer, not by a second judgement.
 
 /// A set of packet numbers within a window that moves up, as a ring of bits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SequenceSet {
     words: Box<[u64]>,
     len: u32,
@@ -82,7 +82,7 @@ impl SequenceSet {
 }
 
 /// The state of the packets from `una`, the lowest not cumulatively acknowledged, up to the highest sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     sacked: SequenceSet,
     lost: SequenceSet,

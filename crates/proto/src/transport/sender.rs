@@ -8,7 +8,7 @@ use crate::machine::Readiness;
 use crate::units::{Bytes, Time};
 
 /// A sender of one flow under the congestion control `C`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sender<C> {
     control: C,
     /// Next packet never sent before.

@@ -17,7 +17,7 @@ use super::key::Quantity;
 use super::network::{host_count, roles, HostRates};
 use super::sizes;
 use super::traffic::least_delay;
-use super::types::{Buffer, Network, Pattern, Protocol, Scenario, SwitchRole, Topology, Traffic};
+use super::types::{Buffer, Network, Pattern, Scenario, SwitchRole, Topology, Traffic};
 use crate::engine::event::MAX_ID;
 
 const FLOW: f64 = 512.0;
@@ -193,11 +193,7 @@ fn queue_share(scenario: &Scenario) -> Share {
 
 /// Packets that a flow of this table can have under way.
 fn window(scenario: &Scenario, traffic: &Traffic) -> f64 {
-    let window = match &scenario.transports[traffic.transport].protocol {
-        Protocol::Swift(params) => params.max_cwnd.ceil(),
-        Protocol::Dctcp(params) => params.max_cwnd.ceil(),
-        Protocol::None(params) => f64::from(params.window.unwrap_or(params.reach)),
-    };
+    let window = scenario.transports[traffic.transport].protocol.max_window().ceil();
     let bytes = match &traffic.pattern {
         Pattern::Incast { bytes, .. }
         | Pattern::Permutation { bytes, .. }

@@ -36,6 +36,8 @@ use source::Source;
 
 pub use error::{Problem, ScenarioError};
 pub use memory::estimate_bytes;
+pub(crate) use reader::Section;
+pub(crate) use transport::Keys;
 pub use types::*;
 
 /// Longest scenario that is read, in bytes; topologies and traces are files of their own.

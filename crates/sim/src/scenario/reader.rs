@@ -57,7 +57,7 @@ struct Script {
 }
 
 /// A table that is being read or described.
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     source: &'a Source,
     table: Option<&'a Table>,
     inherited: Option<&'a Table>,

@@ -15,31 +15,18 @@ use super::types::{Network, Protocol, Transport};
 /// The furthest that a sender can be ahead of an acknowledgement, in packets.
 const MAX_REACH: u32 = 1 << 20;
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Swift,
-    Dctcp,
-    None,
+/// Parameters that a scenario can give.
+pub(crate) trait Keys {
+    /// Reads each key.
+    fn read(r: &mut Section) -> Self;
 }
 
 /// Reads one table; its name is for the caller to fill in.
 pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Transport {
-    let kind = r.choice(
-        "protocol",
-        "Swift (SIGCOMM 2020), DCTCP (RFC 8257), or no congestion control.",
-        None,
-        &[("swift", Kind::Swift), ("dctcp", Kind::Dctcp), ("none", Kind::None)],
-    );
-    let (protocol, header) = match kind {
-        Kind::Swift => (Protocol::Swift(read_swift(r)), 64),
-        // IPv4 20, TCP 20, timestamps 12.
-        Kind::Dctcp => (Protocol::Dctcp(read_dctcp(r)), 52),
-        // IPv4 20, UDP 8.
-        Kind::None => (Protocol::None(read_none(r)), 28),
-    };
+    let read_keys = r.choice("protocol", Protocol::DOC, None, Protocol::READERS);
+    let (protocol, header) = read_keys(r);
     let weight = |name, doc| Key::new(name, doc, Bytes::new(0)..=Bytes::new(65_000));
-    let header =
-        weight("header", "What a data frame carries beside payload and framing.").or(Bytes::new(header));
+    let header = weight("header", "What a data frame carries beside payload and framing.").or(header);
     let header = r.get(&header);
     let ack = weight("ack", "What an acknowledgement carries beside framing.").or_as(header, "header");
     let ack = r.get(&ack);
@@ -76,114 +63,128 @@ fn timeout(name: &'static str, doc: &'static str) -> Key<Span> {
     Key::new(name, doc, Span::from_us(1)..=Span::from_secs(100))
 }
 
-fn read_swift(r: &mut Section) -> SwiftParams {
-    let d = SwiftParams::default();
-    let targets = || Span::from_ns(1)..=Span::from_secs(1);
-    let additions = || Span::ZERO..=Span::from_secs(1);
-    let base =
-        span("base_target", "Fabric target before scaling: one hop and a few flows' queue.", targets());
-    let hop = span("hop_scaling", "Added to the fabric target for every switch on the path.", additions());
-    let fs_range = span("fs_range", "Most that flow scaling adds to the fabric target.", additions());
-    let fs_min = window("fs_min_cwnd", "Window in packets at and below which all of fs_range is added.");
-    let fs_max = window("fs_max_cwnd", "Window in packets at and above which nothing is added.");
-    let endpoint = span("endpoint_target", "Target for the delay in the hosts.", targets());
-    let gain = Key::new(
-        "endpoint_gain",
-        "Share of a new endpoint delay in its moving average after one round trip.",
-        0.001..=1.0,
-    );
-    let ai = Key::new("ai", "Additive increase, in packets a round trip.", 1e-6..=1000.0);
-    let beta = Key::new("beta", "Reaction to the relative excess over the target.", 0.0..=10.0);
-    let max_mdf =
-        Key::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0);
-    let resets = Key::new(
-        "retx_reset_threshold",
-        "Timeouts in a row after which the window falls to its floor.",
-        1..=1000,
-    );
-    let rto = timeout("min_rto", "Least retransmission timeout.");
-    let backoff = Key::new(
-        "rto_backoff",
-        "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.",
-        0..=16,
-    );
-    let params = SwiftParams {
-        base_target: r.get(&base.or(d.base_target)),
-        hop_scaling: r.get(&hop.or(d.hop_scaling)),
-        fs_range: r.get(&fs_range.or(d.fs_range)),
-        fs_min_cwnd: r.get(&fs_min.or(d.fs_min_cwnd)),
-        fs_max_cwnd: r.get(&fs_max.or(d.fs_max_cwnd)),
-        topology_scaling: r.flag("topology_scaling", "Scale the target with the path.", d.topology_scaling),
-        flow_scaling: r.flag("flow_scaling", "Scale the target with the window.", d.flow_scaling),
-        endpoint_target: r.get(&endpoint.or(d.endpoint_target)),
-        endpoint_gain: r.get(&gain.or(d.endpoint_gain)),
-        ai: r.get(&ai.or(d.ai)),
-        beta: r.get(&beta.or(d.beta)),
-        max_mdf: r.get(&max_mdf.or(d.max_mdf)),
-        min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
-        max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
-        initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
-        retx_reset_threshold: r.get(&resets.or(d.retx_reset_threshold)),
-        min_rto: r.get(&rto.or(d.min_rto)),
-        initial_rto: r.get(&initial_rto().or(d.initial_rto)),
-        rto_backoff: r.get(&backoff.or(d.rto_backoff)),
-        reach: r.get(&reach().or(d.reach)),
-    };
-    if r.sound() && params.fs_min_cwnd >= params.fs_max_cwnd {
-        let message = format!("{} is not below fs_max_cwnd, {}", params.fs_min_cwnd, params.fs_max_cwnd);
-        conflict(r, &["fs_min_cwnd", "fs_max_cwnd"], message);
+impl Keys for SwiftParams {
+    fn read(r: &mut Section) -> SwiftParams {
+        let d = SwiftParams::default();
+        let targets = || Span::from_ns(1)..=Span::from_secs(1);
+        let additions = || Span::ZERO..=Span::from_secs(1);
+        let base =
+            span("base_target", "Fabric target before scaling: one hop and a few flows' queue.", targets());
+        let hop =
+            span("hop_scaling", "Added to the fabric target for every switch on the path.", additions());
+        let fs_range = span("fs_range", "Most that flow scaling adds to the fabric target.", additions());
+        let fs_min = window("fs_min_cwnd", "Window in packets at and below which all of fs_range is added.");
+        let fs_max = window("fs_max_cwnd", "Window in packets at and above which nothing is added.");
+        let endpoint = span("endpoint_target", "Target for the delay in the hosts.", targets());
+        let gain = Key::new(
+            "endpoint_gain",
+            "Share of a new endpoint delay in its moving average after one round trip.",
+            0.001..=1.0,
+        );
+        let ai = Key::new("ai", "Additive increase, in packets a round trip.", 1e-6..=1000.0);
+        let beta = Key::new("beta", "Reaction to the relative excess over the target.", 0.0..=10.0);
+        let max_mdf =
+            Key::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0);
+        let resets = Key::new(
+            "retx_reset_threshold",
+            "Timeouts in a row after which the window falls to its floor.",
+            1..=1000,
+        );
+        let rto = timeout("min_rto", "Least retransmission timeout.");
+        let backoff = Key::new(
+            "rto_backoff",
+            "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.",
+            0..=16,
+        );
+        let params = SwiftParams {
+            base_target: r.get(&base.or(d.base_target)),
+            hop_scaling: r.get(&hop.or(d.hop_scaling)),
+            fs_range: r.get(&fs_range.or(d.fs_range)),
+            fs_min_cwnd: r.get(&fs_min.or(d.fs_min_cwnd)),
+            fs_max_cwnd: r.get(&fs_max.or(d.fs_max_cwnd)),
+            topology_scaling: r.flag(
+                "topology_scaling",
+                "Scale the target with the path.",
+                d.topology_scaling,
+            ),
+            flow_scaling: r.flag("flow_scaling", "Scale the target with the window.", d.flow_scaling),
+            endpoint_target: r.get(&endpoint.or(d.endpoint_target)),
+            endpoint_gain: r.get(&gain.or(d.endpoint_gain)),
+            ai: r.get(&ai.or(d.ai)),
+            beta: r.get(&beta.or(d.beta)),
+            max_mdf: r.get(&max_mdf.or(d.max_mdf)),
+            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
+            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
+            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
+            retx_reset_threshold: r.get(&resets.or(d.retx_reset_threshold)),
+            min_rto: r.get(&rto.or(d.min_rto)),
+            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
+            rto_backoff: r.get(&backoff.or(d.rto_backoff)),
+            reach: r.get(&reach().or(d.reach)),
+        };
+        if r.sound() && params.fs_min_cwnd >= params.fs_max_cwnd {
+            let message = format!("{} is not below fs_max_cwnd, {}", params.fs_min_cwnd, params.fs_max_cwnd);
+            conflict(r, &["fs_min_cwnd", "fs_max_cwnd"], message);
+        }
+        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
+        params
     }
-    check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
-    params
 }
 
-fn read_dctcp(r: &mut Section) -> DctcpParams {
-    let d = DctcpParams::default();
-    let gain = Key::new("gain", "Weight of a new window's marked fraction (g).", 1e-6..=1.0);
-    let alpha =
-        Key::new("initial_alpha", "Estimate of the marked fraction before the first window ends.", 0.0..=1.0);
-    let ack_every = Key::new(
-        "ack_every",
-        "Packets for one delayed acknowledgement; a change of the mark is acknowledged at once.",
-        1..=1000,
-    );
-    let delay = "Longest that a delayed acknowledgement waits.";
-    let delay = span("ack_delay", delay, Span::from_ns(1)..=Span::from_secs(10));
-    let dups =
-        Key::new("dup_threshold", "Packets received above a hole before it counts as lost.", 1u32..=1000);
-    let params = DctcpParams {
-        gain: r.get(&gain.or(d.gain)),
-        initial_alpha: r.get(&alpha.or(d.initial_alpha)),
-        initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
-        min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
-        max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
-        ack_every: r.get(&ack_every.or(d.ack_every)),
-        ack_delay: r.get(&delay.or(d.ack_delay)),
-        dup_threshold: r.get(&dups.or(d.dup_threshold)),
-        min_rto: r.get(&timeout("min_rto", "Least retransmission timeout.").or(d.min_rto)),
-        initial_rto: r.get(&initial_rto().or(d.initial_rto)),
-        reach: r.get(&reach().or(d.reach)),
-    };
-    check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
-    params
+impl Keys for DctcpParams {
+    fn read(r: &mut Section) -> DctcpParams {
+        let d = DctcpParams::default();
+        let gain = Key::new("gain", "Weight of a new window's marked fraction (g).", 1e-6..=1.0);
+        let alpha = Key::new(
+            "initial_alpha",
+            "Estimate of the marked fraction before the first window ends.",
+            0.0..=1.0,
+        );
+        let ack_every = Key::new(
+            "ack_every",
+            "Packets for one delayed acknowledgement; a change of the mark is acknowledged at once.",
+            1..=1000,
+        );
+        let delay = "Longest that a delayed acknowledgement waits.";
+        let delay = span("ack_delay", delay, Span::from_ns(1)..=Span::from_secs(10));
+        let dups =
+            Key::new("dup_threshold", "Packets received above a hole before it counts as lost.", 1u32..=1000);
+        let params = DctcpParams {
+            gain: r.get(&gain.or(d.gain)),
+            initial_alpha: r.get(&alpha.or(d.initial_alpha)),
+            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
+            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
+            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
+            ack_every: r.get(&ack_every.or(d.ack_every)),
+            ack_delay: r.get(&delay.or(d.ack_delay)),
+            dup_threshold: r.get(&dups.or(d.dup_threshold)),
+            min_rto: r.get(&timeout("min_rto", "Least retransmission timeout.").or(d.min_rto)),
+            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
+            reach: r.get(&reach().or(d.reach)),
+        };
+        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
+        params
+    }
 }
 
-fn read_none(r: &mut Section) -> NoneParams {
-    let d = NoneParams::default();
-    let window = Key::new("window", "Packets under way at most.", 1..=MAX_REACH);
-    let params = NoneParams {
-        window: r.optional(&window, "reach").or(d.window),
-        rate: r
-            .optional(&rate_key("rate", "One packet every frame length at this rate."), "no limit")
-            .or(d.rate),
-        rto: r.get(&timeout("rto", "Retransmission timeout.").or(d.rto)),
-        reach: r.get(&reach().or(d.reach)),
-    };
-    check_reach(r, params.reach);
-    if let Some(window) = params.window.filter(|window| r.sound() && *window > params.reach) {
-        r.conflict("window", format!("{window} is above reach, {}", params.reach));
+impl Keys for NoneParams {
+    fn read(r: &mut Section) -> NoneParams {
+        let d = NoneParams::default();
+        let window = Key::new("window", "Packets under way at most.", 1..=MAX_REACH);
+        let params = NoneParams {
+            window: r.optional(&window, "reach").or(d.window),
+            rate: r
+                .optional(&rate_key("rate", "One packet every frame length at this rate."), "no limit")
+                .or(d.rate),
+            rto: r.get(&timeout("rto", "Retransmission timeout.").or(d.rto)),
+            reach: r.get(&reach().or(d.reach)),
+        };
+        check_reach(r, params.reach);
+        if let Some(window) = params.window.filter(|window| r.sound() && *window > params.reach) {
+            r.conflict("window", format!("{window} is above reach, {}", params.reach));
+        }
+        params
     }
-    params
 }
 
 fn initial_cwnd() -> Key<f64> {

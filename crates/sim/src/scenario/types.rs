@@ -2,10 +2,9 @@
 //!
 //! [`super::load`] makes one out of TOML. Every value here is valid; the engine checks none of them again.
 
-use clearway_proto::baseline::dctcp::DctcpParams;
-use clearway_proto::baseline::none::NoneParams;
-use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
+
+pub use crate::schemes::Protocol;
 
 /// One experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,17 +198,6 @@ pub struct Transport {
     pub header: u32,
     /// Bytes of an acknowledgement beside framing.
     pub ack: u32,
-}
-
-/// What a transport runs, with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Protocol {
-    /// Swift (SIGCOMM 2020).
-    Swift(SwiftParams),
-    /// DCTCP (RFC 8257).
-    Dctcp(DctcpParams),
-    /// No congestion control: a fixed window, a fixed rate, or neither.
-    None(NoneParams),
 }
 
 /// One `[[traffic]]` table.

@@ -173,7 +173,7 @@ impl FabricBuilder {
         queue: &mut EventQueue,
     ) -> BTreeMap<KindKey, u16> {
         let mut common: Vec<u32> = Vec::new();
-        for size in makers.iter().flat_map(|m| [m.data_frame(), m.ack_frame]) {
+        for size in makers.iter().flat_map(|m| [m.data_frame, m.ack_frame]) {
             assert!(size < MAX_FRAME, "a frame heavier than its size field can say");
             if !common.contains(&size) {
                 common.push(size);

@@ -8,7 +8,7 @@ use clearway_proto::units::{Bytes, Time};
 
 use crate::engine::event::{Frame, Meta};
 use crate::engine::prefetch::prefetch;
-use crate::net::transport::AnySender;
+use crate::schemes::AnySender;
 use crate::traffic::{Demand, FlowSpec};
 
 /// Where a path ends.
