@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rich import box
@@ -74,25 +74,32 @@ def show_effort(runs: Sequence[Run], wall_s: float) -> None:
     say(f"{hops / 1e6:.4g} M packet-hops in {readable('time', wall_s * 1e6)}{rate}")
 
 
-def show_comparison(comparison: Comparison, *, settings: bool = True) -> None:
+def show_comparison(comparison: Comparison) -> None:
     """Print the columns side by side, the differences in words, and where the scenarios differ."""
+    show_figures(comparison)
+    for finding in comparison.findings:
+        say(finding)
+    if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
+        say("One seed says nothing about chance: --seeds N gives intervals.")
+    if comparison.settings:
+        _show_settings(comparison)
+
+
+def show_figures(comparison: Comparison, keys: Collection[str] | None = None) -> None:
+    """Print the columns side by side: the figures with these keys, or all."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("")
     for label in comparison.labels:
         table.add_column(Text(label), justify="right", overflow="fold")
     for row in comparison.rows:
+        if keys is not None and row.figure.key not in keys:
+            continue
         cells = [
             Text(row.readable(column), style=_BEST if column in row.best else "")
             for column in range(len(row.values))
         ]
         table.add_row(Text(row.label), *cells)
     _console(sys.stdout).print(table)
-    for finding in comparison.findings:
-        say(finding)
-    if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
-        say("One seed says nothing about chance: --seeds N gives intervals.")
-    if settings and comparison.settings:
-        _show_settings(comparison)
 
 
 def execute_shown(scenarios: Sequence[_clearway.Scenario], *, quiet: bool) -> list[Run]:
