@@ -47,6 +47,6 @@ def conclusion(compared: comparison.Comparison) -> str:
     lower = dctcp["rtt_mean_us"] / swift["rtt_mean_us"]
     share = swift["goodput_gbps"] / dctcp["goodput_gbps"]
     return (
-        f"Swift keeps the mean RTT {lower:.2g}x lower at {share * 100:.3g} % of the goodput, as its windows go "
-        "below one packet and DCTCP's do not; DCTCP is fairer."
+        f"Swift keeps the mean RTT {lower:.2g}x lower at {share * 100:.3g} % of the goodput, as its windows "
+        "go below one packet and DCTCP's do not; DCTCP is fairer."
     )
