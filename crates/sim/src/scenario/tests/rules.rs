@@ -84,6 +84,9 @@ fn problems_are_there_for_programs_too() {
         ("network.hosts", Some(4), None)
     );
     assert_eq!(missing.expected.as_deref(), Some("a whole number from 2 to 1000000"));
+    let choice = said(&with(SMALL, "topology = \"star\"", "topolgy = \"star\""));
+    assert!(choice.contains("network.topolgy: unknown key; did you mean topology?"), "{choice}");
+    assert_eq!(choice.lines().count(), 2, "{choice}");
     let unknown = &error.problems[1];
     assert_eq!((unknown.file.as_str(), unknown.line, unknown.column), ("x.toml", Some(6), Some(1)));
     assert_eq!((unknown.key.as_str(), unknown.nearest.as_deref()), ("network.host", Some("hosts")));
