@@ -24,6 +24,7 @@ def refused(answer: Any, *words: str) -> None:
         (["rnu"], ["rnu", "run"]),
         (["run"], ["FILE"]),
         (["run", "smal.toml"], ["smal.toml: no such file", "did you mean small.toml?"]),
+        (["run", "large.toml"], ["large.toml: no such file\n  the scenarios there: small.toml"]),
         (["run", "nowhere/small.toml"], ["no such file", "no directory nowhere"]),
         (["run", "."], ["is a directory", "name the TOML file"]),
         (["run", "small.toml", "--sed", "1"], ["--sed", "--seed"]),
@@ -200,8 +201,10 @@ def test_full_standard_output_is_an_error_too() -> None:
     assert "Traceback" not in answer.err
 
 
-def test_reader_that_goes_away_is_no_error_to_speak_of() -> None:
-    process = child("schema")
+@pytest.mark.parametrize("arguments", [("schema",), ("run", "small.toml"), ("compare", "small.toml")])
+def test_reader_that_goes_away_is_no_error_to_speak_of(arguments: tuple[str, ...], small: Path) -> None:
+    assert small.exists()
+    process = child(*arguments)
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None

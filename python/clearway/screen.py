@@ -25,6 +25,7 @@ from clearway.figures import figures_in, readable
 from clearway.runs import Run, Seeds
 
 _PIPE_WIDTH = 160  # a pipe has no width: leave the lines whole
+_WIDE = 80  # from here on a progress bar has room for the speed
 _BEST = "bold green"
 _MOST_SETTINGS = 30
 
@@ -116,13 +117,15 @@ class _Bar:
     def __init__(self, scenarios: Sequence[_clearway.Scenario]) -> None:
         self._label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
         self._started = time.monotonic()
+        console = _console(sys.stderr)
+        rate = [TextColumn("{task.fields[rate]}", justify="right")] if console.width >= _WIDE else []
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             TextColumn("{task.fields[simulated]}", justify="right"),
-            TextColumn("{task.fields[rate]}", justify="right"),
+            *rate,
             TimeRemainingColumn(compact=True),
-            console=_console(sys.stderr),
+            console=console,
             transient=True,
         )
         self._task: TaskID = self._progress.add_task(self._label, total=1.0, simulated="", rate="")
@@ -172,4 +175,11 @@ def _show_settings(comparison: Comparison) -> None:
 def _console(file: Any) -> Console:
     """Write to what the stream is now: tests and callers replace it."""
     width = None if file.isatty() else _PIPE_WIDTH
-    return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+    return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+
+
+class _Console(Console):
+    """Leaves a reader that goes away to the command line, which ends well; rich would end with status 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
