@@ -312,7 +312,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads one of several names, which decides what other keys there are. Where it is wrong, nothing more is
-    /// said of this section.
+    /// said of this section but which key may be it, misspelt.
     pub(super) fn choice<T: Copy>(
         &mut self,
         name: &'static str,
