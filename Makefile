@@ -46,7 +46,8 @@ build: $(VENV)/.built
 
 $(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml | needs-cargo
 	@echo 'Building clearway (a minute or two the first time) ...'
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet >$(VENV)/build.log 2>&1 \
+		|| { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 
 $(VENV)/.build-tools: pyproject.toml | $(VENV)/.made
@@ -54,7 +55,7 @@ $(VENV)/.build-tools: pyproject.toml | $(VENV)/.made
 	@touch $@
 
 $(VENV)/.tools: pyproject.toml | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install --quiet --group tools
 	@touch $@
 
 # --group is pip's since 25.1.

@@ -24,11 +24,13 @@ def refused(answer: Any, *words: str) -> None:
         (["rnu"], ["rnu", "run"]),
         (["run"], ["FILE"]),
         (["run", "smal.toml"], ["smal.toml: no such file", "did you mean small.toml?"]),
+        (["run", "large.toml"], ["large.toml: no such file\n  the scenarios there: small.toml"]),
         (["run", "nowhere/small.toml"], ["no such file", "no directory nowhere"]),
         (["run", "."], ["is a directory", "name the TOML file"]),
         (["run", "small.toml", "--sed", "1"], ["--sed", "--seed"]),
         (["run", "small.toml", "--seed", "x"], ["--seed"]),
         (["run", "small.toml", "--seed", "-1"], ["--seed"]),
+        (["run", "small.toml", "--seed", str(2**53 + 1)], ["--seed", str(2**53)]),
         (["run", "small.toml", "--seeds", "0"], ["--seeds"]),
         (["run", "small.toml", "--seed", "1", "--seeds", "2"], ["exclude each other"]),
         (["run", "small.toml", "--set", "duration"], ["--set duration", "KEY=VALUE"]),
@@ -42,7 +44,10 @@ def refused(answer: Any, *words: str) -> None:
         (["report", "nothing", "-o", "r.html"], ["nothing: no such run directory", "clearway run"]),
         (["report", ".", "-o", "r.html"], ["not a run directory", "manifest.json"]),
         (["report", ".", "-o", "."], ["is a directory", "name the file"]),
-        (["report", ".", "-o", "a/b/r.html"], ["a/b/r.html: cannot be written", "no such file or directory"]),
+        (
+            ["report", ".", "-o", "a/b/r.html"],
+            ["a/b/r.html: cannot be written", "no such file or directory", "-o/--output"],
+        ),
         (["report", "."], ["-o"]),
         (["schema", "extra"], ["extra"]),
     ],
@@ -115,7 +120,15 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], list[str]]] = {
     "links without delay": (changed(network={"delay": "0us"}), ["network", "delay"]),
     "a file that is not there": (
         {**SMALL, "network": {"topology": "file", "file": "nowhere.toml", "mtu": "1500B"}},
-        ["nowhere.toml"],
+        ["nowhere.toml: no such file or directory\n"],
+    ),
+    "a topology for a scenario": (
+        {"node": [{"name": "a", "role": "host"}, {"name": "b", "role": "host"}]},
+        ["this is a topology file", 'topology = "file"'],
+    ),
+    "an arrow for a link": (
+        {**SMALL, "fault": [{"kind": "down", "link": "h0->tor0"}]},
+        ["fault[0].link", '"a>b" for one way or "a-b" for both'],
     ),
 }
 
@@ -188,8 +201,10 @@ def test_full_standard_output_is_an_error_too() -> None:
     assert "Traceback" not in answer.err
 
 
-def test_reader_that_goes_away_is_no_error_to_speak_of() -> None:
-    process = child("schema")
+@pytest.mark.parametrize("arguments", [("schema",), ("run", "small.toml"), ("compare", "small.toml")])
+def test_reader_that_goes_away_is_no_error_to_speak_of(arguments: tuple[str, ...], small: Path) -> None:
+    assert small.exists()
+    process = child(*arguments)
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import clearway as cw
+from clearway import cli
 
 from tests.conftest import Clearway, child, finished
 
@@ -20,6 +21,23 @@ def test_help_lists_every_command(clearway: Clearway) -> None:
     for command in ("demo", "run", "compare", "report", "schema"):
         assert command in answer.out
         assert clearway(command, "--help").status == 0
+
+
+def test_help_says_where_a_run_goes(clearway: Clearway) -> None:
+    for command in ("demo", "run"):
+        assert "by default one under runs/" in " ".join(
+            clearway(command, "--help").out.replace("│", " ").split()
+        )
+
+
+def test_no_command_shows_the_help_and_no_error(clearway: Clearway) -> None:
+    answer = clearway()
+    assert "Usage: clearway" in answer.out + answer.err
+    assert "error" not in (answer.out + answer.err).lower()
+
+
+def test_seeds_end_where_those_of_a_scenario_do() -> None:
+    assert cw.schema()["properties"]["seed"]["x-max"] == cli._LARGEST_SEED
 
 
 def test_version(clearway: Clearway) -> None:

@@ -57,6 +57,13 @@ def test_a_difference_within_chance_is_said_to_be_none() -> None:
     assert "c: 4.4x higher goodput than b, 4.6x than a" in compare([first, second, third]).findings
 
 
+def test_seeds_that_all_agree_have_no_interval() -> None:
+    (row,) = compare([of(*(made_up("a", seed, flows=100.0) for seed in range(3)))]).rows
+    assert row.readable(0) == "100"
+    (row,) = compare([of(*(made_up("a", seed, jain=0.1) for seed in range(3)))]).rows
+    assert row.readable(0) == "0.1"
+
+
 def test_neither_way_better_means_no_best() -> None:
     (row,) = compare([of(made_up("a", marks=1.0)), of(made_up("b", marks=2.0))]).rows
     assert row.best == frozenset()
@@ -75,7 +82,7 @@ def test_settings_that_differ_are_listed() -> None:
         "a", scenario={"name": "a", "network": {"hosts": 3, "mtu": "1kB"}, "traffic": [{"to": 1}]}
     )
     second = made_up("b", scenario={"name": "b", "network": {"hosts": 4, "mtu": "1kB"}, "traffic": [{}]})
-    assert compare([of(first), of(second)]).settings == {"network.hosts": [3, 4], "traffic.0.to": [1, None]}
+    assert compare([of(first), of(second)]).settings == {"network.hosts": [3, 4], "traffic[0].to": [1, None]}
 
 
 def test_transports_of_one_run_have_rows_of_their_own() -> None:

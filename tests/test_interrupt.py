@@ -17,6 +17,7 @@ from tests.conftest import ENDLESS, child, finished, nothing_but, written
         ("run", "endless.toml", "--out", "there/deep"),
         ("run", "endless.toml", "--seeds", "5"),
         ("compare", "endless.toml", "endless.toml"),
+        ("compare", "endless.toml", "--seeds", "2"),
     ],
 )
 def test_stops_within_a_second_and_writes_nothing(

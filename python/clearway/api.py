@@ -130,7 +130,8 @@ def _nearest_file(path: Path) -> str:
     if not folder.is_dir():
         return f"there is no directory {folder} either"
     names = sorted(entry.name for entry in folder.glob("*.toml"))
-    near = difflib.get_close_matches(path.name, names, n=1)
+    # What comes before the dot: the rest is alike anyway.
+    near = difflib.get_close_matches(path.stem, [Path(name).stem for name in names], n=1)
     if near:
-        return f"did you mean {folder / near[0]}?"
+        return f"did you mean {folder / near[0]}.toml?"
     return f"the scenarios there: {', '.join(names[:5])}" if names else "check the path"

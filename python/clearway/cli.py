@@ -18,7 +18,7 @@ from clearway.runs import Run, Seeds
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _MOST_SEEDS = 10_000
-_LARGEST_SEED = 2**63 - 1  # of a TOML integer
+_LARGEST_SEED = 2**53  # as a scenario's: what a JSON number holds exactly
 
 
 class _Commands(TyperGroup):
@@ -68,7 +68,7 @@ SeedsOption = Annotated[
     typer.Option("--seeds", min=1, max=_MOST_SEEDS, help="Run N seeds: mean and 95 % interval."),
 ]
 OutOption = Annotated[
-    Path | None, typer.Option("--out", help="Directory to write, new or empty. [default: one under runs/]")
+    Path | None, typer.Option("--out", help="Directory to write, new or empty; by default one under runs/.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -91,8 +91,9 @@ def demo(out: OutOption = None, json: JsonOption = False) -> None:
     if json:
         screen.show_json({**compared.as_json(), "out": str(written), "report": str(written / "report.html")})
         return
-    screen.show_comparison(compared, settings=False)
-    screen.say(f"\nreport: {written / 'report.html'}")
+    screen.show_figures(compared, demonstration.ROWS)
+    screen.say(demonstration.conclusion(compared))
+    screen.say(f"report: {written / 'report.html'}")
 
 
 @app.command()

@@ -203,12 +203,12 @@ def _differing(scenarios: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
     if isinstance(value, Mapping):
-        entries = [(str(key), entry) for key, entry in value.items()]
+        entries = [(f"{prefix}.{key}" if prefix else str(key), entry) for key, entry in value.items()]
     elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
-        entries = [(str(index), entry) for index, entry in enumerate(value)]
+        entries = [(f"{prefix}[{index}]", entry) for index, entry in enumerate(value)]
     else:
         return {prefix: value}
     flat: dict[str, Any] = {}
-    for key, entry in entries:
-        flat.update(_flatten(entry, f"{prefix}.{key}" if prefix else key))
+    for path, entry in entries:
+        flat.update(_flatten(entry, path))
     return flat

@@ -30,6 +30,7 @@ Columns = dict[str, NDArray[Any]]
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 FORMAT = 1
+_PAGE_OPTION = "-o/--output"  # of the one command that writes a single file
 _ROWS_AT_A_TIME = 20_000  # between two of which Ctrl-C is seen
 _DTYPES: Mapping[str, Any] = {"integer": np.uint64, "float": np.float64, "text": np.str_}
 
@@ -130,7 +131,7 @@ def write_text(target: Path, text: str) -> None:
         staged.write_text(text, encoding="utf-8")
         staged.replace(target.resolve())
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise _unwritable(target, error, _PAGE_OPTION) from error
     finally:
         staged.unlink(missing_ok=True)
 
@@ -144,7 +145,7 @@ def check_file_writable(target: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise _unwritable(target, error, _PAGE_OPTION) from error
 
 
 def write_json(path: Path, value: object) -> None:
@@ -261,7 +262,6 @@ def _beside(target: Path) -> Path:
     return target.with_name(f".{target.name}-{secrets.token_hex(4)}")
 
 
-def _unwritable(target: Path, error: OSError) -> ClearwayError:
-    return ClearwayError(
-        f"{target}: cannot be written: {reason(error)}", "make room or choose another place with --out"
-    )
+def _unwritable(target: Path, error: OSError, option: str = "--out") -> ClearwayError:
+    remedy = f"make room or choose another place with {option}"
+    return ClearwayError(f"{target}: cannot be written: {reason(error)}", remedy)

@@ -65,6 +65,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("marks", "ECN marks", "count"),
     Figure("fault_losses", "frames lost to faults", "count", rare=True),
 )
+_ROUNDING = 1e-12  # relative, of a mean of equal values
 _BY_KEY = {figure.key: figure for figure in FIGURES}
 _KIND_BY_SUFFIX: tuple[tuple[str, Kind], ...] = (
     ("_us", "time"),
@@ -108,6 +109,8 @@ def readable(kind: Kind, value: float | None, half_width: float | None = None) -
     """Write a value with its unit, and the half width of its interval where there is one."""
     if value is None:
         return "-"
+    if half_width is not None and half_width <= _ROUNDING * abs(value):
+        half_width = None  # all seeds alike
     if kind == "count" and half_width is None:
         return f"{value:,.0f}"
     divisor, unit = _scale(kind, value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rich import box
@@ -25,6 +25,7 @@ from clearway.figures import figures_in, readable
 from clearway.runs import Run, Seeds
 
 _PIPE_WIDTH = 160  # a pipe has no width: leave the lines whole
+_WIDE = 80  # from here on a progress bar has room for the speed
 _BEST = "bold green"
 _MOST_SETTINGS = 30
 
@@ -74,25 +75,32 @@ def show_effort(runs: Sequence[Run], wall_s: float) -> None:
     say(f"{hops / 1e6:.4g} M packet-hops in {readable('time', wall_s * 1e6)}{rate}")
 
 
-def show_comparison(comparison: Comparison, *, settings: bool = True) -> None:
+def show_comparison(comparison: Comparison) -> None:
     """Print the columns side by side, the differences in words, and where the scenarios differ."""
+    show_figures(comparison)
+    for finding in comparison.findings:
+        say(finding)
+    if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
+        say("One seed says nothing about chance: --seeds N gives intervals.")
+    if comparison.settings:
+        _show_settings(comparison)
+
+
+def show_figures(comparison: Comparison, keys: Collection[str] | None = None) -> None:
+    """Print the columns side by side: the figures with these keys, or all."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("")
     for label in comparison.labels:
         table.add_column(Text(label), justify="right", overflow="fold")
     for row in comparison.rows:
+        if keys is not None and row.figure.key not in keys:
+            continue
         cells = [
             Text(row.readable(column), style=_BEST if column in row.best else "")
             for column in range(len(row.values))
         ]
         table.add_row(Text(row.label), *cells)
     _console(sys.stdout).print(table)
-    for finding in comparison.findings:
-        say(finding)
-    if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
-        say("One seed says nothing about chance: --seeds N gives intervals.")
-    if settings and comparison.settings:
-        _show_settings(comparison)
 
 
 def execute_shown(scenarios: Sequence[_clearway.Scenario], *, quiet: bool) -> list[Run]:
@@ -109,13 +117,15 @@ class _Bar:
     def __init__(self, scenarios: Sequence[_clearway.Scenario]) -> None:
         self._label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
         self._started = time.monotonic()
+        console = _console(sys.stderr)
+        rate = [TextColumn("{task.fields[rate]}", justify="right")] if console.width >= _WIDE else []
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             TextColumn("{task.fields[simulated]}", justify="right"),
-            TextColumn("{task.fields[rate]}", justify="right"),
+            *rate,
             TimeRemainingColumn(compact=True),
-            console=_console(sys.stderr),
+            console=console,
             transient=True,
         )
         self._task: TaskID = self._progress.add_task(self._label, total=1.0, simulated="", rate="")
@@ -165,4 +175,11 @@ def _show_settings(comparison: Comparison) -> None:
 def _console(file: Any) -> Console:
     """Write to what the stream is now: tests and callers replace it."""
     width = None if file.isatty() else _PIPE_WIDTH
-    return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+    return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+
+
+class _Console(Console):
+    """Leaves a reader that goes away to the command line, which ends well; rich would end with status 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError

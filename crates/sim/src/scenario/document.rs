@@ -271,7 +271,8 @@ fn put_in(target: &mut Node, name: &str, steps: &[&str], node: Node) -> Result<(
             let count = list.len();
             let index = step.parse::<usize>().ok().filter(|index| *index < count);
             let Some(index) = index else {
-                return Err(format!("{name} has {count} entries, numbered from 0; there is no {step}"));
+                let entries = if count == 1 { "entry" } else { "entries" };
+                return Err(format!("{name} has {count} {entries}, numbered from 0; there is no {step}"));
             };
             put_in(&mut list[index], step, rest, node)
         }

@@ -84,6 +84,9 @@ fn parse(node: &Node, names: Option<&Names>) -> Result<Vec<(String, String)>, Mi
         let message = format!("no link joins {a} and {b}; {a} is linked to {}", names.neighbours(a));
         return Err(Misread::Says(message));
     }
+    if text.contains("->") {
+        return Err(Misread::expected(WANTED));
+    }
     // Of the ways to split it, one that has a known end most likely is the one meant.
     let half_known = pairs.iter().find(|(a, b)| names.contains(a) || names.contains(b));
     let (a, b) = half_known.unwrap_or(&first);

@@ -35,7 +35,7 @@ pub(super) fn read(base: &Path, name: &str) -> Result<String, Misread> {
 
 /// Reads a file of text, or says why not.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
-    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let failed = |error: std::io::Error| format!("cannot read {}: {}", path.display(), reason(&error));
     let about = std::fs::metadata(path).map_err(failed)?;
     if !about.is_file() {
         return Err(format!("cannot read {}: not a file", path.display()));
@@ -48,6 +48,12 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
         let at = error.utf8_error().valid_up_to();
         format!("cannot read {}: not UTF-8 at byte {at}", path.display())
     })
+}
+
+/// What the operating system said, without its number.
+fn reason(error: &std::io::Error) -> String {
+    let said = error.to_string();
+    said.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
 /// A problem in a line of a file that is not TOML.

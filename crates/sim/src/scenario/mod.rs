@@ -109,6 +109,10 @@ fn root(
             return None;
         }
     };
+    if let Some(entry) = root.get("node") {
+        source.report(entry.place, "node", None, Misread::Says(of_a_topology(&root)));
+        return None;
+    }
     let seed = seed.map(|seed| ("seed".to_string(), seed.to_string()));
     for (i, (path, value)) in sets.iter().chain(&seed).enumerate() {
         if let Err(message) = document::apply(&mut root, i, path, value) {
@@ -116,6 +120,15 @@ fn root(
         }
     }
     (source.count() == 0).then_some(root)
+}
+
+/// What to do about nodes that are listed in a scenario, or in a file that was taken for one.
+fn of_a_topology(root: &Table) -> String {
+    let what = match root.get("network") {
+        Some(_) => "nodes and links are listed in a topology file, not in a scenario",
+        None => "this is a topology file, not a scenario",
+    };
+    format!("{what}; a scenario names one by topology = \"file\" and file = \"...\" under [network]")
 }
 
 /// The JSON Schema (draft 2020-12) of a scenario file.

@@ -312,7 +312,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads one of several names, which decides what other keys there are. Where it is wrong, nothing more is
-    /// said of this section.
+    /// said of this section but which key may be it, misspelt.
     pub(super) fn choice<T: Copy>(
         &mut self,
         name: &'static str,
@@ -368,11 +368,15 @@ impl<'a> Section<'a> {
     }
 
     fn reject_unknown<T>(&self, read: &impl Fn(&mut Section<'a>) -> T) {
-        let Some(table) = self.table.filter(|_| !self.abandoned) else { return };
+        let Some(table) = self.table else { return };
         let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
         let mut variants = None;
         for entry in table.entries.iter().filter(unknown) {
             let variants = variants.get_or_insert_with(|| describe(self.source, read));
+            if self.abandoned {
+                self.reject_misspelt_choice(entry, variants);
+                continue;
+            }
             if let Some(condition) = self.condition(&entry.key, variants) {
                 let misread = Misread::Says(format!("applies only with {condition}"));
                 self.report(entry.place, &entry.key, Some(entry.node.value.shown()), misread);
@@ -383,6 +387,18 @@ impl<'a> Section<'a> {
             let nearest = suggest::nearest(&entry.key, absent.chain(&self.known).copied());
             let misread = Misread::Unknown(self.known.clone(), nearest);
             self.report(entry.place, &entry.key, Some(entry.key.clone()), misread);
+        }
+    }
+
+    /// Where a choice that decides what else applies is missing, a key like it is said to be that; the others may
+    /// be right.
+    fn reject_misspelt_choice(&self, entry: &Entry, variants: &[Variant]) {
+        let absent = variants.iter().flat_map(|variant| &variant.choices).map(|(name, _)| *name);
+        let absent = absent.filter(|name| self.table.is_some_and(|table| table.get(name).is_none()));
+        if let Some(name) = suggest::nearest(&entry.key, absent) {
+            let message = format!("unknown key; did you mean {name}?");
+            let path = self.key_path(&entry.key);
+            self.source.report(entry.place, &path, Some(entry.key.clone()), Misread::Says(message));
         }
     }
 

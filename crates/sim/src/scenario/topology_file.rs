@@ -114,7 +114,10 @@ fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
     };
     let hosts = nodes.iter().filter(|node| node.switch.is_none()).count();
     if !(2..=MAX_HOSTS as usize).contains(&hosts) {
-        say("node".into(), format!("{hosts} nodes have the role host; a network has from 2 to {MAX_HOSTS}"));
+        say(
+            "node".into(),
+            format!("a network has from 2 to {MAX_HOSTS} nodes with the role host; here it is {hosts}"),
+        );
     }
     let name = |i: u32| &nodes[i as usize].name;
     let (mut seen, mut degree) = (BTreeSet::new(), vec![0u32; nodes.len()]);
