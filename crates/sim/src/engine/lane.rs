@@ -14,6 +14,9 @@ pub(super) struct Lane {
     /// Places taken out and put in so far; their difference is the length.
     head: usize,
     tail: usize,
+    /// Time and key of the last event put in. Whether it is still here does not matter: one that has been taken out
+    /// was earlier than any that is put in now.
+    last: (u64, u64),
     /// The instants at which events stand in the wrong order, ascending.
     unsorted: VecDeque<u64>,
 }
@@ -23,7 +26,13 @@ const FIRST_PLACES: usize = 64;
 impl Lane {
     pub(super) fn new() -> Lane {
         let empty = Event { time: 0, stamp: 0, flow_seq: 0, key: 0 };
-        Lane { ring: vec![empty; FIRST_PLACES].into(), head: 0, tail: 0, unsorted: VecDeque::new() }
+        Lane {
+            ring: vec![empty; FIRST_PLACES].into(),
+            head: 0,
+            tail: 0,
+            last: (0, 0),
+            unsorted: VecDeque::new(),
+        }
     }
 
     #[inline(always)]
@@ -54,12 +63,10 @@ impl Lane {
         if self.tail - self.head == self.ring.len() {
             self.grow();
         }
-        let mut disorder = false;
-        if !self.is_empty() {
-            let last = self.at(self.tail - 1);
-            assert!(event.time >= last.time, "a lane's delay is constant, so its times never fall");
-            disorder = event.time == last.time && event.key < last.key;
-        }
+        let (time, key) = self.last;
+        assert!(event.time >= time, "a lane's delay is constant, so its times never fall");
+        let disorder = event.time == time && event.key < key;
+        self.last = (event.time, event.key);
         let mask = self.ring.len() - 1;
         self.ring[self.tail & mask] = event;
         self.tail += 1;

@@ -163,12 +163,18 @@ impl EventQueue {
     /// The lane whose head is the least, or no lane for the heap's top; and its order.
     #[inline(always)]
     fn least(&self) -> (usize, u128) {
-        let (mut which, mut least) = (MAX_LANES, self.top);
-        for (block, heads) in self.heads.iter().enumerate().take(self.blocks) {
-            for (at, &head) in heads.iter().enumerate() {
+        let mut which = MAX_LANES;
+        let mut least = self.top;
+        let mut block = 0;
+        loop {
+            for (at, &head) in self.heads[block % self.heads.len()].iter().enumerate() {
                 let less = head < least;
                 which = if less { block * BLOCK + at } else { which };
                 least = if less { head } else { least };
+            }
+            block += 1;
+            if block >= self.blocks {
+                break;
             }
         }
         (which, least)
