@@ -7,40 +7,45 @@ use std::ops::ControlFlow;
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
+use clearway_sim::record::Column;
 use clearway_sim::scenario::{
     Buffer, Ecn, Network, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology, Traffic,
     Transport,
 };
 
 /// Runs of each workload; the median is printed.
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     println!(
-        "{:<16} {:>9} {:>9} {:>9} {:>9} {:>11} {:>10}  digest",
-        "workload", "Mhops", "CPU s", "Mhops/s", "set-up s", "memory MB", "GB goodput"
+        "{:<14} {:>8} {:>8} {:>8} {:>6} {:>6} {:>9} {:>10} {:>11}  digest",
+        "workload", "Mhops", "CPU s", "Mhops/s", "must", "htsim", "set-up s", "memory MB", "GB payload"
     );
-    for (name, scenario) in workloads() {
+    for (name, must, htsim, scenario) in workloads() {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
-            measure(name, &scenario);
+            measure(name, [must, htsim], &scenario);
         }
     }
+    println!("must and htsim: Mhops/s, htsim's on another machine of the same class; docs/PERFORMANCE.md");
 }
 
-fn workloads() -> Vec<(&'static str, Scenario)> {
+/// Name, what it must reach, what htsim reached with the same transport (both Mhops/s), and the scenario.
+type Workload = (&'static str, Option<f64>, Option<f64>, Scenario);
+
+fn workloads() -> Vec<Workload> {
     let swift = || Protocol::Swift(SwiftParams::default());
     let dctcp = || Protocol::Dctcp(DctcpParams::default());
     vec![
-        ("star", star(swift())),
-        ("star-dctcp", star(dctcp())),
-        ("ft1024", fat_tree(16, swift(), true)),
-        ("ft1024-dctcp", fat_tree(16, dctcp(), true)),
-        ("ft1024-sync", fat_tree(16, swift(), false)),
-        ("ft8192", fat_tree(32, swift(), true)),
-        ("ft8192-dctcp", fat_tree(32, dctcp(), true)),
-        ("ft8192-sync", fat_tree(32, swift(), false)),
-        ("star5000", star5000()),
+        ("star", Some(18.0), Some(4.0), star(swift())),
+        ("star-dctcp", Some(18.0), Some(6.1), star(dctcp())),
+        ("ft1024", Some(18.0), Some(0.52), fat_tree(16, swift(), true)),
+        ("ft1024-dctcp", Some(18.0), None, fat_tree(16, dctcp(), true)),
+        ("ft1024-sync", None, None, fat_tree(16, swift(), false)),
+        ("ft8192", Some(10.0), None, fat_tree(32, swift(), true)),
+        ("ft8192-dctcp", Some(10.0), None, fat_tree(32, dctcp(), true)),
+        ("ft8192-sync", None, None, fat_tree(32, swift(), false)),
+        ("star5000", None, None, star5000()),
     ]
 }
 
@@ -109,8 +114,9 @@ fn fat_tree(k: u32, protocol: Protocol, spread: bool) -> Scenario {
     scenario
 }
 
-fn measure(name: &str, scenario: &Scenario) {
-    let mut rows = Vec::new();
+fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario) {
+    let mut runs: Vec<(f64, f64)> = Vec::new();
+    let mut last = None;
     for _ in 0..RUNS {
         let before = cpu_seconds();
         let mut first_look = None;
@@ -119,24 +125,26 @@ fn measure(name: &str, scenario: &Scenario) {
             ControlFlow::Continue(())
         })
         .expect("nothing interrupts it");
-        let after = cpu_seconds();
-        rows.push((after - before, first_look.unwrap_or(before) - before, outcome));
+        runs.push((cpu_seconds() - before, first_look.unwrap_or(before) - before));
+        last = Some(outcome);
     }
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (seconds, set_up, outcome) = &rows[RUNS / 2];
+    runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (seconds, set_up) = runs[RUNS / 2];
+    let outcome = last.expect("there was a run");
     let hops = outcome.packet_hops as f64 / 1e6;
-    let goodput: u64 = outcome.tables[0].columns.iter().find(|(name, _)| *name == "delivered_bytes").map_or(
+    let payload: u64 = outcome.tables[0].columns.iter().find(|(name, _)| *name == "delivered_bytes").map_or(
         0,
         |(_, column)| match column {
-            clearway_sim::record::Column::Integers(values) => values.iter().sum(),
+            Column::Integers(values) => values.iter().sum(),
             _ => 0,
         },
     );
+    let [must, htsim] = yardsticks.map(|figure| figure.map_or("-".into(), |figure| figure.to_string()));
     println!(
-        "{name:<16} {hops:>9.2} {seconds:>9.2} {:>9.1} {set_up:>9.2} {:>11.1} {:>10.2}  {}",
+        "{name:<14} {hops:>8.2} {seconds:>8.3} {:>8.1} {must:>6} {htsim:>6} {set_up:>9.3} {:>10.1} {:>11.2}  {}",
         hops / seconds,
         peak_memory_mb(),
-        goodput as f64 / 1e9,
+        payload as f64 / 1e9,
         outcome.digest
     );
 }
