@@ -1,7 +1,7 @@
 //! The schemes there are: a closed list, so that no packet costs a virtual call.
 //!
 //! A line of the list at the end is a scheme: the kind it is, its parameters, its name in a scenario, and what it is.
-//! What a scheme does follows from its parameters' [`Scheme`] and [`Keys`].
+//! What a scheme does follows from its parameters' [`Scheme`] and `Keys`.
 
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::none::NoneParams;
