@@ -1,10 +1,10 @@
 //! The contract between a protocol machine and whatever drives it, the simulator or a real host.
 //!
 //! A machine learns of the world through `handle_*(now, input)`, which never blocks, reads a clock, draws a
-//! random number or calls back. The driver then asks three things, each cheap and free of side effects:
-//! `readiness(now)`, whether there is something to send; `poll_timeout()`, when `handle_timeout` is wanted; and
-//! `poll_event()`, what the application should know. `transmit(now)` is called only when the machine is ready
-//! and the wire can take what it gives.
+//! random number or calls back. The driver then asks three things, each cheap: `readiness`, whether there is
+//! something to send; `poll_timeout()`, when `handle_timeout` is wanted; and `poll_completed()`, how many messages
+//! are complete since it was last asked. `transmit(now)` is called only when the machine is ready and the wire can
+//! take what it gives.
 //!
 //! After every `handle_*` or `transmit` the driver asks anew: an answer from before is void. A late timeout is
 //! harmless, an early one does nothing.

@@ -171,6 +171,15 @@ fn a_loss_halves_although_a_mark_cut_the_same_window() {
 }
 
 #[test]
+fn a_loss_leaves_the_least_window() {
+    run(
+        DctcpParams { min_cwnd: 8.0, ..params(8.0) },
+        "at 0us endless; send 8
+         at 100us ack 1; ack 2; ack 3; expect cwnd 8",
+    );
+}
+
+#[test]
 fn the_timeout_follows_the_round_trip_and_its_deviation() {
     run(
         params(4.0),

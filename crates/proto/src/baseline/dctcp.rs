@@ -237,7 +237,7 @@ impl CongestionControl for Dctcp {
             return;
         }
         self.ssthresh = (self.cwnd / 2.0).max(LEAST_SSTHRESH);
-        self.cwnd = self.cwnd.min(self.ssthresh);
+        self.cwnd = self.cwnd.min(self.ssthresh.max(self.params.min_cwnd));
         (self.recovery_end, self.cut_end, self.recovering) = (next, next, true);
     }
 

@@ -19,9 +19,11 @@ pub struct SwiftParams {
     pub base_target: Span,
     /// Added to the fabric target for every switch on the forward path (ħ). 1 us (public code).
     pub hop_scaling: Span,
-    /// Most that flow scaling adds to the fabric target (`fs_range`). 75 us (calibrated on table 3; public code: 100 us).
+    /// Most that flow scaling adds to the fabric target (`fs_range`). 75 us (calibrated on table 3; public code:
+    /// 100 us).
     pub fs_range: Span,
-    /// Window in packets at and below which all of `fs_range` is added. 0.015 (calibrated on figure 21; public code: 0.1).
+    /// Window in packets at and below which all of `fs_range` is added. 0.015 (calibrated on figure 21; public code:
+    /// 0.1).
     pub fs_min_cwnd: f64,
     /// Window in packets at and above which nothing is added. 256 (public code).
     pub fs_max_cwnd: f64,

@@ -36,7 +36,8 @@ impl Messages {
         Messages { mtu, offered: 0, current, oldest_end: u32::MAX, boundaries: Box::default() }
     }
 
-    /// Adds a message, while packet `next` is the first that has not been sent. Panics when the flow would need more than 2^32 - 1 packets, or has no end already.
+    /// Adds a message, while packet `next` is the first that has not been sent. Panics when the flow would need more
+    /// than 2^32 - 2 packets, or has no end already.
     pub(super) fn offer(&mut self, bytes: Bytes, next: u32) {
         assert!(bytes.get() > 0, "an empty message");
         let packets = u32::try_from(bytes.get().div_ceil(u64::from(self.mtu))).expect("a message too long");

@@ -1,6 +1,6 @@
 //! One line that stands for all that a run did: equal digests, equal runs.
 //!
-//! It covers every flow's completion and every counter, as integers. What it covers is part of its version.
+//! What it covers (`record/digest.rs`) is part of its version.
 
 use std::fmt;
 

@@ -7,8 +7,6 @@ use super::histogram::Histogram;
 pub struct TransportCounters {
     /// Data frames lost anywhere.
     pub lost_data: u64,
-    /// Acknowledgements lost anywhere.
-    pub lost_acks: u64,
     /// Every acknowledgement's round-trip time.
     pub rtt: Histogram,
 }

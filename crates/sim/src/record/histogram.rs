@@ -63,11 +63,6 @@ impl Histogram {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The largest, in picoseconds.
-    pub fn max(&self) -> u64 {
-        self.max
-    }
-
     /// The largest since this was last asked, in picoseconds.
     pub fn take_recent_max(&mut self) -> u64 {
         std::mem::take(&mut self.recent_max)

@@ -4,6 +4,7 @@ use clearway_proto::units::{Span, Time};
 
 use super::summary::Measured;
 use super::{Column, Table};
+use crate::net::port::Port;
 use crate::scenario::Record;
 use crate::simulation::Simulation;
 
@@ -189,9 +190,12 @@ impl Samples {
 }
 
 impl QueueSamples {
-    /// Empty queues are left out, save the first sample after a queue has drained.
+    /// Of switches' ports. Empty queues are left out, save the first sample after a queue has drained.
     fn sample(&mut self, simulation: &Simulation, now: Time) {
         for link in 0..simulation.fabric().len() as u32 {
+            if simulation.fabric().port(link).has(Port::NIC) {
+                continue;
+            }
             let bytes = u64::from(simulation.fabric().port(link).waiting);
             let busy = bytes > 0;
             if busy || std::mem::replace(&mut self.busy[link as usize], busy) {

@@ -205,7 +205,7 @@ fn latency_figures(measured: &Measured, of_these: &dyn Fn(u32) -> bool) -> Vec<(
     ]
 }
 
-/// Of the links between switches and to hosts: the fullest, the longest queue, and totals.
+/// Of all links: the fullest, the longest queue, and totals.
 fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
     let links: Vec<LinkFigures> =
         (0..measured.simulation.fabric().len() as u32).map(|link| measured.link(link)).collect();

@@ -7,8 +7,8 @@ use super::network::{role_name, roles};
 use super::reader::Section;
 use super::types::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
 
-/// Of a buffer or a threshold.
-const MAX_BYTES: Bytes = Bytes::new(1_000_000_000_000);
+/// Of a buffer or a threshold: with a frame on top it still fits a port's 32-bit counts.
+const MAX_BYTES: Bytes = Bytes::new(4_000_000_000);
 
 #[derive(Clone, Copy)]
 enum Sharing {

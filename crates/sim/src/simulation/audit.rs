@@ -1,7 +1,9 @@
 //! Conservation: every frame and byte that was sent has arrived, is lost, waits, or is under way. Checked at the
 //! end of every run, from counters that are kept apart.
 
-use super::Simulation;
+use clearway_proto::units::Time;
+
+use super::{sized, Simulation};
 use crate::engine::event::{Frame, Meta};
 use crate::net::topology::NodeKind;
 
@@ -24,6 +26,9 @@ impl Simulation {
     pub fn assert_conservation(&self) {
         self.assert_flows_balance();
         self.assert_nodes_balance();
+        self.assert_payload_is_whole();
+        let pooled = self.frames_under_way().filter(|frame| frame.meta.has(Meta::POOLED)).count();
+        assert_eq!(self.particular_acks.len(), pooled, "acknowledgements have leaked from their pool");
         self.fabric.assert_buffers_balance();
     }
 
@@ -38,6 +43,19 @@ impl Simulation {
             let (sent, lost) = (flow.sender.flight().sent, self.losses[id]);
             assert_eq!(sent, landing.arrived + lost.data + data, "flow {id} has lost count of its data");
             assert_eq!(landing.acks, flow.acks + lost.acks + acks, "flow {id} has lost count of its ACKs");
+        }
+    }
+
+    /// A sized flow that is complete has delivered its size, and none has delivered more.
+    fn assert_payload_is_whole(&self) {
+        for (id, (spec, landing)) in self.specs.iter().zip(&self.landings).enumerate() {
+            let Some(bytes) = sized(spec) else { continue };
+            let payload = landing.receiver.payload();
+            if landing.completed_at == Time::NEVER {
+                assert!(payload < bytes.get(), "flow {id} has all its bytes and is not complete");
+            } else {
+                assert_eq!(payload, bytes.get(), "flow {id} is complete without all its bytes");
+            }
         }
     }
 

@@ -43,6 +43,7 @@ impl Simulation {
             counters: makers.iter().map(|_| TransportCounters::default()).collect(),
             particular_acks: AckPool::default(),
             incomplete: specs.iter().filter(|spec| sized(spec).is_some()).count(),
+            last_stop: last_stop(&specs),
             packet_hops: 0,
             countdown: super::CHECK_EVERY,
             graph,
@@ -94,6 +95,12 @@ impl Simulation {
         starts.sort_unstable();
         self.queue.schedule(starts.into_iter().map(|(at, id)| Event::bare(at.as_ps(), Class::Start, id)));
     }
+}
+
+/// Flows without a size and without a stop never end.
+fn last_stop(specs: &[FlowSpec]) -> Time {
+    let endless = specs.iter().filter(|spec| sized(spec).is_none());
+    endless.map(|spec| spec.stop.unwrap_or(Time::NEVER)).max().unwrap_or(Time::ZERO)
 }
 
 fn flow(spec: &FlowSpec, maker: &Maker, nic: u32) -> Flow {

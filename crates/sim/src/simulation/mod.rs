@@ -53,6 +53,8 @@ pub struct Simulation {
     particular_acks: AckPool,
     /// Sized flows that are not complete.
     incomplete: usize,
+    /// When the last of the flows without a size stops.
+    last_stop: Time,
     packet_hops: u64,
     /// Events until the caller is asked whether to go on.
     countdown: u32,
@@ -186,7 +188,6 @@ impl Simulation {
         let counters = &mut self.counters[self.flows[flow].transport as usize];
         if frame.meta.has(Meta::ACK) {
             self.losses[flow].acks += 1;
-            counters.lost_acks += 1;
             if frame.meta.has(Meta::POOLED) {
                 self.particular_acks.take(frame.seq());
             }
@@ -493,6 +494,11 @@ struct AckPool {
 }
 
 impl AckPool {
+    /// How many are under way.
+    fn len(&self) -> usize {
+        self.acks.len() - self.free.len()
+    }
+
     fn put(&mut self, ack: Ack) -> u32 {
         if let Some(place) = self.free.pop() {
             self.acks[place as usize] = ack;

@@ -65,9 +65,11 @@ impl Simulation {
         self.now()
     }
 
-    /// Whether every sized flow has arrived whole.
+    /// Whether every sized flow has arrived whole, every other has stopped, and no loop waits for a message.
     pub fn all_complete(&self) -> bool {
         self.incomplete == 0
+            && self.now() >= self.last_stop
+            && self.closed_loops.values().all(|closed| closed.issued.is_empty())
     }
 
     /// How long a sized flow would take alone, never held back: first bit at its NIC to last bit at its

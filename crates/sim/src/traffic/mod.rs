@@ -84,6 +84,7 @@ pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
             }
         }
     }
+    flows.retain(|flow| flow.stop.is_none_or(|stop| flow.start < stop));
     flows
 }
 
