@@ -13,7 +13,8 @@ use crate::simulation::Simulation;
 /// Grid on which a run that ends with its flows ends.
 const COMPLETION_GRID: Span = Span::from_us(10);
 
-/// Simulates a scenario. `progress` is called every few thousand events and may stop the run.
+/// Simulates a scenario. `progress` is called every few thousand events and at every look, and may stop the
+/// run.
 ///
 /// Panics when the simulator has lost count of a frame: conservation is checked at the end of every run.
 pub fn run(
@@ -29,7 +30,9 @@ pub fn run(
     while now < end {
         let completion = scenario.stop_when_complete.then(|| next_on_grid(now, COMPLETION_GRID));
         now = observer.next_look().min(completion.unwrap_or(end)).min(end);
-        if simulation.run_until(now, &mut proceed).is_break() {
+        // Asked here too: where little happens, there may be many looks between two of the simulation's questions.
+        let asked = proceed(simulation.time().as_ps(), simulation.packet_hops());
+        if asked.is_break() || simulation.run_until(now, &mut proceed).is_break() {
             return Err(Interrupted);
         }
         observer.look(&mut simulation, now);

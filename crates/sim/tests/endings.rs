@@ -2,6 +2,11 @@
 
 mod experiment;
 
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use clearway_sim::record::Interrupted;
+use clearway_sim::scenario::load_text;
 use experiment::{figure, integers, run};
 
 fn star(keys: &str, traffic: &str) -> String {
@@ -44,4 +49,18 @@ fn no_flow_starts_after_the_stop() {
     // 100 Gb/s for 100 us, and not for the 20 ms of the run.
     let delivered: u64 = integers(&outcome, "flows", "delivered_bytes").iter().sum();
     assert!(delivered < 1_400_000, "{delivered}");
+}
+
+/// Nothing happens in this network for its first second, in which there are a million looks.
+#[test]
+fn a_quiet_run_can_be_stopped() {
+    let text =
+        star("", "pattern = 'incast'\nstart = '900ms'\n[record]\nfairness = '1us'").replace("20ms", "1s");
+    let loaded = load_text(&text, "scenario", Path::new("."), &[], None).expect("a good scenario");
+    let mut asked = 0;
+    let outcome = clearway_sim::run(&loaded.scenario, &mut |_| {
+        asked += 1;
+        ControlFlow::Break(())
+    });
+    assert_eq!((outcome, asked), (Err(Interrupted), 1));
 }
