@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::pacer::pacing_gap;
 use super::target::FabricTarget;
 use super::window::Window;
-use super::SwiftParams;
+use super::{SwiftParams, Variant};
 use crate::transport::{AckSample, CongestionControl, Scheme, Windows};
 use crate::units::{Bytes, Span, Time};
 
@@ -21,9 +21,18 @@ pub struct SwiftConfig {
 
 impl SwiftConfig {
     /// Shared by all flows with these parameters.
-    pub fn new(params: SwiftParams) -> Arc<SwiftConfig> {
+    pub fn new(mut params: SwiftParams) -> Arc<SwiftConfig> {
+        if !params.cwnd_below_one {
+            params.min_cwnd = params.min_cwnd.max(1.0);
+        }
         let target = FabricTarget::new(&params);
         Arc::new(SwiftConfig { params, target })
+    }
+
+    /// Whether there is a second window beside the fabric's.
+    #[inline]
+    fn watches_endpoint(&self) -> bool {
+        self.params.endpoint_window && self.params.variant == Variant::Swift
     }
 }
 
@@ -79,7 +88,7 @@ impl EndpointDelay {
 impl Swift {
     /// For a new flow.
     pub fn new(config: Arc<SwiftConfig>) -> Swift {
-        let initial = config.params.initial_cwnd;
+        let initial = config.params.initial_cwnd.max(config.params.min_cwnd);
         Swift {
             config,
             fabric: Window::new(initial),
@@ -114,13 +123,18 @@ impl CongestionControl for Swift {
             let srtt = self.srtt.as_ps() as f64;
             Span::from_ps((srtt + SRTT_GAIN * (sample.rtt.as_ps() as f64 - srtt)) as u64)
         };
-        let endpoint_delay =
-            self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
-        let fabric_delay = sample.rtt.saturating_sub(sample.endpoint_delay);
+        let fabric_delay = match params.variant {
+            Variant::Swift => sample.rtt.saturating_sub(sample.endpoint_delay),
+            Variant::V0 => sample.rtt,
+        };
         let fabric_target = config.target.at(self.fabric.cwnd(), sample.hops);
         let acked = sample.newly_acked;
         self.fabric.on_ack(now, sample.rtt, fabric_delay, fabric_target, acked, params);
-        self.endpoint.on_ack(now, sample.rtt, endpoint_delay, params.endpoint_target, acked, params);
+        if config.watches_endpoint() {
+            let delay =
+                self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
+            self.endpoint.on_ack(now, sample.rtt, delay, params.endpoint_target, acked, params);
+        }
     }
 
     fn on_loss(&mut self, now: Time, _cumulative: u32, _next: u32) {
@@ -137,13 +151,17 @@ impl CongestionControl for Swift {
 
     #[inline]
     fn window(&self) -> f64 {
-        self.fabric.cwnd().min(self.endpoint.cwnd())
+        if self.config.watches_endpoint() {
+            self.fabric.cwnd().min(self.endpoint.cwnd())
+        } else {
+            self.fabric.cwnd()
+        }
     }
 
     #[inline]
     fn pacing_gap(&self) -> Option<Span> {
         let window = self.window();
-        if window >= 1.0 {
+        if window >= 1.0 || !self.config.params.pacing {
             return None;
         }
         pacing_gap(self.expected_rtt(), window)
@@ -170,7 +188,8 @@ impl CongestionControl for Swift {
     }
 
     fn windows(&self) -> Windows {
-        let (fcwnd, ecwnd) = (self.fabric.cwnd(), self.endpoint.cwnd());
+        let ecwnd = if self.config.watches_endpoint() { self.endpoint.cwnd() } else { f64::NAN };
+        let fcwnd = self.fabric.cwnd();
         Windows { cwnd: self.window(), fcwnd, ecwnd, srtt: self.srtt }
     }
 }

@@ -12,9 +12,20 @@ pub mod window;
 
 use crate::units::Span;
 
+/// Which delays a sender's windows watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Fabric and endpoint delay apart, a window for each (§3.4).
+    Swift,
+    /// The whole round trip against the fabric's target, one window: Swift-v0 (§5.4).
+    V0,
+}
+
 /// Swift's parameters. The paper prints few values; `docs/DEVIATIONS.md` has the source of each default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwiftParams {
+    /// Which delays the windows watch. Swift.
+    pub variant: Variant,
     /// Fabric target before scaling: one hop and a few flows' queue. 25 us (§5.2, testbed T2).
     pub base_target: Span,
     /// Added to the fabric target for every switch on the forward path (ħ). 1 us (public code).
@@ -31,6 +42,8 @@ pub struct SwiftParams {
     pub topology_scaling: bool,
     /// Scale the target with the window (`FBS`). On.
     pub flow_scaling: bool,
+    /// Keep a window for the endpoint delay, too; without it that delay is measured and left alone. On.
+    pub endpoint_window: bool,
     /// Endpoint target. 100 us (table 4).
     pub endpoint_target: Span,
     /// Share of a new endpoint delay in its moving average after one round trip. 0.5 (calibrated).
@@ -43,6 +56,10 @@ pub struct SwiftParams {
     pub max_mdf: f64,
     /// Smallest window in packets; below 1 the flow is paced. 0.001 (§3.6).
     pub min_cwnd: f64,
+    /// Let windows fall below one packet; without it their floor is one. On.
+    pub cwnd_below_one: bool,
+    /// Space the packets of a window below one; without it one follows as soon as the last is acknowledged. On.
+    pub pacing: bool,
     /// Largest window in packets. 128 (figure 19 suggests a cap near 120; public code: 256).
     pub max_cwnd: f64,
     /// Window in packets of a new flow. 16: a small bandwidth-delay product.
@@ -64,6 +81,7 @@ pub struct SwiftParams {
 impl Default for SwiftParams {
     fn default() -> SwiftParams {
         SwiftParams {
+            variant: Variant::Swift,
             base_target: Span::from_us(25),
             hop_scaling: Span::from_us(1),
             fs_range: Span::from_us(75),
@@ -71,12 +89,15 @@ impl Default for SwiftParams {
             fs_max_cwnd: 256.0,
             topology_scaling: true,
             flow_scaling: true,
+            endpoint_window: true,
             endpoint_target: Span::from_us(100),
             endpoint_gain: 0.5,
             ai: 1.0,
             beta: 0.8,
             max_mdf: 0.5,
             min_cwnd: 0.001,
+            cwnd_below_one: true,
+            pacing: true,
             max_cwnd: 128.0,
             initial_cwnd: 16.0,
             retx_reset_threshold: 3,

@@ -1,5 +1,5 @@
 //! What a run's digest covers (version 1): the packet-hops, every flow's completion and counters, every link's
-//! counters, every message's completion.
+//! and every engine's counters, every message's completion.
 
 use crate::engine::digest::Digest;
 use crate::simulation::Simulation;
@@ -22,6 +22,11 @@ pub fn digest(simulation: &Simulation) -> Digest {
         }
     }
     add_links(&mut digest, simulation);
+    for engine in simulation.engines() {
+        for count in [engine.served_frames, engine.dropped_frames, engine.busy, engine.held, engine.peak] {
+            digest.add(count);
+        }
+    }
     for message in simulation.messages() {
         digest.add(u64::from(message.flow));
         digest.add(message.issued.as_ps());

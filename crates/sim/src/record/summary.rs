@@ -2,6 +2,7 @@
 
 use clearway_proto::units::{Span, Time};
 
+use super::counters::TransportCounters;
 use super::histogram::Histogram;
 use super::observer::Baseline;
 use super::Value;
@@ -101,6 +102,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     ];
     figures.extend(traffic_figures(measured, &(0..transports).collect::<Vec<_>>()));
     figures.extend(link_figures(measured));
+    figures.extend(host_figures(measured));
     let each =
         |at: usize| (measured.transport_name(at as u32), Value::Object(traffic_figures(measured, &[at])));
     figures.push(entry("transports", Value::Object((0..transports).map(each).collect())));
@@ -150,17 +152,31 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     figures
 }
 
+/// Of round-trip times; where hosts are not ideal of their parts, too.
 fn rtt_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
-    let mut all = Histogram::default();
-    for &transport in transports {
-        all.merge(&measured.simulation.counters()[transport].rtt);
+    let all = |times: fn(&TransportCounters) -> &Histogram| {
+        let mut all = Histogram::default();
+        for &transport in transports {
+            all.merge(times(&measured.simulation.counters()[transport]));
+        }
+        all
+    };
+    let mut figures = time_figures("rtt", &all(|counters| &counters.rtt));
+    if measured.simulation.engines().next().is_some() {
+        figures.extend(time_figures("fabric_rtt", &all(|counters| &counters.fabric)));
+        figures.extend(time_figures("endpoint_delay", &all(|counters| &counters.endpoint)));
+        figures.extend(time_figures("nic_delay", &all(|counters| &counters.nic_delay)));
     }
-    let us = |fraction| float(all.quantile(fraction).map(|ps| ps as f64 / 1e6));
+    figures
+}
+
+fn time_figures(name: &str, times: &Histogram) -> Vec<(String, Value)> {
+    let us = |fraction| float(times.quantile(fraction).map(|ps| ps as f64 / 1e6));
     vec![
-        entry("rtt_mean_us", float(all.mean().map(|ps| ps / 1e6))),
-        entry("rtt_p50_us", us(0.5)),
-        entry("rtt_p99_us", us(0.99)),
-        entry("rtt_p999_us", us(0.999)),
+        entry(&format!("{name}_mean_us"), float(times.mean().map(|ps| ps / 1e6))),
+        entry(&format!("{name}_p50_us"), us(0.5)),
+        entry(&format!("{name}_p99_us"), us(0.99)),
+        entry(&format!("{name}_p999_us"), us(0.999)),
     ]
 }
 
@@ -202,6 +218,18 @@ fn latency_figures(measured: &Measured, of_these: &dyn Fn(u32) -> bool) -> Vec<(
         entry("latency_p50_us", float(quantile(&mut latency, 0.5))),
         entry("latency_p99_us", float(quantile(&mut latency, 0.99))),
         entry("latency_p999_us", float(quantile(&mut latency, 0.999))),
+    ]
+}
+
+/// Of all hosts, where they are not ideal: the busiest, and what found no room in a receive queue.
+fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
+    let engines: Vec<_> = measured.simulation.engines().zip(&measured.start.engines).collect();
+    let busiest = engines.iter().map(|(now, then)| now.busy - then.busy).max();
+    let Some(busiest) = busiest else { return Vec::new() };
+    let drops = engines.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();
+    vec![
+        entry("host_utilisation_max", float(Some(busiest as f64 / 1e12 / measured.seconds()))),
+        entry("host_drops", Value::Integer(drops)),
     ]
 }
 

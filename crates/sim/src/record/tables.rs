@@ -93,6 +93,49 @@ pub(super) fn rtt(measured: &Measured) -> Table {
     Table { name: "rtt", columns }
 }
 
+/// One row a host; none where hosts are ideal. The receive queue's peak is of the whole run.
+pub(super) fn hosts(measured: &Measured) -> Option<Table> {
+    let engines: Vec<_> = measured.simulation.engines().collect();
+    if engines.is_empty() {
+        return None;
+    }
+    let then = &measured.start.engines;
+    let integers = |value: &dyn Fn(usize) -> u64| Column::Integers((0..engines.len()).map(value).collect());
+    let busy = |host: usize| (engines[host].busy - then[host].busy) as f64 / 1e12 / measured.seconds();
+    let columns = vec![
+        ("host", integers(&|host| host as u64)),
+        ("utilisation", Column::Floats((0..engines.len()).map(busy).collect())),
+        ("frames", integers(&|host| engines[host].served_frames - then[host].served_frames)),
+        ("drops", integers(&|host| engines[host].dropped_frames - then[host].dropped_frames)),
+        ("receive_queue_peak_bytes", integers(&|host| engines[host].peak)),
+    ];
+    Some(Table { name: "hosts", columns })
+}
+
+/// The distributions of the parts of round-trip times in the measured time, as [`rtt`]'s; none where hosts are ideal.
+pub(super) fn delays(measured: &Measured) -> Option<Table> {
+    let (mut transport, mut part, mut us, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (index, counters) in measured.simulation.counters().iter().enumerate() {
+        let parts =
+            [("fabric", &counters.fabric), ("endpoint", &counters.endpoint), ("nic", &counters.nic_delay)];
+        for (name, times) in parts {
+            for (upper, count) in times.buckets() {
+                transport.push(measured.transport_name(index as u32));
+                part.push(name.to_string());
+                us.push(upper as f64 / 1e6);
+                counts.push(count);
+            }
+        }
+    }
+    let columns = vec![
+        ("transport", Column::Texts(transport)),
+        ("part", Column::Texts(part)),
+        ("delay_us", Column::Floats(us)),
+        ("count", Column::Integers(counts)),
+    ];
+    measured.simulation.engines().next().map(|_| Table { name: "delays", columns })
+}
+
 /// One row a message of a closed loop that has been acknowledged; none where nothing runs in a loop.
 pub(super) fn messages(measured: &Measured) -> Option<Table> {
     let messages = measured.simulation.messages();

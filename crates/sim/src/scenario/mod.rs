@@ -7,6 +7,7 @@ mod error;
 mod experiment;
 mod fault;
 mod files;
+mod host;
 mod hosts;
 mod key;
 mod memory;

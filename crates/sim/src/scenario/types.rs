@@ -23,6 +23,8 @@ pub struct Scenario {
     pub network: Network,
     /// What ports of each role of switch do; looked up with [`SwitchKinds::of`].
     pub switches: SwitchKinds,
+    /// What a host's work costs.
+    pub host: HostModel,
     /// The transports, in the file's order; traffic refers to them by index.
     pub transports: Vec<Transport>,
     /// The traffic tables, in the file's order.
@@ -166,6 +168,40 @@ pub enum Buffer {
         /// A port's share of the free space.
         alpha: f64,
     },
+}
+
+/// What a host's work costs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostModel {
+    /// Nothing: a frame is processed as it arrives, and an answer leaves at once.
+    Ideal,
+    /// One engine a host serves all that comes and goes.
+    Snap(SnapHost),
+}
+
+/// A host with one engine, as Snap's; see [`crate::net::engine`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct SnapHost {
+    /// The engine's time for a data packet, beside its payload's.
+    pub receive_packet: Span,
+    /// Speed at which payload is copied.
+    pub copy_rate: Rate,
+    /// Beside that, for a packet that ends an operation.
+    pub operation: Span,
+    /// The engine's time for an acknowledgement.
+    pub receive_ack: Span,
+    /// Beside that, for the acknowledgement of a packet that ends an operation.
+    pub completion: Span,
+    /// The engine's time to send a data packet.
+    pub transmit: Span,
+    /// Most that a frame takes from the stack to the NIC; uniform from nothing.
+    pub jitter: Span,
+    /// Mean time from the end of a pause to the start of the next.
+    pub pause_interval: Span,
+    /// Mean length of a pause; zero for none.
+    pub pause: Span,
+    /// Room in the NIC's receive queue.
+    pub receive_queue: Bytes,
 }
 
 /// When a queue marks congestion experienced. The queue that is compared is what waits at the port as the

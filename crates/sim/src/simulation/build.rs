@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
+use super::engines::Engines;
 use super::flows::{ClosedLoop, Flow, FlowLosses, Landing, Paths, END};
 use super::{sized, AckPool, Simulation};
 use crate::engine::event::{Class, Event, MAX_FRAME, MAX_ID, MAX_LINKS};
@@ -34,6 +35,7 @@ impl Simulation {
             queue,
             fabric,
             hosts: vec![Host::IDLE; graph.host_count() as usize],
+            engines: Engines::new(&scenario.host, scenario.seed, graph.host_count(), specs.len()),
             flows: Vec::with_capacity(specs.len()),
             landings: Vec::with_capacity(specs.len()),
             paths: Paths::new(0, Vec::new()),

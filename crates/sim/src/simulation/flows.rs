@@ -68,6 +68,18 @@ impl Flow {
             }
         }
     }
+
+    /// The next packet's frame.
+    #[inline]
+    pub(super) fn transmit(&mut self, flow: u32, now: Time) -> Frame {
+        let data = self.sender.transmit(now);
+        let flags = if self.ecn_capable { Meta::ECT } else { 0 } | if data.last { Meta::LAST } else { 0 };
+        Frame {
+            stamp: data.sent.as_ps(),
+            flow_seq: u64::from(flow) << 32 | u64::from(data.seq),
+            meta: Meta::new(data.payload + self.overhead, flags),
+        }
+    }
 }
 
 /// The receiving end.
@@ -95,7 +107,7 @@ pub struct Landing {
 impl Landing {
     /// Takes a data frame; how many messages are whole with it.
     #[inline]
-    pub(super) fn handle(&mut self, now: Time, frame: &Frame) -> u32 {
+    pub(super) fn handle(&mut self, now: Time, received: Time, frame: &Frame) -> u32 {
         let data = Data {
             seq: frame.seq(),
             payload: frame.meta.size() - self.overhead,
@@ -105,7 +117,7 @@ impl Landing {
         // The last link leads to a host, not to a switch.
         let switches = frame.meta.hop() - 1;
         self.arrived += 1;
-        self.receiver.handle_data(now, now, &data, frame.meta.has(Meta::CE), switches as u8);
+        self.receiver.handle_data(now, received, &data, frame.meta.has(Meta::CE), switches as u8);
         self.receiver.poll_completed()
     }
 

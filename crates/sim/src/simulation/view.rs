@@ -3,6 +3,7 @@
 use clearway_proto::units::{Bytes, Span, Time};
 
 use super::{sized, Flow, FlowLosses, Landing, MessageRecord, Simulation};
+use crate::net::engine::EngineCounters;
 use crate::net::fabric::Fabric;
 use crate::net::ideal::ideal_completion;
 use crate::net::topology::Graph;
@@ -33,6 +34,11 @@ impl Simulation {
     /// The ports.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
+    }
+
+    /// What each host's engine has counted, by host; nothing where hosts are ideal.
+    pub fn engines(&self) -> impl Iterator<Item = EngineCounters> + '_ {
+        self.engines.counters()
     }
 
     /// Nodes and links.

@@ -188,7 +188,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::net::topology::tests::network;
     use crate::scenario::{
-        Buffer, Ecn, Protocol, Record, SwitchKind, SwitchKinds, Topology, TraceFlow, Transport,
+        Buffer, Ecn, HostModel, Protocol, Record, SwitchKind, SwitchKinds, Topology, TraceFlow, Transport,
     };
     use clearway_proto::baseline::none::NoneParams;
 
@@ -204,6 +204,7 @@ pub(crate) mod tests {
             stop_when_complete: false,
             network: network(Topology::Star { hosts }),
             switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+            host: HostModel::Ideal,
             transports: vec![Transport { name: "t".into(), protocol, header: 0, ack: 64 }],
             traffic,
             faults: Vec::new(),

@@ -65,7 +65,7 @@ fn all_problems_are_reported_at_once_with_their_lines() {
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], "x.toml:5: warmup: found 5ms, more than a fifth of duration, 2ms");
     assert!(lines[1].starts_with(
-        "x.toml:29: transport.bulk.base_taget: unknown key; did you mean base_target? (known keys: protocol, base_target,"
+        "x.toml:29: transport.bulk.base_taget: unknown key; did you mean base_target? (known keys: protocol, variant, base_target,"
     ));
     assert_eq!(
         lines[2],
