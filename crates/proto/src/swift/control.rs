@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::pacer::pacing_gap;
 use super::target::FabricTarget;
-use super::window::Window;
+use super::window::{Reading, Window};
 use super::{SwiftParams, Variant};
 use crate::transport::{AckSample, CongestionControl, Scheme, Windows};
 use crate::units::{Bytes, Span, Time};
@@ -129,11 +129,13 @@ impl CongestionControl for Swift {
         };
         let fabric_target = config.target.at(self.fabric.cwnd(), sample.hops);
         let acked = sample.newly_acked;
-        self.fabric.on_ack(now, sample.rtt, fabric_delay, fabric_target, acked, params);
+        let fabric = Reading { delay: fabric_delay, target: fabric_target, beta: params.beta };
+        self.fabric.on_ack(now, sample.rtt, &fabric, acked, params);
         if config.watches_endpoint() {
             let delay =
                 self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
-            self.endpoint.on_ack(now, sample.rtt, delay, params.endpoint_target, acked, params);
+            let endpoint = Reading { delay, target: params.endpoint_target, beta: params.endpoint_beta };
+            self.endpoint.on_ack(now, sample.rtt, &endpoint, acked, params);
         }
     }
 

@@ -48,9 +48,12 @@ pub struct SwiftParams {
     pub endpoint_target: Span,
     /// Share of a new endpoint delay in its moving average after one round trip. 0.5 (calibrated).
     pub endpoint_gain: f64,
+    /// Reaction of the endpoint window to the relative excess over its target. 0.8 (public code, which has a value of
+    /// its own for this window).
+    pub endpoint_beta: f64,
     /// Additive increase, in packets a round trip (`ai`). 1.0 (public code).
     pub ai: f64,
-    /// Reaction to the relative excess over the target (`β` of Algorithm 1). 0.8 (public code).
+    /// Reaction of the fabric window to the relative excess over its target (`β` of Algorithm 1). 0.8 (public code).
     pub beta: f64,
     /// Largest decrease in one round trip (`max_mdf`). 0.5 (slides).
     pub max_mdf: f64,
@@ -92,6 +95,7 @@ impl Default for SwiftParams {
             endpoint_window: true,
             endpoint_target: Span::from_us(100),
             endpoint_gain: 0.5,
+            endpoint_beta: 0.8,
             ai: 1.0,
             beta: 0.8,
             max_mdf: 0.5,

@@ -14,6 +14,10 @@ use crate::engine::event::{Frame, Meta};
 use crate::random::{Entity, Stream};
 use crate::scenario::SnapHost;
 
+/// Frames that the NIC asks for at once when it has been kept waiting: it pulls a little ahead of its wire, so that an
+/// engine busy for the moment does not leave the wire idle.
+const PULL_AHEAD: u64 = 2;
+
 /// One host's engine.
 #[derive(Debug)]
 pub struct Engine {
@@ -105,7 +109,7 @@ impl Engine {
     /// A transmission begins: the NIC is taken for `wire` picoseconds. Answers when the frame reaches it.
     pub fn send(&mut self, now: u64, wire: u64, model: &SnapHost) -> u64 {
         self.work(now, model.transmit.as_ps());
-        self.nic_free_at = now + wire;
+        self.nic_free_at = self.nic_free_at.max(now.saturating_sub(PULL_AHEAD * wire)) + wire;
         self.free_at + self.delay(model)
     }
 

@@ -85,7 +85,16 @@ impl Keys for SwiftParams {
             0.001..=1.0,
         );
         let ai = Key::new("ai", "Additive increase, in packets a round trip.", 1e-6..=1000.0);
-        let beta = Key::new("beta", "Reaction to the relative excess over the target.", 0.0..=10.0);
+        let beta = Key::new(
+            "beta",
+            "Reaction of the fabric window to the relative excess over its target.",
+            0.0..=10.0,
+        );
+        let endpoint_beta = Key::new(
+            "endpoint_beta",
+            "Reaction of the endpoint window to the relative excess over its target.",
+            0.0..=10.0,
+        );
         let max_mdf =
             Key::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0);
         let resets = Key::new(
@@ -119,6 +128,7 @@ impl Keys for SwiftParams {
             ),
             endpoint_target: r.get(&endpoint.or(d.endpoint_target)),
             endpoint_gain: r.get(&gain.or(d.endpoint_gain)),
+            endpoint_beta: r.get(&endpoint_beta.or(d.endpoint_beta)),
             ai: r.get(&ai.or(d.ai)),
             beta: r.get(&beta.or(d.beta)),
             max_mdf: r.get(&max_mdf.or(d.max_mdf)),
