@@ -48,6 +48,11 @@ def show_error(message: str, remedy: str | None = None) -> None:
         console.print(Text(f"  {remedy}"), soft_wrap=True)
 
 
+def show_warning(message: str) -> None:
+    """Print what can be run and is hardly meant."""
+    _console(sys.stderr).print(Text.assemble(("warning: ", "bold yellow"), message), soft_wrap=True)
+
+
 def show_run(group: Seeds) -> None:
     """Print the summary of a run, or the means and intervals of several seeds."""
     transports = group.runs[0].summary.get("transports") or {}
@@ -104,7 +109,9 @@ def show_figures(comparison: Comparison, keys: Collection[str] | None = None) ->
 
 
 def execute_shown(scenarios: Sequence[_clearway.Scenario], *, quiet: bool) -> list[Run]:
-    """Run scenarios under a progress bar, if there is someone to see it."""
+    """Run scenarios under a progress bar, if there is someone to see it; say first what is hardly meant."""
+    for warning in dict.fromkeys(warning for scenario in scenarios for warning in scenario.warnings):
+        show_warning(warning)
     if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
         return execute(scenarios)
     with _Bar(scenarios) as bar:

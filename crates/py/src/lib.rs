@@ -57,6 +57,12 @@ impl Scenario {
         self.loaded.resolved.to_string()
     }
 
+    /// A sentence for each thing that can be run and is hardly meant.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.loaded.warnings.clone()
+    }
+
     /// Memory that a run will take, roughly.
     #[getter]
     fn estimated_bytes(&self) -> u64 {
