@@ -305,6 +305,8 @@ mod tests {
             assert_eq!(done - start - idle, cost, "from {start}");
             assert!(cost == 0 || !paused(done - 1), "it ends at work");
             met += u32::from(idle > 0);
+            let around = list.iter().find(|&&(from, until)| from <= done && done < until);
+            assert_eq!(pauses.end(done), around.map_or(done, |&(_, until)| until));
             start = done + draws.below(5_000_000);
         }
         assert!(met > 500, "{met}");
