@@ -89,6 +89,7 @@ impl<'a> Observer<'a> {
             self.warm = true;
             self.start = Baseline::of(simulation);
             simulation.counters_mut().iter_mut().for_each(|counters| counters.rtt.clear());
+            simulation.measure_operations_anew();
             self.samples.restart_rtt();
         }
         self.fairness.look(simulation, now);
@@ -104,7 +105,7 @@ impl<'a> Observer<'a> {
             fairness: self.fairness.finish(simulation, end),
         };
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];
-        tables.extend(tables::messages(&measured));
+        tables.extend(tables::operations(&measured));
         tables.extend(self.samples.into_tables(&measured));
         Outcome {
             digest: digest(simulation).to_string(),

@@ -45,7 +45,8 @@ fn a_full_file_is_read_as_written() {
     assert_eq!(scenario.transports[0].protocol, Protocol::Swift(swift));
     assert_eq!((scenario.transports[0].header, scenario.transports[1].ack), (64, 52));
     assert_eq!(scenario.traffic[0].start, (Time::ZERO, Time::from_ps(100_000_000)));
-    let Pattern::ClosedLoop { from, to, .. } = &scenario.traffic[2].pattern else {
+    let Pattern::ClosedLoop { operations: Operations { from, to, .. }, .. } = &scenario.traffic[2].pattern
+    else {
         panic!("{:?}", scenario.traffic)
     };
     assert_eq!((from.as_slice(), to.as_slice()), ([3, 4, 5].as_slice(), [0, 1, 2].as_slice()));
@@ -296,7 +297,7 @@ fn patterns_leave_nobody_alone() {
     let sizes = Sizes::Fixed(Bytes::new(4000));
     assert_eq!(scenario.traffic[0].pattern, Pattern::Poisson { from, to: vec![1], load: 0.5, sizes });
     let closed = "pattern = \"closed_loop\"\nbytes = \"1kB\"\nfrom = 1\n";
-    assert!(said(&format!("{closed}to = 1")).contains("the only receiver is the only sender"));
+    assert!(said(&format!("{closed}to = 1")).contains("the only target is the only initiator"));
     good(&traffic(&format!("{closed}to = [1, 2]")));
 }
 
@@ -521,7 +522,9 @@ fn every_contributor_is_named() {
     let closed = "pattern = \"closed_loop\"\nfrom = \"0..2\"\nbytes = \"100B\"\noutstanding = 1000";
     let closed =
         with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", &format!("{closed}\nto = \"2..4\""));
-    assert_eq!(blamed(&with(&closed, "duration = \"1ms\"", "duration = \"10ms\"")), "traffic[0].bytes");
+    assert_eq!(blamed(&with(&closed, "outstanding = 1000", "outstanding = 10000")), "traffic[0].outstanding");
+    let recorded = with(&closed, "duration = \"1ms\"", "duration = \"10ms\"");
+    assert_eq!(blamed(&format!("{recorded}\n[record]\noperations = true\n")), "record.operations");
     let poisson = "pattern = \"poisson\"\nload = 0.5\nsizes = \"fixed:1kB\"";
     let poisson = with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", poisson);
     assert_eq!(blamed(&poisson), "traffic[0].load");
@@ -553,7 +556,7 @@ fn resolved_holds_units_and_defaults() {
     assert_eq!(resolved["traffic"][0]["start"], json!("0us..100us"));
     assert_eq!(resolved["switch"]["tor"]["ecn_threshold"], json!("100kB"));
     assert_eq!(resolved["host"]["default"]["model"], json!("ideal"));
-    assert_eq!(resolved["record"], json!({ "queues": "10us", "fairness": "10ms" }));
+    assert_eq!(resolved["record"], json!({ "queues": "10us", "fairness": "10ms", "operations": false }));
 }
 
 /// A JSON object as one line of TOML a key: tables inline, which TOML allows anywhere.
