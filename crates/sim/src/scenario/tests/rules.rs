@@ -302,6 +302,79 @@ fn patterns_leave_nobody_alone() {
 }
 
 #[test]
+fn an_open_loop_offers_a_rate_or_a_load() {
+    let open = "pattern = \"open_loop\"\nfrom = 1\nto = \"2..4\"\nbytes = \"4kB\"\n";
+    let traffic =
+        |lines: &str| with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", &format!("{open}{lines}"));
+    let said = |lines: &str| said(&traffic(lines));
+    assert!(said("").contains("traffic[0].rate: missing, expected a frequency, such as \"50k/s\", or load"));
+    assert!(said("rate = \"1k/s\"\nload = 0.5").contains("traffic[0].load: rate says how many operations"));
+    assert!(said("load = 11").contains("traffic[0].load: found 11, expected a number from 0.001 to 10"));
+    assert!(said("rate = \"0/s\"").contains("expected a frequency from 1/s to 1G/s"));
+    assert!(said("rate = \"5kHz\"").contains("(units: /s, k/s, M/s, G/s)"));
+    assert!(said("rate = \"1k/s\"\ndeadline = \"0us\"")
+        .contains("deadline: found \"0us\", expected a time from 1ps"));
+    assert!(said("rate = \"1k/s\"\nrequest_bytes = \"64B\"")
+        .contains("request_bytes: applies only with operation = \"read\"; here operation = \"write\""));
+    assert!(said("rate = \"1k/s\"\nremote = true")
+        .contains("traffic[0].remote: all targets of host 1 are under its own switch, tor0"));
+    let scenario = good(&traffic("load = 1.5"));
+    let Pattern::OpenLoop { operations, arrivals, offered, backlog } = &scenario.traffic[0].pattern else {
+        panic!("{:?}", scenario.traffic)
+    };
+    assert_eq!((*arrivals, *offered, *backlog), (Arrivals::Poisson, Offered::Load(1.5), 100_000));
+    assert_eq!((operations.kind, operations.deadline), (OperationKind::Write, None));
+    assert_eq!(offered.gap_ps(Bytes::new(3000), Rate::from_gbps(100)), 160_000.0);
+    let itself = with(&traffic("load = 0.5"), "to = \"2..4\"", "to = 1");
+    assert!(super::said(&itself).contains("the only target is an initiator too"));
+    let complete = with(&traffic("load = 0.5"), "name", "stop_when_complete = true\nname");
+    assert!(super::said(&complete).contains("an open loop never completes: give stop"));
+}
+
+#[test]
+fn operations_fit_into_memory_and_sequence_numbers() {
+    let open = "pattern = \"open_loop\"\nfrom = 1\nto = 2\nrate = \"1k/s\"";
+    let text =
+        with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", &format!("{open}\nbytes = \"4kB\""));
+    let sized = |bytes: &str| with(&text, "\"4kB\"", &format!("\"{bytes}\""));
+    let large = said(&sized("2TB"));
+    assert!(
+        large.contains("traffic[0].bytes: an operation of 2TB is larger than a host's memory, taken as 1TB"),
+        "{large}"
+    );
+    // Of 1 TB, 244,140,625 packets, one is expected in a flow, and 60 more cannot be ruled out.
+    let many = said(&sized("1TB"));
+    assert!(
+        many.contains("traffic[0].bytes: a flow could be offered 14892578125 packets; the most is 2^31"),
+        "{many}"
+    );
+    good(&sized("100GB"));
+    let read = format!("{text}operation = \"read\"\n");
+    good(&read);
+    let outstanding =
+        with(&text, "pattern = \"open_loop\"", "pattern = \"closed_loop\"\noutstanding = 1000000");
+    let outstanding = with(&outstanding, "rate = \"1k/s\"\n", "");
+    assert!(said(&with(&outstanding, "4kB", "40MB")).contains("makes flows of 9765625000 packets"));
+    let mtu = |text: &str| with(text, "hosts = 4", "hosts = 4\nmtu = \"100B\"");
+    let read = format!("{}operation = \"read\"\nrequest_bytes = \"1MB\"\n", mtu(&outstanding));
+    assert!(said(&read).contains("traffic[0].request_bytes: makes flows of 10000000000 packets"));
+}
+
+#[test]
+fn the_backlog_of_an_open_loop_is_bounded() {
+    // 2 initiators, 12.5 million operations a second each for 1 ms, and five standard deviations.
+    let open = "pattern = \"open_loop\"\nfrom = \"0..2\"\nto = \"2..4\"\nbytes = \"1kB\"\nload = 1.0";
+    let text = with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", open);
+    let (key, message) = memory::check(&good(&text), 700_000).expect_err("0.8 MB of operations");
+    assert_eq!(key, "traffic[0].backlog");
+    assert!(
+        message.contains("825.4 kB, is for 25793 operations that can be open: lower backlog"),
+        "{message}"
+    );
+    memory::check(&good(&format!("{text}\nbacklog = 100")), 700_000).expect("200 operations");
+}
+
+#[test]
 fn a_transport_is_named_where_there_are_several() {
     let two = with(SMALL, "[[traffic]]", "[transport.b]\nprotocol = \"swift\"\n[[traffic]]");
     assert!(said(&two).contains("traffic[0].transport: missing, expected one of a, b"));
