@@ -19,7 +19,9 @@ fn by_pair(outcome: &Outcome) -> BTreeMap<(u64, u64), usize> {
     let pairs =
         integers(outcome, "operations", "initiator").iter().zip(integers(outcome, "operations", "target"));
     let mut counts = BTreeMap::new();
-    pairs.for_each(|(&from, &to)| *counts.entry((from, to)).or_default() += 1);
+    for (&from, &to) in pairs {
+        *counts.entry((from, to)).or_default() += 1;
+    }
     counts
 }
 
@@ -38,7 +40,9 @@ fn poisson_operations_come_at_their_rate_and_are_spread_evenly() {
     let mut gaps = Vec::new();
     for seed in 0..10 {
         let outcome = run_seeded(&star(8, "", traffic), Some(seed));
-        by_pair(&outcome).into_iter().for_each(|(pair, count)| *counts.entry(pair).or_insert(0) += count);
+        for (pair, count) in by_pair(&outcome) {
+            *counts.entry(pair).or_insert(0) += count;
+        }
         let issued = picoseconds(&outcome, "operations", "issued_us");
         let mut of_first: Vec<u64> = issued
             .iter()
@@ -154,6 +158,25 @@ fn operations_that_take_longer_than_their_deadline_have_failed() {
     );
     let in_time = (decided - failed) as f64 / 2e-3;
     assert_eq!(figure(&outcome, "operations_per_second"), in_time);
+}
+
+#[test]
+fn an_operation_that_takes_just_its_deadline_has_not_failed() {
+    let traffic = "pattern = 'closed_loop'\nfrom = 0\nto = 1\nbytes = '1kB'\nstop = '1us'\n";
+    let latency = picoseconds(&run(&star(2, "", traffic)), "operations", "latency_us")[0];
+    for (deadline, failed) in [(latency, 0.0), (latency - 1, 1.0)] {
+        let outcome = run(&star(2, "", &format!("{traffic}deadline = '{deadline}ps'")));
+        assert_eq!(figure(&outcome, "failed_operations"), failed);
+        assert_eq!(integers(&outcome, "operations", "failed"), [failed as u64]);
+    }
+}
+
+#[test]
+fn fairness_is_among_the_flows_that_have_data() {
+    let traffic = "pattern = 'closed_loop'\nfrom = '0..3'\nto = 3\noperation = 'read'\nbytes = '64kB'";
+    let jain = figure(&run(&star(4, "", traffic).replace("[record]", "[record]\nfairness = '1ms'")), "jain");
+    // With the requests' flows among them it would be near a half.
+    assert!(jain > 0.99, "{jain}");
 }
 
 #[test]

@@ -156,9 +156,12 @@ fn targets(operations: &Operations, graph: &Graph) -> Vec<u64> {
         under[switch_of(graph, host) as usize] += 1;
     }
     let all = operations.to.len() as u64;
-    let own = |host: u32| match operations.remote {
-        true => under[switch_of(graph, host) as usize],
-        false => u64::from(operations.to.binary_search(&host).is_ok()),
+    let own = |host: u32| {
+        if operations.remote {
+            under[switch_of(graph, host) as usize]
+        } else {
+            u64::from(operations.to.binary_search(&host).is_ok())
+        }
     };
     operations.from.iter().map(|&host| all - own(host)).collect()
 }
