@@ -23,7 +23,7 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "windows": 'add windows = "10us" under [record]',
     "rtt_series": 'add rtt = "10us" under [record]',
     "throughput": 'add throughput = "10us" under [record]',
-    "messages": 'add a [[traffic]] table with pattern = "closed_loop"',
+    "operations": "add operations = true under [record]",
 }
 """What makes the simulator record a table that it leaves out by default."""
 
@@ -114,9 +114,9 @@ class Run:
         return self.table("rtt")
 
     @property
-    def messages(self) -> Columns:
-        """One row a message of closed-loop traffic."""
-        return self.table("messages")
+    def operations(self) -> Columns:
+        """One row a read or write of a loop."""
+        return self.table("operations")
 
     @property
     def queues(self) -> Columns:

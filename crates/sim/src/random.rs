@@ -26,6 +26,8 @@ pub enum Entity {
     HostPause = 7,
     /// How long a host's frames take from its stack to its NIC; the id is the host.
     HostJitter = 8,
+    /// When an initiator issues its operations, and to whom; the id is [`in_table`]`(table, host)`.
+    Initiator = 9,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

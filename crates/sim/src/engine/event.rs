@@ -28,10 +28,12 @@ pub enum Class {
     Depart,
     /// An acknowledgement reaches its host's NIC; the id is the flow's.
     DepartAck,
+    /// An initiator's next operation is due; the id is the initiator's.
+    Issue,
 }
 
 /// Every class, by its number.
-const CLASSES: [Class; 11] = [
+const CLASSES: [Class; 12] = [
     Class::Wake,
     Class::Arrival,
     Class::Start,
@@ -43,6 +45,7 @@ const CLASSES: [Class; 11] = [
     Class::Grant,
     Class::Depart,
     Class::DepartAck,
+    Class::Issue,
 ];
 
 /// Bits of an event's key that its id takes.

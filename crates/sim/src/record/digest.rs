@@ -1,5 +1,5 @@
 //! What a run's digest covers (version 1): the packet-hops, every flow's completion and counters, every link's
-//! and every engine's counters, every message's completion.
+//! and every engine's counters, and when every operation was issued and done.
 
 use crate::engine::digest::Digest;
 use crate::simulation::Simulation;
@@ -27,11 +27,12 @@ pub fn digest(simulation: &Simulation) -> Digest {
             digest.add(count);
         }
     }
-    for message in simulation.messages() {
-        digest.add(u64::from(message.flow));
-        digest.add(message.issued.as_ps());
-        digest.add(message.completed.as_ps());
+    for (flow, done, trace) in simulation.operations().traces() {
+        digest.add(u64::from(flow));
+        digest.add(u64::from(done));
+        digest.add(trace);
     }
+    simulation.operations().refused().for_each(|refused| digest.add(refused));
     digest
 }
 

@@ -94,6 +94,7 @@ impl<'a> Observer<'a> {
             self.warm = true;
             self.start = Baseline::of(simulation);
             simulation.counters_mut().iter_mut().for_each(TransportCounters::clear_times);
+            simulation.measure_operations_anew();
             self.samples.restart_rtt();
         }
         self.fairness.look(simulation, now);
@@ -111,7 +112,7 @@ impl<'a> Observer<'a> {
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];
         tables.extend(tables::hosts(&measured));
         tables.extend(tables::delays(&measured));
-        tables.extend(tables::messages(&measured));
+        tables.extend(tables::operations(&measured));
         tables.extend(self.samples.into_tables(&measured));
         Outcome {
             digest: digest(simulation).to_string(),

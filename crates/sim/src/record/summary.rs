@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::counters::TransportCounters;
+use super::counters::{OperationCounters, TransportCounters};
 use super::histogram::Histogram;
 use super::observer::Baseline;
 use super::Value;
@@ -49,14 +49,6 @@ impl Measured<'_> {
         match self.simulation.specs()[flow as usize].demand {
             Demand::Sized(bytes) => Some(bytes.get()),
             _ => None,
-        }
-    }
-
-    /// The size in bytes of a closed loop's messages.
-    pub fn message_size(&self, flow: u32) -> u64 {
-        match self.simulation.specs()[flow as usize].demand {
-            Demand::ClosedLoop { bytes, .. } => bytes.get(),
-            _ => 0,
         }
     }
 
@@ -148,7 +140,7 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     let indices: Vec<f64> = transports.iter().filter_map(|&t| measured.fairness[t]).collect();
     figures.push(entry("jain", float((!indices.is_empty()).then(|| mean(&indices)))));
     figures.extend(completion_figures(measured, &flows));
-    figures.extend(latency_figures(measured, &of_these));
+    figures.extend(operation_figures(measured, transports));
     figures
 }
 
@@ -201,23 +193,33 @@ fn completion_figures(measured: &Measured, flows: &[u32]) -> Vec<(String, Value)
     ]
 }
 
-/// Of the closed loops' messages issued after the warm-up.
-fn latency_figures(measured: &Measured, of_these: &dyn Fn(u32) -> bool) -> Vec<(String, Value)> {
+/// Of operations issued after the warm-up, save for their rate: of all that were done in time after it.
+fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
     let simulation = measured.simulation;
-    let mut latency: Vec<f64> = simulation
-        .messages()
-        .iter()
-        .filter(|m| {
-            m.issued >= measured.start.time && of_these(simulation.specs()[m.flow as usize].transport)
-        })
-        .map(|m| m.completed.since(m.issued).as_us_f64())
-        .collect();
+    let mut all = OperationCounters::default();
+    for &transport in transports {
+        all.merge(&simulation.counters()[transport].operations);
+    }
+    let operations = simulation.operations();
+    let late_and_open = operations.all_open().filter(|operation| {
+        let spec = &simulation.specs()[operation.flow as usize];
+        transports.contains(&(spec.transport as usize))
+            && operation.issued >= operations.measured_from()
+            && operations.is_late(spec, operation, measured.end)
+    });
+    let undone = all.refused + late_and_open.count() as u64;
+    let (failed, decided) = (all.late + undone, all.latency.count() + undone);
+    let any = decided + all.in_time;
+    let us = |ps: Option<f64>| float(ps.map(|ps| ps / 1e6));
+    let quantile = |fraction| us(all.latency.quantile(fraction).map(|ps| ps as f64));
     vec![
-        entry("messages", Value::Integer(latency.len() as u64)),
-        entry("latency_mean_us", float((!latency.is_empty()).then(|| mean(&latency)))),
-        entry("latency_p50_us", float(quantile(&mut latency, 0.5))),
-        entry("latency_p99_us", float(quantile(&mut latency, 0.99))),
-        entry("latency_p999_us", float(quantile(&mut latency, 0.999))),
+        entry("operations", Value::Integer(all.latency.count())),
+        entry("operations_per_second", float((any > 0).then_some(all.in_time as f64 / measured.seconds()))),
+        entry("failed_operations", float((decided > 0).then_some(failed as f64 / decided as f64))),
+        entry("latency_mean_us", us(all.latency.mean())),
+        entry("latency_p50_us", quantile(0.5)),
+        entry("latency_p99_us", quantile(0.99)),
+        entry("latency_p999_us", quantile(0.999)),
     ]
 }
 

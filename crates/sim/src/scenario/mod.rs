@@ -13,6 +13,7 @@ mod key;
 mod memory;
 mod names;
 mod network;
+mod operations;
 mod reader;
 mod schema;
 mod sizes;

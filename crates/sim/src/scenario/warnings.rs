@@ -117,7 +117,10 @@ fn some_pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
     match &traffic.pattern {
         Pattern::Incast { from, to, .. } => cross(from, &[*to]),
         Pattern::Permutation { hosts, .. } | Pattern::AllToAll { hosts, .. } => cross(hosts, hosts),
-        Pattern::Poisson { from, to, .. } | Pattern::ClosedLoop { from, to, .. } => cross(from, to),
+        Pattern::Poisson { from, to, .. } => cross(from, to),
+        Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
+            cross(&operations.from, &operations.to)
+        }
         Pattern::Trace { flows } => flows.iter().take(PATHS).map(|flow| (flow.from, flow.to)).collect(),
     }
 }

@@ -27,6 +27,7 @@ impl Simulation {
         self.assert_flows_balance();
         self.assert_nodes_balance();
         self.assert_payload_is_whole();
+        self.assert_operations_balance();
         let pooled = self.frames_under_way().filter(|frame| frame.meta.has(Meta::POOLED)).count();
         assert_eq!(self.particular_acks.len(), pooled, "acknowledgements have leaked from their pool");
         self.fabric.assert_buffers_balance();

@@ -4,9 +4,9 @@ mod audit;
 mod build;
 mod engines;
 mod flows;
+mod operations;
 mod view;
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use clearway_proto::machine::Readiness;
@@ -21,11 +21,12 @@ use crate::net::host::{Host, NO_FLOW};
 use crate::net::port::Port;
 use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
-use crate::traffic::FlowSpec;
+use crate::traffic::{Demand, FlowSpec};
 
 use engines::Engines;
-use flows::{ClosedLoop, END};
-pub use flows::{Flow, FlowLosses, Landing, MessageRecord, Paths};
+use flows::END;
+pub use flows::{Flow, FlowLosses, Landing, Paths};
+pub use operations::{OperationRecord, Operations};
 
 /// Events between two looks at whether to go on.
 const CHECK_EVERY: u32 = 8192;
@@ -49,9 +50,7 @@ pub struct Simulation {
     landings: Vec<Landing>,
     paths: Paths,
     losses: Vec<FlowLosses>,
-    /// By flow, for those that are one.
-    closed_loops: BTreeMap<u32, ClosedLoop>,
-    messages: Vec<MessageRecord>,
+    operations: Operations,
     counters: Vec<TransportCounters>,
     /// Acknowledgements that say more than that all up to their packet has arrived.
     particular_acks: AckPool,
@@ -103,6 +102,7 @@ impl Simulation {
             Class::Grant => self.grant(event.id(), event.time),
             Class::Depart => self.offer(self.flows[event.id() as usize].nic, event.frame()),
             Class::DepartAck => self.offer(self.paths.first_back(event.id()), event.frame()),
+            Class::Issue => self.issue_next(event.id()),
         }
     }
 
@@ -224,6 +224,9 @@ impl Simulation {
             self.complete(flow, now);
         }
         self.send_acks(flow, frame.meta.last());
+        if completed > 0 {
+            self.take_messages(flow, completed);
+        }
     }
 
     /// A message has arrived whole; for a sized flow that is all of it.
@@ -307,33 +310,19 @@ impl Simulation {
         state.acks += 1;
         state.sender.handle_ack(now, received, &ack);
         let completed = state.sender.poll_completed();
-        if completed > 0 && state.in_loop {
-            self.reissue(flow, completed);
+        if completed > 0 && state.writes {
+            self.end_operations(flow, completed);
         }
         self.serve(flow);
     }
 
-    /// Messages of a closed loop are acknowledged; as many new ones follow.
-    fn reissue(&mut self, flow: u32, completed: u32) {
-        let now = self.now();
-        let state = &mut self.flows[flow as usize];
-        let Some(closed) = self.closed_loops.get_mut(&flow) else { return };
-        for _ in 0..completed {
-            let Some(issued) = closed.issued.pop_front() else { return };
-            let message = closed.completed;
-            closed.completed += 1;
-            self.messages.push(MessageRecord { flow, message, issued, completed: now });
-            if closed.stop.is_none_or(|stop| now < stop) {
-                closed.issued.push_back(now);
-                state.sender.handle_message(closed.bytes);
-            }
-        }
-    }
-
     fn start(&mut self, flow: u32) {
-        let now = self.now();
-        let closed = self.closed_loops.get_mut(&flow);
-        self.flows[flow as usize].begin(now, &self.specs[flow as usize], closed);
+        match self.specs[flow as usize].demand {
+            Demand::Sized(bytes) => self.flows[flow as usize].sender.handle_message(bytes),
+            Demand::Endless => self.flows[flow as usize].sender.handle_endless(),
+            Demand::ClosedLoop(_) => self.start_loop(flow),
+            Demand::OpenLoop(_) => {}
+        }
         self.serve(flow);
     }
 
@@ -548,7 +537,7 @@ impl AckPool {
 /// A flow's size where it has one.
 fn sized(spec: &FlowSpec) -> Option<Bytes> {
     match spec.demand {
-        crate::traffic::Demand::Sized(bytes) => Some(bytes),
+        Demand::Sized(bytes) => Some(bytes),
         _ => None,
     }
 }

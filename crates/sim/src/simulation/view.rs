@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Bytes, Span, Time};
 
-use super::{sized, Flow, FlowLosses, Landing, MessageRecord, Simulation};
+use super::{sized, Flow, FlowLosses, Landing, Operations, Simulation};
 use crate::net::engine::EngineCounters;
 use crate::net::fabric::Fabric;
 use crate::net::ideal::ideal_completion;
@@ -46,9 +46,9 @@ impl Simulation {
         &self.graph
     }
 
-    /// Messages of closed loops, in the order of their acknowledgement.
-    pub fn messages(&self) -> &[MessageRecord] {
-        &self.messages
+    /// What loops have issued, and what is done of it.
+    pub fn operations(&self) -> &Operations {
+        &self.operations
     }
 
     /// What is counted for each transport.
@@ -71,11 +71,9 @@ impl Simulation {
         self.now()
     }
 
-    /// Whether every sized flow has arrived whole, every other has stopped, and no loop waits for a message.
+    /// Whether every sized flow has arrived whole, every other has stopped, and no operation is open.
     pub fn all_complete(&self) -> bool {
-        self.incomplete == 0
-            && self.now() >= self.last_stop
-            && self.closed_loops.values().all(|closed| closed.issued.is_empty())
+        self.incomplete == 0 && self.now() >= self.last_stop && self.operations.open_count() == 0
     }
 
     /// How long a sized flow would take alone, never held back: first bit at its NIC to last bit at its
