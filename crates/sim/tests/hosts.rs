@@ -122,8 +122,10 @@ fn a_low_target_starves_real_hosts_and_not_ideal_ones() {
     let snap = looped(11, "20ms", "", swift, "64kB", 20);
     let ideal = snap.replace("model = 'snap'", "model = 'ideal'");
     let gbps = |text: &str| figure(&run(text), "goodput_gbps");
-    assert!(gbps(&ideal) > 48.5);
-    assert!(gbps(&snap) < 35.0);
+    let (ideal, real) = (gbps(&ideal), gbps(&snap));
+    println!("at 15 us {ideal:.1} Gb/s with ideal hosts, {real:.1} with real ones");
+    assert!(ideal > 45.0);
+    assert!(real < 25.0);
     let higher = snap.replace("'15us'", "'30us'");
     assert!(gbps(&higher) > 47.5);
 }

@@ -30,11 +30,10 @@ pub struct SwiftParams {
     pub base_target: Span,
     /// Added to the fabric target for every switch on the forward path (ħ). 1 us (public code).
     pub hop_scaling: Span,
-    /// Most that flow scaling adds to the fabric target (`fs_range`). 75 us (calibrated on table 3; public code:
-    /// 100 us).
+    /// Most that flow scaling adds to the fabric target (`fs_range`). 100 us (public code).
     pub fs_range: Span,
-    /// Window in packets at and below which all of `fs_range` is added. 0.015 (calibrated on figure 21; public code:
-    /// 0.1).
+    /// Window in packets at and below which all of `fs_range` is added. 0.005 (calibrated on table 3 and figure 21;
+    /// public code: 0.1).
     pub fs_min_cwnd: f64,
     /// Window in packets at and above which nothing is added. 256 (public code).
     pub fs_max_cwnd: f64,
@@ -53,7 +52,8 @@ pub struct SwiftParams {
     pub endpoint_beta: f64,
     /// Additive increase, in packets a round trip (`ai`). 1.0 (public code).
     pub ai: f64,
-    /// Reaction of the fabric window to the relative excess over its target (`β` of Algorithm 1). 0.8 (public code).
+    /// Reaction of the fabric window to the relative excess over its target (`β` of
+    /// Algorithm 1). 5 (calibrated on figure 17; public code: 0.8).
     pub beta: f64,
     /// Largest decrease in one round trip (`max_mdf`). 0.5 (slides).
     pub max_mdf: f64,
@@ -87,8 +87,8 @@ impl Default for SwiftParams {
             variant: Variant::Swift,
             base_target: Span::from_us(25),
             hop_scaling: Span::from_us(1),
-            fs_range: Span::from_us(75),
-            fs_min_cwnd: 0.015,
+            fs_range: Span::from_us(100),
+            fs_min_cwnd: 0.005,
             fs_max_cwnd: 256.0,
             topology_scaling: true,
             flow_scaling: true,
@@ -97,7 +97,7 @@ impl Default for SwiftParams {
             endpoint_gain: 0.5,
             endpoint_beta: 0.8,
             ai: 1.0,
-            beta: 0.8,
+            beta: 5.0,
             max_mdf: 0.5,
             min_cwnd: 0.001,
             cwnd_below_one: true,

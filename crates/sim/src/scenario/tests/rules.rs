@@ -623,7 +623,7 @@ fn resolved_holds_units_and_defaults() {
     assert_eq!(resolved["network"]["delay"], json!("1us"));
     assert_eq!(resolved["network"]["rate"], json!("50Gbps"));
     assert_eq!(resolved["transport"]["bulk"]["max_cwnd"], json!(128.0));
-    assert_eq!(resolved["transport"]["bulk"]["fs_range"], json!("75us"));
+    assert_eq!(resolved["transport"]["bulk"]["fs_range"], json!("100us"));
     assert_eq!(resolved["groups"]["rest"], json!("3..6"));
     assert_eq!(resolved["traffic"][0]["from"], json!("0..3"));
     assert_eq!(resolved["traffic"][0]["start"], json!("0us..100us"));
