@@ -2,7 +2,7 @@
 //!
 //! The estimate is the sum of
 //! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations),
-//! - 192 B for each port, two a link,
+//! - 192 B for each port, two a link, and as much again for each traffic class at one,
 //! - 40 B for each completed message of a closed loop: as many as the senders' or receivers' links can carry, and no
 //!   more than one for each of `outstanding` in the time that light needs over two links each way,
 //! - 32 B for each row that is sampled,
@@ -121,7 +121,7 @@ fn ports_share(scenario: &Scenario) -> Share {
         _ => 0.0,
     };
     Share {
-        bytes: ports * PORT + routes * ROUTE,
+        bytes: ports * PORT * (1.0 + scenario.classes.len() as f64) + routes * ROUTE,
         what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
@@ -295,6 +295,7 @@ fn sample_shares(scenario: &Scenario, shares: &mut Vec<Share>) {
         ("record.windows", record.windows, flows),
         ("record.rtt", record.rtt, transports),
         ("record.throughput", record.throughput, transports),
+        ("record.links", record.links, ports * scenario.classes.len().max(1) as f64),
         ("record.fairness", Some(record.fairness), transports),
     ];
     for (key, interval, rows) in sampled {
