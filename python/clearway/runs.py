@@ -23,6 +23,8 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "windows": 'add windows = "10us" under [record]',
     "rtt_series": 'add rtt = "10us" under [record]',
     "throughput": 'add throughput = "10us" under [record]',
+    "links_series": 'add links = "1ms" under [record]',
+    "link_classes": "add [class.NAME] tables",
     "messages": 'add a [[traffic]] table with pattern = "closed_loop"',
 }
 """What makes the simulator record a table that it leaves out by default."""
@@ -133,6 +135,16 @@ class Run:
     def throughput(self) -> Columns:
         """Payload delivered in each interval, by transport."""
         return self.table("throughput")
+
+    @property
+    def link_classes(self) -> Columns:
+        """One row a direction of a link and traffic class."""
+        return self.table("link_classes")
+
+    @property
+    def links_series(self) -> Columns:
+        """What every switch port and traffic class sent and dropped in each interval."""
+        return self.table("links_series")
 
     def to_pandas(self, table: str) -> pandas.DataFrame:
         """Return a table as a pandas frame."""

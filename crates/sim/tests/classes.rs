@@ -200,7 +200,8 @@ fn a_full_class_leaves_room_for_another_in_a_shared_buffer_and_none_in_a_port_s(
 }
 
 /// A burst of one class that comes every 100 ns to a port that sends every microsecond, behind 50 frames of another that
-/// came before it and is served first: only frames of its own count, none of which has left.
+/// came before it and is served first: only frames of its own count, none of which has left, and not the frame of the
+/// other in transmission.
 #[test]
 fn a_threshold_is_compared_with_the_class_s_own_queue() {
     let text = |class_ecn: &str, switch_ecn: &str| {
@@ -228,12 +229,11 @@ fn a_threshold_is_compared_with_the_class_s_own_queue() {
     assert_eq!(figure(&none, "marks"), 0.0, "off for the class");
 }
 
-/// The frame in transmission counts for its own class only: with both classes' frames alternating, one that finds its
-/// class's queue empty is not marked at threshold 0 while the other class transmits.
+/// RED too, with the class's frame in transmission: as `red_marks_with_a_probability_that_rises_with_the_queue` in
+/// `buffers.rs`.
 #[test]
 fn red_marks_by_the_class_s_own_queue() {
     let ecn = "ecn = 'red'\necn_min = '20kB'\necn_max = '120kB'\necn_pmax = 0.4";
-    // A window of w packets alone at the bottleneck: 7.2 are in the pipe (see buffers.rs).
     let text = |packets: u32, seed: u64| {
         format!(
             "format = 1\nname = 'marks'\nseed = {seed}\nduration = '50ms'\nwarmup = '10ms'\n[network]\n\

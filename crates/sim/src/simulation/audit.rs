@@ -9,13 +9,13 @@ use crate::net::topology::NodeKind;
 
 /// Frames and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Amount {
+pub(super) struct Amount {
     frames: u64,
     bytes: u64,
 }
 
 impl Amount {
-    fn add(&mut self, frames: u64, bytes: u64) {
+    pub(super) fn add(&mut self, frames: u64, bytes: u64) {
         self.frames += frames;
         self.bytes += bytes;
     }
@@ -63,55 +63,6 @@ impl Simulation {
     fn frames_under_way(&self) -> impl Iterator<Item = Frame> + '_ {
         let waiting = (0..self.fabric.len() as u32).flat_map(|link| self.fabric.waiting(link));
         self.queue.arrivals().map(|event| event.frame()).chain(waiting)
-    }
-
-    /// Per port, where there are classes: what they have makes up what the port has, and each frame is in its own queue.
-    /// Per switch and class: what came in over its links has left, is dropped, or waits.
-    fn assert_classes_balance(&self) {
-        let classes = self.fabric.classes();
-        let mut came = vec![Amount::default(); self.graph.nodes().len() * classes.count()];
-        let mut went = came.clone();
-        for event in self.queue.arrivals() {
-            if classes.count() > 0 {
-                let (to, frame) = (self.graph.link(event.id()).to as usize, event.frame());
-                // What is still on a link has left one end and will come to the other.
-                went[to * classes.count() + classes.of(&frame)].add(1, u64::from(frame.meta.size()));
-            }
-        }
-        for (id, link) in self.graph.links().iter().enumerate() {
-            let id = id as u32;
-            let name = || self.graph.link_name(id);
-            let mut sum = [0; 7];
-            for (class, queue) in classes.queues(id).iter().enumerate() {
-                let own = &queue.counters;
-                let (mut frames, mut bytes) = (0, 0);
-                for frame in self.fabric.waiting_of(id, class) {
-                    assert_eq!(classes.of(&frame), class, "a frame waits in another class at {}", name());
-                    (frames, bytes) = (frames + 1, bytes + u64::from(frame.meta.size()));
-                }
-                assert_eq!(bytes, u64::from(queue.waiting), "class {class} at {} has lost bytes", name());
-                came[link.to as usize * classes.count() + class]
-                    .add(own.sent_frames - own.lost_frames, own.sent_bytes - own.lost_bytes);
-                went[link.from as usize * classes.count() + class].add(
-                    own.sent_frames + own.dropped_frames + frames,
-                    own.sent_bytes + own.dropped_bytes + bytes,
-                );
-                let counts = [own.sent_frames, own.sent_bytes, own.dropped_frames, own.dropped_bytes];
-                let others = [own.marked_frames, own.lost_bytes, bytes];
-                sum.iter_mut().zip(counts.into_iter().chain(others)).for_each(|(sum, count)| *sum += count);
-            }
-            let (port, all) = (self.fabric.port(id), self.fabric.counters(id));
-            let counts = [port.sent_frames, port.sent_bytes, all.dropped_frames, all.dropped_bytes];
-            let others = [all.marked_frames, all.lost_bytes, u64::from(port.waiting)];
-            let whole: Vec<u64> = counts.into_iter().chain(others).collect();
-            assert!(classes.count() == 0 || sum[..] == whole[..], "classes at {} are not the whole", name());
-        }
-        for (node, (came, went)) in came.iter().zip(&went).enumerate() {
-            let node = &self.graph.nodes()[node / classes.count()];
-            if matches!(node.kind, NodeKind::Switch(_)) {
-                assert_eq!(came, went, "{} has lost count of the frames of a class", node.name);
-            }
-        }
     }
 
     /// Per switch: what came in over its links has left, is dropped, or waits.

@@ -2,6 +2,7 @@
 
 mod audit;
 mod build;
+mod class_audit;
 mod classes;
 mod flows;
 mod view;
