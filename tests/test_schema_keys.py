@@ -309,7 +309,7 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
     if slot.key not in TABLES[slot.table][slot.variant].get("required", []):
         return
     scenario = scenario_for(slot, link)
-    if table_in(scenario, slot.table).pop(slot.key, None) in ("step", "red", "shared"):
+    if table_in(scenario, slot.table).pop(slot.key, None) in ("off", "step", "red", "shared"):
         return  # without it, another variant
     answer = clearway("run", written(workspace / "wrong.toml", scenario))
     assert answer.status == 2, answer

@@ -2,8 +2,8 @@
 //!
 //! Levels are the different priorities, and a class of a lower level is served when no class above it waits; a frame
 //! in transmission is never broken off. Within a level stands Start-time Fair Queuing (Goyal, Vin and Cheng, "Start-
-//! Time Fair Queueing: A Scheduling Algorithm for Integrated Services Packet Switching Networks", IEEE/ACM ToN 5(5),
-//! 1997, section II): frame j of class f, of length l and weight w, gets the tags
+//! Time Fair Queueing: A Scheduling Algorithm for Integrated Services Packet Switching Networks", IEEE/ACM Transactions
+//! on Networking 5(5), 1997, section II): frame j of class f, of length l and weight w, gets the tags
 //! `S(f, j) = max(v(arrival), F(f, j - 1))` and `F(f, j) = S(f, j) + l / w`; frames leave in the order of their
 //! start tags, the class that the file names first where they are equal. The virtual time v of a level is the start
 //! tag of its frame in service, and at the end of a busy period of the level the largest finish tag there was, so a
