@@ -88,10 +88,10 @@ impl Definition<'_> {
             largest_finish: vec![0; levels],
             left: vec![0; comings.len()],
         };
-        for i in 0..comings.len() {
-            all.go_on(comings[i].at);
+        for (i, coming) in comings.iter().enumerate() {
+            all.go_on(coming.at);
             all.come(i);
-            all.go_on(comings[i].at);
+            all.go_on(coming.at);
         }
         all.go_on(u64::MAX);
         all.left
@@ -167,7 +167,9 @@ fn a_port_sends_in_the_order_of_the_definition() {
             .map(|_| Rule { level: stream.below(levels) as u8, weight: 1 + stream.below(20) as u32 })
             .collect();
         if round % 3 == 0 {
-            rules.iter_mut().for_each(|rule| rule.level = 0);
+            for rule in &mut rules {
+                rule.level = 0;
+            }
         }
         let load = [0.5, 0.9, 1.0, 1.3, 3.0][stream.below(5) as usize];
         let comings = random_comings(&mut stream, classes, 120, load);

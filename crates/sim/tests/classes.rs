@@ -158,7 +158,7 @@ fn a_class_that_was_idle_has_no_credit() {
         }
         // In the first half millisecond b has three quarters of what follows its first frame, 2 us after its start.
         let (a, b) = (in_half_ms("a", 6500.0), in_half_ms("b", 6500.0));
-        assert!(b <= 375_000 && b >= 370_000, "{a} {b}");
+        assert!((370_000..=375_000).contains(&b), "{a} {b}");
     }
 }
 

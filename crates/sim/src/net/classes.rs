@@ -103,7 +103,7 @@ impl Scheduler {
 
     /// Gives start tags to those who have begun to wait since the last decision.
     fn tag(&mut self, rules: &[Rule], waiting: ClassSet) {
-        let waited = self.tagged & waiting;
+        let waited = self.tagged;
         for class in each(waiting & !waited) {
             let rule = rules[class];
             let level = &mut self.levels[usize::from(rule.level)];
