@@ -4,6 +4,7 @@ pub mod counters;
 mod digest;
 pub mod fairness;
 pub mod histogram;
+mod link_samples;
 pub mod observer;
 mod samples;
 mod summary;
@@ -25,7 +26,8 @@ pub struct Outcome {
 /// A named table of equally long columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `queues`, `windows`, `rtt_series` or `throughput`.
+    /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
+    /// `throughput` or `links_series`.
     pub name: &'static str,
     /// Name with its unit, and values.
     pub columns: Vec<(&'static str, Column)>,

@@ -7,10 +7,11 @@ use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::units::{Bytes, Span};
 
+use super::class;
 use super::key::Key;
 use super::network::{rate_key, MAX_FRAME};
 use super::reader::Section;
-use super::types::{Network, Protocol, Transport};
+use super::types::{Network, Protocol, TrafficClass, Transport};
 
 /// The furthest that a sender can be ahead of an acknowledgement, in packets.
 const MAX_REACH: u32 = 1 << 20;
@@ -22,7 +23,11 @@ pub(crate) trait Keys {
 }
 
 /// Reads one table; its name is for the caller to fill in.
-pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Transport {
+pub(super) fn read(
+    r: &mut Section,
+    network: Option<&Network>,
+    classes: Option<&[TrafficClass]>,
+) -> Transport {
     let read_keys = r.choice("protocol", Protocol::DOC, None, Protocol::READERS);
     let (protocol, header) = read_keys(r);
     let weight = |name, doc| Key::new(name, doc, Bytes::new(0)..=Bytes::new(65_000));
@@ -30,8 +35,9 @@ pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Transport {
     let header = r.get(&header);
     let ack = weight("ack", "What an acknowledgement carries beside framing.").or_as(header, "header");
     let ack = r.get(&ack);
-    let transport =
-        Transport { name: String::new(), protocol, header: header.get() as u32, ack: ack.get() as u32 };
+    let (class, ack_class) = class::read_names(r, classes);
+    let (header, ack) = (header.get() as u32, ack.get() as u32);
+    let transport = Transport { name: String::new(), protocol, header, ack, class, ack_class };
     if let Some(network) = network {
         check_frames(r, &transport, network);
     }
