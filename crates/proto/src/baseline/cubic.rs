@@ -1,8 +1,8 @@
 //! Cubic (RFC 9438): after a loss the window follows a cubic of time that is flat where the loss was, or the window
 //! that Reno would have, whichever is larger.
 //!
-//! Its answer to marks (§4.6) is left out: its packets are not ECN-capable. Slow start is RFC 5681's, without HyStart++
-//! (§4.10); spurious losses are not undone (§4.9).
+//! Its answer to marks (§4.6) is left out: its packets are not ECN-capable. Slow start is RFC 5681's, without
+//! `HyStart++` (§4.10); spurious losses are not undone (§4.9).
 
 use std::sync::Arc;
 
@@ -118,6 +118,11 @@ impl Cubic {
         }
     }
 
+    /// Window at which the cubic is flat, in packets (`W_max`); zero where no loss has set it.
+    pub fn w_max(&self) -> f64 {
+        self.w_max
+    }
+
     /// RFC 9438 §4.2, fig. 2. Where no loss set a maximum above the window, after a timeout (§4.8) or where slow start
     /// ended without a loss (§4.10), the cubic is flat at the window, now.
     fn begin(&mut self, now: Time) -> Epoch {
@@ -144,13 +149,16 @@ impl Cubic {
         let cwnd = self.tcp.cwnd;
         let beta = self.params.beta;
         let alpha = if epoch.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
-        epoch.w_est += alpha * acked / cwnd;
+        // As in `TcpWindow::grow`.
+        let share = acked / cwnd.max(1.0);
+        epoch.w_est += alpha * share;
         self.tcp.cwnd = if self.w_cubic(epoch.elapsed, epoch.k) < epoch.w_est {
             // The window may be ahead of the cubic by a round trip, and then does not fall to Reno's.
             cwnd.max(epoch.w_est)
         } else {
             let target = self.w_cubic(epoch.elapsed + self.tcp.rto.srtt, epoch.k).clamp(cwnd, 1.5 * cwnd);
-            cwnd + (target - cwnd) / cwnd * acked
+            // An acknowledgement of more than a window goes there and no further.
+            cwnd + (target - cwnd) * share.min(1.0)
         };
         self.tcp.cwnd = self.tcp.cwnd.min(self.params.max_cwnd);
         self.epoch = Some(epoch);
@@ -173,14 +181,14 @@ impl CongestionControl for Cubic {
         if self.tcp.recovering {
             return;
         }
-        if !self.tcp.was_full(sample) {
+        if !self.tcp.is_limiting(sample) {
             // RFC 9438 §5.8: neither the window grows nor does time pass.
             if let Some(epoch) = &mut self.epoch {
                 epoch.last_ack = now;
             }
             return;
         }
-        let acked = self.tcp.slow_start(f64::from(sample.newly_acked));
+        let acked = self.tcp.slow_start(f64::from(sample.newly_acked), self.params.max_cwnd);
         if acked > 0.0 {
             self.avoid_congestion(now, acked, sample);
         }

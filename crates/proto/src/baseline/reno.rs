@@ -90,7 +90,7 @@ impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, _now: Time, sample: &AckSample) {
         self.tcp.on_ack(sample);
-        if !self.tcp.recovering && self.tcp.was_full(sample) {
+        if !self.tcp.recovering && self.tcp.is_limiting(sample) {
             self.tcp.grow(sample.newly_acked, 1.0, self.params.max_cwnd);
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct TcpWindow {
     pub(super) recovering: bool,
     /// Every packet before this one is acknowledged.
     una: u32,
+    /// The next packet when the window was last seen full; 0 before.
+    full_until: u32,
     pub(super) rto: RetransmissionTimeout,
 }
 
@@ -47,6 +49,7 @@ impl TcpWindow {
             recovery_end: 0,
             recovering: false,
             una: 0,
+            full_until: 0,
             rto: RetransmissionTimeout::default(),
         }
     }
@@ -62,26 +65,32 @@ impl TcpWindow {
         self.recovering &= sample.cumulative < self.recovery_end;
     }
 
-    /// Whether the window, and not the application or the NIC, was what kept the sender from sending when this
-    /// acknowledgement came: else it proves nothing of a larger one (RFC 7661 §4.3, RFC 9438 §5.8).
+    /// Whether the window, and not the application or the NIC, has kept the sender back within this window of data:
+    /// else an acknowledgement proves nothing of a larger one (RFC 7661 §4.3, RFC 9438 §5.8). Not only now, as a host
+    /// may process several acknowledgements before its next packet leaves.
     #[inline]
-    pub(super) fn was_full(&self, sample: &AckSample) -> bool {
-        f64::from(sample.next - sample.cumulative + sample.newly_acked) + 1.0 > self.cwnd
+    pub(super) fn is_limiting(&mut self, sample: &AckSample) -> bool {
+        let before = sample.next - sample.cumulative + sample.newly_acked;
+        if f64::from(before) + 1.0 > self.cwnd {
+            self.full_until = sample.next;
+        }
+        sample.cumulative <= self.full_until
     }
 
     /// Slow start for `acked` packets, up to the threshold; returns how many are left for congestion avoidance.
     #[inline]
-    pub(super) fn slow_start(&mut self, acked: f64) -> f64 {
+    pub(super) fn slow_start(&mut self, acked: f64, max_cwnd: f64) -> f64 {
         let grown = (self.ssthresh - self.cwnd).clamp(0.0, acked);
-        self.cwnd += grown;
+        self.cwnd = (self.cwnd + grown).min(max_cwnd);
         acked - grown
     }
 
-    /// Slow start up to the threshold, then `ai` packets a round trip (RFC 5681 §3.1).
+    /// Slow start up to the threshold, then `ai` packets a round trip (RFC 5681 §3.1). That is for windows of a packet
+    /// and more; smaller ones, of which TCP knows nothing, have a packet in each round trip too.
     #[inline]
     pub(super) fn grow(&mut self, newly_acked: u32, ai: f64, max_cwnd: f64) {
-        let acked = self.slow_start(f64::from(newly_acked));
-        self.cwnd = (self.cwnd + ai * acked / self.cwnd).min(max_cwnd);
+        let acked = self.slow_start(f64::from(newly_acked), max_cwnd);
+        self.cwnd = (self.cwnd + ai * acked / self.cwnd.max(1.0)).min(max_cwnd);
     }
 
     /// Whether this is the first loss in its window of data.
