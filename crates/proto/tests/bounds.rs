@@ -86,7 +86,7 @@ proptest! {
         let bounds = [min_cwnd, max_cwnd];
         let dctcp = DctcpParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..DctcpParams::default() };
         check(Dctcp::new(Arc::new(dctcp)), bounds, &steps);
-        let gcn = GcnParams { ai: 1.0, initial_cwnd, min_cwnd, max_cwnd, min_rto, ..GcnParams::default() };
+        let gcn = GcnParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..GcnParams::default() };
         check(Gcn::new(Arc::new(gcn)), bounds, &steps);
         let reno = RenoParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..RenoParams::default() };
         check(Reno::new(Arc::new(reno)), bounds, &steps);

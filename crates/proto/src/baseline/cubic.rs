@@ -198,14 +198,14 @@ impl CongestionControl for Cubic {
     fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
             self.remember();
-            let ssthresh = self.tcp.flight_size(cumulative, next) * self.params.beta;
+            let ssthresh = self.tcp.flight_size(next) * self.params.beta;
             self.tcp.recover(ssthresh, self.params.min_cwnd, next);
         }
     }
 
     /// RFC 9438 §4.8.
     fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(self.params.beta, self.params.min_cwnd, next);
+        self.tcp.on_timeout(self.tcp.flight_size(next) * self.params.beta, self.params.min_cwnd, next);
         (self.w_max, self.epoch) = (0.0, None);
     }
 

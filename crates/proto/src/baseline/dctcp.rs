@@ -179,7 +179,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(0.5, self.params.min_cwnd, next);
+        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.min_cwnd, next);
         self.cut_end = next;
     }
 

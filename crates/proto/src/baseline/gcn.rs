@@ -138,7 +138,7 @@ impl CongestionControl for Gcn {
     }
 
     fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(0.5, self.params.min_cwnd, next);
+        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.min_cwnd, next);
         self.marks.restart(next);
         self.answered = true;
     }

@@ -98,13 +98,13 @@ impl CongestionControl for Reno {
     /// RFC 5681, eq. 4.
     fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
-            let half = self.tcp.flight_size(cumulative, next) / 2.0;
+            let half = self.tcp.flight_size(next) / 2.0;
             self.tcp.recover(half, self.params.min_cwnd, next);
         }
     }
 
     fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(0.5, self.params.min_cwnd, next);
+        self.tcp.on_timeout(self.tcp.flight_size(next) / 2.0, self.params.min_cwnd, next);
     }
 
     #[inline]

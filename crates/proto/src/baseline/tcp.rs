@@ -98,10 +98,16 @@ impl TcpWindow {
         cumulative >= self.recovery_end
     }
 
-    /// Packets that loss tells of having been too many: those out, as far as the window allowed them. (More are where
-    /// the first duplicate acknowledgements let new packets go; RFC 5681 §3.2, step 2, leaves those out.)
-    pub(super) fn flight_size(&self, cumulative: u32, next: u32) -> f64 {
-        f64::from(next - cumulative).min(self.cwnd)
+    /// Packets from the lowest unacknowledged one on, selectively acknowledged ones too: RFC 5681's `FlightSize`.
+    pub(super) fn outstanding(&self, next: u32) -> f64 {
+        f64::from(next - self.una)
+    }
+
+    /// Of those, as many as the window allowed: packets that loss tells of having been too many. More are out when
+    /// those above a hole have arrived and let new ones go; RFC 5681 §3.2, step 2, leaves these out. Counted in, they
+    /// would set the threshold after a timeout above the window that overflowed the path.
+    pub(super) fn flight_size(&self, next: u32) -> f64 {
+        self.outstanding(next).min(self.cwnd)
     }
 
     /// Fast recovery begins with `ssthresh` packets (RFC 5681 §3.2, RFC 6675 §5).
@@ -111,11 +117,11 @@ impl TcpWindow {
         (self.recovery_end, self.recovering) = (next, true);
     }
 
-    /// Slow start from `min_cwnd` to the part `factor` of what was under way (RFC 5681 §3.1, RFC 6298 §5.5). The
-    /// threshold is set once for timeouts in a row: a second one finds only the single packet of the first under way.
-    pub(super) fn on_timeout(&mut self, factor: f64, min_cwnd: f64, next: u32) {
+    /// Slow start from `min_cwnd` to `ssthresh` (RFC 5681 §3.1, RFC 6298 §5.5). The threshold is set once for timeouts
+    /// in a row: a second one finds only the single packet of the first under way.
+    pub(super) fn on_timeout(&mut self, ssthresh: f64, min_cwnd: f64, next: u32) {
         if self.rto.backoff == 0 {
-            self.ssthresh = (f64::from(next - self.una) * factor).max(LEAST_SSTHRESH);
+            self.ssthresh = ssthresh.max(LEAST_SSTHRESH);
         }
         self.cwnd = min_cwnd;
         self.rto.backoff = self.rto.backoff.saturating_add(1);
