@@ -5,8 +5,8 @@ mod script;
 use std::sync::Arc;
 
 use clearway_proto::baseline::cubic::{Cubic, CubicParams};
-use clearway_proto::transport::{CongestionControl, Scheme};
-use clearway_proto::units::Span;
+use clearway_proto::transport::{AckSample, CongestionControl, Scheme};
+use clearway_proto::units::{Span, Time};
 use script::Probe;
 
 impl Probe for Cubic {
@@ -97,6 +97,40 @@ fn time_stands_still_while_the_application_does() {
 }
 
 #[test]
+fn time_stands_still_while_the_window_is_not_used() {
+    after_a_loss(
+        params(10.0),
+        "at 300ms stop; ack 10; ack 11; ack 12; ack 13; ack 14; ack 15; ack 16; expect cwnd 7.8795905046673695
+         # Two packets of almost eight.
+         at 400ms offer 2000; send 2; at 500ms ack 17; expect cwnd 7.8795905046673695
+         # The window is full again for 50 ms, so t is 0.1 s and those. The round trip is smoothed to 106.25 ms, and the
+         # cubic is at 8.68268 then.
+         at 500ms offer 8000; send 6; expect idle; at 550ms ack 18; expect cwnd 7.981510442049585",
+    );
+}
+
+#[test]
+fn an_acknowledgement_of_more_than_a_window_goes_no_further_than_the_target() {
+    let mut control = Cubic::new(Arc::new(CubicParams { c: 1e6, ..params(10.0) }));
+    let ms = |ms| Time::ZERO + Span::from_ms(ms);
+    let sample = |newly_acked, cumulative, next| AckSample {
+        rtt: Span::from_ms(100),
+        endpoint_delay: Span::ZERO,
+        hops: 1,
+        newly_acked,
+        congestion_experienced: false,
+        cumulative,
+        next,
+    };
+    // Flat at 10, 0.014 s after the loss was repaired.
+    control.on_loss(ms(0), 0, 10);
+    control.on_ack(ms(100), &sample(1, 10, 17));
+    let before = control.window();
+    control.on_ack(ms(200), &sample(80, 90, 100));
+    assert_eq!(control.window(), 1.5 * before);
+}
+
+#[test]
 fn what_is_not_used_does_not_grow() {
     run(
         params(4.0),
@@ -117,6 +151,8 @@ fn after_a_timeout_the_cubic_begins_where_slow_start_ends() {
          # K = 0 and the maximum is 7: at the end of slow start the cubic is below Reno's 7 + 1/7.
          at 1300ms ack 6; expect w-max 7; expect cwnd 7.142857142857143",
     );
+    // Not where a loss before it was.
+    after_a_loss(params(10.0), "at 10s timeout; expect cwnd 1; expect w-max 0");
 }
 
 #[test]
