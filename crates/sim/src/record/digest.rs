@@ -1,4 +1,4 @@
-//! What a run's digest covers (version 1): the packet-hops, every flow's completion and counters, every link's
+//! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
 //! counters, with traffic classes also those of each class at every link, every engine's counters, and when every
 //! operation was issued and done.
 

@@ -13,7 +13,7 @@ mod tables;
 /// A run's result. The same scenario and seed give the same outcome on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Digest over every flow's completion and the counters of flows and links, with its version in front: `v1:` and 32 hex digits.
+    /// Digest over every flow's completion and the counters of flows and links, with its version in front: `v2:` and 32 hex digits.
     pub digest: String,
     /// One packet (data or acknowledgement) over one link is one hop.
     pub packet_hops: u64,
