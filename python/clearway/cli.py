@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen
+from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen, sweep
 from clearway.errors import ClearwayError, reason
+from clearway.points import STORE, PointsInterrupted, Store
 from clearway.runs import Run, Seeds
 
 _BAD_INPUT = 2
@@ -41,6 +42,9 @@ class _Commands(TyperGroup):
             raise typer.Exit from None
         except OSError as error:
             screen.show_error(f"{error.filename or 'standard output'}: {reason(error)}")
+        except PointsInterrupted as error:
+            screen.show_error(str(error))
+            raise typer.Exit(_INTERRUPTED) from None
         except (KeyboardInterrupt, _clearway.Interrupted):
             screen.show_error("interrupted, nothing written")
             raise typer.Exit(_INTERRUPTED) from None
@@ -69,6 +73,12 @@ SeedsOption = Annotated[
 ]
 OutOption = Annotated[
     Path | None, typer.Option("--out", help="Directory to write, new or empty; by default one under runs/.")
+]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", min=1, max=1024, help="Runs at once; by default one a core.")
+]
+StoreOption = Annotated[
+    Path, typer.Option("--store", metavar="DIR", help="Where finished runs are kept and found again.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -143,6 +153,30 @@ def compare(
         screen.show_json(compared.as_json())
     else:
         screen.show_comparison(compared)
+
+
+@app.command("sweep")
+def run_sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML) with a [sweep] table.")],
+    jobs: JobsOption = None,
+    out: OutOption = None,
+    store: StoreOption = STORE,
+    json: JsonOption = False,
+) -> None:
+    """Run a scenario at every point of its [sweep] table; write one table and a page. Can be interrupted."""
+    planned = sweep.plan(file)
+    target = out or Path("runs") / f"{directory.slug(planned.name)}-sweep"
+    directory.check_writable(target, exact=out is not None)
+    with screen.progress(f"{len(planned.points)} points", quiet=json) as watch:
+        done = sweep.run(planned, Store(store), jobs, watch)
+    with directory.Staging(target, exact=out is not None) as staging:
+        sweep.write_into(staging.path, done)
+        written = staging.commit()
+    if json:
+        screen.show_json(sweep.as_json(done, written))
+        return
+    screen.show_sweep(done)
+    screen.say(f"written to {written}, with a page: {written / sweep.PAGE}")
 
 
 @app.command("report")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich import box
@@ -20,14 +21,16 @@ from rich.text import Text
 
 from clearway import _clearway
 from clearway.comparison import Comparison, setting
-from clearway.execution import Position, execute
+from clearway.execution import Position, Watch, execute
 from clearway.figures import figures_in, readable
 from clearway.runs import Run, Seeds
+from clearway.sweep import Swept
 
 _PIPE_WIDTH = 160  # a pipe has no width: leave the lines whole
 _WIDE = 80  # from here on a progress bar has room for the speed
 _BEST = "bold green"
 _MOST_SETTINGS = 30
+_MOST_ROWS = 40
 
 
 def say(text: str = "") -> None:
@@ -105,17 +108,46 @@ def show_figures(comparison: Comparison, keys: Collection[str] | None = None) ->
 
 def execute_shown(scenarios: Sequence[_clearway.Scenario], *, quiet: bool) -> list[Run]:
     """Run scenarios under a progress bar, if there is someone to see it."""
+    label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
+    with progress(label, quiet=quiet) as watch:
+        return execute(scenarios, watch)
+
+
+def show_sweep(done: Swept) -> None:
+    """Print a row a combination of values, with the figures that differ between them."""
+    table = Table(box=box.SIMPLE_HEAD, title=Text(done.planned.name), title_justify="left")
+    figures = [figure for figure in figures_in([means for _, means in done.combinations]) if figure.headline]
+    for key in done.keys:
+        table.add_column(Text(key), overflow="fold")
+    for figure in figures:
+        table.add_column(Text(figure.label), justify="right")
+    for overrides, means in done.combinations[:_MOST_ROWS]:
+        values = [str(overrides[key]) for key in done.keys]
+        cells = [readable(figure.kind, means.get(figure.key)) for figure in figures]
+        table.add_row(*(Text(cell) for cell in [*values, *cells]))
+    _console(sys.stdout).print(table)
+    if (more := len(done.combinations) - _MOST_ROWS) > 0:
+        say(f"and {more} rows more: the table in the directory has them all")
+    if done.conclusion:
+        say(done.conclusion)
+    say(f"{len(done.made.runs)} points: {done.made.run} run, {done.made.found} found finished")
+
+
+@contextmanager
+def progress(label: str, *, quiet: bool) -> Iterator[Watch | None]:
+    """Show a bar while the body runs; what to call with the positions, or None if no one is there to see."""
     if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
-        return execute(scenarios)
-    with _Bar(scenarios) as bar:
-        return execute(scenarios, bar.watch)
+        yield None
+        return
+    with _Bar(label) as bar:
+        yield bar.watch
 
 
 class _Bar:
     """Simulated time, packet-hops a second and the time left, over all runs."""
 
-    def __init__(self, scenarios: Sequence[_clearway.Scenario]) -> None:
-        self._label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
+    def __init__(self, label: str) -> None:
+        self._label = label
         self._started = time.monotonic()
         console = _console(sys.stderr)
         rate = [TextColumn("{task.fields[rate]}", justify="right")] if console.width >= _WIDE else []

@@ -81,11 +81,11 @@
     return {
       label: line.label,
       stroke,
-      width: 1.75,
+      width: line.scatter ? 0 : 1.75,
       dash: line.dashed ? [6, 4] : undefined,
       spanGaps: true,
       show: !hidden.has(line.run),
-      points: chart.points ? { show: true, size: 6, fill: stroke, stroke } : { show: false },
+      points: chart.points || line.scatter ? { show: true, size: 6, fill: stroke, stroke } : { show: false },
       value: (_, value) => number(value),
     };
   };
