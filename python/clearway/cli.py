@@ -1,4 +1,4 @@
-"""The commands. Exit status: 0 done, 2 bad input, 130 interrupted."""
+"""The commands. Exit status: 0 done, 1 a claim of a paper did not hold, 2 bad input, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from typer.core import TyperGroup
 
 from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen, sweep
 from clearway.errors import ClearwayError, reason
+from clearway.paper import experiment, reproduce
 from clearway.points import STORE, PointsInterrupted, Store
 from clearway.runs import Run, Seeds
 
+_CLAIM_FAILED = 1
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _MOST_SEEDS = 10_000
@@ -177,6 +179,48 @@ def run_sweep(
         return
     screen.show_sweep(done)
     screen.say(f"written to {written}, with a page: {written / sweep.PAGE}")
+
+
+@app.command("paper")
+def run_paper(
+    name: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: swift.")],
+    figures: Annotated[
+        list[str] | None, typer.Argument(metavar="[FIGURE...]", help="Such as fig20 table3; by default all.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="At the paper's scale.")] = False,
+    jobs: JobsOption = None,
+    out: OutOption = None,
+    store: StoreOption = STORE,
+    show: Annotated[
+        bool, typer.Option("--list", help="List the figures there are, and run nothing.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted."""
+    found = experiment.paper_named(name)
+    chosen = experiment.experiments(found, figures or [], full=full)
+    if show:
+        screen.show_experiments(chosen, as_json=json)
+        return
+    target = out or Path("runs") / f"paper-{found.name}"
+    directory.check_writable(target, exact=out is not None)
+    done = []
+    for each in reproduce.reproduce(
+        reproduce.prepare(chosen), Store(store), jobs, lambda label: screen.progress(label, quiet=json)
+    ):
+        done.append(each)
+        if not json:
+            screen.show_reproduced(each)
+    with directory.Staging(target, exact=out is not None) as staging:
+        reproduce.write_into(staging.path, found, done, full=full)
+        written = staging.commit()
+    if json:
+        screen.show_json(reproduce.as_json(done))
+    else:
+        screen.show_claims(done)
+        screen.say(f"written to {written}, with a page: {written / reproduce.PAGE}")
+    if reproduce.failed(done):
+        raise typer.Exit(_CLAIM_FAILED)
 
 
 @app.command("report")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class Point:
     """What sets it apart from its neighbours: for people, and for the axes of a figure."""
     base_dir: Path = Path()
     """Where the files are that the scenario names."""
+    keep: tuple[str, ...] | None = None
+    """The tables to keep; None for all. A point with fewer tables is another point."""
 
     @property
     def key(self) -> str:
@@ -54,6 +56,7 @@ class Point:
             "scenario": resolved,
             "files": {text: digest for text, digest in named.items() if digest is not None},
             "build": build(),
+            "keep": self.keep,
         }
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_KEY_DIGITS]
 
@@ -80,8 +83,10 @@ class Store:
         except ClearwayError as error:
             raise ClearwayError(error.message, f"remove {path}: it is then run again") from error
 
-    def save(self, key: str, run: Run) -> Run:
+    def save(self, key: str, run: Run, keep: Sequence[str] | None = None) -> Run:
         """Keep a point, unless another process was faster; return it as it is in the store."""
+        if keep is not None:
+            run = replace(run, tables={name: run.tables[name] for name in keep if name in run.tables})
         try:
             run.save(self.path / key)
         except ClearwayError:
@@ -153,7 +158,7 @@ def _run_missing(
         if isinstance(outcome, BaseException):
             failures.append((missing[keys[index]], outcome))
         else:
-            by_key[keys[index]] = store.save(keys[index], outcome)
+            by_key[keys[index]] = store.save(keys[index], outcome, missing[keys[index]].keep)
 
     try:
         execute_each([missing[key].scenario for key in keys], keep, watch, jobs)

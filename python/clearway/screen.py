@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,8 @@ from clearway import _clearway
 from clearway.comparison import Comparison, setting
 from clearway.execution import Position, Watch, execute
 from clearway.figures import figures_in, readable
+from clearway.paper.experiment import Experiment
+from clearway.paper.reproduce import Reproduced
 from clearway.runs import Run, Seeds
 from clearway.sweep import Swept
 
@@ -31,6 +34,7 @@ _WIDE = 80  # from here on a progress bar has room for the speed
 _BEST = "bold green"
 _MOST_SETTINGS = 30
 _MOST_ROWS = 40
+_VERDICT_STYLES = {"reproduced": _BEST, "not reproduced": "bold red"}
 
 
 def say(text: str = "") -> None:
@@ -131,6 +135,58 @@ def show_sweep(done: Swept) -> None:
     if done.conclusion:
         say(done.conclusion)
     say(f"{len(done.made.runs)} points: {done.made.run} run, {done.made.found} found finished")
+
+
+def show_experiments(experiments: Sequence[Experiment], *, as_json: bool) -> None:
+    """Print what there is to run."""
+    if as_json:
+        rows = [
+            {"id": each.id, "figure": each.figure, "title": each.title, "claims": len(each.claims)}
+            for each in experiments
+        ]
+        show_json({"experiments": rows})
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("", "figure", "what it is"):
+        table.add_column(heading)
+    table.add_column("claims", justify="right")
+    table.add_column("runs", justify="right")
+    for each in experiments:
+        runs = sum(len(run.variants) for run in each.runs)
+        table.add_row(each.id, each.figure, each.title, str(len(each.claims)), str(runs))
+    _console(sys.stdout).print(table)
+
+
+def show_reproduced(each: Reproduced) -> None:
+    """Print a line about an experiment that is done, on standard error: it is no result."""
+    counts = Counter(claim.verdict for claim in each.claims)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    runs = f"{each.run} run, {each.found} found finished" if each.run + each.found else "nothing to run"
+    line = f"{each.experiment.figure}: {runs}" + (f": {verdicts}" if verdicts else "")
+    _console(sys.stderr).print(Text(line), soft_wrap=True)
+
+
+def show_claims(done: Sequence[Reproduced]) -> None:
+    """Print the table of claims, and under it why a verdict is not "reproduced"."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("figure", no_wrap=True)
+    table.add_column("claim", overflow="fold")
+    for heading in ("paper", "ours"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    claims = [claim for each in done for claim in each.claims]
+    for claim in claims:
+        table.add_row(
+            Text(claim.figure),
+            Text(claim.text),
+            Text(claim.readable(claim.paper)),
+            Text(claim.readable(claim.ours)),
+            Text(claim.verdict, style=_VERDICT_STYLES.get(claim.verdict, "")),
+        )
+    _console(sys.stdout).print(table)
+    for claim in claims:
+        if claim.reason:
+            say(f"{claim.figure}, {claim.verdict}: {claim.text}: {claim.reason}")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -36,7 +36,7 @@ class Bars:
     note: str
     bars: Sequence[Bar]
     log: bool = False
-    key: Sequence[str] = ()
+    key: Mapping[int, str] = field(default_factory=dict)
     """What each colour means, if there are several."""
 
     def html(self) -> str:
@@ -47,9 +47,7 @@ class Bars:
             f'<span class="value">{escape(bar.text)}</span></span>'
             for bar, width in zip(self.bars, self._widths(), strict=True)
         )
-        names = "".join(
-            f"<span>{swatch(colour)}{escape(name)}</span>" for colour, name in enumerate(self.key)
-        )
+        names = "".join(f"<span>{swatch(colour)}{escape(name)}</span>" for colour, name in self.key.items())
         key = f'<p class="key">{names}</p>' if names else ""
         return (
             f'<section class="card"><h3>{escape(self.title)}</h3><p>{escape(self.note)}</p>'
