@@ -175,6 +175,11 @@ def show_claims(done: Sequence[Reproduced]) -> None:
         table.add_column(heading, overflow="fold")
     table.add_column("verdict", no_wrap=True)
     claims = [claim for each in done for claim in each.claims]
+    for each in done:
+        if each.conclusion:
+            say(f"{each.experiment.figure}: {each.conclusion}")
+    if not claims:
+        return
     for claim in claims:
         table.add_row(
             Text(claim.figure),

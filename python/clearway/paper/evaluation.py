@@ -1,8 +1,8 @@
 """What an experiment's expressions are worth, given its runs.
 
-An expression is a number, a text, a list of expressions, or a table with a `measure` and its arguments. A measure
-of a run names the run, and may choose among its points: `where` fixes axes, `over` makes a series over one. Seeds
-are averaged over. Without `over`, several points are a list in their order.
+An expression is a number, a text, a list of expressions, or a table with a `measure` and its arguments. A
+measure of a run names the run, and may choose among its points: `where` fixes axes, `over` makes a series
+over one. Seeds are averaged over. Without `over`, several points are a list in their order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.figures import Kind, readable
 from clearway.paper import measures, verdicts
-from clearway.paper.experiment import SELECTORS, Experiment, Table, frontier_of
+from clearway.paper.experiment import SELECTORS, Experiment, Table
 from clearway.paper.measures import Series, Value
 from clearway.runs import Run
 
@@ -133,7 +133,6 @@ def frontier_rows(experiment: Experiment, runs: Runs) -> tuple[list[Table], list
             value = evaluate({**expression, "where": combination}, runs)
             if math.isfinite(value):
                 row[objective["name"]] = float(value)
-    frontier_of(experiment.frontier, experiment.id)
     return combinations, rows
 
 
@@ -154,6 +153,13 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         else verdicts.holds(shape, evaluate(shape_of, runs, swaps), paper),
     )
     kind: Kind = claim.get("kind", "plain")
+    reason = "" if verdict == verdicts.REPRODUCED else _reason(claim, verdict)
+    if (
+        control is not None
+        and verdict == verdicts.NOT_REPRODUCED
+        and verdicts.holds(claim["holds"], control, paper)
+    ):
+        reason = f"It holds of the control as well, which is without the mechanism. {reason}"
     return Judged(
         figure=experiment.figure,
         experiment=experiment.id,
@@ -165,7 +171,7 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         names=claim.get("names", []),
         asked=verdicts.in_words(claim["holds"], kind),
         verdict=verdict,
-        reason="" if verdict == verdicts.REPRODUCED else _reason(claim, verdict),
+        reason=reason,
     )
 
 

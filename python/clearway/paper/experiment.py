@@ -1,4 +1,4 @@
-"""Reading the experiments of a paper: what is run, what is claimed of it, what is drawn. All checked before a run.
+"""Reading the experiments of a paper: what is run, claimed and drawn, all checked before a run.
 
 A file gives a scenario, named runs of it with overrides and axes, claims, and plots. The parameters that all
 experiments of the paper share come from `parameters.toml` beside it: one set, each value with its source.
@@ -59,6 +59,7 @@ _PLOT = {
     "kind": str,
     "x": str,
     "y": str,
+    "x_scale": (int, float),
     "log_x": bool,
     "log_y": bool,
     "points": bool,
@@ -133,7 +134,7 @@ class Paper:
 
     @property
     def ids(self) -> list[str]:
-        """The experiments there are, in the order of the paper: figures by number, then tables, then others."""
+        """The experiments there are: figures by number, then tables, then others."""
         names = [path.stem for path in self.folder.glob("*.toml") if path.name != PARAMETERS]
         return sorted(names, key=_order)
 
@@ -209,7 +210,7 @@ class Checker:
         self._path = path
         self._text = text
 
-    def keys(self, table: Any, known: Mapping[str, type], where: str, required: Collection[str] = ()) -> None:
+    def keys(self, table: Any, known: Mapping[str, Any], where: str, required: Collection[str] = ()) -> None:
         """Raise if a table is none, has a key that is not known, lacks one, or has one of another type."""
         if not isinstance(table, Mapping):
             raise self.error(where, "expected a table")
@@ -237,11 +238,11 @@ class Checker:
             raise self.error(where, f"found {value!r}", _nearest(str(value), known))
 
     def error(self, key: str, message: str, remedy: str | None = None) -> ClearwayError:
-        """Make the error; its line is that of the last part of the key, the n-th of its kind if it is in a list."""
+        """Make the error; its line is that of the last part of the key."""
         return ClearwayError(f"{self._path}:{self._line(key)}: {key}: {message}", remedy)
 
     def _line(self, key: str) -> int:
-        """Follow the parts of a key through the lines: an entry of a list begins at the n-th of its headers."""
+        """Follow the parts of a key through the lines; entry n of a list begins at its n-th header."""
         lines, at = self._text.splitlines(), 0
         for part in key.split("."):
             name, _, index = part.partition("[")
@@ -274,6 +275,7 @@ _NAMES = {
     bool: "true or false",
     int: "a whole number",
     object: "a value",
+    (int, float): "a number",
 }
 
 
@@ -314,7 +316,14 @@ def _planned(
     if sweep:
         variants = list(axes.variants(axes.axes_of(sweep, lambda key: f"{check._path}: {where}.sweep {key}")))
     label = run.get("label", name)
-    return Planned(name, label, with_parameters(document, paper.parameters, label), overrides, variants, tuple(run["keep"]) if "keep" in run else None)
+    return Planned(
+        name,
+        label,
+        with_parameters(document, paper.parameters, label),
+        overrides,
+        variants,
+        tuple(run["keep"]) if "keep" in run else None,
+    )
 
 
 def with_parameters(document: Table, parameters: Sequence[Parameter], label: str) -> dict[str, Any]:

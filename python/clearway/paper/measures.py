@@ -1,7 +1,7 @@
 """What is measured: functions that experiment files name.
 
-Each takes the value it stands for from one run, or from other values. To add one, write it here with a decorator:
-its name and its arguments are then known to experiment files, which are checked against them.
+Each takes the value it stands for from one run, or from other values. To add one, write it here with a
+decorator: its name and its arguments are then known to experiment files, which are checked against them.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clearway import _clearway, documents
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.runs import Run
 
 Floats = NDArray[np.float64]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,13 @@ OF_VALUES: dict[str, Callable[..., Value]] = {}
 """Measures of values, and closed forms, by name."""
 
 
-def of_run(function: Callable[..., Value]) -> Callable[..., Value]:
+def of_run(function: Function) -> Function:
     """Make a measure of one run known."""
     OF_RUN[function.__name__] = function
     return function
 
 
-def of_values(function: Callable[..., Value]) -> Callable[..., Value]:
+def of_values(function: Function) -> Function:
     """Make a measure of values known."""
     OF_VALUES[function.__name__] = function
     return function
@@ -55,7 +57,7 @@ def of_values(function: Callable[..., Value]) -> Callable[..., Value]:
 
 @of_run
 def summary(run: Run, key: str, transport: str | None = None) -> float:
-    """A figure of the summary, of all or of one transport, with the unit that is in its name."""
+    """Take a figure of the summary, of all or of one transport, in the unit that is in its name."""
     figures: Mapping[str, Any] = run.summary
     if transport is not None:
         figures = _entry(run.summary.get("transports") or {}, transport, f"{run.name}: transport")
@@ -65,19 +67,19 @@ def summary(run: Run, key: str, transport: str | None = None) -> float:
 
 @of_run
 def link(run: Run, name: str, column: str) -> float:
-    """A column of the table of links, of the link `name`, such as "tor0>h5"."""
+    """Take a column of the table of links, of the link `name`, such as "tor0>h5"."""
     return _link(run, name, column)
 
 
 @of_run
 def wire_gbps(run: Run, name: str) -> float:
-    """What a link carried, headers and framing included, in Gb/s."""
+    """Take what a link carried, headers and framing included, in Gb/s."""
     return _link(run, name, "utilisation") * _link(run, name, "rate_gbps")
 
 
 @of_run
 def headers_leave_gbps(run: Run, transport: str) -> float:
-    """What headers and framing leave of the hosts' rate for payload, in Gb/s: rate * mtu / (mtu + both)."""
+    """Take what headers and framing leave of the hosts' rate, in Gb/s: rate * mtu / (mtu + both)."""
     network, protocol = run.scenario["network"], run.scenario["transport"][transport]
     rate = _amount(network["rate"])
     mtu, framing, header = (
@@ -87,8 +89,14 @@ def headers_leave_gbps(run: Run, transport: str) -> float:
 
 
 @of_run
+def goodput_share(run: Run, transport: str) -> float:
+    """Take the goodput of a transport over what headers and framing leave of the hosts' rate."""
+    return summary(run, "goodput_gbps", transport) / headers_leave_gbps(run, transport)
+
+
+@of_run
 def setting(run: Run, key: str) -> float:
-    """A number of the scenario as resolved, by dotted key; times in us, rates in Gb/s, sizes in bytes."""
+    """Take a number of the scenario by dotted key; times in us, rates in Gb/s, sizes in bytes."""
     value: Any = run.scenario
     for part in key.split("."):
         value = _entry(value, part, f"{run.name}: {key}")
@@ -106,7 +114,7 @@ def quantile(
     from_us: float = 0.0,
     to_us: float = math.inf,
 ) -> float:
-    """A quantile (0 to 1) of a column: the least value that this share of the rows, or of the weight, has at most."""
+    """Take a quantile (0 to 1) of a column: the least value that this share of rows or weight has at most."""
     values, weights = _weighted(run, table, column, weight, match, from_us, to_us)
     if not len(values):
         return math.nan
@@ -126,7 +134,7 @@ def mean(
     from_us: float = 0.0,
     to_us: float = math.inf,
 ) -> float:
-    """The mean of a column, by rows or weighted by another column."""
+    """Take the mean of a column, by rows or weighted by another column."""
     values, weights = _weighted(run, table, column, weight, match, from_us, to_us)
     return float(np.average(values, weights=weights)) if len(values) else math.nan
 
@@ -141,15 +149,14 @@ def cdf(
     scale: float = 1.0,
     points: int = 300,
 ) -> Series:
-    """The cumulative distribution of a column in per cent, thinned to so many points; values times `scale`."""
+    """Take the cumulative distribution of a column times `scale`, in per cent, thinned to so many points."""
     values, weights = _weighted(run, table, column, weight, match, 0.0, math.inf)
     order = np.argsort(values, kind="stable")
     values, shares = values[order], np.cumsum(weights[order])
     if not len(values) or shares[-1] <= 0:
         return Series(np.array([]), np.array([]))
-    last = np.append(
-        np.flatnonzero(np.diff(values)), len(values) - 1
-    )  # of equal values, the last has their share
+    # Of equal values, the last has the share of all.
+    last = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
     values, shares = values[last], 100 * shares[last] / shares[-1]
     if len(values) > points:
         kept = np.searchsorted(shares, np.linspace(0, 100, points))
@@ -167,10 +174,11 @@ def over_time(
     from_us: float = 0.0,
     to_us: float = math.inf,
 ) -> Series:
-    """A recorded column over time in microseconds; rows of one time, such as of several flows, are added up."""
+    """Take a recorded column over time in microseconds; rows of one time, as of several flows, add up."""
     rows = _rows(run, table, match, from_us, to_us)
-    times, places = np.unique(rows["time_us"].astype(float), return_inverse=True)
-    return Series(times.astype(np.float64), np.bincount(places, weights=_column(run, rows, column), minlength=len(times)))
+    times, places = np.unique(rows["time_us"].astype(np.float64), return_inverse=True)
+    sums = np.bincount(places, weights=_column(run, rows, column), minlength=len(times))
+    return Series(times, sums.astype(np.float64))
 
 
 @of_run
@@ -182,7 +190,7 @@ def shares(run: Run, transports: Sequence[str], from_us: float, to_us: float) ->
 
 @of_run
 def worst_share(run: Run, stages: Sequence[Mapping[str, Any]]) -> float:
-    """How far a flow's goodput in one interval of recorded throughput is at most from an equal share.
+    """Take how far a flow's goodput in one interval is at most from an equal share.
 
     Each stage has `transports` (a flow each) that are on from `from_us` to `to_us`; 0.1 is 10 % of the share.
     """
@@ -197,6 +205,16 @@ def worst_share(run: Run, stages: Sequence[Mapping[str, Any]]) -> float:
 def jain(run: Run, transports: Sequence[str], from_us: float, to_us: float) -> float:
     """Jain's index of the goodput of these transports in a window of recorded throughput."""
     return jain_of(_rates(run, transports, from_us, to_us).mean(axis=1))
+
+
+@of_run
+def fabric_target(run: Run, transport: str, cwnd: Sequence[float], hops: int) -> Series:
+    """Take the fabric target that the code computes over windows in packets, in microseconds."""
+    scenario = _clearway.load_text(documents.text_of(run.scenario), run.name)
+    targets = [scenario.swift_target_us(transport, float(window), hops) for window in cwnd]
+    if None in targets:
+        raise ClearwayError(f"{run.name}: {transport} is no transport that runs Swift")
+    return Series(np.array(cwnd, dtype=float), np.array(targets, dtype=float))
 
 
 @of_run
@@ -232,26 +250,26 @@ def product(factors: Sequence[float]) -> float:
 
 @of_values
 def smallest(values: Value) -> float:
-    """The smallest."""
+    """Take the smallest."""
     return float(np.min(_numbers(values)))
 
 
 @of_values
 def largest(values: Value) -> float:
-    """The largest."""
+    """Take the largest."""
     return float(np.max(_numbers(values)))
 
 
 @of_values
 def largest_deviation(of: Value, law: Value) -> float:
-    """How far values are at most from those of a law, relative to the law."""
+    """Take how far values are at most from those of a law, relative to the law."""
     measured, expected = _numbers(of), _numbers(law)
     return float(np.max(np.abs(measured / expected - 1)))
 
 
 @of_values
 def at(series: Series, x: float) -> float:
-    """A series at x, linear between its points; NaN outside."""
+    """Take a series at x, linear between its points; NaN outside."""
     order = np.argsort(series.x)
     return float(np.interp(x, series.x[order], series.y[order], left=math.nan, right=math.nan))
 
@@ -275,7 +293,7 @@ def against(x: Series, y: Series) -> Series:
 
 @of_values
 def binned(series: Series, edges: Sequence[float], q: float | None = None) -> Series:
-    """Mean, or a quantile, of a series in each bin of x; empty bins are left out, the others at their middle."""
+    """Take mean or quantile of a series in each bin of x, at its middle; empty bins are left out."""
     places = np.digitize(series.x, edges) - 1
     middles, values = [], []
     for index in range(len(edges) - 1):
@@ -382,7 +400,7 @@ def _column(run: Run, rows: Mapping[str, NDArray[Any]], column: str) -> Floats:
 def _rows(
     run: Run, table: str, match: Mapping[str, Any] | None, from_us: float, to_us: float
 ) -> Mapping[str, NDArray[Any]]:
-    """Rows of a table in which columns have these values, after `from_us` and up to `to_us` where there is time."""
+    """Choose the rows in which columns have these values, after `from_us` and up to `to_us`."""
     rows = run.table(table)
     chosen = np.ones(len(next(iter(rows.values()))), dtype=bool)
     for column, value in (match or {}).items():

@@ -1,4 +1,4 @@
-"""The page of a paper: verdicts, each figure redrawn beside the paper's numbers, the parameters with their sources."""
+"""The page of a paper: verdicts, figures beside the paper's numbers, parameters with their sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clearway.paper.reproduce import Reproduced
 from clearway.report.charts import Chart, Line
 from clearway.report.page import table
 from clearway.report.sheet import Bar, Bars, Sheet
-from clearway.report.sweep_page import frontier_charts, frontier_words
+from clearway.report.sweep_page import frontier_charts
 
 _PAPER_COLOUR = 7  # grey: what is not ours
 _MOST_POINTS = 400  # of a line
@@ -94,9 +94,8 @@ def _figure(sheet: Sheet, each: Reproduced) -> str:
     drawings = [_drawing(plot, each) for plot in experiment.plots]
     frontier = ""
     if experiment.frontier is not None:
-        words, charts = _frontier(experiment, each)
-        frontier = f'<p class="note">{escape(words)}</p>'
-        drawings.extend(charts)
+        frontier = f'<p class="note">{escape(each.conclusion)}</p>'
+        drawings.extend(_frontier(experiment, each))
     return (
         f'<section class="figure" id="{escape(experiment.id)}"><h2>{escape(experiment.figure)}: '
         f"{escape(experiment.title)}</h2>{notes}{claims}{frontier}{sheet.drawn(drawings)}"
@@ -116,6 +115,7 @@ def _drawing(plot: Table, each: Reproduced) -> Chart | Bars:
             is_paper = entry.get("paper", False)
             colour = entry.get("colour", _PAPER_COLOUR if is_paper else sum(line.run != 7 for line in lines))
             x, y = _thinned(found)
+            x = x * plot.get("x_scale", 1.0)
             lines.append(Line(label, colour, x, y, is_paper, entry.get("scatter", False)))
     return Chart(
         plot["title"],
@@ -158,12 +158,11 @@ def _bars(plot: Table, each: Reproduced) -> Bars:
     return Bars(plot["title"], plot.get("note", ""), bars, plot.get("log_y", False), key)
 
 
-def _frontier(experiment: Experiment, each: Reproduced) -> tuple[str, list[Chart]]:
+def _frontier(experiment: Experiment, each: Reproduced) -> list[Chart]:
     assert experiment.frontier is not None
     frontier = frontier_of(experiment.frontier, experiment.id)
-    combinations, rows = frontier_rows(experiment, each.runs)
-    words = frontier_words([label_of(combination) for combination in combinations], rows, frontier)
-    return words, frontier_charts({name: name for name in frontier.objectives}, rows, frontier)
+    _, rows = frontier_rows(experiment, each.runs)
+    return frontier_charts({name: name for name in frontier.objectives}, rows, frontier)
 
 
 def _scenarios(experiment: Experiment) -> str:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from clearway import _clearway, api, directory, documents
+from clearway.axes import label_of
 from clearway.errors import ClearwayError
 from clearway.execution import Watch
 from clearway.paper import verdicts
-from clearway.paper.evaluation import Judged, Made, Runs, judge
-from clearway.paper.experiment import Experiment, Paper, Planned
+from clearway.paper.evaluation import Judged, Made, Runs, frontier_rows, judge
+from clearway.paper.experiment import Experiment, Paper, Planned, Table, frontier_of
 from clearway.points import Point, Store, run_points
+from clearway.report.sweep_page import frontier_words
 
 PAGE = "report.html"
 CLAIMS = "claims.json"
@@ -42,6 +44,15 @@ class Reproduced:
     """How many points were run."""
     found: int
     """How many were there already."""
+
+    @property
+    def conclusion(self) -> str:
+        """What its frontier says, if it has one."""
+        if self.experiment.frontier is None:
+            return ""
+        combinations, rows = frontier_rows(self.experiment, self.runs)
+        frontier = frontier_of(self.experiment.frontier, self.experiment.id)
+        return frontier_words([label_of(combination) for combination in combinations], rows, frontier)
 
 
 def prepare(experiments: Sequence[Experiment]) -> list[Ready]:
@@ -94,13 +105,23 @@ def write_into(path: Path, paper: Paper, done: Sequence[Reproduced], *, full: bo
     directory.write_json(path / CLAIMS, as_json(done))
 
 
+def expanded(overrides: Table, document: Table) -> dict[str, Any]:
+    """Write a key with a star for every entry of its table: `transport.*.ai` sets it for all transports."""
+    sets: dict[str, Any] = {}
+    for key, value in overrides.items():
+        table, star, rest = key.partition(".*.")
+        names = document.get(table, {}) if star else {}
+        sets.update({f"{table}.{name}.{rest}": value for name in names} if star else {key: value})
+    return sets
+
+
 def _points(experiment: Experiment, planned: Planned) -> list[Point]:
     folder = experiment.path.parent
     text = documents.text_of(planned.document)
     name = f"{experiment.path}, run {planned.name}"
     points = []
     for variant in planned.variants:
-        sets = api.sets_of({**planned.overrides, **variant})
+        sets = api.sets_of(expanded({**planned.overrides, **variant}, planned.document))
         try:
             scenario = _clearway.load_text(text, name, folder, sets)
         except _clearway.ScenarioError as error:

@@ -71,7 +71,7 @@ def _order(values: Any, direction: Any, _paper: Any) -> bool:
 
 
 def _ratio(values: Any) -> float:
-    """The first of two over the second."""
+    """Take the first of two over the second."""
     return float(values[0] / values[1]) if len(values) == 2 and values[1] else math.nan
 
 
