@@ -69,7 +69,7 @@ _PLOT = {
 _LINE = {"label": str, "of": object, "paper": bool, "each": str, "scatter": bool, "colour": int}
 _BAR = {"label": str, "of": object, "paper": object}
 _PARAMETER = {"key": str, "value": object, "source": str, "why": str, "fitted_on": list}
-_FRONTIER = {"runs": list, "objective": list, "limits": dict, "decide": str}
+_FRONTIER = {"runs": list, "objective": list, "limits": dict, "decide": str, "reference": dict}
 _OBJECTIVE = {"name": str, "run": str, "of": object, "better": str}
 _DISCRIMINATED = {"transport": "protocol", "host": "model"}
 """Tables of named entries whose parameters depend on what they are: keys are `transport.PROTOCOL.KEY`."""
@@ -149,10 +149,12 @@ def paper_named(name: str) -> Paper:
     folder = folder_of_papers() / name
     if (folder / PARAMETERS).is_file():
         return Paper(name, folder, list(_parameters(folder / PARAMETERS)))
+    ready = sorted(path.parent.name for path in folder_of_papers().glob(f"*/{PARAMETERS}"))
     if name in EXPECTED:
-        ready = [paper for paper in EXPECTED if (folder_of_papers() / paper / PARAMETERS).is_file()]
         raise ClearwayError(f"{name}: its experiments are not there yet", f"there is {', '.join(ready)}")
-    raise ClearwayError(f"{name}: no such paper", _nearest(name, EXPECTED))
+    raise ClearwayError(
+        f"{name}: no such paper", _nearest(name, {**dict.fromkeys(ready), **dict.fromkeys(EXPECTED)})
+    )
 
 
 def experiments(paper: Paper, ids: Sequence[str], *, full: bool) -> list[Experiment]:

@@ -41,6 +41,8 @@ def page(paper: Paper, done: Sequence[Reproduced], *, full: bool) -> str:
 
 
 def _overview(claims: Sequence[Judged], *, full: bool) -> str:
+    if not claims:
+        return ""
     tally = Counter(claim.verdict for claim in claims)
     badges = "".join(
         f"<span>{_badge(verdict)} {tally[verdict]}</span>" for verdict in verdicts.VERDICTS if tally[verdict]
@@ -161,8 +163,10 @@ def _bars(plot: Table, each: Reproduced) -> Bars:
 def _frontier(experiment: Experiment, each: Reproduced) -> list[Chart]:
     assert experiment.frontier is not None
     frontier = frontier_of(experiment.frontier, experiment.id)
-    _, rows = frontier_rows(experiment, each.runs)
-    return frontier_charts({name: name for name in frontier.objectives}, rows, frontier)
+    combinations, rows = frontier_rows(experiment, each.runs)
+    ours = experiment.frontier.get("reference")
+    reference = next((index for index, axes in enumerate(combinations) if axes == ours), None)
+    return frontier_charts({name: name for name in frontier.objectives}, rows, frontier, reference)
 
 
 def _scenarios(experiment: Experiment) -> str:

@@ -63,6 +63,8 @@ class Chart:
     log_y: bool = False
     points: bool = False
     """Whether each point is worth a mark: true where they are few."""
+    zoom: bool = False
+    """Whether y begins near its smallest value and not at zero."""
     time: bool = False
     """Whether x is simulated time, which the cursor shares between charts."""
 
@@ -74,6 +76,7 @@ class Chart:
             "logX": self.log_x,
             "logY": self.log_y,
             "points": self.points,
+            "zoom": self.zoom,
             "time": self.time,
             "lines": [line.as_json() for line in self.lines],
         }

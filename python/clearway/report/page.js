@@ -103,7 +103,7 @@
       },
       scales: {
         x: { time: false, ...(chart.logX ? { distr: 3, range: logRange } : {}) },
-        y: chart.logY ? { distr: 3, range: logRange } : { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] },
+        y: chart.logY ? { distr: 3, range: logRange } : chart.zoom ? {} : { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] },
       },
       axes: [axis(chart.x, chart.logX, false), axis(chart.y, chart.logY, true)],
       series: [

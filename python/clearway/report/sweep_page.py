@@ -43,9 +43,14 @@ def page(title: str, combinations: Sequence[Combination], seeds: int, frontier: 
 
 
 def frontier_chart(
-    x: str, y: str, labels: Mapping[str, str], rows: Sequence[Mapping[str, float]], frontier: Frontier
+    x: str,
+    y: str,
+    labels: Mapping[str, str],
+    rows: Sequence[Mapping[str, float]],
+    frontier: Frontier,
+    reference: int | None = None,
 ) -> Chart:
-    """All points in two of the objectives: the dominated ones, the frontier, the recommended one."""
+    """All points in two of the objectives: the dominated ones, the frontier, the recommended one, ours."""
     members = frontier.members(rows)
     best = frontier.recommended(rows)
     there = [index for index, row in enumerate(rows) if x in row and y in row]
@@ -53,6 +58,7 @@ def frontier_chart(
         "dominated": (7, [index for index in there if index not in members]),
         "on the frontier": (0, [index for index in members if index != best]),
         "recommended": (1, [] if best is None else [best]),
+        "the set in use": (3, [] if reference is None else [reference]),
     }
     lines = []
     for label, (colour, chosen) in groups.items():
@@ -70,15 +76,19 @@ def frontier_chart(
         lines,
         "no point has both figures",
         log_x=bool(spread) and max(spread) > 20 * min(spread),
+        zoom=True,
     )
 
 
 def frontier_charts(
-    labels: Mapping[str, str], rows: Sequence[Mapping[str, float]], frontier: Frontier
+    labels: Mapping[str, str],
+    rows: Sequence[Mapping[str, float]],
+    frontier: Frontier,
+    reference: int | None = None,
 ) -> list[Chart]:
     """Every other objective against the one that decides."""
     return [
-        frontier_chart(frontier.decide, name, labels, rows, frontier)
+        frontier_chart(frontier.decide, name, labels, rows, frontier, reference)
         for name in frontier.objectives
         if name != frontier.decide
     ]
