@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import clearway as cw
 import numpy as np
 import pytest
 from clearway.errors import ClearwayError
-from clearway.paper import evaluation, experiment, measures, verdicts
+from clearway.paper import evaluation, experiment, measures, reproduce, verdicts
 from clearway.paper.measures import Series
 from clearway.runs import Run
 
@@ -113,6 +114,13 @@ def test_over_time_adds_up_rows_of_one_time() -> None:
     assert isinstance(found, Series)
     assert found.x.tolist() == [2000, 3000]
     assert found.y.tolist() == [40, 40]
+
+
+def test_columns_of_the_links_that_match() -> None:
+    found = measures.columns(made_up(), "links", "utilisation", "queue_mean_bytes", "rate_gbps")
+    assert (found.x.tolist(), found.y.tolist()) == ([0.1, 0.8], [0, 80])
+    found = measures.columns(made_up(), "links", "utilisation", "rate_gbps", match={"link": "tor*>h*"})
+    assert (found.x.tolist(), found.y.tolist()) == ([0.8], [50])
 
 
 def test_shares_and_fairness_in_a_window() -> None:
@@ -283,6 +291,15 @@ def test_points_are_chosen_and_seeds_averaged() -> None:
     assert worth(run="swept", where={"k": "a"}) == [2, 12]
     series = worth(run="swept", where={"k": "a"}, over="d")
     assert (series.x.tolist(), series.y.tolist()) == ([500, 2000], [12, 2])
+
+
+def test_series_of_all_points_pool() -> None:
+    series = {"measure": "over_time", "table": "throughput", "column": "goodput_gbps", "pool": True}
+    found = evaluation.evaluate({**series, "run": "seeds", "match": {"transport": "b"}}, RUNS)
+    assert found.x.tolist() == [1e3, 1e3, 2e3, 2e3, 3e3, 3e3]
+    assert found.y.tolist() == [0, 0, 10, 10, 21, 21]
+    with pytest.raises(ClearwayError, match="nothing to pool"):
+        worth(run="seeds", pool=True)
 
 
 @pytest.mark.parametrize(
@@ -612,9 +629,10 @@ SWIFT = experiment.paper_named("swift")
 def test_experiments_are_read_at_both_scales(name: str, full: bool) -> None:
     found = experiment.read(SWIFT, name, full=full)
     assert found.claims or found.frontier
-    for run in found.runs:
-        first = evaluation.Made(run.name, run.label, [])
-        assert first.name
+    # Thousands of points differ in a seed: both ends of each run's axes say enough.
+    ends = [replace(run, variants=[run.variants[0], run.variants[-1]]) for run in found.runs]
+    ready = reproduce.prepare([replace(found, runs=ends)])
+    assert all(point.scenario.estimated_bytes > 0 for _, points in ready[0].points for point in points)
 
 
 @pytest.mark.parametrize("name", SWIFT.ids)

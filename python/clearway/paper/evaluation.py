@@ -2,7 +2,8 @@
 
 An expression is a number, a text, a list of expressions, or a table with a `measure` and its arguments. A
 measure of a run names the run, and may choose among its points: `where` fixes axes, `over` makes a series
-over one. Seeds are averaged over. Without `over`, several points are a list in their order.
+over one, `pool = true` joins the series of all points and seeds. Seeds are averaged over. Without any of
+these, several points are a list in their order.
 """
 
 from __future__ import annotations
@@ -106,7 +107,10 @@ def evaluate(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None 
     if name in measures.OF_VALUES:
         return measures.OF_VALUES[name](**arguments)
     run = runs[_swapped(expression["run"], swaps)]
-    return _of_run(name, run, arguments, expression.get("where", {}), expression.get("over"))
+    chosen = _chosen(run, expression.get("where", {}))
+    if expression.get("pool"):
+        return _pooled(run, name, [measures.OF_RUN[name](point, **arguments) for _, point in chosen])
+    return _of_run(run, name, chosen, arguments, expression.get("over"))
 
 
 def where(expression: Any, axis: str, value: Any) -> Any:
@@ -183,7 +187,8 @@ def _reason(claim: Table, verdict: str) -> str:
     return "No reason has been found yet."
 
 
-def _of_run(name: str, made: Made, arguments: Table, fixed: Table, over: str | None) -> Value:
+def _chosen(made: Made, fixed: Table) -> list[tuple[Table, Run]]:
+    """Return the points at which axes have these values."""
     chosen = [
         (axes, run)
         for axes, run in made.points
@@ -191,6 +196,22 @@ def _of_run(name: str, made: Made, arguments: Table, fixed: Table, over: str | N
     ]
     if not chosen:
         raise ClearwayError(f"{made.name}: has no point with {dict(fixed)}")
+    return chosen
+
+
+def _pooled(made: Made, name: str, values: Sequence[Value]) -> Series:
+    """Join series, sorted by x."""
+    found = [value for value in values if isinstance(value, Series)]
+    if len(found) != len(values):
+        raise ClearwayError(f"{made.name}: {name} gives no series, so there is nothing to pool")
+    x, y = (np.concatenate(parts) for parts in zip(*((one.x, one.y) for one in found), strict=True))
+    order = np.argsort(x, kind="stable")
+    return Series(x[order], y[order])
+
+
+def _of_run(
+    made: Made, name: str, chosen: Sequence[tuple[Table, Run]], arguments: Table, over: str | None
+) -> Value:
     groups: dict[str, tuple[Table, list[Run]]] = {}
     for axes, run in chosen:
         combination = _without_seed(axes)
@@ -200,7 +221,7 @@ def _of_run(name: str, made: Made, arguments: Table, fixed: Table, over: str | N
         for axes, of_seeds in groups.values()
     ]
     if over is not None:
-        return _series(made, name, over, values, fixed)
+        return _series(made, name, over, values)
     if len(values) == 1:
         return values[0][1]
     if all(isinstance(value, float) for _, value in values):
@@ -208,7 +229,7 @@ def _of_run(name: str, made: Made, arguments: Table, fixed: Table, over: str | N
     raise ClearwayError(f"{made.name}: {name} gives a series at each of {len(values)} points: fix the axes")
 
 
-def _series(made: Made, name: str, over: str, values: Sequence[tuple[Table, Value]], fixed: Table) -> Series:
+def _series(made: Made, name: str, over: str, values: Sequence[tuple[Table, Value]]) -> Series:
     xs, ys = [], []
     for axes, value in values:
         if over not in axes:
@@ -220,8 +241,7 @@ def _series(made: Made, name: str, over: str, values: Sequence[tuple[Table, Valu
         ys.append(value)
     if len(set(xs)) != len(xs):
         raise ClearwayError(
-            f"{made.name}: {name} over {over} has several values at a point: fix more axes",
-            f"fixed: {', '.join(fixed) or 'none'}",
+            f"{made.name}: {name} over {over} has several values at a point", "fix the other axes with where"
         )
     order = np.argsort(xs)
     return Series(np.array(xs)[order], np.array(ys)[order])

@@ -75,7 +75,7 @@ _DISCRIMINATED = {"transport": "protocol", "host": "model"}
 """Tables of named entries whose parameters depend on what they are: keys are `transport.PROTOCOL.KEY`."""
 _SOURCES = ("paper", "public code", "calibrated", "ours")
 _KINDS = ("time", "bytes", "rate", "share", "count", "plain")
-SELECTORS = frozenset({"measure", "run", "where", "over"})
+SELECTORS = frozenset({"measure", "run", "where", "over", "pool"})
 """Keys of an expression that are no arguments of its measure."""
 
 Table = Mapping[str, Any]

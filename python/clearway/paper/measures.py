@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 import numpy as np
@@ -179,6 +180,25 @@ def over_time(
     times, places = np.unique(rows["time_us"].astype(np.float64), return_inverse=True)
     sums = np.bincount(places, weights=_column(run, rows, column), minlength=len(times))
     return Series(times, sums.astype(np.float64))
+
+
+@of_run
+def columns(
+    run: Run,
+    table: str,
+    x: str,
+    y: str,
+    per: str | None = None,
+    match: Mapping[str, Any] | None = None,
+) -> Series:
+    """Take one column over another, row by row, or a column per another: loss is drops per frames."""
+    rows = _rows(run, table, match, 0.0, math.inf)
+    at, values = _column(run, rows, x), _column(run, rows, y)
+    if per is not None:
+        whole = _column(run, rows, per)
+        values = np.divide(values, whole, out=np.full(len(values), np.nan), where=whole > 0)
+    there = np.isfinite(at) & np.isfinite(values)
+    return Series(at[there], values[there])
 
 
 @of_run
@@ -406,11 +426,19 @@ def _rows(
     for column, value in (match or {}).items():
         if column not in rows:
             raise ClearwayError(f"{run.name}: there is no column {column}", f"there is {', '.join(rows)}")
-        chosen &= rows[column] == value
+        chosen &= _matches(rows[column], value)
     if "time_us" in rows:
         # A sample stands at the end of its interval.
         chosen &= (rows["time_us"] > from_us) & (rows["time_us"] <= to_us)
     return {name: values[chosen] for name, values in rows.items()}
+
+
+def _matches(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:
+    """Tell where a column has a value; a text with a star matches as file names do."""
+    if isinstance(wanted, str) and "*" in wanted:
+        names, places = np.unique(values, return_inverse=True)
+        return np.array([fnmatchcase(str(name), wanted) for name in names], dtype=bool)[places]
+    return np.asarray(values == wanted, dtype=bool)
 
 
 def _weighted(
