@@ -656,6 +656,19 @@ def test_parameters_are_those_of_the_simulator() -> None:
     }
 
 
+def test_the_example_of_the_documentation_is_read(toy: Path) -> None:
+    text = (ROOT / "docs" / "PAPERS.md").read_text()
+    (toy / "fig22.toml").write_text(text.split("```toml\n")[1].split("```")[0])
+    for full in (False, True):
+        found = experiment.read(experiment.paper_named("toy"), "fig22", full=full)
+        assert len(reproduce.prepare([found])[0].points) == 3
+
+
+@pytest.mark.parametrize("name", measures.OF_RUN | measures.OF_VALUES)
+def test_every_measure_is_tested(name: str) -> None:
+    assert f"measures.{name}(" in Path(__file__).read_text() or name in {"series", "fabric_target"}
+
+
 def test_fig5_is_reproduced(clearway: Clearway) -> None:
     answer = clearway("paper", "swift", "fig5", "--json")
     assert answer.status == 0, answer.err
