@@ -68,6 +68,34 @@ def test_a_point_is_what_its_scenario_would_be_alone(
     assert answer.json["points"][0]["digest"] == alone.json["digest"]
 
 
+def test_a_star_sets_every_entry(clearway: Clearway, workspace: Path) -> None:
+    both = {"bulk": {"protocol": "swift"}, "other": {"protocol": "swift"}}
+    file = swept(workspace, '\n[sweep]\n"transport.*.base_target" = ["15us"]\n', transport=both)
+    point = clearway("sweep", file, "--json").json["points"][0]
+    resolved = cw.load_run(point["path"]).scenario["transport"]  # type: ignore[union-attr]
+    assert [entry["base_target"] for entry in resolved.values()] == ["15us", "15us"]
+    wrong = swept(workspace, '\n[sweep]\n"transport.*.base_targt" = ["15us"]\n', transport=both)
+    answer = clearway("sweep", wrong)
+    line = wrong.read_text().splitlines().index('"transport.*.base_targt" = ["15us"]') + 1
+    assert f"sweep.toml:{line}: [sweep] transport.bulk.base_targt" in answer.err
+
+
+def test_a_table_may_be_a_value(clearway: Clearway, workspace: Path) -> None:
+    traffic = '[{ pattern = "incast", to = 0 }], [{ pattern = "incast", to = 1, flows_per_pair = 2 }]'
+    file = swept(workspace, f"\n[sweep]\ntraffic = [{traffic}]\n")
+    answer = clearway("sweep", file, "--json")
+    assert [point["summary"]["flows"] for point in answer.json["points"]] == [4, 8]
+
+
+def test_a_damaged_point_is_named(clearway: Clearway, workspace: Path) -> None:
+    clearway("sweep", swept(workspace))
+    damaged = workspace / ".clearway" / "runs" / stored(workspace)[0]
+    (damaged / "manifest.json").write_text("{")
+    answer = clearway("sweep", "sweep.toml")
+    assert answer.status == 2
+    assert f"remove .clearway/runs/{damaged.name}: it is then run again" in answer.err
+
+
 def test_a_finished_point_is_never_run_twice(clearway: Clearway, workspace: Path) -> None:
     first = clearway("sweep", swept(workspace), "--json")
     assert len(stored(workspace)) == 12

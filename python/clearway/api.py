@@ -104,7 +104,8 @@ def _refuse_sweep(path: Path) -> None:
 def sets_of(sets: Sets | None) -> list[tuple[str, str]]:
     """Write values as TOML, as `--set` has them."""
     return [
-        (key, value if isinstance(value, str) else json.dumps(value)) for key, value in (sets or {}).items()
+        (key, value if isinstance(value, str) else documents.value_of(value))
+        for key, value in (sets or {}).items()
     ]
 
 

@@ -3,6 +3,7 @@
 [sweep]
 "transport.bulk.base_target" = ["15us", "25us"]            # a list of values
 "transport.bulk.ai" = { from = 0.25, to = 4, factor = 2 }  # a range: with step or factor, ends included
+"transport.*.beta" = [0.4, 0.8]                            # a star: of every transport
 seed = [1, 2, 3]                                           # seeds are an axis like any other
 
 [[sweep.zip]]                                              # keys that change together are one axis
@@ -29,7 +30,7 @@ from clearway import _clearway, api, directory, documents
 from clearway.errors import ClearwayError
 from clearway.figures import FIGURES, figure_of
 from clearway.frontier import Frontier
-from clearway.points import Point, load_points
+from clearway.points import Point
 from clearway.runs import Run
 
 MOST_POINTS = 10_000
@@ -55,6 +56,8 @@ class Sweep:
     path: Path
     scenario: str
     """The document without its `[sweep]`, every line where it was."""
+    document: Mapping[str, Any]
+    """The same as read."""
     axes: Sequence[Axis]
     lines: Mapping[str, int]
     """Where each key of an axis stands."""
@@ -67,15 +70,17 @@ class Sweep:
 
     def points(self) -> list[Point]:
         """Read and check every point; an error names the file and the line of the axis that is wrong."""
-        return load_points(list(variants(self.axes)), self._load, self.path.parent)
+        return [Point(self._load(variant), variant, self.path.parent) for variant in variants(self.axes)]
 
-    def _load(self, sets: list[tuple[str, str]]) -> _clearway.Scenario:
+    def _load(self, variant: Mapping[str, Any]) -> _clearway.Scenario:
+        sets = api.sets_of(expanded(variant, self.document))
         try:
             return _clearway.load_text(self.scenario, str(self.path), self.path.parent, sets)
         except _clearway.ScenarioError as error:
             message = str(error)
+            lines = expanded(self.lines, self.document)
             for key, value in sets:
-                place = f"{self.path}:{self.lines[key]}: [sweep] {key} = {value}: "
+                place = f"{self.path}:{lines[key]}: [sweep] {key} = {value}: "
                 message = message.replace(f"--set {key}={value}: {key}: ", place).replace(
                     f"--set {key}={value}: ", place
                 )
@@ -95,7 +100,8 @@ def read(path: Path) -> Sweep:
     if not isinstance(table, Mapping):
         raise ClearwayError(f"{path}: has no [sweep] table", f"clearway run {path} runs it as it is")
     scenario, header = documents.without_table(text, "sweep")
-    if "sweep" in documents.parse(scenario, str(path)) or not header:
+    left = documents.parse(scenario, str(path))
+    if "sweep" in left or not header:
         line = documents.line_of(text, "sweep")
         raise ClearwayError(f"{path}:{line}: sweep: expected a table with a header of its own, [sweep]")
 
@@ -109,7 +115,7 @@ def read(path: Path) -> Sweep:
     repeated = next((key for key in keys if keys.count(key) > 1), None)
     if repeated is not None:
         raise ClearwayError(f"{path}:{lines[repeated]}: [sweep] {repeated}: is in two axes")
-    return Sweep(path, scenario, axes, lines, frontier)
+    return Sweep(path, scenario, left, axes, lines, frontier)
 
 
 def axes_of(table: Mapping[str, Any], where: Where) -> list[Axis]:
@@ -152,6 +158,19 @@ def variants(axes: Sequence[Axis]) -> Iterator[dict[str, Any]]:
             for axis, values in zip(axes, combination, strict=True)
             for key, value in zip(axis.keys, values, strict=True)
         }
+
+
+def expanded(overrides: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a key with a star for every entry of its table: `transport.*.ai` sets it for all transports."""
+    sets: dict[str, Any] = {}
+    for key, value in overrides.items():
+        table, star, rest = key.partition(".*.")
+        names = document.get(table) if star else None
+        if isinstance(names, Mapping):
+            sets.update({f"{table}.{name}.{rest}": value for name in names})
+        else:
+            sets[key] = value
+    return sets
 
 
 def columns(keys: Sequence[str], points: Sequence[Point], runs: Sequence[Run]) -> directory.Columns:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, api, directory
+from clearway import _clearway, directory
 from clearway.errors import ClearwayError
 from clearway.execution import Watch, execute_each
 from clearway.runs import Run
@@ -105,15 +105,6 @@ class Made:
     """How many different points were there already."""
     run: int
     """How many were run."""
-
-
-def load_points(
-    variants: Sequence[Mapping[str, Any]],
-    load: Callable[[list[tuple[str, str]]], _clearway.Scenario],
-    base_dir: Path,
-) -> list[Point]:
-    """Read and check the scenario of every variant before any is run; `load` is given the overrides."""
-    return [Point(load(api.sets_of(overrides)), overrides, base_dir) for overrides in variants]
 
 
 def run_points(

@@ -97,7 +97,9 @@ def as_json(done: Swept, out: Path | None) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "name": done.planned.name,
         "axes": {
-            key: list(dict.fromkeys(point.overrides[key] for point in done.planned.points))
+            key: list(
+                {repr(point.overrides[key]): point.overrides[key] for point in done.planned.points}.values()
+            )
             for key in done.planned.sweep.keys
         },
         "run": done.made.run,

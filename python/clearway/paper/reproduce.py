@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from clearway import _clearway, api, directory, documents
-from clearway.axes import label_of
+from clearway.axes import expanded, label_of
 from clearway.errors import ClearwayError
 from clearway.execution import Watch
 from clearway.paper import verdicts
 from clearway.paper.evaluation import Judged, Made, Runs, frontier_rows, judge
-from clearway.paper.experiment import Experiment, Paper, Planned, Table, frontier_of
+from clearway.paper.experiment import Experiment, Paper, Planned, frontier_of
 from clearway.points import Point, Store, run_points
 from clearway.report.sweep_page import frontier_words
 
@@ -103,16 +103,6 @@ def write_into(path: Path, paper: Paper, done: Sequence[Reproduced], *, full: bo
 
     (path / PAGE).write_text(page(paper, done, full=full), encoding="utf-8")
     directory.write_json(path / CLAIMS, as_json(done))
-
-
-def expanded(overrides: Table, document: Table) -> dict[str, Any]:
-    """Write a key with a star for every entry of its table: `transport.*.ai` sets it for all transports."""
-    sets: dict[str, Any] = {}
-    for key, value in overrides.items():
-        table, star, rest = key.partition(".*.")
-        names = document.get(table, {}) if star else {}
-        sets.update({f"{table}.{name}.{rest}": value for name in names} if star else {key: value})
-    return sets
 
 
 def _points(experiment: Experiment, planned: Planned) -> list[Point]:
