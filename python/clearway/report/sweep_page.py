@@ -106,7 +106,7 @@ def frontier_words(labels: Sequence[str], rows: Sequence[Mapping[str, float]], f
 
 def _frontier_section(sheet: Sheet, combinations: Sequence[Combination], frontier: Frontier) -> str:
     rows = [means for _, means in combinations]
-    labels = {name: _axis_label(name) for name in frontier.objectives}
+    labels = {name: _axis_label(name, "bytes") for name in frontier.objectives}
     words = frontier_words([axes.label_of(overrides) for overrides, _ in combinations], rows, frontier)
     drawn = sheet.drawn(frontier_charts(labels, rows, frontier))
     return f'<section class="figure"><h2>Frontier</h2><p class="note">{escape(words)}</p>{drawn}</section>'
@@ -134,12 +134,13 @@ def _main_axis(keys: Sequence[str], combinations: Sequence[Combination]) -> str 
 
 def _over_axis(axis: str, figure: str, combinations: Sequence[Combination], over: str) -> Chart:
     groups: dict[str, dict[float, float]] = {}
+    divisor = 1e3 if figure_of(figure.rpartition(".")[2]).kind == "bytes" else 1.0  # as the axis says
     for overrides, means in combinations:
         rest = axes.label_of({key: value for key, value in overrides.items() if key != axis})
         at = quantity(overrides[axis])
         assert at is not None
         if figure in means:
-            groups.setdefault(rest, {})[at.value] = means[figure]
+            groups.setdefault(rest, {})[at.value] = means[figure] / divisor
     lines = []
     for colour, (label, series) in enumerate(list(groups.items())[:_MOST_LINES]):
         xs = np.array(sorted(series))
@@ -149,7 +150,7 @@ def _over_axis(axis: str, figure: str, combinations: Sequence[Combination], over
     ys = [value for series in groups.values() for value in series.values()]
     left = f" The first {_MOST_LINES} of {len(groups)} lines." if len(groups) > _MOST_LINES else ""
     return Chart(
-        axes.name_of(figure).capitalize(),
+        _title(figure),
         f"Over {axis}{over}.{left}",
         f"{axis} ({_UNITS[unit]})" if unit else axis,
         _axis_label(figure),
@@ -164,7 +165,7 @@ def _over_axis(axis: str, figure: str, combinations: Sequence[Combination], over
 def _bars(figure: str, combinations: Sequence[Combination], over: str) -> Bars:
     kind = figure_of(figure.rpartition(".")[2]).kind
     return Bars(
-        axes.name_of(figure).capitalize(),
+        _title(figure),
         f"By combination{over}.",
         [
             Bar(axes.label_of(overrides) or "all", means[figure], readable(kind, means[figure]))
@@ -198,8 +199,13 @@ def _table_section(
     return f"<section><h2>Points</h2>{table(heads, rows)}{note}</section>"
 
 
-def _axis_label(name: str) -> str:
-    unit = {"time": "us", "bytes": "bytes", "rate": "Gb/s", "share": "share"}.get(
+def _title(figure: str) -> str:
+    name = axes.name_of(figure)
+    return name[0].upper() + name[1:]
+
+
+def _axis_label(name: str, of_bytes: str = "kB") -> str:
+    unit = {"time": "us", "bytes": of_bytes, "rate": "Gb/s", "share": "share"}.get(
         figure_of(name.rpartition(".")[2]).kind, ""
     )
     return f"{axes.name_of(name)} ({unit})" if unit else axes.name_of(name)
