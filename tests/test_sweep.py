@@ -1,6 +1,7 @@
 """`clearway sweep`: points, the store they are kept in, what is refused, and what an interrupt leaves."""
 
 import json
+import os
 import signal
 import threading
 import time
@@ -12,7 +13,8 @@ import pytest
 from clearway import axes, documents, execution
 from clearway.errors import ClearwayError
 from clearway.frontier import Frontier
-from clearway.points import Point, Store, run_points
+from clearway.points import Point, PointsInterrupted, Store, run_points
+from clearway.runs import Run
 
 from tests import toml
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but
@@ -172,6 +174,21 @@ def test_an_interrupted_sweep_goes_on(clearway: Clearway, workspace: Path) -> No
     resumed = clearway("sweep", "sweep.toml", "--json")
     assert (resumed.json["run"], resumed.json["found"]) == (0, 2)
     assert stored(workspace) == kept
+
+
+def test_an_interrupt_while_a_point_is_kept_waits(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = axes.read(swept(workspace, "\n[sweep]\nseed = [1, 2]\n")).points()
+    write = Run.write_into
+
+    def interrupted(run: Run, path: Path) -> None:
+        write(run, path)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Run, "write_into", interrupted)
+    with pytest.raises(PointsInterrupted, match="1 of 2 runs are finished"):
+        run_points(plan, Store(workspace / "store"))
+    (kept,) = (workspace / "store").iterdir()
+    assert Run.load(kept).digest
 
 
 def test_a_point_that_fails_stops_no_other(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

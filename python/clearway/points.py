@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -149,7 +152,8 @@ def _run_missing(
         if isinstance(outcome, BaseException):
             failures.append((missing[keys[index]], outcome))
         else:
-            by_key[keys[index]] = store.save(keys[index], outcome, missing[keys[index]].keep)
+            with _uninterrupted():
+                by_key[keys[index]] = store.save(keys[index], outcome, missing[keys[index]].keep)
 
     try:
         execute_each([missing[key].scenario for key in keys], keep, watch, jobs)
@@ -167,6 +171,22 @@ def _run_missing(
             f"{point.label}: failed: {what}{more}",
             f"the other runs are finished and kept in {store.path}",
         ) from first
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put Ctrl-C off while the body runs, which is short: it would leave half a directory, and lose a run."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    previous = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous or signal.default_int_handler)
+    if heard:
+        raise KeyboardInterrupt
 
 
 def _texts(value: Any) -> Iterator[str]:
