@@ -36,7 +36,7 @@ SMALL: dict[str, Any] = {
     ],
     "record": {"queues": "10us", "windows": "50us", "rtt": "50us", "throughput": "50us"},
 }
-"""Every table but messages, in a few milliseconds."""
+"""Every table but operations, in a few milliseconds."""
 
 ENDLESS: dict[str, Any] = {
     **SMALL,

@@ -46,8 +46,8 @@ def test_errors_are_value_errors_with_the_key(small: Path) -> None:
 
 def test_a_table_that_is_not_there_says_how_to_record_it(small: Path) -> None:
     run = cw.run(small)
-    with pytest.raises(cw.ClearwayError, match="closed_loop"):
-        _ = run.messages
+    with pytest.raises(cw.ClearwayError, match="operations = true"):
+        _ = run.operations
     with pytest.raises(cw.ClearwayError, match="there is"):
         run.table("nonsense")
 

@@ -75,7 +75,11 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"pattern": "permutation"},
         {"pattern": "all_to_all"},
         {"pattern": "poisson", "load": 0.1, "sizes": "fixed:1kB"},
-        {"pattern": "closed_loop", "from": 0, "to": 1, "bytes": "1kB"},
+        *(
+            {**loop, "from": 0, "to": 1, "operation": operation, "bytes": "1kB"}
+            for loop in ({"pattern": "closed_loop"}, {"pattern": "open_loop", "rate": "50k/s"})
+            for operation in ("write", "read")
+        ),
         {"pattern": "trace", "file": "flows.csv"},
     ],
     "fault[0]": [
@@ -114,8 +118,9 @@ SCALES: dict[str, dict[str, int]] = {
     "time": {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
     "bytes": {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
     "rate": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
+    "frequency": {"/s": 1, "k/s": 10**3, "M/s": 10**6, "G/s": 10**9},
 }
-OTHER_UNIT = {"time": "5Gbps", "bytes": "5us", "rate": "5MB"}
+OTHER_UNIT = {"time": "5Gbps", "bytes": "5us", "rate": "5MB", "frequency": "5Gbps"}
 WRONG_TYPES: dict[str, list[Any]] = {
     "integer": ["five", 1.5, True, {}],
     "number": ["five", True, []],
@@ -212,7 +217,7 @@ def just_outside(schema: Schema) -> Iterator[Any]:
 
 
 def quantity(text: str, unit: str) -> int:
-    found = re.fullmatch(r"([0-9.]+)([A-Za-z]+)", text)
+    found = re.fullmatch(r"([0-9.]+)([A-Za-z/]+)", text)
     assert found is not None, text
     return int(Decimal(found.group(1)) * SCALES[unit][found.group(2)])
 
@@ -308,7 +313,7 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
     if slot.key not in TABLES[slot.table][slot.variant].get("required", []):
         return
     scenario = scenario_for(slot, link)
-    if table_in(scenario, slot.table).pop(slot.key, None) in ("step", "red", "shared"):
+    if table_in(scenario, slot.table).pop(slot.key, None) in ("step", "red", "shared", "read"):
         return  # without it, another variant
     answer = clearway("run", written(workspace / "wrong.toml", scenario))
     assert answer.status == 2, answer

@@ -169,6 +169,7 @@ def run_sweep(
     planned = sweep.plan(file)
     target = out or Path("runs") / f"{directory.slug(planned.name)}-sweep"
     directory.check_writable(target, exact=out is not None)
+    screen.show_warnings([point.scenario for point in planned.points])
     with screen.progress(f"{len(planned.points)} points", quiet=json) as watch:
         done = sweep.run(planned, Store(store), jobs, watch)
     with directory.Staging(target, exact=out is not None) as staging:

@@ -23,7 +23,7 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "windows": 'add windows = "10us" under [record]',
     "rtt_series": 'add rtt = "10us" under [record]',
     "throughput": 'add throughput = "10us" under [record]',
-    "messages": 'add a [[traffic]] table with pattern = "closed_loop"',
+    "operations": "add operations = true under [record]",
 }
 """What makes the simulator record a table that it leaves out by default."""
 
@@ -45,6 +45,8 @@ class Run:
     """As resolved: every default filled in."""
     tables: Mapping[str, Columns]
     """NumPy columns by table and name."""
+    warnings: tuple[str, ...] = ()
+    """What can be run and is hardly meant, a sentence each."""
     path: Path | None = None
     """The run directory, if it has one."""
 
@@ -61,6 +63,7 @@ class Run:
             summary=json.loads(result.summary),
             scenario=json.loads(scenario.resolved),
             tables=result.tables,
+            warnings=tuple(scenario.warnings),
         )
 
     @classmethod
@@ -78,6 +81,7 @@ class Run:
                 summary=directory.read_json(path / directory.SUMMARY),
                 scenario=manifest["scenario"],
                 tables=_SavedTables(path, manifest["tables"]),
+                warnings=tuple(manifest.get("warnings", ())),
                 path=path,
             )
         except KeyError as error:
@@ -110,9 +114,9 @@ class Run:
         return self.table("rtt")
 
     @property
-    def messages(self) -> Columns:
-        """One row a message of closed-loop traffic."""
-        return self.table("messages")
+    def operations(self) -> Columns:
+        """One row a read or write of a loop."""
+        return self.table("operations")
 
     @property
     def queues(self) -> Columns:
@@ -172,6 +176,7 @@ class Run:
             "digest": self.digest,
             "packet_hops": self.packet_hops,
             "wall_s": self.wall_s,
+            "warnings": list(self.warnings),
             "tables": described,
             "scenario": self.scenario,
         }

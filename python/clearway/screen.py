@@ -55,6 +55,17 @@ def show_error(message: str, remedy: str | None = None) -> None:
         console.print(Text(f"  {remedy}"), soft_wrap=True)
 
 
+def show_warning(message: str) -> None:
+    """Print what can be run and is hardly meant."""
+    _console(sys.stderr).print(Text.assemble(("warning: ", "bold yellow"), message), soft_wrap=True)
+
+
+def show_warnings(scenarios: Sequence[_clearway.Scenario]) -> None:
+    """Print each warning of these scenarios once."""
+    for warning in dict.fromkeys(warning for scenario in scenarios for warning in scenario.warnings):
+        show_warning(warning)
+
+
 def show_run(group: Seeds) -> None:
     """Print the summary of a run, or the means and intervals of several seeds."""
     transports = group.runs[0].summary.get("transports") or {}
@@ -111,7 +122,8 @@ def show_figures(comparison: Comparison, keys: Collection[str] | None = None) ->
 
 
 def execute_shown(scenarios: Sequence[_clearway.Scenario], *, quiet: bool) -> list[Run]:
-    """Run scenarios under a progress bar, if there is someone to see it."""
+    """Run scenarios under a progress bar, if there is someone to see it; say first what is hardly meant."""
+    show_warnings(scenarios)
     label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
     with progress(label, quiet=quiet) as watch:
         return execute(scenarios, watch)

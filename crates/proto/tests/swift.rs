@@ -26,6 +26,9 @@ fn params(initial_cwnd: f64) -> SwiftParams {
         flow_scaling: false,
         topology_scaling: false,
         rto_backoff: 0,
+        beta: 0.8,
+        fs_range: Span::from_us(75),
+        fs_min_cwnd: 0.015,
         ..SwiftParams::default()
     }
 }

@@ -67,6 +67,12 @@ impl Scenario {
         Some(microseconds(FabricTarget::new(params).at(cwnd, hops).as_ps()))
     }
 
+    /// A sentence for each thing that can be run and is hardly meant.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.loaded.warnings.clone()
+    }
+
     /// Memory that a run will take, roughly.
     #[getter]
     fn estimated_bytes(&self) -> u64 {

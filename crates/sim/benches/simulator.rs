@@ -9,8 +9,8 @@ use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use clearway_sim::record::Column;
 use clearway_sim::scenario::{
-    Buffer, Ecn, Network, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology, Traffic,
-    Transport,
+    Buffer, Ecn, HostModel, Network, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology,
+    Traffic, Transport,
 };
 
 /// Runs of each workload; the median is printed.
@@ -67,6 +67,7 @@ fn scenario(
         stop_when_complete: false,
         network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },
         switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+        host: HostModel::Ideal,
         transports: vec![Transport { name: "bench".into(), protocol, header: 64, ack: 64 }],
         traffic: vec![Traffic {
             pattern,

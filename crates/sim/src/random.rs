@@ -22,6 +22,12 @@ pub enum Entity {
     LinkLoss = 5,
     /// Which frames a port marks with a probability; the id is the directed link it feeds.
     Marking = 6,
+    /// When a host's engine is preempted, and for how long; the id is the host.
+    HostPause = 7,
+    /// How long a host's frames take from its stack to its NIC; the id is the host.
+    HostJitter = 8,
+    /// When an initiator issues its operations, and to whom; the id is [`in_table`]`(table, host)`.
+    Initiator = 9,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

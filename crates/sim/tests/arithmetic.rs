@@ -233,3 +233,112 @@ fn alone_and_unlimited_a_flow_has_a_slowdown_of_one() {
         }
     }
 }
+
+/// When the last of a train of frames has crossed store-and-forward links, all of them ready at once.
+fn train(frames: &[u64], links: &[Link]) -> u64 {
+    let mut ready = vec![0; frames.len()];
+    for &(rate, delay) in links {
+        let mut free = 0;
+        for (at, &bytes) in ready.iter_mut().zip(frames) {
+            free = free.max(*at) + transmission(bytes, rate);
+            *at = free + delay;
+        }
+    }
+    ready[frames.len() - 1]
+}
+
+/// Operations on one flow, alone in the network.
+fn lone_loop(way: &Way, keys: &str, duration: &str) -> experiment::Outcome {
+    let demand = keys.to_string() + "\n[record]\noperations = true";
+    run(&lone_flow(way, WEIGHTS, None, &demand, duration).replace("'incast'", "'closed_loop'"))
+}
+
+/// When operations that were issued at 3 us or after were done, counted from there.
+fn done(outcome: &experiment::Outcome) -> Vec<u64> {
+    let done = experiment::floats(outcome, "operations", "completed_us").iter().filter(|us| us.is_finite());
+    done.map(|us| (us * 1e6).round() as u64 - 3_000_000).collect()
+}
+
+#[test]
+fn a_lone_write_takes_its_burst_and_the_last_acknowledgement() {
+    for way in ways() {
+        for packets in [1, 2, 64] {
+            let frame = WEIGHTS.data(WEIGHTS.mtu);
+            let expected = crossing(frame, &way.links)
+                + (packets - 1) * slowest(frame, &way.links)
+                + crossing(WEIGHTS.acknowledgement(), &way.links);
+            let keys = format!("start = '3us'\nstop = '4us'\nbytes = '{}B'", packets * WEIGHTS.mtu);
+            let outcome = lone_loop(&way, &keys, "10ms");
+            assert_eq!(picoseconds(&outcome, "operations", "latency_us"), [expected], "{}", way.network);
+        }
+    }
+}
+
+/// The request's acknowledgement leaves the target before the answer does.
+#[test]
+fn a_lone_read_takes_its_request_and_its_answer() {
+    for way in ways() {
+        let back: Vec<Link> = way.links.iter().rev().copied().collect();
+        for (request, packets) in [(64, 1), (1, 2), (1000, 64)] {
+            let frame = WEIGHTS.data(WEIGHTS.mtu);
+            let mut frames = vec![WEIGHTS.acknowledgement()];
+            frames.resize(1 + packets as usize, frame);
+            let expected = crossing(WEIGHTS.data(request), &way.links) + train(&frames, &back);
+            let keys = format!(
+                "start = '3us'\nstop = '4us'\noperation = 'read'\nrequest_bytes = '{request}B'\nbytes = '{}B'",
+                packets * WEIGHTS.mtu
+            );
+            let outcome = lone_loop(&way, &keys, "10ms");
+            assert_eq!(picoseconds(&outcome, "operations", "latency_us"), [expected], "{}", way.network);
+            if way.links.len() == 2 {
+                // Over like links the acknowledgement costs its transmission at the target, and nothing after that.
+                let closed = crossing(WEIGHTS.data(request), &way.links)
+                    + transmission(WEIGHTS.acknowledgement(), way.links[0].0)
+                    + crossing(frame, &way.links)
+                    + (packets - 1) * slowest(frame, &way.links);
+                assert_eq!(closed, expected, "{}", way.network);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loop_does_as_many_operations_as_fit_one_after_another() {
+    const DURATION_PS: u64 = 1_000_000_000;
+    let (ack, request, frame) = (WEIGHTS.acknowledgement(), WEIGHTS.data(64), WEIGHTS.data(WEIGHTS.mtu));
+    for way in ways() {
+        let back: Vec<Link> = way.links.iter().rev().copied().collect();
+        // What a read's answer brought is acknowledged before the next request leaves.
+        let answer = train(&[ack, frame, frame, frame], &back);
+        let reads = [crossing(request, &way.links) + answer, train(&[ack, request], &way.links) + answer];
+        let write = train(&[frame; 3], &way.links) + crossing(ack, &back);
+        for (operation, [first, period]) in [("write", [write; 2]), ("read", reads)] {
+            let keys = format!("operation = '{operation}'\nstart = '3us'\nbytes = '3000B'");
+            let outcome = lone_loop(&way, &keys, "1ms");
+            let fitting = (DURATION_PS - 3_000_000 - first).div_ceil(period);
+            let expected: Vec<u64> = (0..fitting).map(|k| first + k * period).collect();
+            assert_eq!(done(&outcome), expected, "{operation} {}", way.network);
+            assert!(expected.len() > 20, "{operation} {}", way.network);
+            let latency = &picoseconds(&outcome, "operations", "latency_us")[1..expected.len()];
+            assert!(latency.iter().all(|&took| took == period), "{operation} {}", way.network);
+            let rate = experiment::figure(&outcome, "operations_per_second");
+            assert_eq!(rate, expected.len() as f64 / 1e-3, "{operation} {}", way.network);
+        }
+    }
+}
+
+/// As a window of so many packets would: trains of operations, a round trip apart or at line rate.
+#[test]
+fn more_outstanding_operations_do_more_up_to_line_rate() {
+    for way in ways() {
+        for outstanding in [2, 7, 100] {
+            let keys = format!("start = '3us'\nbytes = '1000B'\noutstanding = {outstanding}");
+            let done = done(&lone_loop(&way, &keys, "1ms"));
+            let back = crossing(WEIGHTS.acknowledgement(), &way.links);
+            let expected: Vec<u64> =
+                (0..done.len() as u64).map(|i| arrival(i, outstanding, WEIGHTS, &way) + back).collect();
+            assert_eq!(done, expected, "{} {outstanding}", way.network);
+            assert!(done.len() as u64 > 3 * outstanding, "{} {outstanding}", way.network);
+        }
+    }
+}

@@ -64,7 +64,7 @@ fn the_scenarios_cover_what_can_happen() {
         scenarios().iter().map(count).filter(|count| *count > 0.0).sum::<f64>()
     };
     for what in
-        ["drops", "marks", "fault_losses", "retransmissions", "timeouts_whole", "messages", "completed"]
+        ["drops", "marks", "fault_losses", "retransmissions", "timeouts_whole", "operations", "completed"]
     {
         assert!(happens(what) > 0.0, "no scenario has {what}");
     }

@@ -23,15 +23,15 @@ fn incast(hosts: u32, flows_per_pair: u32, duration_ms: u32, start: &str, swift:
 }
 
 /// The target by the formula of §3.5, averaged over flows and time after the warm-up. Defaults: base 25 us,
-/// 1 us for the one switch, 75 us of flow scaling between windows of 0.015 and 256 packets.
+/// 1 us for the one switch, 100 us of flow scaling between windows of 0.005 and 256 packets.
 fn mean_target(outcome: &Outcome) -> f64 {
     mean_target_over(25.0, outcome)
 }
 
 /// The same with another base target, in microseconds.
 fn mean_target_over(base: f64, outcome: &Outcome) -> f64 {
-    let slope = 75.0 / (1.0 / 0.015f64.sqrt() - 1.0 / 256f64.sqrt());
-    let scaling = |cwnd: f64| (slope / cwnd.sqrt() - slope / 256f64.sqrt()).clamp(0.0, 75.0);
+    let slope = 100.0 / (1.0 / 0.005f64.sqrt() - 1.0 / 256f64.sqrt());
+    let scaling = |cwnd: f64| (slope / cwnd.sqrt() - slope / 256f64.sqrt()).clamp(0.0, 100.0);
     let warm = figure(outcome, "measured_from_us");
     let time = floats(outcome, "windows", "time_us");
     let windows = time.iter().zip(floats(outcome, "windows", "fcwnd_packets"));
@@ -62,27 +62,30 @@ fn a_hundred_flows_fill_the_link_fairly_and_without_loss() {
     assert!(figure(&outcome, "jain") > 0.95);
 }
 
-/// At the target that the paper gives its 50 Gb/s testbed (table 4), where a fair window is above one packet.
+/// At the two targets that the paper names, 25 us and that of its 50 Gb/s testbed.
 #[test]
-fn a_hundred_flows_meet_the_target_of_the_papers_testbed() {
-    let outcome = run(&incast(100, 1, 250, "0us", "base_target = '50us'"));
-    let over = figure(&outcome, "rtt_mean_us") / mean_target_over(50.0, &outcome);
-    println!("100 flows at 50 us: {over} times the target, Jain {}", figure(&outcome, "jain"));
-    assert!((0.9..1.1).contains(&over), "{over} times the target");
-    assert!(figure(&outcome, "goodput_gbps") > 0.98 * LINE_GOODPUT);
-    assert!(figure(&outcome, "loss_rate") < 1e-5);
-    assert!(figure(&outcome, "jain") > 0.95);
+fn a_hundred_flows_meet_their_target() {
+    for base in [25.0, 50.0] {
+        let outcome = run(&incast(100, 1, 250, "0us", &format!("base_target = '{base}us'")));
+        let over = figure(&outcome, "rtt_mean_us") / mean_target_over(base, &outcome);
+        println!("100 flows at {base} us: {over} times the target, Jain {}", figure(&outcome, "jain"));
+        assert!((0.9..1.1).contains(&over), "{over} times the target");
+        assert!(figure(&outcome, "goodput_gbps") > 0.98 * LINE_GOODPUT);
+        assert!(figure(&outcome, "loss_rate") < 1e-5);
+        assert!(figure(&outcome, "jain") > 0.95);
+    }
 }
 
 /// The delay is above target by what the increase overshoots: between two looks at the delay N flows may add N * ai
-/// packets, 67 us of queue at ai = 1 and N = 100, which a cut per round trip takes back. So the mean delay meets the
-/// target where N * ai is small, and with the default ai and windows near one packet it lies a quarter above.
+/// packets, 67 us of queue at ai = 1 and N = 100, which a cut per round trip takes back, a weak one (beta 0.8) late. So
+/// the mean delay meets the target where N * ai is small, and with ai = 1 and windows near one packet lies a quarter
+/// above.
 #[test]
-fn the_delay_is_the_target_where_the_increase_is_small() {
+fn with_weak_cuts_the_delay_is_the_target_where_the_increase_is_small() {
     for (flows, ai, most) in
         [(10, 1.0, 1.10), (50, 0.1, 1.10), (100, 0.1, 1.10), (100, 0.05, 1.05), (100, 1.0, 1.30)]
     {
-        let outcome = run(&incast(flows, 1, 250, "0us..1ms", &format!("ai = {ai}")));
+        let outcome = run(&incast(flows, 1, 250, "0us..1ms", &format!("ai = {ai}\nbeta = 0.8")));
         show(&format!("{flows} flows, ai {ai}"), &outcome);
         let over = figure(&outcome, "rtt_mean_us") / mean_target(&outcome);
         assert!((0.97..most).contains(&over), "{flows} flows, ai {ai}: {over} times the target");
@@ -106,10 +109,12 @@ fn five_thousand_flows_share_a_link_with_windows_far_below_a_packet() {
 
 /// One sender in the receiver's rack and one in another, two switches further. The network is such that these cost
 /// about what the scaling allows for them, 1 us each: 4 links of 330 ns, 2 * 336 ns for data, 16 ns for the way back.
+/// Hosts have jitter: without any, two flows lock into a pattern.
 fn two_paths(topology_scaling: bool, flows_per_pair: u32) -> f64 {
     let outcome = run(&format!(
         "format = 1\nname = 'paths'\nduration = '200ms'\nwarmup = '40ms'\n[network]\ntopology = 'leaf_spine'\nleaves = 2\n\
-         spines = 2\nhosts_per_leaf = 2\nrate = '100Gbps'\ndelay = '330ns'\n[transport.swift]\nprotocol = 'swift'\n\
+         spines = 2\nhosts_per_leaf = 2\nrate = '100Gbps'\ndelay = '330ns'\n[host.default]\nmodel = 'snap'\n\
+         receive_packet = '50ns'\npause = '0us'\n[transport.swift]\nprotocol = 'swift'\n\
          topology_scaling = {topology_scaling}\n[[traffic]]\npattern = 'incast'\nfrom = [1, 2]\nto = 0\n\
          flows_per_pair = {flows_per_pair}\nstart = '0us..100us'"
     ));

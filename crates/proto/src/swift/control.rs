@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::pacer::pacing_gap;
 use super::target::FabricTarget;
-use super::window::Window;
-use super::SwiftParams;
+use super::window::{Reading, Window};
+use super::{SwiftParams, Variant};
 use crate::transport::{AckSample, CongestionControl, Scheme, Windows};
 use crate::units::{Bytes, Span, Time};
 
@@ -21,9 +21,18 @@ pub struct SwiftConfig {
 
 impl SwiftConfig {
     /// Shared by all flows with these parameters.
-    pub fn new(params: SwiftParams) -> Arc<SwiftConfig> {
+    pub fn new(mut params: SwiftParams) -> Arc<SwiftConfig> {
+        if !params.cwnd_below_one {
+            params.min_cwnd = params.min_cwnd.max(1.0);
+        }
         let target = FabricTarget::new(&params);
         Arc::new(SwiftConfig { params, target })
+    }
+
+    /// Whether there is a second window beside the fabric's.
+    #[inline]
+    fn watches_endpoint(&self) -> bool {
+        self.params.endpoint_window && self.params.variant == Variant::Swift
     }
 }
 
@@ -38,6 +47,9 @@ pub struct Swift {
     /// Smoothed; zero before the first sample.
     srtt: Span,
     endpoint_delay: EndpointDelay,
+    /// Least time between the starts of two packets: what follows from windows and round trip, kept as it is asked for
+    /// more often than it changes.
+    gap: Option<Span>,
     /// Timeouts since the last acknowledgement.
     retransmit_cnt: u32,
 }
@@ -67,28 +79,55 @@ impl EndpointDelay {
             self.average_ps = sample.as_ps() as f64;
             return;
         };
-        let round_trips = now.since(updated).as_ps() / srtt.as_ps().max(1);
-        let mut kept = 1.0 - gain;
-        for _ in 1..round_trips.min(64) {
-            kept *= 1.0 - gain;
-        }
+        let (elapsed, srtt) = (now.since(updated).as_ps(), srtt.as_ps().max(1));
+        // An ordinary acknowledgement follows the last within two round trips: no need to divide.
+        let round_trips = if elapsed < 2 * srtt { 1 } else { (elapsed / srtt).min(64) };
+        let kept = power(1.0 - gain, round_trips as u32);
         self.average_ps = kept * self.average_ps + (1.0 - kept) * sample.as_ps() as f64;
     }
+}
+
+/// `base` to the power of `exponent`, by squaring: the same on every machine.
+#[inline]
+fn power(mut base: f64, mut exponent: u32) -> f64 {
+    let mut power = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            power *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    power
 }
 
 impl Swift {
     /// For a new flow.
     pub fn new(config: Arc<SwiftConfig>) -> Swift {
-        let initial = config.params.initial_cwnd;
-        Swift {
+        let initial = config.params.initial_cwnd.max(config.params.min_cwnd);
+        let mut swift = Swift {
             config,
             fabric: Window::new(initial),
             endpoint: Window::new(initial),
             rtt: Span::ZERO,
             srtt: Span::ZERO,
             endpoint_delay: EndpointDelay::default(),
+            gap: None,
             retransmit_cnt: 0,
-        }
+        };
+        swift.space();
+        swift
+    }
+
+    /// After a change of windows or round trip.
+    #[inline]
+    fn space(&mut self) {
+        let window = self.window();
+        self.gap = if window >= 1.0 || !self.config.params.pacing {
+            None
+        } else {
+            pacing_gap(self.expected_rtt(), window)
+        };
     }
 
     /// The round-trip time that spacing and timeouts go by: before the first sample, what it is aimed at.
@@ -114,39 +153,49 @@ impl CongestionControl for Swift {
             let srtt = self.srtt.as_ps() as f64;
             Span::from_ps((srtt + SRTT_GAIN * (sample.rtt.as_ps() as f64 - srtt)) as u64)
         };
-        let endpoint_delay =
-            self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
-        let fabric_delay = sample.rtt.saturating_sub(sample.endpoint_delay);
+        let fabric_delay = match params.variant {
+            Variant::Swift => sample.rtt.saturating_sub(sample.endpoint_delay),
+            Variant::V0 => sample.rtt,
+        };
         let fabric_target = config.target.at(self.fabric.cwnd(), sample.hops);
         let acked = sample.newly_acked;
-        self.fabric.on_ack(now, sample.rtt, fabric_delay, fabric_target, acked, params);
-        self.endpoint.on_ack(now, sample.rtt, endpoint_delay, params.endpoint_target, acked, params);
+        let fabric = Reading { delay: fabric_delay, target: fabric_target, beta: params.beta };
+        self.fabric.on_ack(now, sample.rtt, &fabric, acked, params);
+        if config.watches_endpoint() {
+            let delay =
+                self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
+            let endpoint = Reading { delay, target: params.endpoint_target, beta: params.endpoint_beta };
+            self.endpoint.on_ack(now, sample.rtt, &endpoint, acked, params);
+        }
+        self.space();
     }
 
     fn on_loss(&mut self, now: Time, _cumulative: u32, _next: u32) {
         self.retransmit_cnt = 0;
         self.fabric.on_fast_recovery(now, self.rtt, &self.config.params);
         self.endpoint.on_fast_recovery(now, self.rtt, &self.config.params);
+        self.space();
     }
 
     fn on_timeout(&mut self, now: Time, _next: u32) {
         self.retransmit_cnt += 1;
         self.fabric.on_timeout(now, self.rtt, self.retransmit_cnt, &self.config.params);
         self.endpoint.on_timeout(now, self.rtt, self.retransmit_cnt, &self.config.params);
+        self.space();
     }
 
     #[inline]
     fn window(&self) -> f64 {
-        self.fabric.cwnd().min(self.endpoint.cwnd())
+        if self.config.watches_endpoint() {
+            self.fabric.cwnd().min(self.endpoint.cwnd())
+        } else {
+            self.fabric.cwnd()
+        }
     }
 
     #[inline]
     fn pacing_gap(&self) -> Option<Span> {
-        let window = self.window();
-        if window >= 1.0 {
-            return None;
-        }
-        pacing_gap(self.expected_rtt(), window)
+        self.gap
     }
 
     /// Twice the smoothed round trip and the pacing gap: without that a paced flow would time out for nothing. The
@@ -170,7 +219,8 @@ impl CongestionControl for Swift {
     }
 
     fn windows(&self) -> Windows {
-        let (fcwnd, ecwnd) = (self.fabric.cwnd(), self.endpoint.cwnd());
+        let ecwnd = if self.config.watches_endpoint() { self.endpoint.cwnd() } else { f64::NAN };
+        let fcwnd = self.fabric.cwnd();
         Windows { cwnd: self.window(), fcwnd, ecwnd, srtt: self.srtt }
     }
 }

@@ -12,18 +12,28 @@ pub mod window;
 
 use crate::units::Span;
 
+/// Which delays a sender's windows watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Fabric and endpoint delay apart, a window for each (§3.4).
+    Swift,
+    /// The whole round trip against the fabric's target, one window: Swift-v0 (§5.4).
+    V0,
+}
+
 /// Swift's parameters. The paper prints few values; `docs/DEVIATIONS.md` has the source of each default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwiftParams {
+    /// Which delays the windows watch. Swift.
+    pub variant: Variant,
     /// Fabric target before scaling: one hop and a few flows' queue. 25 us (§5.2, testbed T2).
     pub base_target: Span,
     /// Added to the fabric target for every switch on the forward path (ħ). 1 us (public code).
     pub hop_scaling: Span,
-    /// Most that flow scaling adds to the fabric target (`fs_range`). 75 us (calibrated on table 3; public code:
-    /// 100 us).
+    /// Most that flow scaling adds to the fabric target (`fs_range`). 100 us (public code).
     pub fs_range: Span,
-    /// Window in packets at and below which all of `fs_range` is added. 0.015 (calibrated on figure 21; public code:
-    /// 0.1).
+    /// Window in packets at and below which all of `fs_range` is added. 0.005 (calibrated on table 3 and figure 21;
+    /// public code: 0.1).
     pub fs_min_cwnd: f64,
     /// Window in packets at and above which nothing is added. 256 (public code).
     pub fs_max_cwnd: f64,
@@ -31,18 +41,28 @@ pub struct SwiftParams {
     pub topology_scaling: bool,
     /// Scale the target with the window (`FBS`). On.
     pub flow_scaling: bool,
+    /// Keep a window for the endpoint delay, too; without it that delay is measured and left alone. On.
+    pub endpoint_window: bool,
     /// Endpoint target. 100 us (table 4).
     pub endpoint_target: Span,
     /// Share of a new endpoint delay in its moving average after one round trip. 0.5 (calibrated).
     pub endpoint_gain: f64,
+    /// Reaction of the endpoint window to the relative excess over its target. 0.8 (public code, which has a value of
+    /// its own for this window).
+    pub endpoint_beta: f64,
     /// Additive increase, in packets a round trip (`ai`). 1.0 (public code).
     pub ai: f64,
-    /// Reaction to the relative excess over the target (`β` of Algorithm 1). 0.8 (public code).
+    /// Reaction of the fabric window to the relative excess over its target (`β` of
+    /// Algorithm 1). 5 (calibrated on figure 17; public code: 0.8).
     pub beta: f64,
     /// Largest decrease in one round trip (`max_mdf`). 0.5 (slides).
     pub max_mdf: f64,
     /// Smallest window in packets; below 1 the flow is paced. 0.001 (§3.6).
     pub min_cwnd: f64,
+    /// Let windows fall below one packet; without it their floor is one. On.
+    pub cwnd_below_one: bool,
+    /// Space the packets of a window below one; without it one follows as soon as the last is acknowledged. On.
+    pub pacing: bool,
     /// Largest window in packets. 128 (figure 19 suggests a cap near 120; public code: 256).
     pub max_cwnd: f64,
     /// Window in packets of a new flow. 16: a small bandwidth-delay product.
@@ -64,19 +84,24 @@ pub struct SwiftParams {
 impl Default for SwiftParams {
     fn default() -> SwiftParams {
         SwiftParams {
+            variant: Variant::Swift,
             base_target: Span::from_us(25),
             hop_scaling: Span::from_us(1),
-            fs_range: Span::from_us(75),
-            fs_min_cwnd: 0.015,
+            fs_range: Span::from_us(100),
+            fs_min_cwnd: 0.005,
             fs_max_cwnd: 256.0,
             topology_scaling: true,
             flow_scaling: true,
+            endpoint_window: true,
             endpoint_target: Span::from_us(100),
             endpoint_gain: 0.5,
+            endpoint_beta: 0.8,
             ai: 1.0,
-            beta: 0.8,
+            beta: 5.0,
             max_mdf: 0.5,
             min_cwnd: 0.001,
+            cwnd_below_one: true,
+            pacing: true,
             max_cwnd: 128.0,
             initial_cwnd: 16.0,
             retx_reset_threshold: 3,

@@ -11,6 +11,17 @@ pub struct Window {
     last_decrease: Time,
 }
 
+/// The delay that a window watches, what it is aimed at, and how strongly an excess counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// As measured.
+    pub delay: Span,
+    /// Aim.
+    pub target: Span,
+    /// Reaction to the relative excess (`β`).
+    pub beta: f64,
+}
+
 impl Window {
     /// A window of `cwnd` packets that has never been cut.
     pub fn new(cwnd: f64) -> Window {
@@ -29,8 +40,7 @@ impl Window {
         &mut self,
         now: Time,
         rtt: Span,
-        delay: Span,
-        target: Span,
+        &Reading { delay, target, beta }: &Reading,
         num_acked: u32,
         params: &SwiftParams,
     ) {
@@ -43,7 +53,7 @@ impl Window {
         } else if self.can_decrease(now, rtt) {
             // 13
             let excess = (delay.as_ps() - target.as_ps()) as f64 / delay.as_ps() as f64;
-            self.cwnd *= (1.0 - params.beta * excess).max(1.0 - params.max_mdf);
+            self.cwnd *= (1.0 - beta * excess).max(1.0 - params.max_mdf);
             // 14
         }
         self.finish(now, cwnd_prev, params);
@@ -97,20 +107,17 @@ mod tests {
     }
 
     fn params() -> SwiftParams {
-        SwiftParams {
-            ai: 2.0,
-            beta: 0.8,
-            max_mdf: 0.5,
-            min_cwnd: 0.25,
-            max_cwnd: 64.0,
-            ..SwiftParams::default()
-        }
+        SwiftParams { ai: 2.0, max_mdf: 0.5, min_cwnd: 0.25, max_cwnd: 64.0, ..SwiftParams::default() }
+    }
+
+    fn reading(delay: Span) -> Reading {
+        Reading { delay, target: TARGET, beta: 0.8 }
     }
 
     /// A window of `cwnd` after one acknowledgement for `num_acked` packets that were `delay` late.
     fn after_ack(cwnd: f64, delay: u64, num_acked: u32) -> f64 {
         let mut window = Window::new(cwnd);
-        window.on_ack(us(1000), Span::from_us(delay), Span::from_us(delay), TARGET, num_acked, &params());
+        window.on_ack(us(1000), Span::from_us(delay), &reading(Span::from_us(delay)), num_acked, &params());
         window.cwnd()
     }
 
@@ -151,7 +158,7 @@ mod tests {
         let (params, rtt) = (params(), Span::from_us(500));
         let mut window = Window::new(40.0);
         let mut cwnd_at = |at| {
-            window.on_ack(us(at), rtt, rtt, TARGET, 1, &params);
+            window.on_ack(us(at), rtt, &reading(rtt), 1, &params);
             window.cwnd()
         };
         assert_eq!(cwnd_at(1000), 20.0);
@@ -164,13 +171,13 @@ mod tests {
         let (params, rtt) = (params(), Span::from_us(500));
         let mut window = Window::new(40.0);
         for at in [1000, 1100, 1499, 1500] {
-            window.on_ack(us(at), rtt, rtt, TARGET, 1, &params);
+            window.on_ack(us(at), rtt, &reading(rtt), 1, &params);
         }
         assert_eq!(window.cwnd(), 10.0);
         // Nor does an increase that the ceiling takes back.
         let mut window = Window::new(64.0);
-        window.on_ack(us(1000), rtt, Span::ZERO, TARGET, 1, &params);
-        window.on_ack(us(1001), rtt, rtt, TARGET, 1, &params);
+        window.on_ack(us(1000), rtt, &reading(Span::ZERO), 1, &params);
+        window.on_ack(us(1001), rtt, &reading(rtt), 1, &params);
         assert_eq!(window.cwnd(), 32.0);
     }
 

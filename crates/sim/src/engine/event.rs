@@ -20,10 +20,36 @@ pub enum Class {
     Timeout,
     /// A receiver's timer.
     AckDelay,
+    /// A host's engine is done with the frame at the head of its receive queue; the id is the host's.
+    Process,
+    /// A host's engine may send; the id is the host's.
+    Grant,
+    /// A data frame reaches its host's NIC; the id is the flow's.
+    Depart,
+    /// An acknowledgement reaches its host's NIC; the id is the flow's.
+    DepartAck,
+    /// An initiator's next operation is due; the id is the initiator's.
+    Issue,
 }
 
+/// Every class, by its number.
+const CLASSES: [Class; 12] = [
+    Class::Wake,
+    Class::Arrival,
+    Class::Start,
+    Class::Stop,
+    Class::Pace,
+    Class::Timeout,
+    Class::AckDelay,
+    Class::Process,
+    Class::Grant,
+    Class::Depart,
+    Class::DepartAck,
+    Class::Issue,
+];
+
 /// Bits of an event's key that its id takes.
-const ID_BITS: u32 = 29;
+const ID_BITS: u32 = 28;
 /// Ids (ports, links, flows) are below this.
 pub const MAX_ID: u32 = 1 << ID_BITS;
 
@@ -69,7 +95,7 @@ impl Meta {
     pub const ACK: u32 = 1 << 27;
     /// It has met congestion; on an acknowledgement: the packet it speaks of had.
     pub const CE: u32 = 1 << 28;
-    /// It ends a message.
+    /// It ends a message; on an acknowledgement: the packet that caused it does.
     pub const LAST: u32 = 1 << 29;
     /// An acknowledgement whose particulars are in the side pool: its sequence number is their place there.
     pub const POOLED: u32 = 1 << 30;
@@ -116,6 +142,12 @@ impl Meta {
         Meta(self.0 | hops << (SIZE_BITS + HOP_BITS))
     }
 
+    /// [`Meta::LAST`] if it is set, or nothing.
+    #[inline]
+    pub fn last(self) -> u32 {
+        self.0 & Meta::LAST
+    }
+
     /// Whether all of `flags` are set.
     #[inline]
     pub fn has(self, flags: u32) -> bool {
@@ -153,7 +185,13 @@ impl Event {
     /// The arrival of `frame` over link `link`.
     #[inline]
     pub fn arrival(time: u64, link: u32, frame: &Frame) -> Event {
-        let key = key(Class::Arrival, link) | u64::from(frame.meta.0);
+        Event::carrying(time, Class::Arrival, link, frame)
+    }
+
+    /// Something that happens to `frame`.
+    #[inline]
+    pub fn carrying(time: u64, class: Class, id: u32, frame: &Frame) -> Event {
+        let key = key(class, id) | u64::from(frame.meta.0);
         Event { time, stamp: frame.stamp, flow_seq: frame.flow_seq, key }
     }
 
@@ -166,21 +204,19 @@ impl Event {
     /// What happens.
     #[inline]
     pub fn class(&self) -> Class {
-        match self.key >> (32 + ID_BITS) {
-            0 => Class::Wake,
-            1 => Class::Arrival,
-            2 => Class::Start,
-            3 => Class::Stop,
-            4 => Class::Pace,
-            5 => Class::Timeout,
-            _ => Class::AckDelay,
-        }
+        CLASSES[(self.key >> (32 + ID_BITS)) as usize]
     }
 
     /// Whether a frame arrives: most events.
     #[inline]
     pub fn is_arrival(&self) -> bool {
         self.key >> (32 + ID_BITS) == Class::Arrival as u64
+    }
+
+    /// Whether it carries a frame.
+    #[inline]
+    pub fn carries(&self) -> bool {
+        matches!(self.class(), Class::Arrival | Class::Depart | Class::DepartAck)
     }
 
     /// To whom.
@@ -223,8 +259,8 @@ mod tests {
 
     #[test]
     fn every_class_comes_back() {
-        use Class::{AckDelay, Arrival, Pace, Start, Stop, Timeout, Wake};
-        for class in [Wake, Arrival, Start, Stop, Pace, Timeout, AckDelay] {
+        for (number, class) in CLASSES.into_iter().enumerate() {
+            assert_eq!(number, class as usize);
             assert_eq!(Event::bare(0, class, MAX_ID - 1).class(), class);
         }
     }

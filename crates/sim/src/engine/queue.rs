@@ -36,7 +36,7 @@ pub struct EventQueue {
     lanes: Vec<Lane>,
     delays: Vec<u64>,
     heap: Heap,
-    /// Arrivals that are in the heap, by the index in their heap key; freed places are reused.
+    /// Events in the heap that carry a frame, by the index in their heap key; freed places are reused.
     parked: Vec<Event>,
     free: Vec<u32>,
     /// Events known in advance, in their order; the first of them is in the heap.
@@ -116,7 +116,7 @@ impl EventQueue {
     /// Adds an event of any delay.
     pub fn push_odd(&mut self, event: Event) {
         let upper = u128::from(event.key >> 32) << 32;
-        let parked = if event.is_arrival() { self.park(event) } else { 0 };
+        let parked = if event.carries() { self.park(event) } else { 0 };
         self.heap.push(u128::from(event.time) << 64 | upper | u128::from(parked));
         self.top = self.heap.top().unwrap_or(EMPTY);
     }
@@ -199,7 +199,7 @@ impl EventQueue {
                 self.push_odd(next);
             }
         }
-        if !event.is_arrival() {
+        if !event.carries() {
             return event;
         }
         let place = top as u32;
@@ -214,21 +214,21 @@ impl EventQueue {
         ahead.map(|ahead| lane.and_then(|lane| lane.peek(ahead)))
     }
 
-    /// The heap's top and the candidates for what comes after it, as a hint; of an arrival without its frame.
+    /// The heap's top and the candidates for what comes after it, as a hint, without their frames.
     #[inline]
     pub fn peek_heap(&self) -> impl Iterator<Item = Event> + '_ {
         self.heap.upper().iter().map(|&entry| keyed(entry))
     }
 
-    /// Every arrival that is to come, in no particular order.
-    pub fn arrivals(&self) -> impl Iterator<Item = Event> + '_ {
+    /// Every event to come that carries a frame, in no particular order.
+    pub fn carriers(&self) -> impl Iterator<Item = Event> + '_ {
         let in_lanes = self.lanes.iter().flat_map(Lane::iter).copied();
-        let parked = self.heap.iter().filter(|&entry| keyed(entry).is_arrival());
-        in_lanes.filter(Event::is_arrival).chain(parked.map(|entry| self.parked[entry as u32 as usize]))
+        let parked = self.heap.iter().filter(|&entry| keyed(entry).carries());
+        in_lanes.filter(Event::carries).chain(parked.map(|entry| self.parked[entry as u32 as usize]))
     }
 }
 
-/// What a heap entry says of its event: all but an arrival's frame.
+/// What a heap entry says of its event: all but its frame.
 fn keyed(entry: u128) -> Event {
     Event { time: (entry >> 64) as u64, stamp: 0, flow_seq: 0, key: entry as u64 >> 32 << 32 }
 }

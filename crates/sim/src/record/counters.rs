@@ -1,5 +1,7 @@
 //! What is counted all the time, for each transport.
 
+use clearway_proto::units::Span;
+
 use super::histogram::Histogram;
 
 /// Of all flows of one transport.
@@ -9,4 +11,64 @@ pub struct TransportCounters {
     pub lost_data: u64,
     /// Every acknowledgement's round-trip time.
     pub rtt: Histogram,
+    /// The part of it that was spent in hosts (t4 - t2 and t6 - t5 of Swift §3.2); empty where hosts are ideal.
+    pub endpoint: Histogram,
+    /// The rest.
+    pub fabric: Histogram,
+    /// What each data packet spent in the receiving host, from NIC to stack's end (t4 - t2).
+    pub nic_delay: Histogram,
+    /// Of operations, since the measurement began.
+    pub operations: OperationCounters,
+}
+
+impl TransportCounters {
+    /// Notes a round trip of which this much was spent in hosts.
+    pub fn split_rtt(&mut self, rtt: Span, endpoint: Span) {
+        self.endpoint.record(endpoint);
+        self.fabric.record(rtt.saturating_sub(endpoint));
+    }
+
+    /// Forgets all times of packets.
+    pub fn clear_times(&mut self) {
+        for times in [&mut self.rtt, &mut self.endpoint, &mut self.fabric, &mut self.nic_delay] {
+            times.clear();
+        }
+    }
+}
+
+/// Of operations.
+#[derive(Clone, Debug, Default)]
+pub struct OperationCounters {
+    /// Of those issued and done since the measurement began.
+    pub latency: Histogram,
+    /// Of those, how many took longer than their deadline.
+    pub late: u64,
+    /// Done in time since the measurement began, whenever they were issued.
+    pub in_time: u64,
+    /// Not issued because too many were open.
+    pub refused: u64,
+}
+
+impl OperationCounters {
+    /// One is done; `measured` says whether it was issued since the measurement began.
+    pub fn count(&mut self, latency: Span, late: bool, measured: bool) {
+        self.in_time += u64::from(!late);
+        if measured {
+            self.latency.record(latency);
+            self.late += u64::from(late);
+        }
+    }
+
+    /// Adds all that another has.
+    pub fn merge(&mut self, other: &OperationCounters) {
+        self.latency.merge(&other.latency);
+        self.late += other.late;
+        self.in_time += other.in_time;
+        self.refused += other.refused;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = OperationCounters::default();
+    }
 }

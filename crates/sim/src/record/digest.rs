@@ -1,5 +1,5 @@
 //! What a run's digest covers (version 1): the packet-hops, every flow's completion and counters, every link's
-//! counters, every message's completion.
+//! and every engine's counters, and when every operation was issued and done.
 
 use crate::engine::digest::Digest;
 use crate::simulation::Simulation;
@@ -22,11 +22,17 @@ pub fn digest(simulation: &Simulation) -> Digest {
         }
     }
     add_links(&mut digest, simulation);
-    for message in simulation.messages() {
-        digest.add(u64::from(message.flow));
-        digest.add(message.issued.as_ps());
-        digest.add(message.completed.as_ps());
+    for engine in simulation.engines() {
+        for count in [engine.served_frames, engine.dropped_frames, engine.busy, engine.held, engine.peak] {
+            digest.add(count);
+        }
     }
+    for (flow, done, trace) in simulation.operations().traces() {
+        digest.add(u64::from(flow));
+        digest.add(u64::from(done));
+        digest.add(trace);
+    }
+    simulation.operations().refused().for_each(|refused| digest.add(refused));
     digest
 }
 

@@ -3,7 +3,7 @@
 use clearway_proto::units::{Span, Time};
 
 use crate::simulation::Simulation;
-use crate::traffic::Demand;
+use crate::traffic::{Demand, Part};
 
 /// `(Σx)² / (n Σx²)`: 1 when all are equal, 1/n when one has everything. None of nothing.
 ///
@@ -56,7 +56,9 @@ impl Fairness {
             let landing = &simulation.landings()[id];
             let stopped =
                 spec.stop.is_some_and(|stop| stop < now) && !matches!(spec.demand, Demand::Sized(_));
-            let busy = spec.start <= self.from && landing.completed_at > now && !stopped;
+            // What waits for requests, or for operations to come, need not have data.
+            let idle = matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Requests));
+            let busy = spec.start <= self.from && landing.completed_at > now && !stopped && !idle;
             if busy {
                 shares[spec.transport as usize].push((landing.receiver.payload() - self.payload[id]) as f64);
             }

@@ -25,7 +25,7 @@ pub struct Outcome {
 /// A named table of equally long columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// `flows`, `links`, `rtt`, `messages`, `queues`, `windows`, `rtt_series` or `throughput`.
+    /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `queues`, `windows`, `rtt_series` or `throughput`.
     pub name: &'static str,
     /// Name with its unit, and values.
     pub columns: Vec<(&'static str, Column)>,

@@ -4,12 +4,14 @@
 
 use clearway_proto::units::{Span, Time};
 
+use super::counters::TransportCounters;
 use super::digest::digest;
 use super::fairness::Fairness;
 use super::samples::Samples;
 use super::summary::{summarise, Measured};
 use super::tables;
 use super::Outcome;
+use crate::net::engine::EngineCounters;
 use crate::net::port::PortCounters;
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
@@ -41,6 +43,8 @@ pub(super) struct Baseline {
     pub ports: Vec<PortCounters>,
     pub sent_bytes: Vec<u64>,
     pub sent_frames: Vec<u64>,
+    /// Per host, where hosts are not ideal.
+    pub engines: Vec<EngineCounters>,
 }
 
 impl Baseline {
@@ -60,6 +64,7 @@ impl Baseline {
             ports: links.clone().map(|link| fabric.counters(link).clone()).collect(),
             sent_bytes: links.clone().map(|link| fabric.port(link).sent_bytes).collect(),
             sent_frames: links.map(|link| fabric.port(link).sent_frames).collect(),
+            engines: simulation.engines().collect(),
         }
     }
 }
@@ -88,7 +93,8 @@ impl<'a> Observer<'a> {
         if !self.warm && now >= Time::ZERO + self.scenario.warmup {
             self.warm = true;
             self.start = Baseline::of(simulation);
-            simulation.counters_mut().iter_mut().for_each(|counters| counters.rtt.clear());
+            simulation.counters_mut().iter_mut().for_each(TransportCounters::clear_times);
+            simulation.measure_operations_anew();
             self.samples.restart_rtt();
         }
         self.fairness.look(simulation, now);
@@ -104,7 +110,9 @@ impl<'a> Observer<'a> {
             fairness: self.fairness.finish(simulation, end),
         };
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];
-        tables.extend(tables::messages(&measured));
+        tables.extend(tables::hosts(&measured));
+        tables.extend(tables::delays(&measured));
+        tables.extend(tables::operations(&measured));
         tables.extend(self.samples.into_tables(&measured));
         Outcome {
             digest: digest(simulation).to_string(),

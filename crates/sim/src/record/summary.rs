@@ -2,6 +2,7 @@
 
 use clearway_proto::units::{Span, Time};
 
+use super::counters::{OperationCounters, TransportCounters};
 use super::histogram::Histogram;
 use super::observer::Baseline;
 use super::Value;
@@ -51,14 +52,6 @@ impl Measured<'_> {
         }
     }
 
-    /// The size in bytes of a closed loop's messages.
-    pub fn message_size(&self, flow: u32) -> u64 {
-        match self.simulation.specs()[flow as usize].demand {
-            Demand::ClosedLoop { bytes, .. } => bytes.get(),
-            _ => 0,
-        }
-    }
-
     /// From a sized flow's start to the arrival of its last byte.
     pub fn completion(&self, flow: u32) -> Option<Span> {
         let at = self.simulation.landings()[flow as usize].completed_at;
@@ -101,6 +94,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     ];
     figures.extend(traffic_figures(measured, &(0..transports).collect::<Vec<_>>()));
     figures.extend(link_figures(measured));
+    figures.extend(host_figures(measured));
     let each =
         |at: usize| (measured.transport_name(at as u32), Value::Object(traffic_figures(measured, &[at])));
     figures.push(entry("transports", Value::Object((0..transports).map(each).collect())));
@@ -146,21 +140,35 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     let indices: Vec<f64> = transports.iter().filter_map(|&t| measured.fairness[t]).collect();
     figures.push(entry("jain", float((!indices.is_empty()).then(|| mean(&indices)))));
     figures.extend(completion_figures(measured, &flows));
-    figures.extend(latency_figures(measured, &of_these));
+    figures.extend(operation_figures(measured, transports));
     figures
 }
 
+/// Of round-trip times; where hosts are not ideal of their parts, too.
 fn rtt_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
-    let mut all = Histogram::default();
-    for &transport in transports {
-        all.merge(&measured.simulation.counters()[transport].rtt);
+    let all = |times: fn(&TransportCounters) -> &Histogram| {
+        let mut all = Histogram::default();
+        for &transport in transports {
+            all.merge(times(&measured.simulation.counters()[transport]));
+        }
+        all
+    };
+    let mut figures = time_figures("rtt", &all(|counters| &counters.rtt));
+    if measured.simulation.engines().next().is_some() {
+        figures.extend(time_figures("fabric_rtt", &all(|counters| &counters.fabric)));
+        figures.extend(time_figures("endpoint_delay", &all(|counters| &counters.endpoint)));
+        figures.extend(time_figures("nic_delay", &all(|counters| &counters.nic_delay)));
     }
-    let us = |fraction| float(all.quantile(fraction).map(|ps| ps as f64 / 1e6));
+    figures
+}
+
+fn time_figures(name: &str, times: &Histogram) -> Vec<(String, Value)> {
+    let us = |fraction| float(times.quantile(fraction).map(|ps| ps as f64 / 1e6));
     vec![
-        entry("rtt_mean_us", float(all.mean().map(|ps| ps / 1e6))),
-        entry("rtt_p50_us", us(0.5)),
-        entry("rtt_p99_us", us(0.99)),
-        entry("rtt_p999_us", us(0.999)),
+        entry(&format!("{name}_mean_us"), float(times.mean().map(|ps| ps / 1e6))),
+        entry(&format!("{name}_p50_us"), us(0.5)),
+        entry(&format!("{name}_p99_us"), us(0.99)),
+        entry(&format!("{name}_p999_us"), us(0.999)),
     ]
 }
 
@@ -185,23 +193,45 @@ fn completion_figures(measured: &Measured, flows: &[u32]) -> Vec<(String, Value)
     ]
 }
 
-/// Of the closed loops' messages issued after the warm-up.
-fn latency_figures(measured: &Measured, of_these: &dyn Fn(u32) -> bool) -> Vec<(String, Value)> {
+/// Of operations issued after the warm-up, save for their rate: of all that were done in time after it.
+fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
     let simulation = measured.simulation;
-    let mut latency: Vec<f64> = simulation
-        .messages()
-        .iter()
-        .filter(|m| {
-            m.issued >= measured.start.time && of_these(simulation.specs()[m.flow as usize].transport)
-        })
-        .map(|m| m.completed.since(m.issued).as_us_f64())
-        .collect();
+    let mut all = OperationCounters::default();
+    for &transport in transports {
+        all.merge(&simulation.counters()[transport].operations);
+    }
+    let operations = simulation.operations();
+    let late_and_open = operations.all_open().filter(|operation| {
+        let spec = &simulation.specs()[operation.flow as usize];
+        transports.contains(&(spec.transport as usize))
+            && operation.issued >= operations.measured_from()
+            && operations.is_late(spec, operation, measured.end)
+    });
+    let undone = all.refused + late_and_open.count() as u64;
+    let (failed, decided) = (all.late + undone, all.latency.count() + undone);
+    let any = decided + all.in_time;
+    let us = |ps: Option<f64>| float(ps.map(|ps| ps / 1e6));
+    let quantile = |fraction| us(all.latency.quantile(fraction).map(|ps| ps as f64));
     vec![
-        entry("messages", Value::Integer(latency.len() as u64)),
-        entry("latency_mean_us", float((!latency.is_empty()).then(|| mean(&latency)))),
-        entry("latency_p50_us", float(quantile(&mut latency, 0.5))),
-        entry("latency_p99_us", float(quantile(&mut latency, 0.99))),
-        entry("latency_p999_us", float(quantile(&mut latency, 0.999))),
+        entry("operations", Value::Integer(all.latency.count())),
+        entry("operations_per_second", float((any > 0).then_some(all.in_time as f64 / measured.seconds()))),
+        entry("failed_operations", float((decided > 0).then_some(failed as f64 / decided as f64))),
+        entry("latency_mean_us", us(all.latency.mean())),
+        entry("latency_p50_us", quantile(0.5)),
+        entry("latency_p99_us", quantile(0.99)),
+        entry("latency_p999_us", quantile(0.999)),
+    ]
+}
+
+/// Of all hosts, where they are not ideal: the busiest, and what found no room in a receive queue.
+fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
+    let engines: Vec<_> = measured.simulation.engines().zip(&measured.start.engines).collect();
+    let busiest = engines.iter().map(|(now, then)| now.busy - then.busy).max();
+    let Some(busiest) = busiest else { return Vec::new() };
+    let drops = engines.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();
+    vec![
+        entry("host_utilisation_max", float(Some(busiest as f64 / 1e12 / measured.seconds()))),
+        entry("host_drops", Value::Integer(drops)),
     ]
 }
 

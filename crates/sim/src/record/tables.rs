@@ -2,6 +2,8 @@
 
 use super::summary::Measured;
 use super::{Column, Table};
+use crate::simulation::OperationRecord;
+use crate::traffic::Part;
 use clearway_proto::units::{Span, Time};
 
 const GBPS: f64 = 8.0 / 1e9;
@@ -22,7 +24,7 @@ pub(super) fn flows(measured: &Measured) -> Table {
     let specs = simulation.specs();
     let payload = |id: usize| simulation.landings()[id].receiver.payload();
     let gbps = |id| (payload(id) - measured.start.payload[id]) as f64 / measured.seconds() * GBPS;
-    Table {
+    let mut table = Table {
         name: "flows",
         columns: vec![
             ("flow", integers(&|id| id as u64)),
@@ -41,6 +43,20 @@ pub(super) fn flows(measured: &Measured) -> Table {
             ("ideal_us", Column::Floats(ideal)),
             ("slowdown", Column::Floats(slowdown)),
         ],
+    };
+    if specs.iter().any(|spec| spec.demand.part() == Some(Part::Answers)) {
+        let carries = specs.iter().map(|spec| carries(spec.demand.part()).into()).collect();
+        table.columns.push(("carries", Column::Texts(carries)));
+    }
+    table
+}
+
+fn carries(part: Option<Part>) -> &'static str {
+    match part {
+        None => "data",
+        Some(Part::Writes) => "writes",
+        Some(Part::Requests) => "requests",
+        Some(Part::Answers) => "answers",
     }
 }
 
@@ -93,21 +109,69 @@ pub(super) fn rtt(measured: &Measured) -> Table {
     Table { name: "rtt", columns }
 }
 
-/// One row a message of a closed loop that has been acknowledged; none where nothing runs in a loop.
-pub(super) fn messages(measured: &Measured) -> Option<Table> {
-    let messages = measured.simulation.messages();
-    if messages.is_empty() {
+/// One row a host; none where hosts are ideal. The receive queue's peak is of the whole run.
+pub(super) fn hosts(measured: &Measured) -> Option<Table> {
+    let engines: Vec<_> = measured.simulation.engines().collect();
+    if engines.is_empty() {
         return None;
     }
-    let us = |time: &dyn Fn(usize) -> f64| Column::Floats((0..messages.len()).map(time).collect());
-    let integers = |value: &dyn Fn(usize) -> u64| Column::Integers((0..messages.len()).map(value).collect());
-    let latency = |m: usize| messages[m].completed.since(messages[m].issued).as_us_f64();
+    let then = &measured.start.engines;
+    let integers = |value: &dyn Fn(usize) -> u64| Column::Integers((0..engines.len()).map(value).collect());
+    let busy = |host: usize| (engines[host].busy - then[host].busy) as f64 / 1e12 / measured.seconds();
     let columns = vec![
-        ("flow", integers(&|m| u64::from(messages[m].flow))),
-        ("message", integers(&|m| u64::from(messages[m].message))),
-        ("issued_us", us(&|m| Time::as_us_f64(messages[m].issued))),
-        ("bytes", integers(&|m| measured.message_size(messages[m].flow))),
-        ("latency_us", us(&latency)),
+        ("host", integers(&|host| host as u64)),
+        ("utilisation", Column::Floats((0..engines.len()).map(busy).collect())),
+        ("frames", integers(&|host| engines[host].served_frames - then[host].served_frames)),
+        ("drops", integers(&|host| engines[host].dropped_frames - then[host].dropped_frames)),
+        ("receive_queue_peak_bytes", integers(&|host| engines[host].peak)),
     ];
-    Some(Table { name: "messages", columns })
+    Some(Table { name: "hosts", columns })
+}
+
+/// The distributions of the parts of round-trip times in the measured time, as [`rtt`]'s; none where hosts are ideal.
+pub(super) fn delays(measured: &Measured) -> Option<Table> {
+    let (mut transport, mut part, mut us, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (index, counters) in measured.simulation.counters().iter().enumerate() {
+        let parts =
+            [("fabric", &counters.fabric), ("endpoint", &counters.endpoint), ("nic", &counters.nic_delay)];
+        for (name, times) in parts {
+            for (upper, count) in times.buckets() {
+                transport.push(measured.transport_name(index as u32));
+                part.push(name.to_string());
+                us.push(upper as f64 / 1e6);
+                counts.push(count);
+            }
+        }
+    }
+    let columns = vec![
+        ("transport", Column::Texts(transport)),
+        ("part", Column::Texts(part)),
+        ("delay_us", Column::Floats(us)),
+        ("count", Column::Integers(counts)),
+    ];
+    measured.simulation.engines().next().map(|_| Table { name: "delays", columns })
+}
+
+/// One row an operation, if each is recorded: first those that are done, as they were, then those that are open,
+/// by flow. One that could not even be issued is not among them.
+pub(super) fn operations(measured: &Measured) -> Option<Table> {
+    let (operations, specs) = (measured.simulation.operations(), measured.simulation.specs());
+    let rows: Vec<_> = operations.records()?.iter().copied().chain(operations.all_open()).collect();
+    let spec = |row: &OperationRecord| &specs[row.flow as usize];
+    let integers =
+        |value: &dyn Fn(&OperationRecord) -> u64| Column::Integers(rows.iter().map(value).collect());
+    let floats = |value: &dyn Fn(&OperationRecord) -> f64| Column::Floats(rows.iter().map(value).collect());
+    let if_done = |row: &OperationRecord, value: f64| if row.done == Time::NEVER { f64::NAN } else { value };
+    let columns = vec![
+        ("flow", integers(&|row| u64::from(row.flow))),
+        ("operation", integers(&|row| u64::from(row.number))),
+        ("initiator", integers(&|row| u64::from(spec(row).from))),
+        ("target", integers(&|row| u64::from(spec(row).to))),
+        ("bytes", integers(&|row| operations.bytes(spec(row)).get())),
+        ("issued_us", floats(&|row| row.issued.as_us_f64())),
+        ("completed_us", floats(&|row| if_done(row, row.done.as_us_f64()))),
+        ("latency_us", floats(&|row| if_done(row, row.done.since(row.issued).as_us_f64()))),
+        ("failed", integers(&|row| u64::from(operations.is_late(spec(row), row, measured.end)))),
+    ];
+    Some(Table { name: "operations", columns })
 }

@@ -14,7 +14,7 @@ use super::network::{host_count, role_name, roles, HostRates};
 use super::reader::{Form, Section};
 use super::traffic::Scene;
 use super::types::{Buffer, Network, Pattern, Record, Scenario, Topology, Transport};
-use super::{fault, memory, network, switch, traffic, transport};
+use super::{fault, host, memory, network, operations, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
 use crate::net::routing::Router;
 use crate::net::topology::Graph;
@@ -41,7 +41,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let groups = r.named_values(&traffic::group_form(), |node| traffic::read_group(node, hosts));
     let switches =
         r.table("switch", "What switches do, by role.", |r| switch::read(r, net.as_ref())).flatten();
-    r.table("host", "What hosts do.", |r| r.table("default", "Every host.", read_host));
+    let host = r.table("host", "What hosts do.", |r| r.table("default", "Every host.", host::read)).flatten();
     let transports = r.named("transport", "The transports.", |r| transport::read(r, net.as_ref()));
     let transports = transports.map(|named| {
         named.into_iter().map(|(name, transport)| Transport { name, ..transport }).collect::<Vec<_>>()
@@ -70,6 +70,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         stop_when_complete,
         network,
         switches,
+        host: host?,
         transports,
         traffic,
         faults,
@@ -125,14 +126,12 @@ fn read_times(r: &mut Section) -> (Span, Span) {
     (duration, warmup)
 }
 
-fn read_host(r: &mut Section) {
-    r.one_of("model", "An ideal host takes no time for its work.", Some("ideal"), &[("ideal", ())]);
-}
-
 fn read_record(r: &mut Section) -> Record {
     let every = |name, doc| Key::new(name, doc, Span::from_ns(1)..=Span::from_secs(1000));
     let off = "not sampled";
+    let operations = r.flag("operations", "A row for every operation.", false);
     Record {
+        operations,
         queues: r.optional(&every("queues", "Bytes waiting at every switch port that ever queued."), off),
         windows: r.optional(&every("windows", "Every flow's windows."), off),
         rtt: r.optional(&every("rtt", "Mean and largest round-trip time of every transport."), off),
@@ -156,6 +155,7 @@ fn check(r: &Section, scenario: &Scenario) {
                 r.conflict_at(&key, message);
             } else {
                 check_paths(r, scenario);
+                operations::check(r, scenario);
             }
         }
     }
@@ -216,6 +216,7 @@ fn check_end(r: &Section, scenario: &Scenario) {
                 "flows without bytes never complete: give bytes or stop"
             }
             Pattern::ClosedLoop { .. } => "a closed loop never completes: give stop",
+            Pattern::OpenLoop { .. } => "an open loop never completes: give stop",
             Pattern::Poisson { .. } => "Poisson traffic never completes: give stop",
             _ => continue,
         };

@@ -7,6 +7,7 @@ use serde_json::{json, Map, Value as Json};
 
 use super::document::Value;
 use super::error::Misread;
+use super::types::PerSecond;
 use super::units::{self, UnitError, Units};
 
 /// A key that holds a quantity.
@@ -164,6 +165,20 @@ impl Quantity for Rate {
     }
     fn schema(_: Rate, _: Rate) -> Map<String, Json> {
         string_schema("rate", units::RATE)
+    }
+}
+
+impl Quantity for PerSecond {
+    const NOUN: &'static str = "a frequency";
+    fn read(value: &Value) -> Result<Option<PerSecond>, Misread> {
+        with_unit(value, units::FREQUENCY, "a frequency with its unit, such as \"50k/s\"")
+            .map(|times| times.map(PerSecond))
+    }
+    fn json(self) -> Json {
+        units::spell(self.0, units::FREQUENCY).into()
+    }
+    fn schema(_: PerSecond, _: PerSecond) -> Map<String, Json> {
+        string_schema("frequency", units::FREQUENCY)
     }
 }
 

@@ -3,8 +3,11 @@
 //! The estimate is the sum of
 //! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations),
 //! - 192 B for each port, two a link,
-//! - 40 B for each completed message of a closed loop: as many as the senders' or receivers' links can carry, and no
-//!   more than one for each of `outstanding` in the time that light needs over two links each way,
+//! - 64 B more for each pair of hosts of a loop of operations, for each of its flows, and 32 B for each operation that
+//!   can be open: `outstanding`; in an open loop all that are issued, or `backlog` of each initiator if that is less,
+//! - 88 B for each operation if each is recorded: in an open loop all that are issued; in a closed one as many as the
+//!   initiators' or targets' links can carry, and no more than one for each of `outstanding` in the time that light
+//!   needs over two links each way,
 //! - 32 B for each row that is sampled,
 //! - 32 B for each frame that can be queued: as many as the buffers hold, or as all windows allow if that is less,
 //! - 24 B for each line of a trace and 4 B for each host listed,
@@ -15,14 +18,17 @@ use clearway_proto::units::{Bytes, Span, Time};
 use super::document::Value;
 use super::key::Quantity;
 use super::network::{host_count, roles, HostRates};
+use super::operations::arrivals;
 use super::sizes;
 use super::traffic::least_delay;
-use super::types::{Buffer, Network, Pattern, Scenario, SwitchRole, Topology, Traffic};
+use super::types::{Buffer, Network, Operations, Pattern, Scenario, SwitchRole, Topology, Traffic};
 use crate::engine::event::MAX_ID;
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
-const MESSAGE: f64 = 40.0;
+const CHANNEL: f64 = 64.0;
+const OPEN: f64 = 32.0;
+const OPERATION: f64 = 88.0;
 const ROW: f64 = 32.0;
 const FRAME: f64 = 32.0;
 const TRACE_LINE: f64 = 24.0;
@@ -199,14 +205,17 @@ fn window(scenario: &Scenario, traffic: &Traffic) -> f64 {
         | Pattern::Permutation { bytes, .. }
         | Pattern::AllToAll { bytes, .. } => bytes.map_or(u64::MAX, Bytes::get),
         Pattern::Poisson { sizes, .. } => sizes::largest(sizes),
-        Pattern::ClosedLoop { bytes, outstanding, .. } => bytes.get().saturating_mul(u64::from(*outstanding)),
+        Pattern::ClosedLoop { operations, outstanding } => {
+            operations.bytes.get().saturating_mul(u64::from(*outstanding))
+        }
+        Pattern::OpenLoop { .. } => u64::MAX,
         Pattern::Trace { flows } => flows.iter().map(|flow| flow.bytes.get()).max().unwrap_or(0),
     };
     window.min(bytes.div_ceil(u64::from(scenario.network.mtu)) as f64)
 }
 
 /// How long a table's traffic goes on.
-fn active(scenario: &Scenario, traffic: &Traffic) -> Span {
+pub(super) fn active(scenario: &Scenario, traffic: &Traffic) -> Span {
     let end = Time::ZERO + scenario.duration;
     traffic.stop.map_or(end, |stop| stop.min(end)).since(traffic.start.0)
 }
@@ -225,15 +234,18 @@ fn flows(scenario: &Scenario, traffic: &Traffic) -> f64 {
             let expected = bits * load * active(scenario, traffic).as_secs_f64() / (8.0 * sizes.mean());
             expected + 5.0 * expected.sqrt() + 1.0
         }
-        Pattern::ClosedLoop { from, to, flows_per_pair, .. } => pairs(from, to) * f64::from(*flows_per_pair),
+        Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
+            channels(operations) * f64::from(operations.flows_each())
+        }
         Pattern::Trace { flows } => flows.len() as f64,
     }
 }
 
-/// Ordered pairs of two different hosts.
-fn pairs(from: &[u32], to: &[u32]) -> f64 {
+/// Flows of all ordered pairs of two different hosts, near or not, without those for answers.
+fn channels(operations: &Operations) -> f64 {
+    let Operations { from, to, flows_per_pair, .. } = operations;
     let alike = from.iter().filter(|host| to.binary_search(host).is_ok()).count();
-    from.len() as f64 * to.len() as f64 - alike as f64
+    (from.len() as f64 * to.len() as f64 - alike as f64) * f64::from(*flows_per_pair)
 }
 
 fn traffic_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &mut Vec<Share>) {
@@ -248,8 +260,10 @@ fn traffic_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &mut
         Pattern::Permutation { hosts, .. } | Pattern::AllToAll { hosts, .. } => {
             hosts.len() as f64 * LISTED_HOST
         }
-        Pattern::Poisson { from, to, .. } | Pattern::ClosedLoop { from, to, .. } => {
-            (from.len() + to.len()) as f64 * LISTED_HOST
+        Pattern::Poisson { from, to, .. } => (from.len() + to.len()) as f64 * LISTED_HOST,
+        Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
+            (operations.from.len() + operations.to.len()) as f64 * LISTED_HOST
+                + channels(operations) * CHANNEL
         }
         Pattern::Trace { flows } => flows.len() as f64 * TRACE_LINE,
     };
@@ -259,27 +273,51 @@ fn traffic_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &mut
         key: format!("traffic[{i}].{key}"),
         remedy,
     });
-    let messages = messages(scenario, traffic, count);
-    shares.push(Share {
-        bytes: messages * MESSAGE,
-        what: format!("{messages:.0} messages"),
-        key: format!("traffic[{i}].bytes"),
-        remedy: "make messages larger, lower outstanding, or shorten duration",
-    });
+    operation_shares(scenario, traffic, i, shares);
 }
 
-/// Messages that a closed loop can complete.
-fn messages(scenario: &Scenario, traffic: &Traffic, flows: f64) -> f64 {
-    let Pattern::ClosedLoop { from, to, bytes, outstanding, .. } = &traffic.pattern else { return 0.0 };
+/// For operations that are open, and for those that are recorded.
+fn operation_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &mut Vec<Share>) {
+    let (all, open, key, remedy) = match &traffic.pattern {
+        Pattern::ClosedLoop { operations, outstanding } => {
+            let open = channels(operations) * f64::from(*outstanding);
+            (completions(scenario, traffic, operations, open), open, "outstanding", "lower outstanding")
+        }
+        Pattern::OpenLoop { operations, backlog, .. } => {
+            let all = arrivals(scenario, traffic);
+            let open = all.min(operations.from.len() as f64 * f64::from(*backlog));
+            (all, open, "backlog", "lower backlog, offer less, or shorten duration")
+        }
+        _ => return,
+    };
+    shares.push(Share {
+        bytes: open * OPEN,
+        what: format!("{open:.0} operations that can be open"),
+        key: format!("traffic[{i}].{key}"),
+        remedy,
+    });
+    if scenario.record.operations {
+        shares.push(Share {
+            bytes: all * OPERATION,
+            what: format!("{all:.0} rows of operations"),
+            key: "record.operations".into(),
+            remedy: "do not record each, or shorten duration",
+        });
+    }
+}
+
+/// Operations that a closed loop can complete.
+fn completions(scenario: &Scenario, traffic: &Traffic, operations: &Operations, open: f64) -> f64 {
     let (network, active) = (&scenario.network, active(scenario, traffic));
     let rates = HostRates::of(network);
     let speed = |hosts: &[u32]| hosts.iter().map(|host| rates.get(*host).as_bps() as f64).sum::<f64>();
     let header = scenario.transports[traffic.transport].header;
-    let frames = bytes.get().div_ceil(u64::from(network.mtu)) as f64;
-    let wire = bytes.get() as f64 + frames * f64::from(header + network.framing);
-    let carried = speed(from).min(speed(to)) * active.as_secs_f64() / (8.0 * wire);
+    let bytes = operations.bytes.get();
+    let frames = bytes.div_ceil(u64::from(network.mtu)) as f64;
+    let wire = bytes as f64 + frames * f64::from(header + network.framing);
+    let carried = speed(&operations.from).min(speed(&operations.to)) * active.as_secs_f64() / (8.0 * wire);
     let trips = active.as_secs_f64() / (4.0 * least_delay(network).as_secs_f64()) + 1.0;
-    carried.min(trips * flows * f64::from(*outstanding))
+    carried.min(trips * open)
 }
 
 fn sample_shares(scenario: &Scenario, shares: &mut Vec<Share>) {

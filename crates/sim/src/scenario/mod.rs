@@ -7,11 +7,13 @@ mod error;
 mod experiment;
 mod fault;
 mod files;
+mod host;
 mod hosts;
 mod key;
 mod memory;
 mod names;
 mod network;
+mod operations;
 mod reader;
 mod schema;
 mod sizes;
@@ -24,6 +26,7 @@ mod traffic;
 mod transport;
 pub mod types;
 mod units;
+mod warnings;
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +54,8 @@ pub struct Loaded {
     /// The file as resolved: overrides applied, every default filled in, values with their units. Written back to
     /// TOML beside the original it gives the same scenario. Files that it names are still named, not included.
     pub resolved: serde_json::Value,
+    /// A sentence for each thing that can be run and is hardly meant.
+    pub warnings: Vec<String>,
 }
 
 /// Reads a scenario. Each of `sets` is a dotted path and a value, read as TOML if it is any and else as a string,
@@ -81,7 +86,11 @@ pub fn load_text(
         None => (None, serde_json::Map::new()),
     };
     let scenario = scenario.flatten();
-    scenario.map(|scenario| Loaded { scenario, resolved: resolved.into() }).ok_or_else(|| {
+    let loaded = scenario.map(|scenario| {
+        let warnings = warnings::of(&scenario);
+        Loaded { scenario, resolved: resolved.into(), warnings }
+    });
+    loaded.ok_or_else(|| {
         let problems = source.into_problems();
         assert!(!problems.is_empty(), "a scenario that cannot be read has a problem");
         ScenarioError { problems }

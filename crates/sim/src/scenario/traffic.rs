@@ -14,7 +14,7 @@ use super::types::{Network, Pattern, Sizes, Topology, Traffic, Transport};
 use super::{files, sizes, suggest, trace};
 
 /// Packets of one flow: half of the sequence numbers.
-const MAX_PACKETS: u128 = 1 << 31;
+pub(super) const MAX_PACKETS: u128 = 1 << 31;
 
 /// Of a start, a stop or a stagger.
 const LONGEST: Span = Span::from_secs(1000);
@@ -41,6 +41,7 @@ enum Kind {
     AllToAll,
     Poisson,
     ClosedLoop,
+    OpenLoop,
     Trace,
 }
 
@@ -50,6 +51,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("all_to_all", Kind::AllToAll),
     ("poisson", Kind::Poisson),
     ("closed_loop", Kind::ClosedLoop),
+    ("open_loop", Kind::OpenLoop),
     ("trace", Kind::Trace),
 ];
 
@@ -58,7 +60,7 @@ pub(super) fn read(r: &mut Section, scene: &Scene) -> Traffic {
     let kind = r.choice("pattern", "Who talks to whom.", None, KINDS);
     let transport = read_transport(r, scene);
     let start = read_start(r, scene);
-    let doc = "Flow i of the table (Poisson: sender i) starts i times this later.";
+    let doc = "Flow i of the table (Poisson: sender i; open loop: initiator i) starts i times this later.";
     let stagger = r.get(&Key::new("stagger", doc, Span::ZERO..=LONGEST).or(Span::ZERO));
     let stop =
         Key::new("stop", "When flows stop offering data, and no new ones start.", Span::from_ps(1)..=LONGEST);
@@ -73,6 +75,7 @@ pub(super) fn read(r: &mut Section, scene: &Scene) -> Traffic {
         Kind::AllToAll => reader.all_to_all(r),
         Kind::Poisson => reader.poisson(r),
         Kind::ClosedLoop => reader.closed_loop(r),
+        Kind::OpenLoop => reader.open_loop(r),
         Kind::Trace => reader.trace(r),
     };
     Traffic { pattern, transport: transport.unwrap_or(0), start, stagger, stop }
@@ -123,7 +126,7 @@ fn read_start(r: &mut Section, scene: &Scene) -> (Time, Time) {
     let form = Form {
         name: "start",
         doc: "When flows start: at this time, or each at a time drawn uniformly from this range. Poisson: each sender; \
-              trace: from when its times count.",
+              open loop: each initiator; trace: from when its times count.",
         required: false,
         otherwise: "0us",
         schema: json!({ "type": "string", "pattern": format!("^{time}(\\.\\.{time})?$"), "x-unit": "times" }),
@@ -157,7 +160,7 @@ fn read_start(r: &mut Section, scene: &Scene) -> (Time, Time) {
 }
 
 /// Reads the keys of one pattern.
-struct PatternReader<'a> {
+pub(super) struct PatternReader<'a> {
     scene: &'a Scene<'a>,
     transport: Option<usize>,
     active: Option<Span>,
@@ -221,29 +224,6 @@ impl PatternReader<'_> {
         Pattern::Poisson { from: self.list(r, "from", from), to: self.list(r, "to", to), load, sizes }
     }
 
-    fn closed_loop(&mut self, r: &mut Section) -> Pattern {
-        let from = self.set(r, "from", "Senders.", None, None);
-        let to = self.set(r, "to", "Receivers of every sender; a host never sends to itself.", None, None);
-        if let (true, Some(from), Some(to)) = (r.sound(), &from, &to) {
-            if from.only().is_some() && from == to {
-                r.conflict("to", "the only receiver is the only sender; a host never sends to itself");
-            }
-        }
-        let flows_per_pair = flows_per_pair(r);
-        let bytes = r.get(&bytes_key("Of a message."));
-        let outstanding = Key::new("outstanding", "Messages under way in each flow.", 1u32..=1_000_000);
-        let outstanding = r.get(&outstanding.or(1));
-        self.check_size(r, "bytes", bytes.get().saturating_mul(u64::from(outstanding)));
-        self.check_endless(r, "bytes", Some((bytes, outstanding)));
-        Pattern::ClosedLoop {
-            from: self.list(r, "from", from),
-            to: self.list(r, "to", to),
-            flows_per_pair,
-            bytes,
-            outstanding,
-        }
-    }
-
     fn trace(&mut self, r: &mut Section) -> Pattern {
         let form = Form {
             name: "file",
@@ -279,7 +259,7 @@ impl PatternReader<'_> {
     }
 
     /// Reads a set of hosts; `default` makes one out of all hosts. None where the network is not known.
-    fn set(
+    pub(super) fn set(
         &self,
         r: &mut Section,
         name: &'static str,
@@ -308,7 +288,7 @@ impl PatternReader<'_> {
     }
 
     /// The hosts one by one, once all that can be said of the set as such has been.
-    fn list(&self, r: &Section, name: &str, set: Option<HostSet>) -> Vec<u32> {
+    pub(super) fn list(&self, r: &Section, name: &str, set: Option<HostSet>) -> Vec<u32> {
         let (true, Some(set), Some(directory)) = (r.sound(), set, self.scene.directory) else {
             return Vec::new();
         };
@@ -330,7 +310,7 @@ impl PatternReader<'_> {
         bytes
     }
 
-    fn check_size(&self, r: &Section, name: &str, bytes: u64) {
+    pub(super) fn check_size(&self, r: &Section, name: &str, bytes: u64) {
         let Some(network) = self.scene.network.filter(|_| r.sound()) else { return };
         let packets = bytes.div_ceil(u64::from(network.mtu));
         if u128::from(packets) > MAX_PACKETS {
@@ -341,7 +321,7 @@ impl PatternReader<'_> {
 
     /// Limits what a flow that is only ended by the clock can send at line rate; in messages of that size, so many
     /// a round trip, if given.
-    fn check_endless(&self, r: &Section, name: &str, messages: Option<(Bytes, u32)>) {
+    pub(super) fn check_endless(&self, r: &Section, name: &str, messages: Option<(Bytes, u32)>) {
         let (true, Some(active), Some(network)) = (r.sound(), self.active, self.scene.network) else {
             return;
         };
@@ -378,13 +358,13 @@ pub(super) fn least_delay(network: &Network) -> Span {
 }
 
 /// What a set of hosts is when it is not given: in words, and made out of all hosts.
-type Default<'a> = (&'static str, &'a dyn Fn(&HostSet) -> HostSet);
+pub(super) type Default<'a> = (&'static str, &'a dyn Fn(&HostSet) -> HostSet);
 
-fn flows_per_pair(r: &mut Section) -> u32 {
+pub(super) fn flows_per_pair(r: &mut Section) -> u32 {
     r.get(&Key::new("flows_per_pair", "Flows of each pair of hosts.", 1u32..=1_000_000_000).or(1))
 }
 
-fn bytes_key(doc: &'static str) -> Key<Bytes> {
+pub(super) fn bytes_key(doc: &'static str) -> Key<Bytes> {
     Key::new("bytes", doc, Bytes::new(1)..=Bytes::new(1_000_000_000_000_000))
 }
 

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::none::NoneParams;
-use clearway_proto::swift::SwiftParams;
+use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::units::{Bytes, Span};
 
 use super::key::Key;
@@ -63,6 +63,9 @@ fn timeout(name: &'static str, doc: &'static str) -> Key<Span> {
     Key::new(name, doc, Span::from_us(1)..=Span::from_secs(100))
 }
 
+const VARIANT: &str = "What the windows watch: swift, fabric and endpoint delay apart; v0, the whole round trip, against the fabric's target.";
+const VARIANTS: &[(&str, Variant)] = &[("swift", Variant::Swift), ("v0", Variant::V0)];
+
 impl Keys for SwiftParams {
     fn read(r: &mut Section) -> SwiftParams {
         let d = SwiftParams::default();
@@ -82,7 +85,16 @@ impl Keys for SwiftParams {
             0.001..=1.0,
         );
         let ai = Key::new("ai", "Additive increase, in packets a round trip.", 1e-6..=1000.0);
-        let beta = Key::new("beta", "Reaction to the relative excess over the target.", 0.0..=10.0);
+        let beta = Key::new(
+            "beta",
+            "Reaction of the fabric window to the relative excess over its target.",
+            0.0..=10.0,
+        );
+        let endpoint_beta = Key::new(
+            "endpoint_beta",
+            "Reaction of the endpoint window to the relative excess over its target.",
+            0.0..=10.0,
+        );
         let max_mdf =
             Key::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0);
         let resets = Key::new(
@@ -97,6 +109,7 @@ impl Keys for SwiftParams {
             0..=16,
         );
         let params = SwiftParams {
+            variant: r.one_of("variant", VARIANT, Some("swift"), VARIANTS),
             base_target: r.get(&base.or(d.base_target)),
             hop_scaling: r.get(&hop.or(d.hop_scaling)),
             fs_range: r.get(&fs_range.or(d.fs_range)),
@@ -108,12 +121,24 @@ impl Keys for SwiftParams {
                 d.topology_scaling,
             ),
             flow_scaling: r.flag("flow_scaling", "Scale the target with the window.", d.flow_scaling),
+            endpoint_window: r.flag(
+                "endpoint_window",
+                "Keep a window for the delay in the hosts, too.",
+                d.endpoint_window,
+            ),
             endpoint_target: r.get(&endpoint.or(d.endpoint_target)),
             endpoint_gain: r.get(&gain.or(d.endpoint_gain)),
+            endpoint_beta: r.get(&endpoint_beta.or(d.endpoint_beta)),
             ai: r.get(&ai.or(d.ai)),
             beta: r.get(&beta.or(d.beta)),
             max_mdf: r.get(&max_mdf.or(d.max_mdf)),
             min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
+            cwnd_below_one: r.flag(
+                "cwnd_below_one",
+                "Let windows fall below one packet; if not, their floor is one.",
+                d.cwnd_below_one,
+            ),
+            pacing: r.flag("pacing", "Space the packets of a window below one.", d.pacing),
             max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
             initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
             retx_reset_threshold: r.get(&resets.or(d.retx_reset_threshold)),

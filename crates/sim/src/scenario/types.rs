@@ -23,6 +23,8 @@ pub struct Scenario {
     pub network: Network,
     /// What ports of each role of switch do; looked up with [`SwitchKinds::of`].
     pub switches: SwitchKinds,
+    /// What a host's work costs.
+    pub host: HostModel,
     /// The transports, in the file's order; traffic refers to them by index.
     pub transports: Vec<Transport>,
     /// The traffic tables, in the file's order.
@@ -168,6 +170,40 @@ pub enum Buffer {
     },
 }
 
+/// What a host's work costs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostModel {
+    /// Nothing: a frame is processed as it arrives, and an answer leaves at once.
+    Ideal,
+    /// One engine a host serves all that comes and goes.
+    Snap(SnapHost),
+}
+
+/// A host with one engine, as Snap's; see [`crate::net::engine`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct SnapHost {
+    /// The engine's time for a data packet, beside its payload's.
+    pub receive_packet: Span,
+    /// Speed at which payload is copied.
+    pub copy_rate: Rate,
+    /// Beside that, for a packet that ends an operation.
+    pub operation: Span,
+    /// The engine's time for an acknowledgement.
+    pub receive_ack: Span,
+    /// Beside that, for the acknowledgement of a packet that ends an operation.
+    pub completion: Span,
+    /// The engine's time to send a data packet.
+    pub transmit: Span,
+    /// Most that a frame takes from the stack to the NIC; uniform from nothing.
+    pub jitter: Span,
+    /// Mean time from the end of a pause to the start of the next.
+    pub pause_interval: Span,
+    /// Mean length of a pause; zero for none.
+    pub pause: Span,
+    /// Room in the NIC's receive queue.
+    pub receive_queue: Bytes,
+}
+
 /// When a queue marks congestion experienced. The queue that is compared is what waits at the port as the
 /// frame arrives, with the frame in transmission, without the arriving one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -258,18 +294,23 @@ pub enum Pattern {
         /// Flow sizes.
         sizes: Sizes,
     },
-    /// Each pair keeps `outstanding` messages of `bytes` under way: a new one is issued when one is acknowledged.
+    /// Each pair keeps operations open: a new one is issued when one completes.
     ClosedLoop {
-        /// Senders.
-        from: Vec<u32>,
-        /// Receivers; a host never sends to itself.
-        to: Vec<u32>,
-        /// Flows of each pair.
-        flows_per_pair: u32,
-        /// Of a message.
-        bytes: Bytes,
-        /// Messages under way in each flow.
+        /// What, and between whom.
+        operations: Operations,
+        /// Operations open between each pair, for each of its flows.
         outstanding: u32,
+    },
+    /// Each initiator issues operations at times of its own, each to a target drawn uniformly.
+    OpenLoop {
+        /// What, and between whom; every initiator has a target.
+        operations: Operations,
+        /// When.
+        arrivals: Arrivals,
+        /// How many.
+        offered: Offered,
+        /// Operations that an initiator may have open: one that would be more fails at once.
+        backlog: u32,
     },
     /// Flows as listed, in the order of the file.
     Trace {
@@ -277,6 +318,86 @@ pub enum Pattern {
         flows: Vec<TraceFlow>,
     },
 }
+
+/// Operations of one kind and size on persistent flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operations {
+    /// Initiators.
+    pub from: Vec<u32>,
+    /// Targets; a host is never its own.
+    pub to: Vec<u32>,
+    /// A host is no target of those under the same switch.
+    pub remote: bool,
+    /// Flows of each pair, used in turn; each with another for what is read.
+    pub flows_per_pair: u32,
+    /// Writes or reads.
+    pub kind: OperationKind,
+    /// What an operation moves.
+    pub bytes: Bytes,
+    /// An operation that takes longer has failed.
+    pub deadline: Option<Span>,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationKind {
+    /// The initiator sends the data, and has done so once it knows that all has arrived.
+    Write,
+    /// The initiator sends a request of this size; the target answers with the data.
+    Read(Bytes),
+}
+
+impl Operations {
+    /// Flows for each of a pair's `flows_per_pair`: one, and one for answers.
+    pub fn flows_each(&self) -> u32 {
+        match self.kind {
+            OperationKind::Write => 1,
+            OperationKind::Read(_) => 2,
+        }
+    }
+}
+
+impl Pattern {
+    /// What operations a loop has.
+    pub fn operations(&self) -> Option<&Operations> {
+        match self {
+            Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => Some(operations),
+            _ => None,
+        }
+    }
+}
+
+/// When an open loop's operations are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// In a Poisson process.
+    Poisson,
+    /// At the start, and then at a constant interval.
+    Constant,
+}
+
+/// How many operations each initiator of an open loop issues.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Offered {
+    /// So many a second.
+    Rate(PerSecond),
+    /// So many that what they move is this fraction of the initiator's link; above 1, more than it can carry.
+    Load(f64),
+}
+
+impl Offered {
+    /// Mean time in picoseconds between operations of `bytes` of an initiator whose link has this `rate`.
+    pub fn gap_ps(self, bytes: Bytes, rate: Rate) -> f64 {
+        match self {
+            Offered::Rate(PerSecond(times)) => 1e12 / times as f64,
+            Offered::Load(load) => bytes.get() as f64 * 8.0 * 1e12 / (load * rate.as_bps() as f64),
+        }
+    }
+}
+
+/// Times a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PerSecond(pub u64);
 
 /// One line of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,4 +455,6 @@ pub struct Record {
     pub throughput: Option<Span>,
     /// Length of the intervals over which Jain's index is taken (always on).
     pub fairness: Span,
+    /// Every operation.
+    pub operations: bool,
 }

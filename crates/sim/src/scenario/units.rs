@@ -29,6 +29,9 @@ pub(super) const BYTES: Units = &[
 pub(super) const RATE: Units =
     &[("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
+/// Of how often something happens, in times a second.
+pub(super) const FREQUENCY: Units = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000), ("G/s", 1_000_000_000)];
+
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum UnitError {
@@ -74,8 +77,9 @@ pub(super) fn parse(text: &str, units: Units) -> Result<u64, UnitError> {
 
 /// The unit that `unit` is a slip of: a wrong case, a space, `Gb/s` for `Gbps`.
 fn meant(unit: &str, units: Units) -> Option<String> {
-    let unit = unit.trim().replace("/s", "ps").replace(['\u{b5}', '\u{3bc}'], "u");
-    let same = |name: &&str| name.eq_ignore_ascii_case(&unit);
+    let trimmed = unit.trim();
+    let unit = trimmed.replace("/s", "ps").replace(['\u{b5}', '\u{3bc}'], "u");
+    let same = |name: &&str| name.eq_ignore_ascii_case(&unit) || name.eq_ignore_ascii_case(trimmed);
     let names = || units.iter().map(|(name, _)| *name);
     names().find(same).map(str::to_string).or_else(|| suggest::nearest(&unit, names()))
 }
@@ -120,6 +124,8 @@ mod tests {
         assert_eq!(parse("50Gbps", RATE), Ok(50_000_000_000));
         assert_eq!(parse("0.1Gbps", RATE), Ok(100_000_000));
         assert_eq!(parse("1.000000000001s", TIME), Ok(1_000_000_000_001));
+        assert_eq!(parse("12.5k/s", FREQUENCY), Ok(12_500));
+        assert_eq!(parse("0.5/s", FREQUENCY), Err(UnitError::Inexact));
     }
 
     #[test]
@@ -143,6 +149,7 @@ mod tests {
         assert_eq!(meant("4KB", BYTES), Some("kB".into()));
         assert_eq!(meant("50gbps", RATE), Some("Gbps".into()));
         assert_eq!(meant("50Gb/s", RATE), Some("Gbps".into()));
+        assert_eq!(meant("50 K/s", FREQUENCY), Some("k/s".into()));
         assert_eq!(meant("5furlongs", TIME), None);
     }
 
@@ -171,5 +178,6 @@ mod tests {
         assert_eq!(spell(4096, BYTES), "4096B");
         assert_eq!(spell(12_700_000, BYTES), "12.7MB");
         assert_eq!(spell(12_500_000_000, RATE), "12.5Gbps");
+        assert_eq!(spell(12_500, FREQUENCY), "12.5k/s");
     }
 }

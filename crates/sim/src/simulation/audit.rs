@@ -4,7 +4,7 @@
 use clearway_proto::units::Time;
 
 use super::{sized, Simulation};
-use crate::engine::event::{Frame, Meta};
+use crate::engine::event::{Event, Frame, Meta};
 use crate::net::topology::NodeKind;
 
 /// Frames and bytes.
@@ -27,6 +27,7 @@ impl Simulation {
         self.assert_flows_balance();
         self.assert_nodes_balance();
         self.assert_payload_is_whole();
+        self.assert_operations_balance();
         let pooled = self.frames_under_way().filter(|frame| frame.meta.has(Meta::POOLED)).count();
         assert_eq!(self.particular_acks.len(), pooled, "acknowledgements have leaked from their pool");
         self.fabric.assert_buffers_balance();
@@ -61,13 +62,13 @@ impl Simulation {
 
     fn frames_under_way(&self) -> impl Iterator<Item = Frame> + '_ {
         let waiting = (0..self.fabric.len() as u32).flat_map(|link| self.fabric.waiting(link));
-        self.queue.arrivals().map(|event| event.frame()).chain(waiting)
+        self.queue.carriers().map(|event| event.frame()).chain(waiting).chain(self.engines.received())
     }
 
     /// Per switch: what came in over its links has left, is dropped, or waits.
     fn assert_nodes_balance(&self) {
         let mut in_flight = vec![Amount::default(); self.fabric.len()];
-        for event in self.queue.arrivals() {
+        for event in self.queue.carriers().filter(Event::is_arrival) {
             in_flight[event.id() as usize].add(1, u64::from(event.frame().meta.size()));
         }
         let mut came = vec![Amount::default(); self.graph.nodes().len()];

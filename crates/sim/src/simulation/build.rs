@@ -1,12 +1,13 @@
 //! From a scenario to a network at time zero.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
-use super::flows::{ClosedLoop, Flow, FlowLosses, Landing, Paths, END};
-use super::{sized, AckPool, Simulation};
+use super::engines::Engines;
+use super::flows::{Flow, FlowLosses, Landing, Paths, END};
+use super::{sized, AckPool, Operations, Simulation};
 use crate::engine::event::{Class, Event, MAX_FRAME, MAX_ID, MAX_LINKS};
 use crate::engine::queue::EventQueue;
 use crate::net::fabric::{Fabric, LossWindow, Particulars, RedMarking, SharedBuffer};
@@ -18,7 +19,7 @@ use crate::net::transport::Maker;
 use crate::random::{in_table, Entity, Stream};
 use crate::record::counters::TransportCounters;
 use crate::scenario::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole};
-use crate::traffic::{self, Demand, FlowSpec};
+use crate::traffic::{self, Demand, FlowSpec, Part};
 
 impl Simulation {
     /// The network and traffic of a scenario, at time zero.
@@ -34,12 +35,12 @@ impl Simulation {
             queue,
             fabric,
             hosts: vec![Host::IDLE; graph.host_count() as usize],
+            engines: Engines::new(&scenario.host, scenario.seed, graph.host_count(), specs.len()),
             flows: Vec::with_capacity(specs.len()),
             landings: Vec::with_capacity(specs.len()),
             paths: Paths::new(0, Vec::new()),
-            closed_loops: BTreeMap::new(),
+            operations: Operations::new(scenario, &graph, &specs),
             losses: vec![FlowLosses::default(); specs.len()],
-            messages: Vec::new(),
             counters: makers.iter().map(|_| TransportCounters::default()).collect(),
             particular_acks: AckPool::default(),
             incomplete: specs.iter().filter(|spec| sized(spec).is_some()).count(),
@@ -51,6 +52,7 @@ impl Simulation {
         };
         simulation.lay_paths(scenario);
         simulation.make_flows(&makers);
+        simulation.plan_operations();
         simulation
     }
 
@@ -80,14 +82,12 @@ impl Simulation {
         for (id, spec) in self.specs.iter().enumerate() {
             let id = id as u32;
             let maker = &makers[spec.transport as usize];
-            starts.push((spec.start, id));
+            // Others are set going by operations.
+            if !matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Answers)) {
+                starts.push((spec.start, id));
+            }
             if let (Some(stop), Demand::Endless) = (spec.stop, spec.demand) {
                 self.queue.push_odd(Event::bare(stop.as_ps(), Class::Stop, id));
-            }
-            if let Demand::ClosedLoop { bytes, .. } = spec.demand {
-                let stop = spec.stop;
-                let closed = ClosedLoop { bytes, stop, issued: VecDeque::new(), completed: 0 };
-                self.closed_loops.insert(id, closed);
             }
             self.flows.push(flow(spec, maker, self.graph.nic(spec.from)));
             self.landings.push(landing(spec, maker));
@@ -116,7 +116,7 @@ fn flow(spec: &FlowSpec, maker: &Maker, nic: u32) -> Flow {
         transport: spec.transport as u16,
         ecn_capable: maker.ecn_capable,
         waiting: false,
-        in_loop: matches!(spec.demand, Demand::ClosedLoop { .. }),
+        writes: spec.demand.part() == Some(Part::Writes),
     }
 }
 

@@ -1,15 +1,12 @@
-//! The two ends of a flow, the paths between them, and the loops that some run in.
-
-use std::collections::VecDeque;
+//! The two ends of a flow, and the paths between them.
 
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{Ack, Data, Receiver};
-use clearway_proto::units::{Bytes, Time};
+use clearway_proto::units::Time;
 
 use crate::engine::event::{Frame, Meta};
 use crate::engine::prefetch::prefetch;
 use crate::schemes::AnySender;
-use crate::traffic::{Demand, FlowSpec};
 
 /// Where a path ends.
 pub(super) const END: u32 = u32::MAX;
@@ -40,8 +37,8 @@ pub struct Flow {
     pub ecn_capable: bool,
     /// It waits for the NIC.
     pub waiting: bool,
-    /// It is a closed loop.
-    pub in_loop: bool,
+    /// It carries writes: operations that are done when they are acknowledged.
+    pub writes: bool,
 }
 
 /// Frames of a flow that were lost anywhere.
@@ -54,18 +51,15 @@ pub struct FlowLosses {
 }
 
 impl Flow {
-    /// The application has its data.
-    pub(super) fn begin(&mut self, now: Time, spec: &FlowSpec, closed: Option<&mut ClosedLoop>) {
-        match spec.demand {
-            Demand::Sized(bytes) => self.sender.handle_message(bytes),
-            Demand::Endless => self.sender.handle_endless(),
-            Demand::ClosedLoop { bytes, outstanding } => {
-                let closed = closed.expect("a loop's state is made with its flow");
-                for _ in 0..outstanding {
-                    closed.issued.push_back(now);
-                    self.sender.handle_message(bytes);
-                }
-            }
+    /// The next packet's frame.
+    #[inline]
+    pub(super) fn transmit(&mut self, flow: u32, now: Time) -> Frame {
+        let data = self.sender.transmit(now);
+        let flags = if self.ecn_capable { Meta::ECT } else { 0 } | if data.last { Meta::LAST } else { 0 };
+        Frame {
+            stamp: data.sent.as_ps(),
+            flow_seq: u64::from(flow) << 32 | u64::from(data.seq),
+            meta: Meta::new(data.payload + self.overhead, flags),
         }
     }
 }
@@ -95,7 +89,7 @@ pub struct Landing {
 impl Landing {
     /// Takes a data frame; how many messages are whole with it.
     #[inline]
-    pub(super) fn handle(&mut self, now: Time, frame: &Frame) -> u32 {
+    pub(super) fn handle(&mut self, now: Time, received: Time, frame: &Frame) -> u32 {
         let data = Data {
             seq: frame.seq(),
             payload: frame.meta.size() - self.overhead,
@@ -105,7 +99,7 @@ impl Landing {
         // The last link leads to a host, not to a switch.
         let switches = frame.meta.hop() - 1;
         self.arrived += 1;
-        self.receiver.handle_data(now, now, &data, frame.meta.has(Meta::CE), switches as u8);
+        self.receiver.handle_data(now, received, &data, frame.meta.has(Meta::CE), switches as u8);
         self.receiver.poll_completed()
     }
 
@@ -175,27 +169,4 @@ impl Paths {
     pub(super) fn expect(&self, flow: u32) {
         prefetch(&self.links, flow as usize * 2 * self.half);
     }
-}
-
-/// A flow that issues a message when one is acknowledged.
-#[derive(Debug)]
-pub(super) struct ClosedLoop {
-    pub bytes: Bytes,
-    pub stop: Option<Time>,
-    /// When the messages under way were issued.
-    pub issued: VecDeque<Time>,
-    pub completed: u32,
-}
-
-/// A message of a closed loop that has been acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageRecord {
-    /// Of this flow,
-    pub flow: u32,
-    /// the one with this number.
-    pub message: u32,
-    /// When the application had it.
-    pub issued: Time,
-    /// When its last packet was acknowledged.
-    pub completed: Time,
 }

@@ -2,10 +2,11 @@
 
 mod audit;
 mod build;
+mod engines;
 mod flows;
+mod operations;
 mod view;
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use clearway_proto::machine::Readiness;
@@ -20,10 +21,12 @@ use crate::net::host::{Host, NO_FLOW};
 use crate::net::port::Port;
 use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
-use crate::traffic::FlowSpec;
+use crate::traffic::{Demand, FlowSpec};
 
-use flows::{ClosedLoop, END};
-pub use flows::{Flow, FlowLosses, Landing, MessageRecord, Paths};
+use engines::Engines;
+use flows::END;
+pub use flows::{Flow, FlowLosses, Landing, Paths};
+pub use operations::{OperationRecord, Operations};
 
 /// Events between two looks at whether to go on.
 const CHECK_EVERY: u32 = 8192;
@@ -39,15 +42,15 @@ pub struct Simulation {
     fabric: Fabric,
     graph: Graph,
     hosts: Vec<Host>,
+    /// Of hosts whose work takes time.
+    engines: Engines,
     /// What a flow is, what its sending end is, and what its receiving end is, by flow number.
     specs: Vec<FlowSpec>,
     flows: Vec<Flow>,
     landings: Vec<Landing>,
     paths: Paths,
     losses: Vec<FlowLosses>,
-    /// By flow, for those that are one.
-    closed_loops: BTreeMap<u32, ClosedLoop>,
-    messages: Vec<MessageRecord>,
+    operations: Operations,
     counters: Vec<TransportCounters>,
     /// Acknowledgements that say more than that all up to their packet has arrived.
     particular_acks: AckPool,
@@ -95,6 +98,11 @@ impl Simulation {
             Class::Pace => self.pace(event.id(), event.time),
             Class::Timeout => self.time_out(event.id(), event.time),
             Class::AckDelay => self.delayed_ack(event.id(), event.time),
+            Class::Process => self.process(event.id()),
+            Class::Grant => self.grant(event.id(), event.time),
+            Class::Depart => self.offer(self.flows[event.id() as usize].nic, event.frame()),
+            Class::DepartAck => self.offer(self.paths.first_back(event.id()), event.frame()),
+            Class::Issue => self.issue_next(event.id()),
         }
     }
 
@@ -168,10 +176,20 @@ impl Simulation {
         let next = self.paths.link(flow, frame.meta);
         if next != END {
             self.offer(next, *frame);
-        } else if frame.meta.has(Meta::ACK) {
-            self.acknowledge(flow, frame);
+        } else if self.engines.are_ideal() {
+            self.take(frame, self.now());
         } else {
-            self.land(flow, frame);
+            self.receive(frame);
+        }
+    }
+
+    /// A host's stack takes a frame that arrived at its NIC at `received`.
+    #[inline(always)]
+    fn take(&mut self, frame: &Frame, received: Time) {
+        if frame.meta.has(Meta::ACK) {
+            self.acknowledge(frame.flow(), frame, received);
+        } else {
+            self.land(frame.flow(), frame, received);
         }
     }
 
@@ -198,14 +216,17 @@ impl Simulation {
     }
 
     /// A data packet has reached its destination.
-    fn land(&mut self, flow: u32, frame: &Frame) {
+    fn land(&mut self, flow: u32, frame: &Frame, received: Time) {
         let now = self.now();
         let landing = &mut self.landings[flow as usize];
-        let completed = landing.handle(now, frame);
+        let completed = landing.handle(now, received, frame);
         if completed > 0 {
             self.complete(flow, now);
         }
-        self.send_acks(flow);
+        self.send_acks(flow, frame.meta.last());
+        if completed > 0 {
+            self.take_messages(flow, completed);
+        }
     }
 
     /// A message has arrived whole; for a sized flow that is all of it.
@@ -217,12 +238,12 @@ impl Simulation {
         }
     }
 
-    fn send_acks(&mut self, flow: u32) {
+    /// What is due. `last` is the flag of a packet just taken that ends a message.
+    fn send_acks(&mut self, flow: u32, last: u32) {
         let now = self.now();
-        let first = self.paths.first_back(flow);
         while let Some(ack) = self.landings[flow as usize].acknowledgement(now) {
             let landing = &self.landings[flow as usize];
-            let flags = Meta::ACK | if ack.congestion_experienced { Meta::CE } else { 0 };
+            let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
             let meta = Meta::new(landing.ack_frame, flags).echoing(u32::from(ack.hops));
             let (seq, meta) = if ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0
             {
@@ -231,7 +252,7 @@ impl Simulation {
                 (self.particular_acks.put(ack), meta.with(Meta::POOLED))
             };
             let flow_seq = u64::from(flow) << 32 | u64::from(seq);
-            self.offer(first, Frame { stamp: ack.echo.as_ps(), flow_seq, meta });
+            self.release(flow, Frame { stamp: ack.echo.as_ps(), flow_seq, meta });
         }
         let landing = &mut self.landings[flow as usize];
         if let Some(at) = landing.receiver.poll_timeout() {
@@ -249,11 +270,21 @@ impl Simulation {
             landing.timer_at = Time::NEVER;
         }
         landing.receiver.handle_timeout(now);
-        self.send_acks(flow);
+        self.send_acks(flow, 0);
+    }
+
+    /// An acknowledgement leaves its host's stack.
+    #[inline(always)]
+    fn release(&mut self, flow: u32, ack: Frame) {
+        if self.engines.are_ideal() {
+            self.offer(self.paths.first_back(flow), ack);
+        } else {
+            self.release_ack(flow, &ack);
+        }
     }
 
     /// An acknowledgement has reached the sender.
-    fn acknowledge(&mut self, flow: u32, frame: &Frame) {
+    fn acknowledge(&mut self, flow: u32, frame: &Frame, received: Time) {
         let now = self.now();
         let meta = frame.meta;
         let ack = if meta.has(Meta::POOLED) {
@@ -270,37 +301,28 @@ impl Simulation {
             }
         };
         let state = &mut self.flows[flow as usize];
-        self.counters[state.transport as usize].rtt.record(now.since(ack.echo));
+        let counters = &mut self.counters[state.transport as usize];
+        let rtt = now.since(ack.echo);
+        counters.rtt.record(rtt);
+        if !self.engines.are_ideal() {
+            counters.split_rtt(rtt, ack.remote_queuing() + now.since(received));
+        }
         state.acks += 1;
-        state.sender.handle_ack(now, now, &ack);
+        state.sender.handle_ack(now, received, &ack);
         let completed = state.sender.poll_completed();
-        if completed > 0 && state.in_loop {
-            self.reissue(flow, completed);
+        if completed > 0 && state.writes {
+            self.end_operations(flow, completed);
         }
         self.serve(flow);
     }
 
-    /// Messages of a closed loop are acknowledged; as many new ones follow.
-    fn reissue(&mut self, flow: u32, completed: u32) {
-        let now = self.now();
-        let state = &mut self.flows[flow as usize];
-        let Some(closed) = self.closed_loops.get_mut(&flow) else { return };
-        for _ in 0..completed {
-            let Some(issued) = closed.issued.pop_front() else { return };
-            let message = closed.completed;
-            closed.completed += 1;
-            self.messages.push(MessageRecord { flow, message, issued, completed: now });
-            if closed.stop.is_none_or(|stop| now < stop) {
-                closed.issued.push_back(now);
-                state.sender.handle_message(closed.bytes);
-            }
-        }
-    }
-
     fn start(&mut self, flow: u32) {
-        let now = self.now();
-        let closed = self.closed_loops.get_mut(&flow);
-        self.flows[flow as usize].begin(now, &self.specs[flow as usize], closed);
+        match self.specs[flow as usize].demand {
+            Demand::Sized(bytes) => self.flows[flow as usize].sender.handle_message(bytes),
+            Demand::Endless => self.flows[flow as usize].sender.handle_endless(),
+            Demand::ClosedLoop(_) => self.start_loop(flow),
+            Demand::OpenLoop(_) => {}
+        }
         self.serve(flow);
     }
 
@@ -341,6 +363,7 @@ impl Simulation {
         let state = &mut self.flows[flow as usize];
         if !state.waiting {
             match state.sender.readiness(now) {
+                Readiness::Ready if !self.engines.are_ideal() => self.wait_for_engine(flow),
                 Readiness::Ready => {
                     let link = state.nic;
                     let (host, idle) = (state.host, self.fabric.port(link).is_idle(now.as_ps()));
@@ -409,13 +432,7 @@ impl Simulation {
     fn transmit(&mut self, flow: u32) -> LaneId {
         let now = self.now();
         let state = &mut self.flows[flow as usize];
-        let data = state.sender.transmit(now);
-        let flags = if state.ecn_capable { Meta::ECT } else { 0 } | if data.last { Meta::LAST } else { 0 };
-        let frame = Frame {
-            stamp: data.sent.as_ps(),
-            flow_seq: u64::from(flow) << 32 | u64::from(data.seq),
-            meta: Meta::new(data.payload + state.overhead, flags),
-        };
+        let frame = state.transmit(flow, now);
         let (lane, sent) = self.fabric.begin(&mut self.queue, state.nic, frame);
         if let Err(Lost(frame)) = sent {
             self.lose(&frame);
@@ -457,7 +474,7 @@ impl Simulation {
     /// A NIC that sends an acknowledgement while flows wait has to come back to them.
     #[inline]
     fn keep_awake(&mut self, link: u32) {
-        if !self.fabric.port(link).has(Port::NIC) {
+        if !self.fabric.port(link).has(Port::NIC) || !self.engines.are_ideal() {
             return;
         }
         if let Some(host) = self.paths.host_of_nic(link) {
@@ -469,6 +486,9 @@ impl Simulation {
 
     /// A NIC is free: the next flow that is still ready sends.
     fn pull(&mut self, link: u32) {
+        if !self.engines.are_ideal() {
+            return;
+        }
         let Some(host) = self.paths.host_of_nic(link) else { return };
         while let Some(flow) = self.take_turn(host) {
             if self.flows[flow as usize].sender.readiness(self.now()) != Readiness::Ready {
@@ -517,7 +537,7 @@ impl AckPool {
 /// A flow's size where it has one.
 fn sized(spec: &FlowSpec) -> Option<Bytes> {
     match spec.demand {
-        crate::traffic::Demand::Sized(bytes) => Some(bytes),
+        Demand::Sized(bytes) => Some(bytes),
         _ => None,
     }
 }

@@ -2,7 +2,8 @@
 
 use clearway_proto::units::{Bytes, Span, Time};
 
-use super::{sized, Flow, FlowLosses, Landing, MessageRecord, Simulation};
+use super::{sized, Flow, FlowLosses, Landing, Operations, Simulation};
+use crate::net::engine::EngineCounters;
 use crate::net::fabric::Fabric;
 use crate::net::ideal::ideal_completion;
 use crate::net::topology::Graph;
@@ -35,14 +36,19 @@ impl Simulation {
         &self.fabric
     }
 
+    /// What each host's engine has counted, by host; nothing where hosts are ideal.
+    pub fn engines(&self) -> impl Iterator<Item = EngineCounters> + '_ {
+        self.engines.counters()
+    }
+
     /// Nodes and links.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// Messages of closed loops, in the order of their acknowledgement.
-    pub fn messages(&self) -> &[MessageRecord] {
-        &self.messages
+    /// What loops have issued, and what is done of it.
+    pub fn operations(&self) -> &Operations {
+        &self.operations
     }
 
     /// What is counted for each transport.
@@ -65,11 +71,9 @@ impl Simulation {
         self.now()
     }
 
-    /// Whether every sized flow has arrived whole, every other has stopped, and no loop waits for a message.
+    /// Whether every sized flow has arrived whole, every other has stopped, and no operation is open.
     pub fn all_complete(&self) -> bool {
-        self.incomplete == 0
-            && self.now() >= self.last_stop
-            && self.closed_loops.values().all(|closed| closed.issued.is_empty())
+        self.incomplete == 0 && self.now() >= self.last_stop && self.operations.open_count() == 0
     }
 
     /// How long a sized flow would take alone, never held back: first bit at its NIC to last bit at its

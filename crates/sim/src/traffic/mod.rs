@@ -3,12 +3,15 @@
 //! Everything random is drawn from the stream of the entity it belongs to: a flow's start from the flow's
 //! own, arrivals and sizes from their Poisson source's, a permutation from its table's.
 
+mod operations;
 mod poisson;
 mod sizes;
 
 use crate::random::{in_table, Entity, Stream};
 use crate::scenario::{Pattern, Scenario, Traffic};
 use clearway_proto::units::{Bytes, Span, Time};
+
+pub(crate) use operations::switch_of;
 
 /// One flow that the run will start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +26,8 @@ pub struct FlowSpec {
     pub to: u32,
     /// When it starts; may lie beyond the end of the run, save for a Poisson source's flow.
     pub start: Time,
-    /// When it stops offering data. A Poisson source's flows have none: there the source stops.
+    /// When it stops offering data, or no operation is issued any more. A Poisson source's flows have none: there the
+    /// source stops.
     pub stop: Option<Time>,
     /// How much it offers.
     pub demand: Demand,
@@ -36,21 +40,39 @@ pub enum Demand {
     Sized(Bytes),
     /// As much as can be sent.
     Endless,
-    /// Messages of `bytes`: a new one is issued when one of the `outstanding` is acknowledged.
-    ClosedLoop {
-        /// Of a message.
-        bytes: Bytes,
-        /// Messages under way.
-        outstanding: u32,
-    },
+    /// Its part of the operations of a closed loop.
+    ClosedLoop(Part),
+    /// Its part of the operations of an open loop.
+    OpenLoop(Part),
+}
+
+/// What a flow carries of its operations. A flow of answers follows its flow of requests, in number too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What is written, from the initiator to the target.
+    Writes,
+    /// Requests of what is to be read, from the initiator to the target.
+    Requests,
+    /// What is read, from the target to the initiator.
+    Answers,
+}
+
+impl Demand {
+    /// What it carries of operations, if any.
+    pub fn part(self) -> Option<Part> {
+        match self {
+            Demand::ClosedLoop(part) | Demand::OpenLoop(part) => Some(part),
+            Demand::Sized(_) | Demand::Endless => None,
+        }
+    }
 }
 
 /// The flows of a scenario: table by table, and within a table in its pattern's order: by sender, then
 /// receiver, then number of the flow between the two; for a Poisson table by source, then time; for a trace
-/// as listed.
+/// as listed. A flow of reads is two, one of requests and one of answers behind it.
 ///
 /// A Poisson source starts like a flow does: in the range of starts, and source i of its table i staggers
-/// later. A trace's times count from that start too.
+/// later; so does an open loop's initiator, with all its flows. A trace's times count from that start too.
 pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
     let mut flows = Vec::with_capacity(expected_flows(scenario) as usize);
     for (number, traffic) in scenario.traffic.iter().enumerate() {
@@ -68,9 +90,8 @@ pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
             Pattern::AllToAll { hosts, flows_per_pair, bytes } => {
                 table.add_pairs(each_to_each(hosts, hosts), *flows_per_pair, sized(*bytes), &mut flows);
             }
-            Pattern::ClosedLoop { from, to, flows_per_pair, bytes, outstanding } => {
-                let demand = Demand::ClosedLoop { bytes: *bytes, outstanding: *outstanding };
-                table.add_pairs(each_to_each(from, to), *flows_per_pair, demand, &mut flows);
+            Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
+                operations::add_flows(&table, scenario, operations, &mut flows);
             }
             Pattern::Poisson { from, to, load, sizes } => {
                 let law = poisson::Law { to, load: *load, sizes };
@@ -89,7 +110,7 @@ pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
 }
 
 /// How many flows [`generate`] will make: exactly, save for Poisson tables, whose mean this counts, and for
-/// pairs of a host with itself in a closed loop, which it counts though they are left out. Cheap, so that a
+/// pairs of hosts in loops that are left out, which it counts too. Cheap, so that a
 /// scenario with too many can be refused before they are made.
 pub fn expected_flows(scenario: &Scenario) -> f64 {
     let product = |factors: [usize; 3]| factors.into_iter().map(|factor| factor as f64).product();
@@ -104,8 +125,9 @@ pub fn expected_flows(scenario: &Scenario) -> f64 {
             Pattern::AllToAll { hosts, flows_per_pair, .. } => {
                 product([hosts.len(), hosts.len() - 1, *flows_per_pair as usize])
             }
-            Pattern::ClosedLoop { from, to, flows_per_pair, .. } => {
-                product([from.len(), to.len(), *flows_per_pair as usize])
+            Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
+                let each = operations.flows_per_pair as usize * operations.flows_each() as usize;
+                product([operations.from.len(), operations.to.len(), each])
             }
             Pattern::Poisson { from, to, load, sizes } => {
                 poisson::expected_arrivals(traffic, scenario, from, &poisson::Law { to, load: *load, sizes })
@@ -188,7 +210,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::net::topology::tests::network;
     use crate::scenario::{
-        Buffer, Ecn, Protocol, Record, SwitchKind, SwitchKinds, Topology, TraceFlow, Transport,
+        Buffer, Ecn, HostModel, Protocol, Record, SwitchKind, SwitchKinds, Topology, TraceFlow, Transport,
     };
     use clearway_proto::baseline::none::NoneParams;
 
@@ -204,6 +226,7 @@ pub(crate) mod tests {
             stop_when_complete: false,
             network: network(Topology::Star { hosts }),
             switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+            host: HostModel::Ideal,
             transports: vec![Transport { name: "t".into(), protocol, header: 0, ack: 64 }],
             traffic,
             faults: Vec::new(),
@@ -250,16 +273,6 @@ pub(crate) mod tests {
         let flows = flows(4, table(pattern));
         assert_eq!(pairs(&flows), [(0, 1), (0, 3), (1, 0), (1, 3), (3, 0), (3, 1)]);
         assert!(flows.iter().all(|flow| flow.demand == Demand::Endless && flow.start == Time::ZERO));
-    }
-
-    #[test]
-    fn a_closed_loop_joins_each_sender_to_each_receiver() {
-        let (bytes, outstanding) = (Bytes::new(64_000), 8);
-        let pattern =
-            Pattern::ClosedLoop { from: vec![0, 1], to: vec![1, 2], flows_per_pair: 1, bytes, outstanding };
-        let flows = flows(3, table(pattern));
-        assert_eq!(pairs(&flows), [(0, 1), (0, 2), (1, 2)]);
-        assert!(flows.iter().all(|flow| flow.demand == Demand::ClosedLoop { bytes, outstanding }));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use clearway_sim::record::{Column, Outcome, Table, Value};
+pub use clearway_sim::record::Outcome;
+use clearway_sim::record::{Column, Table, Value};
 use clearway_sim::scenario::load_text;
 
 /// Picoseconds in a microsecond.

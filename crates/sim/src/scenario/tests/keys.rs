@@ -71,6 +71,9 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         return Some(fixed.clone());
     }
     let value = match (form.path, key) {
+        // Exactly one of the two is given.
+        (["traffic"], "load") if form.schema["properties"].get("rate").is_some() => return None,
+        (["traffic"], "rate") => json!("50k/s"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
         (["network"], "hosts") | (_, "k" | "window") => json!(4),
@@ -85,7 +88,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["traffic"], "hosts") => json!([0, "1..3"]),
         (_, "transport") if !form.path.is_empty() => json!("a"),
         (_, "start") => json!("1us..2us"),
-        (_, "stop" | "until" | "queues" | "windows" | "rtt" | "throughput") => json!("1ms"),
+        (_, "stop" | "until" | "deadline" | "queues" | "windows" | "rtt" | "throughput") => json!("1ms"),
         (_, "sizes") => json!("google_rpc"),
         (_, "file") => json!("t.csv"),
         (_, "link") => json!("h0-tor0"),
@@ -140,8 +143,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = Protocol::READERS.len();
-    // 5 networks, 6 switches, 6 patterns, 2 faults, and 5 tables without a choice.
-    assert_eq!(forms.len(), 5 + 6 + transports + 6 + 2 + 5);
+    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 4 tables without a
+    // choice.
+    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 4);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -158,8 +162,10 @@ fn required_keys_are_required_and_no_others() {
         for (key, _) in values(&form) {
             let mut table = whole(&form);
             table.remove(key);
-            // What another key of the form refers to is no less optional.
-            if key == "sharing" || key == "ecn" {
+            // What another key of the form refers to is no less optional; of rate and load one is required.
+            if ["sharing", "ecn", "model", "operation"].contains(&key.as_str())
+                || (key == "rate" && form.path == ["traffic"])
+            {
                 continue;
             }
             let mut file = file(&form, table);
@@ -224,6 +230,7 @@ fn every_key_refuses_another_unit_and_none() {
                 "time" => &[json!("5B"), json!("5"), json!(5), json!("5 us"), json!("-5us")],
                 "bytes" => &[json!("5us"), json!("500"), json!(500), json!("5KB")],
                 "rate" => &[json!("5GB"), json!("5"), json!(5), json!("5gbps")],
+                "frequency" => &[json!("5Gbps"), json!("5"), json!(5), json!("5K/s")],
                 "times" => &[json!("5B"), json!("1us-2us"), json!(5)],
                 "number" | "fraction" | "integer" => &[json!("0.5"), json!("5us")],
                 "choice" => &[json!("nothing of the kind")],
@@ -306,6 +313,6 @@ fn defaults_stand_in_the_schema() {
     assert_eq!(star["required"], json!(["topology", "hosts"]));
     assert_eq!(star["additionalProperties"], false);
     let swift = &schema["properties"]["transport"]["additionalProperties"]["oneOf"][0];
-    assert_eq!(swift["properties"]["fs_min_cwnd"]["default"], 0.015);
+    assert_eq!(swift["properties"]["fs_min_cwnd"]["default"], 0.005);
     assert_eq!(swift["properties"]["ack"]["x-default"], "header");
 }

@@ -2,6 +2,7 @@
 
 mod keys;
 mod rules;
+mod warnings;
 
 use std::path::{Path, PathBuf};
 

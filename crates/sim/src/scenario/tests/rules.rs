@@ -45,7 +45,8 @@ fn a_full_file_is_read_as_written() {
     assert_eq!(scenario.transports[0].protocol, Protocol::Swift(swift));
     assert_eq!((scenario.transports[0].header, scenario.transports[1].ack), (64, 52));
     assert_eq!(scenario.traffic[0].start, (Time::ZERO, Time::from_ps(100_000_000)));
-    let Pattern::ClosedLoop { from, to, .. } = &scenario.traffic[2].pattern else {
+    let Pattern::ClosedLoop { operations: Operations { from, to, .. }, .. } = &scenario.traffic[2].pattern
+    else {
         panic!("{:?}", scenario.traffic)
     };
     assert_eq!((from.as_slice(), to.as_slice()), ([3, 4, 5].as_slice(), [0, 1, 2].as_slice()));
@@ -65,7 +66,7 @@ fn all_problems_are_reported_at_once_with_their_lines() {
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], "x.toml:5: warmup: found 5ms, more than a fifth of duration, 2ms");
     assert!(lines[1].starts_with(
-        "x.toml:29: transport.bulk.base_taget: unknown key; did you mean base_target? (known keys: protocol, base_target,"
+        "x.toml:29: transport.bulk.base_taget: unknown key; did you mean base_target? (known keys: protocol, variant, base_target,"
     ));
     assert_eq!(
         lines[2],
@@ -296,8 +297,81 @@ fn patterns_leave_nobody_alone() {
     let sizes = Sizes::Fixed(Bytes::new(4000));
     assert_eq!(scenario.traffic[0].pattern, Pattern::Poisson { from, to: vec![1], load: 0.5, sizes });
     let closed = "pattern = \"closed_loop\"\nbytes = \"1kB\"\nfrom = 1\n";
-    assert!(said(&format!("{closed}to = 1")).contains("the only receiver is the only sender"));
+    assert!(said(&format!("{closed}to = 1")).contains("the only target is the only initiator"));
     good(&traffic(&format!("{closed}to = [1, 2]")));
+}
+
+#[test]
+fn an_open_loop_offers_a_rate_or_a_load() {
+    let open = "pattern = \"open_loop\"\nfrom = 1\nto = \"2..4\"\nbytes = \"4kB\"\n";
+    let traffic =
+        |lines: &str| with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", &format!("{open}{lines}"));
+    let said = |lines: &str| said(&traffic(lines));
+    assert!(said("").contains("traffic[0].rate: missing, expected a frequency, such as \"50k/s\", or load"));
+    assert!(said("rate = \"1k/s\"\nload = 0.5").contains("traffic[0].load: rate says how many operations"));
+    assert!(said("load = 11").contains("traffic[0].load: found 11, expected a number from 0.001 to 10"));
+    assert!(said("rate = \"0/s\"").contains("expected a frequency from 1/s to 1G/s"));
+    assert!(said("rate = \"5kHz\"").contains("(units: /s, k/s, M/s, G/s)"));
+    assert!(said("rate = \"1k/s\"\ndeadline = \"0us\"")
+        .contains("deadline: found \"0us\", expected a time from 1ps"));
+    assert!(said("rate = \"1k/s\"\nrequest_bytes = \"64B\"")
+        .contains("request_bytes: applies only with operation = \"read\"; here operation = \"write\""));
+    assert!(said("rate = \"1k/s\"\nremote = true")
+        .contains("traffic[0].remote: all targets of host 1 are under its own switch, tor0"));
+    let scenario = good(&traffic("load = 1.5"));
+    let Pattern::OpenLoop { operations, arrivals, offered, backlog } = &scenario.traffic[0].pattern else {
+        panic!("{:?}", scenario.traffic)
+    };
+    assert_eq!((*arrivals, *offered, *backlog), (Arrivals::Poisson, Offered::Load(1.5), 100_000));
+    assert_eq!((operations.kind, operations.deadline), (OperationKind::Write, None));
+    assert_eq!(offered.gap_ps(Bytes::new(3000), Rate::from_gbps(100)), 160_000.0);
+    let itself = with(&traffic("load = 0.5"), "to = \"2..4\"", "to = 1");
+    assert!(super::said(&itself).contains("the only target is an initiator too"));
+    let complete = with(&traffic("load = 0.5"), "name", "stop_when_complete = true\nname");
+    assert!(super::said(&complete).contains("an open loop never completes: give stop"));
+}
+
+#[test]
+fn operations_fit_into_memory_and_sequence_numbers() {
+    let open = "pattern = \"open_loop\"\nfrom = 1\nto = 2\nrate = \"1k/s\"";
+    let text =
+        with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", &format!("{open}\nbytes = \"4kB\""));
+    let sized = |bytes: &str| with(&text, "\"4kB\"", &format!("\"{bytes}\""));
+    let large = said(&sized("2TB"));
+    assert!(
+        large.contains("traffic[0].bytes: an operation of 2TB is larger than a host's memory, taken as 1TB"),
+        "{large}"
+    );
+    // Of 1 TB, 244,140,625 packets, one is expected in a flow, and 60 more cannot be ruled out.
+    let many = said(&sized("1TB"));
+    assert!(
+        many.contains("traffic[0].bytes: a flow could be offered 14892578125 packets; the most is 2^31"),
+        "{many}"
+    );
+    good(&sized("100GB"));
+    let read = format!("{text}operation = \"read\"\n");
+    good(&read);
+    let outstanding =
+        with(&text, "pattern = \"open_loop\"", "pattern = \"closed_loop\"\noutstanding = 1000000");
+    let outstanding = with(&outstanding, "rate = \"1k/s\"\n", "");
+    assert!(said(&with(&outstanding, "4kB", "40MB")).contains("makes flows of 9765625000 packets"));
+    let mtu = |text: &str| with(text, "hosts = 4", "hosts = 4\nmtu = \"100B\"");
+    let read = format!("{}operation = \"read\"\nrequest_bytes = \"1MB\"\n", mtu(&outstanding));
+    assert!(said(&read).contains("traffic[0].request_bytes: makes flows of 10000000000 packets"));
+}
+
+#[test]
+fn the_backlog_of_an_open_loop_is_bounded() {
+    // 2 initiators, 12.5 million operations a second each for 1 ms, and five standard deviations.
+    let open = "pattern = \"open_loop\"\nfrom = \"0..2\"\nto = \"2..4\"\nbytes = \"1kB\"\nload = 1.0";
+    let text = with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", open);
+    let (key, message) = memory::check(&good(&text), 700_000).expect_err("0.8 MB of operations");
+    assert_eq!(key, "traffic[0].backlog");
+    assert!(
+        message.contains("825.4 kB, is for 25793 operations that can be open: lower backlog"),
+        "{message}"
+    );
+    memory::check(&good(&format!("{text}\nbacklog = 100")), 700_000).expect("200 operations");
 }
 
 #[test]
@@ -521,7 +595,9 @@ fn every_contributor_is_named() {
     let closed = "pattern = \"closed_loop\"\nfrom = \"0..2\"\nbytes = \"100B\"\noutstanding = 1000";
     let closed =
         with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", &format!("{closed}\nto = \"2..4\""));
-    assert_eq!(blamed(&with(&closed, "duration = \"1ms\"", "duration = \"10ms\"")), "traffic[0].bytes");
+    assert_eq!(blamed(&with(&closed, "outstanding = 1000", "outstanding = 10000")), "traffic[0].outstanding");
+    let recorded = with(&closed, "duration = \"1ms\"", "duration = \"10ms\"");
+    assert_eq!(blamed(&format!("{recorded}\n[record]\noperations = true\n")), "record.operations");
     let poisson = "pattern = \"poisson\"\nload = 0.5\nsizes = \"fixed:1kB\"";
     let poisson = with(SMALL, "pattern = \"incast\"\nto = 0\nbytes = \"1MB\"", poisson);
     assert_eq!(blamed(&poisson), "traffic[0].load");
@@ -547,13 +623,13 @@ fn resolved_holds_units_and_defaults() {
     assert_eq!(resolved["network"]["delay"], json!("1us"));
     assert_eq!(resolved["network"]["rate"], json!("50Gbps"));
     assert_eq!(resolved["transport"]["bulk"]["max_cwnd"], json!(128.0));
-    assert_eq!(resolved["transport"]["bulk"]["fs_range"], json!("75us"));
+    assert_eq!(resolved["transport"]["bulk"]["fs_range"], json!("100us"));
     assert_eq!(resolved["groups"]["rest"], json!("3..6"));
     assert_eq!(resolved["traffic"][0]["from"], json!("0..3"));
     assert_eq!(resolved["traffic"][0]["start"], json!("0us..100us"));
     assert_eq!(resolved["switch"]["tor"]["ecn_threshold"], json!("100kB"));
     assert_eq!(resolved["host"]["default"]["model"], json!("ideal"));
-    assert_eq!(resolved["record"], json!({ "queues": "10us", "fairness": "10ms" }));
+    assert_eq!(resolved["record"], json!({ "queues": "10us", "fairness": "10ms", "operations": false }));
 }
 
 /// A JSON object as one line of TOML a key: tables inline, which TOML allows anywhere.

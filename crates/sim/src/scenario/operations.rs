@@ -1,0 +1,195 @@
+//! Loops of operations: reads and writes of a fixed size, one after another or at times of their own.
+
+use clearway_proto::units::{Bytes, Span};
+
+use super::hosts::HostSet;
+use super::key::{Key, Quantity};
+use super::memory::active;
+use super::network::HostRates;
+use super::reader::Section;
+use super::traffic::{bytes_key, flows_per_pair, PatternReader, MAX_PACKETS};
+use super::types::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario, Traffic};
+use crate::net::topology::Graph;
+use crate::traffic::switch_of;
+
+/// What a host's memory is taken to hold: no operation is larger.
+const HOST_MEMORY: Bytes = Bytes::new(1_000_000_000_000);
+
+/// How far a Poisson number may lie above its mean before it is no longer to be expected in any run: ten standard
+/// deviations, and some for small means.
+const SURELY_BELOW: (f64, f64) = (10.0, 50.0);
+
+impl PatternReader<'_> {
+    pub(super) fn closed_loop(&mut self, r: &mut Section) -> Pattern {
+        let (from, to) = self.ends(r);
+        if let (true, Some(from), Some(to)) = (r.sound(), &from, &to) {
+            if from.only().is_some() && from == to {
+                r.conflict("to", "the only target is the only initiator; a host is never its own target");
+            }
+        }
+        let operations = self.operations(r, from, to);
+        let doc = "Operations open between each pair of hosts, for each of its flows.";
+        let outstanding = r.get(&Key::new("outstanding", doc, 1u32..=1_000_000).or(1));
+        let mut moved = vec![("bytes", operations.bytes)];
+        if let OperationKind::Read(request) = operations.kind {
+            moved.push(("request_bytes", request));
+        }
+        for (name, bytes) in moved {
+            self.check_size(r, name, bytes.get().saturating_mul(u64::from(outstanding)));
+            self.check_endless(r, name, Some((bytes, outstanding)));
+        }
+        Pattern::ClosedLoop { operations, outstanding }
+    }
+
+    pub(super) fn open_loop(&mut self, r: &mut Section) -> Pattern {
+        let (from, to) = self.ends(r);
+        if let (true, Some(from), Some(to)) = (r.sound(), &from, &to) {
+            if to.only().is_some_and(|to| from.contains(to)) {
+                r.conflict("to", "the only target is an initiator too; a host is never its own target");
+            }
+        }
+        let operations = self.operations(r, from, to);
+        self.check_size(r, "bytes", operations.bytes.get());
+        let doc = "When each initiator issues its operations: in a Poisson process, or one at its start and then at a \
+                   constant interval.";
+        let kinds = [("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant)];
+        let arrivals = r.one_of("arrivals", doc, Some("poisson"), &kinds);
+        let offered = offered(r);
+        let doc = "Operations that an initiator may have open; one that would be more fails at once.";
+        let backlog = r.get(&Key::new("backlog", doc, 1u32..=1_000_000_000).or(100_000));
+        Pattern::OpenLoop { operations, arrivals, offered, backlog }
+    }
+
+    fn ends(&self, r: &mut Section) -> (Option<HostSet>, Option<HostSet>) {
+        let from = self.set(r, "from", "Initiators.", None, None);
+        (from, self.set(r, "to", "Targets; a host is never its own.", None, None))
+    }
+
+    fn operations(&self, r: &mut Section, from: Option<HostSet>, to: Option<HostSet>) -> Operations {
+        let doc = "Leaves out, for each initiator, the targets under its own switch.";
+        let remote = r.flag("remote", doc, false);
+        let flows_per_pair = flows_per_pair(r);
+        let doc = "What an operation does. write: the initiator sends the data; read: it sends a request, and the target \
+                   answers with the data on a flow of its own.";
+        let read = r.choice("operation", doc, Some("write"), &[("write", false), ("read", true)]);
+        let kind = if read {
+            let largest = Bytes::new(1_000_000_000);
+            let request = Key::new("request_bytes", "Of a request.", Bytes::new(1)..=largest);
+            OperationKind::Read(r.get(&request.or(Bytes::new(64))))
+        } else {
+            OperationKind::Write
+        };
+        let bytes = r.get(&bytes_key("What an operation moves."));
+        if r.sound() && bytes > HOST_MEMORY {
+            let (found, most) = (bytes.shown(), HOST_MEMORY.shown());
+            r.conflict(
+                "bytes",
+                format!("an operation of {found} is larger than a host's memory, taken as {most}"),
+            );
+        }
+        let doc = "An operation that takes longer has failed.";
+        let deadline = Key::new("deadline", doc, Span::from_ps(1)..=Span::from_secs(1000));
+        let deadline = r.optional(&deadline, "none fails for taking long");
+        let (from, to) = (self.list(r, "from", from), self.list(r, "to", to));
+        Operations { from, to, remote, flows_per_pair, kind, bytes, deadline }
+    }
+}
+
+/// Exactly one of `rate` and `load`.
+fn offered(r: &mut Section) -> Offered {
+    let doc = "Operations a second of each initiator; give this or load.";
+    let rate = Key::new("rate", doc, PerSecond(1)..=PerSecond(1_000_000_000));
+    let rate = r.optional(&rate, "as load says");
+    let doc = "What each initiator's operations move, as a fraction of its link's rate; above 1 the backlog grows until \
+               operations fail. Give this or rate.";
+    let load = r.optional(&Key::new("load", doc, 0.001..=10.0), "as rate says");
+    if r.given("rate") && r.given("load") {
+        r.conflict("load", "rate says how many operations there are, too: give one of the two");
+    } else if !r.given("rate") && !r.given("load") {
+        r.report_missing("rate", "a frequency, such as \"50k/s\", or load, a fraction of the link".into());
+    }
+    match (rate, load) {
+        (_, Some(load)) => Offered::Load(load),
+        (rate, None) => Offered::Rate(rate.unwrap_or(PerSecond(1))),
+    }
+}
+
+/// How many operations the initiators of an open loop issue at most, but for luck beyond five standard deviations.
+pub(super) fn arrivals(scenario: &Scenario, traffic: &Traffic) -> f64 {
+    let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return 0.0 };
+    let (rates, active) = (HostRates::of(&scenario.network), active(scenario, traffic).as_ps() as f64);
+    let each = |host: &u32| active / offered.gap_ps(operations.bytes, rates.get(*host)) + 1.0;
+    let expected: f64 = operations.from.iter().map(each).sum();
+    expected + 5.0 * expected.sqrt()
+}
+
+/// What loops of operations demand of the network: targets for each initiator, and sequence numbers for what an
+/// open loop's flows are offered.
+pub(super) fn check(r: &Section, scenario: &Scenario) {
+    let mut graph = None;
+    for (i, traffic) in scenario.traffic.iter().enumerate() {
+        let Some(operations) = traffic.pattern.operations() else { continue };
+        let open = matches!(traffic.pattern, Pattern::OpenLoop { .. });
+        if !operations.remote && !open {
+            continue;
+        }
+        let graph = graph.get_or_insert_with(|| Graph::build(&scenario.network));
+        let targets = targets(operations, graph);
+        for (&host, &targets) in operations.from.iter().zip(&targets) {
+            if targets == 0 {
+                let switch = &graph.nodes()[switch_of(graph, host) as usize].name;
+                let message = format!("all targets of host {host} are under its own switch, {switch}");
+                r.conflict_at(&format!("traffic[{i}].remote"), message);
+                break;
+            }
+        }
+        if open && r.sound() {
+            check_sequence(r, scenario, i, &targets);
+        }
+    }
+}
+
+/// Targets of each initiator.
+fn targets(operations: &Operations, graph: &Graph) -> Vec<u64> {
+    let mut under = vec![0u64; graph.nodes().len()];
+    for &host in &operations.to {
+        under[switch_of(graph, host) as usize] += 1;
+    }
+    let all = operations.to.len() as u64;
+    let own = |host: u32| {
+        if operations.remote {
+            under[switch_of(graph, host) as usize]
+        } else {
+            u64::from(operations.to.binary_search(&host).is_ok())
+        }
+    };
+    operations.from.iter().map(|&host| all - own(host)).collect()
+}
+
+/// What a flow of an open loop is offered has to have sequence numbers, sent or not.
+fn check_sequence(r: &Section, scenario: &Scenario, i: usize, targets: &[u64]) {
+    let traffic = &scenario.traffic[i];
+    let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return };
+    let rates = HostRates::of(&scenario.network);
+    let active = active(scenario, traffic).as_ps() as f64;
+    let mtu = u64::from(scenario.network.mtu);
+    let request = match operations.kind {
+        OperationKind::Write => 0,
+        OperationKind::Read(request) => request.get(),
+    };
+    let packets = operations.bytes.get().max(request).div_ceil(mtu) as f64;
+    let most = operations.from.iter().zip(targets).map(|(&host, &targets)| {
+        let flows = targets as f64 * f64::from(operations.flows_per_pair);
+        let mean = active / offered.gap_ps(operations.bytes, rates.get(host)) / flows;
+        (mean + SURELY_BELOW.0 * mean.sqrt() + SURELY_BELOW.1) * packets
+    });
+    let most = most.fold(0.0, f64::max);
+    // Half of the sequence numbers for what is offered; the other half is what a spread beyond this could take.
+    if most > MAX_PACKETS as f64 {
+        let message = format!(
+            "a flow could be offered {most:.0} packets; the most is 2^31, {MAX_PACKETS}: make operations smaller or \
+             fewer, raise flows_per_pair, or shorten duration"
+        );
+        r.conflict_at(&format!("traffic[{i}].bytes"), message);
+    }
+}

@@ -1,0 +1,72 @@
+//! What is said of scenarios that run and are hardly meant.
+
+use super::{set, SMALL};
+
+const SWIFT: &[(&str, &str)] = &[
+    ("transport.a.protocol", "swift"),
+    ("transport.a.header", "64B"),
+    ("transport.a.ack", "84B"),
+    ("network.rate", "50Gbps"),
+    ("network.delay", "2us"),
+    ("network.mtu", "4096B"),
+    ("network.framing", "0B"),
+];
+
+/// The warnings of the small scenario with these settings beside Swift's.
+fn warnings(sets: &[(&str, &str)]) -> Vec<String> {
+    let sets: Vec<_> = SWIFT.iter().chain(sets).copied().collect();
+    set(SMALL, &sets).unwrap_or_else(|error| panic!("{error}")).warnings
+}
+
+#[test]
+fn what_is_sane_is_not_remarked_upon() {
+    assert_eq!(warnings(&[]), [""; 0]);
+    assert_eq!(warnings(&[("host.default.model", "snap")]), [""; 0]);
+}
+
+/// There 2 x (665.6 ns + 2 us), back 2 x (13.44 ns + 2 us).
+#[test]
+fn a_target_below_the_empty_path_is_shown_with_its_arithmetic() {
+    assert_eq!(
+        warnings(&[("transport.a.base_target", "5us")]),
+        ["transport.a.base_target: 5us + 1 switches x hop_scaling = 6us is below the 9.359us that a full frame and its \
+          acknowledgement take on the empty path from host 3 to host 0 (5.332us there + 4.027us back): windows will \
+          shrink without any queue; raise base_target to 8.359us or more"]
+    );
+    assert_eq!(warnings(&[("transport.a.base_target", "8358ns")]).len(), 1);
+    assert_eq!(warnings(&[("transport.a.base_target", "8359ns")]), [""; 0]);
+    let unscaled = [("transport.a.base_target", "8359ns"), ("transport.a.topology_scaling", "false")];
+    assert_eq!(warnings(&unscaled).len(), 1);
+}
+
+/// Each way half of 9 us on average.
+#[test]
+fn what_a_host_adds_counts() {
+    let said = warnings(&[("transport.a.base_target", "15us"), ("host.default.model", "snap")]);
+    assert_eq!(said.len(), 1);
+    assert!(said[0].contains("is below the 18.359us"), "{said:?}");
+    assert!(said[0].contains("5.332us there + 4.027us back + 9us between stacks and NICs"), "{said:?}");
+}
+
+/// 305 ns and 4096 B at 80 Gb/s, 409.6 ns, against 665.6 ns on the wire.
+#[test]
+fn a_host_that_cannot_keep_up_is_named() {
+    let snap = [("host.default.model", "snap"), ("host.default.copy_rate", "80Gbps")];
+    let slow = [snap[0], snap[1], ("host.default.receive_packet", "305ns")];
+    let said = warnings(&slow);
+    assert_eq!(
+        said,
+        ["host.default: the engine takes 0.715us for a full packet of transport a and the link 0.666us: a host receives \
+          at most 46.6Gbps of 50Gbps and its receive queue fills; lower receive_packet or raise copy_rate"]
+    );
+    assert_eq!(warnings(&[snap[0], snap[1], ("host.default.receive_packet", "256ns")]), [""; 0]);
+}
+
+#[test]
+fn an_endpoint_target_below_the_service_is_named() {
+    let snap = [("host.default.model", "snap"), ("transport.a.endpoint_target", "1us")];
+    let said = warnings(&snap);
+    assert!(said[0].starts_with("transport.a.endpoint_target: 1us is below the 1.975us"), "{said:?}");
+    let off = [snap[0], snap[1], ("transport.a.endpoint_window", "false")];
+    assert_eq!(warnings(&off), [""; 0]);
+}

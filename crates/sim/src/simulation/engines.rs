@@ -1,0 +1,165 @@
+//! Hosts whose work takes time: what happens between a host's NIC and the machines in it.
+
+use clearway_proto::machine::Readiness;
+use clearway_proto::units::{Bytes, Time};
+
+use super::Simulation;
+use crate::engine::event::{Class, Event, Frame, Meta};
+use crate::net::engine::{Engine, EngineCounters};
+use crate::scenario::{HostModel, SnapHost};
+
+/// The engines of all hosts; none where hosts are ideal.
+#[derive(Debug)]
+pub(super) struct Engines(Option<Box<Snap>>);
+
+#[derive(Debug)]
+struct Snap {
+    model: SnapHost,
+    /// By host.
+    engines: Vec<Engine>,
+    /// By flow, when its last data frame and its last acknowledgement reached their NICs: the way from the stack
+    /// keeps a flow's order.
+    departed: Vec<[u64; 2]>,
+}
+
+impl Engines {
+    pub(super) fn new(model: &HostModel, seed: u64, hosts: u32, flows: usize) -> Engines {
+        let HostModel::Snap(model) = model else { return Engines(None) };
+        let engines = (0..hosts).map(|host| Engine::new(seed, host, model)).collect();
+        Engines(Some(Box::new(Snap { model: model.clone(), engines, departed: vec![[0; 2]; flows] })))
+    }
+
+    /// Hosts take no time for their work.
+    #[inline(always)]
+    pub(super) fn are_ideal(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Every frame that waits for an engine.
+    pub(super) fn received(&self) -> impl Iterator<Item = Frame> + '_ {
+        self.0.iter().flat_map(|snap| snap.engines.iter().flat_map(Engine::received))
+    }
+
+    /// By host.
+    pub(super) fn counters(&self) -> impl Iterator<Item = EngineCounters> + '_ {
+        self.0.iter().flat_map(|snap| snap.engines.iter().map(|engine| engine.counters))
+    }
+
+    fn snap(&mut self) -> &mut Snap {
+        self.0.as_mut().expect("only hosts that are not ideal have engines")
+    }
+}
+
+impl Simulation {
+    /// A frame has reached its destination's NIC.
+    pub(super) fn receive(&mut self, frame: &Frame) {
+        let flow = frame.flow() as usize;
+        let host = if frame.meta.has(Meta::ACK) { self.flows[flow].host } else { self.specs[flow].to };
+        let now = self.queue.now();
+        let snap = self.engines.snap();
+        if snap.engines[host as usize].receive(now, *frame, &snap.model) {
+            self.attend(host);
+        } else {
+            self.lose(frame);
+        }
+    }
+
+    /// A host's engine has served the frame at the head of its receive queue: the stack takes it.
+    pub(super) fn process(&mut self, host: u32) {
+        let received = self.engines.snap().engines[host as usize].finish();
+        let (frame, at) = (received.frame, Time::from_ps(received.at));
+        if !frame.meta.has(Meta::ACK) {
+            let waited = self.now().since(at);
+            let transport = self.flows[frame.flow() as usize].transport;
+            self.counters[transport as usize].nic_delay.record(waited);
+        }
+        self.take(&frame, at);
+        self.attend(host);
+    }
+
+    /// A host's engine may send.
+    pub(super) fn grant(&mut self, host: u32, time: u64) {
+        let engine = &mut self.engines.snap().engines[host as usize];
+        if engine.grant_at == time {
+            engine.grant_at = u64::MAX;
+            self.attend(host);
+        }
+    }
+
+    /// A flow has something to send: its host's engine will see to it.
+    pub(super) fn wait_for_engine(&mut self, flow: u32) {
+        self.wait(flow);
+        self.attend(self.flows[flow as usize].host);
+    }
+
+    /// An engine that is not serving a frame sends, if it may, and goes on to the next frame.
+    fn attend(&mut self, host: u32) {
+        let now = self.queue.now();
+        if self.engines.snap().engines[host as usize].is_serving() {
+            return;
+        }
+        while self.hosts[host as usize].has_waiting() {
+            let at = self.engines.snap().engines[host as usize].sends_at(now);
+            if at <= now {
+                self.send_one(host);
+                continue;
+            }
+            let engine = &mut self.engines.snap().engines[host as usize];
+            if at < engine.grant_at {
+                engine.grant_at = at;
+                self.queue.push_odd(Event::bare(at, Class::Grant, host));
+            }
+            break;
+        }
+        let (flows, landings) = (&self.flows, &self.landings);
+        let payload = |frame: &Frame| {
+            let flow = frame.flow() as usize;
+            let overhead =
+                if frame.meta.has(Meta::ACK) { landings[flow].ack_frame } else { flows[flow].overhead };
+            frame.meta.size() - overhead
+        };
+        let snap = self.engines.0.as_mut().expect("only hosts that are not ideal have engines");
+        if let Some(done) = snap.engines[host as usize].begin(now, payload, &snap.model) {
+            self.queue.push_odd(Event::bare(done, Class::Process, host));
+        }
+    }
+
+    /// The next flow that is still ready sends.
+    fn send_one(&mut self, host: u32) {
+        let now = self.now();
+        let Some(flow) = self.take_turn(host) else { return };
+        match self.flows[flow as usize].sender.readiness(now) {
+            Readiness::Ready => (),
+            Readiness::At(at) => return self.arm_pace(flow, at),
+            Readiness::Idle => return,
+        }
+        let state = &mut self.flows[flow as usize];
+        let frame = state.transmit(flow, now);
+        let (nic, size) = (state.nic, u64::from(frame.meta.size()));
+        let wire = self.fabric.rate(nic).transmission(Bytes::new(size)).as_ps();
+        let snap = self.engines.snap();
+        let reaches = snap.engines[host as usize].send(now.as_ps(), wire, &snap.model);
+        self.depart(Class::Depart, flow, reaches, &frame);
+        match self.flows[flow as usize].sender.readiness(now) {
+            Readiness::Ready => self.wait(flow),
+            Readiness::At(at) => self.arm_pace(flow, at),
+            Readiness::Idle => (),
+        }
+        self.arm_timer(flow);
+    }
+
+    /// An acknowledgement leaves its host's stack; its engine's work was done with the packet's.
+    pub(super) fn release_ack(&mut self, flow: u32, ack: &Frame) {
+        let host = self.specs[flow as usize].to;
+        let now = self.queue.now();
+        let snap = self.engines.snap();
+        let reaches = now + snap.engines[host as usize].delay(&snap.model);
+        self.depart(Class::DepartAck, flow, reaches, ack);
+    }
+
+    fn depart(&mut self, class: Class, flow: u32, reaches: u64, frame: &Frame) {
+        let last = &mut self.engines.snap().departed[flow as usize][usize::from(class == Class::DepartAck)];
+        *last = reaches.max(*last + 1);
+        self.queue.push_odd(Event::carrying(*last, class, flow, frame));
+    }
+}

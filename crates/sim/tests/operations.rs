@@ -1,0 +1,286 @@
+//! Loops of operations: when they are issued and to whom, which fail, and how they end.
+
+mod experiment;
+
+use std::collections::BTreeMap;
+
+use experiment::{figure, floats, integers, picoseconds, run, run_seeded, texts, Outcome};
+
+/// Traffic in a star of 100 Gb/s, with a row for every operation.
+fn star(hosts: u32, keys: &str, traffic: &str) -> String {
+    format!(
+        "format = 1\nname = 'operations'\nduration = '2ms'\n{keys}\n[network]\ntopology = 'star'\nhosts = {hosts}\n\
+         [transport.t]\nprotocol = 'none'\n[record]\noperations = true\n[[traffic]]\n{traffic}"
+    )
+}
+
+/// How many operations went from each initiator to each target.
+fn by_pair(outcome: &Outcome) -> BTreeMap<(u64, u64), usize> {
+    let pairs =
+        integers(outcome, "operations", "initiator").iter().zip(integers(outcome, "operations", "target"));
+    let mut counts = BTreeMap::new();
+    for (&from, &to) in pairs {
+        *counts.entry((from, to)).or_default() += 1;
+    }
+    counts
+}
+
+/// When operations were issued, in order.
+fn issued(outcome: &Outcome) -> Vec<u64> {
+    let mut issued = picoseconds(outcome, "operations", "issued_us");
+    issued.sort_unstable();
+    issued
+}
+
+#[test]
+fn poisson_operations_come_at_their_rate_and_are_spread_evenly() {
+    // 100 operations in 2 ms from each of 4 initiators in 10 runs: 4000 in all, with a standard deviation of 63.
+    let traffic = "pattern = 'open_loop'\nfrom = '0..4'\nto = '0..8'\nbytes = '100B'\nrate = '50k/s'";
+    let mut counts = BTreeMap::new();
+    let mut gaps = Vec::new();
+    for seed in 0..10 {
+        let outcome = run_seeded(&star(8, "", traffic), Some(seed));
+        for (pair, count) in by_pair(&outcome) {
+            *counts.entry(pair).or_insert(0) += count;
+        }
+        let issued = picoseconds(&outcome, "operations", "issued_us");
+        let mut of_first: Vec<u64> = issued
+            .iter()
+            .zip(integers(&outcome, "operations", "initiator"))
+            .filter(|(_, &initiator)| initiator == 0)
+            .map(|(&at, _)| at)
+            .collect();
+        of_first.sort_unstable();
+        gaps.extend(of_first.windows(2).map(|two| (two[1] - two[0]) as f64));
+    }
+    assert_eq!(counts.len(), 4 * 7, "every pair of two, and no host with itself");
+    let all: usize = counts.values().sum();
+    assert!(all.abs_diff(4000) < 3 * 63, "{all}");
+    // Chi-square of 28 cells with a mean of 142.9: 27 degrees of freedom, standard deviation sqrt(2 * 27).
+    let mean = all as f64 / 28.0;
+    let chi_square: f64 = counts.values().map(|&count| (count as f64 - mean).powi(2) / mean).sum();
+    assert!((chi_square - 27.0).abs() < 3.0 * 54f64.sqrt(), "{chi_square}");
+    // Gaps are exponential: as long in standard deviation as in mean. The error of that is sqrt(2 / n).
+    let mean_gap = experiment::mean(&gaps);
+    let deviation = experiment::standard_error(&gaps) * (gaps.len() as f64).sqrt();
+    assert!(
+        (deviation / mean_gap - 1.0).abs() < 3.0 * (2.0 / gaps.len() as f64).sqrt(),
+        "{deviation} {mean_gap}"
+    );
+}
+
+#[test]
+fn constant_operations_come_at_their_interval_from_the_start_to_the_stop() {
+    let open = "pattern = 'open_loop'\nfrom = '0..2'\nto = 2\nbytes = '100B'\narrivals = 'constant'\n";
+    let keys = "start = '7us'\nstagger = '1us'\nstop = '108us'\nrate = '50k/s'";
+    // From 7 us and from 8 us on, each 20 us; that of 108 us no longer.
+    let expected: Vec<u64> =
+        [7, 8, 27, 28, 47, 48, 67, 68, 87, 88, 107].iter().map(|us| us * 1_000_000).collect();
+    assert_eq!(issued(&run(&star(3, "", &format!("{open}{keys}")))), expected);
+    // A third of the link in payload: 1200 B each 0.288 us, 1/0.288 of which no picosecond divides.
+    let load = "bytes = '1200B'\nload = 0.3333\nstop = '1us'";
+    let found = issued(&run(&star(3, "", &format!("{open}{load}").replace("bytes = '100B'\n", ""))));
+    let gap = 1200.0 * 8.0 * 1e12 / (0.3333 * 100e9);
+    let expected: Vec<u64> = (0..4).flat_map(|k| [(f64::from(k) * gap) as u64; 2]).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_flows_of_a_pair_take_turns() {
+    let traffic =
+        "pattern = 'open_loop'\nfrom = 0\nto = '1..3'\nbytes = '100B'\nrate = '1M/s'\nflows_per_pair = 3";
+    let outcome = run(&star(3, "", traffic));
+    let mut order: Vec<_> = picoseconds(&outcome, "operations", "issued_us")
+        .into_iter()
+        .zip(integers(&outcome, "operations", "flow"))
+        .collect();
+    order.sort_unstable();
+    for first in [0, 3] {
+        let flows = order.iter().map(|(_, &flow)| flow).filter(|flow| (first..first + 3).contains(flow));
+        let flows: Vec<u64> = flows.collect();
+        assert!(flows.len() > 900);
+        assert!(flows.iter().zip((0..3).cycle()).all(|(&flow, turn)| flow == first + turn), "{flows:?}");
+    }
+}
+
+#[test]
+fn remote_targets_are_in_other_racks() {
+    let scenario = star(
+        8,
+        "",
+        "pattern = 'open_loop'\nfrom = '0..8'\nto = '0..8'\nremote = true\nbytes = '100B'\nrate = '1M/s'",
+    );
+    let racks = "topology = 'leaf_spine'\nleaves = 2\nspines = 1\nhosts_per_leaf = 4";
+    let outcome = run(&scenario.replace("topology = 'star'\nhosts = 8", racks));
+    let pairs = by_pair(&outcome);
+    assert_eq!(pairs.len(), 8 * 4);
+    assert!(pairs.keys().all(|(from, to)| from / 4 != to / 4), "{pairs:?}");
+}
+
+/// Ten frames an operation on a link of one frame in 335.84 ns; one operation each 3 us. What each waits grows by the
+/// difference, so that operation k takes `latency + 358.4 ns * k`.
+#[test]
+fn operations_that_take_longer_than_their_deadline_have_failed() {
+    const FRAME: u64 = (4096 + 64 + 38) * 80;
+    const GAP: u64 = 3_000_000;
+    const END: u64 = 2_000_000_000;
+    let traffic = |more: &str| {
+        format!(
+            "pattern = 'open_loop'\nfrom = 0\nto = 1\nbytes = '40960B'\nrate = '333333/s'\n\
+             arrivals = 'constant'\n{more}"
+        )
+    };
+    let scenario = |more: &str| star(2, "", &traffic(more)).replace("'none'", "'none'\nheader = '64B'");
+    let unlimited = run(&scenario(""));
+    let latency = picoseconds(&unlimited, "operations", "latency_us")[0];
+    assert!(10 * FRAME > GAP && figure(&unlimited, "failed_operations") == 0.0);
+    // 333333 a second is 3.000003 us: three picoseconds in a million off the interval.
+    let at = |k: u64| (k as f64 * (1e12 / 333_333.0)) as u64;
+    let done = |k: u64| latency + 10 * FRAME * k;
+    let (mut failed, mut decided, mut late_and_open) = (0, 0, 0);
+    let deadline = 150_000_000;
+    for k in (0..).take_while(|&k| at(k) < END) {
+        let late = done(k).min(END) - at(k) > deadline;
+        failed += u64::from(late);
+        decided += u64::from(late || done(k) < END);
+        late_and_open += u64::from(late && done(k) >= END);
+    }
+    assert!(failed > 0 && late_and_open > 0 && decided > failed);
+    let outcome = run(&scenario("deadline = '150us'"));
+    let found: u64 = integers(&outcome, "operations", "failed").iter().sum();
+    assert_eq!(found, failed);
+    assert_eq!(figure(&outcome, "failed_operations"), failed as f64 / decided as f64);
+    assert_eq!(figure(&outcome, "operations"), (decided - late_and_open) as f64);
+    // Failed or not, all are done sooner or later, and alike.
+    assert_eq!(
+        picoseconds(&outcome, "operations", "completed_us"),
+        picoseconds(&unlimited, "operations", "completed_us")
+    );
+    let in_time = (decided - failed) as f64 / 2e-3;
+    assert_eq!(figure(&outcome, "operations_per_second"), in_time);
+}
+
+#[test]
+fn an_operation_that_takes_just_its_deadline_has_not_failed() {
+    let traffic = "pattern = 'closed_loop'\nfrom = 0\nto = 1\nbytes = '1kB'\nstop = '1us'\n";
+    let latency = picoseconds(&run(&star(2, "", traffic)), "operations", "latency_us")[0];
+    for (deadline, failed) in [(latency, 0.0), (latency - 1, 1.0)] {
+        let outcome = run(&star(2, "", &format!("{traffic}deadline = '{deadline}ps'")));
+        assert_eq!(figure(&outcome, "failed_operations"), failed);
+        assert_eq!(integers(&outcome, "operations", "failed"), [failed as u64]);
+    }
+}
+
+#[test]
+fn fairness_is_among_the_flows_that_have_data() {
+    let traffic = "pattern = 'closed_loop'\nfrom = '0..3'\nto = 3\noperation = 'read'\nbytes = '64kB'";
+    let jain = figure(&run(&star(4, "", traffic).replace("[record]", "[record]\nfairness = '1ms'")), "jain");
+    // With the requests' flows among them it would be near a half.
+    assert!(jain > 0.99, "{jain}");
+}
+
+#[test]
+fn an_operation_beyond_the_backlog_fails_at_once() {
+    // The target's link is down: nothing is ever done. Of 20 operations 5 are open, and 15 could not be.
+    let traffic =
+        "pattern = 'open_loop'\nfrom = 0\nto = 1\nbytes = '1kB'\nrate = '10k/s'\narrivals = 'constant'\n\
+                   backlog = 5\n[[fault]]\nkind = 'down'\nlink = 'tor0>h1'";
+    let outcome = run(&star(2, "", traffic));
+    assert_eq!(issued(&outcome).len(), 5);
+    assert_eq!(figure(&outcome, "failed_operations"), 1.0);
+    let two_done = traffic.replace("kind = 'down'", "kind = 'down'\nat = '150us'");
+    assert_eq!(figure(&run(&star(2, "", &two_done)), "failed_operations"), 13.0 / 15.0);
+}
+
+#[test]
+fn reads_and_writes_over_lossy_links_are_all_done() {
+    for pattern in ["'open_loop'\nrate = '100k/s'", "'closed_loop'\noutstanding = 3"] {
+        for operation in ["write", "read"] {
+            let traffic = format!(
+                "pattern = {pattern}\nfrom = '0..2'\nto = '2..4'\noperation = '{operation}'\nbytes = '20kB'\n\
+                 stop = '1ms'\n[[fault]]\nkind = 'loss'\nlink = 'h0-tor0'\nprobability = 0.05\n\
+                 [[fault]]\nkind = 'loss'\nlink = 'h2-tor0'\nprobability = 0.05"
+            );
+            let lossy = star(4, "stop_when_complete = true", &traffic).replace("2ms", "100ms");
+            let outcome = run(&lossy.replace("'none'", "'swift'"));
+            let lost = figure(&outcome, "fault_losses");
+            assert!(lost > 50.0, "{lost}");
+            assert!(figure(&outcome, "simulated_us") < 99e3, "{pattern} {operation}");
+            let rows = floats(&outcome, "operations", "completed_us");
+            assert!(rows.iter().all(|us| us.is_finite()), "{pattern} {operation}");
+            assert_eq!(figure(&outcome, "operations"), rows.len() as f64);
+            assert!(rows.len() > 100, "{pattern} {operation}: {}", rows.len());
+        }
+    }
+}
+
+#[test]
+fn the_flows_of_reads_say_what_they_carry() {
+    let traffic =
+        "pattern = 'closed_loop'\nfrom = 0\nto = '1..3'\noperation = 'read'\nbytes = '10kB'\nstop = '1us'\n\
+                   [[traffic]]\npattern = 'closed_loop'\nfrom = 1\nto = 0\nbytes = '1kB'\nstop = '1us'\n\
+                   [[traffic]]\npattern = 'incast'\nfrom = 2\nto = 0\nbytes = '7B'";
+    let outcome = run(&star(3, "", traffic));
+    let carries = ["requests", "answers", "requests", "answers", "writes", "data"];
+    assert_eq!(texts(&outcome, "flows", "carries"), carries);
+    assert_eq!(integers(&outcome, "flows", "from"), [0, 1, 0, 2, 1, 2]);
+    assert_eq!(integers(&outcome, "flows", "delivered_bytes"), [64, 10_000, 64, 10_000, 1000, 7]);
+    assert_eq!(integers(&outcome, "operations", "bytes").iter().sum::<u64>(), 21_000);
+}
+
+#[test]
+fn figures_are_of_operations_issued_after_the_warm_up() {
+    let traffic =
+        "pattern = 'open_loop'\nfrom = 0\nto = 1\nbytes = '1kB'\nrate = '100k/s'\narrivals = 'constant'\n\
+                   start = '9us'";
+    let outcome = run(&star(2, "warmup = '400us'", traffic));
+    // At 9 us, 19 us and so on; each takes between 1 and 9 us. That of 399 us is done after the warm-up, that of 1999 us
+    // after the end.
+    assert_eq!(issued(&outcome).len(), 200);
+    assert_eq!(figure(&outcome, "operations"), 159.0);
+    assert_eq!(figure(&outcome, "operations_per_second"), 160.0 / 1.6e-3);
+}
+
+#[test]
+fn a_run_of_an_open_loop_ends_when_its_last_operation_is_done() {
+    let traffic =
+        "pattern = 'open_loop'\nfrom = 0\nto = 1\noperation = 'read'\nbytes = '1MB'\nrate = '10k/s'\n\
+                   arrivals = 'constant'\nstop = '101us'";
+    let outcome = run(&star(2, "stop_when_complete = true", traffic));
+    // Issued at 0 and at 100 us; 245 frames of 335.84 ns and two links there and back.
+    assert_eq!(integers(&outcome, "operations", "operation"), [0, 1]);
+    assert_eq!(figure(&outcome, "simulated_us"), 190.0);
+}
+
+/// The same packets at the same times, one after another, in writes of three or of four: one of two is done at the end
+/// of the run, after the third packet or after the fourth.
+#[test]
+fn the_digest_covers_when_operations_are_done() {
+    let of_packets = |packets: u32| {
+        let keys = format!("bytes = '{}B'\noutstanding = 2", 4096 * packets);
+        let text = star(2, "", &format!("pattern = 'closed_loop'\nfrom = 0\nto = 1\n{keys}"));
+        run(&text
+            .replace("2ms", "26us")
+            .replace("'none'", "'none'\nwindow = 1")
+            .replace("[record]", "[record]\nfairness = '1us'"))
+    };
+    let (three, four) = (of_packets(3), of_packets(4));
+    for outcome in [&three, &four] {
+        assert_eq!(integers(outcome, "flows", "delivered_bytes"), [5 * 4096]);
+        assert_eq!(figure(outcome, "operations"), 1.0);
+    }
+    assert_eq!(three.packet_hops, four.packet_hops);
+    assert_ne!(three.digest, four.digest);
+    assert_eq!(three.digest, of_packets(3).digest);
+}
+
+#[test]
+fn rows_are_kept_only_on_request_and_change_nothing() {
+    let traffic = "pattern = 'open_loop'\nfrom = 0\nto = 1\nbytes = '1kB'\nrate = '100k/s'";
+    let recorded = star(2, "", traffic);
+    let not = run(&recorded.replace("operations = true", "operations = false"));
+    assert!(not.tables.iter().all(|table| table.name != "operations"));
+    let recorded = run(&recorded);
+    assert_eq!(recorded.digest, not.digest);
+    assert_eq!(figure(&recorded, "latency_p99_us"), figure(&not, "latency_p99_us"));
+}
