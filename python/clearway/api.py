@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, comparison, runs
+from clearway import _clearway, comparison, documents, runs
 from clearway.errors import ClearwayError, reason
 from clearway.execution import execute, fitting
 from clearway.runs import Run, Seeds
@@ -63,7 +63,11 @@ def load_scenario(
         return _clearway.load_text(scenario, "scenario", ".", sets, seed)
     path = Path(scenario)
     check_readable(path)
-    return _clearway.load(path, sets, seed)
+    try:
+        return _clearway.load(path, sets, seed)
+    except _clearway.ScenarioError:
+        _refuse_sweep(path)
+        raise
 
 
 def check_readable(path: Path) -> None:
@@ -83,10 +87,25 @@ def check_readable(path: Path) -> None:
         raise ClearwayError(f"{path}: cannot be read: {reason(error)}", "check its permissions") from error
 
 
+def _refuse_sweep(path: Path) -> None:
+    """Raise what a person can act on if this is a file for `clearway sweep`."""
+    try:
+        text = documents.read_text(path)
+        is_sweep = "sweep" in documents.parse(text, str(path))
+    except ClearwayError:
+        return  # what the simulator said of it is as good
+    if is_sweep:
+        header = documents.without_table(text, "sweep")[1] or documents.line_of(text, "sweep")
+        raise ClearwayError(
+            f"{path}:{header}: sweep: is many runs, expected a scenario of one", f"clearway sweep {path}"
+        )
+
+
 def sets_of(sets: Sets | None) -> list[tuple[str, str]]:
     """Write values as TOML, as `--set` has them."""
     return [
-        (key, value if isinstance(value, str) else json.dumps(value)) for key, value in (sets or {}).items()
+        (key, value if isinstance(value, str) else documents.value_of(value))
+        for key, value in (sets or {}).items()
     ]
 
 

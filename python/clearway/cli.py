@@ -1,4 +1,4 @@
-"""The commands. Exit status: 0 done, 2 bad input, 130 interrupted."""
+"""The commands. Exit status: 0 done, 1 a claim of a paper did not hold, 2 bad input, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen
+from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen, sweep
 from clearway.errors import ClearwayError, reason
+from clearway.paper import experiment, reproduce
+from clearway.points import STORE, PointsInterrupted, Store
 from clearway.runs import Run, Seeds
 
+_CLAIM_FAILED = 1
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _MOST_SEEDS = 10_000
@@ -41,6 +44,9 @@ class _Commands(TyperGroup):
             raise typer.Exit from None
         except OSError as error:
             screen.show_error(f"{error.filename or 'standard output'}: {reason(error)}")
+        except PointsInterrupted as error:
+            screen.show_error(str(error))
+            raise typer.Exit(_INTERRUPTED) from None
         except (KeyboardInterrupt, _clearway.Interrupted):
             screen.show_error("interrupted, nothing written")
             raise typer.Exit(_INTERRUPTED) from None
@@ -69,6 +75,12 @@ SeedsOption = Annotated[
 ]
 OutOption = Annotated[
     Path | None, typer.Option("--out", help="Directory to write, new or empty; by default one under runs/.")
+]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", min=1, max=1024, help="Runs at once; by default one a core.")
+]
+StoreOption = Annotated[
+    Path, typer.Option("--store", metavar="DIR", help="Where finished runs are kept and found again.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -143,6 +155,73 @@ def compare(
         screen.show_json(compared.as_json())
     else:
         screen.show_comparison(compared)
+
+
+@app.command("sweep")
+def run_sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML) with a [sweep] table.")],
+    jobs: JobsOption = None,
+    out: OutOption = None,
+    store: StoreOption = STORE,
+    json: JsonOption = False,
+) -> None:
+    """Run a scenario at every point of its [sweep] table; write one table and a page. Can be interrupted."""
+    planned = sweep.plan(file)
+    target = out or Path("runs") / f"{directory.slug(planned.name)}-sweep"
+    directory.check_writable(target, exact=out is not None)
+    screen.show_warnings([point.scenario for point in planned.points])
+    with screen.progress(f"{len(planned.points)} points", quiet=json) as watch:
+        done = sweep.run(planned, Store(store), jobs, watch)
+    with directory.Staging(target, exact=out is not None) as staging:
+        sweep.write_into(staging.path, done)
+        written = staging.commit()
+    if json:
+        screen.show_json(sweep.as_json(done, written))
+        return
+    screen.show_sweep(done)
+    screen.say(f"written to {written}, with a page: {written / sweep.PAGE}")
+
+
+@app.command("paper")
+def run_paper(
+    name: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: swift.")],
+    figures: Annotated[
+        list[str] | None, typer.Argument(metavar="[FIGURE...]", help="Such as fig20 table3; by default all.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="At the paper's scale.")] = False,
+    jobs: JobsOption = None,
+    out: OutOption = None,
+    store: StoreOption = STORE,
+    show: Annotated[
+        bool, typer.Option("--list", help="List the figures there are, and run nothing.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted."""
+    found = experiment.paper_named(name)
+    chosen = experiment.experiments(found, figures or [], full=full)
+    if show:
+        screen.show_experiments(chosen, as_json=json)
+        return
+    target = out or Path("runs") / f"paper-{found.name}"
+    directory.check_writable(target, exact=out is not None)
+    done = []
+    for each in reproduce.reproduce(
+        reproduce.prepare(chosen), Store(store), jobs, lambda label: screen.progress(label, quiet=json)
+    ):
+        done.append(each)
+        if not json:
+            screen.show_reproduced(each)
+    with directory.Staging(target, exact=out is not None) as staging:
+        reproduce.write_into(staging.path, found, done, full=full)
+        written = staging.commit()
+    if json:
+        screen.show_json(reproduce.as_json(done))
+    else:
+        screen.show_claims(done)
+        screen.say(f"written to {written}, with a page: {written / reproduce.PAGE}")
+    if reproduce.failed(done):
+        raise typer.Exit(_CLAIM_FAILED)
 
 
 @app.command("report")

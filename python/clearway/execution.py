@@ -38,7 +38,29 @@ Watch = Callable[[Sequence[Position]], None]
 
 def execute(scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None) -> list[Run]:
     """Run all scenarios, as many at once as cores and memory allow; results in the same order."""
-    jobs = min(len(scenarios), cores(), fitting(scenarios))
+    runs: dict[int, Run] = {}
+
+    def keep(index: int, outcome: Run | BaseException) -> None:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        runs[index] = outcome
+
+    execute_each(scenarios, keep, watch)
+    return [runs[index] for index in range(len(scenarios))]
+
+
+def execute_each(
+    scenarios: Sequence[_clearway.Scenario],
+    keep: Callable[[int, Run | BaseException], None],
+    watch: Watch | None = None,
+    jobs: int | None = None,
+) -> None:
+    """Run all scenarios; hand over each with its place as soon as it is done, or what went wrong with it.
+
+    `keep` is called in the calling thread; what it raises stops the others. At most `jobs` run at once, or as
+    many as there are cores, and never more than memory allows.
+    """
+    jobs = min(len(scenarios), jobs or cores(), fitting(scenarios))
     positions = [Position(0.0, scenario.duration_us, 0) for scenario in scenarios]
     cancelled = threading.Event()
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -61,7 +83,7 @@ def execute(scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None)
     try:
         for thread in threads:
             thread.start()
-        return _collect(len(scenarios), finished, positions, watch)
+        _collect(len(scenarios), finished, positions, keep, watch)
     finally:
         cancelled.set()
         deadline = time.monotonic() + _GRACE_S
@@ -124,18 +146,17 @@ def _collect(
     count: int,
     finished: queue.SimpleQueue[tuple[int, Run | BaseException]],
     positions: Sequence[Position],
+    keep: Callable[[int, Run | BaseException], None],
     watch: Watch | None,
-) -> list[Run]:
-    runs: dict[int, Run] = {}
-    while len(runs) < count:
+) -> None:
+    left = count
+    while left:
         try:
             index, outcome = finished.get(timeout=_POLL_S)
         except queue.Empty:
             pass
         else:
-            if isinstance(outcome, BaseException):
-                raise outcome
-            runs[index] = outcome
+            keep(index, outcome)
+            left -= 1
         if watch is not None:
             watch(positions)
-    return [runs[index] for index in range(count)]

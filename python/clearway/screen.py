@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich import box
@@ -20,14 +22,19 @@ from rich.text import Text
 
 from clearway import _clearway
 from clearway.comparison import Comparison, setting
-from clearway.execution import Position, execute
+from clearway.execution import Position, Watch, execute
 from clearway.figures import figures_in, readable
+from clearway.paper.experiment import Experiment
+from clearway.paper.reproduce import Reproduced
 from clearway.runs import Run, Seeds
+from clearway.sweep import Swept
 
 _PIPE_WIDTH = 160  # a pipe has no width: leave the lines whole
 _WIDE = 80  # from here on a progress bar has room for the speed
 _BEST = "bold green"
 _MOST_SETTINGS = 30
+_MOST_ROWS = 40
+_VERDICT_STYLES = {"reproduced": _BEST, "not reproduced": "bold red"}
 
 
 def say(text: str = "") -> None:
@@ -51,6 +58,12 @@ def show_error(message: str, remedy: str | None = None) -> None:
 def show_warning(message: str) -> None:
     """Print what can be run and is hardly meant."""
     _console(sys.stderr).print(Text.assemble(("warning: ", "bold yellow"), message), soft_wrap=True)
+
+
+def show_warnings(scenarios: Sequence[_clearway.Scenario]) -> None:
+    """Print each warning of these scenarios once."""
+    for warning in dict.fromkeys(warning for scenario in scenarios for warning in scenario.warnings):
+        show_warning(warning)
 
 
 def show_run(group: Seeds) -> None:
@@ -110,19 +123,104 @@ def show_figures(comparison: Comparison, keys: Collection[str] | None = None) ->
 
 def execute_shown(scenarios: Sequence[_clearway.Scenario], *, quiet: bool) -> list[Run]:
     """Run scenarios under a progress bar, if there is someone to see it; say first what is hardly meant."""
-    for warning in dict.fromkeys(warning for scenario in scenarios for warning in scenario.warnings):
-        show_warning(warning)
+    show_warnings(scenarios)
+    label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
+    with progress(label, quiet=quiet) as watch:
+        return execute(scenarios, watch)
+
+
+def show_sweep(done: Swept) -> None:
+    """Print a row a combination of values, with the figures that differ between them."""
+    table = Table(box=box.SIMPLE_HEAD, title=Text(done.planned.name), title_justify="left")
+    figures = [figure for figure in figures_in([means for _, means in done.combinations]) if figure.headline]
+    for key in done.keys:
+        table.add_column(Text(key), overflow="fold")
+    for figure in figures:
+        table.add_column(Text(figure.label), justify="right")
+    for overrides, means in done.combinations[:_MOST_ROWS]:
+        values = [str(overrides[key]) for key in done.keys]
+        cells = [readable(figure.kind, means.get(figure.key)) for figure in figures]
+        table.add_row(*(Text(cell) for cell in [*values, *cells]))
+    _console(sys.stdout).print(table)
+    if (more := len(done.combinations) - _MOST_ROWS) > 0:
+        say(f"and {more} rows more: the table in the directory has them all")
+    if done.conclusion:
+        say(done.conclusion)
+    say(f"{len(done.made.runs)} points: {done.made.run} run, {done.made.found} found finished")
+
+
+def show_experiments(experiments: Sequence[Experiment], *, as_json: bool) -> None:
+    """Print what there is to run."""
+    if as_json:
+        rows = [
+            {"id": each.id, "figure": each.figure, "title": each.title, "claims": len(each.claims)}
+            for each in experiments
+        ]
+        show_json({"experiments": rows})
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("", "figure", "what it is"):
+        table.add_column(heading)
+    table.add_column("claims", justify="right")
+    table.add_column("runs", justify="right")
+    for each in experiments:
+        runs = sum(len(run.variants) for run in each.runs)
+        table.add_row(each.id, each.figure, each.title, str(len(each.claims)), str(runs))
+    _console(sys.stdout).print(table)
+
+
+def show_reproduced(each: Reproduced) -> None:
+    """Print a line about an experiment that is done, on standard error: it is no result."""
+    counts = Counter(claim.verdict for claim in each.claims)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    runs = f"{each.run} run, {each.found} found finished" if each.run + each.found else "nothing to run"
+    line = f"{each.experiment.figure}: {runs}" + (f": {verdicts}" if verdicts else "")
+    _console(sys.stderr).print(Text(line), soft_wrap=True)
+
+
+def show_claims(done: Sequence[Reproduced]) -> None:
+    """Print the table of claims, and under it why a verdict is not "reproduced"."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("figure", no_wrap=True)
+    table.add_column("claim", overflow="fold")
+    for heading in ("paper", "ours"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    claims = [claim for each in done for claim in each.claims]
+    for each in done:
+        if each.conclusion:
+            say(f"{each.experiment.figure}: {each.conclusion}")
+    if not claims:
+        return
+    for claim in claims:
+        table.add_row(
+            Text(claim.figure),
+            Text(claim.text),
+            Text(claim.readable(claim.paper)),
+            Text(claim.readable(claim.ours)),
+            Text(claim.verdict, style=_VERDICT_STYLES.get(claim.verdict, "")),
+        )
+    _console(sys.stdout).print(table)
+    for claim in claims:
+        if claim.reason:
+            say(f"{claim.figure}, {claim.verdict}: {claim.text}: {claim.reason}")
+
+
+@contextmanager
+def progress(label: str, *, quiet: bool) -> Iterator[Watch | None]:
+    """Show a bar while the body runs; what to call with the positions, or None if no one is there to see."""
     if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
-        return execute(scenarios)
-    with _Bar(scenarios) as bar:
-        return execute(scenarios, bar.watch)
+        yield None
+        return
+    with _Bar(label) as bar:
+        yield bar.watch
 
 
 class _Bar:
     """Simulated time, packet-hops a second and the time left, over all runs."""
 
-    def __init__(self, scenarios: Sequence[_clearway.Scenario]) -> None:
-        self._label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
+    def __init__(self, label: str) -> None:
+        self._label = label
         self._started = time.monotonic()
         console = _console(sys.stderr)
         rate = [TextColumn("{task.fields[rate]}", justify="right")] if console.width >= _WIDE else []

@@ -10,8 +10,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use clearway_proto::swift::target::FabricTarget;
 use clearway_sim::record::{Column, Outcome, Progress, Table, Value};
 use clearway_sim::scenario::{self, Loaded};
+use clearway_sim::schemes::Protocol;
 use numpy::PyArray1;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -55,6 +57,14 @@ impl Scenario {
     #[getter]
     fn resolved(&self) -> String {
         self.loaded.resolved.to_string()
+    }
+
+    /// Swift's fabric target in microseconds for a window of `cwnd` packets over `hops` switches, with the parameters of
+    /// the transport of this name; None if there is none, or if it is not Swift.
+    fn swift_target_us(&self, transport: &str, cwnd: f64, hops: u8) -> Option<f64> {
+        let found = self.loaded.scenario.transports.iter().find(|known| known.name == transport)?;
+        let Protocol::Swift(params) = &found.protocol else { return None };
+        Some(microseconds(FabricTarget::new(params).at(cwnd, hops).as_ps()))
     }
 
     /// A sentence for each thing that can be run and is hardly meant.

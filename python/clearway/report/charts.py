@@ -33,6 +33,8 @@ class Line:
     x: Floats
     y: Floats
     dashed: bool = False
+    scatter: bool = False
+    """Whether its points are all there is of it: no line joins them."""
 
     def as_json(self) -> dict[str, Any]:
         """Return what the page's script reads; five digits are more than a pixel shows."""
@@ -42,6 +44,7 @@ class Line:
             "x": [float(f"{value:.6g}") for value in self.x],
             "y": [float(f"{value:.5g}") for value in self.y],
             "dashed": self.dashed,
+            "scatter": self.scatter,
         }
 
 
@@ -60,6 +63,8 @@ class Chart:
     log_y: bool = False
     points: bool = False
     """Whether each point is worth a mark: true where they are few."""
+    zoom: bool = False
+    """Whether y begins near its smallest value and not at zero."""
     time: bool = False
     """Whether x is simulated time, which the cursor shares between charts."""
 
@@ -71,6 +76,7 @@ class Chart:
             "logX": self.log_x,
             "logY": self.log_y,
             "points": self.points,
+            "zoom": self.zoom,
             "time": self.time,
             "lines": [line.as_json() for line in self.lines],
         }
@@ -301,7 +307,7 @@ def _thinned(times: Floats, values: Floats, lines: int, merge: Callable[..., Any
 
 
 def _scaled(line: Line, x: float = 1.0, y: float = 1.0) -> Line:
-    return Line(line.label, line.run, line.x / x, line.y / y, line.dashed)
+    return Line(line.label, line.run, line.x / x, line.y / y, line.dashed, line.scatter)
 
 
 def _time_unit(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> tuple[float, str]:

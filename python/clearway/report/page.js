@@ -56,7 +56,7 @@
     return x[index] - x[before] <= x[after] - x[index] ? before : after;
   };
 
-  const axis = (label, log, vertical) => ({
+  const axis = (label, log, vertical, wide) => ({
     label,
     labelSize: 24,
     labelFont: "13px system-ui, sans-serif",
@@ -64,7 +64,7 @@
     stroke: colour("--quiet"),
     grid: { stroke: colour("--rule"), width: 1 },
     ticks: { stroke: colour("--rule"), width: 1 },
-    size: vertical ? 58 : 40,
+    size: vertical ? (wide ? 72 : 58) : 40,
     space: vertical ? 36 : 56,
     values: (_, splits) => splits.map(log ? shortTick : tick),
     ...(log ? { splits: decadeSplits, filter: labelled } : {}),
@@ -81,11 +81,11 @@
     return {
       label: line.label,
       stroke,
-      width: 1.75,
+      width: line.scatter ? 0 : 1.75,
       dash: line.dashed ? [6, 4] : undefined,
       spanGaps: true,
       show: !hidden.has(line.run),
-      points: chart.points ? { show: true, size: 6, fill: stroke, stroke } : { show: false },
+      points: chart.points || line.scatter ? { show: true, size: 6, fill: stroke, stroke } : { show: false },
       value: (_, value) => number(value),
     };
   };
@@ -103,9 +103,9 @@
       },
       scales: {
         x: { time: false, ...(chart.logX ? { distr: 3, range: logRange } : {}) },
-        y: chart.logY ? { distr: 3, range: logRange } : { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] },
+        y: chart.logY ? { distr: 3, range: logRange } : chart.zoom ? {} : { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] },
       },
-      axes: [axis(chart.x, chart.logX, false), axis(chart.y, chart.logY, true)],
+      axes: [axis(chart.x, chart.logX, false), axis(chart.y, chart.logY, true, chart.zoom)],
       series: [
         { label: chart.x, value: (_, value) => number(value) },
         ...chart.lines.map((line) => series(line, chart)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 
@@ -29,7 +29,7 @@ def page(runs: Sequence[tuple[str, Run]]) -> str:
         "legend": _legend(labels) if len(labels) > 1 else "",
         "findings": _findings(compared),
         "summary": _summary(compared),
-        "charts": "\n".join(_card(number, chart) for number, chart in enumerate(drawn)),
+        "charts": "\n".join(card(number, chart) for number, chart in enumerate(drawn)),
         "settings": _settings(compared),
         "provenance": _provenance(runs),
         "version": escape(_clearway.VERSION),
@@ -37,13 +37,21 @@ def page(runs: Sequence[tuple[str, Run]]) -> str:
         "data": json.dumps([chart.as_json() for chart in drawn], separators=(",", ":")).replace(
             "<", "\\u003c"
         ),
-        "style": _asset("style.css"),
-        "script": _asset("page.js"),
-        "uplot": _asset("vendor/uPlot.iife.min.js"),
-        "uplot_style": _asset("vendor/uPlot.min.css"),
-        "uplot_licence": _asset("vendor/LICENSE-uPlot"),
     }
-    return _SLOT.sub(lambda match: slots[match.group(1)], _asset("page.html"))
+    return filled("page.html", slots)
+
+
+def filled(template: str, slots: Mapping[str, str]) -> str:
+    """Fill the slots of a template, with style and script inlined."""
+    slots = {
+        **slots,
+        "style": asset("style.css"),
+        "script": asset("page.js"),
+        "uplot": asset("vendor/uPlot.iife.min.js"),
+        "uplot_style": asset("vendor/uPlot.min.css"),
+        "uplot_licence": asset("vendor/LICENSE-uPlot"),
+    }
+    return _SLOT.sub(lambda match: slots[match.group(1)], asset(template))
 
 
 def labelled(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
@@ -52,17 +60,19 @@ def labelled(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
     return [(label, run) for label, (_, run) in zip(labels, runs, strict=True)]
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Read a file of the page."""
     return resources.files("clearway.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _swatch(run: int) -> str:
+def swatch(run: int) -> str:
+    """Show a run's colour."""
     return f'<i class="swatch" style="--colour: var(--series-{run % _COLOURS + 1})"></i>'
 
 
 def _legend(labels: Sequence[str]) -> str:
     buttons = (
-        f'<button type="button" data-run="{run}" aria-pressed="true">{_swatch(run)}{escape(label)}</button>'
+        f'<button type="button" data-run="{run}" aria-pressed="true">{swatch(run)}{escape(label)}</button>'
         for run, label in enumerate(labels)
     )
     return f'<nav class="runs" aria-label="Runs to show">{"".join(buttons)}</nav>'
@@ -77,7 +87,7 @@ def _findings(compared: comparison.Comparison) -> str:
 
 def _summary(compared: comparison.Comparison) -> str:
     heads = "".join(
-        f'<th scope="col">{_swatch(run)}{escape(label)}</th>' for run, label in enumerate(compared.labels)
+        f'<th scope="col">{swatch(run)}{escape(label)}</th>' for run, label in enumerate(compared.labels)
     )
     rows = []
     for row in compared.rows:
@@ -88,7 +98,7 @@ def _summary(compared: comparison.Comparison) -> str:
             for column in range(len(row.values))
         )
         rows.append(f'<tr><th scope="row">{escape(row.label)}</th>{"".join(cells)}</tr>')
-    return _table(f"<th></th>{heads}", rows)
+    return table(f"<th></th>{heads}", rows)
 
 
 def _settings(compared: comparison.Comparison) -> str:
@@ -99,7 +109,7 @@ def _settings(compared: comparison.Comparison) -> str:
     for key, values in compared.settings.items():
         cells = (f"<td>{escape(comparison.setting(value))}</td>" for value in values)
         rows.append(f'<tr><th scope="row"><code>{escape(key)}</code></th>{"".join(cells)}</tr>')
-    return f"<section><h2>What the scenarios differ in</h2>{_table(f'<th></th>{heads}', rows)}</section>"
+    return f"<section><h2>What the scenarios differ in</h2>{table(f'<th></th>{heads}', rows)}</section>"
 
 
 def _provenance(runs: Sequence[tuple[str, Run]]) -> str:
@@ -116,15 +126,19 @@ def _provenance(runs: Sequence[tuple[str, Run]]) -> str:
         values = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{values}</tr>')
     heads = ("", "scenario", "seed", "digest", "packet-hops", "wall time", "version")
-    return _table("".join(f'<th scope="col">{head}</th>' for head in heads), rows)
+    return table("".join(f'<th scope="col">{head}</th>' for head in heads), rows)
 
 
-def _table(head: str, rows: Sequence[str]) -> str:
+def table(head: str, rows: Sequence[str], kind: str = "") -> str:
+    """Lay out rows of cells; the style sheet knows the kind."""
     body = "".join(rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    of_kind = f' class="{kind}"' if kind else ""
+    inside = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="scroll"><table{of_kind}>{inside}</table></div>'
 
 
-def _card(number: int, chart: Chart) -> str:
+def card(number: int, chart: Chart) -> str:
+    """Make room for the chart of this number."""
     body = (
         f'<div class="chart" data-chart="{number}" role="img" aria-label="{escape(chart.title)}"></div>'
         if chart.lines

@@ -1,0 +1,143 @@
+"""TOML documents in Python: read, written, and with a table of ours taken out of a scenario's.
+
+The simulator reads scenarios itself and says file, line and key of what is wrong. What Python reads of a file
+(the axes of a sweep, an experiment of a paper) is read here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from clearway.errors import ClearwayError, reason
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_AT_LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
+_QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)\s*")
+_UNITS: Mapping[str, tuple[float, str]] = {
+    "ps": (1e-6, "us"),
+    "ns": (1e-3, "us"),
+    "us": (1.0, "us"),
+    "ms": (1e3, "us"),
+    "s": (1e6, "us"),
+    "B": (1.0, "bytes"),
+    "kB": (1e3, "bytes"),
+    "MB": (1e6, "bytes"),
+    "GB": (1e9, "bytes"),
+    "KiB": (1024.0, "bytes"),
+    "MiB": (1024.0**2, "bytes"),
+    "GiB": (1024.0**3, "bytes"),
+    "bps": (1e-9, "gbps"),
+    "kbps": (1e-6, "gbps"),
+    "Mbps": (1e-3, "gbps"),
+    "Gbps": (1.0, "gbps"),
+    "Tbps": (1e3, "gbps"),
+}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number with a dimension, in the unit that tables use for it."""
+
+    value: float
+    unit: str
+    """us, bytes, gbps; nothing for a plain number."""
+
+
+def quantity(value: Any) -> Quantity | None:
+    """Read a number, or a number with its unit as scenarios write them; None if it is neither."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return Quantity(float(value), "")
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[2] not in _UNITS:
+        return None
+    factor, unit = _UNITS[match[2]]
+    return Quantity(float(f"{float(match[1]) * factor:.12g}"), unit)
+
+
+def read_text(path: Path) -> str:
+    """Read a file of text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ClearwayError(f"{path}: cannot be read: {reason(error)}", "check the path") from error
+    except UnicodeDecodeError as error:
+        raise ClearwayError(f"{path}: not UTF-8 at byte {error.start}", "save it as UTF-8") from error
+
+
+def parse(text: str, name: str) -> dict[str, Any]:
+    """Read TOML; an error has file and line."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = _AT_LINE.search(str(error))
+        place = f"{name}:{at[1]}" if at else name
+        raise ClearwayError(f"{place}: {_AT_LINE.sub('', str(error)).strip()}") from error
+
+
+def text_of(document: Mapping[str, Any]) -> str:
+    """Write TOML that reads as this document: one top-level key a line, what is in it inline."""
+    return "".join(f"{_key(key)} = {value_of(value)}\n" for key, value in document.items())
+
+
+def value_of(value: Any) -> str:
+    """Write a value as TOML."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {value_of(entry)}" for key, entry in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(value_of(entry) for entry in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def without_table(text: str, name: str) -> tuple[str, int]:
+    """Blank a top-level table and its sub-tables, so that all other lines keep their numbers.
+
+    Returns the text and the line of the table's header, 0 if there is none. The text must be TOML. A line is
+    a header only if what stands above it is TOML by itself: then it is in no array and in no string.
+    """
+    lines = text.splitlines()
+    ours = re.compile(rf"\s*\[\[?\s*{re.escape(name)}\s*[\].]")
+    header, dropping = 0, False
+    for index, line in enumerate(lines):
+        if line.lstrip().startswith("[") and _complete("\n".join(text.splitlines()[:index])):
+            dropping = ours.match(line) is not None
+            header = header or (index + 1 if dropping else 0)
+        if dropping:
+            lines[index] = ""
+    return "\n".join(lines) + "\n", header
+
+
+def line_of(text: str, key: str, first: int = 1) -> int:
+    """Find the line, from `first` on, that begins with a key; `first` if none does."""
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.lstrip()
+        if number >= first and any(
+            stripped.startswith(start) and stripped[len(start) :].lstrip().startswith(("=", "."))
+            for start in (key, f'"{key}"', f"'{key}'")
+        ):
+            return number
+    return first
+
+
+def _complete(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)

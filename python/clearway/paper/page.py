@@ -1,0 +1,231 @@
+"""The page of a paper: verdicts, figures beside the paper's numbers, parameters with their sources."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from clearway import documents
+from clearway.axes import label_of
+from clearway.figures import Kind, readable
+from clearway.paper import verdicts
+from clearway.paper.evaluation import Judged, evaluate, frontier_rows, where
+from clearway.paper.experiment import Experiment, Paper, Parameter, Table, frontier_of
+from clearway.paper.measures import Series
+from clearway.paper.reproduce import Reproduced
+from clearway.report.charts import Chart, Line
+from clearway.report.page import table
+from clearway.report.sheet import Bar, Bars, Sheet
+from clearway.report.sweep_page import frontier_charts
+
+_PAPER_COLOUR = 7  # grey: what is not ours
+_MOST_POINTS = 400  # of a line
+
+Drawings = Sequence[Chart | Bars]
+
+
+def page(paper: Paper, done: Sequence[Reproduced], *, full: bool) -> str:
+    """Return the page."""
+    sheet = Sheet(f"{paper.name.capitalize()}: the paper's figures, run anew")
+    claims = [claim for each in done for claim in each.claims]
+    sheet.sections.append(_overview(claims, full=full))
+    sheet.sections.extend(_figure(sheet, each) for each in done)
+    sheet.sections.append(_parameters(paper.parameters))
+    sheet.sections.append(_provenance(done))
+    return sheet.page()
+
+
+def _overview(claims: Sequence[Judged], *, full: bool) -> str:
+    if not claims:
+        return ""
+    tally = Counter(claim.verdict for claim in claims)
+    badges = "".join(
+        f"<span>{_badge(verdict)} {tally[verdict]}</span>" for verdict in verdicts.VERDICTS if tally[verdict]
+    )
+    scale = "the paper's scale" if full else "a reduced scale (--full runs the paper's)"
+    return (
+        f'<section><h2>Verdicts</h2><p>At {scale}.</p><div class="tally">{badges}</div>'
+        f"{_claims(claims, figures=True, reasons=False)}</section>"
+    )
+
+
+def _claims(claims: Sequence[Judged], *, figures: bool, reasons: bool) -> str:
+    heads = ["Figure"] if figures else []
+    heads += ["Claim", "Paper", "Ours", "Verdict"]
+    rows = []
+    for claim in claims:
+        cells = []
+        if figures:
+            cells.append(
+                f'<th scope="row"><a href="#{escape(claim.experiment)}">{escape(claim.figure)}</a></th>'
+            )
+        reason = f'<span class="reason">{escape(claim.reason)}</span>' if reasons and claim.reason else ""
+        asked = f'<span class="reason">Asked: {escape(claim.asked)}.</span>' if reasons else ""
+        cells.append(f"<td>{escape(claim.text)}{asked}{reason}</td>")
+        cells.append(f'<td class="number" data-name="Paper">{escape(claim.readable(claim.paper))}</td>')
+        control = (
+            f'<span class="reason">control: {escape(claim.readable(claim.control))}</span>'
+            if claim.control is not None
+            else ""
+        )
+        cells.append(
+            f'<td class="number" data-name="Ours">{escape(claim.readable(claim.ours))}{control}</td>'
+        )
+        cells.append(f"<td>{_badge(claim.verdict)}</td>")
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return table("".join(f'<th scope="col">{head}</th>' for head in heads), rows, "claims")
+
+
+def _badge(verdict: str) -> str:
+    return f'<span class="badge {verdict.replace(" ", "-")}">{escape(verdict)}</span>'
+
+
+def _figure(sheet: Sheet, each: Reproduced) -> str:
+    experiment = each.experiment
+    notes = "".join(
+        f'<p class="note">{what}{escape(text)}</p>'
+        for what, text in (("The paper: ", experiment.setup), ("Here: ", experiment.model))
+        if text
+    )
+    claims = _claims(each.claims, figures=False, reasons=True) if each.claims else ""
+    drawings = [_drawing(plot, each) for plot in experiment.plots]
+    frontier = ""
+    if experiment.frontier is not None:
+        frontier = f'<p class="note">{escape(each.conclusion)}</p>'
+        drawings.extend(_frontier(experiment, each))
+    return (
+        f'<section class="figure" id="{escape(experiment.id)}"><h2>{escape(experiment.figure)}: '
+        f"{escape(experiment.title)}</h2>{notes}{claims}{frontier}{sheet.drawn(drawings)}"
+        f"{_scenarios(experiment)}</section>"
+    )
+
+
+def _drawing(plot: Table, each: Reproduced) -> Chart | Bars:
+    if plot.get("kind", "line") == "bars":
+        return _bars(plot, each)
+    lines: list[Line] = []
+    for entry in plot.get("line", []):
+        for label, expression in _each(entry, each):
+            found = evaluate(expression, each.runs)
+            if not isinstance(found, Series) or not len(found.x):
+                continue
+            is_paper = entry.get("paper", False)
+            colour = entry.get("colour", _PAPER_COLOUR if is_paper else sum(line.run != 7 for line in lines))
+            x, y = _thinned(found)
+            x = x * plot.get("x_scale", 1.0)
+            lines.append(Line(label, colour, x, y, is_paper, entry.get("scatter", False)))
+    return Chart(
+        plot["title"],
+        plot.get("note", ""),
+        plot.get("x", ""),
+        plot.get("y", ""),
+        lines,
+        "Nothing was measured.",
+        log_x=plot.get("log_x", False),
+        log_y=plot.get("log_y", False),
+        points=plot.get("points", False),
+    )
+
+
+def _each(entry: Table, each: Reproduced) -> list[tuple[str, Any]]:
+    """One line, or one for each value of an axis."""
+    axis = entry.get("each")
+    if axis is None:
+        return [(entry["label"], entry["of"])]
+    points = each.runs[entry["of"]["run"]].points
+    values = {repr(axes[axis]): axes[axis] for axes, _ in points}.values()
+    return [
+        (f"{entry['label']} {label_of({axis: value})}".strip(), where(entry["of"], axis, value))
+        for value in values
+    ]
+
+
+def _bars(plot: Table, each: Reproduced) -> Bars:
+    kind: Kind = plot.get("y", "plain")
+    bars: list[Bar] = []
+    for entry in plot.get("bar", []):
+        for value, colour in (
+            (evaluate(entry["of"], each.runs), 0),
+            (evaluate(entry.get("paper"), each.runs), _PAPER_COLOUR),
+        ):
+            if isinstance(value, (int, float)):
+                name = entry["label"] if colour == 0 else ""
+                bars.append(Bar(name, float(value), readable(kind, float(value)), colour))
+    key = {0: "ours", _PAPER_COLOUR: "the paper"} if any(bar.colour for bar in bars) else {}
+    return Bars(plot["title"], plot.get("note", ""), bars, plot.get("log_y", False), key)
+
+
+def _frontier(experiment: Experiment, each: Reproduced) -> list[Chart]:
+    assert experiment.frontier is not None
+    frontier = frontier_of(experiment.frontier, experiment.id)
+    combinations, rows = frontier_rows(experiment, each.runs)
+    ours = experiment.frontier.get("reference")
+    reference = next((index for index, axes in enumerate(combinations) if axes == ours), None)
+    return frontier_charts({name: name for name in frontier.objectives}, rows, frontier, reference)
+
+
+def _scenarios(experiment: Experiment) -> str:
+    """Show what was run, folded away."""
+    blocks = []
+    shown: dict[str, str] = {}
+    for run in experiment.runs:
+        text = documents.text_of({key: value for key, value in run.document.items() if key != "name"})
+        document = f"as {shown[text]}" if text in shown else text
+        shown.setdefault(text, run.label)
+        points = len(run.variants)
+        sets = "".join(f"{key} = {json.dumps(value)}\n" for key, value in run.overrides.items())
+        axes = "".join(
+            f"{key}: {', '.join(dict.fromkeys(str(variant[key]) for variant in run.variants))}\n"
+            for key in run.variants[0]
+        )
+        parts = [document, f"\nset:\n{sets}" if sets else "", f"\n{points} points:\n{axes}" if axes else ""]
+        blocks.append(f"<h3>{escape(run.label)}</h3><pre>{escape(''.join(parts))}</pre>")
+    if not blocks:
+        return ""
+    return f"<details><summary>Scenarios</summary>{''.join(blocks)}</details>"
+
+
+def _parameters(parameters: Sequence[Parameter]) -> str:
+    rows = []
+    for entry in parameters:
+        fitted = f" Fitted on {', '.join(entry.fitted_on)}." if entry.fitted_on else ""
+        rows.append(
+            f'<tr><th scope="row"><code>{escape(entry.key)}</code></th>'
+            f'<td class="number">{escape(_written(entry.value))}</td><td>{escape(entry.source)}</td>'
+            f"<td>{escape(entry.why + fitted)}</td></tr>"
+        )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Key", "Value", "Source", "Why"))
+    return (
+        "<section><h2>Parameters</h2><p>One set for all figures. What a figure sets otherwise is in its "
+        f"scenarios.</p>{table(heads, rows, 'prose')}</section>"
+    )
+
+
+def _provenance(done: Sequence[Reproduced]) -> str:
+    rows = []
+    for each in done:
+        runs = [run for made in each.runs.values() for _, run in made.points]
+        hops = sum(run.packet_hops for run in runs)
+        wall = sum(run.wall_s for run in runs)
+        cells = (str(len(runs)), readable("count", hops), readable("time", wall * 1e6))
+        values = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        rows.append(f'<tr><th scope="row">{escape(each.experiment.figure)}</th>{values}</tr>')
+    heads = "".join(
+        f'<th scope="col">{head}</th>' for head in ("", "runs", "packet-hops", "time of all runs")
+    )
+    return f"<section><h2>What it took</h2>{table(heads, rows)}</section>"
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _thinned(series: Series) -> tuple[Any, Any]:
+    step = -(-len(series.x) // _MOST_POINTS)
+    kept = np.arange(0, len(series.x), max(step, 1))
+    return series.x[kept], series.y[kept]
