@@ -3,7 +3,7 @@
 pub mod counters;
 mod digest;
 pub mod fairness;
-pub mod histogram;
+pub use clearway_proto::histogram;
 pub mod observer;
 mod samples;
 mod summary;
