@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Bytes read or written at once where packets follow each other.
-const CHUNK: usize = 1 << 18;
+/// Bytes read or written at once where packets follow each other: few enough that no packet waits long for it.
+const CHUNK: usize = 1 << 16;
 
 /// A digest over packets in any order: the sum of each one's XXH3, keyed by where it belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -62,18 +62,7 @@ pub fn drive<E: Endpoint>(
     mut done: impl FnMut(&mut E, Time) -> bool,
 ) -> io::Result<()> {
     loop {
-        let received = socket.receive(|envelope, bytes, outbox| {
-            let now = clock.now();
-            let arrival = Arrival {
-                from: envelope.from,
-                received: clock.arrival(now, envelope.stamp),
-                hops: envelope.hops,
-            };
-            endpoint.handle_datagram(now, &arrival, bytes);
-            while E::ANSWERS_EACH && !outbox.is_full() && endpoint.readiness(now) == Readiness::Ready {
-                outbox.add(|buffer| endpoint.transmit(now, buffer));
-            }
-        })?;
+        let received = receive(socket, clock, endpoint)?;
         let now = clock.now();
         if endpoint.poll_timeout().is_some_and(|timeout| timeout <= now) {
             endpoint.handle_timeout(now);
@@ -96,6 +85,27 @@ pub fn drive<E: Endpoint>(
             rest(socket, now, endpoint, blocked)?;
         }
     }
+}
+
+/// Hands in all that has come; how many runs of datagrams it was.
+fn receive<E: Endpoint>(socket: &mut Socket, clock: &mut Clock, endpoint: &mut E) -> io::Result<usize> {
+    let runs = socket.receive()?;
+    for run in 0..runs {
+        let mut at = 0;
+        while let Some((envelope, bytes, outbox)) = socket.next(run, &mut at) {
+            let now = clock.now();
+            let received = clock.arrival(now, envelope.stamp);
+            let arrival = Arrival { from: envelope.from, received, hops: envelope.hops };
+            endpoint.handle_datagram(now, &arrival, bytes);
+            while E::ANSWERS_EACH && !outbox.is_full() && endpoint.readiness(now) == Readiness::Ready {
+                outbox.add(|buffer| endpoint.transmit(now, buffer));
+            }
+            if outbox.is_full() {
+                socket.flush(|_, error| endpoint.handle_send_error(now, &error));
+            }
+        }
+    }
+    Ok(runs)
 }
 
 /// Sleeps until something can happen.

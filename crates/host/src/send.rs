@@ -310,6 +310,9 @@ impl Endpoint for Sending {
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        if self.stage == Stage::Over {
+            return;
+        }
         if now.since(self.last_progress) >= self.task.idle_timeout {
             let error = match self.stage {
                 Stage::Opening => SendError::NoAnswer(self.attempts),

@@ -199,29 +199,28 @@ impl Socket {
         &mut self.outbox
     }
 
-    /// Receives what is there, and gives each datagram to `take` with the outbox for answers; how many there were.
-    pub fn receive(&mut self, mut take: impl FnMut(&Envelope, &[u8], &mut Outbox)) -> io::Result<usize> {
-        let overflow = match self.inbox.receive(self.udp.as_raw_fd()) {
-            Ok(overflow) => overflow,
-            // Of a datagram that was sent before and met nobody: the peer's silence says the same.
-            Err(error) if ignorable(&error) => return Ok(0),
+    /// Receives what is there, for [`Self::next`]; how many runs of datagrams it is.
+    pub fn receive(&mut self) -> io::Result<usize> {
+        match self.inbox.receive(self.udp.as_raw_fd()) {
+            Ok(overflow) => self.overflow = overflow.unwrap_or(self.overflow),
+            // Also of a datagram that was sent before and met nobody: the peer's silence says the same.
+            Err(error) if ignorable(&error) => {}
             Err(error) => return Err(error),
-        };
-        self.overflow = overflow.unwrap_or(self.overflow);
-        let mut count = 0;
-        for received in &self.inbox.received {
-            let buffer = &self.inbox.buffers[received.at];
-            if received.len == 0 {
-                // An empty datagram is one, too.
-                take(&received.envelope, &[], &mut self.outbox);
-                count += 1;
-            }
-            for datagram in buffer[..received.len].chunks(received.segment) {
-                take(&received.envelope, datagram, &mut self.outbox);
-                count += 1;
-            }
         }
-        Ok(count)
+        Ok(self.inbox.received.len())
+    }
+
+    /// The datagram of run `run` that begins at byte `at`, which moves on, with the outbox for answers; none behind the
+    /// last.
+    pub fn next(&mut self, run: usize, at: &mut usize) -> Option<(Envelope, &[u8], &mut Outbox)> {
+        let received = self.inbox.received[run];
+        // An empty datagram is one, too.
+        if *at > 0 && *at >= received.len {
+            return None;
+        }
+        let (from, to) = (*at, (*at + received.segment).min(received.len));
+        *at = to.max(1);
+        Some((received.envelope, &self.inbox.buffers[received.at][from..to], &mut self.outbox))
     }
 
     /// Sends what the outbox holds; what the kernel has no room for stays. Datagrams that cannot be sent are gone, each
@@ -233,10 +232,10 @@ impl Socket {
                 Ok(sent) => self.outbox.forget(runs[..sent].iter().sum()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) if runs[0] > 1 => self.joined = false,
+                Err(error) if runs[0] > 1 && unjoinable(&error) => self.joined = false,
                 Err(error) => {
-                    self.outbox.forget(1);
-                    failed(1, error);
+                    self.outbox.forget(runs[0]);
+                    failed(runs[0], error);
                 }
             }
         }
@@ -371,6 +370,12 @@ fn check(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
+/// The device, or the packets' length, lets nothing be joined: each by itself then says what is wrong, if anything is.
+fn unjoinable(error: &io::Error) -> bool {
+    let errors = [libc::EINVAL, libc::EIO, libc::EOPNOTSUPP, libc::EMSGSIZE];
+    error.raw_os_error().is_some_and(|code| errors.contains(&code))
+}
+
 fn ignorable(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionRefused, HostUnreachable, Interrupted, NetworkUnreachable, WouldBlock};
     matches!(
@@ -485,13 +490,13 @@ mod tests {
         let mut received = Vec::new();
         while received.len() < datagrams.len() {
             receiver.wait(Span::from_secs(5)).unwrap();
-            let count = receiver
-                .receive(|envelope, bytes, _| {
+            for run in 0..receiver.receive().unwrap() {
+                let mut at = 0;
+                while let Some((envelope, bytes, _)) = receiver.next(run, &mut at) {
                     assert!(bytes.iter().all(|byte| byte == &bytes[0]));
-                    received.push((bytes.len(), bytes.first().copied().unwrap_or(0), *envelope));
-                })
-                .unwrap();
-            assert!(count > 0, "{} of {} datagrams came", received.len(), datagrams.len());
+                    received.push((bytes.len(), bytes.first().copied().unwrap_or(0), envelope));
+                }
+            }
         }
         assert!(received.iter().all(|(.., envelope)| envelope.from == sender.local_addr().unwrap()));
         received

@@ -7,8 +7,14 @@ use super::Options;
 
 const MAX_REACH: u32 = 1 << 20;
 
+/// Swift's own, but for the timeouts: a process that Linux keeps from its processor for some milliseconds, as it does
+/// with other work about, is no loss. Three timeouts within that would throw the window to its floor.
+fn defaults() -> SwiftParams {
+    SwiftParams { min_rto: Span::from_ms(5), initial_rto: Span::from_ms(10), ..SwiftParams::default() }
+}
+
 pub(super) fn read(o: &mut Options) -> SwiftParams {
-    let d = SwiftParams::default();
+    let d = defaults();
     let targets = || Span::from_ns(1)..=Span::from_secs(1);
     let additions = || Span::ZERO..=Span::from_secs(1);
     let timeouts = || Span::from_us(1)..=Span::from_secs(100);
