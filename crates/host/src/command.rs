@@ -18,7 +18,7 @@ use crate::layout::Layout;
 use crate::packet::{Reason, IP_UDP_BYTES, PREFIX_BYTES};
 use crate::receive::{Place, ReceiveError, Receiving, Transfer};
 use crate::report::{goodput_gbps, received_figures, sent_figures, Effort, Figures};
-use crate::send::{SendError, Sending, Task};
+use crate::send::{SendError, Sending, Task, Unmet};
 use crate::socket::{self, Socket};
 
 const FAILED: u8 = 1;
@@ -63,7 +63,13 @@ fn send(args: &SendArgs) -> Result<u8, ArgError> {
     let name = json!(format!("{:016x}", task.connection));
     let mut sending = Sending::new(clock.now(), task);
     let mut progress = Progress::new(args.json);
+    let mut warned = false;
     drive(&mut socket, &mut clock, &mut sending, |sending, now| {
+        if let Some(unmet) = sending.unmet_target().filter(|_| !warned) {
+            warned = true;
+            progress.clear();
+            show_unmet(&unmet);
+        }
         if progress.is_due(now) {
             let sent = sending.report();
             let delays = sent.delays.latest().map_or(String::new(), |latest| {
@@ -84,6 +90,24 @@ fn send(args: &SendArgs) -> Result<u8, ArgError> {
     let error = error.map(|error| send_error(&error, args));
     show(&sent_figures(&sent, &layout, &effort), head, error.as_ref(), args.json);
     Ok(error.map_or(0, |_| FAILED))
+}
+
+fn show_unmet(unmet: &Unmet) {
+    let Unmet { option, base, target, least } = *unmet;
+    let scaling = target.saturating_sub(base);
+    let sum = if scaling > Span::ZERO {
+        format!(" + {} = {}", spell(scaling), spell(target))
+    } else {
+        String::new()
+    };
+    let least = format!("{:.1}us", least.as_us_f64());
+    // Nowhere to say that it cannot be said.
+    let _ = writeln!(
+        io::stderr(),
+        "warning: the smallest delay so far is {least}; the target, {}{sum} with all scaling, is below it,\n  \
+         so the window falls to its floor and the transfer crawls: raise --{option}",
+        spell(base)
+    );
 }
 
 /// What to send and in which packets.

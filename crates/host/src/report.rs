@@ -10,6 +10,9 @@ use serde_json::{json, Map, Value};
 
 use crate::layout::Layout;
 
+/// Round trips after which the smallest is taken for one that met no queue.
+const SAMPLES_TO_TELL: u64 = 32;
+
 /// Datagrams that were counted and otherwise ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ignored {
@@ -64,6 +67,8 @@ pub struct Measured {
     fcwnd: Histogram,
     ecwnd: Histogram,
     latest: Option<Delays>,
+    /// The smallest of each.
+    least: Option<(Span, Span)>,
 }
 
 impl Measured {
@@ -77,6 +82,14 @@ impl Measured {
         self.fcwnd.record(packets(delays.windows.fcwnd));
         self.ecwnd.record(packets(delays.windows.ecwnd));
         self.latest = Some(*delays);
+        let fabric = delays.rtt.saturating_sub(delays.endpoint);
+        let (least_fabric, least_endpoint) = self.least.unwrap_or((fabric, delays.endpoint));
+        self.least = Some((least_fabric.min(fabric), least_endpoint.min(delays.endpoint)));
+    }
+
+    /// The smallest fabric and endpoint delay, once there are samples enough to tell.
+    pub fn least(&self) -> Option<(Span, Span)> {
+        self.least.filter(|_| self.rtt.count() >= SAMPLES_TO_TELL)
     }
 
     /// Of the latest acknowledgement.

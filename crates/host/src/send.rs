@@ -58,6 +58,19 @@ pub enum SendError {
     Unsendable(io::Error),
 }
 
+/// A target below what an empty path takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// The option that sets it.
+    pub option: &'static str,
+    /// What that option says.
+    pub base: Span,
+    /// The largest that the target can be: with what path and smallest window add.
+    pub target: Span,
+    /// The smallest delay seen.
+    pub least: Span,
+}
+
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -148,6 +161,26 @@ impl Sending {
     pub fn report(&mut self) -> &Sent {
         self.measure();
         &self.sent
+    }
+
+    /// A target that no packet has met, which keeps the window at its floor: its name, how it is made up, and the
+    /// smallest delay.
+    pub fn unmet_target(&self) -> Option<Unmet> {
+        let swift = &self.task.swift;
+        let (fabric, endpoint) = self.sent.delays.least()?;
+        let hops = if swift.topology_scaling { u64::from(self.sent.hops) } else { 0 };
+        let scaling = if swift.flow_scaling { swift.fs_range } else { Span::ZERO };
+        let target = swift.base_target + swift.hop_scaling * hops + scaling;
+        if fabric > target {
+            return Some(Unmet { option: "base-target", base: swift.base_target, target, least: fabric });
+        }
+        let target = swift.endpoint_target;
+        (endpoint > target).then_some(Unmet {
+            option: "endpoint-target",
+            base: target,
+            target,
+            least: endpoint,
+        })
     }
 
     fn measure(&mut self) {

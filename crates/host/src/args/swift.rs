@@ -7,10 +7,16 @@ use super::Options;
 
 const MAX_REACH: u32 = 1 << 20;
 
-/// Swift's own, but for the timeouts: a process that Linux keeps from its processor for some milliseconds, as it does
-/// with other work about, is no loss. Three timeouts within that would throw the window to its floor.
+/// Swift's own, but for what assumes a stack that polls. A process that sleeps is woken tens of microseconds late, at
+/// both ends, which its endpoint delay holds. And one that Linux keeps from its processor for some milliseconds, as it
+/// does with other work about, is no loss: three timeouts within that would throw the window to its floor.
 fn defaults() -> SwiftParams {
-    SwiftParams { min_rto: Span::from_ms(5), initial_rto: Span::from_ms(10), ..SwiftParams::default() }
+    SwiftParams {
+        endpoint_target: Span::from_us(500),
+        min_rto: Span::from_ms(5),
+        initial_rto: Span::from_ms(10),
+        ..SwiftParams::default()
+    }
 }
 
 pub(super) fn read(o: &mut Options) -> SwiftParams {
