@@ -119,7 +119,7 @@ pub fn generate(offset: u64, buffer: &mut [u8]) {
     }
 }
 
-/// SplitMix64 at a position.
+/// `SplitMix64` at a position.
 fn mixed(word: u64) -> [u8; 8] {
     let z = word.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -206,7 +206,9 @@ mod tests {
     fn a_digest_does_not_depend_on_order_and_does_on_place_and_bytes() {
         let digest = |packets: &[(u64, &[u8])]| {
             let mut digest = Digest::default();
-            packets.iter().for_each(|&(offset, payload)| digest.add(offset, payload));
+            for &(offset, payload) in packets {
+                digest.add(offset, payload);
+            }
             digest
         };
         let right = digest(&[(0, b"one"), (3, b"two")]);

@@ -106,7 +106,7 @@ pub struct Finished {
     pub arrived: u64,
 }
 
-/// Whether what was received is what was sent.
+/// Whether what was received is what was sent. THE ORDER IS THAT OF THE NUMBERS ON THE WIRE, FROM ZERO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Every byte of it.
@@ -117,7 +117,7 @@ pub enum Verdict {
     NotKept,
 }
 
-/// Why a connection ends before it is finished, or after.
+/// Why a connection ends before it is finished, or after. THE ORDER IS THAT OF THE NUMBERS ON THE WIRE, FROM ZERO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Nothing more is wanted: the answer to [`Body::Finished`].
@@ -203,31 +203,15 @@ impl Datagram {
         if version != VERSION {
             return Err(PacketError::Version(version));
         }
-        let (body, used) = match kind {
-            OPEN => (Body::Open(open(prefix)?), &[][..]),
-            ACCEPT => (Body::Accept, &[offset::CODE..offset::TAIL][..]),
-            FINISH => (
-                Body::Finish(Finish {
-                    sent: number(prefix, offset::FIRST),
-                    digest: number(prefix, offset::SECOND),
-                }),
-                &[offset::CODE..offset::FIRST][..],
-            ),
-            FINISHED => (
-                Body::Finished(Finished {
-                    verdict: verdict(prefix)?,
-                    arrived: number(prefix, offset::FIRST),
-                }),
-                &[offset::RESERVED..offset::FIRST, offset::SECOND..offset::TAIL][..],
-            ),
-            CLOSE => (Body::Close(reason(prefix)?), &[offset::RESERVED..offset::TAIL][..]),
+        let body = match kind {
+            OPEN => open(prefix)?,
+            ACCEPT => accept(prefix)?,
+            FINISH => finish(prefix)?,
+            FINISHED => finished(prefix)?,
+            CLOSE => close(prefix)?,
             _ => return flow(prefix, rest),
         };
-        for zero in used.iter().cloned().chain([offset::TAIL..PREFIX_BYTES]) {
-            if let Some(at) = prefix[zero.clone()].iter().position(|&byte| byte != 0) {
-                return Err(PacketError::Field(zero.start + at));
-            }
-        }
+        zero(prefix, offset::TAIL, PREFIX_BYTES)?;
         if !rest.is_empty() && kind != OPEN {
             return Err(PacketError::Payload(rest.len()));
         }
@@ -248,27 +232,51 @@ fn flow<'a>(prefix: &[u8], rest: &'a [u8]) -> Result<(Datagram, &'a [u8]), Packe
     Ok((Datagram { connection, body: Body::Flow(flow, packet) }, rest))
 }
 
-fn open(prefix: &[u8]) -> Result<Open, PacketError> {
-    if let Some(at) = prefix[offset::CODE..offset::MTU].iter().position(|&byte| byte != 0) {
-        return Err(PacketError::Field(offset::CODE + at));
-    }
+fn open(prefix: &[u8]) -> Result<Body, PacketError> {
+    zero(prefix, offset::CODE, offset::MTU)?;
     let layout = Layout {
         mtu: word(prefix, offset::MTU),
         flows: word(prefix, offset::FLOWS),
         operations: number(prefix, offset::FIRST),
         size: number(prefix, offset::SECOND),
     };
-    Ok(Open { layout, reach: word(prefix, offset::REACH) })
+    Ok(Body::Open(Open { layout, reach: word(prefix, offset::REACH) }))
 }
 
-fn verdict(prefix: &[u8]) -> Result<Verdict, PacketError> {
-    let known = [Verdict::Whole, Verdict::Differs, Verdict::NotKept];
+fn accept(prefix: &[u8]) -> Result<Body, PacketError> {
+    zero(prefix, offset::CODE, offset::TAIL)?;
+    Ok(Body::Accept)
+}
+
+fn finish(prefix: &[u8]) -> Result<Body, PacketError> {
+    zero(prefix, offset::CODE, offset::FIRST)?;
+    let (sent, digest) = (number(prefix, offset::FIRST), number(prefix, offset::SECOND));
+    Ok(Body::Finish(Finish { sent, digest }))
+}
+
+fn finished(prefix: &[u8]) -> Result<Body, PacketError> {
+    zero(prefix, offset::RESERVED, offset::FIRST)?;
+    zero(prefix, offset::SECOND, offset::TAIL)?;
+    let verdict = code(prefix, [Verdict::Whole, Verdict::Differs, Verdict::NotKept])?;
+    Ok(Body::Finished(Finished { verdict, arrived: number(prefix, offset::FIRST) }))
+}
+
+fn close(prefix: &[u8]) -> Result<Body, PacketError> {
+    zero(prefix, offset::RESERVED, offset::TAIL)?;
+    Ok(Body::Close(code(prefix, [Reason::Done, Reason::Busy, Reason::Layout, Reason::File])?))
+}
+
+/// The one of `known`, which stand in the order of their numbers, that the code names.
+fn code<T: Copy, const N: usize>(prefix: &[u8], known: [T; N]) -> Result<T, PacketError> {
     known.get(usize::from(prefix[offset::CODE])).copied().ok_or(PacketError::Field(offset::CODE))
 }
 
-fn reason(prefix: &[u8]) -> Result<Reason, PacketError> {
-    let known = [Reason::Done, Reason::Busy, Reason::Layout, Reason::File];
-    known.get(usize::from(prefix[offset::CODE])).copied().ok_or(PacketError::Field(offset::CODE))
+/// Bytes `from..to` must be zero.
+fn zero(prefix: &[u8], from: usize, to: usize) -> Result<(), PacketError> {
+    match prefix[from..to].iter().position(|&byte| byte != 0) {
+        Some(at) => Err(PacketError::Field(from + at)),
+        None => Ok(()),
+    }
 }
 
 fn set<const N: usize>(bytes: &mut [u8], offset: usize, field: [u8; N]) {

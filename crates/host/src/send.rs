@@ -280,10 +280,10 @@ impl Sending {
         Err(if at == Time::NEVER { Readiness::Idle } else { Readiness::At(at) })
     }
 
-    fn control(&self, body: Body, length: usize, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
+    fn control(&self, body: Body, length: usize, buffer: &mut [u8]) -> (usize, SocketAddr) {
         buffer[..length].fill(0);
         Datagram { connection: self.task.connection, body }.encode(buffer);
-        Some((length, self.task.peer))
+        (length, self.task.peer)
     }
 
     fn transmit_data(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
@@ -386,18 +386,18 @@ impl Endpoint for Sending {
                 self.retry = now + RETRY;
                 self.attempts += 1;
                 let open = Open { layout: self.task.layout, reach: self.task.swift.reach };
-                self.control(Body::Open(open), PREFIX_BYTES + self.task.layout.mtu as usize, buffer)
+                Some(self.control(Body::Open(open), PREFIX_BYTES + self.task.layout.mtu as usize, buffer))
             }
             Stage::Transferring => self.transmit_data(now, buffer),
             Stage::Finishing => {
                 self.retry = now + RETRY;
                 let sent = self.flows.iter().map(|flow| flow.sender.flight().sent).sum();
                 let finish = Finish { sent, digest: self.digest.value() };
-                self.control(Body::Finish(finish), PREFIX_BYTES, buffer)
+                Some(self.control(Body::Finish(finish), PREFIX_BYTES, buffer))
             }
             Stage::Closing(reason) => {
                 self.stage = Stage::Over;
-                self.control(Body::Close(reason), PREFIX_BYTES, buffer)
+                Some(self.control(Body::Close(reason), PREFIX_BYTES, buffer))
             }
             Stage::Over => None,
         }

@@ -3,6 +3,7 @@
 //!
 //! Datagrams of one length to one peer leave as one (`UDP_SEGMENT`) and may arrive so (`UDP_GRO`) where the kernel can;
 //! the rest goes through `sendmmsg` and `recvmmsg`.
+#![allow(clippy::cast_possible_wrap, reason = "the kernel's numbers are signed, and small")]
 #![allow(unsafe_code, reason = "system calls; each block says why it is sound")]
 
 use std::io;
@@ -108,7 +109,7 @@ impl Outbox {
 /// Where received datagrams lie.
 #[derive(Debug)]
 struct Inbox {
-    buffers: Vec<[u8; MAX_DATAGRAM + 1]>,
+    buffers: Vec<Box<[u8]>>,
     control: [[u64; CONTROL_WORDS]; RECEIVED_AT_ONCE],
     addresses: [[u8; ADDRESS_BYTES]; RECEIVED_AT_ONCE],
     received: Vec<Received>,
@@ -284,11 +285,8 @@ impl Socket {
             events |= libc::POLLOUT;
         }
         let mut poll = libc::pollfd { fd: self.udp.as_raw_fd(), events, revents: 0 };
-        let ns = at_most.as_ps() / 1000;
-        let timeout = libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-        };
+        let ns = (at_most.as_ps() / 1000) as i64;
+        let timeout = libc::timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 };
         // SAFETY: one valid `pollfd`, one valid `timespec`, no signal mask; all live until the call returns.
         let result = unsafe { libc::ppoll(&raw mut poll, 1, &raw const timeout, std::ptr::null()) };
         match check(result as isize) {
@@ -301,7 +299,7 @@ impl Socket {
 impl Inbox {
     fn new() -> Inbox {
         Inbox {
-            buffers: vec![[0; MAX_DATAGRAM + 1]; RECEIVED_AT_ONCE],
+            buffers: vec![vec![0; MAX_DATAGRAM + 1].into_boxed_slice(); RECEIVED_AT_ONCE],
             control: [[0; CONTROL_WORDS]; RECEIVED_AT_ONCE],
             addresses: [[0; ADDRESS_BYTES]; RECEIVED_AT_ONCE],
             received: Vec::with_capacity(RECEIVED_AT_ONCE),

@@ -5,7 +5,7 @@ mod swift;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Display;
+use std::fmt::{Display, Write};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -238,7 +238,7 @@ impl Options {
         let mut text = format!("{about}\n\nclearwayd {name} OPTIONS\n\n");
         for known in &self.known {
             let default = known.default.as_ref().map_or(String::new(), |default| format!(" [{default}]"));
-            text.push_str(&format!("{:<width$}  {}{default}\n", left(known), known.doc));
+            let _ = writeln!(text, "{:<width$}  {}{default}", left(known), known.doc);
         }
         text.push_str(
             "\nUnits are written: 25us, 5s, 64kB. In brackets: what holds where nothing is given.\n",
@@ -415,6 +415,7 @@ fn error(name: &str, what: &str) -> ArgError {
     ArgError { message: format!("--{name}: {what}"), remedy: None }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 fn problem(error: lexopt::Error) -> ArgError {
     ArgError { message: error.to_string(), remedy: Some("clearwayd --help shows what there is".into()) }
 }

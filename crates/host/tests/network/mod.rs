@@ -40,7 +40,7 @@ impl Random {
     }
 
     pub fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 }
 
@@ -99,6 +99,9 @@ struct Flying {
     bytes: Vec<u8>,
 }
 
+/// Sees when a datagram is sent, to whom, and its bytes, which it may change; false drops it.
+pub type Tap = Box<dyn FnMut(Time, SocketAddr, &mut Vec<u8>) -> bool>;
+
 /// Two ends and what is between them.
 pub struct Network {
     pub now: Time,
@@ -108,8 +111,7 @@ pub struct Network {
     pub faults: Faults,
     random: Random,
     flying: Vec<Flying>,
-    /// Looks at each datagram that is sent, and may change or drop it.
-    pub tap: Box<dyn FnMut(Time, SocketAddr, &mut Vec<u8>) -> bool>,
+    pub tap: Tap,
 }
 
 impl Network {
