@@ -139,7 +139,7 @@ fn send_error(error: &SendError, args: &SendArgs) -> ArgError {
         SendError::NoAnswer(attempts) => (
             format!("no answer from {} to {attempts} attempts in {}", args.to, spell(args.idle_timeout)),
             format!(
-                "is clearwayd receive running there, and does the path carry datagrams of {}B? (--mtu)",
+                "is clearwayd receive running there, and does the path carry {}B with headers? (--mtu)",
                 datagram + IP_UDP_BYTES as u64
             ),
         ),

@@ -10,7 +10,7 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
 use crate::clock::Clock;
-use crate::socket::Socket;
+use crate::socket::{sleep_precisely, Socket};
 
 /// Waits shorter than this are not worth sleeping.
 const SPIN: Span = Span::from_us(3);
@@ -61,6 +61,7 @@ pub fn drive<E: Endpoint>(
     endpoint: &mut E,
     mut done: impl FnMut(&mut E, Time) -> bool,
 ) -> io::Result<()> {
+    sleep_precisely();
     loop {
         let received = receive(socket, clock, endpoint)?;
         let now = clock.now();

@@ -15,8 +15,8 @@
 //! send from the peer's address and has seen the connection's number can disturb it. It takes one sender at a time, uses
 //! no ECN mark, no hardware stamps, keeps no metrics beyond a report at the end, and is for Linux only.
 
-#[cfg(not(target_os = "linux"))]
-compile_error!("clearway-host uses Linux's timestamps and batched system calls");
+// Elsewhere there is nothing in it, so that the simulator beside it builds anywhere.
+#![cfg(target_os = "linux")]
 
 pub mod args;
 pub mod clock;

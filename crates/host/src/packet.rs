@@ -28,8 +28,8 @@ use crate::layout::Layout;
 
 /// Length of everything before the payload.
 pub const PREFIX_BYTES: usize = 8 + HEADER_BYTES as usize;
-/// What IPv4 and UDP add to a datagram.
-pub const IP_UDP_BYTES: usize = 28;
+/// What IPv6 and UDP add to a datagram; IPv4 adds 20 bytes less.
+pub const IP_UDP_BYTES: usize = 48;
 
 const VERSION: u8 = 1;
 const TYPE_BITS: u32 = 4;

@@ -1,5 +1,6 @@
 //! Both ends in virtual time: whatever the network and strangers do, bytes arrive as they were sent or both ends say
 //! that they did not, and nothing waits for ever.
+#![cfg(target_os = "linux")]
 
 mod network;
 

@@ -1,4 +1,5 @@
 //! The daemon as a person calls it, over loopback: what arrives, what is printed, and how it ends.
+#![cfg(target_os = "linux")]
 
 mod network;
 mod relay;
@@ -283,7 +284,7 @@ fn help_names_every_option_with_its_default() {
         (&["--help"][..], &["clearwayd send", "clearwayd receive"][..]),
         (
             &["send", "--help"],
-            &["--base-target TIME", "[25us]", "--mtu BYTES", "[1428B]", "--flow-scaling on|off"],
+            &["--base-target TIME", "[25us]", "--mtu BYTES", "[1408B]", "--flow-scaling on|off"],
         ),
         (&["receive", "-h"], &["--listen ADDR:PORT", "--out FILE", "[5s]"]),
         (&["--version"], &["clearwayd 0."]),

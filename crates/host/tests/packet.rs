@@ -1,4 +1,5 @@
 //! The datagram's promises for every meaning and for any bytes.
+#![cfg(target_os = "linux")]
 
 use clearway_host::layout::Layout;
 use clearway_host::packet::{

@@ -18,7 +18,7 @@ use clearway_proto::units::{Bytes, Span};
 use crate::layout::{MAX_FLOWS, MAX_MTU};
 use crate::packet::{IP_UDP_BYTES, PREFIX_BYTES};
 
-/// Payload that an Ethernet frame of 1500 bytes has room for.
+/// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.
 pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + PREFIX_BYTES) as u64;
 const DEFAULT_IDLE: Span = Span::from_secs(5);
 /// Most operations under way of one flow: each takes room in the machine.
@@ -148,7 +148,7 @@ fn send(o: &mut Options) -> Command {
     let flows = o.number("flows", "N", "Flows that share the operations.", 1, 1..=MAX_FLOWS);
     let mtu = o.bytes(
         "mtu",
-        "Largest payload of a packet; headers add 72B.",
+        "Largest payload of a packet; headers add 72B, over IPv6 92B.",
         Bytes::new(DEFAULT_MTU),
         Bytes::new(1)..=Bytes::new(u64::from(MAX_MTU)),
     );
