@@ -14,7 +14,7 @@
 //! | 16 | 4 | flows | zero | zero | zero | zero |
 //! | 20 | 4 | reach, packets | zero | zero | zero | zero |
 //! | 24 | 8 | operations | zero | packets sent | packets that arrived | zero |
-//! | 32 | 8 | bytes of each | zero | digest | zero | zero |
+//! | 32 | 8 | bytes of each | zero | digest | digest | zero |
 //! | 40 | 4 | zero | zero | zero | zero | zero |
 //!
 //! Numbers are in network byte order. Behind the header stands a data packet's payload and nothing else; an open is
@@ -104,6 +104,8 @@ pub struct Finished {
     pub verdict: Verdict,
     /// Data packets, those that came again too.
     pub arrived: u64,
+    /// Of what it has, for the sender to see for itself.
+    pub digest: u64,
 }
 
 /// Whether what was received is what was sent. THE ORDER IS THAT OF THE NUMBERS ON THE WIRE, FROM ZERO.
@@ -184,8 +186,9 @@ impl Datagram {
                 set(bytes, offset::SECOND, digest.to_be_bytes());
                 (FINISH, 0)
             }
-            Body::Finished(Finished { verdict, arrived }) => {
+            Body::Finished(Finished { verdict, arrived, digest }) => {
                 set(bytes, offset::FIRST, arrived.to_be_bytes());
+                set(bytes, offset::SECOND, digest.to_be_bytes());
                 (FINISHED, verdict as u8)
             }
             Body::Close(reason) => (CLOSE, reason as u8),
@@ -256,9 +259,9 @@ fn finish(prefix: &[u8]) -> Result<Body, PacketError> {
 
 fn finished(prefix: &[u8]) -> Result<Body, PacketError> {
     zero(prefix, offset::RESERVED, offset::FIRST)?;
-    zero(prefix, offset::SECOND, offset::TAIL)?;
     let verdict = code(prefix, [Verdict::Whole, Verdict::Differs, Verdict::NotKept])?;
-    Ok(Body::Finished(Finished { verdict, arrived: number(prefix, offset::FIRST) }))
+    let (arrived, digest) = (number(prefix, offset::FIRST), number(prefix, offset::SECOND));
+    Ok(Body::Finished(Finished { verdict, arrived, digest }))
 }
 
 fn close(prefix: &[u8]) -> Result<Body, PacketError> {
@@ -312,11 +315,11 @@ mod tests {
         expected[40..].fill(0);
         assert_eq!(bytes, expected);
 
-        let finished = Body::Finished(Finished { verdict: Verdict::NotKept, arrived: 0x1819_1a1b_1c1d_1e1f });
+        let (arrived, digest) = (0x1819_1a1b_1c1d_1e1f, 0x2021_2223_2425_2627);
+        let finished = Body::Finished(Finished { verdict: Verdict::NotKept, arrived, digest });
         Datagram { connection: 0x0001_0203_0405_0607, body: finished }.encode(&mut bytes);
         (expected[8], expected[9]) = (0x16, 2);
         expected[12..24].fill(0);
-        expected[32..40].fill(0);
         assert_eq!(bytes, expected);
     }
 }

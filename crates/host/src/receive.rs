@@ -84,6 +84,8 @@ pub struct Receiving {
     place: Place,
     connection: Option<Box<Connection>>,
     linger: Option<Linger>,
+    /// The latest connection that is over: an open of it that comes late opens nothing.
+    over: Option<u64>,
     /// What is to be said beside acknowledgements.
     replies: VecDeque<(SocketAddr, Datagram)>,
     transfer: Option<Transfer>,
@@ -98,6 +100,7 @@ impl Receiving {
             place,
             connection: None,
             linger: None,
+            over: None,
             replies: VecDeque::new(),
             transfer: None,
             ignored: Ignored::default(),
@@ -136,8 +139,7 @@ impl Receiving {
             let answer = if again { Body::Accept } else { Body::Close(Reason::Busy) };
             return self.reply(from, id, answer);
         }
-        if self.linger.is_some_and(|linger| linger.id == id) {
-            // Old news of a connection that is done.
+        if self.over == Some(id) {
             self.ignored().unexpected += 1;
             return;
         }
@@ -174,6 +176,7 @@ impl Receiving {
     /// The connection is over, and nothing of it will be asked for again.
     fn end(&mut self, error: ReceiveError) {
         if let Some(connection) = self.connection.take() {
+            self.over = Some(connection.id);
             self.transfer = Some(Transfer { received: connection.received, error: Some(error) });
         }
     }
@@ -194,8 +197,10 @@ impl Receiving {
         } else {
             (Verdict::Whole, None)
         };
-        let finished = Finished { verdict, arrived: connection.received.packets };
+        let (arrived, digest) = (connection.received.packets, connection.digest.value());
+        let finished = Finished { verdict, arrived, digest };
         let (id, peer) = (connection.id, connection.peer);
+        self.over = Some(id);
         self.linger = Some(Linger { id, peer, finished, until: now + LINGER });
         self.transfer = Some(Transfer { received: connection.received, error });
         self.reply(peer, id, Body::Finished(finished));

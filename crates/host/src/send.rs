@@ -228,8 +228,8 @@ impl Sending {
         self.last_progress = now;
         self.stage = Stage::Closing(Reason::Done);
         match finished.verdict {
-            Verdict::Whole => {}
-            Verdict::Differs => self.error = Some(SendError::Differs),
+            Verdict::Whole if finished.digest == self.digest.value() => {}
+            Verdict::Whole | Verdict::Differs => self.error = Some(SendError::Differs),
             Verdict::NotKept => self.error = Some(SendError::NotKept),
         }
     }

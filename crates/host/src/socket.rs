@@ -544,6 +544,28 @@ mod tests {
     }
 
     #[test]
+    fn what_stays_in_the_outbox_stays_whole() {
+        let to = "127.0.0.1:1".parse().unwrap();
+        let mut outbox = Outbox::default();
+        let put = |outbox: &mut Outbox, byte: u8| {
+            outbox.add(|buffer| {
+                buffer[..usize::from(byte)].fill(byte);
+                Some((usize::from(byte), to))
+            });
+        };
+        for byte in [5, 9, 7] {
+            put(&mut outbox, byte);
+        }
+        outbox.forget(1);
+        put(&mut outbox, 3);
+        for (datagram, byte) in outbox.datagrams.iter().zip([9_u8, 7, 3]) {
+            assert_eq!(outbox.bytes[datagram.start..][..datagram.len], vec![byte; usize::from(byte)]);
+        }
+        outbox.forget(3);
+        assert!(outbox.is_empty() && outbox.used == 0);
+    }
+
+    #[test]
     fn the_kernel_says_when_a_datagram_came_and_how_far() {
         // The kernel begins to stamp some time after a socket asked it to, and stops when none does any more.
         let asking = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();

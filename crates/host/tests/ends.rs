@@ -4,11 +4,13 @@
 
 mod network;
 
+use clearway_host::driver::{Arrival, Endpoint};
 use clearway_host::layout::Layout;
 use clearway_host::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
 use clearway_host::receive::ReceiveError;
 use clearway_host::report::Ignored;
-use clearway_host::send::SendError;
+use clearway_host::send::{SendError, Sending, Task};
+use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
 use clearway_proto::transport::{Ack, Data};
 use clearway_proto::units::{Span, Time};
@@ -44,7 +46,7 @@ fn ack(seq: u32, cumulative: u32) -> Ack {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
     #[test]
     fn bytes_arrive_as_they_were_sent(
         operations in 0..30_u64, size in 1..9000_u64, mtu in 300..3000_u32, flows in 1..4_u32,
@@ -97,6 +99,18 @@ fn a_payload_that_changes_fails_at_both_ends() {
     assert!(matches!(outcome.error, Some(SendError::Differs)), "{:?}", outcome.error);
     assert!(matches!(outcome.transfers[0].error, Some(ReceiveError::Differs)));
     assert!(!out.exists() && !out.with_extension("partial").exists());
+}
+
+#[test]
+fn a_verdict_is_believed_with_the_right_digest_only() {
+    let mut network = Network::new(task(LAYOUT), None, Faults::default(), 1);
+    network.tap = Box::new(|_, _, bytes| {
+        if bytes[8] == 0x16 {
+            bytes[39] ^= 1;
+        }
+        true
+    });
+    assert!(matches!(network.finish().error, Some(SendError::Differs)));
 }
 
 #[test]
@@ -220,7 +234,7 @@ fn another_connections_datagrams_are_counted_and_ignored() {
         Body::Flow(0, Packet::Ack(ack(0, 1))),
         Body::Accept,
         Body::Finish(Finish { sent: 0, digest: 0 }),
-        Body::Finished(Finished { verdict: Verdict::Differs, arrived: 0 }),
+        Body::Finished(Finished { verdict: Verdict::Differs, arrived: 0, digest: 0 }),
         Body::Close(Reason::Done),
     ];
     let garbage = bodies.map(|body| datagram(CONNECTION + 1, body, &[])).to_vec();
@@ -235,7 +249,7 @@ fn another_addresss_datagrams_are_counted_and_ignored() {
     let bodies = [
         Body::Accept,
         Body::Finish(Finish { sent: 0, digest: 0 }),
-        Body::Finished(Finished { verdict: Verdict::Differs, arrived: 0 }),
+        Body::Finished(Finished { verdict: Verdict::Differs, arrived: 0, digest: 0 }),
         Body::Close(Reason::Done),
     ];
     let mut garbage = bodies.map(|body| datagram(CONNECTION, body, &[])).to_vec();
@@ -342,14 +356,92 @@ fn a_file_that_becomes_shorter_is_told_to_the_receiver() {
 fn a_second_transfer_follows_the_first() {
     let mut network = Network::new(task(LAYOUT), None, Faults::default(), 1);
     while network.advance() {}
-    network.sending = clearway_host::send::Sending::new(
-        network.now,
-        clearway_host::send::Task { connection: CONNECTION + 1, ..task(LAYOUT) },
-    );
+    network.sending = Sending::new(network.now, Task { connection: CONNECTION + 1, ..task(LAYOUT) });
     let outcome = network.finish();
     assert!(outcome.error.is_none());
     assert_eq!(outcome.transfers.len(), 2);
     assert!(outcome.transfers.iter().all(|t| t.error.is_none() && t.received.payload == LAYOUT.bytes()));
+}
+
+#[test]
+fn an_open_that_comes_late_opens_nothing() {
+    let mut network = Network::new(task(LAYOUT), None, Faults::default(), 1);
+    while network.advance() {}
+    let open = Body::Open(Open { layout: LAYOUT, reach: 64 });
+    network.inject(sender_address(), receiver_address(), &datagram(CONNECTION, open, &[0; 1000]));
+    let outcome = network.finish();
+    outcome.assert_whole(LAYOUT.bytes());
+    assert!(outcome.now.since(Time::ZERO) < IDLE);
+}
+
+#[test]
+fn a_receiver_answers_as_long_as_it_is_asked() {
+    let task = Task { idle_timeout: Span::from_secs(2), ..task(LAYOUT) };
+    let mut network = Network::new(task, None, Faults::default(), 1);
+    let mut lost = 0;
+    network.tap = Box::new(move |_, _, bytes| {
+        lost += u32::from(bytes[8] == 0x16);
+        bytes[8] != 0x16 || lost > 20
+    });
+    network.finish().assert_whole(LAYOUT.bytes());
+}
+
+#[test]
+fn a_finish_that_comes_early_finishes_nothing() {
+    let mut network = Network::new(task(LAYOUT), None, Faults::default(), 1);
+    for _ in 0..3 {
+        network.advance();
+    }
+    let finish = datagram(CONNECTION, Body::Finish(Finish { sent: 0, digest: 0 }), &[]);
+    network.inject(sender_address(), receiver_address(), &finish);
+    let outcome = network.finish();
+    outcome.assert_whole(LAYOUT.bytes());
+    assert_eq!(outcome.transfers[0].received.ignored.unexpected, 1);
+}
+
+#[test]
+fn echoes_of_the_future_acknowledge_nothing() {
+    let mut network = Network::new(task(LAYOUT), None, Faults::default(), 1);
+    network.tap = Box::new(|_, to, bytes| {
+        if to == sender_address() && bytes[8] == 0x12 {
+            bytes[24..32].fill(0xff);
+        }
+        true
+    });
+    let outcome = network.finish();
+    assert!(matches!(outcome.error, Some(SendError::Stopped(IDLE))), "{:?}", outcome.error);
+    assert_eq!(outcome.sent.ignored.sequence, outcome.sent.ignored.total());
+    assert!(outcome.sent.ignored.sequence > 0 && outcome.sent.acks == 0);
+}
+
+#[test]
+fn acknowledgements_of_nothing_new_are_no_progress() {
+    let start = Time::ZERO + Span::from_ms(1);
+    let mut sending = Sending::new(start, task(LAYOUT));
+    let mut buffer = vec![0; 2000];
+    let arrival = |now| Arrival { from: receiver_address(), received: now, hops: 0 };
+    sending.transmit(start, &mut buffer);
+    sending.handle_datagram(start, &arrival(start), &datagram(CONNECTION, Body::Accept, &[]));
+    while sending.readiness(start) == Readiness::Ready {
+        sending.transmit(start, &mut buffer);
+    }
+    let same = datagram(CONNECTION, Body::Flow(0, Packet::Ack(ack(0, 1))), &[]);
+    for step in 1..=50 {
+        let now = start + Span::from_ms(10 * step);
+        sending.handle_datagram(now, &arrival(now), &same);
+        sending.handle_timeout(now);
+        assert_eq!(sending.is_over(), Span::from_ms(10 * (step - 1)) >= IDLE, "after {step}");
+    }
+    assert!(matches!(sending.into_report().1, Some(SendError::Stopped(IDLE))));
+}
+
+#[test]
+fn a_stamp_before_the_packet_went_is_not_believed() {
+    let mut network = Network::new(task(LAYOUT), None, Faults::default(), 1);
+    network.early = Span::from_ms(1);
+    let outcome = network.finish();
+    let latest = outcome.sent.delays.latest().unwrap();
+    assert_eq!((latest.rtt, latest.endpoint), (Span::from_us(20), Span::from_us(20)));
 }
 
 #[test]

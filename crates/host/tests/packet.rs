@@ -35,13 +35,16 @@ fn datagram() -> impl Strategy<Value = (Datagram, Vec<u8>)> {
     let verdict = prop_oneof![Just(Verdict::Whole), Just(Verdict::Differs), Just(Verdict::NotKept)];
     let reason =
         prop_oneof![Just(Reason::Done), Just(Reason::Busy), Just(Reason::Layout), Just(Reason::File)];
-    let bare = prop_oneof![
-        ack,
-        Just(Body::Accept),
-        any::<(u64, u64)>().prop_map(|(sent, digest)| Body::Finish(Finish { sent, digest })),
-        (verdict, any::<u64>()).prop_map(|(verdict, arrived)| Body::Finished(Finished { verdict, arrived })),
-        reason.prop_map(Body::Close),
-    ];
+    let bare =
+        prop_oneof![
+            ack,
+            Just(Body::Accept),
+            any::<(u64, u64)>().prop_map(|(sent, digest)| Body::Finish(Finish { sent, digest })),
+            (verdict, any::<(u64, u64)>()).prop_map(|(verdict, (arrived, digest))| Body::Finished(
+                Finished { verdict, arrived, digest }
+            )),
+            reason.prop_map(Body::Close),
+        ];
     (any::<u64>(), prop_oneof![open, data, bare.prop_map(|body| (body, Vec::new()))])
         .prop_map(|(connection, (body, rest))| (Datagram { connection, body }, rest))
 }

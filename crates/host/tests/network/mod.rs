@@ -111,6 +111,8 @@ pub struct Network {
     pub faults: Faults,
     random: Random,
     flying: Vec<Flying>,
+    /// How much too early the sender's host stamps what arrives.
+    pub early: Span,
     pub tap: Tap,
 }
 
@@ -124,6 +126,7 @@ impl Network {
             faults,
             random: Random::new(seed),
             flying: Vec::new(),
+            early: Span::ZERO,
             tap: Box::new(|_, _, _| true),
         }
     }
@@ -191,8 +194,9 @@ impl Network {
     fn step(&mut self) {
         while let Some(at) = self.flying.iter().position(|flying| flying.at <= self.now) {
             let Flying { to, from, bytes, .. } = self.flying.remove(at);
-            let arrival = Arrival { from, received: self.now, hops: 1 };
+            let mut arrival = Arrival { from, received: self.now, hops: 1 };
             if to == sender_address() {
+                arrival.received = Time::ZERO + self.now.since(Time::ZERO + self.early);
                 self.sending.handle_datagram(self.now, &arrival, &bytes);
             } else if to == receiver_address() {
                 self.receiving.handle_datagram(self.now, &arrival, &bytes);
