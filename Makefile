@@ -39,7 +39,7 @@ fmt: $(VENV)/.tools | needs-cargo
 	$(BIN)/ruff format
 
 docs: | needs-cargo
-	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p clearway-proto -p clearway-sim
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p clearway-proto -p clearway-sim -p clearway-host
 
 # The package, installed so that a change of Python code needs no build.
 build: $(VENV)/.built

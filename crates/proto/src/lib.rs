@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod baseline;
+pub mod histogram;
 pub mod machine;
+pub mod quantity;
 pub mod swift;
 pub mod transport;
 pub mod units;

@@ -1,5 +1,7 @@
 //! The receiving machine: takes packets in any order, counts each byte once, and says what has arrived.
 
+use std::collections::VecDeque;
+
 use super::scoreboard::SequenceSet;
 use super::{Ack, Data, SACK_BITS};
 use crate::machine::Readiness;
@@ -48,8 +50,10 @@ pub struct Receiver {
     /// The next acknowledgement goes out at once.
     due: bool,
     reach: u32,
-    /// An acknowledgement of what came before a change of the congestion mark, to go out first.
-    before_change: Option<Box<Ack>>,
+    /// Acknowledgements of what came before each change of the congestion mark, to go out first and in order. Boxed,
+    /// as most flows see no change; bounded, see [`Receiver::note_change`].
+    #[allow(clippy::box_collection)]
+    before_change: Option<Box<VecDeque<Ack>>>,
     delayed: Option<Box<Delayed>>,
     /// Made when the first packet out of order comes, and kept.
     early: Option<Box<Early>>,
@@ -127,8 +131,7 @@ impl Receiver {
         hops: u8,
     ) -> Arrival {
         if self.pending > 0 && congestion_experienced != self.newest.congestion_experienced {
-            self.before_change = Some(Box::new(self.acknowledgement(now)));
-            self.pending = 0;
+            self.note_change(now);
         }
         let in_order = data.seq == self.expected && self.early.as_ref().is_none_or(|e| e.arrived.len() == 0);
         let arrival = if in_order {
@@ -157,6 +160,20 @@ impl Receiver {
             }
         }
         arrival
+    }
+
+    /// The mark changes: what was pending is acknowledged by itself, behind what waits already. As long as none of
+    /// these has left, no sender has more than `reach` packets under way, so more changes than that come of
+    /// repetitions only; the oldest then gives way, as the later ones acknowledge what it did.
+    #[cold]
+    fn note_change(&mut self, now: Time) {
+        let ack = self.acknowledgement(now);
+        let waiting = self.before_change.get_or_insert_with(Box::default);
+        if waiting.len() == self.reach as usize {
+            waiting.pop_front();
+        }
+        waiting.push_back(ack);
+        self.pending = 0;
     }
 
     #[cold]
@@ -207,7 +224,7 @@ impl Receiver {
     /// Whether an acknowledgement is to be sent.
     #[inline]
     pub fn readiness(&self) -> Readiness {
-        if self.due || self.before_change.is_some() {
+        if self.due || self.before_change.as_ref().is_some_and(|waiting| !waiting.is_empty()) {
             Readiness::Ready
         } else {
             Readiness::Idle
@@ -217,8 +234,8 @@ impl Receiver {
     /// The acknowledgement that is due, sent `now` (t4).
     #[inline]
     pub fn transmit(&mut self, now: Time) -> Ack {
-        if let Some(ack) = self.before_change.take() {
-            return *ack;
+        if let Some(ack) = self.before_change.as_mut().and_then(|waiting| waiting.pop_front()) {
+            return ack;
         }
         self.due = false;
         self.pending = 0;
@@ -248,5 +265,55 @@ impl Receiver {
             from = seq + 1;
         }
         bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(seq: u32) -> Data {
+        Data { seq, payload: 100, last: false, sent: Time::from_ps(u64::from(seq)) }
+    }
+
+    fn arrive(receiver: &mut Receiver, seq: u32, marked: bool) {
+        receiver.handle_data(Time::ZERO, Time::ZERO, &data(seq), marked, 1);
+    }
+
+    /// What is acknowledged, by what packet, up to which, with which mark.
+    fn drain(receiver: &mut Receiver) -> Vec<(u32, u32, bool)> {
+        let mut acks = Vec::new();
+        while receiver.readiness() == Readiness::Ready {
+            let ack = receiver.transmit(Time::ZERO);
+            acks.push((ack.seq, ack.cumulative, ack.congestion_experienced));
+        }
+        acks
+    }
+
+    #[test]
+    fn every_change_of_the_mark_is_told_even_where_none_could_leave_between() {
+        let delayed = AckPolicy::Delayed { every: 8, delay: Span::from_us(500), marked_at_once: false };
+        for (policy, at_once) in [(AckPolicy::EveryPacket, true), (delayed, false)] {
+            let mut receiver = Receiver::new(policy, 64);
+            for (seq, marked) in [false, false, true, false, true, true].into_iter().enumerate() {
+                arrive(&mut receiver, seq as u32, marked);
+            }
+            let mut expected = vec![(1, 2, false), (2, 3, true), (3, 4, false)];
+            if at_once {
+                expected.push((5, 6, true));
+            }
+            assert_eq!(drain(&mut receiver), expected, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn changes_without_end_take_bounded_room() {
+        let mut receiver = Receiver::new(AckPolicy::EveryPacket, 64);
+        for repetition in 0..1000 {
+            arrive(&mut receiver, 0, repetition % 2 == 1);
+        }
+        let acks = drain(&mut receiver);
+        assert_eq!(acks.len(), 64 + 1);
+        assert!(acks.iter().all(|&(seq, cumulative, _)| (seq, cumulative) == (0, 1)));
     }
 }

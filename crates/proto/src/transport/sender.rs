@@ -94,11 +94,17 @@ impl<C: CongestionControl> Sender<C> {
         self.messages.stop_endless(self.next);
     }
 
-    /// An acknowledgement arrived at the NIC at `received` (t5) and is processed `now` (t6). One that speaks of
-    /// packets never sent, or of an arrival that it denies, is ignored.
+    /// Whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
+    #[inline]
+    pub fn believes(&self, ack: &Ack) -> bool {
+        ack.cumulative <= self.next && ack.seq < self.next && ack.seq != ack.cumulative
+    }
+
+    /// An acknowledgement arrived at the NIC at `received` (t5) and is processed `now` (t6). One that cannot be is
+    /// ignored.
     #[inline]
     pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
-        if ack.cumulative > self.next || ack.seq >= self.next || ack.seq == ack.cumulative {
+        if !self.believes(ack) {
             return;
         }
         let plain = ack.seq < ack.cumulative
@@ -265,6 +271,7 @@ mod tests {
         let timeout = sender.poll_timeout();
         // Of packets never sent, and of the arrival of the packet that it says is missing.
         for (seq, cumulative) in [(2, 2), (2, 0), (0, 3), (0, 0), (1, 1)] {
+            assert!(!sender.believes(&ack(seq, cumulative)));
             sender.handle_ack(Time::ZERO, Time::ZERO, &ack(seq, cumulative));
             assert_eq!((sender.flight().inflight, sender.poll_timeout()), (2, timeout));
         }

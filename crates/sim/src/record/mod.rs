@@ -3,8 +3,8 @@
 pub mod counters;
 mod digest;
 pub mod fairness;
-pub mod histogram;
 mod link_samples;
+pub use clearway_proto::histogram;
 pub mod observer;
 mod samples;
 mod summary;

@@ -100,9 +100,12 @@ fn with_unit(value: &Value, units: Units, wanted: &str) -> Result<Option<u64>, M
         Ok(number) => Ok(Some(number)),
         Err(UnitError::TooLarge) => Ok(None),
         Err(UnitError::Malformed | UnitError::NoUnit) => Err(Misread::expected(wanted)),
-        Err(UnitError::UnknownUnit(meant)) => {
+        Err(UnitError::UnknownUnit) => {
             let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-            Err(Misread::Expected(format!("{wanted} (units: {})", names.join(", ")), meant))
+            Err(Misread::Expected(
+                format!("{wanted} (units: {})", names.join(", ")),
+                units::meant(text, units),
+            ))
         }
         Err(UnitError::Inexact) => {
             Err(Misread::expected(format!("{wanted}, a whole number of {}", units[0].0)))

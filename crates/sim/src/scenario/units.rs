@@ -1,106 +1,22 @@
-//! Unit strings such as `25us`, `12.7MB` and `50Gbps`: read exactly, written exactly.
-//!
-//! A quantity is a decimal number directly followed by its unit. What does not come out as a whole number of
-//! picoseconds, bytes or bits a second is an error, never rounded.
+//! Unit strings such as `25us`, `12.7MB` and `50Gbps`: as [`clearway_proto::quantity`] reads them, with the unit that a
+//! slip of one meant, and for JSON Schema.
+
+pub(super) use clearway_proto::quantity::{parse, spell, UnitError, Units, BYTES, RATE, TIME};
 
 use super::suggest;
-
-/// The units of one quantity, smallest first, each with its size in the smallest.
-pub(super) type Units = &'static [(&'static str, u64)];
-
-/// Of time, in picoseconds.
-pub(super) const TIME: Units =
-    &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
-
-/// Of data. The decimal ones are SI; the binary ones are read too.
-pub(super) const BYTES: Units = &[
-    ("B", 1),
-    ("kB", 1_000),
-    ("KiB", 1 << 10),
-    ("MB", 1_000_000),
-    ("MiB", 1 << 20),
-    ("GB", 1_000_000_000),
-    ("GiB", 1 << 30),
-    ("TB", 1_000_000_000_000),
-    ("TiB", 1 << 40),
-];
-
-/// Of speed, in bits a second.
-pub(super) const RATE: Units =
-    &[("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
 /// Of how often something happens, in times a second.
 pub(super) const FREQUENCY: Units = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000), ("G/s", 1_000_000_000)];
 
-/// Why a text is not a quantity.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum UnitError {
-    /// Not a number followed by a unit.
-    Malformed,
-    /// A number without its unit.
-    NoUnit,
-    /// A number with a unit that there is not; perhaps the one meant.
-    UnknownUnit(Option<String>),
-    /// Not a whole number of the smallest unit.
-    Inexact,
-    /// More than 64 bits hold.
-    TooLarge,
-}
-
-/// Longest number that is read; more digits are nobody's quantity.
-const MAX_DIGITS: usize = 24;
-
-/// Reads `text` as a number of the smallest unit.
-pub(super) fn parse(text: &str, units: Units) -> Result<u64, UnitError> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || number.len() > MAX_DIGITS {
-        return Err(UnitError::Malformed);
-    }
-    if unit.is_empty() {
-        return Err(UnitError::NoUnit);
-    }
-    let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(UnitError::UnknownUnit(meant(unit, units)));
-    };
-    let decimals = 10u128.pow(fraction.len() as u32);
-    // At most 24 digits and a scale of 41 bits: the product stays below 2^121.
-    let joined: u128 = format!("{whole}{fraction}").parse().map_err(|_| UnitError::Malformed)?;
-    let scaled = joined * u128::from(scale);
-    if scaled % decimals != 0 {
-        return Err(UnitError::Inexact);
-    }
-    u64::try_from(scaled / decimals).map_err(|_| UnitError::TooLarge)
-}
-
-/// The unit that `unit` is a slip of: a wrong case, a space, `Gb/s` for `Gbps`.
-fn meant(unit: &str, units: Units) -> Option<String> {
+/// The unit that stands in `text` where there is none of its name, if it is a slip of one: a wrong case, a space,
+/// `Gb/s` for `Gbps`.
+pub(super) fn meant(text: &str, units: Units) -> Option<String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let trimmed = unit.trim();
     let unit = trimmed.replace("/s", "ps").replace(['\u{b5}', '\u{3bc}'], "u");
     let same = |name: &&str| name.eq_ignore_ascii_case(&unit) || name.eq_ignore_ascii_case(trimmed);
     let names = || units.iter().map(|(name, _)| *name);
     names().find(same).map(str::to_string).or_else(|| suggest::nearest(&unit, names()))
-}
-
-/// Writes `value`, which counts the smallest unit, exactly and as shortly as the units allow.
-pub(super) fn spell(value: u64, units: Units) -> String {
-    let mut best = format!("{value}{}", units[0].0);
-    for (name, scale) in units.iter().filter(|(name, _)| !name.contains('i')) {
-        let (whole, rest) = (value / scale, value % scale);
-        let mut text = whole.to_string();
-        if rest > 0 {
-            // The scale is a power of ten: its zeros are the decimals.
-            let width = scale.ilog10() as usize;
-            text = format!("{whole}.{rest:0width$}").trim_end_matches('0').to_string();
-        }
-        text.push_str(name);
-        if whole > 0 && text.len() <= best.len() {
-            best = text;
-        }
-    }
-    best
 }
 
 /// The pattern of a quantity of these units, as JSON Schema wants it.
@@ -114,36 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_are_exact() {
-        assert_eq!(parse("25us", TIME), Ok(25_000_000));
-        assert_eq!(parse("0.5ps", TIME), Err(UnitError::Inexact));
-        assert_eq!(parse("12.7MB", BYTES), Ok(12_700_000));
-        assert_eq!(parse("38B", BYTES), Ok(38));
-        assert_eq!(parse("1.5B", BYTES), Err(UnitError::Inexact));
-        assert_eq!(parse("4KiB", BYTES), Ok(4096));
-        assert_eq!(parse("50Gbps", RATE), Ok(50_000_000_000));
-        assert_eq!(parse("0.1Gbps", RATE), Ok(100_000_000));
-        assert_eq!(parse("1.000000000001s", TIME), Ok(1_000_000_000_001));
-        assert_eq!(parse("12.5k/s", FREQUENCY), Ok(12_500));
-        assert_eq!(parse("0.5/s", FREQUENCY), Err(UnitError::Inexact));
-    }
-
-    #[test]
-    fn a_unit_is_never_implied() {
-        assert_eq!(parse("25", TIME), Err(UnitError::NoUnit));
-        assert_eq!(parse("us", TIME), Err(UnitError::Malformed));
-        assert_eq!(parse("", TIME), Err(UnitError::Malformed));
-        for text in ["-5us", "1.us", ".5us", "1.2.3us", "1e3us", "+1us"] {
-            assert!(parse(text, TIME).is_err(), "{text}");
-        }
-    }
-
-    #[test]
     fn a_wrong_unit_names_the_right_one() {
-        let meant = |text: &str, units| match parse(text, units) {
-            Err(UnitError::UnknownUnit(name)) => name,
-            other => panic!("{text}: {other:?}"),
-        };
         assert_eq!(meant("25 us", TIME), Some("us".into()));
         assert_eq!(meant("25\u{b5}s", TIME), Some("us".into()));
         assert_eq!(meant("4KB", BYTES), Some("kB".into()));

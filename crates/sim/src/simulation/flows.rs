@@ -52,7 +52,7 @@ pub struct FlowLosses {
 
 impl Flow {
     /// The next packet's frame.
-    #[inline]
+    #[inline(always)]
     pub(super) fn transmit(&mut self, flow: u32, now: Time) -> Frame {
         let data = self.sender.transmit(now);
         let flags = if self.ecn_capable { Meta::ECT } else { 0 } | if data.last { Meta::LAST } else { 0 };

@@ -219,6 +219,7 @@ impl Simulation {
     }
 
     /// A data packet has reached its destination.
+    #[inline(always)]
     fn land(&mut self, flow: u32, frame: &Frame, received: Time) {
         let now = self.now();
         let landing = &mut self.landings[flow as usize];
@@ -287,6 +288,7 @@ impl Simulation {
     }
 
     /// An acknowledgement has reached the sender.
+    #[inline(always)]
     fn acknowledge(&mut self, flow: u32, frame: &Frame, received: Time) {
         let now = self.now();
         let meta = frame.meta;

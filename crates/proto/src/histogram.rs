@@ -1,6 +1,7 @@
-//! A histogram of times with a constant relative error, cheap enough for every acknowledgement.
+//! A histogram of times with a constant relative error, cheap enough for every acknowledgement. Not a protocol's part,
+//! but what every driver measures with.
 
-use clearway_proto::units::Span;
+use crate::units::Span;
 
 /// Buckets to each doubling, as a power of two: values are told apart to one part in 256.
 const PRECISION_BITS: u32 = 8;

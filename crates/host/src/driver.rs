@@ -1,0 +1,126 @@
+//! The loop that both ends share: it moves datagrams between a socket and a machine, and tells the machine the time.
+//!
+//! It keeps the machines' contract ([`clearway_proto::machine`]): whatever happens is handed in, then readiness and
+//! timeout are asked anew. What is ready leaves in batches; nothing is queued below the machine but one batch.
+
+use std::io;
+use std::net::SocketAddr;
+
+use clearway_proto::machine::Readiness;
+use clearway_proto::units::{Span, Time};
+
+use crate::clock::Clock;
+use crate::socket::{sleep_precisely, Socket};
+
+/// Waits shorter than this are not worth sleeping.
+const SPIN: Span = Span::from_us(3);
+/// Longest sleep: how late an end that nothing else wakes looks at what its user sees.
+const LONGEST_WAIT: Span = Span::from_ms(100);
+
+/// How a datagram came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// When it reached this host, by the driver's clock (t2 for data, t5 for acknowledgements).
+    pub received: Time,
+    /// Switches on its way.
+    pub hops: u8,
+}
+
+/// One end of a connection: a machine that deals in datagrams.
+pub trait Endpoint {
+    /// Each datagram has its answer at once (an acknowledgement): what is ready is asked for after each, not after all
+    /// that came together.
+    const ANSWERS_EACH: bool;
+
+    /// A datagram came.
+    fn handle_datagram(&mut self, now: Time, arrival: &Arrival, bytes: &[u8]);
+
+    /// A timer may have run out.
+    fn handle_timeout(&mut self, now: Time);
+
+    /// When [`Self::handle_timeout`] is wanted.
+    fn poll_timeout(&self) -> Option<Time>;
+
+    /// Whether a datagram is to be sent.
+    fn readiness(&self, now: Time) -> Readiness;
+
+    /// Writes the datagram that is ready into `buffer`, which has room for the longest; its length and whom it is for.
+    /// None if there is none after all.
+    fn transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)>;
+
+    /// A datagram could not be sent.
+    fn handle_send_error(&mut self, now: Time, error: &io::Error);
+}
+
+/// Drives one end until `done` says so, which is asked after every round. Errors of the socket as a whole end it, too.
+pub fn drive<E: Endpoint>(
+    socket: &mut Socket,
+    clock: &mut Clock,
+    endpoint: &mut E,
+    mut done: impl FnMut(&mut E, Time) -> bool,
+) -> io::Result<()> {
+    sleep_precisely();
+    loop {
+        let received = receive(socket, clock, endpoint)?;
+        let now = clock.now();
+        if endpoint.poll_timeout().is_some_and(|timeout| timeout <= now) {
+            endpoint.handle_timeout(now);
+        }
+        while !socket.outbox().is_full() {
+            let now = clock.now();
+            if endpoint.readiness(now) != Readiness::Ready {
+                break;
+            }
+            socket.outbox().add(|buffer| endpoint.transmit(now, buffer));
+        }
+        let sent = !socket.outbox().is_empty();
+        socket.flush(|_, error| endpoint.handle_send_error(now, &error));
+        let now = clock.now();
+        if done(endpoint, now) {
+            return Ok(());
+        }
+        let blocked = !socket.outbox().is_empty();
+        if received == 0 && (blocked || !sent) {
+            rest(socket, now, endpoint, blocked)?;
+        }
+    }
+}
+
+/// Hands in all that has come; how many runs of datagrams it was.
+fn receive<E: Endpoint>(socket: &mut Socket, clock: &mut Clock, endpoint: &mut E) -> io::Result<usize> {
+    let runs = socket.receive()?;
+    for run in 0..runs {
+        let mut at = 0;
+        while let Some((envelope, bytes, outbox)) = socket.next(run, &mut at) {
+            let now = clock.now();
+            let received = clock.arrival(now, envelope.stamp);
+            let arrival = Arrival { from: envelope.from, received, hops: envelope.hops };
+            endpoint.handle_datagram(now, &arrival, bytes);
+            while E::ANSWERS_EACH && !outbox.is_full() && endpoint.readiness(now) == Readiness::Ready {
+                outbox.add(|buffer| endpoint.transmit(now, buffer));
+            }
+            if outbox.is_full() {
+                socket.flush(|_, error| endpoint.handle_send_error(now, &error));
+            }
+        }
+    }
+    Ok(runs)
+}
+
+/// Sleeps until something can happen.
+fn rest<E: Endpoint>(socket: &Socket, now: Time, endpoint: &E, blocked: bool) -> io::Result<()> {
+    let ready = match endpoint.readiness(now) {
+        Readiness::Ready if blocked => Time::NEVER,
+        Readiness::Ready => now,
+        Readiness::At(at) => at,
+        Readiness::Idle => Time::NEVER,
+    };
+    let next = endpoint.poll_timeout().map_or(ready, |timeout| timeout.min(ready));
+    let wait = next.since(now);
+    if wait < SPIN {
+        return Ok(());
+    }
+    socket.wait(wait.min(LONGEST_WAIT))
+}

@@ -1,0 +1,421 @@
+//! What an end measured, as a table for people and as one JSON object under the simulator's names.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use clearway_proto::histogram::Histogram;
+use clearway_proto::transport::Windows;
+use clearway_proto::units::{Span, Time};
+use serde_json::{json, Map, Value};
+
+use crate::layout::Layout;
+
+/// Round trips after which the smallest is taken for one that met no queue.
+const SAMPLES_TO_TELL: u64 = 32;
+
+/// Datagrams that were counted and otherwise ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// Not of this protocol and version, or cut.
+    pub malformed: u64,
+    /// Of another connection.
+    pub connection: u64,
+    /// Of this connection from another address.
+    pub address: u64,
+    /// Of packets that there are not, or too far ahead; acknowledgements of packets never sent.
+    pub sequence: u64,
+    /// At the wrong time, or for the other end.
+    pub unexpected: u64,
+}
+
+impl Ignored {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.malformed + self.connection + self.address + self.sequence + self.unexpected
+    }
+
+    fn figures(&self) -> Value {
+        json!({
+            "malformed": self.malformed,
+            "connection": self.connection,
+            "address": self.address,
+            "sequence": self.sequence,
+            "unexpected": self.unexpected,
+        })
+    }
+}
+
+/// What one acknowledgement showed.
+#[derive(Clone, Copy, Debug)]
+pub struct Delays {
+    /// t6 - t1.
+    pub rtt: Span,
+    /// Of that, in the two hosts.
+    pub endpoint: Span,
+    /// After it.
+    pub windows: Windows,
+}
+
+/// Round trips and windows over all acknowledgements.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    rtt: Histogram,
+    fabric: Histogram,
+    endpoint: Histogram,
+    /// Windows as spans of as many microseconds.
+    cwnd: Histogram,
+    fcwnd: Histogram,
+    ecwnd: Histogram,
+    latest: Option<Delays>,
+    /// The smallest of each.
+    least: Option<(Span, Span)>,
+}
+
+impl Measured {
+    /// Adds an acknowledgement's.
+    pub fn record(&mut self, delays: &Delays) {
+        self.rtt.record(delays.rtt);
+        self.endpoint.record(delays.endpoint);
+        self.fabric.record(delays.rtt.saturating_sub(delays.endpoint));
+        let packets = |window: f64| Span::from_us(1).scaled(window);
+        self.cwnd.record(packets(delays.windows.cwnd));
+        self.fcwnd.record(packets(delays.windows.fcwnd));
+        self.ecwnd.record(packets(delays.windows.ecwnd));
+        self.latest = Some(*delays);
+        let fabric = delays.rtt.saturating_sub(delays.endpoint);
+        let (least_fabric, least_endpoint) = self.least.unwrap_or((fabric, delays.endpoint));
+        self.least = Some((least_fabric.min(fabric), least_endpoint.min(delays.endpoint)));
+    }
+
+    /// The smallest fabric and endpoint delay, once there are samples enough to tell.
+    pub fn least(&self) -> Option<(Span, Span)> {
+        self.least.filter(|_| self.rtt.count() >= SAMPLES_TO_TELL)
+    }
+
+    /// Of the latest acknowledgement.
+    pub fn latest(&self) -> Option<&Delays> {
+        self.latest.as_ref()
+    }
+}
+
+/// What a sending end measured.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// When the first packet could go.
+    pub began: Time,
+    /// When the last one was acknowledged.
+    pub ended: Time,
+    /// Bytes of payload acknowledged.
+    pub bytes: u64,
+    /// Flows of which everything is acknowledged.
+    pub completed: u64,
+    /// Data packets sent, those sent again too.
+    pub packets: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Times a retransmission timer ran out.
+    pub timeouts: u64,
+    /// Acknowledgements taken.
+    pub acks: u64,
+    /// Data packets that the peer says arrived; none before it says so.
+    pub arrived: Option<u64>,
+    /// Switches on the way there, by the latest acknowledgement.
+    pub hops: u8,
+    /// Round trips and windows.
+    pub delays: Measured,
+    /// From an operation's issue to its last acknowledgement.
+    pub latency: Histogram,
+    /// Datagrams that the kernel refused to send.
+    pub unsendable: u64,
+    /// What came and was ignored.
+    pub ignored: Ignored,
+}
+
+impl Sent {
+    pub(crate) fn new(now: Time) -> Sent {
+        Sent {
+            began: now,
+            ended: now,
+            bytes: 0,
+            completed: 0,
+            packets: 0,
+            retransmissions: 0,
+            timeouts: 0,
+            acks: 0,
+            arrived: None,
+            hops: 0,
+            delays: Measured::default(),
+            latency: Histogram::default(),
+            unsendable: 0,
+            ignored: Ignored::default(),
+        }
+    }
+}
+
+/// What a receiving end measured.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// The sender.
+    pub peer: SocketAddr,
+    /// What it announced.
+    pub layout: Layout,
+    /// When it opened.
+    pub began: Time,
+    /// When the last new packet came.
+    pub ended: Time,
+    /// Bytes of payload, each counted once.
+    pub payload: u64,
+    /// Operations of which every packet came.
+    pub messages: u64,
+    /// Data packets, those that came again too.
+    pub packets: u64,
+    /// Data packets that had come before.
+    pub duplicates: u64,
+    /// Acknowledgements sent.
+    pub acks: u64,
+    /// Data packets that the peer says it sent; none before it says so.
+    pub sent: Option<u64>,
+    /// Switches on the way here, by the latest packet.
+    pub hops: u8,
+    /// Datagrams that the kernel refused to send.
+    pub unsendable: u64,
+    /// What came and was ignored.
+    pub ignored: Ignored,
+}
+
+impl Received {
+    pub(crate) fn new(now: Time, peer: SocketAddr, layout: Layout, ignored: Ignored) -> Received {
+        Received {
+            peer,
+            layout,
+            began: now,
+            ended: now,
+            payload: 0,
+            messages: 0,
+            packets: 0,
+            duplicates: 0,
+            acks: 0,
+            sent: None,
+            hops: 0,
+            unsendable: 0,
+            ignored,
+        }
+    }
+}
+
+/// What the process and its socket say beside an end's own counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Processor time of this transfer.
+    pub cpu: Span,
+    /// Datagrams that the kernel dropped for want of room in the socket.
+    pub overflow: u32,
+}
+
+/// Payload over time, in Gb/s; none of no time.
+pub fn goodput_gbps(bytes: u64, took: Span) -> Option<f64> {
+    (took > Span::ZERO).then(|| bytes as f64 * 8.0 / took.as_secs_f64() / 1e9)
+}
+
+/// Figures in the order in which they are shown: key (its last word the unit, as in a run's summary), label, value.
+#[derive(Clone, Debug, Default)]
+pub struct Figures(Vec<(String, &'static str, Value)>);
+
+impl Figures {
+    fn add(&mut self, key: &str, label: &'static str, value: impl Into<Value>) {
+        self.0.push((key.to_string(), label, value.into()));
+    }
+
+    fn add_times(&mut self, key: &str, labels: [&'static str; 4], of: &Histogram) {
+        let us = |fraction| of.quantile(fraction).map(|ps| ps as f64 / 1e6);
+        self.add(&format!("{key}_mean_us"), labels[0], of.mean().map(|ps| ps / 1e6));
+        self.add(&format!("{key}_p50_us"), labels[1], us(0.5));
+        self.add(&format!("{key}_p99_us"), labels[2], us(0.99));
+        self.add(&format!("{key}_p999_us"), labels[3], us(0.999));
+    }
+
+    /// Of windows kept as microseconds: mean, and the 1st and 50th percentile as figure 19 has them.
+    fn add_windows(&mut self, key: &str, labels: [&'static str; 3], of: &Histogram) {
+        self.add(&format!("{key}_mean_packets"), labels[0], of.mean().map(|ps| ps / 1e6));
+        self.add(&format!("{key}_p1_packets"), labels[1], of.quantile(0.01).map(|ps| ps as f64 / 1e6));
+        self.add(&format!("{key}_p50_packets"), labels[2], of.quantile(0.5).map(|ps| ps as f64 / 1e6));
+    }
+
+    fn add_effort(&mut self, effort: &Effort, packets: u64) {
+        self.add("cpu_us", "processor time", effort.cpu.as_us_f64());
+        let each = (packets > 0).then(|| effort.cpu.as_us_f64() / packets as f64);
+        self.add("cpu_per_packet_us", "processor time a packet", each);
+        self.add("socket_drops", "drops at the socket", effort.overflow);
+    }
+
+    /// As one JSON object, behind what the transfer was.
+    pub fn json(&self, mut head: Map<String, Value>) -> Value {
+        head.extend(self.0.iter().map(|(key, _, value)| (key.clone(), value.clone())));
+        Value::Object(head)
+    }
+
+    /// As lines: label and value, each with its unit. What there is none of, and counts of nothing ignored, are left
+    /// out.
+    pub fn table(&self) -> String {
+        let rows: Vec<(&str, String)> =
+            self.0.iter().filter_map(|(key, label, value)| Some((*label, readable(key, value)?))).collect();
+        let label = rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+        let width = rows.iter().map(|(_, value)| value.len()).max().unwrap_or(0);
+        rows.iter().fold(String::new(), |mut text, (name, value)| {
+            let _ = writeln!(text, "  {name:<label$}  {value:>width$}");
+            text
+        })
+    }
+}
+
+/// The figures of a sending end.
+pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
+    let took = sent.ended.since(sent.began);
+    let mut figures = Figures::default();
+    figures.add("elapsed_us", "time", took.as_us_f64());
+    figures.add("flows", "flows", layout.flows);
+    figures.add("completed", "flows completed", sent.completed);
+    figures.add("payload_bytes", "bytes acknowledged", sent.bytes);
+    figures.add("goodput_gbps", "goodput", goodput_gbps(sent.bytes, took));
+    figures.add("packets", "packets sent", sent.packets);
+    figures.add("loss_rate", "loss", loss_rate(Some(sent.packets), sent.arrived));
+    figures.add("retransmissions", "retransmissions", sent.retransmissions);
+    figures.add("timeouts_whole", "timeouts", sent.timeouts);
+    let delays = &sent.delays;
+    figures.add_times("rtt", ["mean RTT", "median RTT", "p99 RTT", "p99.9 RTT"], &delays.rtt);
+    figures.add_times(
+        "fabric_rtt",
+        ["mean fabric delay", "median fabric delay", "p99 fabric delay", "p99.9 fabric delay"],
+        &delays.fabric,
+    );
+    figures.add_times(
+        "endpoint_delay",
+        ["mean endpoint delay", "median endpoint delay", "p99 endpoint delay", "p99.9 endpoint delay"],
+        &delays.endpoint,
+    );
+    figures.add_windows("cwnd", ["mean cwnd", "p1 cwnd", "median cwnd"], &delays.cwnd);
+    figures.add_windows("fcwnd", ["mean fcwnd", "p1 fcwnd", "median fcwnd"], &delays.fcwnd);
+    figures.add_windows("ecwnd", ["mean ecwnd", "p1 ecwnd", "median ecwnd"], &delays.ecwnd);
+    figures.add("messages", "messages", sent.latency.count());
+    figures.add_times(
+        "latency",
+        ["mean message latency", "median message latency", "p99 message latency", "p99.9 message latency"],
+        &sent.latency,
+    );
+    figures.add("hops", "switches on the way", sent.hops);
+    figures.add_effort(effort, sent.packets);
+    figures.add("unsendable", "datagrams not sent", sent.unsendable);
+    figures.add("ignored", "datagrams ignored", sent.ignored.figures());
+    figures
+}
+
+/// The figures of a receiving end.
+pub fn received_figures(received: &Received, effort: &Effort) -> Figures {
+    let took = received.ended.since(received.began);
+    let mut figures = Figures::default();
+    figures.add("elapsed_us", "time", took.as_us_f64());
+    figures.add("flows", "flows", received.layout.flows);
+    figures.add("payload_bytes", "bytes received", received.payload);
+    figures.add("goodput_gbps", "goodput", goodput_gbps(received.payload, took));
+    figures.add("packets", "packets received", received.packets);
+    figures.add("duplicates", "packets received again", received.duplicates);
+    figures.add("loss_rate", "loss", loss_rate(received.sent, Some(received.packets)));
+    figures.add("acks", "acknowledgements sent", received.acks);
+    figures.add("messages", "messages", received.messages);
+    figures.add("hops", "switches on the way", received.hops);
+    figures.add_effort(effort, received.packets);
+    figures.add("unsendable", "datagrams not sent", received.unsendable);
+    figures.add("ignored", "datagrams ignored", received.ignored.figures());
+    figures
+}
+
+/// The part of what was sent that did not arrive. A network that repeats packets hides as many losses.
+fn loss_rate(sent: Option<u64>, arrived: Option<u64>) -> Option<f64> {
+    let (sent, arrived) = (sent.filter(|&sent| sent > 0)?, arrived?);
+    Some(sent.saturating_sub(arrived) as f64 / sent as f64)
+}
+
+/// A value with its unit; none of what is missing and of counts of nothing ignored.
+fn readable(key: &str, value: &Value) -> Option<String> {
+    let scaled = |value: f64, scales: &[(f64, &str)]| {
+        let &(scale, unit) =
+            scales.iter().find(|(scale, _)| value >= *scale).unwrap_or(&scales[scales.len() - 1]);
+        format!("{} {unit}", four(value / scale))
+    };
+    if let Value::Object(counts) = value {
+        let said: Vec<String> = counts
+            .iter()
+            .filter(|(_, count)| count.as_u64() != Some(0))
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        return (!said.is_empty()).then(|| said.join(", "));
+    }
+    let number = value.as_f64()?;
+    Some(match key.rsplit('_').next().unwrap_or(key) {
+        "us" => scaled(number, &[(1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns")]),
+        "bytes" => scaled(number, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")]),
+        "gbps" => scaled(number, &[(1e3, "Tb/s"), (1.0, "Gb/s"), (1e-3, "Mb/s")]),
+        "rate" => format!("{} %", four(number * 100.0)),
+        "packets" if !value.is_u64() => format!("{} packets", four(number)),
+        _ => value.to_string(),
+    })
+}
+
+/// Four figures, as the simulator's tables have them.
+fn four(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_with_units_and_four_figures() {
+        for (key, value, text) in [
+            ("rtt_mean_us", json!(76.912_34), Some("76.91 us")),
+            ("elapsed_us", json!(1_234_567.0), Some("1.235 s")),
+            ("goodput_gbps", json!(0.25), Some("250 Mb/s")),
+            ("payload_bytes", json!(64_000), Some("64 kB")),
+            ("loss_rate", json!(0.0), Some("0 %")),
+            ("loss_rate", json!(0.001_234), Some("0.1234 %")),
+            ("cwnd_p1_packets", json!(0.75), Some("0.75 packets")),
+            ("packets", json!(12), Some("12")),
+            ("timeouts_whole", json!(0), Some("0")),
+            ("rtt_mean_us", json!(null), None),
+            ("ignored", Ignored::default().figures(), None),
+            ("ignored", Ignored { address: 2, ..Ignored::default() }.figures(), Some("2 address")),
+        ] {
+            assert_eq!(readable(key, &value).as_deref(), text, "{key} {value}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_shown_in_packets_and_a_delay_split() {
+        let mut sent = Sent::new(Time::ZERO);
+        let windows = Windows { cwnd: 0.5, fcwnd: 0.5, ecwnd: 40.0, srtt: Span::ZERO };
+        sent.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
+        let layout = Layout { operations: 1, size: 1, mtu: 1, flows: 1 };
+        let effort = Effort { cpu: Span::ZERO, overflow: 0 };
+        let json = sent_figures(&sent, &layout, &effort).json(Map::new());
+        let near = |key: &str, expected: f64| {
+            let found = json[key].as_f64().unwrap();
+            assert!((found / expected - 1.0).abs() < 0.005, "{key}: {found}");
+        };
+        near("rtt_p50_us", 50.0);
+        near("fabric_rtt_p50_us", 30.0);
+        near("endpoint_delay_mean_us", 20.0);
+        near("cwnd_p50_packets", 0.5);
+        near("ecwnd_mean_packets", 40.0);
+        assert_eq!(json["goodput_gbps"], Value::Null);
+    }
+}

@@ -1,0 +1,434 @@
+//! The sending end: opens a connection, lets Swift's machines send what there is, and asks the peer whether all came.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+
+use clearway_proto::machine::Readiness;
+use clearway_proto::swift::control::Swift;
+use clearway_proto::swift::header::Packet;
+use clearway_proto::swift::SwiftParams;
+use clearway_proto::transport::{CongestionControl, Scheme, Sender};
+use clearway_proto::units::{Bytes, Span, Time};
+
+use crate::content::{Digest, Source};
+use crate::driver::{Arrival, Endpoint};
+use crate::layout::Layout;
+use crate::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
+use crate::report::{Delays, Ignored, Sent};
+
+/// Between two attempts to open or to finish.
+const RETRY: Span = Span::from_ms(50);
+
+/// What to send, to whom, and how.
+#[derive(Debug)]
+pub struct Task {
+    /// The receiver.
+    pub peer: SocketAddr,
+    /// What names the connection: drawn at random.
+    pub connection: u64,
+    /// Which packets there are. Must pass [`Layout::check`].
+    pub layout: Layout,
+    /// Operations under way at once, of each flow.
+    pub outstanding: u32,
+    /// Where their bytes come from.
+    pub source: Source,
+    /// Of each flow.
+    pub swift: SwiftParams,
+    /// Longest time without progress.
+    pub idle_timeout: Span,
+}
+
+/// Why nothing came of it.
+#[derive(Debug)]
+pub enum SendError {
+    /// No answer to so many attempts to open the connection.
+    NoAnswer(u32),
+    /// The peer went silent, or made no progress, for this long.
+    Stopped(Span),
+    /// The peer ended the connection.
+    Closed(Reason),
+    /// The peer has other bytes than were sent.
+    Differs,
+    /// The peer could not keep what it received.
+    NotKept,
+    /// The source could not be read.
+    Source(io::Error),
+    /// The first datagrams could not be sent at all.
+    Unsendable(io::Error),
+}
+
+/// A target below what an empty path takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// The option that sets it.
+    pub option: &'static str,
+    /// What that option says.
+    pub base: Span,
+    /// The largest that the target can be: with what path and smallest window add.
+    pub target: Span,
+    /// The smallest delay seen.
+    pub least: Span,
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Opening,
+    Transferring,
+    Finishing,
+    /// Says why it ends, once.
+    Closing(Reason),
+    Over,
+}
+
+/// One of the flows.
+#[derive(Debug)]
+struct Flow {
+    sender: Sender<Swift>,
+    /// Operations not handed to the machine yet.
+    waiting: u64,
+    /// When each that is under way was handed to it.
+    issued: VecDeque<Time>,
+    /// Every packet before this one is acknowledged.
+    cumulative: u32,
+    packets: u32,
+    /// No packet before this one is sent for the first time any more.
+    digested: u32,
+}
+
+/// A sending end.
+#[derive(Debug)]
+pub struct Sending {
+    task: Task,
+    stage: Stage,
+    flows: Vec<Flow>,
+    /// The flow that is asked first whether it has something to send.
+    turn: usize,
+    /// When to open or finish again.
+    retry: Time,
+    attempts: u32,
+    last_progress: Time,
+    digest: Digest,
+    error: Option<SendError>,
+    sent: Sent,
+}
+
+impl Sending {
+    /// Begins `now`.
+    pub fn new(now: Time, task: Task) -> Sending {
+        let sender = Sender::new(
+            task.swift.control(Bytes::new(u64::from(task.layout.mtu))),
+            task.layout.mtu,
+            task.swift.reach,
+        );
+        let flows = (0..task.layout.flows)
+            .map(|flow| Flow {
+                sender: sender.clone(),
+                waiting: task.layout.operations_of(flow),
+                issued: VecDeque::new(),
+                cumulative: 0,
+                packets: task.layout.packets_of(flow),
+                digested: 0,
+            })
+            .collect();
+        Sending {
+            task,
+            stage: Stage::Opening,
+            flows,
+            turn: 0,
+            retry: now,
+            attempts: 0,
+            last_progress: now,
+            digest: Digest::default(),
+            error: None,
+            sent: Sent::new(now),
+        }
+    }
+
+    /// Nothing more will happen.
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// What there is to report, and what went wrong.
+    pub fn into_report(mut self) -> (Sent, Option<SendError>) {
+        self.measure();
+        (self.sent, self.error)
+    }
+
+    /// What there is to report so far.
+    pub fn report(&mut self) -> &Sent {
+        self.measure();
+        &self.sent
+    }
+
+    /// A target that no packet has met, which keeps the window at its floor: its name, how it is made up, and the
+    /// smallest delay.
+    pub fn unmet_target(&self) -> Option<Unmet> {
+        let swift = &self.task.swift;
+        let (fabric, endpoint) = self.sent.delays.least()?;
+        let hops = if swift.topology_scaling { u64::from(self.sent.hops) } else { 0 };
+        let scaling = if swift.flow_scaling { swift.fs_range } else { Span::ZERO };
+        let target = swift.base_target + swift.hop_scaling * hops + scaling;
+        if fabric > target {
+            return Some(Unmet { option: "base-target", base: swift.base_target, target, least: fabric });
+        }
+        let target = swift.endpoint_target;
+        (endpoint > target).then_some(Unmet {
+            option: "endpoint-target",
+            base: target,
+            target,
+            least: endpoint,
+        })
+    }
+
+    fn measure(&mut self) {
+        let flights: Vec<_> = self.flows.iter().map(|flow| flow.sender.flight()).collect();
+        self.sent.packets = flights.iter().map(|flight| flight.sent).sum();
+        self.sent.retransmissions = flights.iter().map(|flight| u64::from(flight.retransmissions)).sum();
+        self.sent.timeouts = flights.iter().map(|flight| u64::from(flight.timeouts)).sum();
+        let layout = &self.task.layout;
+        self.sent.bytes = self.flows.iter().map(|flow| layout.bytes_before(flow.cumulative)).sum();
+        self.sent.completed = self.flows.iter().filter(|flow| flow.cumulative == flow.packets).count() as u64;
+    }
+
+    fn fail(&mut self, error: SendError, stage: Stage) {
+        self.error.get_or_insert(error);
+        self.stage = stage;
+    }
+
+    fn accepted(&mut self, now: Time) {
+        if self.stage != Stage::Opening {
+            return;
+        }
+        self.last_progress = now;
+        self.stage = Stage::Transferring;
+        self.sent.began = now;
+        for flow in &mut self.flows {
+            flow.issue(now, self.task.outstanding, self.task.layout.size);
+        }
+        self.finish_if_all_arrived(now);
+    }
+
+    fn finish_if_all_arrived(&mut self, now: Time) {
+        if self.flows.iter().all(|flow| flow.cumulative == flow.packets) {
+            self.stage = Stage::Finishing;
+            self.sent.ended = now;
+            self.retry = now;
+        }
+    }
+
+    fn finished(&mut self, now: Time, finished: Finished) {
+        if self.stage != Stage::Finishing {
+            self.sent.ignored.unexpected += 1;
+            return;
+        }
+        self.sent.arrived = Some(finished.arrived);
+        self.last_progress = now;
+        self.stage = Stage::Closing(Reason::Done);
+        match finished.verdict {
+            Verdict::Whole if finished.digest == self.digest.value() => {}
+            Verdict::Whole | Verdict::Differs => self.error = Some(SendError::Differs),
+            Verdict::NotKept => self.error = Some(SendError::NotKept),
+        }
+    }
+
+    fn acknowledged(&mut self, now: Time, arrival: &Arrival, id: u32, packet: Packet) {
+        let (Packet::Ack(ack), Some(flow)) = (packet, self.flows.get_mut(id as usize)) else {
+            self.sent.ignored.unexpected += 1;
+            return;
+        };
+        // An echo of the future is of no packet of ours either.
+        if !flow.sender.believes(&ack) || ack.echo > now {
+            self.sent.ignored.sequence += 1;
+            return;
+        }
+        // The acknowledgement cannot have come before the packet went; a wall clock that is set may say so.
+        let received = arrival.received.max(ack.echo);
+        flow.sender.handle_ack(now, received, &ack);
+        let (rtt, endpoint) = (now.since(ack.echo), ack.remote_queuing() + now.since(received));
+        self.sent.delays.record(&Delays { rtt, endpoint, windows: flow.sender.control().windows() });
+        self.sent.acks += 1;
+        self.sent.hops = ack.hops;
+        if ack.cumulative > flow.cumulative {
+            flow.cumulative = ack.cumulative;
+            self.last_progress = now;
+        }
+        for _ in 0..flow.sender.poll_completed() {
+            if let Some(issued) = flow.issued.pop_front() {
+                self.sent.latency.record(now.since(issued));
+            }
+        }
+        flow.issue(now, self.task.outstanding, self.task.layout.size);
+        if flow.cumulative == flow.packets && self.stage == Stage::Transferring {
+            self.finish_if_all_arrived(now);
+        }
+    }
+
+    /// The next flow in turn that may send, and when the others may.
+    fn next_flow(&self, now: Time) -> Result<usize, Readiness> {
+        let mut at = Time::NEVER;
+        for step in 0..self.flows.len() {
+            let id = (self.turn + step) % self.flows.len();
+            match self.flows[id].sender.readiness(now) {
+                Readiness::Ready => return Ok(id),
+                Readiness::At(then) => at = at.min(then),
+                Readiness::Idle => {}
+            }
+        }
+        Err(if at == Time::NEVER { Readiness::Idle } else { Readiness::At(at) })
+    }
+
+    fn control(&self, body: Body, length: usize, buffer: &mut [u8]) -> (usize, SocketAddr) {
+        buffer[..length].fill(0);
+        Datagram { connection: self.task.connection, body }.encode(buffer);
+        (length, self.task.peer)
+    }
+
+    fn transmit_data(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
+        let id = self.next_flow(now).ok()?;
+        self.turn = (id + 1) % self.flows.len();
+        let flow = &mut self.flows[id];
+        let data = flow.sender.transmit(now);
+        let place = self.task.layout.place(id as u32, data.seq).expect("the machine sends what it was given");
+        let end = PREFIX_BYTES + data.payload as usize;
+        let body = Body::Flow(id as u32, Packet::Data(data));
+        let payload = &mut buffer[PREFIX_BYTES..end];
+        if let Err(error) = self.task.source.read(place.offset, payload) {
+            self.fail(SendError::Source(error), Stage::Closing(Reason::File));
+            return None;
+        }
+        if data.seq == flow.digested {
+            flow.digested += 1;
+            self.digest.add(place.offset, payload);
+        }
+        Datagram { connection: self.task.connection, body }.encode(buffer);
+        Some((end, self.task.peer))
+    }
+}
+
+impl Flow {
+    /// Hands operations to the machine until `outstanding` are under way.
+    fn issue(&mut self, now: Time, outstanding: u32, size: u64) {
+        while self.waiting > 0 && self.issued.len() < outstanding as usize {
+            self.waiting -= 1;
+            self.issued.push_back(now);
+            self.sender.handle_message(Bytes::new(size));
+        }
+    }
+}
+
+impl Endpoint for Sending {
+    const ANSWERS_EACH: bool = false;
+
+    fn handle_datagram(&mut self, now: Time, arrival: &Arrival, bytes: &[u8]) {
+        let Some((datagram, _)) = self.sent.ignored.decoded(bytes) else { return };
+        if !self.sent.ignored.of_connection(
+            datagram.connection == self.task.connection,
+            arrival.from,
+            self.task.peer,
+        ) {
+            return;
+        }
+        match datagram.body {
+            Body::Accept => self.accepted(now),
+            Body::Flow(id, packet) => self.acknowledged(now, arrival, id, packet),
+            Body::Finished(finished) => self.finished(now, finished),
+            Body::Close(reason) if self.stage != Stage::Over => {
+                self.fail(SendError::Closed(reason), Stage::Over);
+            }
+            Body::Open(_) | Body::Finish(_) | Body::Close(_) => self.sent.ignored.unexpected += 1,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if self.stage == Stage::Over {
+            return;
+        }
+        if now.since(self.last_progress) >= self.task.idle_timeout {
+            let error = match self.stage {
+                Stage::Opening => SendError::NoAnswer(self.attempts),
+                _ => SendError::Stopped(self.task.idle_timeout),
+            };
+            self.fail(error, Stage::Over);
+            return;
+        }
+        if self.stage == Stage::Transferring {
+            self.flows.iter_mut().for_each(|flow| flow.sender.handle_timeout(now));
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let idle = self.last_progress + self.task.idle_timeout;
+        match self.stage {
+            Stage::Over => None,
+            Stage::Transferring => {
+                let timers = self.flows.iter().filter_map(|flow| flow.sender.poll_timeout());
+                timers.chain([idle]).min()
+            }
+            Stage::Opening | Stage::Finishing | Stage::Closing(_) => Some(idle),
+        }
+    }
+
+    fn readiness(&self, now: Time) -> Readiness {
+        match self.stage {
+            Stage::Opening | Stage::Finishing if now < self.retry => Readiness::At(self.retry),
+            Stage::Opening | Stage::Finishing | Stage::Closing(_) => Readiness::Ready,
+            Stage::Transferring => self.next_flow(now).map_or_else(|not| not, |_| Readiness::Ready),
+            Stage::Over => Readiness::Idle,
+        }
+    }
+
+    fn transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
+        match self.stage {
+            Stage::Opening => {
+                self.retry = now + RETRY;
+                self.attempts += 1;
+                let open = Open { layout: self.task.layout, reach: self.task.swift.reach };
+                Some(self.control(Body::Open(open), PREFIX_BYTES + self.task.layout.mtu as usize, buffer))
+            }
+            Stage::Transferring => self.transmit_data(now, buffer),
+            Stage::Finishing => {
+                self.retry = now + RETRY;
+                let sent = self.flows.iter().map(|flow| flow.sender.flight().sent).sum();
+                let finish = Finish { sent, digest: self.digest.value() };
+                Some(self.control(Body::Finish(finish), PREFIX_BYTES, buffer))
+            }
+            Stage::Closing(reason) => {
+                self.stage = Stage::Over;
+                Some(self.control(Body::Close(reason), PREFIX_BYTES, buffer))
+            }
+            Stage::Over => None,
+        }
+    }
+
+    /// Before the peer has answered that is the end of it; afterwards a datagram is lost, as others are.
+    fn handle_send_error(&mut self, _now: Time, error: &io::Error) {
+        self.sent.unsendable += 1;
+        if self.stage == Stage::Opening {
+            let error =
+                error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            self.fail(SendError::Unsendable(error), Stage::Over);
+        }
+    }
+}
+
+impl Ignored {
+    /// The datagram that `bytes` are, if they are one.
+    pub(crate) fn decoded<'a>(&mut self, bytes: &'a [u8]) -> Option<(Datagram, &'a [u8])> {
+        let decoded = Datagram::decode(bytes);
+        self.malformed += u64::from(decoded.is_err());
+        decoded.ok()
+    }
+
+    /// Whether a datagram is of this connection and from its peer.
+    pub(crate) fn of_connection(&mut self, same: bool, from: SocketAddr, peer: SocketAddr) -> bool {
+        if !same {
+            self.connection += 1;
+        } else if from != peer {
+            self.address += 1;
+        }
+        same && from == peer
+    }
+}
