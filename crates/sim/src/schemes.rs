@@ -72,7 +72,7 @@ macro_rules! schemes {
 
         #[allow(missing_docs)]
         impl AnySender {
-            #[inline]
+            #[inline(always)]
             pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
                 match self { $(AnySender::$Kind(s) => s.handle_ack(now, received, ack),)* }
             }
@@ -93,22 +93,22 @@ macro_rules! schemes {
                 match self { $(AnySender::$Kind(s) => s.handle_timeout(now),)* }
             }
 
-            #[inline]
+            #[inline(always)]
             pub fn poll_timeout(&self) -> Option<Time> {
                 match self { $(AnySender::$Kind(s) => s.poll_timeout(),)* }
             }
 
-            #[inline]
+            #[inline(always)]
             pub fn poll_completed(&mut self) -> u32 {
                 match self { $(AnySender::$Kind(s) => s.poll_completed(),)* }
             }
 
-            #[inline]
+            #[inline(always)]
             pub fn readiness(&self, now: Time) -> Readiness {
                 match self { $(AnySender::$Kind(s) => s.readiness(now),)* }
             }
 
-            #[inline]
+            #[inline(always)]
             pub fn transmit(&mut self, now: Time) -> Data {
                 match self { $(AnySender::$Kind(s) => s.transmit(now),)* }
             }

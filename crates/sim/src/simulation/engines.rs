@@ -6,7 +6,7 @@ use clearway_proto::units::{Bytes, Time};
 use super::Simulation;
 use crate::engine::event::{Class, Event, Frame, Meta};
 use crate::net::classes::{Classes, Scheduler};
-use crate::net::engine::{Engine, EngineCounters};
+use crate::net::engine::{Engine, EngineCounters, Received};
 use crate::scenario::{HostModel, SnapHost};
 
 /// The engines of all hosts; none where hosts are ideal.
@@ -70,17 +70,25 @@ impl Simulation {
         }
     }
 
-    /// A host's engine has served the frame at the head of its receive queue: the stack takes it.
-    pub(super) fn process(&mut self, host: u32) {
+    /// The frame that a host's engine has served: the stack takes it.
+    pub(super) fn served(&mut self, host: u32) -> Received {
         let received = self.engines.snap().engines[host as usize].finish();
-        let (frame, at) = (received.frame, Time::from_ps(received.at));
-        if !frame.meta.has(Meta::ACK) {
-            let waited = self.now().since(at);
-            let transport = self.flows[frame.flow() as usize].transport;
+        if !received.frame.meta.has(Meta::ACK) {
+            let waited = self.now().since(Time::from_ps(received.at));
+            let transport = self.flows[received.frame.flow() as usize].transport;
             self.counters[transport as usize].nic_delay.record(waited);
         }
-        self.take(&frame, at);
-        self.attend(host);
+        received
+    }
+
+    /// A frame comes to its host's NIC from the stack.
+    pub(super) fn reach_nic(&mut self, event: &Event) {
+        let flow = event.id();
+        let link = match event.class() {
+            Class::DepartAck => self.paths.first_back(flow),
+            _ => self.flows[flow as usize].nic,
+        };
+        self.offer(link, event.frame());
     }
 
     /// A host's engine may send.
@@ -99,7 +107,7 @@ impl Simulation {
     }
 
     /// An engine that is not serving a frame sends, if it may, and goes on to the next frame.
-    fn attend(&mut self, host: u32) {
+    pub(super) fn attend(&mut self, host: u32) {
         let now = self.queue.now();
         if self.engines.snap().engines[host as usize].is_serving() {
             return;
@@ -107,7 +115,7 @@ impl Simulation {
         while let Some(round) = self.next_round(host) {
             let at = self.engines.snap().engines[host as usize].sends_at(now);
             if at <= now {
-                self.send_one(host, round);
+                self.send_one(round);
                 continue;
             }
             let engine = &mut self.engines.snap().engines[host as usize];
@@ -145,7 +153,7 @@ impl Simulation {
     }
 
     /// The next flow of a round sends, if it is still ready.
-    fn send_one(&mut self, host: u32, round: u32) {
+    fn send_one(&mut self, round: u32) {
         let now = self.now();
         let Some(flow) = self.take_turn(round) else { return };
         match self.flows[flow as usize].sender.readiness(now) {
@@ -153,24 +161,27 @@ impl Simulation {
             Readiness::At(at) => return self.arm_pace(flow, at),
             Readiness::Idle => return,
         }
-        let state = &mut self.flows[flow as usize];
-        let frame = state.transmit(flow, now);
-        let (nic, size) = (state.nic, u64::from(frame.meta.size()));
-        let wire = self.fabric.rate(nic).transmission(Bytes::new(size)).as_ps();
-        let snap = self.engines.snap();
-        let reaches = snap.engines[host as usize].send(now.as_ps(), wire, &snap.model);
-        let classes = self.fabric.classes();
-        if classes.count() > 0 {
-            let class = classes.of(&frame);
-            snap.schedulers[host as usize].serve(classes.rules(), class, frame.meta.size());
-        }
-        self.depart(Class::Depart, flow, reaches, &frame);
+        self.transmit(flow);
         match self.flows[flow as usize].sender.readiness(now) {
             Readiness::Ready => self.wait(flow),
             Readiness::At(at) => self.arm_pace(flow, at),
             Readiness::Idle => (),
         }
         self.arm_timer(flow);
+    }
+
+    /// A data frame leaves its host's stack.
+    pub(super) fn send_off(&mut self, flow: u32, frame: &Frame) {
+        let host = self.specs[flow as usize].from;
+        let size = frame.meta.size();
+        let wire = self.fabric.rate(self.flows[flow as usize].nic).transmission(Bytes::new(u64::from(size)));
+        let snap = self.engines.snap();
+        let reaches = snap.engines[host as usize].send(self.queue.now(), wire.as_ps(), &snap.model);
+        let classes = self.fabric.classes();
+        if classes.count() > 0 {
+            snap.schedulers[host as usize].serve(classes.rules(), classes.of(frame), size);
+        }
+        self.depart(Class::Depart, flow, reaches, frame);
     }
 
     /// An acknowledgement leaves its host's stack; its engine's work was done with the packet's.

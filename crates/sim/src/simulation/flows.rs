@@ -88,7 +88,7 @@ pub struct Landing {
 
 impl Landing {
     /// Takes a data frame; how many messages are whole with it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle(&mut self, now: Time, received: Time, frame: &Frame) -> u32 {
         let data = Data {
             seq: frame.seq(),
