@@ -65,6 +65,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "switch": [{}],
     "switch.default": [*ECN, *({"sharing": "shared", **ecn} for ecn in ECN)],
     **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine")},
+    "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
     "host.default": [{}],
     "transport.bulk": [
@@ -313,7 +314,7 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
     if slot.key not in TABLES[slot.table][slot.variant].get("required", []):
         return
     scenario = scenario_for(slot, link)
-    if table_in(scenario, slot.table).pop(slot.key, None) in ("step", "red", "shared", "read"):
+    if table_in(scenario, slot.table).pop(slot.key, None) in ("off", "step", "red", "shared", "read"):
         return  # without it, another variant
     answer = clearway("run", written(workspace / "wrong.toml", scenario))
     assert answer.status == 2, answer
@@ -322,9 +323,9 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
 
 
 @pytest.mark.parametrize("name", ["", "a b", "0a", "ä", "a.b"])
-@pytest.mark.parametrize("table", ["transport", "groups"])
+@pytest.mark.parametrize("table", ["transport", "groups", "class"])
 def test_names_that_are_none(name: str, table: str, clearway: Clearway, workspace: Path) -> None:
-    given = {"transport": {"protocol": "swift"}, "groups": "0..1"}[table]
+    given = {"transport": {"protocol": "swift"}, "groups": "0..1", "class": {}}[table]
     scenario = {**BASE, table: {**BASE.get(table, {}), name: given}}
     answer = clearway("run", written(workspace / "wrong.toml", scenario))
     assert answer.status == 2, answer

@@ -24,6 +24,8 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "rtt_series": 'add rtt = "10us" under [record]',
     "throughput": 'add throughput = "10us" under [record]',
     "operations": "add operations = true under [record]",
+    "links_series": 'add links = "1ms" under [record]',
+    "link_classes": "add [class.NAME] tables",
 }
 """What makes the simulator record a table that it leaves out by default."""
 
@@ -137,6 +139,16 @@ class Run:
     def throughput(self) -> Columns:
         """Payload delivered in each interval, by transport."""
         return self.table("throughput")
+
+    @property
+    def link_classes(self) -> Columns:
+        """One row a direction of a link and traffic class."""
+        return self.table("link_classes")
+
+    @property
+    def links_series(self) -> Columns:
+        """What every switch port and traffic class sent and dropped in each interval."""
+        return self.table("links_series")
 
     def to_pandas(self, table: str) -> pandas.DataFrame:
         """Return a table as a pandas frame."""

@@ -34,7 +34,10 @@ fn run(params: DctcpParams, script: &str) {
 fn one_packet_an_acknowledgement_needs_no_waiting() {
     assert_eq!(DctcpParams::default().ack_policy(), AckPolicy::EveryPacket);
     let delayed = DctcpParams { ack_every: 2, ..DctcpParams::default() };
-    assert_eq!(delayed.ack_policy(), AckPolicy::Delayed { every: 2, delay: Span::from_ms(1) });
+    assert_eq!(
+        delayed.ack_policy(),
+        AckPolicy::Delayed { every: 2, delay: Span::from_ms(1), marked_at_once: false }
+    );
 }
 
 #[test]

@@ -4,8 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use clearway_proto::baseline::cubic::{Cubic, CubicParams};
 use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
+use clearway_proto::baseline::gcn::{Gcn, GcnParams};
 use clearway_proto::baseline::none::{NoControl, NoneParams};
+use clearway_proto::baseline::reno::{Reno, RenoParams};
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::control::{Swift, SwiftConfig};
 use clearway_proto::swift::SwiftParams;
@@ -250,6 +253,24 @@ fn dctcp(ack_every: u32) -> (Dctcp, AckPolicy) {
     (Dctcp::new(Arc::new(params)), policy)
 }
 
+fn gcn(ack_every: u32) -> (Gcn, AckPolicy) {
+    let params = GcnParams { ack_every, min_rto: Span::from_us(300), ..GcnParams::default() };
+    let policy = params.ack_policy();
+    (Gcn::new(Arc::new(params)), policy)
+}
+
+fn reno(ack_every: u32) -> (Reno, AckPolicy) {
+    let params = RenoParams { ack_every, min_rto: Span::from_us(300), ..RenoParams::default() };
+    let policy = params.ack_policy();
+    (Reno::new(Arc::new(params)), policy)
+}
+
+fn cubic(ack_every: u32) -> (Cubic, AckPolicy) {
+    let params = CubicParams { ack_every, min_rto: Span::from_us(300), ..CubicParams::default() };
+    let policy = params.ack_policy();
+    (Cubic::new(Arc::new(params)), policy)
+}
+
 fn fixed(window: Option<u32>, rate: Option<Rate>) -> NoControl {
     let params = NoneParams { window, rate, reach: REACH, ..NoneParams::default() };
     NoControl::new(&params, Bytes::new(1100))
@@ -266,6 +287,24 @@ proptest! {
     #[test]
     fn dctcp_delivers_everything_once(schedule in schedule(), ack_every in 1_u32..4) {
         let (control, policy) = dctcp(ack_every);
+        World::new(control, policy, schedule).run();
+    }
+
+    #[test]
+    fn gcn_delivers_everything_once(schedule in schedule(), ack_every in 1_u32..4) {
+        let (control, policy) = gcn(ack_every);
+        World::new(control, policy, schedule).run();
+    }
+
+    #[test]
+    fn reno_delivers_everything_once(schedule in schedule(), ack_every in 1_u32..4) {
+        let (control, policy) = reno(ack_every);
+        World::new(control, policy, schedule).run();
+    }
+
+    #[test]
+    fn cubic_delivers_everything_once(schedule in schedule(), ack_every in 1_u32..4) {
+        let (control, policy) = cubic(ack_every);
         World::new(control, policy, schedule).run();
     }
 

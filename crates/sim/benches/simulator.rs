@@ -68,7 +68,15 @@ fn scenario(
         network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },
         switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
         host: HostModel::Ideal,
-        transports: vec![Transport { name: "bench".into(), protocol, header: 64, ack: 64 }],
+        classes: Vec::new(),
+        transports: vec![Transport {
+            name: "bench".into(),
+            protocol,
+            header: 64,
+            ack: 64,
+            class: 0,
+            ack_class: 0,
+        }],
         traffic: vec![Traffic {
             pattern,
             transport: 0,

@@ -3,8 +3,11 @@
 //! A line of the list at the end is a scheme: the kind it is, its parameters, its name in a scenario, and what it is.
 //! What a scheme does follows from its parameters' [`Scheme`] and `Keys`.
 
+use clearway_proto::baseline::cubic::CubicParams;
 use clearway_proto::baseline::dctcp::DctcpParams;
+use clearway_proto::baseline::gcn::GcnParams;
 use clearway_proto::baseline::none::NoneParams;
+use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::transport::{Ack, AckPolicy, CongestionControl, Data, Flight, Scheme, Sender, Windows};
@@ -124,5 +127,8 @@ macro_rules! schemes {
 schemes! {
     Swift(SwiftParams) = "swift", "Swift (SIGCOMM 2020)";
     Dctcp(DctcpParams) = "dctcp", "DCTCP (RFC 8257)";
+    Gcn(GcnParams) = "gcn", "GCN (SIGCOMM 2020, section 4)";
+    Cubic(CubicParams) = "cubic", "Cubic (RFC 9438)";
+    Reno(RenoParams) = "reno", "Reno (RFC 5681, RFC 6675)";
     None(NoneParams) = "none", "no congestion control: a fixed window, a fixed rate, or neither";
 }

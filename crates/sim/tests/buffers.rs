@@ -55,6 +55,17 @@ fn congested_ports_share_a_buffer_by_the_dynamic_threshold() {
     }
 }
 
+/// The longest queue is of frames that had to wait: a port that was never busy when one came has none, whoever's buffer
+/// it uses.
+#[test]
+fn a_port_that_never_queued_has_no_peak() {
+    for buffer in ["", "sharing = 'shared'"] {
+        let outcome = run(&overload("0", &[7], buffer));
+        assert!(link_count(&outcome, "tor0>h7", "frames") > 10_000);
+        assert_eq!(link_count(&outcome, "tor0>h7", "queue_peak_bytes"), 0, "{buffer}");
+    }
+}
+
 /// A window of packets that nothing changes, of which every one may be marked.
 fn fixed_window(packets: u32, warmup: &str, bytes: &str, ecn: &str) -> String {
     format!(

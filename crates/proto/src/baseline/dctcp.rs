@@ -5,14 +5,9 @@
 
 use std::sync::Arc;
 
+use super::tcp::{self, TcpWindow};
 use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
 use crate::units::{Bytes, Span, Time};
-
-/// Longest that backing off makes the retransmission timeout: the least that RFC 6298 (2.5) allows as a limit.
-const MAX_RTO: Span = Span::from_secs(60);
-
-/// Least slow start threshold after a loss, in packets (RFC 5681, eq. 4).
-const LEAST_SSTHRESH: f64 = 2.0;
 
 /// DCTCP's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,11 +75,7 @@ impl Scheme for DctcpParams {
     }
 
     fn ack_policy(&self) -> AckPolicy {
-        if self.ack_every > 1 {
-            AckPolicy::Delayed { every: self.ack_every, delay: self.ack_delay }
-        } else {
-            AckPolicy::EveryPacket
-        }
+        tcp::ack_policy(self.ack_every, self.ack_delay, false)
     }
 }
 
@@ -92,26 +83,17 @@ impl Scheme for DctcpParams {
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     params: Arc<DctcpParams>,
-    /// Window in packets.
-    cwnd: f64,
-    /// Slow start ends here, in packets.
-    ssthresh: f64,
+    tcp: TcpWindow,
     marks: MarkedFraction,
+    /// The smoothed fraction of marked packets.
+    alpha: f64,
     /// A mark on a packet before this one was answered already.
     cut_end: u32,
-    /// A loss of a packet before this one was answered already.
-    recovery_end: u32,
-    /// Fast recovery: the window stands still until `recovery_end` is acknowledged.
-    recovering: bool,
-    /// Every packet before this one is acknowledged.
-    una: u32,
-    rto: RetransmissionTimeout,
 }
 
-/// Estimate of the fraction of packets that are marked (`DCTCP.Alpha`), moved once a window of data.
-#[derive(Clone, Copy, Debug)]
-struct MarkedFraction {
-    alpha: f64,
+/// The fraction of packets that are marked, counted over one window of data after another.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MarkedFraction {
     acked: u32,
     marked: u32,
     /// The next packet when the window of data began (`DCTCP.WindowEnd`).
@@ -119,92 +101,51 @@ struct MarkedFraction {
 }
 
 impl MarkedFraction {
-    /// RFC 8257 §3.3, steps 1 to 8. The RFC passes over selective acknowledgements; here every packet counts
-    /// once, with the mark of the acknowledgement that first told of it.
+    /// RFC 8257 §3.3, steps 1 to 6 and 8: the fraction of the window of data that this acknowledgement ends. The RFC
+    /// passes over selective acknowledgements; here every packet counts once, with the mark of the acknowledgement
+    /// that first told of it.
     #[inline]
-    fn update(&mut self, sample: &AckSample, gain: f64) {
+    pub(super) fn update(&mut self, sample: &AckSample) -> Option<f64> {
         self.acked += sample.newly_acked;
         if sample.congestion_experienced {
             self.marked += sample.newly_acked;
         }
         if sample.cumulative <= self.window_end {
-            return;
+            return None;
         }
         let fraction = f64::from(self.marked) / f64::from(self.acked.max(1));
-        self.alpha = (1.0 - gain) * self.alpha + gain * fraction;
-        (self.acked, self.marked, self.window_end) = (0, 0, sample.next);
-    }
-}
-
-/// RFC 6298. Packets carry the time of their sending, so a retransmission gives a sample like any other.
-#[derive(Clone, Copy, Debug, Default)]
-struct RetransmissionTimeout {
-    /// Zero before the first sample.
-    srtt: Span,
-    rttvar: Span,
-    /// Timeouts since the last new acknowledgement.
-    backoff: u32,
-}
-
-impl RetransmissionTimeout {
-    #[inline]
-    fn sample(&mut self, rtt: Span) {
-        if self.srtt == Span::ZERO {
-            (self.srtt, self.rttvar) = (rtt, rtt / 2);
-            return;
-        }
-        let error = self.srtt.saturating_sub(rtt) + rtt.saturating_sub(self.srtt);
-        self.rttvar = (self.rttvar * 3 + error) / 4;
-        self.srtt = (self.srtt * 7 + rtt) / 8;
+        *self = MarkedFraction { acked: 0, marked: 0, window_end: sample.next };
+        Some(fraction)
     }
 
-    fn timeout(&self, params: &DctcpParams) -> Span {
-        let once = if self.srtt == Span::ZERO {
-            params.initial_rto
-        } else {
-            (self.srtt + self.rttvar * 4).max(params.min_rto)
-        };
-        // Never below `once`: a limit on backing off must not shorten a timeout that was set longer.
-        (once * (1 << self.backoff.min(32))).min(MAX_RTO).max(once)
+    /// Begins a window that ends with the last packet before `next`.
+    pub(super) fn restart(&mut self, next: u32) {
+        *self = MarkedFraction { acked: 0, marked: 0, window_end: next.saturating_sub(1) };
     }
 }
 
 impl Dctcp {
     /// For a new flow. Flows share their parameters.
     pub fn new(params: Arc<DctcpParams>) -> Dctcp {
-        let alpha = params.initial_alpha;
         Dctcp {
-            cwnd: params.initial_cwnd,
-            ssthresh: params.max_cwnd,
-            marks: MarkedFraction { alpha, acked: 0, marked: 0, window_end: 0 },
+            tcp: TcpWindow::new(params.initial_cwnd, params.max_cwnd),
+            marks: MarkedFraction::default(),
+            alpha: params.initial_alpha,
             cut_end: 0,
-            recovery_end: 0,
-            recovering: false,
-            una: 0,
-            rto: RetransmissionTimeout::default(),
             params,
         }
     }
 
     /// The smoothed fraction of marked packets (`DCTCP.Alpha`), 0 to 1.
     pub fn alpha(&self) -> f64 {
-        self.marks.alpha
-    }
-
-    /// Slow start up to the threshold, then one packet a round trip (RFC 5681 §3.1).
-    #[inline]
-    fn grow(&mut self, newly_acked: u32) {
-        let acked = f64::from(newly_acked);
-        let slow_start = (self.ssthresh - self.cwnd).clamp(0.0, acked);
-        self.cwnd += slow_start;
-        self.cwnd += (acked - slow_start) / self.cwnd;
-        self.cwnd = self.cwnd.min(self.params.max_cwnd);
+        self.alpha
     }
 
     /// RFC 8257 §3.3, step 9: `cwnd * (1 - α/2)`.
     fn cut(&mut self, next: u32) {
-        self.cwnd = (self.cwnd * (1.0 - self.marks.alpha / 2.0)).max(self.params.min_cwnd);
-        self.ssthresh = self.cwnd;
+        let tcp = &mut self.tcp;
+        tcp.cwnd = (tcp.cwnd * (1.0 - self.alpha / 2.0)).max(self.params.min_cwnd);
+        tcp.ssthresh = tcp.cwnd;
         self.cut_end = next;
     }
 }
@@ -212,49 +153,39 @@ impl Dctcp {
 impl CongestionControl for Dctcp {
     #[inline]
     fn on_ack(&mut self, _now: Time, sample: &AckSample) {
-        self.una = sample.cumulative;
-        self.rto.sample(sample.rtt);
-        if sample.newly_acked > 0 {
-            self.rto.backoff = 0;
+        self.tcp.on_ack(sample);
+        if let Some(fraction) = self.marks.update(sample) {
+            // Step 7.
+            self.alpha = (1.0 - self.params.gain) * self.alpha + self.params.gain * fraction;
         }
-        self.recovering &= sample.cumulative < self.recovery_end;
-        self.marks.update(sample, self.params.gain);
         if sample.congestion_experienced {
             // Once a window of data, and never growing on a marked acknowledgement (RFC 3168 §6.1.2). A flow's
             // first packets may be marked too, so packet 0 has no earlier cut to wait for.
             if sample.cumulative > self.cut_end || self.cut_end == 0 {
                 self.cut(sample.next);
             }
-        } else if !self.recovering {
-            self.grow(sample.newly_acked);
+        } else if !self.tcp.recovering {
+            self.tcp.grow(sample.newly_acked, 1.0, self.params.max_cwnd);
         }
     }
 
     /// As conventional TCP (RFC 8257 §3.5): half, once a window of data. A cut for a mark in the same window
     /// does not spare it; after it, marks in the same window cut no more.
     fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
-        if cumulative < self.recovery_end {
-            return;
+        if self.tcp.is_new_loss(cumulative) {
+            self.tcp.recover(self.tcp.cwnd / 2.0, self.params.min_cwnd, next);
+            self.cut_end = next;
         }
-        self.ssthresh = (self.cwnd / 2.0).max(LEAST_SSTHRESH);
-        self.cwnd = self.cwnd.min(self.ssthresh.max(self.params.min_cwnd));
-        (self.recovery_end, self.cut_end, self.recovering) = (next, next, true);
     }
 
-    /// RFC 5681 §3.1, RFC 6298 §5.5. The threshold is set once for timeouts in a row: a second one finds only
-    /// the single packet of the first under way.
     fn on_timeout(&mut self, _now: Time, next: u32) {
-        if self.rto.backoff == 0 {
-            self.ssthresh = (f64::from(next - self.una) / 2.0).max(LEAST_SSTHRESH);
-        }
-        self.cwnd = self.params.min_cwnd;
-        self.rto.backoff = self.rto.backoff.saturating_add(1);
-        (self.recovery_end, self.cut_end, self.recovering) = (next, next, false);
+        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.min_cwnd, next);
+        self.cut_end = next;
     }
 
     #[inline]
     fn window(&self) -> f64 {
-        self.cwnd
+        self.tcp.cwnd
     }
 
     /// Acknowledgements are the clock.
@@ -265,7 +196,7 @@ impl CongestionControl for Dctcp {
 
     #[inline]
     fn retransmission_timeout(&self) -> Span {
-        self.rto.timeout(&self.params)
+        self.tcp.rto.timeout(self.params.min_rto, self.params.initial_rto)
     }
 
     fn dup_threshold(&self) -> u32 {
@@ -273,6 +204,6 @@ impl CongestionControl for Dctcp {
     }
 
     fn windows(&self) -> Windows {
-        Windows { cwnd: self.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.rto.srtt }
+        Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
     }
 }

@@ -1,4 +1,8 @@
 //! What people compare with: one file a scheme, its parameters beside it.
 
+pub mod cubic;
 pub mod dctcp;
+pub mod gcn;
 pub mod none;
+pub mod reno;
+mod tcp;

@@ -17,6 +17,8 @@ pub enum AckPolicy {
         every: u32,
         /// Longest wait.
         delay: Span,
+        /// Marked packets do not wait (GCN; Swift §4).
+        marked_at_once: bool,
     },
 }
 
@@ -58,6 +60,7 @@ pub struct Receiver {
 struct Delayed {
     every: u32,
     delay: Span,
+    marked_at_once: bool,
     deadline: Time,
 }
 
@@ -83,8 +86,8 @@ impl Receiver {
     pub fn new(policy: AckPolicy, reach: u32) -> Receiver {
         let delayed = match policy {
             AckPolicy::EveryPacket => None,
-            AckPolicy::Delayed { every, delay } => {
-                Some(Box::new(Delayed { every, delay, deadline: Time::NEVER }))
+            AckPolicy::Delayed { every, delay, marked_at_once } => {
+                Some(Box::new(Delayed { every, delay, marked_at_once, deadline: Time::NEVER }))
             }
         };
         Receiver {
@@ -147,6 +150,7 @@ impl Receiver {
             None => self.due = true,
             Some(delayed) => {
                 self.due |= self.pending >= delayed.every || !in_order;
+                self.due |= delayed.marked_at_once && congestion_experienced;
                 if self.pending == 1 {
                     delayed.deadline = now + delayed.delay;
                 }

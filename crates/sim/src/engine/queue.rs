@@ -220,6 +220,11 @@ impl EventQueue {
         self.heap.upper().iter().map(|&entry| keyed(entry))
     }
 
+    /// Every arrival that is to come, in no particular order.
+    pub fn arrivals(&self) -> impl Iterator<Item = Event> + '_ {
+        self.carriers().filter(Event::is_arrival)
+    }
+
     /// Every event to come that carries a frame, in no particular order.
     pub fn carriers(&self) -> impl Iterator<Item = Event> + '_ {
         let in_lanes = self.lanes.iter().flat_map(Lane::iter).copied();

@@ -7,7 +7,8 @@
 
 use clearway_proto::units::{Rate, Time};
 
-use super::port::{Port, PortCounters, PortKind, NO_NODE};
+use super::classes::{ClassSet, Classes};
+use super::port::{Fifo, Port, PortCounters, PortKind, NO_NODE};
 use crate::engine::event::{Class, Event, Frame, Meta};
 use crate::engine::prefetch::prefetch;
 use crate::engine::queue::{EventQueue, LaneId};
@@ -26,6 +27,8 @@ pub enum Woken {
     SentAndLost(Frame),
     /// Nothing waits.
     Free,
+    /// It is a NIC with classes, which are asked one by one; see [`Fabric::choose`].
+    ByClass,
 }
 
 /// The ports of a network, by the number of the link they feed.
@@ -38,6 +41,7 @@ pub struct Fabric {
     buffers: Vec<SharedBuffer>,
     /// For ports with flags that say so; empty where no port has any.
     particulars: Vec<Particulars>,
+    classes: Classes,
 }
 
 /// What few ports have.
@@ -77,7 +81,8 @@ pub struct LossWindow {
     pub probability: f64,
 }
 
-/// A switch's memory with a dynamic threshold: a port may hold at most `alpha` times what is free.
+/// A switch's memory with a dynamic threshold: a queue, which is a port or a class at a port, may hold at most `alpha`
+/// times what is free (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998).
 #[derive(Clone, Copy, Debug)]
 pub struct SharedBuffer {
     /// Of the switch, in bytes.
@@ -105,7 +110,14 @@ impl Fabric {
         particulars: Vec<Particulars>,
     ) -> Fabric {
         let counters = vec![PortCounters::default(); ports.len()];
-        Fabric { ports, counters, kinds, waiting: WaitingFrames::default(), buffers, particulars }
+        let (waiting, classes) = (WaitingFrames::default(), Classes::default());
+        Fabric { ports, counters, kinds, waiting, buffers, particulars, classes }
+    }
+
+    /// Gives every port a queue for each class. Before anything is offered.
+    pub fn classify(&mut self, classes: Classes) {
+        self.ports.iter_mut().for_each(|port| port.flags |= Port::CLASSED);
+        self.classes = classes;
     }
 
     /// A frame is to leave over `link`: it does so now, waits, or is lost.
@@ -113,19 +125,22 @@ impl Fabric {
     pub fn offer(&mut self, queue: &mut EventQueue, link: u32, frame: Frame) -> Result<(), Lost> {
         let now = queue.now();
         let port = &self.ports[link as usize];
-        if port.is_idle(now) && !port.has(Port::SHARED) {
+        if port.is_idle(now) && !port.has(Port::SHARED | Port::CLASSED) {
             let (_, sent) = self.begin(queue, link, frame);
             return sent;
         }
         self.join(queue, link, frame)
     }
 
-    /// A frame comes to a port that is busy, or that shares its buffer.
+    /// A frame comes to a port that is busy, or that shares its buffer, or that has classes.
     #[inline(never)]
     fn join(&mut self, queue: &mut EventQueue, link: u32, mut frame: Frame) -> Result<(), Lost> {
         let now = queue.now();
         let at = link as usize;
         let port = &mut self.ports[at];
+        if port.has(Port::CLASSED) {
+            return self.join_class(queue, link, frame);
+        }
         let kind = &self.kinds[port.kind as usize];
         let size = frame.meta.size();
         let held = port.held(now);
@@ -137,7 +152,6 @@ impl Fabric {
         if !admitted {
             return self.drop_frame(link, frame);
         }
-        port.peak = port.peak.max(held + size);
         let marked = held > kind.mark_above
             || (port.has(Port::RED) && self.particulars[at].red.as_mut().is_some_and(|red| red.marks(held)));
         if marked && frame.meta.has(Meta::ECT) {
@@ -153,11 +167,64 @@ impl Fabric {
             }
         }
         let port = &mut self.ports[at];
-        self.waiting.append(port, frame, now);
+        port.peak = port.peak.max(held + size);
+        port.waiting += size;
+        self.waiting.append(&mut port.fifo, frame, now);
         if !port.has(Port::ARMED) {
             self.arm(queue, link, LaneId::NONE);
         }
         Ok(())
+    }
+
+    /// A frame comes to a port with classes.
+    fn join_class(&mut self, queue: &mut EventQueue, link: u32, mut frame: Frame) -> Result<(), Lost> {
+        let now = queue.now();
+        let at = link as usize;
+        let class = self.classes.of(&frame);
+        let held = self.held_of_class(link, class, now);
+        let (port, own) = (&mut self.ports[at], self.classes.queue_mut(link, class));
+        let size = frame.meta.size();
+        let admitted = if port.has(Port::SHARED) {
+            self.buffers[self.particulars[at].buffer].admits(held, size)
+        } else {
+            let capacity = self.kinds[port.kind as usize].capacity;
+            capacity - port.held(now).min(capacity) >= size
+        };
+        if !admitted {
+            own.counters.dropped_frames += 1;
+            own.counters.dropped_bytes += u64::from(size);
+            return self.drop_frame(link, frame);
+        }
+        if own.marks(held) && frame.meta.has(Meta::ECT) {
+            frame.meta = frame.meta.with(Meta::CE);
+            own.counters.marked_frames += 1;
+            self.counters[at].marked_frames += 1;
+        }
+        let shared = port.has(Port::SHARED);
+        if shared {
+            self.buffers[self.particulars[at].buffer].used += u64::from(size);
+        }
+        if port.is_idle(now) {
+            let (wake, sent) = self.begin(queue, link, frame);
+            if shared {
+                self.arm(queue, link, wake);
+            }
+            return sent;
+        }
+        port.peak = port.peak.max(port.held(now) + size);
+        port.waiting += size;
+        own.waiting += size;
+        self.waiting.append(&mut own.fifo, frame, now);
+        self.classes.set_queued(link, class, true);
+        self.arm(queue, link, LaneId::NONE);
+        Ok(())
+    }
+
+    /// Bytes of a class at a port, with the frame in transmission if it is of that class.
+    fn held_of_class(&self, link: u32, class: usize, now: u64) -> u32 {
+        let port = self.port(link);
+        let transmits = port.busy_until > now && self.classes.is_sending(link, class);
+        self.classes.queue(link, class).waiting + if transmits { port.in_transmission } else { 0 }
     }
 
     #[cold]
@@ -182,14 +249,32 @@ impl Fabric {
         port.sent_frames += 1;
         let crossing = Frame { meta: frame.meta.crossed(), ..frame };
         let arrival = port.busy_until + kind.delay();
-        if port.has(Port::FAULTY) && self.loses(link, now) {
-            let counters = &mut self.counters[link as usize];
-            counters.lost_frames += 1;
-            counters.lost_bytes += u64::from(size);
+        if port.has(Port::FAULTY | Port::CLASSED) && self.leaves_for_good(link, now, &frame) {
             return (transmission.wake, Err(Lost(frame)));
         }
         queue.push(transmission.arrival, Event::arrival(arrival, link, &crossing));
         (transmission.wake, Ok(()))
+    }
+
+    /// Counts a frame whose transmission begins for its class, if there are classes. Whether its link loses it.
+    fn leaves_for_good(&mut self, link: u32, now: u64, frame: &Frame) -> bool {
+        let (port, size) = (&self.ports[link as usize], frame.meta.size());
+        let class = port.has(Port::CLASSED).then(|| self.classes.of(frame));
+        if let Some(class) = class {
+            self.classes.serve(link, class, size);
+        }
+        if !port.has(Port::FAULTY) || !self.loses(link, now) {
+            return false;
+        }
+        let counters = &mut self.counters[link as usize];
+        counters.lost_frames += 1;
+        counters.lost_bytes += u64::from(size);
+        if let Some(class) = class {
+            let counters = &mut self.classes.queue_mut(link, class).counters;
+            counters.lost_frames += 1;
+            counters.lost_bytes += u64::from(size);
+        }
+        true
     }
 
     /// Sees to it that the port wakes when its transmission ends. `lane` is what [`Self::begin`] gave in this
@@ -210,16 +295,29 @@ impl Fabric {
         let at = link as usize;
         let port = &mut self.ports[at];
         port.flags &= !Port::ARMED;
-        if port.has(Port::SHARED) {
-            self.buffers[self.particulars[at].buffer].used -= u64::from(port.in_transmission);
+        if port.has(Port::SHARED | Port::CLASSED) {
+            if port.has(Port::SHARED) {
+                self.buffers[self.particulars[at].buffer].used -= u64::from(port.in_transmission);
+            }
+            if port.has(Port::CLASSED) {
+                return self.wake_class(queue, link);
+            }
         }
-        if port.head == NO_NODE {
+        if port.waiting == 0 {
             return Woken::Free;
         }
-        let (frame, since) = self.waiting.take(port);
-        let wait = queue.now() - since;
-        port.waited += u128::from(wait) * u128::from(frame.meta.size());
-        let more = port.head != NO_NODE || port.has(Port::SHARED);
+        let (frame, since) = self.waiting.take(&mut port.fifo);
+        self.send_on(queue, link, frame, since)
+    }
+
+    /// Sends a frame that has waited since then, and sees to it that the next one follows.
+    #[inline(always)]
+    fn send_on(&mut self, queue: &mut EventQueue, link: u32, frame: Frame, since: u64) -> Woken {
+        let port = &mut self.ports[link as usize];
+        let (wait, size) = (queue.now() - since, frame.meta.size());
+        port.waiting -= size;
+        port.waited += u128::from(wait) * u128::from(size);
+        let more = port.waiting > 0 || port.has(Port::SHARED);
         let (wake, sent) = self.begin(queue, link, frame);
         if more {
             self.arm(queue, link, wake);
@@ -228,6 +326,35 @@ impl Fabric {
             Ok(()) => Woken::Sent,
             Err(Lost(frame)) => Woken::SentAndLost(frame),
         }
+    }
+
+    /// A transmission has ended at a port with classes.
+    fn wake_class(&mut self, queue: &mut EventQueue, link: u32) -> Woken {
+        if self.port(link).has(Port::NIC) {
+            return Woken::ByClass;
+        }
+        let class = self.choose(link, 0);
+        class.and_then(|class| self.send_class(queue, link, class)).unwrap_or(Woken::Free)
+    }
+
+    /// The class that a port with classes serves next, if any: of those whose frames wait at it, and of those in
+    /// `asking` beside them.
+    pub fn choose(&mut self, link: u32, asking: ClassSet) -> Option<usize> {
+        self.classes.choose(link, asking)
+    }
+
+    /// Sends the first frame of a class that waits at a port, if one does.
+    pub fn send_class(&mut self, queue: &mut EventQueue, link: u32, class: usize) -> Option<Woken> {
+        let own = self.classes.queue_mut(link, class);
+        if own.fifo.is_empty() {
+            return None;
+        }
+        let (frame, since) = self.waiting.take(&mut own.fifo);
+        own.waiting -= frame.meta.size();
+        if own.fifo.is_empty() {
+            self.classes.set_queued(link, class, false);
+        }
+        Some(self.send_on(queue, link, frame, since))
     }
 
     fn loses(&mut self, link: u32, now: u64) -> bool {
@@ -248,6 +375,11 @@ impl Fabric {
     #[inline]
     pub fn port(&self, link: u32) -> &Port {
         &self.ports[link as usize]
+    }
+
+    /// The classes at all ports.
+    pub fn classes(&self) -> &Classes {
+        &self.classes
     }
 
     /// How many there are.
@@ -279,8 +411,7 @@ impl Fabric {
     /// The integral of the bytes waiting at a port until `now`, in byte picoseconds.
     pub fn waited(&self, link: u32, now: u64) -> u128 {
         let still: u128 = self
-            .waiting
-            .iter(self.port(link))
+            .waiting_since(link)
             .map(|(frame, since)| u128::from(now - since) * u128::from(frame.meta.size()))
             .sum();
         self.port(link).waited + still
@@ -288,7 +419,18 @@ impl Fabric {
 
     /// The frames that wait at a port.
     pub fn waiting(&self, link: u32) -> impl Iterator<Item = Frame> + '_ {
-        self.waiting.iter(self.port(link)).map(|(frame, _)| frame)
+        self.waiting_since(link).map(|(frame, _)| frame)
+    }
+
+    /// The frames of a class that wait at a port.
+    pub fn waiting_of(&self, link: u32, class: usize) -> impl Iterator<Item = Frame> + '_ {
+        self.waiting.iter(self.classes.queue(link, class).fifo).map(|(frame, _)| frame)
+    }
+
+    /// The frames that wait at a port, and since when.
+    fn waiting_since(&self, link: u32) -> impl Iterator<Item = (Frame, u64)> + '_ {
+        let of_classes = self.classes.queues(link).iter().map(|own| own.fifo);
+        std::iter::once(self.port(link).fifo).chain(of_classes).flat_map(|fifo| self.waiting.iter(fifo))
     }
 
     /// Hints that a port will be used.
@@ -300,7 +442,7 @@ impl Fabric {
     /// Hints that a port, which has been expected before, will wake.
     #[inline]
     pub fn expect_wake(&self, link: u32) {
-        prefetch(&self.waiting.nodes, self.port(link).head as usize);
+        prefetch(&self.waiting.nodes, self.port(link).fifo.head as usize);
     }
 
     /// What all ports may hold and what shared buffers say they hold must agree.
@@ -326,7 +468,7 @@ impl Fabric {
 }
 
 impl RedMarking {
-    fn marks(&mut self, held: u32) -> bool {
+    pub(super) fn marks(&mut self, held: u32) -> bool {
         let held = u64::from(held);
         if held <= self.min {
             return false;
@@ -364,7 +506,7 @@ impl Default for WaitingFrames {
 
 impl WaitingFrames {
     #[inline]
-    fn append(&mut self, port: &mut Port, frame: Frame, now: u64) {
+    fn append(&mut self, fifo: &mut Fifo, frame: Frame, now: u64) {
         let node = Node {
             stamp: frame.stamp,
             flow_seq: frame.flow_seq,
@@ -373,13 +515,12 @@ impl WaitingFrames {
             since: now,
         };
         let at = self.place(node);
-        if port.head == NO_NODE {
-            port.head = at;
+        if fifo.is_empty() {
+            fifo.head = at;
         } else {
-            self.nodes[port.tail as usize].next = at;
+            self.nodes[fifo.tail as usize].next = at;
         }
-        port.tail = at;
-        port.waiting += frame.meta.size();
+        fifo.tail = at;
     }
 
     #[inline]
@@ -394,20 +535,19 @@ impl WaitingFrames {
         at
     }
 
-    /// Takes the first frame of a port that has one, and since when it waited.
+    /// Takes the first frame of a queue that has one, and since when it waited.
     #[inline]
-    fn take(&mut self, port: &mut Port) -> (Frame, u64) {
-        let at = port.head;
+    fn take(&mut self, fifo: &mut Fifo) -> (Frame, u64) {
+        let at = fifo.head;
         let node = self.nodes[at as usize];
         self.nodes[at as usize].next = self.free;
         self.free = at;
-        port.head = node.next;
-        port.waiting -= node.meta.size();
+        fifo.head = node.next;
         (Frame { stamp: node.stamp, flow_seq: node.flow_seq, meta: node.meta }, node.since)
     }
 
-    fn iter(&self, port: &Port) -> impl Iterator<Item = (Frame, u64)> + '_ {
-        let first = self.nodes.get(port.head as usize);
+    fn iter(&self, fifo: Fifo) -> impl Iterator<Item = (Frame, u64)> + '_ {
+        let first = self.nodes.get(fifo.head as usize);
         std::iter::successors(first, |node| self.nodes.get(node.next as usize))
             .map(|node| (Frame { stamp: node.stamp, flow_seq: node.flow_seq, meta: node.meta }, node.since))
     }

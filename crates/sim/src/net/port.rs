@@ -19,13 +19,11 @@ pub struct Port {
     pub sent_bytes: u64,
     /// Frames whose transmission has begun.
     pub sent_frames: u64,
-    /// First waiting frame.
-    pub head: u32,
-    /// Last waiting frame.
-    pub tail: u32,
+    /// The frames that wait; with classes each has a queue of its own instead.
+    pub fifo: Fifo,
     /// Bytes waiting, without the frame in transmission.
     pub waiting: u32,
-    /// Most bytes held at once, seen when a frame joined.
+    /// Most bytes held at once, with the frame in transmission, seen when a frame had to wait; 0 where none has.
     pub peak: u32,
     /// Size of the frame in transmission.
     pub in_transmission: u32,
@@ -33,6 +31,26 @@ pub struct Port {
     pub kind: u16,
     /// See the constants below.
     pub flags: u8,
+}
+
+/// Frames in the order in which they came, as a list in a common pool.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    /// First frame.
+    pub head: u32,
+    /// Last frame; meaningless without a first.
+    pub tail: u32,
+}
+
+impl Fifo {
+    /// No frame.
+    pub const EMPTY: Fifo = Fifo { head: NO_NODE, tail: NO_NODE };
+
+    /// Whether there is no frame.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.head == NO_NODE
+    }
 }
 
 /// What ports have in common.
@@ -57,6 +75,8 @@ impl Port {
     pub const FAULTY: u8 = 8;
     /// It is a host's: when its queue is empty, flows are asked.
     pub const NIC: u8 = 16;
+    /// Frames wait in a queue for each class.
+    pub const CLASSED: u8 = 32;
 
     /// An idle port of kind `kind`.
     pub fn new(kind: u16, flags: u8) -> Port {
@@ -65,8 +85,7 @@ impl Port {
             busy_until: 0,
             sent_bytes: 0,
             sent_frames: 0,
-            head: NO_NODE,
-            tail: NO_NODE,
+            fifo: Fifo::EMPTY,
             waiting: 0,
             peak: 0,
             in_transmission: 0,
@@ -84,7 +103,7 @@ impl Port {
     /// Nothing is in transmission and nothing waits.
     #[inline]
     pub fn is_idle(&self, now: u64) -> bool {
-        self.busy_until <= now && self.head == NO_NODE
+        self.busy_until <= now && self.waiting == 0
     }
 
     /// Bytes here, with the frame in transmission until its last bit has left.

@@ -1,5 +1,6 @@
-//! What a run's digest covers (version 1): the packet-hops, every flow's completion and counters, every link's
-//! and every engine's counters, and when every operation was issued and done.
+//! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
+//! counters, with traffic classes also those of each class at every link, every engine's counters, and when every
+//! operation was issued and done.
 
 use crate::engine::digest::Digest;
 use crate::simulation::Simulation;
@@ -22,6 +23,7 @@ pub fn digest(simulation: &Simulation) -> Digest {
         }
     }
     add_links(&mut digest, simulation);
+    add_classes(&mut digest, simulation);
     for engine in simulation.engines() {
         for count in [engine.served_frames, engine.dropped_frames, engine.busy, engine.held, engine.peak] {
             digest.add(count);
@@ -50,6 +52,22 @@ fn add_links(digest: &mut Digest, simulation: &Simulation) {
         }
         for count in [counters.dropped_frames, counters.marked_frames, counters.lost_frames] {
             digest.add(count);
+        }
+    }
+}
+
+/// Nothing where there are no classes.
+fn add_classes(digest: &mut Digest, simulation: &Simulation) {
+    let fabric = simulation.fabric();
+    for link in 0..fabric.len() as u32 {
+        for queue in fabric.classes().queues(link) {
+            let counters = &queue.counters;
+            for count in [counters.sent_frames, counters.sent_bytes, counters.marked_frames] {
+                digest.add(count);
+            }
+            for count in [counters.dropped_frames, counters.dropped_bytes, u64::from(queue.waiting)] {
+                digest.add(count);
+            }
         }
     }
 }

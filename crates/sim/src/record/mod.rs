@@ -4,6 +4,7 @@ pub mod counters;
 mod digest;
 pub mod fairness;
 pub mod histogram;
+mod link_samples;
 pub mod observer;
 mod samples;
 mod summary;
@@ -12,7 +13,7 @@ mod tables;
 /// A run's result. The same scenario and seed give the same outcome on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Digest over every flow's completion and the counters of flows and links, with its version in front: `v1:` and 32 hex digits.
+    /// Digest over every flow's completion and the counters of flows and links, with its version in front: `v2:` and 32 hex digits.
     pub digest: String,
     /// One packet (data or acknowledgement) over one link is one hop.
     pub packet_hops: u64,
@@ -25,7 +26,8 @@ pub struct Outcome {
 /// A named table of equally long columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `queues`, `windows`, `rtt_series` or `throughput`.
+    /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
+    /// `throughput` or `links_series`.
     pub name: &'static str,
     /// Name with its unit, and values.
     pub columns: Vec<(&'static str, Column)>,

@@ -11,6 +11,7 @@ use super::samples::Samples;
 use super::summary::{summarise, Measured};
 use super::tables;
 use super::Outcome;
+use crate::net::classes::ClassCounters;
 use crate::net::engine::EngineCounters;
 use crate::net::port::PortCounters;
 use crate::scenario::Scenario;
@@ -41,6 +42,8 @@ pub(super) struct Baseline {
     pub waited: Vec<u128>,
     pub transmitted: Vec<f64>,
     pub ports: Vec<PortCounters>,
+    /// Per link and class.
+    pub classes: Vec<ClassCounters>,
     pub sent_bytes: Vec<u64>,
     pub sent_frames: Vec<u64>,
     /// Per host, where hosts are not ideal.
@@ -62,6 +65,11 @@ impl Baseline {
             waited: links.clone().map(|link| fabric.waited(link, time.as_ps())).collect(),
             transmitted: links.clone().map(|link| fabric.transmitted(link, time.as_ps())).collect(),
             ports: links.clone().map(|link| fabric.counters(link).clone()).collect(),
+            classes: links
+                .clone()
+                .flat_map(|link| fabric.classes().queues(link))
+                .map(|q| q.counters)
+                .collect(),
             sent_bytes: links.clone().map(|link| fabric.port(link).sent_bytes).collect(),
             sent_frames: links.map(|link| fabric.port(link).sent_frames).collect(),
             engines: simulation.engines().collect(),
@@ -113,6 +121,7 @@ impl<'a> Observer<'a> {
         tables.extend(tables::hosts(&measured));
         tables.extend(tables::delays(&measured));
         tables.extend(tables::operations(&measured));
+        tables.extend(tables::link_classes(&measured));
         tables.extend(self.samples.into_tables(&measured));
         Outcome {
             digest: digest(simulation).to_string(),

@@ -1,7 +1,8 @@
-//! What is sampled on request: queues, windows, round-trip times, throughput, each on a grid of its own.
+//! What is sampled on request: queues, windows, round-trip times, throughput, links, each on a grid of its own.
 
 use clearway_proto::units::{Span, Time};
 
+use super::link_samples::LinkSamples;
 use super::summary::Measured;
 use super::{Column, Table};
 use crate::net::port::Port;
@@ -39,6 +40,7 @@ pub(super) struct Samples {
     windows: (Grid, WindowSamples),
     rtt: (Grid, SeriesSamples<2>),
     throughput: (Grid, SeriesSamples<1>),
+    links: (Grid, LinkSamples),
     /// Per transport at the last sample: sum and count of round-trip times, payload delivered.
     last_rtt: Vec<(u128, u64)>,
     last_payload: Vec<u64>,
@@ -95,13 +97,15 @@ impl Samples {
             windows: (Grid::new(record.windows), WindowSamples::default()),
             rtt: (Grid::new(record.rtt), SeriesSamples::new()),
             throughput: (Grid::new(record.throughput), SeriesSamples::new()),
+            links: (Grid::new(record.links), LinkSamples::new(simulation)),
             last_rtt: vec![(0, 0); transports],
             last_payload: vec![0; transports],
         }
     }
 
     pub(super) fn next_look(&self) -> Time {
-        self.queues.0.next.min(self.windows.0.next).min(self.rtt.0.next).min(self.throughput.0.next)
+        let series = self.rtt.0.next.min(self.throughput.0.next).min(self.links.0.next);
+        self.queues.0.next.min(self.windows.0.next).min(series)
     }
 
     /// The round-trip times so far have been forgotten.
@@ -121,6 +125,9 @@ impl Samples {
         }
         if self.throughput.0.strikes(now) {
             self.sample_throughput(simulation, now);
+        }
+        if let (true, Some(step)) = (self.links.0.strikes(now), self.links.0.step) {
+            self.links.1.sample(simulation, now, step);
         }
     }
 
@@ -184,6 +191,9 @@ impl Samples {
                     ("goodput_gbps", Column::Floats(gbps)),
                 ],
             });
+        }
+        if self.links.0.step.is_some() {
+            tables.push(self.links.1.into_table(measured));
         }
         tables
     }

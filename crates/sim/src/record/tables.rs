@@ -91,6 +91,41 @@ pub(super) fn links(measured: &Measured) -> Table {
     }
 }
 
+/// One row a directed link and class that sent or dropped anything in the measured time; none where there are no
+/// classes.
+pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
+    let fabric = measured.simulation.fabric();
+    let names = &measured.scenario.classes;
+    if names.is_empty() {
+        return None;
+    }
+    let (mut link_names, mut class_names) = (Vec::new(), Vec::new());
+    let mut counts: [Vec<u64>; 5] = Default::default();
+    for link in 0..fabric.len() as u32 {
+        let then = &measured.start.classes[link as usize * names.len()..];
+        for ((queue, then), class) in fabric.classes().queues(link).iter().zip(then).zip(names) {
+            let now = &queue.counters;
+            let row = [
+                now.sent_frames - then.sent_frames,
+                now.sent_bytes - then.sent_bytes,
+                now.dropped_frames - then.dropped_frames,
+                now.dropped_bytes - then.dropped_bytes,
+                now.marked_frames - then.marked_frames,
+            ];
+            if row == [0; 5] {
+                continue;
+            }
+            link_names.push(measured.simulation.graph().link_name(link));
+            class_names.push(class.name.clone());
+            counts.iter_mut().zip(row).for_each(|(column, count)| column.push(count));
+        }
+    }
+    let mut columns = vec![("link", Column::Texts(link_names)), ("class", Column::Texts(class_names))];
+    let of_counts = ["frames", "wire_bytes", "drops", "dropped_bytes", "marks"];
+    columns.extend(of_counts.into_iter().zip(counts.map(Column::Integers)));
+    Some(Table { name: "link_classes", columns })
+}
+
 /// The distribution of round-trip times in the measured time: largest value and count of each bucket.
 pub(super) fn rtt(measured: &Measured) -> Table {
     let (mut transport, mut rtt_us, mut counts) = (Vec::new(), Vec::new(), Vec::new());

@@ -13,8 +13,8 @@ use super::names::Names;
 use super::network::{host_count, role_name, roles, HostRates};
 use super::reader::{Form, Section};
 use super::traffic::Scene;
-use super::types::{Buffer, Network, Pattern, Record, Scenario, Topology, Transport};
-use super::{fault, host, memory, network, operations, switch, traffic, transport};
+use super::types::{Buffer, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport};
+use super::{class, fault, host, memory, network, operations, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
 use crate::net::routing::Router;
 use crate::net::topology::Graph;
@@ -42,7 +42,14 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let switches =
         r.table("switch", "What switches do, by role.", |r| switch::read(r, net.as_ref())).flatten();
     let host = r.table("host", "What hosts do.", |r| r.table("default", "Every host.", host::read)).flatten();
-    let transports = r.named("transport", "The transports.", |r| transport::read(r, net.as_ref()));
+    let doc = "Traffic classes, each a queue at every port; without any, ports have one queue.";
+    let classes = r.named("class", doc, false, |r| class::read(r, switches.as_ref()));
+    let classes = classes.map(|named| {
+        named.into_iter().map(|(name, class)| TrafficClass { name, ..class }).collect::<Vec<_>>()
+    });
+    let transports = r.named("transport", "The transports.", true, |r| {
+        transport::read(r, net.as_ref(), classes.as_deref())
+    });
     let transports = transports.map(|named| {
         named.into_iter().map(|(name, transport)| Transport { name, ..transport }).collect::<Vec<_>>()
     });
@@ -61,7 +68,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let faults = faults?.into_iter().flatten().collect();
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
-    let record = record?;
+    let (classes, record) = (classes?, record?);
     let scenario = Scenario {
         name,
         seed,
@@ -71,6 +78,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         network,
         switches,
         host: host?,
+        classes,
         transports,
         traffic,
         faults,
@@ -135,6 +143,7 @@ fn read_record(r: &mut Section) -> Record {
         queues: r.optional(&every("queues", "Bytes waiting at every switch port that ever queued."), off),
         windows: r.optional(&every("windows", "Every flow's windows."), off),
         rtt: r.optional(&every("rtt", "Mean and largest round-trip time of every transport."), off),
+        links: r.optional(&every("links", "What every switch port and class sent and dropped."), off),
         throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),
@@ -147,6 +156,7 @@ fn check(r: &Section, scenario: &Scenario) {
         return;
     }
     check_buffers(r, scenario);
+    class::check(r, &scenario.classes, &scenario.transports);
     check_end(r, scenario);
     match memory::limit() {
         Err(message) => r.conflict_at("", message),

@@ -2,7 +2,7 @@
 //!
 //! The estimate is the sum of
 //! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations),
-//! - 192 B for each port, two a link,
+//! - 192 B for each port, two a link, and as much again for each traffic class at one,
 //! - 64 B more for each pair of hosts of a loop of operations, for each of its flows, and 32 B for each operation that
 //!   can be open: `outstanding`; in an open loop all that are issued, or `backlog` of each initiator if that is less,
 //! - 88 B for each operation if each is recorded: in an open loop all that are issued; in a closed one as many as the
@@ -127,7 +127,7 @@ fn ports_share(scenario: &Scenario) -> Share {
         _ => 0.0,
     };
     Share {
-        bytes: ports * PORT + routes * ROUTE,
+        bytes: ports * PORT * (1.0 + scenario.classes.len() as f64) + routes * ROUTE,
         what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
@@ -333,6 +333,7 @@ fn sample_shares(scenario: &Scenario, shares: &mut Vec<Share>) {
         ("record.windows", record.windows, flows),
         ("record.rtt", record.rtt, transports),
         ("record.throughput", record.throughput, transports),
+        ("record.links", record.links, ports * scenario.classes.len().max(1) as f64),
         ("record.fairness", Some(record.fairness), transports),
     ];
     for (key, interval, rows) in sampled {

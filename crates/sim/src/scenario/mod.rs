@@ -2,6 +2,7 @@
 //!
 //! Every key is defined once, where it is read; the schema is made by the same functions. See `reader`.
 
+mod class;
 mod document;
 mod error;
 mod experiment;

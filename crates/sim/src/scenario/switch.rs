@@ -8,7 +8,7 @@ use super::reader::Section;
 use super::types::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
 
 /// Of a buffer or a threshold: with a frame on top it still fits a port's 32-bit counts.
-const MAX_BYTES: Bytes = Bytes::new(4_000_000_000);
+pub(super) const MAX_BYTES: Bytes = Bytes::new(4_000_000_000);
 
 #[derive(Clone, Copy)]
 enum Sharing {
@@ -16,8 +16,9 @@ enum Sharing {
     Shared,
 }
 
+/// How a queue marks.
 #[derive(Clone, Copy)]
-enum Marking {
+pub(super) enum Marking {
     Off,
     Step,
     Red,
@@ -68,7 +69,7 @@ fn read_kind(r: &mut Section) -> SwitchKind {
         Sharing::Shared => {
             let alpha = Key::new(
                 "alpha",
-                "A port may hold this many times what is free of the buffer.",
+                "A port, or a class at a port, may hold this many times what is free of the buffer.",
                 0.001..=1000.0,
             );
             Buffer::Shared { size, alpha: r.get(&alpha.or(1.0)) }
@@ -83,8 +84,17 @@ fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {
         "ecn",
         "When a queue marks congestion: never, above a threshold, or with a probability that rises (RED).",
         Some("off"),
-        &[("off", Marking::Off), ("step", Marking::Step), ("red", Marking::Red)],
+        MARKINGS,
     );
+    read_marking(r, marking, buffer)
+}
+
+/// The names of the ways to mark.
+pub(super) const MARKINGS: &[(&str, Marking)] =
+    &[("off", Marking::Off), ("step", Marking::Step), ("red", Marking::Red)];
+
+/// Reads the keys of a way to mark; `buffer` is what a queue can hold at most.
+pub(super) fn read_marking(r: &mut Section, marking: Marking, buffer: Bytes) -> Ecn {
     let threshold = |name, doc| Key::new(name, doc, Bytes::new(0)..=MAX_BYTES);
     match marking {
         Marking::Off => Ecn::Off,

@@ -2,15 +2,19 @@
 
 use std::ops::RangeInclusive;
 
+use clearway_proto::baseline::cubic::CubicParams;
 use clearway_proto::baseline::dctcp::DctcpParams;
+use clearway_proto::baseline::gcn::GcnParams;
 use clearway_proto::baseline::none::NoneParams;
+use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::units::{Bytes, Span};
 
+use super::class;
 use super::key::Key;
 use super::network::{rate_key, MAX_FRAME};
 use super::reader::Section;
-use super::types::{Network, Protocol, Transport};
+use super::types::{Network, Protocol, TrafficClass, Transport};
 
 /// The furthest that a sender can be ahead of an acknowledgement, in packets.
 const MAX_REACH: u32 = 1 << 20;
@@ -22,7 +26,11 @@ pub(crate) trait Keys {
 }
 
 /// Reads one table; its name is for the caller to fill in.
-pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Transport {
+pub(super) fn read(
+    r: &mut Section,
+    network: Option<&Network>,
+    classes: Option<&[TrafficClass]>,
+) -> Transport {
     let read_keys = r.choice("protocol", Protocol::DOC, None, Protocol::READERS);
     let (protocol, header) = read_keys(r);
     let weight = |name, doc| Key::new(name, doc, Bytes::new(0)..=Bytes::new(65_000));
@@ -30,8 +38,9 @@ pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Transport {
     let header = r.get(&header);
     let ack = weight("ack", "What an acknowledgement carries beside framing.").or_as(header, "header");
     let ack = r.get(&ack);
-    let transport =
-        Transport { name: String::new(), protocol, header: header.get() as u32, ack: ack.get() as u32 };
+    let (class, ack_class) = class::read_names(r, classes);
+    let (header, ack) = (header.get() as u32, ack.get() as u32);
+    let transport = Transport { name: String::new(), protocol, header, ack, class, ack_class };
     if let Some(network) = network {
         check_frames(r, &transport, network);
     }
@@ -165,25 +174,84 @@ impl Keys for DctcpParams {
             "Estimate of the marked fraction before the first window ends.",
             0.0..=1.0,
         );
-        let ack_every = Key::new(
-            "ack_every",
-            "Packets for one delayed acknowledgement; a change of the mark is acknowledged at once.",
-            1..=1000,
-        );
-        let delay = "Longest that a delayed acknowledgement waits.";
-        let delay = span("ack_delay", delay, Span::from_ns(1)..=Span::from_secs(10));
-        let dups =
-            Key::new("dup_threshold", "Packets received above a hole before it counts as lost.", 1u32..=1000);
+        let ack_every =
+            "Packets for one delayed acknowledgement; a change of the mark is acknowledged at once.";
         let params = DctcpParams {
             gain: r.get(&gain.or(d.gain)),
             initial_alpha: r.get(&alpha.or(d.initial_alpha)),
             initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
             min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
             max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
-            ack_every: r.get(&ack_every.or(d.ack_every)),
-            ack_delay: r.get(&delay.or(d.ack_delay)),
-            dup_threshold: r.get(&dups.or(d.dup_threshold)),
-            min_rto: r.get(&timeout("min_rto", "Least retransmission timeout.").or(d.min_rto)),
+            ack_every: r.get(&packets_an_ack(ack_every).or(d.ack_every)),
+            ack_delay: r.get(&ack_delay().or(d.ack_delay)),
+            dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
+            min_rto: r.get(&min_rto().or(d.min_rto)),
+            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
+            reach: r.get(&reach().or(d.reach)),
+        };
+        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
+        params
+    }
+}
+
+impl Keys for GcnParams {
+    fn read(r: &mut Section) -> GcnParams {
+        let d = GcnParams::default();
+        let ai = Key::new("ai", "Additive increase, in packets a round trip.", 1e-6..=1000.0);
+        let ack_every = "Packets without a mark for one delayed acknowledgement; marked ones do not wait.";
+        let params = GcnParams {
+            ai: r.get(&ai.or(d.ai)),
+            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
+            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
+            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
+            ack_every: r.get(&packets_an_ack(ack_every).or(d.ack_every)),
+            ack_delay: r.get(&ack_delay().or(d.ack_delay)),
+            dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
+            min_rto: r.get(&min_rto().or(d.min_rto)),
+            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
+            reach: r.get(&reach().or(d.reach)),
+        };
+        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
+        params
+    }
+}
+
+impl Keys for CubicParams {
+    fn read(r: &mut Section) -> CubicParams {
+        let d = CubicParams::default();
+        let c = Key::new("c", "Steepness of the cubic, in packets a cubed second.", 1e-6..=1e12);
+        let beta = Key::new("beta", "What a loss leaves of the window.", 0.01..=0.99);
+        let convergence = "Let a loss below the last maximum lower the next one further.";
+        let params = CubicParams {
+            c: r.get(&c.or(d.c)),
+            beta: r.get(&beta.or(d.beta)),
+            fast_convergence: r.flag("fast_convergence", convergence, d.fast_convergence),
+            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
+            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
+            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
+            ack_every: r.get(&packets_an_ack(PACKETS_AN_ACK).or(d.ack_every)),
+            ack_delay: r.get(&ack_delay().or(d.ack_delay)),
+            dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
+            min_rto: r.get(&min_rto().or(d.min_rto)),
+            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
+            reach: r.get(&reach().or(d.reach)),
+        };
+        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
+        params
+    }
+}
+
+impl Keys for RenoParams {
+    fn read(r: &mut Section) -> RenoParams {
+        let d = RenoParams::default();
+        let params = RenoParams {
+            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
+            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
+            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
+            ack_every: r.get(&packets_an_ack(PACKETS_AN_ACK).or(d.ack_every)),
+            ack_delay: r.get(&ack_delay().or(d.ack_delay)),
+            dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
+            min_rto: r.get(&min_rto().or(d.min_rto)),
             initial_rto: r.get(&initial_rto().or(d.initial_rto)),
             reach: r.get(&reach().or(d.reach)),
         };
@@ -222,6 +290,25 @@ fn min_cwnd() -> Key<f64> {
 
 fn max_cwnd() -> Key<f64> {
     window("max_cwnd", "Largest window in packets.")
+}
+
+const PACKETS_AN_ACK: &str = "Packets for one delayed acknowledgement.";
+
+fn packets_an_ack(doc: &'static str) -> Key<u32> {
+    Key::new("ack_every", doc, 1..=1000)
+}
+
+fn ack_delay() -> Key<Span> {
+    let doc = "Longest that a delayed acknowledgement waits.";
+    span("ack_delay", doc, Span::from_ns(1)..=Span::from_secs(10))
+}
+
+fn dup_threshold() -> Key<u32> {
+    Key::new("dup_threshold", "Packets received above a hole before it counts as lost.", 1..=1000)
+}
+
+fn min_rto() -> Key<Span> {
+    timeout("min_rto", "Least retransmission timeout.")
 }
 
 fn initial_rto() -> Key<Span> {

@@ -25,6 +25,8 @@ pub struct Scenario {
     pub switches: SwitchKinds,
     /// What a host's work costs.
     pub host: HostModel,
+    /// The traffic classes, in the file's order; transports refer to them by index. Without any, ports have one queue.
+    pub classes: Vec<TrafficClass>,
     /// The transports, in the file's order; traffic refers to them by index.
     pub transports: Vec<Transport>,
     /// The traffic tables, in the file's order.
@@ -161,11 +163,12 @@ pub struct SwitchKind {
 pub enum Buffer {
     /// Each port has its own; the frame in transmission counts until its last bit has left.
     PerPort(Bytes),
-    /// All ports of a switch share one: a port may hold at most `alpha` times what is free (dynamic threshold).
+    /// All ports of a switch share one: a port, or with classes each of its queues, may hold at most `alpha` times
+    /// what is free (dynamic threshold).
     Shared {
         /// Of the whole switch.
         size: Bytes,
-        /// A port's share of the free space.
+        /// A queue's share of the free space.
         alpha: f64,
     },
 }
@@ -223,6 +226,19 @@ pub enum Ecn {
     },
 }
 
+/// A traffic class: a queue at every port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrafficClass {
+    /// As in `[class.NAME]`.
+    pub name: String,
+    /// 0 is served first; a class waits while one of a smaller number has a frame.
+    pub priority: u32,
+    /// Share in what classes of its priority are left; above zero.
+    pub weight: u32,
+    /// How its queues at switches mark, if not as the switch's; what is compared is the class's own queue.
+    pub ecn: Option<Ecn>,
+}
+
 /// A named transport: a protocol and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transport {
@@ -234,6 +250,10 @@ pub struct Transport {
     pub header: u32,
     /// Bytes of an acknowledgement beside framing.
     pub ack: u32,
+    /// Index into the scenario's classes: of its data. 0 where there are none.
+    pub class: usize,
+    /// Of its acknowledgements.
+    pub ack_class: usize,
 }
 
 /// One `[[traffic]]` table.
@@ -453,6 +473,8 @@ pub struct Record {
     pub rtt: Option<Span>,
     /// Payload delivered by every transport in each interval.
     pub throughput: Option<Span>,
+    /// What every switch port and class sent and dropped in each interval.
+    pub links: Option<Span>,
     /// Length of the intervals over which Jain's index is taken (always on).
     pub fairness: Span,
     /// Every operation.

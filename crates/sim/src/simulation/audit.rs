@@ -4,18 +4,18 @@
 use clearway_proto::units::Time;
 
 use super::{sized, Simulation};
-use crate::engine::event::{Event, Frame, Meta};
+use crate::engine::event::{Frame, Meta};
 use crate::net::topology::NodeKind;
 
 /// Frames and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Amount {
+pub(super) struct Amount {
     frames: u64,
     bytes: u64,
 }
 
 impl Amount {
-    fn add(&mut self, frames: u64, bytes: u64) {
+    pub(super) fn add(&mut self, frames: u64, bytes: u64) {
         self.frames += frames;
         self.bytes += bytes;
     }
@@ -26,6 +26,7 @@ impl Simulation {
     pub fn assert_conservation(&self) {
         self.assert_flows_balance();
         self.assert_nodes_balance();
+        self.assert_classes_balance();
         self.assert_payload_is_whole();
         self.assert_operations_balance();
         let pooled = self.frames_under_way().filter(|frame| frame.meta.has(Meta::POOLED)).count();
@@ -68,7 +69,7 @@ impl Simulation {
     /// Per switch: what came in over its links has left, is dropped, or waits.
     fn assert_nodes_balance(&self) {
         let mut in_flight = vec![Amount::default(); self.fabric.len()];
-        for event in self.queue.carriers().filter(Event::is_arrival) {
+        for event in self.queue.arrivals() {
             in_flight[event.id() as usize].add(1, u64::from(event.frame().meta.size()));
         }
         let mut came = vec![Amount::default(); self.graph.nodes().len()];

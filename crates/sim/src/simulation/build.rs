@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
+use super::classes::classes;
 use super::engines::Engines;
 use super::flows::{Flow, FlowLosses, Landing, Paths, END};
 use super::{sized, AckPool, Operations, Simulation};
@@ -28,14 +29,19 @@ impl Simulation {
         let makers: Vec<Maker> =
             scenario.transports.iter().map(|t| Maker::new(t, &scenario.network)).collect();
         let mut queue = EventQueue::new();
-        let fabric = FabricBuilder::new(scenario, &graph, &makers, &mut queue).build();
+        let mut fabric = FabricBuilder::new(scenario, &graph, &makers, &mut queue).build();
         let specs = traffic::generate(scenario);
+        if let Some(classes) = classes(scenario, &graph, &specs) {
+            fabric.classify(classes);
+        }
         assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
+        let engines =
+            Engines::new(&scenario.host, scenario.seed, graph.host_count(), specs.len(), fabric.classes());
         let mut simulation = Simulation {
             queue,
+            hosts: vec![Host::IDLE; graph.host_count() as usize * fabric.classes().count().max(1)],
             fabric,
-            hosts: vec![Host::IDLE; graph.host_count() as usize],
-            engines: Engines::new(&scenario.host, scenario.seed, graph.host_count(), specs.len()),
+            engines,
             flows: Vec::with_capacity(specs.len()),
             landings: Vec::with_capacity(specs.len()),
             paths: Paths::new(0, Vec::new()),
@@ -89,7 +95,9 @@ impl Simulation {
             if let (Some(stop), Demand::Endless) = (spec.stop, spec.demand) {
                 self.queue.push_odd(Event::bare(stop.as_ps(), Class::Stop, id));
             }
-            self.flows.push(flow(spec, maker, self.graph.nic(spec.from)));
+            let rounds = self.rounds_a_host();
+            let round = spec.from as usize * rounds + self.fabric.classes().of_data(id);
+            self.flows.push(flow(spec, maker, self.graph.nic(spec.from), round as u32));
             self.landings.push(landing(spec, maker));
         }
         starts.sort_unstable();
@@ -103,13 +111,13 @@ fn last_stop(specs: &[FlowSpec]) -> Time {
     endless.map(|spec| spec.stop.unwrap_or(Time::NEVER)).max().unwrap_or(Time::ZERO)
 }
 
-fn flow(spec: &FlowSpec, maker: &Maker, nic: u32) -> Flow {
+fn flow(spec: &FlowSpec, maker: &Maker, nic: u32, round: u32) -> Flow {
     Flow {
         sender: maker.sender(),
         timer_at: Time::NEVER,
         pace_at: Time::NEVER,
         acks: 0,
-        host: spec.from,
+        round,
         nic,
         next_waiting: NO_FLOW,
         overhead: maker.overhead,

@@ -5,6 +5,7 @@ use clearway_proto::units::{Bytes, Time};
 
 use super::Simulation;
 use crate::engine::event::{Class, Event, Frame, Meta};
+use crate::net::classes::{Classes, Scheduler};
 use crate::net::engine::{Engine, EngineCounters};
 use crate::scenario::{HostModel, SnapHost};
 
@@ -17,16 +18,20 @@ struct Snap {
     model: SnapHost,
     /// By host.
     engines: Vec<Engine>,
+    /// By host, the order among the classes of its flows.
+    schedulers: Vec<Scheduler>,
     /// By flow, when its last data frame and its last acknowledgement reached their NICs: the way from the stack
     /// keeps a flow's order.
     departed: Vec<[u64; 2]>,
 }
 
 impl Engines {
-    pub(super) fn new(model: &HostModel, seed: u64, hosts: u32, flows: usize) -> Engines {
+    pub(super) fn new(model: &HostModel, seed: u64, hosts: u32, flows: usize, classes: &Classes) -> Engines {
         let HostModel::Snap(model) = model else { return Engines(None) };
         let engines = (0..hosts).map(|host| Engine::new(seed, host, model)).collect();
-        Engines(Some(Box::new(Snap { model: model.clone(), engines, departed: vec![[0; 2]; flows] })))
+        let schedulers = vec![Scheduler::new(classes.rules()); hosts as usize];
+        let departed = vec![[0; 2]; flows];
+        Engines(Some(Box::new(Snap { model: model.clone(), engines, schedulers, departed })))
     }
 
     /// Hosts take no time for their work.
@@ -54,7 +59,8 @@ impl Simulation {
     /// A frame has reached its destination's NIC.
     pub(super) fn receive(&mut self, frame: &Frame) {
         let flow = frame.flow() as usize;
-        let host = if frame.meta.has(Meta::ACK) { self.flows[flow].host } else { self.specs[flow].to };
+        let spec = &self.specs[flow];
+        let host = if frame.meta.has(Meta::ACK) { spec.from } else { spec.to };
         let now = self.queue.now();
         let snap = self.engines.snap();
         if snap.engines[host as usize].receive(now, *frame, &snap.model) {
@@ -89,7 +95,7 @@ impl Simulation {
     /// A flow has something to send: its host's engine will see to it.
     pub(super) fn wait_for_engine(&mut self, flow: u32) {
         self.wait(flow);
-        self.attend(self.flows[flow as usize].host);
+        self.attend(self.specs[flow as usize].from);
     }
 
     /// An engine that is not serving a frame sends, if it may, and goes on to the next frame.
@@ -98,10 +104,10 @@ impl Simulation {
         if self.engines.snap().engines[host as usize].is_serving() {
             return;
         }
-        while self.hosts[host as usize].has_waiting() {
+        while let Some(round) = self.next_round(host) {
             let at = self.engines.snap().engines[host as usize].sends_at(now);
             if at <= now {
-                self.send_one(host);
+                self.send_one(host, round);
                 continue;
             }
             let engine = &mut self.engines.snap().engines[host as usize];
@@ -124,10 +130,24 @@ impl Simulation {
         }
     }
 
-    /// The next flow that is still ready sends.
-    fn send_one(&mut self, host: u32) {
+    /// The round of flows that sends next: with classes as their order has it.
+    fn next_round(&mut self, host: u32) -> Option<u32> {
+        let classes = self.fabric.classes();
+        let count = self.rounds_a_host();
+        let first = host as usize * count;
+        let class = if classes.count() == 0 {
+            self.hosts[first].has_waiting().then_some(0)
+        } else {
+            let asking = Classes::asking(&self.hosts[first..first + count]);
+            self.engines.snap().schedulers[host as usize].choose(classes.rules(), asking)
+        };
+        class.map(|class| (first + class) as u32)
+    }
+
+    /// The next flow of a round sends, if it is still ready.
+    fn send_one(&mut self, host: u32, round: u32) {
         let now = self.now();
-        let Some(flow) = self.take_turn(host) else { return };
+        let Some(flow) = self.take_turn(round) else { return };
         match self.flows[flow as usize].sender.readiness(now) {
             Readiness::Ready => (),
             Readiness::At(at) => return self.arm_pace(flow, at),
@@ -139,6 +159,11 @@ impl Simulation {
         let wire = self.fabric.rate(nic).transmission(Bytes::new(size)).as_ps();
         let snap = self.engines.snap();
         let reaches = snap.engines[host as usize].send(now.as_ps(), wire, &snap.model);
+        let classes = self.fabric.classes();
+        if classes.count() > 0 {
+            let class = classes.of(&frame);
+            snap.schedulers[host as usize].serve(classes.rules(), class, frame.meta.size());
+        }
         self.depart(Class::Depart, flow, reaches, &frame);
         match self.flows[flow as usize].sender.readiness(now) {
             Readiness::Ready => self.wait(flow),

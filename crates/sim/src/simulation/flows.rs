@@ -23,8 +23,8 @@ pub struct Flow {
     pub pace_at: Time,
     /// Acknowledgements received.
     pub acks: u64,
-    /// Where it sends from.
-    pub host: u32,
+    /// The round in which it waits for its NIC: its host's, and with classes that of its class.
+    pub round: u32,
     /// The host's first link.
     pub nic: u32,
     /// The next flow that waits for the same NIC.

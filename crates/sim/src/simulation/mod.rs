@@ -2,6 +2,8 @@
 
 mod audit;
 mod build;
+mod class_audit;
+mod classes;
 mod engines;
 mod flows;
 mod operations;
@@ -41,6 +43,7 @@ pub struct Simulation {
     queue: EventQueue,
     fabric: Fabric,
     graph: Graph,
+    /// By host, and with classes by host and class.
     hosts: Vec<Host>,
     /// Of hosts whose work takes time.
     engines: Engines,
@@ -366,9 +369,9 @@ impl Simulation {
                 Readiness::Ready if !self.engines.are_ideal() => self.wait_for_engine(flow),
                 Readiness::Ready => {
                     let link = state.nic;
-                    let (host, idle) = (state.host, self.fabric.port(link).is_idle(now.as_ps()));
+                    let nic = self.fabric.port(link);
                     // A free NIC with flows waiting is about to wake: they go first.
-                    if idle && !self.hosts[host as usize].has_waiting() {
+                    if nic.is_idle(now.as_ps()) && !nic.has(Port::ARMED) {
                         let lane = self.transmit(flow);
                         self.serve_again(flow, lane);
                     } else {
@@ -405,7 +408,7 @@ impl Simulation {
         let state = &mut self.flows[flow as usize];
         state.waiting = true;
         state.next_waiting = NO_FLOW;
-        let host = &mut self.hosts[state.host as usize];
+        let host = &mut self.hosts[state.round as usize];
         let before = std::mem::replace(&mut host.last, flow);
         if before == NO_FLOW {
             host.first = flow;
@@ -414,10 +417,10 @@ impl Simulation {
         }
     }
 
-    /// The flow whose turn it is at a host's NIC.
+    /// The flow whose turn it is at a host's NIC, or with classes in one of its rounds.
     #[inline]
-    fn take_turn(&mut self, host: u32) -> Option<u32> {
-        let host = &mut self.hosts[host as usize];
+    fn take_turn(&mut self, round: u32) -> Option<u32> {
+        let host = &mut self.hosts[round as usize];
         let flow = host.first;
         let state = self.flows.get_mut(flow as usize)?;
         state.waiting = false;
@@ -468,6 +471,7 @@ impl Simulation {
                 self.keep_awake(link);
             }
             Woken::Free => self.pull(link),
+            Woken::ByClass => self.pull_by_class(link),
         }
     }
 

@@ -117,20 +117,22 @@ impl<'a> Section<'a> {
         values
     }
 
-    /// Reads a table of tables that the file names, `[name.NAME]`, in the file's order; at least one.
+    /// Reads a table of tables that the file names, `[name.NAME]`, in the file's order; absent, it is empty if it may
+    /// be. None if anything is wrong in it.
     pub(in crate::scenario) fn named<T>(
         &mut self,
         name: &'static str,
         doc: &'static str,
+        required: bool,
         read: impl Fn(&mut Section<'a>) -> T,
     ) -> Option<Vec<(String, T)>> {
         let source = self.source;
         let item = || schema::table(&describe(source, &read));
-        let node = self.declare(name, doc, true, || schema::named(&item()));
+        let node = self.declare(name, doc, required, || schema::named(&item()));
         if self.describing() {
             return None;
         }
-        if node.is_none() {
+        if node.is_none() && required {
             self.report_missing(name, format!("at least one [{}.NAME]", self.key_path(name)));
             return None;
         }

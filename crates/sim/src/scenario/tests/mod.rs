@@ -1,5 +1,6 @@
 //! Scenario files, good and bad, from text to result.
 
+mod classes;
 mod keys;
 mod rules;
 mod warnings;

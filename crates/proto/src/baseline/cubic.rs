@@ -1,0 +1,278 @@
+//! Cubic (RFC 9438): after a loss the window follows a cubic of time that is flat where the loss was, or the window
+//! that Reno would have, whichever is larger.
+//!
+//! Its answer to marks (§4.6) is left out: its packets are not ECN-capable. Slow start is RFC 5681's, without
+//! `HyStart++` (§4.10); spurious losses are not undone (§4.9).
+
+use std::sync::Arc;
+
+use super::tcp::{self, TcpWindow};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
+use crate::units::{Bytes, Span, Time};
+
+/// Cubic's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CubicParams {
+    /// Steepness of the cubic, in packets a cubed second (`C`). 0.4 (RFC 9438 §5.1).
+    pub c: f64,
+    /// What a loss leaves of the window (`β_cubic`). 0.7 (RFC 9438 §4.6).
+    pub beta: f64,
+    /// A loss below the last maximum lowers the next one further, for others to grow (RFC 9438 §4.7). Yes.
+    pub fast_convergence: bool,
+    /// Window in packets of a new flow. 10 (RFC 6928).
+    pub initial_cwnd: f64,
+    /// Smallest window in packets, and the one after a timeout. 1 (RFC 5681 §3.1).
+    pub min_cwnd: f64,
+    /// Largest window in packets. 1024.
+    pub max_cwnd: f64,
+    /// Packets for one delayed acknowledgement. 1; RFC 5681 §4.2 asks for 2.
+    pub ack_every: u32,
+    /// Longest that a delayed acknowledgement waits. 1 ms (RFC 1122: at most 500 ms; Linux: 40 ms).
+    pub ack_delay: Span,
+    /// Packets received above a hole before it counts as lost. 3 (RFC 6675).
+    pub dup_threshold: u32,
+    /// Least retransmission timeout. 10 ms, as of every baseline here (RFC 6298: 1 s; Linux: 200 ms).
+    pub min_rto: Span,
+    /// Retransmission timeout before the first round-trip sample. 10 ms (RFC 6298: 1 s).
+    pub initial_rto: Span,
+    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 2048.
+    pub reach: u32,
+}
+
+impl Default for CubicParams {
+    fn default() -> CubicParams {
+        CubicParams {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            initial_cwnd: 10.0,
+            min_cwnd: 1.0,
+            max_cwnd: 1024.0,
+            ack_every: 1,
+            ack_delay: Span::from_ms(1),
+            dup_threshold: 3,
+            min_rto: Span::from_ms(10),
+            initial_rto: Span::from_ms(10),
+            reach: 2048,
+        }
+    }
+}
+
+impl Scheme for CubicParams {
+    type Control = Cubic;
+
+    /// IPv4 20, TCP 20, timestamps 12.
+    const HEADER: Bytes = Bytes::new(52);
+
+    fn control(&self, _frame: Bytes) -> Cubic {
+        Cubic::new(Arc::new(self.clone()))
+    }
+
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    fn max_window(&self) -> f64 {
+        self.max_cwnd
+    }
+
+    fn ack_policy(&self) -> AckPolicy {
+        tcp::ack_policy(self.ack_every, self.ack_delay, false)
+    }
+}
+
+/// Cubic's congestion control of one flow.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    params: Arc<CubicParams>,
+    tcp: TcpWindow,
+    /// Window at which the cubic is flat, in packets (`W_max`); zero where no loss has set it.
+    w_max: f64,
+    /// Window just before the last cut, in packets (`cwnd_prior`).
+    cwnd_prior: f64,
+    /// Congestion avoidance since the last cut; none before its first acknowledgement.
+    epoch: Option<Epoch>,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// How long it has lasted, less what the sender did not use its window (`t`).
+    elapsed: Span,
+    last_ack: Time,
+    /// When the cubic is flat, in seconds of `elapsed` (`K`).
+    k: f64,
+    /// The window that Reno would have, in packets (`W_est`).
+    w_est: f64,
+}
+
+impl Cubic {
+    /// For a new flow. Flows share their parameters.
+    pub fn new(params: Arc<CubicParams>) -> Cubic {
+        Cubic {
+            tcp: TcpWindow::new(params.initial_cwnd, params.max_cwnd),
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+            params,
+        }
+    }
+
+    /// Window at which the cubic is flat, in packets (`W_max`); zero where no loss has set it.
+    pub fn w_max(&self) -> f64 {
+        self.w_max
+    }
+
+    /// RFC 9438 §4.2, fig. 2. Where no loss set a maximum above the window, after a timeout (§4.8) or where slow start
+    /// ended without a loss (§4.10), the cubic is flat at the window, now.
+    fn begin(&mut self, now: Time) -> Epoch {
+        let cwnd = self.tcp.cwnd;
+        if self.w_max <= cwnd {
+            (self.w_max, self.cwnd_prior) = (cwnd, cwnd);
+        }
+        let k = cube_root((self.w_max - cwnd) / self.params.c);
+        Epoch { elapsed: Span::ZERO, last_ack: now, k, w_est: cwnd }
+    }
+
+    /// RFC 9438 §4.2, fig. 1.
+    fn w_cubic(&self, elapsed: Span, k: f64) -> f64 {
+        let t = elapsed.as_secs_f64() - k;
+        self.params.c * t * t * t + self.w_max
+    }
+
+    /// Congestion avoidance for `acked` packets (RFC 9438 §4.2 to §4.5).
+    fn avoid_congestion(&mut self, now: Time, acked: f64, sample: &AckSample) {
+        let mut epoch = self.epoch.unwrap_or_else(|| self.begin(now));
+        // Time in which nothing was under way is the application's: an acknowledgement tells of one round trip at most.
+        epoch.elapsed += now.since(epoch.last_ack).min(sample.rtt);
+        epoch.last_ack = now;
+        let cwnd = self.tcp.cwnd;
+        let beta = self.params.beta;
+        let alpha = if epoch.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        // As in `TcpWindow::grow`.
+        let share = acked / cwnd.max(1.0);
+        epoch.w_est += alpha * share;
+        self.tcp.cwnd = if self.w_cubic(epoch.elapsed, epoch.k) < epoch.w_est {
+            // The window may be ahead of the cubic by a round trip, and then does not fall to Reno's.
+            cwnd.max(epoch.w_est)
+        } else {
+            let target = self.w_cubic(epoch.elapsed + self.tcp.rto.srtt, epoch.k).clamp(cwnd, 1.5 * cwnd);
+            // An acknowledgement of more than a window goes there and no further.
+            cwnd + (target - cwnd) * share.min(1.0)
+        };
+        self.tcp.cwnd = self.tcp.cwnd.min(self.params.max_cwnd);
+        self.epoch = Some(epoch);
+    }
+
+    /// The maximum that a cut at the window as it is leaves behind (RFC 9438 §4.7).
+    fn remember(&mut self) {
+        let cwnd = self.tcp.cwnd;
+        let lower = self.params.fast_convergence && cwnd < self.w_max;
+        self.w_max = if lower { cwnd * (1.0 + self.params.beta) / 2.0 } else { cwnd };
+        self.cwnd_prior = cwnd;
+        self.epoch = None;
+    }
+}
+
+impl CongestionControl for Cubic {
+    #[inline]
+    fn on_ack(&mut self, now: Time, sample: &AckSample) {
+        self.tcp.on_ack(sample);
+        if self.tcp.recovering {
+            return;
+        }
+        if !self.tcp.is_limiting(sample) {
+            // RFC 9438 §5.8: neither the window grows nor does time pass.
+            if let Some(epoch) = &mut self.epoch {
+                epoch.last_ack = now;
+            }
+            return;
+        }
+        let acked = self.tcp.slow_start(f64::from(sample.newly_acked), self.params.max_cwnd);
+        if acked > 0.0 {
+            self.avoid_congestion(now, acked, sample);
+        }
+    }
+
+    /// RFC 9438 §4.6.
+    fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
+        if self.tcp.is_new_loss(cumulative) {
+            self.remember();
+            let ssthresh = self.tcp.flight_size(next) * self.params.beta;
+            self.tcp.recover(ssthresh, self.params.min_cwnd, next);
+        }
+    }
+
+    /// RFC 9438 §4.8.
+    fn on_timeout(&mut self, _now: Time, next: u32) {
+        self.tcp.on_timeout(self.tcp.flight_size(next) * self.params.beta, self.params.min_cwnd, next);
+        (self.w_max, self.epoch) = (0.0, None);
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.tcp.cwnd
+    }
+
+    /// Acknowledgements are the clock.
+    #[inline]
+    fn pacing_gap(&self) -> Option<Span> {
+        None
+    }
+
+    #[inline]
+    fn retransmission_timeout(&self) -> Span {
+        self.tcp.rto.timeout(self.params.min_rto, self.params.initial_rto)
+    }
+
+    fn dup_threshold(&self) -> u32 {
+        self.params.dup_threshold
+    }
+
+    fn windows(&self) -> Windows {
+        Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
+    }
+}
+
+/// The cube root of a number that is not negative, the same on every machine: Newton's method from
+/// `x^(1/4 + 1/16 + 1/64 + 1/256)`, whose exponent lacks 1/768 of a third.
+fn cube_root(x: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    let fourth = |x: f64| x.sqrt().sqrt();
+    let mut root = 1.0;
+    let mut factor = x;
+    for _ in 0..4 {
+        factor = fourth(factor);
+        root *= factor;
+    }
+    // Off by 4 % at 1e12 and by 2 % at 1e-6, and each step squares the error.
+    for _ in 0..5 {
+        root = (2.0 * root + x / (root * root)) / 3.0;
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn cube_roots_of_cubes() {
+        for root in [0.0, 1.0, 2.0, 3.0, 10.0, 100.0, 1e4] {
+            assert!((cube_root(root * root * root) - root).abs() <= 4e-16 * root, "{root}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_cube_root_cubed_is_the_number(exponent in -8_i32..13, mantissa in 1.0_f64..10.0) {
+            let x = mantissa * 10_f64.powi(exponent);
+            let root = cube_root(x);
+            prop_assert!((root * root * root / x - 1.0).abs() < 2e-15, "{}", root);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! GCN, Google's variant of DCTCP, as far as the Swift paper (§4) tells: the cut follows the marks of the current
+//! window of data, not their average over windows, and marked data is acknowledged without delay.
+//!
+//! A window of data that has marks is answered when it ends, by `fraction / 2`, and then the next one only whose
+//! packets were sent after the cut. (DCTCP with a gain of 1 comes close, but cuts at a window's first mark, when it
+//! knows the fraction of the window before: mostly none.) All else is DCTCP's. Nobody published the constants.
+
+use std::sync::Arc;
+
+use super::dctcp::MarkedFraction;
+use super::tcp::{self, TcpWindow};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
+use crate::units::{Bytes, Span, Time};
+
+/// GCN's parameters. The paper gives none; what is not said to have a source is DCTCP's here, so that the two differ
+/// in what the paper names and in nothing else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GcnParams {
+    /// Additive increase, in packets a round trip. 1 (RFC 5681).
+    pub ai: f64,
+    /// Window in packets of a new flow. 10 (RFC 6928).
+    pub initial_cwnd: f64,
+    /// Smallest window in packets. 1; Linux has 2.
+    pub min_cwnd: f64,
+    /// Largest window in packets. 1024.
+    pub max_cwnd: f64,
+    /// Packets without a mark for one delayed acknowledgement; marked ones are acknowledged at once. 1.
+    pub ack_every: u32,
+    /// Longest that a delayed acknowledgement waits. 1 ms.
+    pub ack_delay: Span,
+    /// Packets received above a hole before it counts as lost. 3 (RFC 6675).
+    pub dup_threshold: u32,
+    /// Least retransmission timeout. 10 ms.
+    pub min_rto: Span,
+    /// Retransmission timeout before the first round-trip sample. 10 ms (RFC 6298: 1 s).
+    pub initial_rto: Span,
+    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 2048.
+    pub reach: u32,
+}
+
+impl Default for GcnParams {
+    fn default() -> GcnParams {
+        GcnParams {
+            ai: 1.0,
+            initial_cwnd: 10.0,
+            min_cwnd: 1.0,
+            max_cwnd: 1024.0,
+            ack_every: 1,
+            ack_delay: Span::from_ms(1),
+            dup_threshold: 3,
+            min_rto: Span::from_ms(10),
+            initial_rto: Span::from_ms(10),
+            reach: 2048,
+        }
+    }
+}
+
+impl Scheme for GcnParams {
+    type Control = Gcn;
+
+    /// IPv4 20, TCP 20, timestamps 12.
+    const HEADER: Bytes = Bytes::new(52);
+
+    const ECN_CAPABLE: bool = true;
+
+    fn control(&self, _frame: Bytes) -> Gcn {
+        Gcn::new(Arc::new(self.clone()))
+    }
+
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    fn max_window(&self) -> f64 {
+        self.max_cwnd
+    }
+
+    fn ack_policy(&self) -> AckPolicy {
+        tcp::ack_policy(self.ack_every, self.ack_delay, true)
+    }
+}
+
+/// GCN's congestion control of one flow.
+#[derive(Clone, Debug)]
+pub struct Gcn {
+    params: Arc<GcnParams>,
+    tcp: TcpWindow,
+    marks: MarkedFraction,
+    /// The current window of data was sent before the last cut, so its marks are answered.
+    answered: bool,
+}
+
+impl Gcn {
+    /// For a new flow. Flows share their parameters.
+    pub fn new(params: Arc<GcnParams>) -> Gcn {
+        Gcn {
+            tcp: TcpWindow::new(params.initial_cwnd, params.max_cwnd),
+            marks: MarkedFraction::default(),
+            answered: false,
+            params,
+        }
+    }
+
+    /// What was sent before `next`, and is not acknowledged, causes no further cut.
+    fn answer(&mut self, cumulative: u32, next: u32) {
+        self.marks.restart(next);
+        self.answered = cumulative < next;
+    }
+}
+
+impl CongestionControl for Gcn {
+    #[inline]
+    fn on_ack(&mut self, _now: Time, sample: &AckSample) {
+        self.tcp.on_ack(sample);
+        if sample.congestion_experienced {
+            // The first mark ends slow start, and no marked acknowledgement grows the window (RFC 3168 §6.1.2).
+            self.tcp.ssthresh = self.tcp.ssthresh.min(self.tcp.cwnd);
+        } else if !self.tcp.recovering {
+            self.tcp.grow(sample.newly_acked, self.params.ai, self.params.max_cwnd);
+        }
+        if let Some(fraction) = self.marks.update(sample) {
+            if fraction > 0.0 && !self.answered {
+                self.tcp.cwnd = (self.tcp.cwnd * (1.0 - fraction / 2.0)).max(self.params.min_cwnd);
+                self.tcp.ssthresh = self.tcp.cwnd;
+                self.answer(sample.cumulative, sample.next);
+            } else {
+                self.answered = false;
+            }
+        }
+    }
+
+    /// As DCTCP and conventional TCP: half, once a window of data.
+    fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
+        if self.tcp.is_new_loss(cumulative) {
+            self.tcp.recover(self.tcp.cwnd / 2.0, self.params.min_cwnd, next);
+            self.answer(cumulative, next);
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Time, next: u32) {
+        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.min_cwnd, next);
+        self.marks.restart(next);
+        self.answered = true;
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.tcp.cwnd
+    }
+
+    /// Acknowledgements are the clock.
+    #[inline]
+    fn pacing_gap(&self) -> Option<Span> {
+        None
+    }
+
+    #[inline]
+    fn retransmission_timeout(&self) -> Span {
+        self.tcp.rto.timeout(self.params.min_rto, self.params.initial_rto)
+    }
+
+    fn dup_threshold(&self) -> u32 {
+        self.params.dup_threshold
+    }
+
+    fn windows(&self) -> Windows {
+        Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
+    }
+}

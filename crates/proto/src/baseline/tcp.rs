@@ -1,0 +1,162 @@
+//! What the baselines take from TCP: slow start, congestion avoidance and recovery (RFC 5681, 6675), the retransmission
+//! timer (RFC 6298), and delayed acknowledgements (RFC 1122, 5681).
+//!
+//! Counted in packets, of which a window may hold fractions. What an acknowledgement counts for is the packets that it
+//! tells of for the first time, selectively or not: byte counting (RFC 3465), without that RFC's limit L, as Linux.
+
+use crate::transport::{AckPolicy, AckSample};
+use crate::units::Span;
+
+/// Longest that backing off makes the retransmission timeout: the least that RFC 6298 (2.5) allows as a limit.
+const MAX_RTO: Span = Span::from_secs(60);
+
+/// Least slow start threshold after a loss, in packets (RFC 5681, eq. 4).
+pub(super) const LEAST_SSTHRESH: f64 = 2.0;
+
+/// Every packet at once, or every `every` packets and at the latest after `delay`.
+pub(super) fn ack_policy(every: u32, delay: Span, marked_at_once: bool) -> AckPolicy {
+    if every > 1 {
+        AckPolicy::Delayed { every, delay, marked_at_once }
+    } else {
+        AckPolicy::EveryPacket
+    }
+}
+
+/// The window of one flow and what moves it in every TCP.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TcpWindow {
+    /// In packets.
+    pub(super) cwnd: f64,
+    /// Slow start ends here, in packets.
+    pub(super) ssthresh: f64,
+    /// A loss of a packet before this one was answered already.
+    recovery_end: u32,
+    /// Fast recovery: the window stands still until `recovery_end` is acknowledged.
+    pub(super) recovering: bool,
+    /// Every packet before this one is acknowledged.
+    una: u32,
+    /// The next packet when the window was last seen full; 0 before.
+    full_until: u32,
+    pub(super) rto: RetransmissionTimeout,
+}
+
+impl TcpWindow {
+    /// Of a new flow: slow start, without a threshold.
+    pub(super) fn new(initial_cwnd: f64, max_cwnd: f64) -> TcpWindow {
+        TcpWindow {
+            cwnd: initial_cwnd,
+            ssthresh: max_cwnd,
+            recovery_end: 0,
+            recovering: false,
+            una: 0,
+            full_until: 0,
+            rto: RetransmissionTimeout::default(),
+        }
+    }
+
+    /// An acknowledgement arrived. To be called before anything else of it.
+    #[inline]
+    pub(super) fn on_ack(&mut self, sample: &AckSample) {
+        self.una = sample.cumulative;
+        self.rto.sample(sample.rtt);
+        if sample.newly_acked > 0 {
+            self.rto.backoff = 0;
+        }
+        self.recovering &= sample.cumulative < self.recovery_end;
+    }
+
+    /// Whether the window, and not the application or the NIC, has kept the sender back within this window of data:
+    /// else an acknowledgement proves nothing of a larger one (RFC 7661 §4.3, RFC 9438 §5.8). Not only now, as a host
+    /// may process several acknowledgements before its next packet leaves.
+    #[inline]
+    pub(super) fn is_limiting(&mut self, sample: &AckSample) -> bool {
+        let before = sample.next - sample.cumulative + sample.newly_acked;
+        if f64::from(before) + 1.0 > self.cwnd {
+            self.full_until = sample.next;
+        }
+        sample.cumulative <= self.full_until
+    }
+
+    /// Slow start for `acked` packets, up to the threshold; returns how many are left for congestion avoidance.
+    #[inline]
+    pub(super) fn slow_start(&mut self, acked: f64, max_cwnd: f64) -> f64 {
+        let grown = (self.ssthresh - self.cwnd).clamp(0.0, acked);
+        self.cwnd = (self.cwnd + grown).min(max_cwnd);
+        acked - grown
+    }
+
+    /// Slow start up to the threshold, then `ai` packets a round trip (RFC 5681 §3.1). That is for windows of a packet
+    /// and more; smaller ones, of which TCP knows nothing, have a packet in each round trip too.
+    #[inline]
+    pub(super) fn grow(&mut self, newly_acked: u32, ai: f64, max_cwnd: f64) {
+        let acked = self.slow_start(f64::from(newly_acked), max_cwnd);
+        self.cwnd = (self.cwnd + ai * acked / self.cwnd.max(1.0)).min(max_cwnd);
+    }
+
+    /// Whether this is the first loss in its window of data.
+    pub(super) fn is_new_loss(&self, cumulative: u32) -> bool {
+        cumulative >= self.recovery_end
+    }
+
+    /// Packets from the lowest unacknowledged one on, selectively acknowledged ones too: RFC 5681's `FlightSize`.
+    pub(super) fn outstanding(&self, next: u32) -> f64 {
+        f64::from(next - self.una)
+    }
+
+    /// Of those, as many as the window allowed: packets that loss tells of having been too many. More are out when
+    /// those above a hole have arrived and let new ones go; RFC 5681 §3.2, step 2, leaves these out. Counted in, they
+    /// would set the threshold after a timeout above the window that overflowed the path.
+    pub(super) fn flight_size(&self, next: u32) -> f64 {
+        self.outstanding(next).min(self.cwnd)
+    }
+
+    /// Fast recovery begins with `ssthresh` packets (RFC 5681 §3.2, RFC 6675 §5).
+    pub(super) fn recover(&mut self, ssthresh: f64, min_cwnd: f64, next: u32) {
+        self.ssthresh = ssthresh.max(LEAST_SSTHRESH);
+        self.cwnd = self.cwnd.min(self.ssthresh.max(min_cwnd));
+        (self.recovery_end, self.recovering) = (next, true);
+    }
+
+    /// Slow start from `min_cwnd` to `ssthresh` (RFC 5681 §3.1, RFC 6298 §5.5). The threshold is set once for timeouts
+    /// in a row: a second one finds only the single packet of the first under way.
+    pub(super) fn on_timeout(&mut self, ssthresh: f64, min_cwnd: f64, next: u32) {
+        if self.rto.backoff == 0 {
+            self.ssthresh = ssthresh.max(LEAST_SSTHRESH);
+        }
+        self.cwnd = min_cwnd;
+        self.rto.backoff = self.rto.backoff.saturating_add(1);
+        (self.recovery_end, self.recovering) = (next, false);
+    }
+}
+
+/// RFC 6298. Packets carry the time of their sending, so a retransmission gives a sample like any other, and Karn's
+/// rule (take none of a retransmission) is not needed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RetransmissionTimeout {
+    /// Zero before the first sample.
+    pub(super) srtt: Span,
+    rttvar: Span,
+    /// Timeouts since the last new acknowledgement.
+    backoff: u32,
+}
+
+impl RetransmissionTimeout {
+    #[inline]
+    fn sample(&mut self, rtt: Span) {
+        if self.srtt == Span::ZERO {
+            (self.srtt, self.rttvar) = (rtt, rtt / 2);
+            return;
+        }
+        let error = self.srtt.saturating_sub(rtt) + rtt.saturating_sub(self.srtt);
+        self.rttvar = (self.rttvar * 3 + error) / 4;
+        self.srtt = (self.srtt * 7 + rtt) / 8;
+    }
+
+    #[inline]
+    pub(super) fn timeout(&self, min_rto: Span, initial_rto: Span) -> Span {
+        let once =
+            if self.srtt == Span::ZERO { initial_rto } else { (self.srtt + self.rttvar * 4).max(min_rto) };
+        // Never below `once`: a limit on backing off must not shorten a timeout that was set longer.
+        (once * (1 << self.backoff.min(32))).min(MAX_RTO).max(once)
+    }
+}

@@ -1,0 +1,109 @@
+//! The windows of the baselines, whatever acknowledgements, losses and timeouts come: within their bounds, and numbers.
+
+use std::sync::Arc;
+
+use clearway_proto::baseline::cubic::{Cubic, CubicParams};
+use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
+use clearway_proto::baseline::gcn::{Gcn, GcnParams};
+use clearway_proto::baseline::reno::{Reno, RenoParams};
+use clearway_proto::transport::{AckSample, CongestionControl};
+use clearway_proto::units::{Span, Time};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const MIN_RTO: Span = Span::from_us(100);
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// So many packets go out, so many are acknowledged, and so long after they were sent.
+    Ack {
+        sent: u32,
+        acked: u32,
+        rtt_ns: u64,
+        marked: bool,
+    },
+    Loss,
+    Timeout,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let ack = (0_u32..40, 0_u32..20, prop_oneof![0_u64..1_000_000, 0_u64..100_000_000_000], any::<bool>());
+    prop_oneof![
+        8 => ack.prop_map(|(sent, acked, rtt_ns, marked)| Step::Ack { sent, acked, rtt_ns, marked }),
+        1 => Just(Step::Loss),
+        1 => Just(Step::Timeout),
+    ]
+}
+
+/// Takes the steps; the window stays within `min` and `max`, and what is no acknowledgement never raises it, save to
+/// `min`.
+fn check<C: CongestionControl>(mut control: C, [min, max]: [f64; 2], steps: &[Step]) {
+    let (mut now, mut cumulative, mut next) = (Time::ZERO, 0_u32, 1_u32);
+    for step in steps {
+        let before = control.window();
+        match *step {
+            Step::Ack { sent, acked, rtt_ns, marked } => {
+                next += sent;
+                let newly_acked = acked.min(next - cumulative);
+                cumulative += newly_acked;
+                now = now + Span::from_ns(rtt_ns / 10);
+                let sample = AckSample {
+                    rtt: Span::from_ns(rtt_ns),
+                    endpoint_delay: Span::ZERO,
+                    hops: 1,
+                    newly_acked,
+                    congestion_experienced: marked,
+                    cumulative,
+                    next,
+                };
+                control.on_ack(now, &sample);
+                assert!(newly_acked > 0 || control.window() <= before, "{before}, {sample:?}");
+            }
+            Step::Loss => control.on_loss(now, cumulative, next),
+            Step::Timeout => control.on_timeout(now, next),
+        }
+        let window = control.window();
+        assert!((min..=max).contains(&window), "{step:?}: {window}");
+        assert!(
+            matches!(step, Step::Ack { .. }) || window <= before.max(min),
+            "{step:?}: {before} to {window}"
+        );
+        assert!(control.retransmission_timeout() >= MIN_RTO);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn windows_keep_their_bounds(
+        min in 0.1_f64..4.0,
+        above in 0.0_f64..100.0,
+        start in 0.0_f64..=1.0,
+        steps in vec(step(), 0..200),
+    ) {
+        let (min_cwnd, max_cwnd, initial_cwnd, min_rto) = (min, min + above, min + start * above, MIN_RTO);
+        let bounds = [min_cwnd, max_cwnd];
+        let dctcp = DctcpParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..DctcpParams::default() };
+        check(Dctcp::new(Arc::new(dctcp)), bounds, &steps);
+        let gcn = GcnParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..GcnParams::default() };
+        check(Gcn::new(Arc::new(gcn)), bounds, &steps);
+        let reno = RenoParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..RenoParams::default() };
+        check(Reno::new(Arc::new(reno)), bounds, &steps);
+    }
+
+    #[test]
+    fn cubic_windows_keep_their_bounds(
+        (c, beta, fast_convergence) in (1e-6_f64..1e12, 0.01_f64..0.99, any::<bool>()),
+        min in 0.1_f64..4.0,
+        above in 0.0_f64..100.0,
+        start in 0.0_f64..=1.0,
+        steps in vec(step(), 0..200),
+    ) {
+        let (min_cwnd, max_cwnd, initial_cwnd, min_rto) = (min, min + above, min + start * above, MIN_RTO);
+        let cubic = CubicParams {
+            c, beta, fast_convergence, initial_cwnd, min_cwnd, max_cwnd, min_rto, ..CubicParams::default()
+        };
+        check(Cubic::new(Arc::new(cubic)), [min_cwnd, max_cwnd], &steps);
+    }
+}

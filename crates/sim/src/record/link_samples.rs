@@ -1,0 +1,88 @@
+//! What every switch port and class sent and dropped in each interval, and how much of the link that took.
+
+use clearway_proto::units::{Span, Time};
+
+use super::summary::Measured;
+use super::{Column, Table};
+use crate::net::fabric::Fabric;
+use crate::net::port::Port;
+use crate::simulation::Simulation;
+
+/// The samples so far, and the counters at the last.
+#[derive(Debug, Default)]
+pub(super) struct LinkSamples {
+    time_us: Vec<f64>,
+    link: Vec<u32>,
+    class: Vec<u8>,
+    utilisation: Vec<f64>,
+    /// Sent bytes, dropped bytes, dropped frames.
+    counts: [Vec<u64>; 3],
+    /// Per link: bytes on the wire.
+    transmitted: Vec<f64>,
+    /// Per link and class.
+    last: Vec<[u64; 3]>,
+}
+
+impl LinkSamples {
+    /// Of nothing yet.
+    pub(super) fn new(simulation: &Simulation) -> LinkSamples {
+        let fabric = simulation.fabric();
+        let last = vec![[0; 3]; fabric.len() * fabric.classes().count().max(1)];
+        LinkSamples { transmitted: vec![0.0; fabric.len()], last, ..LinkSamples::default() }
+    }
+
+    /// Ports at which nothing was sent, under way or dropped for `step` are left out.
+    pub(super) fn sample(&mut self, simulation: &Simulation, now: Time, step: Span) {
+        let fabric = simulation.fabric();
+        let classes = fabric.classes().count().max(1);
+        for link in (0..fabric.len() as u32).filter(|&link| !fabric.port(link).has(Port::NIC)) {
+            let (at, transmitted) = (link as usize, fabric.transmitted(link, now.as_ps()));
+            let bytes = transmitted - std::mem::replace(&mut self.transmitted[at], transmitted);
+            let utilisation = bytes * 8.0 / (fabric.rate(link).as_bps() as f64 * step.as_secs_f64());
+            let counts: Vec<[u64; 3]> = (0..classes).map(|class| counts(fabric, link, class)).collect();
+            let last = &mut self.last[at * classes..(at + 1) * classes];
+            if utilisation == 0.0 && counts == *last {
+                continue;
+            }
+            for (class, (counts, last)) in counts.iter().zip(last).enumerate() {
+                self.time_us.push(now.as_us_f64());
+                self.link.push(link);
+                self.class.push(class as u8);
+                self.utilisation.push(utilisation);
+                for (column, (now, then)) in self.counts.iter_mut().zip(counts.iter().zip(*last)) {
+                    column.push(now - then);
+                }
+                *last = *counts;
+            }
+        }
+    }
+
+    pub(super) fn into_table(self, measured: &Measured) -> Table {
+        let link_name = |link| measured.simulation.graph().link_name(link);
+        let classes = &measured.scenario.classes;
+        let class_name = |class| classes.get(usize::from(class)).map_or(String::new(), |c| c.name.clone());
+        let [sent_bytes, dropped_bytes, dropped_frames] = self.counts.map(Column::Integers);
+        Table {
+            name: "links_series",
+            columns: vec![
+                ("time_us", Column::Floats(self.time_us)),
+                ("link", Column::Texts(self.link.into_iter().map(link_name).collect())),
+                ("class", Column::Texts(self.class.into_iter().map(class_name).collect())),
+                ("utilisation", Column::Floats(self.utilisation)),
+                ("sent_bytes", sent_bytes),
+                ("dropped_bytes", dropped_bytes),
+                ("dropped_frames", dropped_frames),
+            ],
+        }
+    }
+}
+
+/// Sent bytes, dropped bytes and dropped frames of a class, or of a port without classes.
+fn counts(fabric: &Fabric, link: u32, class: usize) -> [u64; 3] {
+    if let Some(queue) = fabric.classes().queues(link).get(class) {
+        let counters = &queue.counters;
+        return [counters.sent_bytes, counters.dropped_bytes, counters.dropped_frames];
+    }
+    let counters = fabric.counters(link);
+    [fabric.port(link).sent_bytes, counters.dropped_bytes, counters.dropped_frames]
+}

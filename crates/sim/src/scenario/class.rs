@@ -1,0 +1,119 @@
+//! `[class.NAME]`: the queues that every port has, and the keys of a transport that name them.
+
+use clearway_proto::units::Bytes;
+use serde_json::json;
+
+use super::document::{Node, Value};
+use super::error::Misread;
+use super::key::Key;
+use super::reader::{Form, Section};
+use super::suggest;
+use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
+use super::types::{Buffer, Ecn, SwitchKinds, SwitchRole, TrafficClass, Transport};
+use crate::net::classes::MOST_CLASSES;
+
+/// Of a weight: the finest share is one part in this and one.
+const MAX_WEIGHT: u32 = 1000;
+
+/// Reads one table; its name is for the caller to fill in.
+pub(super) fn read(r: &mut Section, switches: Option<&SwitchKinds>) -> TrafficClass {
+    let priority = Key::new(
+        "priority",
+        "0 is served first: a class waits while one of a smaller number has a frame.",
+        0..=255,
+    );
+    let weight = Key::new(
+        "weight",
+        "Share in what classes of the same priority are left, in proportion to their weights.",
+        1..=MAX_WEIGHT,
+    );
+    let (priority, weight) = (r.get(&priority.or(0)), r.get(&weight.or(1)));
+    TrafficClass { name: String::new(), priority, weight, ecn: read_ecn(r, switches) }
+}
+
+fn read_ecn(r: &mut Section, switches: Option<&SwitchKinds>) -> Option<Ecn> {
+    let as_switch = [("switch", None)].into_iter();
+    let options: Vec<(&str, Option<Marking>)> =
+        as_switch.chain(MARKINGS.iter().map(|&(name, marking)| (name, Some(marking)))).collect();
+    let doc =
+        "When the class's own queue marks congestion: as the switch's ecn says, or as in the switch's table.";
+    let marking = r.choice("ecn", doc, Some("switch"), &options)?;
+    Some(read_marking(r, marking, switches.map_or(MAX_BYTES, largest_buffer)))
+}
+
+/// What no queue of any switch can exceed.
+fn largest_buffer(switches: &SwitchKinds) -> Bytes {
+    let room = |role| match switches.of(role).buffer {
+        Buffer::PerPort(size) | Buffer::Shared { size, .. } => size,
+    };
+    let roles = [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine];
+    roles.map(room).into_iter().max().unwrap_or(MAX_BYTES)
+}
+
+/// Reads the class of a transport's data and that of its acknowledgements. Where the classes themselves are wrong
+/// there are none, and nothing is said.
+pub(super) fn read_names(r: &mut Section, classes: Option<&[TrafficClass]>) -> (usize, usize) {
+    let class = read_name(r, "class", "NAME of the [class.NAME] of its data.", "the first class", classes);
+    let first = classes.and_then(|all| all.first());
+    let class = class.unwrap_or_else(|| {
+        settle(r, "class", first);
+        0
+    });
+    let doc = "NAME of the [class.NAME] of its acknowledgements.";
+    let ack_class = read_name(r, "ack_class", doc, "class", classes);
+    let ack_class = ack_class.unwrap_or_else(|| {
+        settle(r, "ack_class", classes.and_then(|all| all.get(class)));
+        class
+    });
+    (class, ack_class)
+}
+
+fn settle(r: &mut Section, key: &str, class: Option<&TrafficClass>) {
+    if let Some(class) = class {
+        r.settle(key, class.name.clone().into());
+    }
+}
+
+fn read_name(
+    r: &mut Section,
+    name: &'static str,
+    doc: &'static str,
+    otherwise: &'static str,
+    classes: Option<&[TrafficClass]>,
+) -> Option<usize> {
+    let schema = json!({ "type": "string", "minLength": 1, "x-unit": "name" });
+    let form = Form { name, doc, required: false, otherwise, schema };
+    let names = || classes.unwrap_or_default().iter().map(|class| class.name.as_str());
+    r.parsed(&form, |node: &Node| {
+        let Value::Text(name) = &node.value else { return Err(Misread::expected("a class's name")) };
+        let index = names().position(|other| other == name);
+        match (index.or(classes.is_none().then_some(0)), classes) {
+            (Some(index), _) => Ok((index, name.clone().into())),
+            (None, Some([])) => Err(Misread::expected("a class's name, and there is no [class.NAME]")),
+            (None, _) => {
+                let known = format!("one of {}", names().collect::<Vec<_>>().join(", "));
+                Err(Misread::Expected(known, suggest::nearest(name, names())))
+            }
+        }
+    })
+}
+
+/// There are not too many, and each is of use.
+pub(super) fn check(r: &Section, classes: &[TrafficClass], transports: &[Transport]) {
+    if classes.len() > MOST_CLASSES {
+        let message =
+            format!("found {} classes; a port has queues for {MOST_CLASSES} at most", classes.len());
+        r.conflict_at("class", message);
+        return;
+    }
+    for (i, class) in classes.iter().enumerate() {
+        if !transports.iter().any(|transport| transport.class == i || transport.ack_class == i) {
+            let name = &class.name;
+            let message = format!(
+                "no transport uses this class: put class = \"{name}\" or ack_class = \"{name}\" under one of \
+                 [transport.NAME], or leave the class out"
+            );
+            r.conflict_at(&format!("class.{name}"), message);
+        }
+    }
+}
