@@ -131,6 +131,10 @@ def test_shares_and_fairness_in_a_window() -> None:
     assert measures.worst_share(made_up(), stages) == pytest.approx(0.05)
     wider = [*stages, {"transports": both, "from_us": 1000, "to_us": 2000}]
     assert measures.worst_share(made_up(), wider) == pytest.approx(0.5)
+    both_at_once = [{"transports": both, "from_us": 1000, "to_us": 3000}]
+    assert measures.worst_share(made_up(), both_at_once, together=2) == pytest.approx(0.225)
+    with pytest.raises(ClearwayError, match="2 intervals, fewer than 3"):
+        measures.worst_share(made_up(), both_at_once, together=3)
     with pytest.raises(ClearwayError, match="no throughput"):
         measures.shares(made_up(), both, 5000, 6000)
 
@@ -639,13 +643,31 @@ def test_experiments_are_read_at_both_scales(name: str, full: bool) -> None:
 def test_claims_are_fitted_where_a_parameter_was(name: str) -> None:
     fitted = {entry for parameter in SWIFT.parameters for entry in parameter.fitted_on}
     claims = experiment.read(SWIFT, name, full=False).claims
-    assert any(claim.get("fitted") for claim in claims) == (name in fitted)
+    assert any(claim.get("fitted") for claim in claims) or name not in fitted
+
+
+def test_the_map_marks_the_set_in_use() -> None:
+    parameters = {parameter.key.rsplit(".", 1)[-1]: parameter.value for parameter in SWIFT.parameters}
+    for full in (False, True):
+        found = experiment.read(SWIFT, "map", full=full)
+        assert found.frontier is not None
+        reference = found.frontier["reference"]
+        assert all(parameters[key.rsplit(".", 1)[-1]] == value for key, value in reference.items())
+        assert all(reference in run.variants for run in found.runs)
 
 
 def test_parameters_are_those_of_the_simulator() -> None:
     """A default that moves must move here, with its source."""
     resolved = cw._clearway.load(ROOT / "scenarios" / "swift_incast_100.toml").resolved
     defaults = json.loads(resolved)["transport"]["bulk"]
+    host = json.loads(
+        cw._clearway.load(
+            ROOT / "scenarios" / "swift_incast_100.toml", [("host.default.model", "snap")]
+        ).resolved
+    )["host"]["default"]
+    for parameter in SWIFT.parameters:
+        if parameter.key.startswith("host.snap."):
+            assert host[parameter.key.rsplit(".", 1)[-1]] == parameter.value
     ours = {
         parameter.key.rsplit(".", 1)[-1]: parameter.value
         for parameter in SWIFT.parameters

@@ -209,14 +209,18 @@ def shares(run: Run, transports: Sequence[str], from_us: float, to_us: float) ->
 
 
 @of_run
-def worst_share(run: Run, stages: Sequence[Mapping[str, Any]]) -> float:
-    """Take how far a flow's goodput in one interval is at most from an equal share.
+def worst_share(run: Run, stages: Sequence[Mapping[str, Any]], together: int = 1) -> float:
+    """Take how far a flow's goodput in one interval, or in some `together`, is at most from an equal share.
 
     Each stage has `transports` (a flow each) that are on from `from_us` to `to_us`; 0.1 is 10 % of the share.
     """
     worst = 0.0
     for stage in stages:
         rates = _rates(run, stage["transports"], stage["from_us"], stage["to_us"])
+        whole = rates.shape[1] // together * together
+        if not whole:
+            raise ClearwayError(f"{run.name}: a stage has {rates.shape[1]} intervals, fewer than {together}")
+        rates = rates[:, :whole].reshape(len(rates), -1, together).mean(axis=2)
         worst = max(worst, float(np.abs(rates / rates.mean(axis=0) - 1).max()))
     return worst
 
