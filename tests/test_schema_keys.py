@@ -67,7 +67,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine")},
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
-    "host.default": [{}],
+    "host.default": [{}, {"model": "snap"}],
     "transport.bulk": [
         {"protocol": variant["properties"]["protocol"]["const"]} for variant in TABLES["transport.bulk"]
     ],
@@ -314,7 +314,7 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
     if slot.key not in TABLES[slot.table][slot.variant].get("required", []):
         return
     scenario = scenario_for(slot, link)
-    if table_in(scenario, slot.table).pop(slot.key, None) in ("off", "step", "red", "shared", "read"):
+    if table_in(scenario, slot.table).pop(slot.key, None) in ("off", "step", "red", "shared", "read", "snap"):
         return  # without it, another variant
     answer = clearway("run", written(workspace / "wrong.toml", scenario))
     assert answer.status == 2, answer
