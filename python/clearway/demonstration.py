@@ -1,4 +1,4 @@
-"""`clearway demo`: the packaged 1000-to-1 incast, under Swift and under DCTCP."""
+"""`clearway demo`: the packaged 1000-to-1 incast, under Swift, DCTCP and GCN."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import resources
 from clearway import _clearway, comparison, screen
 from clearway.runs import Seeds
 
-_CASES = {"Swift": "demo_swift.toml", "DCTCP": "demo_dctcp.toml"}
+_CASES = {"Swift": "demo_swift.toml", "DCTCP": "demo_dctcp.toml", "GCN": "demo_gcn.toml"}
 
 ROWS = frozenset(
     {
@@ -30,7 +30,7 @@ ROWS = frozenset(
 
 
 def compare_incast(*, quiet: bool) -> comparison.Comparison:
-    """Run both and compare them."""
+    """Run all and compare them."""
     folder = resources.files("clearway") / "scenarios"
     scenarios = [
         _clearway.load_text((folder / file).read_text(encoding="utf-8"), file) for file in _CASES.values()
@@ -42,11 +42,19 @@ def compare_incast(*, quiet: bool) -> comparison.Comparison:
 
 
 def conclusion(compared: comparison.Comparison) -> str:
-    """Say in one line what the figures show, and what it costs."""
-    swift, dctcp = (group.runs[0].summary for group in compared.groups)
-    lower = dctcp["rtt_mean_us"] / swift["rtt_mean_us"]
-    share = swift["goodput_gbps"] / dctcp["goodput_gbps"]
+    """Say in a sentence what the figures show, and what it costs."""
+    swift, *others = (group.runs[0].summary for group in compared.groups)
+    labels = list(_CASES)[1:]
+    lower = [other["rtt_mean_us"] / swift["rtt_mean_us"] for other in others]
+    share = swift["goodput_gbps"] / max(other["goodput_gbps"] for other in others)
+    fairer = [label for label, other in zip(labels, others, strict=True) if other["jain"] > swift["jain"]]
+    cost = f" Fairer to its flows: {' and '.join(fairer)}." if fairer else ""
     return (
-        f"Swift keeps the mean RTT {lower:.2g}x lower at {share * 100:.3g} % of the goodput, as its windows "
-        "go below one packet and DCTCP's do not; DCTCP is fairer."
+        f"Swift keeps the mean RTT {_span(lower)} lower than {' and '.join(labels)} at {share * 100:.3g} % of the "
+        f"goodput, as its windows go below one packet and theirs do not.{cost}"
     )
+
+
+def _span(factors: list[float]) -> str:
+    least, most = (f"{factor:.2g}" for factor in (min(factors), max(factors)))
+    return f"{least}x" if least == most else f"{least} to {most}x"
