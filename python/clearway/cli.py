@@ -87,7 +87,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 @app.command()
 def demo(out: OutOption = None, json: JsonOption = False) -> None:
-    """Run a 1000-to-1 incast under Swift and under DCTCP, side by side, and write a report."""
+    """Run a 1000-to-1 incast under Swift, DCTCP and GCN, side by side, and write a report."""
     target = out or Path("runs") / "demo"
     directory.check_writable(target, exact=out is not None)
     compared = demonstration.compare_incast(quiet=json)
