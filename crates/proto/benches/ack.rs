@@ -18,9 +18,9 @@ use clearway_proto::units::{Bytes, Span, Time};
 const FLOWS: usize = 5000;
 const MTU: u32 = 4096;
 /// Acknowledgements of each flow that are measured.
-const ROUNDS: u32 = 400;
+const ROUNDS: u32 = 40;
 /// Of these figures the median is shown.
-const REPEATS: usize = 7;
+const REPEATS: usize = 101;
 
 fn main() {
     println!("an acknowledgement, {FLOWS} flows in random order, median of {REPEATS} (least to most):");
