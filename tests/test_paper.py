@@ -656,26 +656,29 @@ def test_the_map_marks_the_set_in_use() -> None:
         assert all(reference in run.variants for run in found.runs)
 
 
-def test_parameters_are_those_of_the_simulator() -> None:
+@pytest.mark.parametrize(
+    ("entry", "sets", "where"),
+    [
+        ("transport.swift", [], ("transport", "bulk")),
+        ("host.snap", [("host.default.model", "snap")], ("host", "default")),
+    ],
+)
+def test_parameters_are_those_of_the_simulator(
+    entry: str, sets: list[tuple[str, str]], where: tuple[str, str]
+) -> None:
     """A default that moves must move here, with its source."""
-    resolved = cw._clearway.load(ROOT / "scenarios" / "swift_incast_100.toml").resolved
-    defaults = json.loads(resolved)["transport"]["bulk"]
-    host = json.loads(
-        cw._clearway.load(
-            ROOT / "scenarios" / "swift_incast_100.toml", [("host.default.model", "snap")]
-        ).resolved
-    )["host"]["default"]
-    for parameter in SWIFT.parameters:
-        if parameter.key.startswith("host.snap."):
-            assert host[parameter.key.rsplit(".", 1)[-1]] == parameter.value
+    scenario = ROOT / "scenarios" / "swift_incast_100.toml"
+    resolved = json.loads(cw._clearway.load(scenario, sets).resolved)
+    defaults = resolved[where[0]][where[1]]
     ours = {
-        parameter.key.rsplit(".", 1)[-1]: parameter.value
+        parameter.key.removeprefix(f"{entry}."): parameter.value
         for parameter in SWIFT.parameters
-        if parameter.key.startswith("transport.swift.")
+        if parameter.key.startswith(f"{entry}.")
     }
-    assert {key: defaults[key] for key in ours if key != "initial_cwnd"} == {
-        key: value for key, value in ours.items() if key != "initial_cwnd"
-    }
+    assert ours
+    # The scenario sets this one.
+    ours.pop("initial_cwnd", None)
+    assert {key: defaults[key] for key in ours} == ours
 
 
 def test_the_example_of_the_documentation_is_read(toy: Path) -> None:

@@ -167,7 +167,9 @@ def test_warns_of_what_is_hardly_meant_and_runs_it(clearway: Clearway, small: Pa
     assert answer.json["summary"]["flows"] == 4  # one object and nothing else on standard output
     (warning,) = answer.err.splitlines()
     # There 2 x (1602 B at 10 Gb/s + 1 us), back 2 x (102 B at 10 Gb/s + 1 us); one switch adds 1 us to the target.
-    assert warning.startswith("warning: transport.bulk.base_target: 2us + 1 switches x hop_scaling = 3us is below ")
+    assert warning.startswith(
+        "warning: transport.bulk.base_target: 2us + 1 switches x hop_scaling = 3us is below "
+    )
     assert "the 6.727us" in warning
     assert "raise base_target to 5.727us or more" in warning
     run = cw.load_run("there")
