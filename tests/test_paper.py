@@ -178,7 +178,7 @@ def test_bins() -> None:
 
 
 def of_classes(**changes: Any) -> Run:
-    """Two classes, one with three times the weight, at one port to a host and one to a spine, in two intervals of 1 us."""
+    """Two classes, one with three times the weight, at a port to a host and one to a spine; two intervals."""
     ports = ["tor0>h1", "tor0>spine0"]
     series = {
         "time_us": np.repeat([1.0, 2.0], 4),
@@ -225,6 +225,7 @@ def test_loss_and_rate_of_a_class() -> None:
     assert math.isnan(measures.class_loss(of_classes(), "a", "*>[!h]*"))
     assert measures.class_gbps(of_classes(), "a", "tor*>h*") == pytest.approx(6)
     assert math.isnan(measures.class_gbps(of_classes(), "c", "tor*>h*"))
+    assert measures.scaled(LINE, 100).y.tolist() == [1000, 200, 800, 1000]
     assert measures.class_gbps(of_classes(), "b", "tor*>*", from_us=1) == pytest.approx(83.2)
 
 

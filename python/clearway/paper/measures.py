@@ -483,10 +483,10 @@ def loss_against_utilisation(
 ) -> Series:
     """Take a class's loss in every interval at every port over the port's utilisation there, in per cent.
 
-    `links` are names such as "tor*>h*". Loss is dropped bytes over offered ones; intervals in which the class
-    offers nothing are left out, and so is the warm-up unless `from_us` says otherwise. With `own_share` the
-    utilisation is the class's own: what it sent over what its weight guarantees it. What is full or more is just
-    below 100.
+    `links` are names such as "tor*>h*". Loss is dropped bytes over offered ones; intervals in which the
+    class offers nothing are left out, and so is the warm-up unless `from_us` says otherwise. With `own_share`
+    the utilisation is the class's own: what it sent over what its weight guarantees it. What is full or more
+    is just below 100.
     """
     rows = _classed(run, traffic_class, links, from_us)
     used = 100 * _column(run, rows, "utilisation")
@@ -521,6 +521,12 @@ def class_gbps(run: Run, traffic_class: str, links: str, from_us: float | None =
     rows = _classed(run, traffic_class, links, from_us)
     times = len(np.unique(_column(run, rows, "time_us")))
     return float(_sent_gbps(run, rows).sum()) / times if times else math.nan
+
+
+@of_values
+def scaled(series: Series, by: float) -> Series:
+    """Take a series times a number, such as shares in per cent."""
+    return Series(series.x, series.y * by)
 
 
 @of_values
