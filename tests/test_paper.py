@@ -181,6 +181,70 @@ def test_bins() -> None:
     assert measures.binned(LINE, [0, 5], 1.0).y.tolist() == [10]
 
 
+def of_classes(**changes: Any) -> Run:
+    """Two classes, one with three times the weight, at a port to a host and one to a spine; two intervals."""
+    ports = ["tor0>h1", "tor0>spine0"]
+    series = {
+        "time_us": np.repeat([1.0, 2.0], 4),
+        "link": np.tile(np.repeat(ports, 2), 2),
+        "class": np.tile(["a", "b"], 4),
+        "utilisation": np.repeat([0.5, 0.2, 1.0, 0.0], 2),
+        "sent_bytes": np.array([900, 100, 0, 0, 600, 9400, 0, 1000], dtype=np.uint64),
+        "dropped_bytes": np.array([100, 0, 0, 0, 200, 600, 0, 0], dtype=np.uint64),
+    }
+    links = {"link": np.array(ports), "rate_gbps": np.array([80.0, 8.0])}
+    scenario = {
+        "warmup": "0us",
+        "record": {"links": "1us"},
+        "class": {
+            "a": {"weight": 3, "priority": 0},
+            "b": {"weight": 1, "priority": 0},
+            "c": {"weight": 9, "priority": 1},
+        },
+        **changes,
+    }
+    return made_up(tables={"links_series": series, "links": links}, scenario=scenario)
+
+
+def test_loss_against_utilisation() -> None:
+    found = measures.loss_against_utilisation(of_classes(), "a", "tor*>h*")
+    assert isinstance(found, Series)
+    assert found.x.tolist() == pytest.approx([50, 100])
+    assert found.x[1] < 100  # what is full is in the last bin
+    assert found.y.tolist() == [0.1, 0.25]
+    # The second interval alone, and where the class offers nothing.
+    assert measures.loss_against_utilisation(of_classes(warmup="1us"), "a", "tor*>h*").y.tolist() == [0.25]
+    assert measures.loss_against_utilisation(of_classes(), "a", "*>[!h]*").y.tolist() == []
+    # 7.2 and 4.8 of 60 Gb/s; 0.8 and, beyond what it is sure of, 75.2 of 20 Gb/s.
+    own = measures.loss_against_utilisation(of_classes(), "a", "tor*>h*", own_share=True)
+    assert own.x.tolist() == pytest.approx([12, 8])
+    own = measures.loss_against_utilisation(of_classes(), "b", "tor*>h*", own_share=True)
+    assert own.x.tolist() == pytest.approx([4, 100])
+
+
+def test_loss_and_rate_of_a_class() -> None:
+    assert measures.class_loss(of_classes(), "a", "tor*>h*") == pytest.approx(0.175)
+    assert measures.class_loss(of_classes(), "a", "tor*>h*", q=1.0) == 0.25
+    assert measures.class_loss(of_classes(), "b", "tor*>h*", above=90) == pytest.approx(0.06)
+    assert math.isnan(measures.class_loss(of_classes(), "a", "*>[!h]*"))
+    assert measures.class_gbps(of_classes(), "a", "tor*>h*") == pytest.approx(6)
+    assert math.isnan(measures.class_gbps(of_classes(), "c", "tor*>h*"))
+    assert measures.scaled(LINE, 100).y.tolist() == [1000, 200, 800, 1000]
+    assert measures.class_gbps(of_classes(), "b", "tor*>*", from_us=1) == pytest.approx(83.2)
+
+
+def test_worst_ratio_leaves_out_where_both_are_zero() -> None:
+    def over(*values: float) -> Series:
+        return Series(np.array([1.0, 2.0, 3.0]), np.array(values))
+
+    assert measures.worst_ratio(over(0, 1, 3), over(0, 4, 6)) == 0.5
+    assert measures.worst_ratio(over(0, 1, 3), over(2, 0, 6)) == math.inf
+    assert math.isnan(measures.worst_ratio(over(0, 0, 0), over(0, 0, 0)))
+    shorter = Series(np.array([2.0, 4.0]), np.array([2.0, 0.0]))
+    assert measures.worst_ratio(over(9, 1, 9), shorter) == 0.5
+    assert math.isnan(measures.worst_ratio(over(9, 1, 9), Series(np.array([4.0]), np.array([1.0]))))
+
+
 def test_closed_forms() -> None:
     walk = measures.random_walk_queue([100])
     assert walk.y.tolist() == [pytest.approx(math.sqrt(100 * math.pi / 8))]

@@ -312,6 +312,19 @@ fn acknowledgements_take_their_own_class() {
     assert_eq!(figure(&low, "operations"), 0.0, "none comes back");
 }
 
+/// An acknowledgement that waits while the last flow of another class sends leaves as soon as that one has.
+#[test]
+fn an_acknowledgement_follows_the_last_frame_of_another_class() {
+    let classes = class("first", "", 0) + &class("second", "priority = 1", 0);
+    // Two frames of the first class from 10 us on; the frame acknowledged arrives within the first of them.
+    let flows = incast("first", "0", 2, "bytes = '1kB'\nflows_per_pair = 2\nstart = '10us'")
+        + &incast("second", "1", 0, "bytes = '100B'\nstart = '8us'");
+    let outcome = run(&star(&(classes + &flows)).replace("warmup = '1ms'", ""));
+    assert_eq!(of_class(&outcome, "h0>tor0", "first", "frames"), 2);
+    assert_eq!(of_class(&outcome, "h0>tor0", "second", "frames"), 1);
+    assert_eq!(link_count(&outcome, "tor0>h1", "frames"), 1, "the acknowledgement");
+}
+
 /// A host whose engine hands frames to its NIC chooses among its flows as the NIC would: 3:1, whatever the frames weigh.
 #[test]
 fn an_engine_gives_classes_their_shares() {

@@ -476,3 +476,92 @@ def _rates(run: Run, transports: Sequence[str], from_us: float, to_us: float) ->
 
 def _numbers(values: Value) -> Floats:
     return values.y if isinstance(values, Series) else np.atleast_1d(np.array(values, dtype=float))
+
+
+# OF TRAFFIC CLASSES AT PORTS
+
+
+@of_run
+def loss_against_utilisation(
+    run: Run, traffic_class: str, links: str, own_share: bool = False, from_us: float | None = None
+) -> Series:
+    """Take a class's loss in every interval at every port over the port's utilisation there, in per cent.
+
+    `links` are names such as "tor*>h*". Loss is dropped bytes over offered ones; intervals in which the
+    class offers nothing are left out, and so is the warm-up unless `from_us` says otherwise. With `own_share`
+    the utilisation is the class's own: what it sent over what its weight guarantees it. What is full or more
+    is just below 100.
+    """
+    rows = _classed(run, traffic_class, links, from_us)
+    used = 100 * _column(run, rows, "utilisation")
+    if own_share:
+        used = 100 * _sent_gbps(run, rows) / (_rates_of(run, rows) * _weight_share(run, traffic_class))
+    lost, sent = _column(run, rows, "dropped_bytes"), _column(run, rows, "sent_bytes")
+    offered = lost + sent > 0
+    loss = lost[offered] / (lost + sent)[offered]
+    return Series(np.minimum(used[offered], math.nextafter(100, 0)), loss)
+
+
+@of_run
+def class_loss(
+    run: Run,
+    traffic_class: str,
+    links: str,
+    q: float | None = None,
+    above: float = 0.0,
+    from_us: float | None = None,
+) -> float:
+    """Take the mean, or a quantile, of `loss_against_utilisation` above this utilisation in per cent."""
+    samples = loss_against_utilisation(run, traffic_class, links, from_us=from_us)
+    losses = samples.y[samples.x >= above]
+    if not len(losses):
+        return math.nan
+    return float(losses.mean() if q is None else np.quantile(losses, q))
+
+
+@of_run
+def class_gbps(run: Run, traffic_class: str, links: str, from_us: float | None = None) -> float:
+    """Take what a class sends over these links together, headers included, in Gb/s."""
+    rows = _classed(run, traffic_class, links, from_us)
+    times = len(np.unique(_column(run, rows, "time_us")))
+    return float(_sent_gbps(run, rows).sum()) / times if times else math.nan
+
+
+@of_values
+def scaled(series: Series, by: float) -> Series:
+    """Take a series times a number, such as shares in per cent."""
+    return Series(series.x, series.y * by)
+
+
+@of_values
+def worst_ratio(of: Series, to: Series) -> float:
+    """Take the largest ratio of two series where they have the same x and not both are zero."""
+    _, ours, theirs = np.intersect1d(of.x, to.x, return_indices=True)
+    upper, lower = of.y[ours], to.y[theirs]
+    there = (upper > 0) | (lower > 0)
+    with np.errstate(divide="ignore"):
+        return float(np.max(upper[there] / lower[there])) if there.any() else math.nan
+
+
+def _classed(run: Run, traffic_class: str, links: str, from_us: float | None) -> Mapping[str, NDArray[Any]]:
+    start = _amount(run.scenario["warmup"]) if from_us is None else from_us
+    return _rows(run, "links_series", {"class": traffic_class, "link": links}, start, math.inf)
+
+
+def _sent_gbps(run: Run, rows: Mapping[str, NDArray[Any]]) -> Floats:
+    """Rate at which the class of each row sent; a byte in a microsecond is 8 Mb/s."""
+    return _column(run, rows, "sent_bytes") * 8e-3 / _amount(run.scenario["record"]["links"])
+
+
+def _rates_of(run: Run, rows: Mapping[str, NDArray[Any]]) -> Floats:
+    """Rate of the link of each row, in Gb/s."""
+    rates = dict(zip(run.links["link"].tolist(), _column(run, run.links, "rate_gbps"), strict=True))
+    return np.array([rates[name] for name in rows["link"].tolist()], dtype=float)
+
+
+def _weight_share(run: Run, traffic_class: str) -> float:
+    """Share of a link that a class has for certain: by its weight among the classes of its priority."""
+    classes = run.scenario["class"]
+    own = _entry(classes, traffic_class, f"{run.name}: class")
+    peers = [other["weight"] for other in classes.values() if other["priority"] == own["priority"]]
+    return float(own["weight"] / sum(peers))

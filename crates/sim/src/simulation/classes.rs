@@ -81,7 +81,8 @@ impl Simulation {
                 break;
             }
         }
-        if Classes::asking(&self.hosts[rounds]) != 0 {
+        // A flow that sends leaves the port asleep, whatever waits in other classes.
+        if Classes::asking(&self.hosts[rounds]) != 0 || self.fabric.port(link).waiting > 0 {
             self.fabric.arm(&mut self.queue, link, LaneId::NONE);
         }
     }
