@@ -109,6 +109,14 @@ def test_cdf() -> None:
     assert found.y.tolist() == [90, 99, 100]
 
 
+def test_where_smallest_chooses_one_value_by_others() -> None:
+    assert measures.where_smallest([7.0, 8.0, 9.0], [3.0, 1.0, math.nan]) == 8
+    assert measures.where_smallest([7.0, 8.0], Series(np.array([1.0, 2.0]), np.array([5.0, 6.0]))) == 7
+    assert math.isnan(measures.where_smallest([7.0], [math.nan]))
+    with pytest.raises(ClearwayError, match="2 values, and 1 to choose by"):
+        measures.where_smallest([7.0, 8.0], [1.0])
+
+
 def test_over_time_adds_up_rows_of_one_time() -> None:
     found = measures.over_time(made_up(), "throughput", "goodput_gbps", from_us=1000, to_us=3000)
     assert isinstance(found, Series)
