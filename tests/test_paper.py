@@ -332,6 +332,17 @@ def test_measures_of_measures_and_controls() -> None:
     assert evaluation.evaluate([of, 5, "text"], RUNS, "seeds") == [3, 5, "text"]
 
 
+def test_a_stand_in_says_what_it_is_worth() -> None:
+    of = {"measure": "summary", "run": "one", "key": "f"}
+    claim = {"text": "It is high", "paper": "high", "ours": of, "holds": {"at_least": 5}}
+    stand_in = {**claim, "stand_in": True, "control": "seeds"}
+    figure = experiment.Experiment("a", Path(), "Fig 1", "", "", "", [], [claim, stand_in], [], None)
+    plain, judged = evaluation.judge(figure, RUNS)
+    assert (plain.verdict, plain.reason) == ("reproduced", "")
+    assert (judged.verdict, judged.control) == ("stand-in", 3)
+    assert "measured production" in judged.reason
+
+
 # A TINY PAPER
 
 PARAMETERS = """
