@@ -109,6 +109,14 @@ def test_cdf() -> None:
     assert found.y.tolist() == [90, 99, 100]
 
 
+def test_where_smallest_chooses_one_value_by_others() -> None:
+    assert measures.where_smallest([7.0, 8.0, 9.0], [3.0, 1.0, math.nan]) == 8
+    assert measures.where_smallest([7.0, 8.0], Series(np.array([1.0, 2.0]), np.array([5.0, 6.0]))) == 7
+    assert math.isnan(measures.where_smallest([7.0], [math.nan]))
+    with pytest.raises(ClearwayError, match="2 values, and 1 to choose by"):
+        measures.where_smallest([7.0, 8.0], [1.0])
+
+
 def test_over_time_adds_up_rows_of_one_time() -> None:
     found = measures.over_time(made_up(), "throughput", "goodput_gbps", from_us=1000, to_us=3000)
     assert isinstance(found, Series)
@@ -390,6 +398,17 @@ def test_measures_of_measures_and_controls() -> None:
     assert evaluation.evaluate(ratio, RUNS) == pytest.approx(7 / 3)
     assert evaluation.evaluate(ratio, RUNS, {"one": "seeds"}) == 1
     assert evaluation.evaluate([of, 5, "text"], RUNS, "seeds") == [3, 5, "text"]
+
+
+def test_a_stand_in_says_what_it_is_worth() -> None:
+    of = {"measure": "summary", "run": "one", "key": "f"}
+    claim = {"text": "It is high", "paper": "high", "ours": of, "holds": {"at_least": 5}}
+    stand_in = {**claim, "stand_in": True, "control": "seeds"}
+    figure = experiment.Experiment("a", Path(), "Fig 1", "", "", "", [], [claim, stand_in], [], None)
+    plain, judged = evaluation.judge(figure, RUNS)
+    assert (plain.verdict, plain.reason) == ("reproduced", "")
+    assert (judged.verdict, judged.control) == ("stand-in", 3)
+    assert "measured production" in judged.reason
 
 
 # A TINY PAPER

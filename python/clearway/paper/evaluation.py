@@ -184,6 +184,8 @@ def _reason(claim: Table, verdict: str) -> str:
         return str(claim["reason"])
     if verdict == verdicts.CALIBRATED:
         return "A parameter was fitted on this figure."
+    if verdict == verdicts.STAND_IN:
+        return "The paper measured production; a synthetic workload shows it, and its control does not."
     return "No reason has been found yet."
 
 

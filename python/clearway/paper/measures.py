@@ -285,6 +285,17 @@ def largest(values: Value) -> float:
 
 
 @of_values
+def where_smallest(of: Value, by: Value) -> float:
+    """Take the value of `of` in the place where `by` is smallest: a baseline's at its best setting."""
+    values, keys = _numbers(of), _numbers(by)
+    if len(values) != len(keys):
+        raise ClearwayError(f"where_smallest: {len(values)} values, and {len(keys)} to choose by")
+    if not np.isfinite(keys).any():
+        return math.nan
+    return float(values[int(np.nanargmin(keys))])
+
+
+@of_values
 def largest_deviation(of: Value, law: Value) -> float:
     """Take how far values are at most from those of a law, relative to the law."""
     measured, expected = _numbers(of), _numbers(law)
