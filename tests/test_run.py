@@ -166,7 +166,7 @@ def test_warns_of_what_is_hardly_meant_and_runs_it(clearway: Clearway, small: Pa
     assert answer.status == 0
     assert answer.json["summary"]["flows"] == 4  # one object and nothing else on standard output
     (warning,) = answer.err.splitlines()
-    # There 2 x (1602 B at 10 Gb/s + 1 us), back 2 x (102 B at 10 Gb/s + 1 us); one switch adds 1 us to the target.
+    # There 2 x (1602 B at 10 Gb/s + 1 us), back 2 x (102 B at 10 Gb/s + 1 us); a switch adds 1 us.
     assert warning.startswith(
         "warning: transport.bulk.base_target: 2us + 1 switches x hop_scaling = 3us is below "
     )

@@ -50,8 +50,8 @@ def conclusion(compared: comparison.Comparison) -> str:
     fairer = [label for label, other in zip(labels, others, strict=True) if other["jain"] > swift["jain"]]
     cost = f" Fairer to its flows: {' and '.join(fairer)}." if fairer else ""
     return (
-        f"Swift keeps the mean RTT {_span(lower)} lower than {' and '.join(labels)} at {share * 100:.3g} % of the "
-        f"goodput, as its windows go below one packet and theirs do not.{cost}"
+        f"Swift keeps the mean RTT {_span(lower)} lower than {' and '.join(labels)} at {share * 100:.3g} % "
+        f"of the goodput, as its windows go below one packet and theirs do not.{cost}"
     )
 
 
