@@ -677,6 +677,12 @@ def test_names_that_are_none(arguments: list[str], words: list[str], clearway: C
         ('"network.rate" = "1Gbps"', '"network.rat" = "1Gbps"', ["network.rat", "did you mean rate?"]),
         ('key = "goodput_gbps"', 'key = "goodput"', ["fig1.toml", "there is no goodput"]),
         ('["15us", "25us"]', "[]", ["runs.swept.sweep", "is empty"]),
+        ('each = "transport', 'each = "transprt', ["plot[1].line[0].each", "did you mean transport"]),
+        (
+            'of = { measure = "over_time"',
+            'each = "transport.*.ai"\nof = { measure = "series", x = [1], y = [1] }\n#',
+            ["plot[0].line[0].each", "goes with a measure of a run"],
+        ),
     ],
 )
 def test_files_that_are_wrong(old: str, new: str, words: list[str], clearway: Clearway, toy: Path) -> None:

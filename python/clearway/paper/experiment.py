@@ -377,6 +377,16 @@ def _check_plot(plot: Any, where: str, runs: Mapping[str, Planned], check: Check
             _check_expression(entry["of"], f"{where}.{key}[{index}].of", runs, check)
             if not isinstance(entry.get("paper", False), bool):
                 _check_expression(entry["paper"], f"{where}.{key}[{index}].paper", runs, check)
+            if "each" in entry:
+                _check_each(entry, f"{where}.{key}[{index}]", runs, check)
+
+
+def _check_each(line: Table, where: str, runs: Mapping[str, Planned], check: Checker) -> None:
+    """Raise unless a line for each value of an axis is of a measure of a run that has this axis."""
+    of = line["of"]
+    if not isinstance(of, Mapping) or "run" not in of:
+        raise check.error(f"{where}.each", "goes with a measure of a run", "give a line to each value")
+    check.one_of(line["each"], runs[of["run"]].variants[0], f"{where}.each")
 
 
 def _check_frontier(frontier: Any, runs: Mapping[str, Planned], check: Checker) -> None:

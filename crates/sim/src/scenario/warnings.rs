@@ -59,20 +59,29 @@ fn target_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Opti
     let hops = if params.topology_scaling { params.hop_scaling * path.switches } else { Span::ZERO };
     let target = params.base_target + hops;
     // From stack to NIC a frame takes half of the most on average, and so does its acknowledgement.
-    let stack = match &scenario.host {
+    let jitter = match &scenario.host {
         HostModel::Ideal => Span::ZERO,
         HostModel::Snap(host) => host.jitter,
     };
-    let empty = path.there + path.back + stack;
-    if target >= empty {
+    let wire = path.there + path.back;
+    let (mean, most) = (wire + jitter, wire + jitter * 2);
+    if target >= most {
         return None;
     }
-    let in_hosts =
-        if stack == Span::ZERO { String::new() } else { format!(" + {} between stacks and NICs", us(stack)) };
+    let (empty, what, so) = if target < mean {
+        (mean, "that", "windows will shrink without any queue")
+    } else {
+        (most, "that at most", "few flows will not fill a link, as chance cuts their windows")
+    };
+    let in_hosts = if jitter == Span::ZERO {
+        String::new()
+    } else {
+        format!(" + {} between stacks and NICs", us(empty - wire))
+    };
     Some(format!(
-        "transport.{name}.base_target: {} + {} switches x hop_scaling = {} is below the {} that a full frame and its \
-         acknowledgement take on the empty path from host {} to host {} ({} there + {} back{in_hosts}): windows will \
-         shrink without any queue; raise base_target to {} or more",
+        "transport.{name}.base_target: {} + {} switches x hop_scaling = {} is below the {} {what} a full frame and its \
+         acknowledgement take on the empty path from host {} to host {} ({} there + {} back{in_hosts}): {so}; raise \
+         base_target to {} or more",
         us(params.base_target),
         path.switches,
         us(target),
