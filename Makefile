@@ -25,6 +25,7 @@ digests: | needs-cargo
 
 bench: | needs-cargo
 	cargo bench --quiet -p clearway-sim
+	cargo bench --quiet -p clearway-proto
 
 lint: build $(VENV)/.tools
 	cargo fmt --all --check

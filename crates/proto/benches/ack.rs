@@ -1,7 +1,7 @@
 //! What an acknowledgement costs a sender's CPU (Swift §4.6): 5000 flows, each acknowledgement for another of them,
 //! in random order, so that most find their flow's state outside the nearest caches.
 //!
-//! `make bench-ack`. The bar is 40 ns for Swift's part.
+//! Part of `make bench`; the figures are in docs/PERFORMANCE.md. The bar is 40 ns for Swift's part.
 
 // A benchmark measures the real time.
 #![allow(clippy::disallowed_methods)]
