@@ -262,6 +262,14 @@ fn bad_input_is_said_with_what_was_expected_and_ends_with_2() {
             &["--max-cwnd, 2000, is above --reach, 1024", "--ai: found \"x\""],
         ),
         (
+            &[
+                &to[..],
+                &["--file", "x", "--cwnd-below-one", "off", "--max-cwnd", "0.5", "--initial-cwnd", "0.5"],
+            ]
+            .concat(),
+            &["--max-cwnd, 0.5, is below one packet"],
+        ),
+        (
             &[&to[..], &["--operations", "9000000", "--size", "1TB"]].concat(),
             &["packets in a flow where it has at most 4294967294", "raise --mtu"],
         ),
