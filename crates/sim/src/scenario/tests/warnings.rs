@@ -67,6 +67,7 @@ fn an_endpoint_target_below_the_service_is_named() {
     let snap = [("host.default.model", "snap"), ("transport.a.endpoint_target", "1us")];
     let said = warnings(&snap);
     assert!(said[0].starts_with("transport.a.endpoint_target: 1us is below the 1.975us"), "{said:?}");
-    let off = [snap[0], snap[1], ("transport.a.endpoint_window", "false")];
-    assert_eq!(warnings(&off), [""; 0]);
+    for unwatched in [("transport.a.endpoint_window", "false"), ("transport.a.variant", "v0")] {
+        assert_eq!(warnings(&[snap[0], snap[1], unwatched]), [""; 0]);
+    }
 }
