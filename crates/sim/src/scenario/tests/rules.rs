@@ -565,6 +565,17 @@ fn traces_and_sizes_come_from_files() {
     assert!(said.contains("traffic[0].sizes: found \"s.txt\", expected websearch, fb_hadoop"), "{said}");
 }
 
+/// Four hosts; a full frame of 4096 B of payload, 28 B of header and 38 B of framing takes 32 B.
+#[test]
+fn what_waits_for_engines_takes_memory() {
+    let needed = |queue: &str| {
+        let many = with(SMALL, "to = 0", "to = 0\nflows_per_pair = 100000");
+        let host = format!("[host.default]\nmodel = \"snap\"\nreceive_queue = \"{queue}\"\n");
+        estimate_bytes(&good(&format!("{many}{host}")))
+    };
+    assert_eq!((needed("141.62MB") - needed("100MB")) / 32, 4 * 10_000);
+}
+
 #[test]
 fn what_cannot_fit_is_refused_before_it_is_built() {
     let limit = 8_000_000_000;
