@@ -16,7 +16,6 @@ from clearway.frontier import Frontier
 from clearway.points import Point, PointsInterrupted, Store, run_points
 from clearway.runs import Run
 
-from tests import toml
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but
 
 AXES = """
@@ -31,8 +30,8 @@ def swept(workspace: Path, axes: str = AXES, **changes: Any) -> Path:
     """Write the small scenario with these axes, before a table that comes after them."""
     scenario = {**SMALL, "record": {}, **changes}
     traffic = scenario.pop("traffic")[0]
-    tail = "\n[[traffic]]\n" + toml.document(traffic)
-    (workspace / "sweep.toml").write_text(toml.document(scenario) + axes + tail, encoding="utf-8")
+    tail = "\n[[traffic]]\n" + documents.text_of(traffic)
+    (workspace / "sweep.toml").write_text(documents.text_of(scenario) + axes + tail, encoding="utf-8")
     return workspace / "sweep.toml"
 
 
@@ -120,7 +119,7 @@ def test_another_simulator_runs_them_again(
 
 def test_a_file_that_a_scenario_names_is_part_of_it(workspace: Path) -> None:
     trace = workspace / "trace.csv"
-    text = toml.document(
+    text = documents.text_of(
         {**SMALL, "traffic": [{"pattern": "trace", "transport": "bulk", "file": "trace.csv"}]}
     )
 
