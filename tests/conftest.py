@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clearway import documents
 from clearway.cli import app
 from typer.testing import CliRunner
-
-from tests import toml
 
 SMALL: dict[str, Any] = {
     "format": 1,
@@ -97,7 +96,7 @@ def endless(workspace: Path) -> Path:
 
 
 def written(path: Path, scenario: dict[str, Any]) -> Path:
-    path.write_text(toml.document(scenario), encoding="utf-8")
+    path.write_text(documents.text_of(scenario), encoding="utf-8")
     return path
 
 

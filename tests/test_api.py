@@ -6,8 +6,8 @@ from pathlib import Path
 import clearway as cw
 import numpy as np
 import pytest
+from clearway import documents
 
-from tests import toml
 from tests.conftest import SMALL
 
 
@@ -25,7 +25,7 @@ def test_a_run_has_figures_and_numpy_columns(small: Path) -> None:
 
 
 def test_text_is_as_good_as_a_file(small: Path) -> None:
-    assert cw.run(toml.document(SMALL)).digest == cw.run(small).digest == cw.run(str(small)).digest
+    assert cw.run(documents.text_of(SMALL)).digest == cw.run(small).digest == cw.run(str(small)).digest
 
 
 def test_sets_take_python_values(small: Path) -> None:
@@ -98,5 +98,5 @@ def test_progress_goes_forward_to_the_end_of_the_scenario() -> None:
         return True
 
     endless = {"traffic": [{"pattern": "incast", "transport": "bulk", "from": "0..4", "to": 4}]}
-    cw.run(toml.document({**SMALL, **endless, "duration": "50ms", "record": {}}), progress=progress)
+    cw.run(documents.text_of({**SMALL, **endless, "duration": "50ms", "record": {}}), progress=progress)
     assert seen == sorted(seen)

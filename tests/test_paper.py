@@ -253,6 +253,13 @@ def test_worst_ratio_leaves_out_where_both_are_zero() -> None:
     assert math.isnan(measures.worst_ratio(over(9, 1, 9), Series(np.array([4.0]), np.array([1.0]))))
 
 
+def test_of_nothing_nothing_is_measured() -> None:
+    nothing = Series(np.array([]), np.array([]))
+    for measure in (measures.smallest, measures.largest, measures.knee, measures.slope):
+        assert math.isnan(measure(nothing))
+    assert math.isnan(measures.largest_deviation(nothing, nothing))
+
+
 def test_closed_forms() -> None:
     walk = measures.random_walk_queue([100])
     assert walk.y.tolist() == [pytest.approx(math.sqrt(100 * math.pi / 8))]
@@ -283,6 +290,7 @@ def test_closed_forms() -> None:
         ({"order": "rising"}, [1.0, 2.0, 3.0], None, True),
         ({"order": "rising"}, [1.0, 2.0, 2.0], None, False),
         ({"order": "falling"}, [3.0, 2.0], None, True),
+        ({"order": "rising"}, 3.0, None, False),
         ({"ratio_at_least": 4}, [8.0, 2.0], None, True),
         ({"ratio_at_least": 4}, [7.9, 2.0], None, False),
         ({"ratio_at_most": 4}, [8.0, 2.0], None, True),
@@ -663,6 +671,9 @@ def test_names_that_are_none(arguments: list[str], words: list[str], clearway: C
         ("holds = {", "hold = {", ["fig1.toml:", "claim[0].hold: unknown key", "did you mean holds?"]),
         ("within = 0.2", "witin = 0.2", ["claim[0].holds.witin", "did you mean within?"]),
         ("holds = { within = 0.2 }", "holds = {}", ["claim[0].holds", "is empty"]),
+        ("within = 0.2", 'within = "0.2"', ["claim[0].holds.within", "found '0.2', expected a number"]),
+        ("within = 0.2", "between = [1]", ["claim[0].holds.between", "expected two numbers"]),
+        ("within = 0.2", 'order = "risng"', ["claim[0].holds.order", "did you mean rising?"]),
         ('measure = "summary"', 'measure = "sumary"', ["claim[0].ours.measure", "did you mean summary?"]),
         ('key = "goodput_gbps"', 'kee = "x"', ["claim[0].ours.kee", "no argument of summary", "key"]),
         (', key = "goodput_gbps"', "", ["claim[0].ours", "summary needs key"]),

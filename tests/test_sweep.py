@@ -16,7 +16,6 @@ from clearway.frontier import Frontier
 from clearway.points import Point, PointsInterrupted, Store, run_points
 from clearway.runs import Run
 
-from tests import toml
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but
 
 AXES = """
@@ -31,8 +30,8 @@ def swept(workspace: Path, axes: str = AXES, **changes: Any) -> Path:
     """Write the small scenario with these axes, before a table that comes after them."""
     scenario = {**SMALL, "record": {}, **changes}
     traffic = scenario.pop("traffic")[0]
-    tail = "\n[[traffic]]\n" + toml.document(traffic)
-    (workspace / "sweep.toml").write_text(toml.document(scenario) + axes + tail, encoding="utf-8")
+    tail = "\n[[traffic]]\n" + documents.text_of(traffic)
+    (workspace / "sweep.toml").write_text(documents.text_of(scenario) + axes + tail, encoding="utf-8")
     return workspace / "sweep.toml"
 
 
@@ -120,7 +119,7 @@ def test_another_simulator_runs_them_again(
 
 def test_a_file_that_a_scenario_names_is_part_of_it(workspace: Path) -> None:
     trace = workspace / "trace.csv"
-    text = toml.document(
+    text = documents.text_of(
         {**SMALL, "traffic": [{"pattern": "trace", "transport": "bulk", "file": "trace.csv"}]}
     )
 
@@ -252,6 +251,16 @@ def test_points_that_do_not_fit_into_memory_are_refused(
         ("seed = [1]\n[[sweep.zip]]\nseed = [1]", ["seed: is in two axes"]),
         ('seed = [1]\n[sweep.frontier]\nobjectives = { a = "up" }', ["objectives", "direction"]),
         ('seed = [1]\n[sweep.frontier]\nobjectives = { a = "lower" }\ndecide = "b"', ["decide", "one of a"]),
+        (
+            'seed = [1]\n[sweep.frontier]\nobjectives = { a = "lower" }\ndecide = ["a"]',
+            ["decide", "one of a"],
+        ),
+        ('seed = [1]\n[sweep.frontier]\nobjectives = { a = ["lower"] }', ["objectives", "direction"]),
+        (
+            'seed = [1]\n[sweep.frontier]\nobjectives = { a = "lower" }\nlimits = { a = "1" }\ndecide = "a"',
+            ["limits", "numbers"],
+        ),
+        ("seed = [1]\nfrontier = 3", ["frontier", "expected a table"]),
     ],
 )
 def test_what_is_refused(axes: str, words: list[str], clearway: Clearway, workspace: Path) -> None:
@@ -302,6 +311,8 @@ def test_sweep_names_the_command_for_a_scenario(clearway: Clearway, small: Path)
     ("table", "expected"),
     [
         ({"a": {"from": 1, "to": 4, "step": 1}}, [1, 2, 3, 4]),
+        ({"a": {"from": 2**53 - 2, "to": 2**53, "step": 1}}, [2**53 - 2, 2**53 - 1, 2**53]),
+        ({"a": {"from": 1, "to": 9, "factor": 3}}, [1, 3, 9]),
         ({"a": {"from": 0.1, "to": 0.5, "step": 0.2}}, [0.1, 0.3, 0.5]),
         ({"a": {"from": "10us", "to": "40us", "factor": 2}}, ["10us", "20us", "40us"]),
         ({"a": {"from": "800us", "to": "1ms", "step": "0.1ms"}}, ["800us", "900us", "1000us"]),

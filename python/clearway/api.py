@@ -49,9 +49,14 @@ def compare(
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a scenario."""
+    """Return the JSON Schema of a scenario, with the table of axes that `clearway sweep` reads beside it."""
     value = json.loads(_clearway.schema())
     assert isinstance(value, dict)
+    value["properties"]["sweep"] = {
+        "description": "Axes for clearway sweep: keys of the scenario, dotted, and the values they take.",
+        "type": "object",
+        "x-unit": "axes",
+    }
     return value
 
 

@@ -282,13 +282,12 @@ def _range(value: Mapping[str, Any], where: str) -> list[Any]:
     steps = math.log(last / first) / math.log(by) if geometric else (last - first) / by
     if steps >= MOST_POINTS:
         raise ClearwayError(f"{where}: more than {MOST_POINTS:,} values", "take larger steps")
-    whole = not unit and all(isinstance(value[name], int) for name in ("from", "to", how[0]))
-    values = [
-        float(f"{first * by**index if geometric else first + by * index:.12g}")
-        for index in range(math.floor(steps + 1e-9) + 1)
-    ]
-    if whole:
-        return [int(entry) for entry in values]
+    places = range(math.floor(steps + 1e-9) + 1)
+    if not unit and all(isinstance(value[name], int) for name in ("from", "to", how[0])):
+        # As written: a seed may have more digits than a decimal fraction is given.
+        whole, step = value["from"], value[how[0]]
+        return [whole * step**index if geometric else whole + step * index for index in places]
+    values = [float(f"{first * by**index if geometric else first + by * index:.12g}") for index in places]
     return [f"{entry:.12g}{unit}" if unit else entry for entry in values]
 
 

@@ -159,13 +159,13 @@ def compare(
 
 @app.command("sweep")
 def run_sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML) with a [sweep] table.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML) with a \\[sweep] table.")],
     jobs: JobsOption = None,
     out: OutOption = None,
     store: StoreOption = STORE,
     json: JsonOption = False,
 ) -> None:
-    """Run a scenario at every point of its [sweep] table; write one table and a page. Can be interrupted."""
+    r"""Run a scenario at every point of its \[sweep] table; write a table and a page. Can be interrupted."""
     planned = sweep.plan(file)
     target = out or Path("runs") / f"{directory.slug(planned.name)}-sweep"
     directory.check_writable(target, exact=out is not None)

@@ -40,13 +40,14 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "scenario"
 
 
-def check_writable(target: Path, *, exact: bool) -> None:
+def check_writable(target: Path, *, exact: bool, option: str = "--out") -> None:
     """Raise before a long run what would be raised after it: that `target` cannot be made.
 
     With `exact` it must not exist or be empty; without, it is a first choice that another name can replace.
+    `option` is what the remedy tells a person to change.
     """
     if exact and target.is_symlink() and not target.exists():
-        raise ClearwayError(f"{target}: is a broken link", "choose another --out")
+        raise ClearwayError(f"{target}: is a broken link", f"choose another {option}")
     if exact and target.exists():
         if not target.is_dir():
             raise ClearwayError(f"{target}: is a file", "--out needs a directory that is new or empty")
@@ -57,14 +58,14 @@ def check_writable(target: Path, *, exact: bool) -> None:
     ancestor = next(parent for parent in target.absolute().parents if parent.exists())
     if not ancestor.is_dir():
         raise ClearwayError(
-            f"{ancestor}: is a file, so {target} cannot be made in it", "choose another --out"
+            f"{ancestor}: is a file, so {target} cannot be made in it", f"choose another {option}"
         )
     probe = _beside(ancestor / target.name)
     try:
         probe.mkdir()
         probe.rmdir()
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise _unwritable(target, error, option) from error
 
 
 class Staging:

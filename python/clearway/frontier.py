@@ -7,6 +7,7 @@ that decides; the first of several alike.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ class Frontier:
     @classmethod
     def of(cls, table: Mapping[str, Any], where: str) -> Frontier:
         """Read `objectives`, `limits` and `decide` of a table; `where` names it in messages."""
+        if not isinstance(table, Mapping):
+            raise ClearwayError(f"{where}: expected a table with objectives and decide")
         unknown = set(table) - {"objectives", "limits", "decide"}
         if unknown:
             raise ClearwayError(
@@ -37,15 +40,21 @@ class Frontier:
             )
         objectives, limits = table.get("objectives"), table.get("limits", {})
         decide = table.get("decide")
-        if not isinstance(objectives, Mapping) or not set(objectives.values()) <= {"higher", "lower"}:
+        if not isinstance(objectives, Mapping) or any(
+            better not in ("higher", "lower") for better in objectives.values()
+        ):
             raise ClearwayError(
                 f"{where}.objectives: expected figures with the direction that is better",
                 'for example { jain = "higher", rtt_p99_us = "lower" }',
             )
         names = ", ".join(objectives)
-        if not isinstance(limits, Mapping) or not set(limits) <= set(objectives):
+        if (
+            not isinstance(limits, Mapping)
+            or not set(limits) <= set(objectives)
+            or not all(_is_number(limit) for limit in limits.values())
+        ):
             raise ClearwayError(f"{where}.limits: expected numbers for some of {names}")
-        if decide not in objectives:
+        if decide not in list(objectives):
             raise ClearwayError(f"{where}.decide: found {decide!r}, expected one of {names}")
         return cls(dict(objectives), dict(limits), str(decide))
 
@@ -85,3 +94,7 @@ class Frontier:
 
     def _cost(self, name: str, value: float) -> float:
         return -value if self.objectives[name] == "higher" else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

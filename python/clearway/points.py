@@ -130,7 +130,7 @@ def run_points(
             missing[key] = point
     found = len(by_key)
     if missing:
-        directory.check_writable(store.path / next(iter(missing)), exact=False)
+        directory.check_writable(store.path / next(iter(missing)), exact=False, option="--store")
         _run_missing(missing, by_key, store, jobs, watch)
     return Made([by_key[key] for key in keys], found, len(missing))
 

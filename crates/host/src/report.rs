@@ -67,8 +67,18 @@ pub struct Measured {
     fcwnd: Histogram,
     ecwnd: Histogram,
     latest: Option<Delays>,
-    /// The smallest of each.
-    least: Option<(Span, Span)>,
+    least: Option<Least>,
+}
+
+/// The smallest of each delay, whichever acknowledgement it was of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Least {
+    /// t6 - t1.
+    pub rtt: Span,
+    /// Of that, outside the two hosts.
+    pub fabric: Span,
+    /// Of that, in the two hosts.
+    pub endpoint: Span,
 }
 
 impl Measured {
@@ -76,19 +86,27 @@ impl Measured {
     pub fn record(&mut self, delays: &Delays) {
         self.rtt.record(delays.rtt);
         self.endpoint.record(delays.endpoint);
-        self.fabric.record(delays.rtt.saturating_sub(delays.endpoint));
+        let fabric = delays.rtt.saturating_sub(delays.endpoint);
+        self.fabric.record(fabric);
         let packets = |window: f64| Span::from_us(1).scaled(window);
         self.cwnd.record(packets(delays.windows.cwnd));
         self.fcwnd.record(packets(delays.windows.fcwnd));
-        self.ecwnd.record(packets(delays.windows.ecwnd));
+        // Without a window for the endpoint delay there is no number.
+        if !delays.windows.ecwnd.is_nan() {
+            self.ecwnd.record(packets(delays.windows.ecwnd));
+        }
         self.latest = Some(*delays);
-        let fabric = delays.rtt.saturating_sub(delays.endpoint);
-        let (least_fabric, least_endpoint) = self.least.unwrap_or((fabric, delays.endpoint));
-        self.least = Some((least_fabric.min(fabric), least_endpoint.min(delays.endpoint)));
+        let Delays { rtt, endpoint, .. } = *delays;
+        let least = self.least.unwrap_or(Least { rtt, fabric, endpoint });
+        self.least = Some(Least {
+            rtt: least.rtt.min(rtt),
+            fabric: least.fabric.min(fabric),
+            endpoint: least.endpoint.min(endpoint),
+        });
     }
 
-    /// The smallest fabric and endpoint delay, once there are samples enough to tell.
-    pub fn least(&self) -> Option<(Span, Span)> {
+    /// The smallest delays, once there are samples enough to tell.
+    pub fn least(&self) -> Option<Least> {
         self.least.filter(|_| self.rtt.count() >= SAMPLES_TO_TELL)
     }
 
@@ -296,10 +314,15 @@ pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
     figures.add_windows("cwnd", ["mean cwnd", "p1 cwnd", "median cwnd"], &delays.cwnd);
     figures.add_windows("fcwnd", ["mean fcwnd", "p1 fcwnd", "median fcwnd"], &delays.fcwnd);
     figures.add_windows("ecwnd", ["mean ecwnd", "p1 ecwnd", "median ecwnd"], &delays.ecwnd);
-    figures.add("messages", "messages", sent.latency.count());
+    figures.add("operations", "operations", sent.latency.count());
     figures.add_times(
         "latency",
-        ["mean message latency", "median message latency", "p99 message latency", "p99.9 message latency"],
+        [
+            "mean operation latency",
+            "median operation latency",
+            "p99 operation latency",
+            "p99.9 operation latency",
+        ],
         &sent.latency,
     );
     figures.add("hops", "switches on the way", sent.hops);
@@ -321,7 +344,7 @@ pub fn received_figures(received: &Received, effort: &Effort) -> Figures {
     figures.add("duplicates", "packets received again", received.duplicates);
     figures.add("loss_rate", "loss", loss_rate(received.sent, Some(received.packets)));
     figures.add("acks", "acknowledgements sent", received.acks);
-    figures.add("messages", "messages", received.messages);
+    figures.add("operations", "operations", received.messages);
     figures.add("hops", "switches on the way", received.hops);
     figures.add_effort(effort, received.packets);
     figures.add("unsendable", "datagrams not sent", received.unsendable);
@@ -417,5 +440,10 @@ mod tests {
         near("cwnd_p50_packets", 0.5);
         near("ecwnd_mean_packets", 40.0);
         assert_eq!(json["goodput_gbps"], Value::Null);
+        let mut unwatched = Sent::new(Time::ZERO);
+        let windows = Windows { ecwnd: f64::NAN, ..windows };
+        unwatched.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
+        let json = sent_figures(&unwatched, &layout, &effort).json(Map::new());
+        assert_eq!((&json["ecwnd_mean_packets"], &json["ecwnd_p50_packets"]), (&Value::Null, &Value::Null));
     }
 }

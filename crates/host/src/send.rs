@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::control::Swift;
 use clearway_proto::swift::header::Packet;
-use clearway_proto::swift::SwiftParams;
+use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::transport::{CongestionControl, Scheme, Sender};
 use clearway_proto::units::{Bytes, Span, Time};
 
@@ -167,20 +167,20 @@ impl Sending {
     /// smallest delay.
     pub fn unmet_target(&self) -> Option<Unmet> {
         let swift = &self.task.swift;
-        let (fabric, endpoint) = self.sent.delays.least()?;
+        let least = self.sent.delays.least()?;
         let hops = if swift.topology_scaling { u64::from(self.sent.hops) } else { 0 };
         let scaling = if swift.flow_scaling { swift.fs_range } else { Span::ZERO };
         let target = swift.base_target + swift.hop_scaling * hops + scaling;
-        if fabric > target {
-            return Some(Unmet { option: "base-target", base: swift.base_target, target, least: fabric });
+        let watched = match swift.variant {
+            Variant::Swift => least.fabric,
+            Variant::V0 => least.rtt,
+        };
+        if watched > target {
+            return Some(Unmet { option: "base-target", base: swift.base_target, target, least: watched });
         }
-        let target = swift.endpoint_target;
-        (endpoint > target).then_some(Unmet {
-            option: "endpoint-target",
-            base: target,
-            target,
-            least: endpoint,
-        })
+        let (target, least) = (swift.endpoint_target, least.endpoint);
+        let unmet = swift.watches_endpoint() && least > target;
+        unmet.then_some(Unmet { option: "endpoint-target", base: target, target, least })
     }
 
     fn measure(&mut self) {

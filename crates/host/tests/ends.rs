@@ -12,6 +12,7 @@ use clearway_host::report::Ignored;
 use clearway_host::send::{SendError, Sending, Task};
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
+use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::transport::{Ack, Data};
 use clearway_proto::units::{Span, Time};
 use network::{
@@ -450,4 +451,31 @@ fn endpoint_delay_is_what_passed_in_hosts() {
     // Hosts of no time, 10 us a way.
     let latest = outcome.sent.delays.latest().unwrap();
     assert_eq!((latest.rtt, latest.endpoint), (Span::from_us(20), Span::ZERO));
+}
+
+/// What is measured and left alone has no target to miss.
+#[test]
+fn only_a_target_that_a_window_has_can_be_missed() {
+    let watched = |endpoint_window, variant| {
+        let mut task = task(LAYOUT);
+        task.swift = SwiftParams {
+            variant,
+            endpoint_window,
+            base_target: Span::from_us(5),
+            endpoint_target: Span::from_us(10),
+            topology_scaling: false,
+            flow_scaling: false,
+            min_cwnd: 1.0,
+            ..task.swift
+        };
+        let mut network = Network::new(task, None, Faults::default(), 1);
+        // Round trips of 20 us, all of them in the hosts.
+        network.early = Span::from_ms(1);
+        while network.advance() {}
+        network.sending.unmet_target().map(|unmet| (unmet.option, unmet.least))
+    };
+    let round_trip = Span::from_us(20);
+    assert_eq!(watched(true, Variant::Swift), Some(("endpoint-target", round_trip)));
+    assert_eq!(watched(false, Variant::Swift), None);
+    assert_eq!(watched(true, Variant::V0), Some(("base-target", round_trip)));
 }

@@ -164,7 +164,7 @@ fn operations_are_counted_and_an_empty_file_is_one() {
     let sent = send(receiver.address, &[&["--json"], &operations[..]].concat());
     let told = json(&sent);
     assert!(sent.status.success(), "{told}");
-    assert_eq!((&told["messages"], &told["payload_bytes"]), (&200.into(), &12_800_000.into()));
+    assert_eq!((&told["operations"], &told["payload_bytes"]), (&200.into(), &12_800_000.into()));
     let empty = scratch("empty");
     std::fs::write(&empty, "").unwrap();
     let sent = send(receiver.address, &["--file", empty.to_str().unwrap()]);
@@ -260,6 +260,14 @@ fn bad_input_is_said_with_what_was_expected_and_ends_with_2() {
         (
             &[&to[..], &["--operations", "1", "--size", "1kB", "--max-cwnd", "2000", "--ai", "x"]].concat(),
             &["--max-cwnd, 2000, is above --reach, 1024", "--ai: found \"x\""],
+        ),
+        (
+            &[
+                &to[..],
+                &["--file", "x", "--cwnd-below-one", "off", "--max-cwnd", "0.5", "--initial-cwnd", "0.5"],
+            ]
+            .concat(),
+            &["--max-cwnd, 0.5, is below one packet"],
         ),
         (
             &[&to[..], &["--operations", "9000000", "--size", "1TB"]].concat(),

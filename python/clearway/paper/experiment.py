@@ -357,6 +357,7 @@ def _check_claim(claim: Any, where: str, runs: Mapping[str, Planned], check: Che
                 raise check.error(f"{where}.{key}", "is empty", f"one of {', '.join(verdicts.PREDICATES)}")
             for predicate in claim[key]:
                 check.one_of(predicate, verdicts.PREDICATES, f"{where}.{key}.{predicate}")
+                _check_asked(predicate, claim[key][predicate], f"{where}.{key}.{predicate}", check)
     if claim.get("stand_in") and "control" not in claim:
         raise check.error(f"{where}.control", "missing: a stand-in needs a negative control")
     if "control" in claim:
@@ -366,6 +367,22 @@ def _check_claim(claim: Any, where: str, runs: Mapping[str, Planned], check: Che
             for name in (original, other):
                 if name:
                     check.one_of(name, runs, f"{where}.control")
+
+
+def _check_asked(predicate: str, wanted: Any, where: str, check: Checker) -> None:
+    """Raise unless a predicate is given what it compares with."""
+    if predicate == "order":
+        check.one_of(wanted, ("rising", "falling"), where)
+        return
+    numbers = wanted if predicate == "between" else [wanted]
+    count = 2 if predicate == "between" else 1
+    if (
+        not isinstance(numbers, list)
+        or len(numbers) != count
+        or not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in numbers)
+    ):
+        what = "two numbers" if predicate == "between" else "a number"
+        raise check.error(where, f"found {wanted!r}, expected {what}")
 
 
 def _check_plot(plot: Any, where: str, runs: Mapping[str, Planned], check: Checker) -> None:

@@ -274,14 +274,16 @@ def product(factors: Sequence[float]) -> float:
 
 @of_values
 def smallest(values: Value) -> float:
-    """Take the smallest."""
-    return float(np.min(_numbers(values)))
+    """Take the smallest; NaN of nothing."""
+    numbers = _numbers(values)
+    return float(np.min(numbers)) if len(numbers) else math.nan
 
 
 @of_values
 def largest(values: Value) -> float:
-    """Take the largest."""
-    return float(np.max(_numbers(values)))
+    """Take the largest; NaN of nothing."""
+    numbers = _numbers(values)
+    return float(np.max(numbers)) if len(numbers) else math.nan
 
 
 @of_values
@@ -299,7 +301,8 @@ def where_smallest(of: Value, by: Value) -> float:
 def largest_deviation(of: Value, law: Value) -> float:
     """Take how far values are at most from those of a law, relative to the law."""
     measured, expected = _numbers(of), _numbers(law)
-    return float(np.max(np.abs(measured / expected - 1)))
+    deviations = np.abs(measured / expected - 1)
+    return float(np.max(deviations)) if len(deviations) else math.nan
 
 
 @of_values
@@ -344,6 +347,8 @@ def knee(series: Series, share: float = 0.95) -> float:
     """Where a rising series first reaches this share of its largest value, linear between points."""
     order = np.argsort(series.x)
     x, y = series.x[order], series.y[order]
+    if not len(x):
+        return math.nan
     wanted = share * float(y.max())
     first = int(np.argmax(y >= wanted))
     if first == 0:
@@ -355,6 +360,8 @@ def knee(series: Series, share: float = 0.95) -> float:
 @of_values
 def slope(series: Series, log: bool = False) -> float:
     """Least-squares slope; with `log`, of the logarithms: the exponent of a power law."""
+    if len(series.x) < 2:
+        return math.nan
     x, y = (np.log(series.x), np.log(series.y)) if log else (series.x, series.y)
     return float(np.polyfit(x, y, 1)[0])
 

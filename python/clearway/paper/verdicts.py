@@ -67,6 +67,8 @@ def _within(values: Any, tolerance: Any, paper: Any) -> bool:
 
 def _order(values: Any, direction: Any, _paper: Any) -> bool:
     steps = np.diff(values)
+    if not len(steps):
+        return False
     return bool((steps > 0).all() if direction == "rising" else (steps < 0).all())
 
 

@@ -129,6 +129,10 @@ fn check(o: &mut Options, params: &SwiftParams) {
             format!("--initial-cwnd, {initial}, is not between --min-cwnd, {min}, and --max-cwnd, {max}");
         o.conflict(&message, "change one of them");
     }
+    if max < 1.0 && !params.cwnd_below_one {
+        let message = format!("--max-cwnd, {max}, is below one packet, the floor without --cwnd-below-one");
+        o.conflict(&message, "give a higher one");
+    }
     if max > f64::from(params.reach) {
         let message = format!("--max-cwnd, {max}, is above --reach, {}", params.reach);
         o.conflict(&message, "lower the one or raise the other");

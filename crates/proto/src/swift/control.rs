@@ -28,12 +28,6 @@ impl SwiftConfig {
         let target = FabricTarget::new(&params);
         Arc::new(SwiftConfig { params, target })
     }
-
-    /// Whether there is a second window beside the fabric's.
-    #[inline]
-    fn watches_endpoint(&self) -> bool {
-        self.params.endpoint_window && self.params.variant == Variant::Swift
-    }
 }
 
 /// Swift's congestion control of one flow.
@@ -161,7 +155,7 @@ impl CongestionControl for Swift {
         let acked = sample.newly_acked;
         let fabric = Reading { delay: fabric_delay, target: fabric_target, beta: params.beta };
         self.fabric.on_ack(now, sample.rtt, &fabric, acked, params);
-        if config.watches_endpoint() {
+        if params.watches_endpoint() {
             let delay =
                 self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
             let endpoint = Reading { delay, target: params.endpoint_target, beta: params.endpoint_beta };
@@ -186,7 +180,7 @@ impl CongestionControl for Swift {
 
     #[inline]
     fn window(&self) -> f64 {
-        if self.config.watches_endpoint() {
+        if self.config.params.watches_endpoint() {
             self.fabric.cwnd().min(self.endpoint.cwnd())
         } else {
             self.fabric.cwnd()
@@ -219,7 +213,7 @@ impl CongestionControl for Swift {
     }
 
     fn windows(&self) -> Windows {
-        let ecwnd = if self.config.watches_endpoint() { self.endpoint.cwnd() } else { f64::NAN };
+        let ecwnd = if self.config.params.watches_endpoint() { self.endpoint.cwnd() } else { f64::NAN };
         let fcwnd = self.fabric.cwnd();
         Windows { cwnd: self.window(), fcwnd, ecwnd, srtt: self.srtt }
     }

@@ -81,6 +81,14 @@ pub struct SwiftParams {
     pub reach: u32,
 }
 
+impl SwiftParams {
+    /// Whether there is a window for the endpoint delay beside the fabric's: Swift-v0 has none (§5.4).
+    #[inline]
+    pub fn watches_endpoint(&self) -> bool {
+        self.endpoint_window && self.variant == Variant::Swift
+    }
+}
+
 impl Default for SwiftParams {
     fn default() -> SwiftParams {
         SwiftParams {

@@ -13,7 +13,9 @@ use super::names::Names;
 use super::network::{host_count, role_name, roles, HostRates};
 use super::reader::{Form, Section};
 use super::traffic::Scene;
-use super::types::{Buffer, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport};
+use super::types::{
+    Buffer, HostModel, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport,
+};
 use super::{class, fault, host, memory, network, operations, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
 use crate::net::routing::Router;
@@ -156,6 +158,7 @@ fn check(r: &Section, scenario: &Scenario) {
         return;
     }
     check_buffers(r, scenario);
+    check_receive_queue(r, scenario);
     class::check(r, &scenario.classes, &scenario.transports);
     check_end(r, scenario);
     match memory::limit() {
@@ -205,6 +208,20 @@ fn check_buffers(r: &Section, scenario: &Scenario) {
             );
             r.conflict_at(&path, message);
         }
+    }
+}
+
+/// A receive queue that cannot hold one frame takes nothing.
+fn check_receive_queue(r: &Section, scenario: &Scenario) {
+    let HostModel::Snap(host) = &scenario.host else { return };
+    let heaviest = scenario.transports.iter().map(|transport| weight(transport, &scenario.network)).max();
+    let frame = Bytes::new(heaviest.unwrap_or(0));
+    if host.receive_queue < frame {
+        let (room, frame) = (host.receive_queue.shown(), frame.shown());
+        r.conflict_at(
+            "host.default.receive_queue",
+            format!("holds {room}, less than one full frame, {frame}"),
+        );
     }
 }
 

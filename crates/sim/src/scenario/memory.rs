@@ -9,7 +9,8 @@
 //!   initiators' or targets' links can carry, and no more than one for each of `outstanding` in the time that light
 //!   needs over two links each way,
 //! - 32 B for each row that is sampled,
-//! - 32 B for each frame that can be queued: as many as the buffers hold, or as all windows allow if that is less,
+//! - 32 B for each frame that can be queued: as many as the buffers and the hosts' receive queues hold, or as all
+//!   windows allow if that is less,
 //! - 24 B for each line of a trace and 4 B for each host listed,
 //! - 4 B for each pair of switches of a listed topology, for its routes.
 
@@ -21,7 +22,9 @@ use super::network::{host_count, roles, HostRates};
 use super::operations::arrivals;
 use super::sizes;
 use super::traffic::least_delay;
-use super::types::{Buffer, Network, Operations, Pattern, Scenario, SwitchRole, Topology, Traffic};
+use super::types::{
+    Buffer, HostModel, Network, Operations, Pattern, Scenario, SwitchRole, Topology, Traffic,
+};
 use crate::engine::event::MAX_ID;
 
 const FLOW: f64 = 512.0;
@@ -186,13 +189,17 @@ fn queue_share(scenario: &Scenario) -> Share {
             }
         })
         .sum();
+    let received = match &scenario.host {
+        HostModel::Ideal => 0.0,
+        HostModel::Snap(host) => f64::from(host_count(&network.topology)) * host.receive_queue.get() as f64,
+    };
     let windows: f64 =
         scenario.traffic.iter().map(|traffic| flows(scenario, traffic) * window(scenario, traffic)).sum();
-    let frames = (buffers / frame).min(windows);
+    let frames = ((buffers + received) / frame).min(windows);
     Share {
         bytes: frames * FRAME,
-        what: format!("{frames:.0} frames in the switches' buffers"),
-        key: "switch.default.buffer".into(),
+        what: format!("{frames:.0} frames in buffers and receive queues"),
+        key: if received > buffers { "host.default.receive_queue" } else { "switch.default.buffer" }.into(),
         remedy: "make buffers or windows smaller",
     }
 }

@@ -73,6 +73,8 @@ fn timeout(name: &'static str, doc: &'static str) -> Key<Span> {
 }
 
 const VARIANT: &str = "What the windows watch: swift, fabric and endpoint delay apart; v0, the whole round trip, against the fabric's target.";
+const BETA: &str = "Reaction of the fabric window to the relative excess over its target.";
+const ENDPOINT_BETA: &str = "Reaction of the endpoint window to the relative excess over its target.";
 const VARIANTS: &[(&str, Variant)] = &[("swift", Variant::Swift), ("v0", Variant::V0)];
 
 impl Keys for SwiftParams {
@@ -88,35 +90,10 @@ impl Keys for SwiftParams {
         let fs_min = window("fs_min_cwnd", "Window in packets at and below which all of fs_range is added.");
         let fs_max = window("fs_max_cwnd", "Window in packets at and above which nothing is added.");
         let endpoint = span("endpoint_target", "Target for the delay in the hosts.", targets());
-        let gain = Key::new(
-            "endpoint_gain",
-            "Share of a new endpoint delay in its moving average after one round trip.",
-            0.001..=1.0,
-        );
         let ai = Key::new("ai", "Additive increase, in packets a round trip.", 1e-6..=1000.0);
-        let beta = Key::new(
-            "beta",
-            "Reaction of the fabric window to the relative excess over its target.",
-            0.0..=10.0,
-        );
-        let endpoint_beta = Key::new(
-            "endpoint_beta",
-            "Reaction of the endpoint window to the relative excess over its target.",
-            0.0..=10.0,
-        );
         let max_mdf =
             Key::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0);
-        let resets = Key::new(
-            "retx_reset_threshold",
-            "Timeouts in a row after which the window falls to its floor.",
-            1..=1000,
-        );
         let rto = timeout("min_rto", "Least retransmission timeout.");
-        let backoff = Key::new(
-            "rto_backoff",
-            "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.",
-            0..=16,
-        );
         let params = SwiftParams {
             variant: r.one_of("variant", VARIANT, Some("swift"), VARIANTS),
             base_target: r.get(&base.or(d.base_target)),
@@ -136,10 +113,10 @@ impl Keys for SwiftParams {
                 d.endpoint_window,
             ),
             endpoint_target: r.get(&endpoint.or(d.endpoint_target)),
-            endpoint_gain: r.get(&gain.or(d.endpoint_gain)),
-            endpoint_beta: r.get(&endpoint_beta.or(d.endpoint_beta)),
+            endpoint_gain: r.get(&endpoint_gain().or(d.endpoint_gain)),
+            endpoint_beta: r.get(&reaction("endpoint_beta", ENDPOINT_BETA).or(d.endpoint_beta)),
             ai: r.get(&ai.or(d.ai)),
-            beta: r.get(&beta.or(d.beta)),
+            beta: r.get(&reaction("beta", BETA).or(d.beta)),
             max_mdf: r.get(&max_mdf.or(d.max_mdf)),
             min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
             cwnd_below_one: r.flag(
@@ -150,19 +127,48 @@ impl Keys for SwiftParams {
             pacing: r.flag("pacing", "Space the packets of a window below one.", d.pacing),
             max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
             initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
-            retx_reset_threshold: r.get(&resets.or(d.retx_reset_threshold)),
+            retx_reset_threshold: r.get(&retx_reset_threshold().or(d.retx_reset_threshold)),
             min_rto: r.get(&rto.or(d.min_rto)),
             initial_rto: r.get(&initial_rto().or(d.initial_rto)),
-            rto_backoff: r.get(&backoff.or(d.rto_backoff)),
+            rto_backoff: r.get(&rto_backoff().or(d.rto_backoff)),
             reach: r.get(&reach().or(d.reach)),
         };
-        if r.sound() && params.fs_min_cwnd >= params.fs_max_cwnd {
-            let message = format!("{} is not below fs_max_cwnd, {}", params.fs_min_cwnd, params.fs_max_cwnd);
-            conflict(r, &["fs_min_cwnd", "fs_max_cwnd"], message);
-        }
-        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
+        check_swift(r, &params);
         params
     }
+}
+
+/// How strongly a window answers to its delay.
+fn reaction(name: &'static str, doc: &'static str) -> Key<f64> {
+    Key::new(name, doc, 0.0..=10.0)
+}
+
+fn endpoint_gain() -> Key<f64> {
+    let doc = "Share of a new endpoint delay in its moving average after one round trip.";
+    Key::new("endpoint_gain", doc, 0.001..=1.0)
+}
+
+fn retx_reset_threshold() -> Key<u32> {
+    let doc = "Timeouts in a row after which the window falls to its floor.";
+    Key::new("retx_reset_threshold", doc, 1..=1000)
+}
+
+fn rto_backoff() -> Key<u32> {
+    let doc = "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.";
+    Key::new("rto_backoff", doc, 0..=16)
+}
+
+fn check_swift(r: &Section, params: &SwiftParams) {
+    if r.sound() && params.fs_min_cwnd >= params.fs_max_cwnd {
+        let message = format!("{} is not below fs_max_cwnd, {}", params.fs_min_cwnd, params.fs_max_cwnd);
+        conflict(r, &["fs_min_cwnd", "fs_max_cwnd"], message);
+    }
+    if r.sound() && !params.cwnd_below_one && params.max_cwnd < 1.0 {
+        let message =
+            format!("{} is below the floor of one packet that cwnd_below_one = false sets", params.max_cwnd);
+        conflict(r, &["max_cwnd"], message);
+    }
+    check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
 }
 
 impl Keys for DctcpParams {

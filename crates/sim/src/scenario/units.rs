@@ -41,30 +41,8 @@ mod tests {
     }
 
     #[test]
-    fn absurd_numbers_do_not_overflow() {
-        assert_eq!(parse("99999999999999999999999s", TIME), Err(UnitError::TooLarge));
-        assert_eq!(parse("18446744073709551615ps", TIME), Ok(u64::MAX));
-        assert_eq!(parse("18446744073709551616ps", TIME), Err(UnitError::TooLarge));
-        assert_eq!(parse(&format!("{}s", "9".repeat(400)), TIME), Err(UnitError::Malformed));
-        assert_eq!(parse(&format!("0.{}1s", "0".repeat(400)), TIME), Err(UnitError::Malformed));
-    }
-
-    #[test]
-    fn what_is_written_reads_back() {
-        for (value, text) in [
-            (25_000_000, "25us"),
-            (2_500_000, "2.5us"),
-            (0, "0ps"),
-            (1_500, "1.5ns"),
-            (1_000_000_000_001, "1.000000000001s"),
-            (u64::MAX, "18446744.073709551615s"),
-        ] {
-            assert_eq!(spell(value, TIME), text);
-            assert_eq!(parse(text, TIME), Ok(value));
-        }
-        assert_eq!(spell(4096, BYTES), "4096B");
-        assert_eq!(spell(12_700_000, BYTES), "12.7MB");
-        assert_eq!(spell(12_500_000_000, RATE), "12.5Gbps");
+    fn frequencies_are_quantities_like_any_other() {
+        assert_eq!(parse("12.5k/s", FREQUENCY), Ok(12_500));
         assert_eq!(spell(12_500, FREQUENCY), "12.5k/s");
     }
 }

@@ -164,7 +164,7 @@ fn endpoint_target_below_service(
     let packet = host.service(Meta::new(0, Meta::LAST), scenario.network.mtu);
     let ack = host.service(Meta::new(0, Meta::ACK | Meta::LAST), 0);
     let service = Span::from_ps(packet + ack);
-    (params.endpoint_window && params.endpoint_target < service).then(|| {
+    (params.watches_endpoint() && params.endpoint_target < service).then(|| {
         format!(
             "transport.{}.endpoint_target: {} is below the {} that idle hosts take for a full packet and its \
              acknowledgement ({} + {}): windows will shrink without any load",

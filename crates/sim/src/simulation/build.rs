@@ -257,7 +257,8 @@ fn role_of(graph: &Graph, link: &Link) -> Option<SwitchRole> {
     }
 }
 
-/// A host's NIC has no queue of data, so nothing is ever dropped there for want of room.
+/// A host's NIC has no queue of data but what its engine is ahead of the wire, and room for 4 GiB: only acknowledgements
+/// far heavier than the packets that they answer find none.
 fn port_kind(link: LinkKind, switch: Option<&SwitchKind>) -> PortKind {
     let bytes = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
     let capacity = match switch.map(|switch| switch.buffer) {

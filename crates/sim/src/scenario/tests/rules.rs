@@ -219,6 +219,8 @@ fn windows_are_in_order() {
     assert!(swift("max_cwnd = 8").contains("transport.a.max_cwnd: initial_cwnd, 16, is above max_cwnd, 8"));
     assert!(swift("max_cwnd = 2000").contains("max_cwnd, 2000, is above reach, 1024"));
     assert!(swift("fs_min_cwnd = 300").contains("fs_min_cwnd: 300 is not below fs_max_cwnd, 256"));
+    let floor = "cwnd_below_one = false\nmin_cwnd = 0.1\ninitial_cwnd = 0.3\nmax_cwnd = 0.5";
+    assert!(swift(floor).contains("transport.a.max_cwnd: 0.5 is below the floor of one packet"));
     assert!(swift("reach = 1000").contains("found 1000, expected a power of two, such as 512 or 1024"));
     assert!(said("protocol = \"none\"\nwindow = 70000").contains("window: 70000 is above reach, 65536"));
     assert!(said("protocol = \"none\"\nheader = \"0B\"\nack = \"0B\"\n[network.x]").contains("x.toml"));
@@ -561,6 +563,17 @@ fn traces_and_sizes_come_from_files() {
     assert_eq!(*sizes, Sizes::Distribution { name: "s.txt".into(), points });
     let said = Folder::new("no-sizes", &[]).said(&poisson);
     assert!(said.contains("traffic[0].sizes: found \"s.txt\", expected websearch, fb_hadoop"), "{said}");
+}
+
+/// Four hosts; a full frame of 4096 B of payload, 28 B of header and 38 B of framing takes 32 B.
+#[test]
+fn what_waits_for_engines_takes_memory() {
+    let needed = |queue: &str| {
+        let many = with(SMALL, "to = 0", "to = 0\nflows_per_pair = 100000");
+        let host = format!("[host.default]\nmodel = \"snap\"\nreceive_queue = \"{queue}\"\n");
+        estimate_bytes(&good(&format!("{many}{host}")))
+    };
+    assert_eq!((needed("141.62MB") - needed("100MB")) / 32, 4 * 10_000);
 }
 
 #[test]

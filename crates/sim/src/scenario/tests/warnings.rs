@@ -85,6 +85,24 @@ fn an_endpoint_target_below_the_service_is_named() {
     ];
     let said = warnings(&snap);
     assert!(said[0].starts_with("transport.a.endpoint_target: 1us is below the 1.975us"), "{said:?}");
-    let off: Vec<_> = snap.into_iter().chain([("transport.a.endpoint_window", "false")]).collect();
-    assert_eq!(warnings(&off), [""; 0]);
+    for unwatched in [("transport.a.endpoint_window", "false"), ("transport.a.variant", "v0")] {
+        let off: Vec<_> = snap.into_iter().chain([unwatched]).collect();
+        assert_eq!(warnings(&off), [""; 0]);
+    }
+}
+
+#[test]
+fn a_receive_queue_without_room_for_a_frame_is_refused() {
+    let with = |room| {
+        set(
+            SMALL,
+            &[&SWIFT[1..], &[("host.default.model", "snap"), ("host.default.receive_queue", room)]].concat(),
+        )
+    };
+    let said = with("4159B").expect_err("no room").to_string();
+    assert!(
+        said.ends_with("host.default.receive_queue: holds 4159B, less than one full frame, 4160B"),
+        "{said}"
+    );
+    assert!(with("4160B").is_ok());
 }
