@@ -158,9 +158,9 @@ def _run_missing(
     try:
         execute_each([missing[key].scenario for key in keys], keep, watch, jobs)
     except (KeyboardInterrupt, _clearway.Interrupted) as error:
-        done = sum(key in by_key for key in keys)
+        left = sum(key not in by_key for key in keys)
         raise PointsInterrupted(
-            f"interrupted: {done} of {len(keys)} runs are finished and kept in {store.path}; "
+            f"interrupted: {len(by_key)} of {len(by_key) + left} runs are finished and kept in {store.path}; "
             "the same command goes on from there"
         ) from error
     if failures:
