@@ -56,6 +56,10 @@
     return x[index] - x[before] <= x[after] - x[index] ? before : after;
   };
 
+  // Beside its title an axis needs room for its longest number.
+  const roomFor = (least) => (_, numbers) =>
+    Math.max(least, 38 + 7 * Math.max(0, ...(numbers ?? []).map((number) => String(number ?? "").length)));
+
   const axis = (label, log, vertical, wide) => ({
     label,
     labelSize: 24,
@@ -64,7 +68,7 @@
     stroke: colour("--quiet"),
     grid: { stroke: colour("--rule"), width: 1 },
     ticks: { stroke: colour("--rule"), width: 1 },
-    size: vertical ? (wide ? 72 : 58) : 40,
+    size: vertical ? roomFor(wide ? 72 : 58) : 40,
     space: vertical ? 36 : 56,
     values: (_, splits) => splits.map(log ? shortTick : tick),
     ...(log ? { splits: decadeSplits, filter: labelled } : {}),
