@@ -23,6 +23,8 @@ use crate::socket::{self, Socket};
 
 const FAILED: u8 = 1;
 const BAD_INPUT: u8 = 2;
+/// As shells have it: 128 and the signal's number.
+const INTERRUPTED: u8 = 130;
 /// Between two lines of progress.
 const PROGRESS: Span = Span::from_ms(200);
 
@@ -64,6 +66,7 @@ fn send(args: &SendArgs) -> Result<u8, ArgError> {
     let mut sending = Sending::new(clock.now(), task);
     let mut progress = Progress::new(args.json);
     let mut warned = false;
+    socket::note_stops();
     drive(&mut socket, &mut clock, &mut sending, |sending, now| {
         if let Some(unmet) = sending.unmet_target().filter(|_| !warned) {
             warned = true;
@@ -77,19 +80,27 @@ fn send(args: &SendArgs) -> Result<u8, ArgError> {
             });
             progress.show(now, sent.bytes, layout.bytes(), &delays);
         }
-        sending.is_over()
+        sending.is_over() || socket::told_to_stop()
     })
     .map_err(|e| trouble("the socket", &e, None))?;
     progress.clear();
+    let interrupted = !sending.is_over();
     let (sent, error) = sending.into_report();
     let effort = Effort { cpu: socket::processor_time(), overflow: socket.overflow() };
     let mut head = Map::new();
     head.insert("role".into(), json!("send"));
     head.insert("peer".into(), json!(args.to.to_string()));
     head.insert("connection".into(), name);
-    let error = error.map(|error| send_error(&error, args));
+    let error = match error {
+        _ if interrupted => Some(ArgError {
+            message: format!("interrupted: {} of {} bytes are acknowledged", sent.bytes, layout.bytes()),
+            remedy: Some("the receiver gives up after its --idle-timeout".into()),
+        }),
+        error => error.map(|error| send_error(&error, args)),
+    };
     show(&sent_figures(&sent, &layout, &effort), head, error.as_ref(), args.json);
-    Ok(error.map_or(0, |_| FAILED))
+    let failed = if interrupted { INTERRUPTED } else { FAILED };
+    Ok(error.map_or(0, |_| failed))
 }
 
 fn show_unmet(unmet: &Unmet) {
@@ -193,6 +204,7 @@ fn receive(args: &ReceiveArgs) -> Result<u8, ArgError> {
     let mut receiving = Receiving::new(Place { out: args.out.clone(), idle_timeout: args.idle_timeout });
     let mut progress = Progress::new(args.json);
     let mut effort_before = Span::ZERO;
+    socket::note_stops();
     loop {
         let mut ended = None;
         drive(&mut socket, &mut clock, &mut receiving, |receiving, now| {
@@ -200,22 +212,36 @@ fn receive(args: &ReceiveArgs) -> Result<u8, ArgError> {
                 progress.show(now, received.payload, received.layout.bytes(), "");
             }
             ended = receiving.poll_transfer();
-            ended.is_some()
+            ended.is_some() || socket::told_to_stop()
         })
         .map_err(|e| trouble("the socket", &e, None))?;
         progress.clear();
-        let Some(transfer) = ended else { continue };
+        let Some(transfer) = ended else {
+            show_error(&interrupted(&receiving));
+            return Ok(INTERRUPTED);
+        };
         let cpu = socket::processor_time();
         let effort = Effort { cpu: cpu.saturating_sub(effort_before), overflow: socket.overflow() };
         effort_before = cpu;
         let status = show_transfer(&transfer, &effort, args);
         if args.once {
             // Whoever did not hear that it is done may ask again.
-            drive(&mut socket, &mut clock, &mut receiving, |receiving, _| receiving.is_quiet())
-                .map_err(|e| trouble("the socket", &e, None))?;
+            drive(&mut socket, &mut clock, &mut receiving, |receiving, _| {
+                receiving.is_quiet() || socket::told_to_stop()
+            })
+            .map_err(|e| trouble("the socket", &e, None))?;
             return Ok(status);
         }
     }
+}
+
+/// What a receiver says that is told to stop: of a file that has not come whole nothing is kept.
+fn interrupted(receiving: &Receiving) -> ArgError {
+    let Some(received) = receiving.report() else {
+        return ArgError { message: "interrupted".into(), remedy: None };
+    };
+    let (came, of) = (received.payload, received.layout.bytes());
+    ArgError { message: format!("interrupted: {came} of {of} bytes had come, nothing is kept"), remedy: None }
 }
 
 fn show_transfer(transfer: &Transfer, effort: &Effort, args: &ReceiveArgs) -> u8 {

@@ -10,6 +10,7 @@ use std::io;
 use std::mem;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clearway_proto::units::Span;
 
@@ -369,6 +370,31 @@ pub fn processor_time() -> Span {
         return Span::ZERO;
     }
     Span::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Whether this process has been told to stop.
+static TOLD_TO_STOP: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note_stop(_signal: libc::c_int) {
+    TOLD_TO_STOP.store(true, Ordering::Relaxed);
+}
+
+/// From here on SIGINT and SIGTERM are noted instead of ending the process, each once: a second one ends it.
+pub fn note_stops() {
+    // SAFETY: all zeroes are a valid value: no flags, an empty mask.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
+    action.sa_sigaction = note_stop as extern "C" fn(libc::c_int) as usize;
+    action.sa_flags = libc::SA_RESETHAND;
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the handler stores to an atomic and does nothing else, which any signal may interrupt; `action` lives
+        // until the call returns. Where it fails, the signal ends the process as before.
+        unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
+    }
+}
+
+/// Whether SIGINT or SIGTERM has come since [`note_stops`].
+pub fn told_to_stop() -> bool {
+    TOLD_TO_STOP.load(Ordering::Relaxed)
 }
 
 fn check(result: isize) -> io::Result<usize> {

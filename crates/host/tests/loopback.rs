@@ -304,3 +304,34 @@ fn help_names_every_option_with_its_default() {
         assert!(parts.iter().all(|part| out.contains(part)), "{args:?}: {out}");
     }
 }
+
+/// Ctrl-C at either end: said, with what was done by then, and with the status that shells give it.
+#[test]
+fn an_interrupted_end_says_how_far_it_came() {
+    let to = scratch("interrupted");
+    let mut receiver = Receiver::start(&["--out", to.to_str().unwrap()]);
+    let peer = receiver.address.to_string();
+    let operations = ["send", "--to", &peer, "--operations", "100000", "--size", "1MB"];
+    let mut sender = clearwayd(&operations).spawn().unwrap();
+    // Something has come.
+    let partial = PathBuf::from(format!("{}.partial", to.display()));
+    while std::fs::metadata(&partial).map_or(0, |file| file.len()) == 0 {
+        assert!(sender.try_wait().unwrap().is_none(), "it cannot be done yet");
+        thread::yield_now();
+    }
+    for child in [&sender, &receiver.child] {
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    }
+    let mut said = String::new();
+    sender.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(sender.wait().unwrap().code(), Some(130), "{said}");
+    assert!(
+        said.starts_with("error: interrupted: ") && said.contains(" of 100000000000 bytes are"),
+        "{said}"
+    );
+    let mut said = String::new();
+    receiver.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(receiver.child.wait().unwrap().code(), Some(130), "{said}");
+    assert!(said.starts_with("error: interrupted: ") && said.contains("nothing is kept"), "{said}");
+    assert!(!partial.exists() && !to.exists(), "nothing is kept");
+}
