@@ -95,6 +95,9 @@ impl PatternReader<'_> {
     }
 }
 
+/// Between two operations of an initiator, as the largest rate has it.
+const LEAST_GAP_PS: f64 = 1000.0;
+
 /// Exactly one of `rate` and `load`.
 fn offered(r: &mut Section) -> Offered {
     let doc = "Operations a second of each initiator; give this or load.";
@@ -144,8 +147,23 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
             }
         }
         if open && r.sound() {
+            check_load(r, scenario, i);
             check_sequence(r, scenario, i, &targets);
         }
+    }
+}
+
+/// A load is at most as many operations as a rate can be.
+fn check_load(r: &Section, scenario: &Scenario, i: usize) {
+    let Pattern::OpenLoop { operations, offered, .. } = &scenario.traffic[i].pattern else { return };
+    let rates = HostRates::of(&scenario.network);
+    let gaps = operations.from.iter().map(|&host| offered.gap_ps(operations.bytes, rates.get(host)));
+    let shortest = gaps.fold(f64::INFINITY, f64::min);
+    if shortest < LEAST_GAP_PS {
+        let (each, bytes) = (1e12 / shortest, operations.bytes.shown());
+        let message =
+            format!("is {each:.3e} operations of {bytes} a second of each initiator; the most is 1G/s: make them larger");
+        r.conflict_at(&format!("traffic[{i}].load"), message);
     }
 }
 

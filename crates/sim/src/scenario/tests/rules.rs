@@ -327,6 +327,12 @@ fn an_open_loop_offers_a_rate_or_a_load() {
     assert_eq!((*arrivals, *offered, *backlog), (Arrivals::Poisson, Offered::Load(1.5), 100_000));
     assert_eq!((operations.kind, operations.deadline), (OperationKind::Write, None));
     assert_eq!(offered.gap_ps(Bytes::new(3000), Rate::from_gbps(100)), 160_000.0);
+    // 12 B at 100 Gb/s are 0.96 ns apart.
+    let sized = |bytes: &str| with(&traffic("load = 1.0"), "4kB", bytes);
+    assert!(
+        super::said(&sized("12B")).contains("traffic[0].load: is 1.042e9 operations of 12B a second of each")
+    );
+    good(&sized("13B"));
     let itself = with(&traffic("load = 0.5"), "to = \"2..4\"", "to = 1");
     assert!(super::said(&itself).contains("the only target is an initiator too"));
     let complete = with(&traffic("load = 0.5"), "name", "stop_when_complete = true\nname");
