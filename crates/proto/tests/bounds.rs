@@ -6,6 +6,7 @@ use clearway_proto::baseline::cubic::{Cubic, CubicParams};
 use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
 use clearway_proto::baseline::gcn::{Gcn, GcnParams};
 use clearway_proto::baseline::reno::{Reno, RenoParams};
+use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::transport::{AckSample, CongestionControl};
 use clearway_proto::units::{Span, Time};
 use proptest::collection::vec;
@@ -84,11 +85,12 @@ proptest! {
     ) {
         let (min_cwnd, max_cwnd, initial_cwnd, min_rto) = (min, min + above, min + start * above, MIN_RTO);
         let bounds = [min_cwnd, max_cwnd];
-        let dctcp = DctcpParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..DctcpParams::default() };
+        let tcp = TcpParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..TcpParams::default() };
+        let dctcp = DctcpParams { tcp: tcp.clone(), ..DctcpParams::default() };
         check(Dctcp::new(Arc::new(dctcp)), bounds, &steps);
-        let gcn = GcnParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..GcnParams::default() };
+        let gcn = GcnParams { tcp: tcp.clone(), ..GcnParams::default() };
         check(Gcn::new(Arc::new(gcn)), bounds, &steps);
-        let reno = RenoParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..RenoParams::default() };
+        let reno = RenoParams { tcp };
         check(Reno::new(Arc::new(reno)), bounds, &steps);
     }
 
@@ -101,9 +103,8 @@ proptest! {
         steps in vec(step(), 0..200),
     ) {
         let (min_cwnd, max_cwnd, initial_cwnd, min_rto) = (min, min + above, min + start * above, MIN_RTO);
-        let cubic = CubicParams {
-            c, beta, fast_convergence, initial_cwnd, min_cwnd, max_cwnd, min_rto, ..CubicParams::default()
-        };
+        let tcp = TcpParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..TcpParams::default() };
+        let cubic = CubicParams { c, beta, fast_convergence, tcp };
         check(Cubic::new(Arc::new(cubic)), [min_cwnd, max_cwnd], &steps);
     }
 }

@@ -5,6 +5,7 @@ mod script;
 use std::sync::Arc;
 
 use clearway_proto::baseline::cubic::{Cubic, CubicParams};
+use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::transport::{AckSample, CongestionControl, Scheme};
 use clearway_proto::units::{Span, Time};
 use script::Probe;
@@ -20,7 +21,10 @@ impl Probe for Cubic {
 }
 
 fn params(initial_cwnd: f64) -> CubicParams {
-    CubicParams { initial_cwnd, initial_rto: Span::from_secs(1), ..CubicParams::default() }
+    CubicParams {
+        tcp: TcpParams { initial_cwnd, initial_rto: Span::from_secs(1), ..TcpParams::default() },
+        ..CubicParams::default()
+    }
 }
 
 fn run(params: CubicParams, script: &str) {
@@ -157,6 +161,6 @@ fn after_a_timeout_the_cubic_begins_where_slow_start_ends() {
 
 #[test]
 fn the_threshold_is_two_packets_at_least() {
-    let alert = CubicParams { dup_threshold: 1, ..params(2.0) };
+    let alert = CubicParams { tcp: TcpParams { dup_threshold: 1, ..params(2.0).tcp }, ..params(2.0) };
     run(alert, "at 0us endless; send 2; at 100ms ack 1; expect cwnd 2; expect w-max 3");
 }

@@ -5,6 +5,7 @@ mod script;
 use std::sync::Arc;
 
 use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
+use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::transport::{AckPolicy, CongestionControl, Scheme};
 use clearway_proto::units::Span;
 use script::Probe;
@@ -22,7 +23,11 @@ impl Probe for Dctcp {
 
 /// Gain 1/4, so that hand computation stays exact.
 fn params(initial_cwnd: f64) -> DctcpParams {
-    DctcpParams { gain: 0.25, initial_cwnd, min_rto: Span::from_us(100), ..DctcpParams::default() }
+    DctcpParams {
+        gain: 0.25,
+        tcp: TcpParams { initial_cwnd, min_rto: Span::from_us(100), ..TcpParams::default() },
+        ..DctcpParams::default()
+    }
 }
 
 fn run(params: DctcpParams, script: &str) {
@@ -33,7 +38,8 @@ fn run(params: DctcpParams, script: &str) {
 #[test]
 fn one_packet_an_acknowledgement_needs_no_waiting() {
     assert_eq!(DctcpParams::default().ack_policy(), AckPolicy::EveryPacket);
-    let delayed = DctcpParams { ack_every: 2, ..DctcpParams::default() };
+    let delayed =
+        DctcpParams { tcp: TcpParams { ack_every: 2, ..TcpParams::default() }, ..DctcpParams::default() };
     assert_eq!(
         delayed.ack_policy(),
         AckPolicy::Delayed { every: 2, delay: Span::from_ms(1), marked_at_once: false }
@@ -101,7 +107,7 @@ fn slow_start_ends_with_the_first_mark() {
 #[test]
 fn a_delayed_acknowledgement_counts_for_all_its_packets() {
     run(
-        DctcpParams { ack_every: 2, ..params(4.0) },
+        DctcpParams { tcp: TcpParams { ack_every: 2, ..params(4.0).tcp }, ..params(4.0) },
         "at 0us endless; send 4
          at 100us arrive 0; expect acks 0; ack 1; expect cumulative 2; expect cwnd 6; expect inflight 2",
     );
@@ -110,7 +116,7 @@ fn a_delayed_acknowledgement_counts_for_all_its_packets() {
 #[test]
 fn a_change_of_the_mark_acknowledges_what_came_before_it() {
     run(
-        DctcpParams { ack_every: 2, ..params(10.0) },
+        DctcpParams { tcp: TcpParams { ack_every: 2, ..params(10.0).tcp }, ..params(10.0) },
         "at 0us endless; send 10
          at 100us arrive 0; expect acks 0
          # Marked: packet 0 is acknowledged at once and without a mark, packet 1 waits for packet 2.
@@ -125,7 +131,10 @@ fn a_change_of_the_mark_acknowledges_what_came_before_it() {
 #[test]
 fn a_delayed_acknowledgement_waits_no_longer_than_its_delay() {
     run(
-        DctcpParams { ack_every: 2, ack_delay: Span::from_us(40), ..params(10.0) },
+        DctcpParams {
+            tcp: TcpParams { ack_every: 2, ack_delay: Span::from_us(40), ..params(10.0).tcp },
+            ..params(10.0)
+        },
         "at 0us endless; send 4
          at 100us arrive 0; expect acks 0; expect ack-timeout-us 140
          at 139us timeout; expect acks 0
@@ -176,7 +185,7 @@ fn a_loss_halves_although_a_mark_cut_the_same_window() {
 #[test]
 fn a_loss_leaves_the_least_window() {
     run(
-        DctcpParams { min_cwnd: 8.0, ..params(8.0) },
+        DctcpParams { tcp: TcpParams { min_cwnd: 8.0, ..params(8.0).tcp }, ..params(8.0) },
         "at 0us endless; send 8
          at 100us ack 1; ack 2; ack 3; expect cwnd 8",
     );
@@ -226,7 +235,7 @@ fn timeouts_back_off_until_something_new_is_acknowledged() {
 #[test]
 fn backing_off_ends_at_a_minute() {
     run(
-        DctcpParams { initial_rto: Span::from_secs(40), ..params(1.0) },
+        DctcpParams { tcp: TcpParams { initial_rto: Span::from_secs(40), ..params(1.0).tcp }, ..params(1.0) },
         "at 0s endless; send 1; expect timeout-us 40000000
          at 40s timeout; send 1; expect timeout-us 100000000
          at 100s timeout; send 1; expect timeout-us 160000000",

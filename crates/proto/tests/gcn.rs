@@ -5,6 +5,7 @@ mod script;
 use std::sync::Arc;
 
 use clearway_proto::baseline::gcn::{Gcn, GcnParams};
+use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::transport::{AckPolicy, CongestionControl, Scheme};
 use clearway_proto::units::Span;
 use script::Probe;
@@ -16,7 +17,10 @@ impl Probe for Gcn {
 }
 
 fn params(initial_cwnd: f64) -> GcnParams {
-    GcnParams { initial_cwnd, min_rto: Span::from_us(100), ..GcnParams::default() }
+    GcnParams {
+        tcp: TcpParams { initial_cwnd, min_rto: Span::from_us(100), ..TcpParams::default() },
+        ..GcnParams::default()
+    }
 }
 
 fn run(params: GcnParams, script: &str) {
@@ -70,7 +74,7 @@ fn one_cut_for_what_was_sent_before_it() {
 fn a_window_of_one_packet_is_cut_for_every_one() {
     // Nothing is under way at the cut, so the next packet was sent after it.
     run(
-        GcnParams { min_cwnd: 0.2, ..params(1.0) },
+        GcnParams { tcp: TcpParams { min_cwnd: 0.2, ..params(1.0).tcp }, ..params(1.0) },
         "at 0us endless; send 1; at 100us ack 0 ce; expect cwnd 0.5
          at 100us send 1; at 200us ack 1 ce; expect cwnd 0.25
          at 200us send 1; at 300us ack 2 ce; expect cwnd 0.2",
@@ -89,7 +93,7 @@ fn the_additive_increase_is_a_parameter() {
 fn marked_packets_are_acknowledged_at_once() {
     assert_eq!(GcnParams::default().ack_policy(), AckPolicy::EveryPacket);
     run(
-        GcnParams { ack_every: 2, ..params(10.0) },
+        GcnParams { tcp: TcpParams { ack_every: 2, ..params(10.0).tcp }, ..params(10.0) },
         "at 0us endless; send 10
          at 100us arrive 0; expect acks 0
          # What waited comes first and without a mark.

@@ -9,6 +9,7 @@ use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
 use clearway_proto::baseline::gcn::{Gcn, GcnParams};
 use clearway_proto::baseline::none::{NoControl, NoneParams};
 use clearway_proto::baseline::reno::{Reno, RenoParams};
+use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::control::{Swift, SwiftConfig};
 use clearway_proto::swift::SwiftParams;
@@ -248,25 +249,35 @@ fn swift(initial_cwnd: f64) -> Swift {
 }
 
 fn dctcp(ack_every: u32) -> (Dctcp, AckPolicy) {
-    let params = DctcpParams { ack_every, min_rto: Span::from_us(300), ..DctcpParams::default() };
+    let params = DctcpParams {
+        tcp: TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() },
+        ..DctcpParams::default()
+    };
     let policy = params.ack_policy();
     (Dctcp::new(Arc::new(params)), policy)
 }
 
 fn gcn(ack_every: u32) -> (Gcn, AckPolicy) {
-    let params = GcnParams { ack_every, min_rto: Span::from_us(300), ..GcnParams::default() };
+    let params = GcnParams {
+        tcp: TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() },
+        ..GcnParams::default()
+    };
     let policy = params.ack_policy();
     (Gcn::new(Arc::new(params)), policy)
 }
 
 fn reno(ack_every: u32) -> (Reno, AckPolicy) {
-    let params = RenoParams { ack_every, min_rto: Span::from_us(300), ..RenoParams::default() };
+    let params =
+        RenoParams { tcp: TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() } };
     let policy = params.ack_policy();
     (Reno::new(Arc::new(params)), policy)
 }
 
 fn cubic(ack_every: u32) -> (Cubic, AckPolicy) {
-    let params = CubicParams { ack_every, min_rto: Span::from_us(300), ..CubicParams::default() };
+    let params = CubicParams {
+        tcp: TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() },
+        ..CubicParams::default()
+    };
     let policy = params.ack_policy();
     (Cubic::new(Arc::new(params)), policy)
 }

@@ -5,6 +5,7 @@ mod script;
 use std::sync::Arc;
 
 use clearway_proto::baseline::reno::{Reno, RenoParams};
+use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::transport::{AckPolicy, CongestionControl, Scheme};
 use clearway_proto::units::Span;
 use script::Probe;
@@ -20,7 +21,7 @@ impl Probe for Reno {
 }
 
 fn params(initial_cwnd: f64) -> RenoParams {
-    RenoParams { initial_cwnd, min_rto: Span::from_us(100), ..RenoParams::default() }
+    RenoParams { tcp: TcpParams { initial_cwnd, min_rto: Span::from_us(100), ..TcpParams::default() } }
 }
 
 fn run(params: RenoParams, script: &str) {
@@ -57,7 +58,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 #[test]
 fn the_largest_window_is_a_parameter() {
     run(
-        RenoParams { max_cwnd: 5.0, ..params(4.0) },
+        RenoParams { tcp: TcpParams { max_cwnd: 5.0, ..params(4.0).tcp } },
         "at 0us endless; send 4; at 100us ack 0; ack 1; expect cwnd 5",
     );
 }
@@ -92,7 +93,7 @@ fn a_sender_with_little_to_send_loses_half_of_what_was_out() {
 
 #[test]
 fn the_threshold_is_two_packets_at_least() {
-    let alert = RenoParams { dup_threshold: 1, ..params(2.0) };
+    let alert = RenoParams { tcp: TcpParams { dup_threshold: 1, ..params(2.0).tcp } };
     run(alert, "at 0us endless; send 2; at 100us ack 1; expect cwnd 2");
 }
 
@@ -122,7 +123,7 @@ fn the_timeout_follows_the_round_trip_and_backs_off() {
          at 1100us ack 1; expect timeout-us -1; send 1; expect timeout-us 1350",
     );
     run(
-        RenoParams { min_rto: Span::from_ms(200), ..params(4.0) },
+        RenoParams { tcp: TcpParams { min_rto: Span::from_ms(200), ..params(4.0).tcp } },
         "at 0us endless; send 4; at 100us ack 0; expect timeout-us 200100",
     );
 }
@@ -131,7 +132,7 @@ fn the_timeout_follows_the_round_trip_and_backs_off() {
 fn acknowledgements_may_be_delayed() {
     assert_eq!(RenoParams::default().ack_policy(), AckPolicy::EveryPacket);
     run(
-        RenoParams { ack_every: 2, ack_delay: Span::from_us(40), ..params(4.0) },
+        RenoParams { tcp: TcpParams { ack_every: 2, ack_delay: Span::from_us(40), ..params(4.0).tcp } },
         "at 0us endless; send 4
          at 100us arrive 0; expect acks 0; expect ack-timeout-us 140; ack 1; expect cumulative 2; expect cwnd 6
          at 101us arrive 2; expect acks 0; at 141us timeout; expect acks 1; take; expect cumulative 3; expect cwnd 7",

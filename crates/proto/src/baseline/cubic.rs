@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::tcp::{self, TcpWindow};
+use super::tcp::{self, TcpParams, TcpWindow};
 use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
 use crate::units::{Bytes, Span, Time};
 
@@ -19,42 +19,13 @@ pub struct CubicParams {
     pub beta: f64,
     /// A loss below the last maximum lowers the next one further, for others to grow (RFC 9438 §4.7). Yes.
     pub fast_convergence: bool,
-    /// Window in packets of a new flow. 10 (RFC 6928).
-    pub initial_cwnd: f64,
-    /// Smallest window in packets, and the one after a timeout. 1 (RFC 5681 §3.1).
-    pub min_cwnd: f64,
-    /// Largest window in packets. 1024.
-    pub max_cwnd: f64,
-    /// Packets for one delayed acknowledgement. 1; RFC 5681 §4.2 asks for 2.
-    pub ack_every: u32,
-    /// Longest that a delayed acknowledgement waits. 1 ms (RFC 1122: at most 500 ms; Linux: 40 ms).
-    pub ack_delay: Span,
-    /// Packets received above a hole before it counts as lost. 3 (RFC 6675).
-    pub dup_threshold: u32,
-    /// Least retransmission timeout. 10 ms, as of every baseline here (RFC 6298: 1 s; Linux: 200 ms).
-    pub min_rto: Span,
-    /// Retransmission timeout before the first round-trip sample. 10 ms (RFC 6298: 1 s).
-    pub initial_rto: Span,
-    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 2048.
-    pub reach: u32,
+    /// What every TCP has.
+    pub tcp: TcpParams,
 }
 
 impl Default for CubicParams {
     fn default() -> CubicParams {
-        CubicParams {
-            c: 0.4,
-            beta: 0.7,
-            fast_convergence: true,
-            initial_cwnd: 10.0,
-            min_cwnd: 1.0,
-            max_cwnd: 1024.0,
-            ack_every: 1,
-            ack_delay: Span::from_ms(1),
-            dup_threshold: 3,
-            min_rto: Span::from_ms(10),
-            initial_rto: Span::from_ms(10),
-            reach: 2048,
-        }
+        CubicParams { c: 0.4, beta: 0.7, fast_convergence: true, tcp: TcpParams::default() }
     }
 }
 
@@ -69,15 +40,15 @@ impl Scheme for CubicParams {
     }
 
     fn reach(&self) -> u32 {
-        self.reach
+        self.tcp.reach
     }
 
     fn max_window(&self) -> f64 {
-        self.max_cwnd
+        self.tcp.max_cwnd
     }
 
     fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(self.ack_every, self.ack_delay, false)
+        tcp::ack_policy(&self.tcp, false)
     }
 }
 
@@ -110,7 +81,7 @@ impl Cubic {
     /// For a new flow. Flows share their parameters.
     pub fn new(params: Arc<CubicParams>) -> Cubic {
         Cubic {
-            tcp: TcpWindow::new(params.initial_cwnd, params.max_cwnd),
+            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
             w_max: 0.0,
             cwnd_prior: 0.0,
             epoch: None,
@@ -160,7 +131,7 @@ impl Cubic {
             // An acknowledgement of more than a window goes there and no further.
             cwnd + (target - cwnd) * share.min(1.0)
         };
-        self.tcp.cwnd = self.tcp.cwnd.min(self.params.max_cwnd);
+        self.tcp.cwnd = self.tcp.cwnd.min(self.params.tcp.max_cwnd);
         self.epoch = Some(epoch);
     }
 
@@ -188,7 +159,7 @@ impl CongestionControl for Cubic {
             }
             return;
         }
-        let acked = self.tcp.slow_start(f64::from(sample.newly_acked), self.params.max_cwnd);
+        let acked = self.tcp.slow_start(f64::from(sample.newly_acked), self.params.tcp.max_cwnd);
         if acked > 0.0 {
             self.avoid_congestion(now, acked, sample);
         }
@@ -199,13 +170,13 @@ impl CongestionControl for Cubic {
         if self.tcp.is_new_loss(cumulative) {
             self.remember();
             let ssthresh = self.tcp.flight_size(next) * self.params.beta;
-            self.tcp.recover(ssthresh, self.params.min_cwnd, next);
+            self.tcp.recover(ssthresh, self.params.tcp.min_cwnd, next);
         }
     }
 
     /// RFC 9438 §4.8.
     fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(self.tcp.flight_size(next) * self.params.beta, self.params.min_cwnd, next);
+        self.tcp.on_timeout(self.tcp.flight_size(next) * self.params.beta, self.params.tcp.min_cwnd, next);
         (self.w_max, self.epoch) = (0.0, None);
     }
 
@@ -222,11 +193,11 @@ impl CongestionControl for Cubic {
 
     #[inline]
     fn retransmission_timeout(&self) -> Span {
-        self.tcp.rto.timeout(self.params.min_rto, self.params.initial_rto)
+        self.tcp.rto.timeout(self.params.tcp.min_rto, self.params.tcp.initial_rto)
     }
 
     fn dup_threshold(&self) -> u32 {
-        self.params.dup_threshold
+        self.params.tcp.dup_threshold
     }
 
     fn windows(&self) -> Windows {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::tcp::{self, TcpWindow};
+use super::tcp::{self, TcpParams, TcpWindow};
 use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
 use crate::units::{Bytes, Span, Time};
 
@@ -16,41 +16,13 @@ pub struct DctcpParams {
     pub gain: f64,
     /// Estimate of the marked fraction before the first window ends (`DCTCP.Alpha`). 1 (RFC 8257 §3.3).
     pub initial_alpha: f64,
-    /// Window in packets of a new flow. 10 (RFC 6928).
-    pub initial_cwnd: f64,
-    /// Smallest window in packets. 1; Linux has 2.
-    pub min_cwnd: f64,
-    /// Largest window in packets. 1024.
-    pub max_cwnd: f64,
-    /// Packets for one delayed acknowledgement; a change of the congestion mark is acknowledged at once. 1.
-    pub ack_every: u32,
-    /// Longest that a delayed acknowledgement waits. 1 ms.
-    pub ack_delay: Span,
-    /// Packets received above a hole before it counts as lost. 3 (RFC 6675).
-    pub dup_threshold: u32,
-    /// Least retransmission timeout. 10 ms (RFC 8257 §5 advises lowering it to the data center's scale).
-    pub min_rto: Span,
-    /// Retransmission timeout before the first round-trip sample. 10 ms (RFC 6298: 1 s).
-    pub initial_rto: Span,
-    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 2048.
-    pub reach: u32,
+    /// What every TCP has; a change of the congestion mark is acknowledged at once.
+    pub tcp: TcpParams,
 }
 
 impl Default for DctcpParams {
     fn default() -> DctcpParams {
-        DctcpParams {
-            gain: 1.0 / 16.0,
-            initial_alpha: 1.0,
-            initial_cwnd: 10.0,
-            min_cwnd: 1.0,
-            max_cwnd: 1024.0,
-            ack_every: 1,
-            ack_delay: Span::from_ms(1),
-            dup_threshold: 3,
-            min_rto: Span::from_ms(10),
-            initial_rto: Span::from_ms(10),
-            reach: 2048,
-        }
+        DctcpParams { gain: 1.0 / 16.0, initial_alpha: 1.0, tcp: TcpParams::default() }
     }
 }
 
@@ -67,15 +39,15 @@ impl Scheme for DctcpParams {
     }
 
     fn reach(&self) -> u32 {
-        self.reach
+        self.tcp.reach
     }
 
     fn max_window(&self) -> f64 {
-        self.max_cwnd
+        self.tcp.max_cwnd
     }
 
     fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(self.ack_every, self.ack_delay, false)
+        tcp::ack_policy(&self.tcp, false)
     }
 }
 
@@ -128,7 +100,7 @@ impl Dctcp {
     /// For a new flow. Flows share their parameters.
     pub fn new(params: Arc<DctcpParams>) -> Dctcp {
         Dctcp {
-            tcp: TcpWindow::new(params.initial_cwnd, params.max_cwnd),
+            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
             marks: MarkedFraction::default(),
             alpha: params.initial_alpha,
             cut_end: 0,
@@ -144,7 +116,7 @@ impl Dctcp {
     /// RFC 8257 §3.3, step 9: `cwnd * (1 - α/2)`.
     fn cut(&mut self, next: u32) {
         let tcp = &mut self.tcp;
-        tcp.cwnd = (tcp.cwnd * (1.0 - self.alpha / 2.0)).max(self.params.min_cwnd);
+        tcp.cwnd = (tcp.cwnd * (1.0 - self.alpha / 2.0)).max(self.params.tcp.min_cwnd);
         tcp.ssthresh = tcp.cwnd;
         self.cut_end = next;
     }
@@ -165,7 +137,7 @@ impl CongestionControl for Dctcp {
                 self.cut(sample.next);
             }
         } else if !self.tcp.recovering {
-            self.tcp.grow(sample.newly_acked, 1.0, self.params.max_cwnd);
+            self.tcp.grow(sample.newly_acked, 1.0, self.params.tcp.max_cwnd);
         }
     }
 
@@ -173,13 +145,13 @@ impl CongestionControl for Dctcp {
     /// does not spare it; after it, marks in the same window cut no more.
     fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
-            self.tcp.recover(self.tcp.cwnd / 2.0, self.params.min_cwnd, next);
+            self.tcp.recover(self.tcp.cwnd / 2.0, self.params.tcp.min_cwnd, next);
             self.cut_end = next;
         }
     }
 
     fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.min_cwnd, next);
+        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.tcp.min_cwnd, next);
         self.cut_end = next;
     }
 
@@ -196,11 +168,11 @@ impl CongestionControl for Dctcp {
 
     #[inline]
     fn retransmission_timeout(&self) -> Span {
-        self.tcp.rto.timeout(self.params.min_rto, self.params.initial_rto)
+        self.tcp.rto.timeout(self.params.tcp.min_rto, self.params.tcp.initial_rto)
     }
 
     fn dup_threshold(&self) -> u32 {
-        self.params.dup_threshold
+        self.params.tcp.dup_threshold
     }
 
     fn windows(&self) -> Windows {

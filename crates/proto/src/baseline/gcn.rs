@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::dctcp::MarkedFraction;
-use super::tcp::{self, TcpWindow};
+use super::tcp::{self, TcpParams, TcpWindow};
 use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
 use crate::units::{Bytes, Span, Time};
 
@@ -18,40 +18,13 @@ use crate::units::{Bytes, Span, Time};
 pub struct GcnParams {
     /// Additive increase, in packets a round trip. 1 (RFC 5681).
     pub ai: f64,
-    /// Window in packets of a new flow. 10 (RFC 6928).
-    pub initial_cwnd: f64,
-    /// Smallest window in packets. 1; Linux has 2.
-    pub min_cwnd: f64,
-    /// Largest window in packets. 1024.
-    pub max_cwnd: f64,
-    /// Packets without a mark for one delayed acknowledgement; marked ones are acknowledged at once. 1.
-    pub ack_every: u32,
-    /// Longest that a delayed acknowledgement waits. 1 ms.
-    pub ack_delay: Span,
-    /// Packets received above a hole before it counts as lost. 3 (RFC 6675).
-    pub dup_threshold: u32,
-    /// Least retransmission timeout. 10 ms.
-    pub min_rto: Span,
-    /// Retransmission timeout before the first round-trip sample. 10 ms (RFC 6298: 1 s).
-    pub initial_rto: Span,
-    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 2048.
-    pub reach: u32,
+    /// What every TCP has; a packet with a mark is acknowledged at once.
+    pub tcp: TcpParams,
 }
 
 impl Default for GcnParams {
     fn default() -> GcnParams {
-        GcnParams {
-            ai: 1.0,
-            initial_cwnd: 10.0,
-            min_cwnd: 1.0,
-            max_cwnd: 1024.0,
-            ack_every: 1,
-            ack_delay: Span::from_ms(1),
-            dup_threshold: 3,
-            min_rto: Span::from_ms(10),
-            initial_rto: Span::from_ms(10),
-            reach: 2048,
-        }
+        GcnParams { ai: 1.0, tcp: TcpParams::default() }
     }
 }
 
@@ -68,15 +41,15 @@ impl Scheme for GcnParams {
     }
 
     fn reach(&self) -> u32 {
-        self.reach
+        self.tcp.reach
     }
 
     fn max_window(&self) -> f64 {
-        self.max_cwnd
+        self.tcp.max_cwnd
     }
 
     fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(self.ack_every, self.ack_delay, true)
+        tcp::ack_policy(&self.tcp, true)
     }
 }
 
@@ -94,7 +67,7 @@ impl Gcn {
     /// For a new flow. Flows share their parameters.
     pub fn new(params: Arc<GcnParams>) -> Gcn {
         Gcn {
-            tcp: TcpWindow::new(params.initial_cwnd, params.max_cwnd),
+            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
             marks: MarkedFraction::default(),
             answered: false,
             params,
@@ -116,11 +89,11 @@ impl CongestionControl for Gcn {
             // The first mark ends slow start, and no marked acknowledgement grows the window (RFC 3168 §6.1.2).
             self.tcp.ssthresh = self.tcp.ssthresh.min(self.tcp.cwnd);
         } else if !self.tcp.recovering {
-            self.tcp.grow(sample.newly_acked, self.params.ai, self.params.max_cwnd);
+            self.tcp.grow(sample.newly_acked, self.params.ai, self.params.tcp.max_cwnd);
         }
         if let Some(fraction) = self.marks.update(sample) {
             if fraction > 0.0 && !self.answered {
-                self.tcp.cwnd = (self.tcp.cwnd * (1.0 - fraction / 2.0)).max(self.params.min_cwnd);
+                self.tcp.cwnd = (self.tcp.cwnd * (1.0 - fraction / 2.0)).max(self.params.tcp.min_cwnd);
                 self.tcp.ssthresh = self.tcp.cwnd;
                 self.answer(sample.cumulative, sample.next);
             } else {
@@ -132,13 +105,13 @@ impl CongestionControl for Gcn {
     /// As DCTCP and conventional TCP: half, once a window of data.
     fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
-            self.tcp.recover(self.tcp.cwnd / 2.0, self.params.min_cwnd, next);
+            self.tcp.recover(self.tcp.cwnd / 2.0, self.params.tcp.min_cwnd, next);
             self.answer(cumulative, next);
         }
     }
 
     fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.min_cwnd, next);
+        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.tcp.min_cwnd, next);
         self.marks.restart(next);
         self.answered = true;
     }
@@ -156,11 +129,11 @@ impl CongestionControl for Gcn {
 
     #[inline]
     fn retransmission_timeout(&self) -> Span {
-        self.tcp.rto.timeout(self.params.min_rto, self.params.initial_rto)
+        self.tcp.rto.timeout(self.params.tcp.min_rto, self.params.tcp.initial_rto)
     }
 
     fn dup_threshold(&self) -> u32 {
-        self.params.dup_threshold
+        self.params.tcp.dup_threshold
     }
 
     fn windows(&self) -> Windows {

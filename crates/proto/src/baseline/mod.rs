@@ -5,4 +5,4 @@ pub mod dctcp;
 pub mod gcn;
 pub mod none;
 pub mod reno;
-mod tcp;
+pub mod tcp;

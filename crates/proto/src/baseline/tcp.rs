@@ -13,10 +13,50 @@ const MAX_RTO: Span = Span::from_secs(60);
 /// Least slow start threshold after a loss, in packets (RFC 5681, eq. 4).
 pub(super) const LEAST_SSTHRESH: f64 = 2.0;
 
-/// Every packet at once, or every `every` packets and at the latest after `delay`.
-pub(super) fn ack_policy(every: u32, delay: Span, marked_at_once: bool) -> AckPolicy {
-    if every > 1 {
-        AckPolicy::Delayed { every, delay, marked_at_once }
+/// What all of them let be chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpParams {
+    /// Window in packets of a new flow. 10 (RFC 6928).
+    pub initial_cwnd: f64,
+    /// Smallest window in packets, and the one after a timeout. 1 (RFC 5681 §3.1); Linux's DCTCP has 2.
+    pub min_cwnd: f64,
+    /// Largest window in packets. 1024.
+    pub max_cwnd: f64,
+    /// Packets for one delayed acknowledgement. 1; RFC 5681 §4.2 asks for 2.
+    pub ack_every: u32,
+    /// Longest that a delayed acknowledgement waits. 1 ms (RFC 1122: at most 500 ms; Linux: 40 ms).
+    pub ack_delay: Span,
+    /// Packets received above a hole before it counts as lost. 3 (RFC 6675).
+    pub dup_threshold: u32,
+    /// Least retransmission timeout. 10 ms, as of every baseline here (RFC 6298: 1 s; Linux: 200 ms;
+    /// RFC 8257 §5 advises the data center's scale).
+    pub min_rto: Span,
+    /// Retransmission timeout before the first round-trip sample. 10 ms (RFC 6298: 1 s).
+    pub initial_rto: Span,
+    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 2048.
+    pub reach: u32,
+}
+
+impl Default for TcpParams {
+    fn default() -> TcpParams {
+        TcpParams {
+            initial_cwnd: 10.0,
+            min_cwnd: 1.0,
+            max_cwnd: 1024.0,
+            ack_every: 1,
+            ack_delay: Span::from_ms(1),
+            dup_threshold: 3,
+            min_rto: Span::from_ms(10),
+            initial_rto: Span::from_ms(10),
+            reach: 2048,
+        }
+    }
+}
+
+/// Every packet at once, or every `ack_every` packets and at the latest after `ack_delay`.
+pub(super) fn ack_policy(params: &TcpParams, marked_at_once: bool) -> AckPolicy {
+    if params.ack_every > 1 {
+        AckPolicy::Delayed { every: params.ack_every, delay: params.ack_delay, marked_at_once }
     } else {
         AckPolicy::EveryPacket
     }

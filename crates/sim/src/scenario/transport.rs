@@ -7,6 +7,7 @@ use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::gcn::GcnParams;
 use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::baseline::reno::RenoParams;
+use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::units::{Bytes, Span};
 
@@ -182,21 +183,11 @@ impl Keys for DctcpParams {
         );
         let ack_every =
             "Packets for one delayed acknowledgement; a change of the mark is acknowledged at once.";
-        let params = DctcpParams {
+        DctcpParams {
             gain: r.get(&gain.or(d.gain)),
             initial_alpha: r.get(&alpha.or(d.initial_alpha)),
-            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
-            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
-            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
-            ack_every: r.get(&packets_an_ack(ack_every).or(d.ack_every)),
-            ack_delay: r.get(&ack_delay().or(d.ack_delay)),
-            dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
-            min_rto: r.get(&min_rto().or(d.min_rto)),
-            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
-            reach: r.get(&reach().or(d.reach)),
-        };
-        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
-        params
+            tcp: read_tcp(r, &d.tcp, ack_every),
+        }
     }
 }
 
@@ -205,20 +196,7 @@ impl Keys for GcnParams {
         let d = GcnParams::default();
         let ai = Key::new("ai", "Additive increase, in packets a round trip.", 1e-6..=1000.0);
         let ack_every = "Packets without a mark for one delayed acknowledgement; marked ones do not wait.";
-        let params = GcnParams {
-            ai: r.get(&ai.or(d.ai)),
-            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
-            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
-            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
-            ack_every: r.get(&packets_an_ack(ack_every).or(d.ack_every)),
-            ack_delay: r.get(&ack_delay().or(d.ack_delay)),
-            dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
-            min_rto: r.get(&min_rto().or(d.min_rto)),
-            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
-            reach: r.get(&reach().or(d.reach)),
-        };
-        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
-        params
+        GcnParams { ai: r.get(&ai.or(d.ai)), tcp: read_tcp(r, &d.tcp, ack_every) }
     }
 }
 
@@ -228,41 +206,19 @@ impl Keys for CubicParams {
         let c = Key::new("c", "Steepness of the cubic, in packets a cubed second.", 1e-6..=1e12);
         let beta = Key::new("beta", "What a loss leaves of the window.", 0.01..=0.99);
         let convergence = "Let a loss below the last maximum lower the next one further.";
-        let params = CubicParams {
+        CubicParams {
             c: r.get(&c.or(d.c)),
             beta: r.get(&beta.or(d.beta)),
             fast_convergence: r.flag("fast_convergence", convergence, d.fast_convergence),
-            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
-            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
-            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
-            ack_every: r.get(&packets_an_ack(PACKETS_AN_ACK).or(d.ack_every)),
-            ack_delay: r.get(&ack_delay().or(d.ack_delay)),
-            dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
-            min_rto: r.get(&min_rto().or(d.min_rto)),
-            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
-            reach: r.get(&reach().or(d.reach)),
-        };
-        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
-        params
+            tcp: read_tcp(r, &d.tcp, PACKETS_AN_ACK),
+        }
     }
 }
 
 impl Keys for RenoParams {
     fn read(r: &mut Section) -> RenoParams {
         let d = RenoParams::default();
-        let params = RenoParams {
-            initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
-            min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
-            max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
-            ack_every: r.get(&packets_an_ack(PACKETS_AN_ACK).or(d.ack_every)),
-            ack_delay: r.get(&ack_delay().or(d.ack_delay)),
-            dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
-            min_rto: r.get(&min_rto().or(d.min_rto)),
-            initial_rto: r.get(&initial_rto().or(d.initial_rto)),
-            reach: r.get(&reach().or(d.reach)),
-        };
-        check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
-        params
+        RenoParams { tcp: read_tcp(r, &d.tcp, PACKETS_AN_ACK) }
     }
 }
 
@@ -284,6 +240,23 @@ impl Keys for NoneParams {
         }
         params
     }
+}
+
+/// What every TCP has.
+fn read_tcp(r: &mut Section, d: &TcpParams, ack_every: &'static str) -> TcpParams {
+    let params = TcpParams {
+        initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),
+        min_cwnd: r.get(&min_cwnd().or(d.min_cwnd)),
+        max_cwnd: r.get(&max_cwnd().or(d.max_cwnd)),
+        ack_every: r.get(&packets_an_ack(ack_every).or(d.ack_every)),
+        ack_delay: r.get(&ack_delay().or(d.ack_delay)),
+        dup_threshold: r.get(&dup_threshold().or(d.dup_threshold)),
+        min_rto: r.get(&min_rto().or(d.min_rto)),
+        initial_rto: r.get(&initial_rto().or(d.initial_rto)),
+        reach: r.get(&reach().or(d.reach)),
+    };
+    check_windows(r, [params.min_cwnd, params.initial_cwnd, params.max_cwnd], params.reach);
+    params
 }
 
 fn initial_cwnd() -> Key<f64> {
