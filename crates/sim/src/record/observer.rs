@@ -11,10 +11,10 @@ use super::samples::Samples;
 use super::summary::{summarise, Measured};
 use super::tables;
 use super::Outcome;
+use crate::model::Scenario;
 use crate::net::classes::ClassCounters;
 use crate::net::engine::EngineCounters;
 use crate::net::port::PortCounters;
-use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 
 /// What is remembered of the end of the warm-up, and what has been sampled so far.

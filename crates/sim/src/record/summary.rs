@@ -6,7 +6,7 @@ use super::counters::{OperationCounters, TransportCounters};
 use super::histogram::Histogram;
 use super::observer::Baseline;
 use super::Value;
-use crate::scenario::Scenario;
+use crate::model::Scenario;
 use crate::simulation::Simulation;
 use crate::traffic::Demand;
 

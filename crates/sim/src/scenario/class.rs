@@ -9,7 +9,7 @@ use super::key::Key;
 use super::reader::{Form, Section};
 use super::suggest;
 use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
-use super::types::{Buffer, Ecn, SwitchKinds, SwitchRole, TrafficClass, Transport};
+use crate::model::{Buffer, Ecn, SwitchKinds, SwitchRole, TrafficClass, Transport};
 use crate::net::classes::MOST_CLASSES;
 
 /// Of a weight: the finest share is one part in this and one.

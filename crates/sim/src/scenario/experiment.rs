@@ -13,11 +13,11 @@ use super::names::Names;
 use super::network::{host_count, role_name, roles, HostRates};
 use super::reader::{Form, Section};
 use super::traffic::Scene;
-use super::types::{
-    Buffer, HostModel, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport,
-};
 use super::{class, fault, host, memory, network, operations, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
+use crate::model::{
+    Buffer, HostModel, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport,
+};
 use crate::net::routing::Router;
 use crate::net::topology::Graph;
 

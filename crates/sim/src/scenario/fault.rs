@@ -8,7 +8,7 @@ use super::error::Misread;
 use super::key::{Key, Quantity};
 use super::names::Names;
 use super::reader::{Form, Section};
-use super::types::Fault;
+use crate::model::Fault;
 
 #[derive(Clone, Copy)]
 enum Kind {

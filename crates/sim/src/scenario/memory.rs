@@ -22,10 +22,10 @@ use super::network::{host_count, roles, HostRates};
 use super::operations::arrivals;
 use super::sizes;
 use super::traffic::least_delay;
-use super::types::{
+use crate::engine::event::MAX_ID;
+use crate::model::{
     Buffer, HostModel, Network, Operations, Pattern, Scenario, SwitchRole, Topology, Traffic,
 };
-use crate::engine::event::MAX_ID;
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;

@@ -25,7 +25,6 @@ mod topology_file;
 mod trace;
 mod traffic;
 mod transport;
-pub mod types;
 mod units;
 mod warnings;
 
@@ -38,11 +37,10 @@ use document::{Place, Table};
 use error::Misread;
 use source::Source;
 
+use crate::model::Scenario;
+
 pub use error::{Problem, ScenarioError};
 pub use memory::estimate_bytes;
-pub(crate) use reader::Section;
-pub(crate) use transport::Keys;
-pub use types::*;
 
 /// Longest scenario that is read, in bytes; topologies and traces are files of their own.
 const MAX_SCENARIO: usize = 16 << 20;

@@ -9,7 +9,7 @@ use super::key::Key;
 use super::memory;
 use super::reader::{Form, Section};
 use super::topology_file;
-use super::types::{Network, SwitchRole, Topology};
+use crate::model::{Network, SwitchRole, Topology};
 
 /// More hosts than this are not simulated.
 pub(super) const MAX_HOSTS: u32 = 1_000_000;

@@ -8,7 +8,7 @@ use super::memory::active;
 use super::network::HostRates;
 use super::reader::Section;
 use super::traffic::{bytes_key, flows_per_pair, PatternReader, MAX_PACKETS};
-use super::types::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario, Traffic};
+use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario, Traffic};
 use crate::net::topology::Graph;
 use crate::traffic::switch_of;
 

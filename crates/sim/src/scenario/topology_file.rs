@@ -11,7 +11,7 @@ use super::network::{delay_key, rate_key, MAX_HOSTS};
 use super::reader::{self, Form, Section};
 use super::source::Source;
 use super::suggest;
-use super::types::{ListedLink, ListedNode, SwitchRole};
+use crate::model::{ListedLink, ListedNode, SwitchRole};
 
 /// Nodes and links as a scenario holds them.
 type Listed = (Vec<ListedNode>, Vec<ListedLink>);

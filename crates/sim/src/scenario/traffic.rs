@@ -10,8 +10,8 @@ use super::error::Misread;
 use super::hosts::{self, Directory, HostSet};
 use super::key::{Key, Quantity};
 use super::reader::{Form, Section};
-use super::types::{Network, Pattern, Sizes, Topology, Traffic, Transport};
 use super::{files, sizes, suggest, trace};
+use crate::model::{Network, Pattern, Sizes, Topology, Traffic, Transport};
 
 /// Packets of one flow: half of the sequence numbers.
 pub(super) const MAX_PACKETS: u128 = 1 << 31;

@@ -7,8 +7,8 @@ mod operations;
 mod poisson;
 mod sizes;
 
+use crate::model::{Pattern, Scenario, Traffic};
 use crate::random::{in_table, Entity, Stream};
-use crate::scenario::{Pattern, Scenario, Traffic};
 use clearway_proto::units::{Bytes, Span, Time};
 
 pub(crate) use operations::switch_of;
@@ -208,10 +208,10 @@ fn derangement(hosts: &[u32], stream: &mut Stream) -> Vec<u32> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::net::topology::tests::network;
-    use crate::scenario::{
+    use crate::model::{
         Buffer, Ecn, HostModel, Protocol, Record, SwitchKind, SwitchKinds, Topology, TraceFlow, Transport,
     };
+    use crate::net::topology::tests::network;
     use clearway_proto::baseline::none::NoneParams;
 
     /// A star of `hosts` with these traffic tables, 100 Gb/s, for a second.

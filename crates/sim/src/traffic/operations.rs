@@ -1,8 +1,8 @@
 //! The persistent flows of loops of operations.
 
 use super::{Demand, FlowSpec, Part, Table};
+use crate::model::{OperationKind, Operations, Pattern, Scenario};
 use crate::net::topology::Graph;
-use crate::scenario::{OperationKind, Operations, Pattern, Scenario};
 
 /// The switch that a host is linked to, by its node's number.
 pub(crate) fn switch_of(graph: &Graph, host: u32) -> u32 {
@@ -44,8 +44,8 @@ mod tests {
     use super::super::tests::{scenario, table};
     use super::super::{expected_flows, generate};
     use super::*;
+    use crate::model::{Arrivals, Offered, Traffic};
     use crate::net::topology::tests::dumbbell;
-    use crate::scenario::{Arrivals, Offered, Traffic};
     use clearway_proto::units::{Bytes, Span, Time};
 
     fn operations(from: &[u32], to: &[u32], kind: OperationKind) -> Operations {

@@ -1,9 +1,9 @@
 //! Open-loop traffic: each source starts flows in a Poisson process of its own.
 
 use super::{Demand, FlowSpec, Table};
+use crate::model::{Scenario, Sizes, Traffic};
 use crate::net::topology::Graph;
 use crate::random::Entity;
-use crate::scenario::{Scenario, Sizes, Traffic};
 use clearway_proto::units::{Rate, Span, Time};
 
 /// What the sources of one table have in common.
@@ -97,7 +97,7 @@ mod tests {
     use super::super::tests::{scenario, table};
     use super::super::{expected_flows, generate};
     use super::*;
-    use crate::scenario::Pattern;
+    use crate::model::Pattern;
     use clearway_proto::units::Bytes;
 
     const HOSTS: u32 = 20;

@@ -2,9 +2,9 @@
 
 use clearway_proto::units::{Bytes, Span};
 
-use super::super::types::*;
 use super::super::{estimate_bytes, load_text};
 use super::{good, read, said, with, SMALL};
+use crate::model::*;
 
 /// Three classes, two transports.
 const CLASSES: &str = r#"format = 1

@@ -7,7 +7,8 @@ mod warnings;
 
 use std::path::{Path, PathBuf};
 
-use super::{load_text, Loaded, Scenario, ScenarioError};
+use super::{load_text, Loaded, ScenarioError};
+use crate::model::Scenario;
 
 /// A file that uses most of what there is.
 const FULL: &str = r#"format = 1

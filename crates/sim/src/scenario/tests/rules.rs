@@ -4,9 +4,9 @@ use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use serde_json::json;
 
-use super::super::types::*;
 use super::super::{estimate_bytes, load, memory};
 use super::{good, read, said, set, with, Folder, FULL, SMALL};
+use crate::model::*;
 
 #[test]
 fn a_small_file_has_every_default() {
