@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::document::{Node, Value};
 use super::error::Misread;
+use super::form::Form;
 use super::key::Key;
-use super::reader::{Form, Section};
+use super::reader::Section;
 use super::suggest;
 use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
 use crate::model::{Buffer, Ecn, SwitchKinds, SwitchRole, TrafficClass, Transport};

@@ -5,9 +5,10 @@ use serde_json::json;
 
 use super::document::{Node, Value};
 use super::error::Misread;
+use super::form::Form;
 use super::key::{Key, Quantity};
 use super::names::Names;
-use super::reader::{Form, Section};
+use super::reader::Section;
 use crate::model::Fault;
 
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use clearway_proto::units::{Bytes, Span};
 
 use super::key::Key;
-use super::network::rate_key;
+use super::link::rate_key;
 use super::reader::Section;
 use crate::model::{HostModel, SnapHost};
 

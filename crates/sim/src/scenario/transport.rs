@@ -14,7 +14,8 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::class;
 use super::key::Key;
-use super::network::{rate_key, MAX_FRAME};
+use super::link::rate_key;
+use super::network::MAX_FRAME;
 use super::reader::Section;
 use crate::model::{for_each_scheme, Network, Protocol, TrafficClass, Transport};
 

@@ -3,7 +3,7 @@
 use clearway_proto::units::{Bytes, Span};
 
 use super::key::Quantity;
-use super::network::HostRates;
+use super::shape::HostRates;
 use crate::engine::event::Meta;
 use crate::model::{HostModel, Pattern, Protocol, Scenario, SnapHost, Traffic, Transport};
 use crate::net::routing::Router;
