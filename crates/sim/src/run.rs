@@ -22,7 +22,7 @@ pub fn run(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Interrupted> {
     let end = Time::ZERO + scenario.duration;
-    let mut simulation = Simulation::new(scenario);
+    let mut simulation = Simulation::new(scenario, 1);
     let mut observer = Observer::new(scenario, &simulation);
     let mut proceed =
         |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });

@@ -11,7 +11,7 @@ use super::reader::Section;
 use super::suggest;
 use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
 use crate::model::{Buffer, Ecn, SwitchKinds, SwitchRole, TrafficClass, Transport};
-use crate::net::classes::MOST_CLASSES;
+use crate::net::scheduling::MOST_CLASSES;
 
 /// Of a weight: the finest share is one part in this and one.
 const MAX_WEIGHT: u32 = 1000;

@@ -1,12 +1,13 @@
-//! A host whose work takes time: one engine, as in Snap, serves what has arrived and sends what may leave.
+//! A host whose work takes time: one processor, as an engine of Snap, serves what has arrived and sends what may leave.
 //!
-//! A frame that arrives waits in the NIC's receive queue until the engine has served all before it; that wait and
-//! its own service are the host's delay (t2 to t4, and t5 to t6, of Swift §3.2). A transmission takes the engine
+//! A frame that arrives waits in the NIC's receive queue until the processor has served all before it; that wait and
+//! its own service are the host's delay (t2 to t4, and t5 to t6, of Swift §3.2). A transmission takes the processor
 //! too, in turn with received frames: a host with much to receive must yield before it injects (Swift, appendix C).
 //! Between stack and NIC a frame takes a random time, which no timestamp tells apart from the fabric's. Now and
-//! then the engine is preempted.
+//! then the processor is preempted.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use clearway_proto::units::Bytes;
 
@@ -14,17 +15,17 @@ use crate::engine::event::{Frame, Meta};
 use crate::model::SnapHost;
 use crate::random::{Entity, Stream};
 
-/// Frames that the NIC asks for at once when it has been kept waiting: it pulls a little ahead of its wire, so that an
-/// engine busy for the moment does not leave the wire idle.
+/// Frames that the NIC asks for at once when it has been kept waiting: it pulls a little ahead of its wire, so that a
+/// processor busy for the moment does not leave the wire idle.
 const PULL_AHEAD: u64 = 2;
 
-/// One host's engine.
+/// One host's processor.
 #[derive(Debug)]
-pub struct Engine {
+pub struct Processor {
     received: VecDeque<Received>,
     /// The first of the received frames is being served.
     serving: bool,
-    /// When the engine is done with what it has begun.
+    /// When the processor is done with what it has begun.
     free_at: u64,
     /// When the NIC asks for the next frame: it pulls at the rate of its link.
     nic_free_at: u64,
@@ -32,8 +33,10 @@ pub struct Engine {
     pub grant_at: u64,
     pauses: Pauses,
     jitter: Stream,
+    /// What its work costs; the same for all hosts of a kind.
+    model: Arc<SnapHost>,
     /// What is counted of it.
-    pub counters: EngineCounters,
+    pub counters: ProcessorCounters,
 }
 
 /// A frame in the NIC's receive queue.
@@ -45,9 +48,9 @@ pub struct Received {
     pub at: u64,
 }
 
-/// What an engine counts.
+/// What a processor counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EngineCounters {
+pub struct ProcessorCounters {
     /// Frames served.
     pub served_frames: u64,
     /// Frames for which the receive queue had no room.
@@ -60,10 +63,10 @@ pub struct EngineCounters {
     pub peak: u64,
 }
 
-impl Engine {
-    /// An idle engine of this host.
-    pub fn new(seed: u64, host: u32, model: &SnapHost) -> Engine {
-        Engine {
+impl Processor {
+    /// An idle processor of this host.
+    pub fn new(seed: u64, host: u32, model: &Arc<SnapHost>) -> Processor {
+        Processor {
             received: VecDeque::new(),
             serving: false,
             free_at: 0,
@@ -71,14 +74,15 @@ impl Engine {
             grant_at: u64::MAX,
             pauses: Pauses::new(Stream::new(seed, Entity::HostPause, u64::from(host)), model),
             jitter: Stream::new(seed, Entity::HostJitter, u64::from(host)),
-            counters: EngineCounters::default(),
+            model: Arc::clone(model),
+            counters: ProcessorCounters::default(),
         }
     }
 
     /// A frame reaches the NIC; false where the receive queue has no room for it.
-    pub fn receive(&mut self, now: u64, frame: Frame, model: &SnapHost) -> bool {
+    pub fn receive(&mut self, now: u64, frame: Frame) -> bool {
         let size = u64::from(frame.meta.size());
-        if self.counters.held + size > model.receive_queue.get() {
+        if self.counters.held + size > self.model.receive_queue.get() {
             self.counters.dropped_frames += 1;
             return false;
         }
@@ -89,9 +93,9 @@ impl Engine {
     }
 
     /// Begins to serve the next received frame, if there is one; answers when it will be done.
-    pub fn begin(&mut self, now: u64, payload: impl Fn(&Frame) -> u32, model: &SnapHost) -> Option<u64> {
+    pub fn begin(&mut self, now: u64, payload: impl Fn(&Frame) -> u32) -> Option<u64> {
         let next = self.received.front()?;
-        let cost = model.service(next.frame.meta, payload(&next.frame));
+        let cost = self.model.service(next.frame.meta, payload(&next.frame));
         self.serving = true;
         self.work(now, cost);
         Some(self.free_at)
@@ -99,7 +103,7 @@ impl Engine {
 
     /// The frame that has been served.
     pub fn finish(&mut self) -> Received {
-        let served = self.received.pop_front().expect("an engine serves what it has received");
+        let served = self.received.pop_front().expect("a processor serves what it has received");
         self.serving = false;
         self.counters.held -= u64::from(served.frame.meta.size());
         self.counters.served_frames += 1;
@@ -107,15 +111,15 @@ impl Engine {
     }
 
     /// A transmission begins: the NIC is taken for `wire` picoseconds. Answers when the frame reaches it.
-    pub fn send(&mut self, now: u64, wire: u64, model: &SnapHost) -> u64 {
-        self.work(now, model.transmit.as_ps());
+    pub fn send(&mut self, now: u64, wire: u64) -> u64 {
+        self.work(now, self.model.transmit.as_ps());
         self.nic_free_at = self.nic_free_at.max(now.saturating_sub(PULL_AHEAD * wire)) + wire;
-        self.free_at + self.delay(model)
+        self.free_at + self.delay()
     }
 
     /// The time from stack to NIC that the next frame takes.
-    pub fn delay(&mut self, model: &SnapHost) -> u64 {
-        match model.jitter.as_ps() {
+    pub fn delay(&mut self) -> u64 {
+        match self.model.jitter.as_ps() {
             0 => 0,
             most => self.jitter.below(most + 1),
         }
@@ -143,11 +147,11 @@ impl Engine {
 }
 
 impl SnapHost {
-    /// How long the engine takes for a received frame with so many bytes of payload, in picoseconds.
+    /// How long the processor takes for a received frame with so many bytes of payload, in picoseconds.
     pub fn service(&self, meta: Meta, payload: u32) -> u64 {
-        let last = meta.has(Meta::LAST);
+        let last = meta.contains(Meta::LAST);
         let copy = self.copy_rate.transmission(Bytes::new(u64::from(payload)));
-        let span = match (meta.has(Meta::ACK), last) {
+        let span = match (meta.contains(Meta::ACK), last) {
             (true, false) => self.receive_ack,
             (true, true) => self.receive_ack + self.completion,
             (false, false) => self.receive_packet + copy,
@@ -157,7 +161,7 @@ impl SnapHost {
     }
 }
 
-/// When an engine does not run: a Poisson process of pauses of exponential length.
+/// When a processor does not run: a Poisson process of pauses of exponential length.
 #[derive(Debug)]
 struct Pauses {
     stream: Stream,
@@ -238,7 +242,7 @@ mod tests {
     }
 
     fn frame(size: u32, flags: u32) -> Frame {
-        Frame { stamp: 0, flow_seq: 0, meta: Meta::new(size, flags) }
+        Frame { stamp: 0, route_seq: 0, meta: Meta::new(size, flags) }
     }
 
     #[test]
@@ -252,33 +256,31 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_served_one_after_the_other_and_share_the_engine_with_transmissions() {
-        let model = model();
-        let mut engine = Engine::new(1, 0, &model);
+    fn frames_are_served_one_after_the_other_and_share_the_processor_with_transmissions() {
+        let mut processor = Processor::new(1, 0, &Arc::new(model()));
         let payload = |frame: &Frame| frame.meta.size() - 100;
         for at in [1_000_000, 1_000_000, 1_100_000] {
-            assert!(engine.receive(at, frame(1100, 0), &model));
+            assert!(processor.receive(at, frame(1100, 0)));
         }
-        assert_eq!(engine.begin(1_000_000, payload, &model), Some(1_400_000));
-        assert!(engine.is_serving());
-        assert_eq!(engine.finish().at, 1_000_000);
+        assert_eq!(processor.begin(1_000_000, payload), Some(1_400_000));
+        assert!(processor.is_serving());
+        assert_eq!(processor.finish().at, 1_000_000);
         // A transmission takes its turn: 50 ns, and the NIC is taken for 120.
-        assert_eq!(engine.send(1_400_000, 120_000, &model), 1_450_000);
-        assert_eq!(engine.begin(1_400_000, payload, &model), Some(1_850_000));
-        assert_eq!(engine.sends_at(1_500_000), 1_850_000);
-        engine.finish();
-        assert_eq!(engine.counters.busy, 850_000);
-        assert_eq!((engine.counters.held, engine.counters.peak), (1100, 3300));
+        assert_eq!(processor.send(1_400_000, 120_000), 1_450_000);
+        assert_eq!(processor.begin(1_400_000, payload), Some(1_850_000));
+        assert_eq!(processor.sends_at(1_500_000), 1_850_000);
+        processor.finish();
+        assert_eq!(processor.counters.busy, 850_000);
+        assert_eq!((processor.counters.held, processor.counters.peak), (1100, 3300));
     }
 
     #[test]
     fn a_full_receive_queue_takes_no_more() {
-        let model = model();
-        let mut engine = Engine::new(1, 0, &model);
-        assert!(engine.receive(0, frame(9000, 0), &model));
-        assert!(!engine.receive(0, frame(1001, 0), &model));
-        assert!(engine.receive(0, frame(1000, 0), &model));
-        assert_eq!(engine.counters.dropped_frames, 1);
+        let mut processor = Processor::new(1, 0, &Arc::new(model()));
+        assert!(processor.receive(0, frame(9000, 0)));
+        assert!(!processor.receive(0, frame(1001, 0)));
+        assert!(processor.receive(0, frame(1000, 0)));
+        assert_eq!(processor.counters.dropped_frames, 1);
     }
 
     /// Against a walk over all pauses of the same stream.
