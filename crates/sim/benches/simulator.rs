@@ -1,6 +1,6 @@
 //! The simulator's workloads (docs/PERFORMANCE.md): CPU seconds, packet-hops a second, memory.
 //!
-//! `cargo bench -p clearway-sim [-- NAME...]`
+//! `cargo bench -p clearway-sim [-- [--runs=N] NAME...]`
 
 use std::ops::ControlFlow;
 
@@ -13,10 +13,11 @@ use clearway_sim::model::{
 };
 use clearway_sim::record::Column;
 
-/// Runs of each workload; the median is printed.
+/// Runs of each workload, if `--runs=N` does not say otherwise; the median is printed.
 const RUNS: usize = 5;
 
 fn main() {
+    let runs = std::env::args().find_map(|arg| arg.strip_prefix("--runs=")?.parse().ok()).unwrap_or(RUNS);
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     println!(
         "{:<14} {:>8} {:>8} {:>8} {:>6} {:>6} {:>9} {:>10} {:>11}  digest",
@@ -24,7 +25,7 @@ fn main() {
     );
     for (name, must, htsim, scenario) in workloads() {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
-            measure(name, [must, htsim], &scenario);
+            measure(name, [must, htsim], &scenario, runs);
         }
     }
     println!("must and htsim: Mhops/s, htsim's on another machine of the same class; docs/PERFORMANCE.md");
@@ -130,10 +131,10 @@ fn fat_tree(k: u32, protocol: Protocol, spread: bool) -> Scenario {
     scenario
 }
 
-fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario) {
+fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario, count: usize) {
     let mut runs: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
-    for _ in 0..RUNS {
+    for _ in 0..count {
         let before = cpu_seconds();
         let mut first_look = None;
         let outcome = clearway_sim::run(scenario, &mut |_| {
@@ -145,7 +146,7 @@ fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario) {
         last = Some(outcome);
     }
     runs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (seconds, set_up) = runs[RUNS / 2];
+    let (seconds, set_up) = runs[count / 2];
     let outcome = last.expect("there was a run");
     let hops = outcome.packet_hops as f64 / 1e6;
     let payload: u64 = outcome.tables[0].columns.iter().find(|(name, _)| *name == "delivered_bytes").map_or(

@@ -56,6 +56,12 @@ impl Windows {
         number
     }
 
+    /// How long a window is, in picoseconds.
+    #[inline]
+    pub fn length(self) -> u64 {
+        self.length
+    }
+
     /// The first instant of window `number`.
     #[inline]
     pub fn start(self, number: u64) -> u64 {
@@ -84,9 +90,15 @@ impl Bucket {
 /// All events to come, and room for them.
 #[derive(Debug)]
 pub struct Calendar {
+    events: Vec<Event>,
+    free: Vec<u32>,
+    schedule: Schedule,
+}
+
+/// When each event happens: its slot stands in the bucket of its window.
+#[derive(Debug)]
+pub struct Schedule {
     windows: Windows,
-    slots: Vec<Event>,
-    free_slots: Vec<u32>,
     /// No event lies in a window before this one.
     first: u64,
     ring: Box<[Bucket; RING]>,
@@ -103,10 +115,8 @@ pub struct Calendar {
 impl Calendar {
     /// A calendar without events.
     pub fn new(windows: Windows) -> Calendar {
-        Calendar {
+        let schedule = Schedule {
             windows,
-            slots: Vec::new(),
-            free_slots: Vec::new(),
             first: 0,
             ring: Box::new([Bucket::EMPTY; RING]),
             occupied: Box::new([0; RING / 64]),
@@ -114,32 +124,77 @@ impl Calendar {
             below: Vec::new(),
             free_pages: Vec::new(),
             later: Heap::default(),
-        }
+        };
+        Calendar { events: Vec::new(), free: Vec::new(), schedule }
     }
 
     /// How time is cut.
     pub fn windows(&self) -> Windows {
-        self.windows
+        self.schedule.windows
     }
 
     /// Adds an event of a node; it may not lie in a window before the one taken last.
     #[inline]
     pub fn add(&mut self, node: u32, event: Event) {
         let slot = self.store(event);
-        self.enter(node, slot, event.time);
+        self.schedule.enter(node, slot, event.time);
     }
 
     /// Gives an event a slot, without a place in time.
     #[inline(always)]
     pub fn store(&mut self, event: Event) -> u32 {
-        if let Some(slot) = self.free_slots.pop() {
-            self.slots[slot as usize] = event;
+        if let Some(slot) = self.free.pop() {
+            self.events[slot as usize] = event;
             return slot;
         }
-        self.slots.push(event);
-        (self.slots.len() - 1) as u32
+        self.events.push(event);
+        (self.events.len() - 1) as u32
     }
 
+    /// Takes an event out of its slot, which is free from then on.
+    #[inline(always)]
+    pub fn release(&mut self, slot: u32) -> Event {
+        self.free.push(slot);
+        self.events[slot as usize]
+    }
+
+    /// Adds the event in a slot at its time.
+    pub fn enter(&mut self, node: u32, slot: u32) {
+        self.schedule.enter(node, slot, self.events[slot as usize].time);
+    }
+
+    /// The event in a slot.
+    #[inline(always)]
+    pub fn event(&self, slot: u32) -> &Event {
+        &self.events[slot as usize]
+    }
+
+    /// The events by slot, which may be changed into their next ones, and the schedule, to which those are added.
+    #[inline(always)]
+    pub fn parts(&mut self) -> (&mut [Event], &mut Schedule) {
+        (&mut self.events, &mut self.schedule)
+    }
+
+    /// The first window that has an event, if any has.
+    pub fn next(&self) -> Option<u64> {
+        self.schedule.next()
+    }
+
+    /// Moves the entries of a window, before which there is no event any more, to `out`. Their events stay in their
+    /// slots.
+    pub fn take(&mut self, window: u64, out: &mut Vec<Entry>) {
+        self.schedule.take(window, out);
+    }
+
+    /// Every event to come with its node, in no particular order.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, &Event)> + '_ {
+        let later = self.schedule.later.iter().map(|entry| entry as u64);
+        let soon = self.schedule.ring.iter().flat_map(|bucket| self.schedule.entries_of(*bucket));
+        soon.chain(later).map(|entry| (node_of(entry), self.event(slot_of(entry))))
+    }
+}
+
+impl Schedule {
     /// Adds the event in a slot at `time`, at which it happens.
     #[inline(always)]
     pub fn enter(&mut self, node: u32, slot: u32, time: u64) {
@@ -176,33 +231,7 @@ impl Calendar {
         self.occupied[at / 64] |= 1 << (at % 64);
     }
 
-    /// The event in a slot.
-    #[inline(always)]
-    pub fn event(&self, slot: u32) -> &Event {
-        &self.slots[slot as usize]
-    }
-
-    /// The same, to be changed into the event's next one.
-    #[inline(always)]
-    pub fn event_mut(&mut self, slot: u32) -> &mut Event {
-        &mut self.slots[slot as usize]
-    }
-
-    /// All slots, to prefetch from.
-    #[inline]
-    pub fn slots(&self) -> &[Event] {
-        &self.slots
-    }
-
-    /// Takes an event out of its slot, which is free from then on.
-    #[inline(always)]
-    pub fn release(&mut self, slot: u32) -> Event {
-        self.free_slots.push(slot);
-        self.slots[slot as usize]
-    }
-
-    /// The first window that has an event, if any has.
-    pub fn next(&self) -> Option<u64> {
+    fn next(&self) -> Option<u64> {
         let later = self.later.top().map(|top| (top >> 64) as u64);
         let soon = self.next_in_ring();
         match (soon, later) {
@@ -230,9 +259,7 @@ impl Calendar {
         None
     }
 
-    /// Moves the entries of a window, before which there is no event any more, to `out`. Their events stay in their
-    /// slots.
-    pub fn take(&mut self, window: u64, out: &mut Vec<Entry>) {
+    fn take(&mut self, window: u64, out: &mut Vec<Entry>) {
         self.first = window;
         while let Some(top) = self.later.top() {
             let due = (top >> 64) as u64;
@@ -251,13 +278,6 @@ impl Calendar {
             page = self.below[page as usize];
             filled = PAGE as u32;
         }
-    }
-
-    /// Every event to come with its node, in no particular order.
-    pub fn entries(&self) -> impl Iterator<Item = (u32, &Event)> + '_ {
-        let later = self.later.iter().map(|entry| entry as u64);
-        let soon = self.ring.iter().flat_map(|bucket| self.entries_of(*bucket));
-        soon.chain(later).map(|entry| (node_of(entry), self.event(slot_of(entry))))
     }
 
     fn entries_of(&self, bucket: Bucket) -> impl Iterator<Item = Entry> + '_ {

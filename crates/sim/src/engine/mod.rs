@@ -5,4 +5,5 @@ pub mod calendar;
 pub mod digest;
 pub mod event;
 mod heap;
+pub mod hops;
 pub mod prefetch;

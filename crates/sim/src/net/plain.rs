@@ -6,6 +6,7 @@
 
 use super::port::{Port, PortCounters, PortFigures, PortKind};
 use crate::engine::event::{Frame, Meta};
+use crate::engine::prefetch::prefetch;
 
 /// No place in the pool.
 const NONE: u32 = u32::MAX;
@@ -89,6 +90,13 @@ impl Departures {
         backlog.head = NONE;
     }
 
+    /// Hints that frames will be added to a backlog.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, backlog: Backlog) {
+        prefetch(&self.nodes, backlog.head as usize);
+        prefetch(&self.nodes, backlog.tail as usize);
+    }
+
     fn iter(&self, backlog: Backlog) -> impl Iterator<Item = Departure> + '_ {
         let first = self.nodes.get(backlog.head as usize).copied();
         std::iter::successors(first, |node| self.nodes.get(node.next as usize).copied())
@@ -107,7 +115,8 @@ pub(super) fn send(
     meta: &mut Meta,
 ) -> Option<u64> {
     let size = meta.size();
-    let transmission = port.transmission(size, kinds);
+    let kind = &kinds[port.kind as usize];
+    let transmission = kind.transmission(size);
     let left;
     if port.busy_until <= now {
         if port.backlog.head != NONE {
@@ -117,14 +126,14 @@ pub(super) fn send(
         left = now + transmission;
     } else {
         left = port.busy_until + transmission;
-        if !join(port, departures, &mut counters[at], &kinds[port.kind as usize], (now, left), meta) {
+        if !join(port, departures, &mut counters[at], kind, (now, left), meta) {
             return None;
         }
     }
     port.busy_until = left;
     port.sent_bytes += u64::from(size);
     port.sent_frames += 1;
-    Some(left + port.delay)
+    Some(left + kind.delay.as_ps())
 }
 
 /// A frame joins the queue of a busy port, to have left at `left`. Whether there is room for it.
@@ -153,7 +162,7 @@ fn join(
         *meta = meta.with(Meta::CE);
         counters.marked_frames += 1;
     }
-    counters.waited += u128::from(port.busy_until - now) * u128::from(size);
+    port.count_wait(port.busy_until - now, size);
     port.peak = port.peak.max(held + size);
     port.backlog.held += size;
     departures.append(&mut port.backlog, left, size);
@@ -161,11 +170,11 @@ fn join(
 }
 
 /// What a plain port has sent and what waits, at `now`.
-pub(super) fn figures(port: &Port, departures: &Departures, counters: &PortCounters, now: u64) -> PortFigures {
+pub(super) fn figures(port: &Port, departures: &Departures, now: u64) -> PortFigures {
     let mut figures = PortFigures {
         sent_bytes: port.sent_bytes,
         sent_frames: port.sent_frames,
-        waited: counters.waited,
+        waited: port.waited(),
         busy_until: port.busy_until,
         ..PortFigures::default()
     };
@@ -190,6 +199,6 @@ pub(super) fn figures(port: &Port, departures: &Departures, counters: &PortCount
 }
 
 /// Whether a frame that is on its way from a plain port, to arrive at `arrival`, still waits there at `now`.
-pub(super) fn waits(port: &Port, kinds: &[PortKind], frame: &Frame, arrival: u64, now: u64) -> bool {
-    arrival - port.delay - port.transmission(frame.meta.size(), kinds) >= now
+pub(super) fn waits(kind: &PortKind, frame: &Frame, arrival: u64, now: u64) -> bool {
+    arrival - kind.delay.as_ps() - kind.transmission(frame.meta.size()) >= now
 }

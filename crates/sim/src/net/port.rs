@@ -12,8 +12,10 @@ pub struct Port {
     pub(super) sent_bytes: u64,
     /// Frames sent; at a plain port with those that wait.
     pub(super) sent_frames: u64,
-    /// The link's delay, in picoseconds.
-    pub delay: u64,
+    /// The lower part of the sum over frames that waited of size times wait, in byte picoseconds.
+    waited_low: u64,
+    /// The upper part of that sum: the integral of the bytes waiting.
+    waited_high: u32,
     /// The frames of a plain port that wait, behind the one in transmission; see [`super::plain`].
     pub(super) backlog: super::plain::Backlog,
     /// Most bytes held at once, with the frame in transmission, seen when a frame had to wait; 0 where none has.
@@ -22,8 +24,6 @@ pub struct Port {
     pub link: u32,
     /// The node at the link's end, by its place in the domain that owns it.
     pub node: u32,
-    /// Picoseconds that a byte takes; 0 where that is no whole number.
-    pub(super) byte_time: u32,
     /// Index of its [`PortKind`].
     pub kind: u16,
     /// See the constants below.
@@ -41,6 +41,24 @@ pub struct PortKind {
     pub capacity: u32,
     /// ECN-capable frames that find more bytes at the port are marked.
     pub mark_above: u32,
+    /// Picoseconds that a byte takes; 0 where that is no whole number.
+    byte_time: u32,
+}
+
+impl PortKind {
+    /// The ports of links of this rate and delay, with room for `capacity` bytes, that mark above so many.
+    pub fn new(rate: Rate, delay: Span, capacity: u32, mark_above: u32) -> PortKind {
+        PortKind { rate, delay, capacity, mark_above, byte_time: byte_time(rate) }
+    }
+
+    /// How long a frame of `size` bytes takes on the wire, in picoseconds.
+    #[inline(always)]
+    pub fn transmission(&self, size: u32) -> u64 {
+        if self.byte_time == 0 {
+            return self.rate.transmission(Bytes::new(u64::from(size))).as_ps();
+        }
+        u64::from(self.byte_time) * u64::from(size)
+    }
 }
 
 impl Port {
@@ -52,17 +70,17 @@ impl Port {
     pub const NIC: u8 = 4;
 
     /// An idle port of this kind at the start of `link`.
-    pub fn new(kind: u16, of: &PortKind, link: u32, flags: u8) -> Port {
+    pub fn new(kind: u16, link: u32, flags: u8) -> Port {
         Port {
             busy_until: 0,
             sent_bytes: 0,
             sent_frames: 0,
-            delay: of.delay.as_ps(),
+            waited_low: 0,
+            waited_high: 0,
             backlog: super::plain::Backlog::EMPTY,
             peak: 0,
             link,
             node: u32::MAX,
-            byte_time: byte_time(of.rate),
             kind,
             flags,
         }
@@ -74,13 +92,18 @@ impl Port {
         self.flags & flags != 0
     }
 
-    /// How long a frame of `size` bytes takes on the wire, in picoseconds.
+    /// Counts a frame of `size` bytes that waits, or has waited, for `wait` picoseconds.
     #[inline(always)]
-    pub(super) fn transmission(&self, size: u32, kinds: &[PortKind]) -> u64 {
-        if self.byte_time == 0 {
-            return kinds[self.kind as usize].rate.transmission(Bytes::new(u64::from(size))).as_ps();
-        }
-        u64::from(self.byte_time) * u64::from(size)
+    pub(super) fn count_wait(&mut self, wait: u64, size: u32) {
+        let product = u128::from(wait) * u128::from(size);
+        let (low, carry) = self.waited_low.overflowing_add(product as u64);
+        self.waited_low = low;
+        self.waited_high += (product >> 64) as u32 + u32::from(carry);
+    }
+
+    /// The sum over frames that waited of size times wait, in byte picoseconds.
+    pub(super) fn waited(&self) -> u128 {
+        u128::from(self.waited_high) << 64 | u128::from(self.waited_low)
     }
 }
 
@@ -95,11 +118,9 @@ fn byte_time(rate: Rate) -> u32 {
     }
 }
 
-/// What a port counts beside the line that every frame touches: only frames that wait, are marked or lost come here.
+/// What a port counts beside the line that every frame touches: only frames that are marked or lost come here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Sum over frames that waited of size times wait, in byte picoseconds: the integral of the bytes waiting.
-    pub(super) waited: u128,
     /// Frames for which there was no room.
     pub dropped_frames: u64,
     /// Bytes of the frames for which there was no room.
@@ -142,12 +163,10 @@ mod tests {
     fn a_transmission_is_what_the_rate_says() {
         for bps in [100_000_000_000, 40_000_000_000, 3_000_000_000, 7, 123_456_789_123] {
             let rate = Rate::from_bps(bps);
-            let kind =
-                PortKind { rate, delay: Span::from_us(1), capacity: u32::MAX, mark_above: u32::MAX };
-            let port = Port::new(0, &kind, 0, 0);
+            let kind = PortKind::new(rate, Span::from_us(1), u32::MAX, u32::MAX);
             for size in [1, 64, 4000, 65_535] {
                 let exact = rate.transmission(Bytes::new(u64::from(size))).as_ps();
-                assert_eq!(port.transmission(size, std::slice::from_ref(&kind)), exact);
+                assert_eq!(kind.transmission(size), exact);
             }
         }
     }

@@ -80,6 +80,10 @@ impl Ports {
         }
     }
 
+    fn kind(&self, at: u32) -> &PortKind {
+        &self.kinds[self.port(at).kind as usize]
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ports.len()
@@ -125,12 +129,12 @@ impl Ports {
 
     /// How long a frame takes at a port, in picoseconds.
     pub fn transmission(&self, at: u32, size: u32) -> u64 {
-        self.port(at).transmission(size, &self.kinds)
+        self.kind(at).transmission(size)
     }
 
     /// The rate of a port's link.
     pub fn rate(&self, at: u32) -> Rate {
-        self.kinds[self.port(at).kind as usize].rate
+        self.kind(at).rate
     }
 
     /// What a port has counted of losses and marks.
@@ -140,17 +144,17 @@ impl Ports {
 
     /// What a port has sent and what waits at it, when all before `now` has happened.
     pub fn figures(&self, at: u32, now: u64) -> PortFigures {
-        let (port, counters) = (self.port(at), self.counters(at));
+        let port = self.port(at);
         match self.rules_if_any(at) {
-            Some(rules) => rules.figures(port, counters.waited, &self.frames, now),
-            None => plain::figures(port, &self.departures, counters, now),
+            Some(rules) => rules.figures(port, &self.frames, now),
+            None => plain::figures(port, &self.departures, now),
         }
     }
 
     /// Whether a frame that arrives from a plain port at `arrival` still waits there when all before `now` has
     /// happened. What waits at a ruled port is no event yet.
     pub fn still_waits(&self, at: u32, frame: &Frame, arrival: u64, now: u64) -> bool {
-        !self.port(at).intersects(Port::RULED) && plain::waits(self.port(at), &self.kinds, frame, arrival, now)
+        !self.port(at).intersects(Port::RULED) && plain::waits(self.kind(at), frame, arrival, now)
     }
 
     /// The frames that wait at a ruled port, class by class; at a plain one they are events already.
@@ -165,6 +169,12 @@ impl Ports {
     #[inline(always)]
     pub fn prefetch(&self, at: u32) {
         prefetch(&self.ports, at as usize);
+    }
+
+    /// Hints that a plain port, which was prefetched before, will have a frame to send.
+    #[inline(always)]
+    pub fn prefetch_backlog(&self, at: u32) {
+        self.departures.prefetch(self.port(at).backlog);
     }
 
     /// What all ports hold and what shared memories say they hold must agree.

@@ -155,15 +155,15 @@ impl Rules {
         !self.transmitting && self.waiting == 0
     }
 
-    /// What the port has sent and what waits; `waited` is the integral up to the last frame that left.
-    pub(super) fn figures(&self, port: &Port, waited: u128, frames: &WaitingFrames, now: u64) -> PortFigures {
+    /// What the port has sent and what waits.
+    pub(super) fn figures(&self, port: &Port, frames: &WaitingFrames, now: u64) -> PortFigures {
         let still = |(frame, since): (Frame, u64)| u128::from(now - since) * u128::from(frame.meta.size());
         PortFigures {
             sent_bytes: port.sent_bytes,
             sent_frames: port.sent_frames,
             waiting_bytes: self.waiting,
             waiting_frames: self.queues.iter().map(|queue| frames.iter(queue.frames).count() as u64).sum(),
-            waited: waited + self.waiting_since(frames).map(still).sum::<u128>(),
+            waited: port.waited() + self.waiting_since(frames).map(still).sum::<u128>(),
             busy_until: port.busy_until,
         }
     }
@@ -268,7 +268,7 @@ impl Ports {
             rules.queued &= !only(class);
         }
         rules.waiting -= size;
-        self.counters[at as usize].waited += u128::from(now - since) * u128::from(size);
+        self.ports[at as usize].count_wait(now - since, size);
         self.begin(at, class, frame, now)
     }
 
@@ -283,7 +283,8 @@ impl Ports {
         let (port, rules) = (&mut self.ports[at as usize], &mut self.rules[place]);
         debug_assert!(!rules.transmitting && port.busy_until <= now);
         let size = frame.meta.size();
-        let ends = now + port.transmission(size, &self.kinds);
+        let kind = &self.kinds[port.kind as usize];
+        let ends = now + kind.transmission(size);
         port.busy_until = ends;
         port.sent_bytes += u64::from(size);
         port.sent_frames += 1;
@@ -302,6 +303,6 @@ impl Ports {
             counters.lost_frames += 1;
             counters.lost_bytes += u64::from(size);
         }
-        Transmission { frame, ends, arrives: (!lost).then_some(ends + port.delay) }
+        Transmission { frame, ends, arrives: (!lost).then_some(ends + kind.delay.as_ps()) }
     }
 }

@@ -182,6 +182,9 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         events: 0,
         outboxes: (0..plan.partition.domains()).map(|_| Vec::new()).collect(),
         scratch: Scratch::new(nodes.len()),
+        hops: Vec::new(),
+        spare_hops: Vec::new(),
+        leaving: Vec::new(),
     }
 }
 

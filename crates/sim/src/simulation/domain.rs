@@ -13,9 +13,10 @@ use super::operations::Operations;
 use super::parcels::Parcels;
 use super::plan::Plan;
 use super::processors::Processors;
-use crate::engine::agenda::{self, Agenda, Item, NO_SLOT};
+use crate::engine::agenda::{self, Agenda, NO_SLOT};
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry};
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
+use crate::engine::hops::{self, Hop};
 use crate::engine::prefetch::prefetch;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::Received;
@@ -27,7 +28,9 @@ use crate::net::ruled::{Offered, Transmission};
 use crate::record::counters::TransportCounters;
 
 /// How many events ahead of its time an event is prefetched.
-const AHEAD: usize = 12;
+const AHEAD: usize = 16;
+/// How many frames ahead of its time the queue is prefetched that a frame may join.
+const NEAR: usize = 4;
 
 /// No host, or no processor.
 pub(super) const NONE: u32 = u32::MAX;
@@ -69,6 +72,20 @@ pub struct Domain {
     /// By domain, what is on its way there.
     pub(super) outboxes: Vec<Vec<Crossing>>,
     pub(super) scratch: Scratch,
+    /// The frames that go through the switch that is visited.
+    pub(super) hops: Vec<Hop>,
+    pub(super) spare_hops: Vec<Hop>,
+    /// The slots of those that do not go on in this domain.
+    pub(super) leaving: Vec<(u32, Leaving)>,
+}
+
+/// Why a frame does not go on in its slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Leaving {
+    /// There was no room for it.
+    Dropped,
+    /// It goes on in another domain.
+    Crosses,
 }
 
 /// Room that every window uses anew.
@@ -81,7 +98,6 @@ pub(super) struct Scratch {
     ends: Vec<u32>,
     /// The nodes that have any.
     active: Vec<u32>,
-    items: Vec<Item>,
 }
 
 impl Scratch {
@@ -126,25 +142,28 @@ impl Domain {
         self.end = end;
         let mut scratch = std::mem::take(&mut self.scratch);
         self.gather(plan, window, &mut scratch);
+        let start = plan.windows.start(window);
         let mut from = 0;
         for &node in &scratch.active {
             let to = std::mem::take(&mut scratch.ends[node as usize]) as usize;
             self.node = node;
-            self.events += (to - from) as u64;
-            let slots = &scratch.slots[from..];
+            let (slots, after) = scratch.slots[from..].split_at(to - from);
             if self.nodes[node as usize].forwards {
-                self.visit_switch(plan, slots, to - from, &mut scratch.items);
+                self.visit_switch(plan, start, slots);
             } else {
-                self.visit(plan, slots, to - from);
+                self.visit(plan, slots);
             }
+            // The next node's events are looked at soon.
+            after.iter().take(AHEAD).for_each(|&slot| prefetch(self.calendar.parts().0, slot as usize));
             from = to;
         }
+        self.events += scratch.entries.len() as u64;
         self.scratch = scratch;
     }
 
     /// Takes the window's events out of the calendar and sorts them by node.
     fn gather(&mut self, plan: &Plan, window: u64, scratch: &mut Scratch) {
-        let Scratch { entries, slots, ends, active, .. } = scratch;
+        let Scratch { entries, slots, ends, active } = scratch;
         entries.clear();
         active.clear();
         self.calendar.take(window, entries);
@@ -154,6 +173,9 @@ impl Domain {
             let flow = self.senders[sender as usize].flow;
             let node = plan.partition.node(plan.specs[flow as usize].from).at;
             entries.push(u64::from(node) << 32 | u64::from(slot));
+        }
+        if self.end < plan.windows.end(window) {
+            self.put_back_late(entries);
         }
         for &entry in &*entries {
             let count = &mut ends[node_of(entry) as usize];
@@ -170,80 +192,89 @@ impl Domain {
         slots.resize(entries.len(), 0);
         for &entry in &*entries {
             let end = &mut ends[node_of(entry) as usize];
-            slots[*end as usize] = slot_of(entry);
+            if let Some(place) = slots.get_mut(*end as usize) {
+                *place = slot_of(entry);
+            }
             *end += 1;
         }
     }
 
-    /// The item of an event in a slot; none for one that lies beyond the time that is being simulated, which goes back.
-    #[inline(always)]
-    fn item(&mut self, slot: u32) -> Option<Item> {
-        let event = self.calendar.event(slot);
-        if event.time >= self.end {
-            self.put_back(slot);
-            return None;
-        }
-        Some(event.order() | u128::from(slot))
-    }
-
+    /// Puts those events back that lie beyond the time that is being simulated.
     #[cold]
-    fn put_back(&mut self, slot: u32) {
-        let time = self.calendar.event(slot).time;
-        self.calendar.enter(self.node, slot, time);
-        self.events -= 1;
+    fn put_back_late(&mut self, entries: &mut Vec<Entry>) {
+        let (end, calendar) = (self.end, &mut self.calendar);
+        entries.retain(|&entry| {
+            let late = calendar.event(slot_of(entry)).time >= end;
+            if late {
+                calendar.enter(node_of(entry), slot_of(entry));
+            }
+            !late
+        });
     }
 
-    /// All that happens at a switch whose ports are plain: frames come and go.
+    /// All that happens at a switch whose ports are plain: frames come, and go on in their slots.
     #[inline]
-    fn visit_switch(&mut self, plan: &Plan, slots: &[u32], count: usize, items: &mut Vec<Item>) {
-        items.clear();
-        for at in 0..count {
-            if let Some(&ahead) = slots.get(at + AHEAD) {
-                prefetch(self.calendar.slots(), ahead as usize);
+    fn visit_switch(&mut self, plan: &Plan, start: u64, slots: &[u32]) {
+        let (events, schedule) = self.calendar.parts();
+        let ports = &mut self.ports;
+        self.hops.clear();
+        self.hops.extend(slots.iter().enumerate().map(|(index, &slot)| {
+            if let Some(&ahead) = slots.get(index + AHEAD) {
+                prefetch(events, ahead as usize);
             }
-            if let Some(item) = self.item(slots[at]) {
-                plan.routes.prefetch(self.calendar.event(slots[at]).route());
-                items.push(item);
+            if let Some(&near) = slots.get(index + AHEAD / 2) {
+                plan.routes.prefetch(events[near as usize].route());
+            }
+            let event = &events[slot as usize];
+            let Next::Port(at) = plan.routes.next(event.route(), event.meta()) else {
+                unreachable!("a route does not end at a switch without an agent");
+            };
+            ports.prefetch(at);
+            Hop::new(event.time - start, event.id(), slot, at)
+        }));
+        self.packet_hops += slots.len() as u64;
+        hops::sort(&mut self.hops, &mut self.spare_hops, plan.windows.length());
+        for (index, hop) in self.hops.iter().enumerate() {
+            if let Some(ahead) = self.hops.get(index + NEAR) {
+                ports.prefetch_backlog(ahead.port);
+            }
+            let event = &mut events[hop.slot as usize];
+            let mut meta = event.meta();
+            let Some(arrives) = ports.send(hop.port, event.time, &mut meta) else {
+                self.leaving.push((hop.slot, Leaving::Dropped));
+                continue;
+            };
+            let port = ports.port(hop.port);
+            event.time = arrives;
+            event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
+            if port.intersects(Port::CROSSING) {
+                self.leaving.push((hop.slot, Leaving::Crosses));
+            } else {
+                schedule.enter(port.node, hop.slot, arrives);
             }
         }
-        agenda::sort(items);
-        for &item in &*items {
-            self.forward(plan, agenda::slot_of(item));
+        if !self.leaving.is_empty() {
+            self.let_leave(plan);
         }
     }
 
-    /// A frame comes to a switch whose ports are plain, and goes on in its slot.
-    #[inline(always)]
-    fn forward(&mut self, plan: &Plan, slot: u32) {
-        self.packet_hops += 1;
-        let event = self.calendar.event(slot);
-        let (now, mut meta) = (event.time, event.meta());
-        let Next::Port(at) = plan.routes.next(event.route(), meta) else {
-            unreachable!("a route does not end at a switch without an agent");
-        };
-        let Some(arrives) = self.ports.send(at, now, &mut meta) else {
-            let frame = self.calendar.release(slot).frame();
-            self.lose(plan, &frame);
-            return;
-        };
-        let port = self.ports.port(at);
-        let (node, crossing) = (port.node, port.intersects(Port::CROSSING));
-        let next = self.calendar.event_mut(slot);
-        next.time = arrives;
-        next.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
-        if crossing {
+    /// Frames that do not go on in this domain give their slots back.
+    fn let_leave(&mut self, plan: &Plan) {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        for (slot, how) in leaving.drain(..) {
             let event = self.calendar.release(slot);
-            self.cross(plan, event);
-        } else {
-            self.calendar.enter(node, slot, arrives);
+            match how {
+                Leaving::Dropped => self.lose(plan, &event.frame()),
+                Leaving::Crosses => self.cross(plan, event),
+            }
         }
+        self.leaving = leaving;
     }
 
     /// All that happens at a host, at a switch with ruled ports, or where an agent is.
-    fn visit(&mut self, plan: &Plan, slots: &[u32], count: usize) {
-        let mut agenda = std::mem::take(&mut self.agenda);
-        agenda.begin(slots[..count].iter().filter_map(|&slot| self.item(slot)));
-        self.agenda = agenda;
+    fn visit(&mut self, plan: &Plan, slots: &[u32]) {
+        let calendar = &self.calendar;
+        self.agenda.begin(slots.iter().map(|&slot| calendar.event(slot).order() | u128::from(slot)));
         let host = self.nodes[self.node as usize].host;
         while let Some(item) = self.agenda.pop() {
             let slot = agenda::slot_of(item);

@@ -101,7 +101,7 @@ impl<'a> Wiring<'a> {
             let kind = self.kind_of[&self.key(link)];
             let flags = if self.role(link).is_none() { Port::NIC } else { 0 };
             let rules = self.rules(link, &mut ports, &mut memories);
-            ports.add(Port::new(kind, &self.kinds[kind as usize], link, flags), rules);
+            ports.add(Port::new(kind, link, flags), rules);
             let to = self.plan.partition.node(self.plan.graph.link(link).to);
             ports.connect(at as u32, to.at, to.domain != domain);
         }
@@ -175,7 +175,7 @@ fn port_kind(rate: Rate, delay: Span, switch: Option<&SwitchKind>) -> PortKind {
         Some(Ecn::Step(threshold)) => up_to_4_gb(threshold),
         Some(Ecn::Off | Ecn::Red { .. }) | None => u32::MAX,
     };
-    PortKind { rate, delay, capacity, mark_above }
+    PortKind::new(rate, delay, capacity, mark_above)
 }
 
 fn up_to_4_gb(size: Bytes) -> u32 {
