@@ -147,14 +147,12 @@ impl Domain {
         for &node in &scratch.active {
             let to = std::mem::take(&mut scratch.ends[node as usize]) as usize;
             self.node = node;
-            let (slots, after) = scratch.slots[from..].split_at(to - from);
+            let slots = &scratch.slots[from..];
             if self.nodes[node as usize].forwards {
-                self.visit_switch(plan, start, slots);
+                self.visit_switch(plan, start, slots, to - from);
             } else {
-                self.visit(plan, slots);
+                self.visit(plan, slots, to - from);
             }
-            // The next node's events are looked at soon.
-            after.iter().take(AHEAD).for_each(|&slot| prefetch(self.calendar.parts().0, slot as usize));
             from = to;
         }
         self.events += scratch.entries.len() as u64;
@@ -212,13 +210,14 @@ impl Domain {
         });
     }
 
-    /// All that happens at a switch whose ports are plain: frames come, and go on in their slots.
+    /// All that happens at a switch whose ports are plain: frames come, and go on in their slots. These are the first
+    /// `count` of `slots`; behind them follow those of the nodes that are next.
     #[inline]
-    fn visit_switch(&mut self, plan: &Plan, start: u64, slots: &[u32]) {
+    fn visit_switch(&mut self, plan: &Plan, start: u64, slots: &[u32], count: usize) {
         let (events, schedule) = self.calendar.parts();
         let ports = &mut self.ports;
         self.hops.clear();
-        self.hops.extend(slots.iter().enumerate().map(|(index, &slot)| {
+        self.hops.extend(slots[..count].iter().enumerate().map(|(index, &slot)| {
             if let Some(&ahead) = slots.get(index + AHEAD) {
                 prefetch(events, ahead as usize);
             }
@@ -232,7 +231,7 @@ impl Domain {
             ports.prefetch(at);
             Hop::new(event.time - start, event.id(), slot, at)
         }));
-        self.packet_hops += slots.len() as u64;
+        self.packet_hops += count as u64;
         hops::sort(&mut self.hops, &mut self.spare_hops, plan.windows.length());
         for (index, hop) in self.hops.iter().enumerate() {
             if let Some(ahead) = self.hops.get(index + NEAR) {
@@ -271,10 +270,16 @@ impl Domain {
         self.leaving = leaving;
     }
 
-    /// All that happens at a host, at a switch with ruled ports, or where an agent is.
-    fn visit(&mut self, plan: &Plan, slots: &[u32]) {
-        let calendar = &self.calendar;
-        self.agenda.begin(slots.iter().map(|&slot| calendar.event(slot).order() | u128::from(slot)));
+    /// All that happens at a host, at a switch with ruled ports, or where an agent is; `slots` and `count` are as for
+    /// [`Self::visit_switch`].
+    fn visit(&mut self, plan: &Plan, slots: &[u32], count: usize) {
+        let (events, _) = self.calendar.parts();
+        self.agenda.begin(slots[..count].iter().enumerate().map(|(index, &slot)| {
+            if let Some(&ahead) = slots.get(index + AHEAD) {
+                prefetch(events, ahead as usize);
+            }
+            events[slot as usize].order() | u128::from(slot)
+        }));
         let host = self.nodes[self.node as usize].host;
         while let Some(item) = self.agenda.pop() {
             let slot = agenda::slot_of(item);
