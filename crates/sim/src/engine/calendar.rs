@@ -33,7 +33,7 @@ pub fn slot_of(entry: Entry) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
     length: u64,
-    /// 2^64 by the length, rounded down: a multiplication is quicker than a division.
+    /// 2^64 by the length, rounded up: a multiplication is quicker than a division.
     reciprocal: u64,
 }
 
@@ -41,19 +41,15 @@ impl Windows {
     /// Windows of `length` picoseconds, which is at least 2.
     pub fn new(length: u64) -> Windows {
         assert!(length >= 2, "a window of less than 2 ps");
-        Windows { length, reciprocal: u64::MAX / length }
+        Windows { length, reciprocal: u64::MAX / length + 1 }
     }
 
     /// The number of the window that contains `time`.
     #[inline]
     pub fn number(self, time: u64) -> u64 {
+        // The product is less than one window too large, so it is the quotient or one more.
         let guess = (u128::from(time) * u128::from(self.reciprocal) >> 64) as u64;
-        // The guess is the quotient, or one or two less.
-        let mut number = guess;
-        while time - number * self.length >= self.length {
-            number += 1;
-        }
-        number
+        guess - u64::from(u128::from(guess) * u128::from(self.length) > u128::from(time))
     }
 
     /// How long a window is, in picoseconds.
