@@ -12,4 +12,4 @@ pub mod schemes;
 pub mod simulation;
 pub mod traffic;
 
-pub use run::run;
+pub use run::{run, run_on, threads_for};

@@ -10,13 +10,7 @@ pub(super) const MAX_HOSTS: u32 = 1_000_000;
 
 /// How many hosts a topology has.
 pub(super) fn host_count(topology: &Topology) -> u32 {
-    match topology {
-        Topology::Star { hosts } => *hosts,
-        Topology::Dumbbell { left, right, .. } => left + right,
-        Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
-        Topology::FatTree { k } => k * k * k / 4,
-        Topology::Listed { nodes, .. } => nodes.iter().filter(|node| node.switch.is_none()).count() as u32,
-    }
+    topology.host_count()
 }
 
 /// Two-way links of a topology, in a number that does not overflow.

@@ -151,7 +151,7 @@ fn every_key_of_every_form_is_accepted() {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
         // What is read can be built.
-        Simulation::new(&loaded.scenario);
+        Simulation::new(&loaded.scenario, 1);
     }
 }
 
