@@ -1,0 +1,173 @@
+//! What must hold of a scenario: it is accepted, runs to its end, passes its audit, and says the same however it is run
+//! and however it is written.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
+use std::sync::Once;
+
+use clearway_sim::record::{Interrupted, Outcome, Progress};
+use clearway_sim::scenario::{load_text, Scenario};
+
+use crate::case::{Case, Folder, Table};
+use crate::outcomes::{difference, impossible};
+use crate::rewriting::REWRITINGS;
+
+type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// A way to run a scenario. Whichever it is, the outcome is the same.
+pub struct Way {
+    pub name: &'static str,
+    pub run: fn(&Scenario, OnProgress) -> Result<Outcome, Interrupted>,
+}
+
+/// The ways in which every scenario is run after the first time.
+pub const WAYS: &[Way] = &[Way { name: "a second time", run: clearway_sim::run }];
+
+/// Packet-hops after which a run is given up. What is drawn stays well below; what comes of it by simplification, such
+/// as leaving out the rate of a link, may not.
+const MOST_HOPS: u64 = 1_000_000;
+
+/// How often the simulator may report progress: every few thousand events, and at every sample.
+const MOST_REPORTS: u64 = 10_000_000;
+
+/// What became of a case in which nothing is wrong.
+pub enum Verdict {
+    Ran(Box<Outcome>),
+    /// The scenario was not accepted, and why.
+    Refused(String),
+    /// The run was given up.
+    TooLong,
+}
+
+/// What is wrong with a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The check that fails. Two failures of the same check are taken for the same mistake.
+    pub check: String,
+    pub says: String,
+}
+
+impl Failure {
+    fn of(check: impl Into<String>, says: impl Into<String>) -> Failure {
+        Failure { check: check.into(), says: says.into() }
+    }
+}
+
+/// Checks a case in every way there is.
+pub fn check(case: &Case) -> Result<Verdict, Failure> {
+    let Some(first) = run(case, clearway_sim::run)? else { return Ok(Verdict::TooLong) };
+    let first = match first {
+        Ok(outcome) => outcome,
+        Err(refusal) => return Ok(Verdict::Refused(refusal)),
+    };
+    if let Some(what) = impossible(&first) {
+        return Err(Failure::of("what is measured is possible", what));
+    }
+    if must_end(case) && !has_ended(&first) {
+        let says = "after 20 s not all flows are complete, none of which should take so long";
+        return Err(Failure::of("it ends with its flows", says));
+    }
+    for way in WAYS {
+        let check = format!("it is the same when it is run {}", way.name);
+        let Some(Ok(again)) = run(case, way.run)? else {
+            return Err(Failure::of(check, "it is not run to its end"));
+        };
+        if let Some(difference) = difference(&first, &again) {
+            return Err(Failure::of(check, difference));
+        }
+    }
+    for rewriting in REWRITINGS {
+        let Some(rewritten) = (rewriting.rewrite)(case, &first) else { continue };
+        let check = format!("it is the same {}", rewriting.name);
+        let again = match run(&rewritten, clearway_sim::run)? {
+            Some(Ok(again)) => again,
+            Some(Err(refusal)) => return Err(Failure::of(check, format!("it is refused: {refusal}"))),
+            None => return Err(Failure::of(check, "it is not run to its end")),
+        };
+        if let Some(difference) = (rewriting.difference)(&first, &again) {
+            return Err(Failure::of(check, difference));
+        }
+    }
+    Ok(Verdict::Ran(Box::new(first)))
+}
+
+/// Reads and runs a case. The inner error is a refusal; none if it was given up; a panic is a failure.
+fn run(
+    case: &Case,
+    run: fn(&Scenario, OnProgress) -> Result<Outcome, Interrupted>,
+) -> Result<Option<Result<Outcome, String>>, Failure> {
+    let folder = Folder::of(case);
+    catch(|| {
+        let loaded = match load_text(&case.text(), "scenario.toml", folder.path(), &[], None) {
+            Ok(loaded) => loaded,
+            Err(problems) => return Some(Err(problems.to_string())),
+        };
+        let mut reports = 0;
+        let outcome = run(&loaded.scenario, &mut |progress| {
+            reports += 1;
+            if progress.packet_hops > MOST_HOPS || reports > MOST_REPORTS {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        outcome.ok().map(Ok)
+    })
+    .map_err(|message| {
+        // The first line says where it is.
+        let place = message.lines().next().unwrap_or_default().to_string();
+        Failure::of(format!("it runs without a panic ({place})"), message)
+    })
+}
+
+thread_local! {
+    /// What the last panic that is to be caught has said; none outside of [`catch`].
+    static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The result, or place and message of the panic, which is not printed.
+fn catch<T>(what: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let otherwise = take_hook();
+        set_hook(Box::new(move |panic| {
+            let caught = SAID.with_borrow_mut(|said| said.as_mut().map(|said| *said = panic.to_string()));
+            if caught.is_none() {
+                otherwise(panic);
+            }
+        }));
+    });
+    SAID.set(Some(String::new()));
+    let result = catch_unwind(AssertUnwindSafe(what));
+    let said = SAID.take().unwrap_or_default();
+    result.map_err(|_| said)
+}
+
+/// Whether all flows of a case are sure to be complete within 20 s, if nothing is wrong: where frames are lost often,
+/// timers that double may take any time.
+fn must_end(case: &Case) -> bool {
+    let long_enough = case.top().number("duration").is_some_and(|ps| ps >= 20e12);
+    let often = |fault: &Table| fault.number("probability").is_none_or(|probability| probability > 0.1);
+    let lasts = |fault: &Table| fault.number("until").is_none_or(|until| until > 1e12);
+    let slow = |network: &Table| network.number("rate").is_some_and(|rate| rate < 1e9);
+    // Windows of a thousandth of a packet are a packet in a thousand round trips.
+    let crawls = |transport: &Table| {
+        let floor = transport.number("min_cwnd").unwrap_or(0.001);
+        transport.says("protocol", "swift") && floor < 0.1 && !transport.gives("cwnd_below_one")
+    };
+    let room = |table: &Table, key: &str| table.number(key).unwrap_or(f64::INFINITY);
+    let full_frame = case.full_frame();
+    long_enough
+        && case.top().gives("stop_when_complete")
+        && !case.any("network", slow)
+        && !case.any("transport", crawls)
+        && !case.any("fault", |fault| often(fault) && lasts(fault))
+        && !case.any("switch", |switch| room(switch, "buffer") < full_frame * 12.0)
+        && !case.any("switch", |switch| switch.number("alpha").is_some_and(|alpha| alpha < 0.5))
+        && !case.any("host", |host| room(host, "receive_queue") < full_frame * 12.0)
+}
+
+fn has_ended(outcome: &Outcome) -> bool {
+    crate::outcomes::figure(outcome, "simulated_us").is_some_and(|us| us < 20e6)
+}
