@@ -31,11 +31,7 @@ pub const FEATURES: &[Feature] = &[
     ("exponential sizes", |case| sizes(case, |sizes| sizes.starts_with("exponential"))),
     ("sizes from a file", |case| sizes(case, |sizes| sizes == SIZES_FILE)),
     ("built-in sizes", |case| sizes(case, |sizes| !sizes.contains([':', '.']))),
-    ("flows without end", |case| {
-        traffic(case, |t| {
-            !t.gives("bytes") && ["incast", "permutation", "all_to_all"].iter().any(|p| t.says("pattern", p))
-        })
-    }),
+    ("flows without end", Case::has_flows_without_end),
     ("flows smaller than mtu", |case| {
         traffic(case, |t| t.number("bytes") < Some(case.mtu()) && t.gives("bytes"))
     }),
