@@ -7,7 +7,7 @@ use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use std::sync::Once;
 
 use clearway_sim::record::{Interrupted, Outcome, Progress};
-use clearway_sim::scenario::{load_text, Scenario};
+use clearway_sim::scenario::{load_text, Loaded};
 
 use crate::case::{Case, Folder, Table};
 use crate::draw::LONG_ENOUGH;
@@ -19,11 +19,17 @@ type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 /// A way to run a scenario. Whichever it is, the outcome is the same.
 pub struct Way {
     pub name: &'static str,
-    pub run: fn(&Scenario, OnProgress) -> Result<Outcome, Interrupted>,
+    pub run: Run,
 }
 
+type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Interrupted>;
+
 /// The ways in which every scenario is run after the first time.
-pub const WAYS: &[Way] = &[Way { name: "a second time", run: clearway_sim::run }];
+pub const WAYS: &[Way] = &[Way { name: "a second time", run: as_usual }];
+
+fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
+    clearway_sim::run(&loaded.scenario, progress)
+}
 
 /// Packet-hops after which a run is given up. What is drawn stays well below; what comes of it by simplification, such
 /// as leaving out the rate of a link, may not.
@@ -57,7 +63,7 @@ impl Failure {
 
 /// Checks a case in every way there is.
 pub fn check(case: &Case) -> Result<Verdict, Failure> {
-    let Some(first) = run(case, clearway_sim::run)? else { return Ok(Verdict::TooLong) };
+    let Some(first) = run(case, as_usual)? else { return Ok(Verdict::TooLong) };
     let first = match first {
         Ok(outcome) => outcome,
         Err(refusal) => return Ok(Verdict::Refused(refusal)),
@@ -84,7 +90,7 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
     for rewriting in REWRITINGS {
         let Some(rewritten) = (rewriting.rewrite)(case, &first) else { continue };
         let check = format!("it is the same {}", rewriting.name);
-        let again = match run(&rewritten, clearway_sim::run)? {
+        let again = match run(&rewritten, as_usual)? {
             Some(Ok(again)) => again,
             Some(Err(refusal)) => return Err(Failure::of(check, format!("it is refused: {refusal}"))),
             None => return Err(Failure::of(check, "it is not run to its end")),
@@ -97,10 +103,7 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
 }
 
 /// Reads and runs a case. The inner error is a refusal; none if it was given up; a panic is a failure.
-fn run(
-    case: &Case,
-    run: fn(&Scenario, OnProgress) -> Result<Outcome, Interrupted>,
-) -> Result<Option<Result<Outcome, String>>, Failure> {
+fn run(case: &Case, run: Run) -> Result<Option<Result<Outcome, String>>, Failure> {
     let folder = Folder::of(case);
     catch(|| {
         let loaded = match load_text(&case.text(), "scenario.toml", folder.path(), &[], None) {
@@ -108,7 +111,7 @@ fn run(
             Err(problems) => return Some(Err(problems.to_string())),
         };
         let mut reports = 0;
-        let outcome = run(&loaded.scenario, &mut |progress| {
+        let outcome = run(&loaded, &mut |progress| {
             reports += 1;
             if progress.packet_hops > MOST_HOPS || reports > MOST_REPORTS {
                 ControlFlow::Break(())
