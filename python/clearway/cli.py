@@ -11,11 +11,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen, sweep
+from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen
 from clearway.errors import ClearwayError, reason
-from clearway.paper import experiment, reproduce
-from clearway.points import STORE, PointsInterrupted, Store
+from clearway.paper import papers, reading, reproduce, result
 from clearway.runs import Run, Seeds
+from clearway.sweep import sweep
+from clearway.sweep.making import PointsInterrupted
+from clearway.sweep.store import STORE, Store
 
 _CLAIM_FAILED = 1
 _BAD_INPUT = 2
@@ -198,8 +200,8 @@ def run_paper(
     json: JsonOption = False,
 ) -> None:
     """Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted."""
-    found = experiment.paper_named(name)
-    chosen = experiment.experiments(found, figures or [], full=full)
+    found = papers.paper_named(name)
+    chosen = reading.experiments(found, figures or [], full=full)
     if show:
         screen.show_experiments(chosen, as_json=json)
         return
@@ -216,11 +218,11 @@ def run_paper(
         reproduce.write_into(staging.path, found, done, full=full)
         written = staging.commit()
     if json:
-        screen.show_json(reproduce.as_json(done))
+        screen.show_json(result.as_json(done))
     else:
         screen.show_claims(done)
         screen.say(f"written to {written}, with a page: {written / reproduce.PAGE}")
-    if reproduce.failed(done):
+    if result.failed(done):
         raise typer.Exit(_CLAIM_FAILED)
 
 

@@ -25,9 +25,9 @@ from clearway.comparison import Comparison, setting
 from clearway.execution import Position, Watch, execute
 from clearway.figures import figures_in, readable
 from clearway.paper.experiment import Experiment
-from clearway.paper.reproduce import Reproduced
+from clearway.paper.result import Reproduced
 from clearway.runs import Run, Seeds
-from clearway.sweep import Swept
+from clearway.sweep.sweep import Swept
 
 _PIPE_WIDTH = 160  # a pipe has no width: leave the lines whole
 _WIDE = 80  # from here on a progress bar has room for the speed
