@@ -3,7 +3,7 @@
 use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::units::Span;
 
-use super::Options;
+use super::options::Options;
 
 const MAX_REACH: u32 = 1 << 20;
 
