@@ -243,6 +243,8 @@ def test_a_module_and_a_function_of_one_name(workspace: Path) -> None:
     assert crate(workspace, own) == {("lib.rs", "run.rs"), ("a.rs", "run.rs")}
     called = {**files, "src/a.rs": "use crate::run; fn f() { run(); }"}
     assert crate(workspace, called) == {("lib.rs", "start.rs"), ("a.rs", "start.rs")}
+    gone_through = {**files, "src/a.rs": "use crate::run; fn f(run: u8) { run::other(); }"}
+    assert crate(workspace, gone_through) == {("lib.rs", "start.rs"), ("a.rs", "run.rs")}
 
 
 def test_crates_and_programs_are_told_apart(workspace: Path) -> None:

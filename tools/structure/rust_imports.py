@@ -1,7 +1,8 @@
 """Imports between the files of Rust crates: each path is followed to the file that declares what it names.
 
 A path that passes `pub use` ends where the item is declared. One that ends at a module names no item, so it
-is no import; `use module::*` is one of the module's file. `mod name;` is none either.
+is no import; `use module::*` is one of the module's file. `mod name;` is none either. A `use` of a name that
+a module and a function share is one of the module, if the file has a path that begins with it.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ def imports_of(root: Path, packages: Sequence[Path]) -> list[Import]:
             if named is not None and file.name == "lib.rs":
                 libraries[named[1].replace("-", "_")] = crate.root
     names = _Names(libraries)
+    begun = {(path.scope.module, path.names[0]) for crate in crates for path in crate.used if not path.alias}
     return [
         Import(path.scope.file, target.file, path.line, str(path))
         for crate in crates
         for path in crate.used
-        for target in names.follow(path)
+        for target in _meant(names.follow(path), is_begun=(path.scope.module, path.alias) in begun)
         if (isinstance(target, Item) or path.is_glob) and target.file != path.scope.file
     ]
 
@@ -44,6 +46,12 @@ def _first_files(package: Path) -> list[Path]:
         *(path for path in (source / "lib.rs", source / "main.rs") if path.is_file()),
         *sorted((source / "bin").glob("*.rs")),
     ]
+
+
+def _meant(found: Sequence[Scope | Item], *, is_begun: bool) -> Sequence[Scope | Item]:
+    """Return what a path means: of a module and a function of one name, the module if paths begin with it."""
+    modules = [target for target in found if isinstance(target, Scope)]
+    return modules if is_begun and modules else found
 
 
 class _Names:

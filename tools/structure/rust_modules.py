@@ -35,6 +35,8 @@ class UsedPath:
     scope: Scope
     names: tuple[str, ...]
     line: int
+    alias: str = ""
+    """The name under which a `use` imports what is at its end; nothing for a path in code, and for a glob."""
     is_glob: bool = False
 
     def __str__(self) -> str:
@@ -151,12 +153,12 @@ class _Reader:
     def _read_use(self, tree: Tree, at: int, scope: Scope) -> int:
         """Read what is behind `use`, up to its semicolon; return the place behind that."""
         end = next((place for place in range(at, len(tree)) if _is(tree[place], ";")), len(tree))
-        for path, name in _leaves(tree[at:end], (), scope):
+        for path in _leaves(tree[at:end], (), scope):
             self.used.append(path)
             if path.is_glob:
                 scope.globs.append(path)
-            elif name != "_":
-                scope.declare(name, path)
+            else:
+                scope.declare(path.alias, path)
         return end + 1
 
     def _read_path(self, tree: Tree, at: int, scope: Scope) -> int:
@@ -174,8 +176,8 @@ class _Reader:
         return at if names else at + 1
 
 
-def _leaves(tree: Tree, before: tuple[str, ...], scope: Scope) -> Iterator[tuple[UsedPath, str]]:
-    """Yield the paths of a tree of imports, each with the name under which it is imported."""
+def _leaves(tree: Tree, before: tuple[str, ...], scope: Scope) -> Iterator[UsedPath]:
+    """Yield the paths of a tree of imports."""
     names, at = before, 0
     while at < len(tree):
         token = tree[at]
@@ -184,14 +186,14 @@ def _leaves(tree: Tree, before: tuple[str, ...], scope: Scope) -> Iterator[tuple
                 yield from _leaves(part, names, scope)
             return
         if token.text == "*":
-            yield UsedPath(scope, names, token.line, is_glob=True), ""
+            yield UsedPath(scope, names, token.line, is_glob=True)
             return
         if token.is_word:
             if not (token.text == "self" and names):
                 names = (*names, token.text)
             if not _is_symbol(tree, at + 1, "::"):
                 renamed = _word(tree, at + 2) if _word(tree, at + 1) == "as" else ""
-                yield UsedPath(scope, names, token.line), renamed or names[-1]
+                yield UsedPath(scope, names, token.line, renamed or names[-1])
                 return
         at += 1
 
