@@ -7,12 +7,15 @@ that decides; the first of several alike.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from clearway.errors import ClearwayError
+from clearway.figures import FIGURES
 
 Row = Mapping[str, float]
 
@@ -22,7 +25,7 @@ class Frontier:
     """What is asked of the points."""
 
     objectives: Mapping[str, str]
-    """Figure by name: "higher" or "lower"."""
+    """The direction that is better, "higher" or "lower", by figure."""
     limits: Mapping[str, float]
     """The worst value allowed, by objective."""
     decide: str
@@ -87,6 +90,27 @@ class Frontier:
             )
         ]
         return min(kept, key=lambda index: self._cost(self.decide, rows[index][self.decide]), default=None)
+
+    def in_words(self, labels: Sequence[str], rows: Sequence[Row]) -> str:
+        """Say which point is recommended, and by which rule; `labels` are what the points are called."""
+        best = self.recommended(rows)
+        count = f"{len(self.members(rows))} of {len(rows)} points are on the frontier. "
+        if best is None:
+            return f"{count}None is recommended: no point keeps the limits. The rule: {self.rule}."
+        return f"{count}Recommended: {labels[best]}. The rule: {self.rule}."
+
+    def check_objectives(self, rows: Sequence[Row], path: Path) -> None:
+        """Raise if an objective is a figure that no point has; `path` is the file that names it."""
+        known = dict.fromkeys(name for row in rows for name in row)
+        for name in self.objectives:
+            if name not in known:
+                near = difflib.get_close_matches(name, [*known, *(figure.key for figure in FIGURES)], n=1)
+                hint = (
+                    f"did you mean {near[0]}?" if near and near[0] != name else "sweep.json lists the figures"
+                )
+                raise ClearwayError(
+                    f"{path}: [sweep.frontier] objectives: no point has a figure {name}", hint
+                )
 
     def _dominates(self, a: Row, b: Row) -> bool:
         costs = [(self._cost(name, a[name]), self._cost(name, b[name])) for name in self.objectives]

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, axes, directory
+from clearway import _clearway, directory
 from clearway.execution import Watch
-from clearway.points import Made, Point, Store, run_points
-from clearway.report import sweep_page
 from clearway.runs import Run
+from clearway.sweep import page, table
+from clearway.sweep.figures import means
+from clearway.sweep.file import SweepFile, read
+from clearway.sweep.making import Made, run_points
+from clearway.sweep.overrides import label_of
+from clearway.sweep.points import Point
+from clearway.sweep.store import Store
 
 PAGE = "report.html"
 TABLE = "points"
@@ -21,7 +26,7 @@ TABLE = "points"
 class Planned:
     """A sweep whose points are all read and checked."""
 
-    sweep: axes.Sweep
+    file: SweepFile
     points: Sequence[Point]
 
     @property
@@ -46,42 +51,40 @@ class Swept:
     @property
     def conclusion(self) -> str:
         """What the frontier says, if one is asked for."""
-        frontier = self.planned.sweep.frontier
+        frontier = self.planned.file.frontier
         if frontier is None:
             return ""
-        labels = [axes.label_of(overrides) for overrides, _ in self.combinations]
-        return sweep_page.frontier_words(labels, [means for _, means in self.combinations], frontier)
+        labels = [label_of(overrides) for overrides, _ in self.combinations]
+        return frontier.in_words(labels, [row for _, row in self.combinations])
 
 
 def plan(file: Path) -> Planned:
     """Read a file and check all its points."""
-    found = axes.read(file)
+    found = read(file)
     return Planned(found, found.points())
 
 
 def run(planned: Planned, store: Store, jobs: int | None, watch: Watch | None) -> Swept:
     """Run what the store does not have."""
     made = run_points(planned.points, store, jobs=jobs, watch=watch)
-    keys = [key for key in planned.sweep.keys if key != "seed"]
+    keys = [key for key in planned.file.keys if key != "seed"]
     groups: dict[str, tuple[dict[str, Any], list[Run]]] = {}
     for point, result in zip(planned.points, made.runs, strict=True):
         overrides = {key: point.overrides[key] for key in keys}
         groups.setdefault(repr(overrides), (overrides, []))[1].append(result)
-    combinations = [(overrides, axes.means(results)) for overrides, results in groups.values()]
-    if planned.sweep.frontier is not None:
-        axes.check_objectives(
-            planned.sweep.frontier, [means for _, means in combinations], planned.sweep.path
-        )
+    combinations = [(overrides, means(results)) for overrides, results in groups.values()]
+    if planned.file.frontier is not None:
+        planned.file.frontier.check_objectives([row for _, row in combinations], planned.file.path)
     seeds = max(len(results) for _, results in groups.values())
     return Swept(planned, made, keys, combinations, seeds)
 
 
 def write_into(path: Path, done: Swept) -> None:
     """Write the table, the page, and a manifest that says which run directory each point is."""
-    columns = axes.columns(done.planned.sweep.keys, done.planned.points, done.made.runs)
+    columns = table.columns(done.planned.file.keys, done.planned.points, done.made.runs)
     described = directory.write_table(path, TABLE, columns)
-    page = sweep_page.page(done.planned.name, done.combinations, done.seeds, done.planned.sweep.frontier)
-    (path / PAGE).write_text(page, encoding="utf-8")
+    drawn = page.page(done.planned.name, done.combinations, done.seeds, done.planned.file.frontier)
+    (path / PAGE).write_text(drawn, encoding="utf-8")
     manifest = {
         "format": directory.FORMAT,
         "version": _clearway.VERSION,
@@ -93,14 +96,14 @@ def write_into(path: Path, done: Swept) -> None:
 
 def as_json(done: Swept, out: Path | None) -> dict[str, Any]:
     """Return what `--json` prints of a sweep."""
-    frontier = done.planned.sweep.frontier
+    frontier = done.planned.file.frontier
     answer: dict[str, Any] = {
         "name": done.planned.name,
         "axes": {
             key: list(
                 {repr(point.overrides[key]): point.overrides[key] for point in done.planned.points}.values()
             )
-            for key in done.planned.sweep.keys
+            for key in done.planned.file.keys
         },
         "run": done.made.run,
         "found": done.made.found,
@@ -115,7 +118,7 @@ def as_json(done: Swept, out: Path | None) -> dict[str, Any]:
         ],
     }
     if frontier is not None:
-        rows = [means for _, means in done.combinations]
+        rows = [row for _, row in done.combinations]
         best = frontier.recommended(rows)
         answer["frontier"] = {
             "points": [dict(done.combinations[index][0]) for index in frontier.members(rows)],
