@@ -33,6 +33,8 @@ def tables(schema: Schema, path: str = "") -> Iterator[tuple[str, list[Schema]]]
         elif inner.get("x-unit") == "table" and isinstance(named := inner.get("additionalProperties"), dict):
             if named.get("x-unit") == "table":
                 yield from tables(named, f"{at}.bulk")
+            if "properties" in inner:
+                yield from tables(inner, at)
         elif inner.get("x-unit") == "table":
             yield from tables(inner, at)
 
@@ -69,6 +71,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
     "host.default": [{}, {"model": "snap"}],
+    "host.bulk": [{"hosts": "0..1", "model": "snap"}],
     "transport.bulk": [
         {"protocol": variant["properties"]["protocol"]["const"]} for variant in TABLES["transport.bulk"]
     ],
@@ -121,8 +124,9 @@ SCALES: dict[str, dict[str, int]] = {
     "bytes": {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
     "rate": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
     "frequency": {"/s": 1, "k/s": 10**3, "M/s": 10**6, "G/s": 10**9},
+    "parts": {"ppb": 1, "ppm": 10**3},
 }
-OTHER_UNIT = {"time": "5Gbps", "bytes": "5us", "rate": "5MB", "frequency": "5Gbps"}
+OTHER_UNIT = {"time": "5Gbps", "bytes": "5us", "rate": "5MB", "frequency": "5Gbps", "parts": "5us"}
 WRONG_TYPES: dict[str, list[Any]] = {
     "integer": ["five", 1.5, True, {}],
     "number": ["five", True, []],
@@ -267,7 +271,14 @@ def test_every_variant_has_an_example() -> None:
     }
 
 
-@pytest.mark.parametrize("table", EXAMPLES)
+REFUSED = pytest.mark.xfail(reason="the simulator runs one kind of host", strict=True)
+"""Examples that are read and checked, and that the simulator refuses to run."""
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pytest.param(table, marks=REFUSED if table == "host.bulk" else ()) for table in EXAMPLES],
+)
 def test_every_example_is_right(table: str, link: str, clearway: Clearway, workspace: Path) -> None:
     """Else the mistakes below would be refused for another reason."""
     for example in EXAMPLES[table]:
@@ -324,9 +335,9 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
 
 
 @pytest.mark.parametrize("name", ["", "a b", "0a", "ä", "a.b"])
-@pytest.mark.parametrize("table", ["transport", "groups", "class"])
+@pytest.mark.parametrize("table", ["transport", "groups", "class", "host"])
 def test_names_that_are_none(name: str, table: str, clearway: Clearway, workspace: Path) -> None:
-    given = {"transport": {"protocol": "swift"}, "groups": "0..1", "class": {}}[table]
+    given = {"transport": {"protocol": "swift"}, "groups": "0..1", "class": {}, "host": {"hosts": 0}}[table]
     scenario = {**BASE, table: {**BASE.get(table, {}), name: given}}
     answer = clearway("run", written(workspace / "wrong.toml", scenario))
     assert answer.status == 2, answer

@@ -8,8 +8,8 @@ use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use clearway_sim::model::{
-    Buffer, Ecn, HostModel, Network, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology,
-    Traffic, Transport,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, Network, Pattern, Protocol, Record, Scenario, SwitchKind,
+    SwitchKinds, Topology, Traffic, Transport,
 };
 use clearway_sim::record::Column;
 
@@ -72,7 +72,7 @@ fn scenario(
         stop_when_complete: false,
         network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },
         switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
-        host: HostModel::Ideal,
+        hosts: HostKinds::alike(HostKind::default_of(HostModel::Ideal)),
         classes: Vec::new(),
         transports: vec![Transport {
             name: "bench".into(),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use clearway_proto::units::{Span, Time};
 
-use crate::model::Scenario;
+use crate::model::{Scenario, Timestamps};
 use crate::record::observer::Observer;
 use crate::record::{Interrupted, Outcome, Progress};
 use crate::simulation::Simulation;
@@ -21,6 +21,7 @@ pub fn run(
     scenario: &Scenario,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Interrupted> {
+    assert_supported(scenario);
     let end = Time::ZERO + scenario.duration;
     let mut simulation = Simulation::new(scenario);
     let mut observer = Observer::new(scenario, &simulation);
@@ -42,6 +43,12 @@ pub fn run(
     }
     simulation.assert_conservation();
     Ok(observer.finish(&simulation, now))
+}
+
+/// A scenario can say more than the simulator does: what it would leave out is not run.
+fn assert_supported(scenario: &Scenario) {
+    let [kind] = scenario.hosts.kinds.as_slice() else { panic!("all hosts are of one kind") };
+    assert!(kind.clock.timestamps == Timestamps::Exact, "stamps are exact");
 }
 
 /// The first multiple of `step` after `now`.

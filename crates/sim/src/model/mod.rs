@@ -4,6 +4,7 @@
 //! This module imports nothing of the simulator, so that every other part may import it.
 
 mod class;
+mod clock;
 mod fault;
 mod host;
 mod network;
@@ -17,8 +18,9 @@ mod traffic;
 mod transport;
 
 pub use class::TrafficClass;
+pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::Fault;
-pub use host::{HostModel, SnapHost};
+pub use host::{HostKind, HostKinds, HostModel, SnapHost};
 pub use network::Network;
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};
 pub(crate) use protocol::for_each_scheme;

@@ -4,7 +4,7 @@ use clearway_proto::units::Span;
 
 use super::class::TrafficClass;
 use super::fault::Fault;
-use super::host::HostModel;
+use super::host::HostKinds;
 use super::network::Network;
 use super::record::Record;
 use super::switch::SwitchKinds;
@@ -28,8 +28,8 @@ pub struct Scenario {
     pub network: Network,
     /// What the ports of each role of switch do; looked up with [`SwitchKinds::of`].
     pub switches: SwitchKinds,
-    /// What a host's work costs.
-    pub host: HostModel,
+    /// What hosts are; looked up with [`HostKinds::of`].
+    pub hosts: HostKinds,
     /// The traffic classes, in the file's order; transports refer to them by index. Without any, ports have one queue.
     pub classes: Vec<TrafficClass>,
     /// The transports, in the file's order; traffic refers to them by index.

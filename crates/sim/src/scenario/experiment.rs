@@ -44,7 +44,8 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let groups = r.named_values(&traffic::group_form(), |node| traffic::read_group(node, hosts));
     let switches =
         r.table("switch", "What switches do, by role.", |r| switch::read(r, net.as_ref())).flatten();
-    let host = r.table("host", "What hosts do.", |r| r.table("default", "Every host.", host::read)).flatten();
+    let known = host::Known { hosts, groups: groups.as_deref() };
+    let host_kinds = r.table("host", "What hosts do.", |r| host::read(r, known)).flatten();
     let doc = "Traffic classes, each a queue at every port; without any, ports have one queue.";
     let classes = r.named("class", doc, false, |r| class::read(r, switches.as_ref()));
     let classes = classes.map(|named| {
@@ -80,7 +81,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         stop_when_complete,
         network,
         switches,
-        host: host?,
+        hosts: host_kinds?,
         classes,
         transports,
         traffic,
@@ -159,7 +160,7 @@ fn check(r: &Section, scenario: &Scenario) {
         return;
     }
     check_buffers(r, scenario);
-    check_receive_queue(r, scenario);
+    check_receive_queues(r, scenario);
     class::check(r, &scenario.classes, &scenario.transports);
     check_end(r, scenario);
     match memory::limit() {
@@ -213,16 +214,17 @@ fn check_buffers(r: &Section, scenario: &Scenario) {
 }
 
 /// A receive queue that cannot hold one frame takes nothing.
-fn check_receive_queue(r: &Section, scenario: &Scenario) {
-    let HostModel::Snap(host) = &scenario.host else { return };
+fn check_receive_queues(r: &Section, scenario: &Scenario) {
     let heaviest = scenario.transports.iter().map(|transport| weight(transport, &scenario.network)).max();
     let frame = Bytes::new(heaviest.unwrap_or(0));
-    if host.receive_queue < frame {
-        let (room, frame) = (host.receive_queue.shown(), frame.shown());
-        r.conflict_at(
-            "host.default.receive_queue",
-            format!("holds {room}, less than one full frame, {frame}"),
-        );
+    for kind in &scenario.hosts.kinds {
+        let HostModel::Snap(host) = &kind.model else { continue };
+        let path = format!("host.{}.receive_queue", kind.name);
+        // A queue that no one gives has room.
+        if r.has(&path) && host.receive_queue < frame {
+            let (room, frame) = (host.receive_queue.shown(), frame.shown());
+            r.conflict_at(&path, format!("holds {room}, less than one full frame, {frame}"));
+        }
     }
 }
 

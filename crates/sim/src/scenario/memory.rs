@@ -22,7 +22,7 @@ use super::operations::arrivals;
 use super::shape::{host_count, least_delay, links, roles, switch_ports, HostRates};
 use super::sizes;
 use crate::engine::event::MAX_ID;
-use crate::model::{Buffer, HostModel, Operations, Pattern, Scenario, Topology, Traffic};
+use crate::model::{Buffer, HostKind, HostModel, Operations, Pattern, Scenario, Topology, Traffic};
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
@@ -148,19 +148,33 @@ fn queue_share(scenario: &Scenario) -> Share {
             }
         })
         .sum();
-    let received = match &scenario.host {
-        HostModel::Ideal => 0.0,
-        HostModel::Snap(host) => f64::from(host_count(&network.topology)) * host.receive_queue.get() as f64,
-    };
+    let (received, widest) = receive_queues(scenario);
     let windows: f64 =
         scenario.traffic.iter().map(|traffic| flows(scenario, traffic) * window(scenario, traffic)).sum();
     let frames = ((buffers + received) / frame).min(windows);
     Share {
         bytes: frames * FRAME,
         what: format!("{frames:.0} frames in buffers and receive queues"),
-        key: if received > buffers { "host.default.receive_queue" } else { "switch.default.buffer" }.into(),
+        key: match widest {
+            Some(kind) if received > buffers => format!("host.{kind}.receive_queue"),
+            _ => "switch.default.buffer".into(),
+        },
         remedy: "make buffers or windows smaller",
     }
+}
+
+/// Room in all hosts' receive queues, and the name of the kind of host that has most of it.
+fn receive_queues(scenario: &Scenario) -> (f64, Option<&str>) {
+    let hosts = host_count(&scenario.network.topology);
+    let room = |(i, kind): (usize, &HostKind)| {
+        let HostModel::Snap(host) = &kind.model else { return 0.0 };
+        let members: u32 = scenario.hosts.members(i, hosts).iter().map(|range| range.end - range.start).sum();
+        f64::from(members) * host.receive_queue.get() as f64
+    };
+    let kinds = &scenario.hosts.kinds;
+    let rooms: Vec<f64> = kinds.iter().enumerate().map(room).collect();
+    let widest = kinds.iter().zip(&rooms).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    (rooms.iter().sum(), widest.map(|(kind, _)| kind.name.as_str()))
 }
 
 /// Packets that a flow of this table can have under way.

@@ -36,8 +36,13 @@ impl Simulation {
             fabric.classify(classes);
         }
         assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
-        let engines =
-            Engines::new(&scenario.host, scenario.seed, graph.host_count(), specs.len(), fabric.classes());
+        let engines = Engines::new(
+            &scenario.hosts.kinds[0].model,
+            scenario.seed,
+            graph.host_count(),
+            specs.len(),
+            fabric.classes(),
+        );
         let mut simulation = Simulation {
             queue,
             hosts: vec![Host::IDLE; graph.host_count() as usize * fabric.classes().count().max(1)],

@@ -30,6 +30,7 @@ fn forms() -> Vec<Form> {
     add(&["switch", "default"], at(&["switch", "default"]));
     add(&["host"], at(&["host"]));
     add(&["host", "default"], at(&["host", "default"]));
+    add(&["host", "fast"], at(&["host"])["additionalProperties"].clone());
     add(&["record"], at(&["record"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
@@ -75,6 +76,9 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         // Exactly one of the two is given.
         (["traffic"], "load") if form.schema["properties"].get("rate").is_some() => return None,
         (["traffic"], "rate") => json!("50k/s"),
+        // A table that inherits has all keys of all models.
+        (["host", _], "model") => json!("snap"),
+        (["host", _], "hosts") => json!("1..3"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
         (["network"], "hosts") | (_, "k" | "window") => json!(4),
@@ -144,9 +148,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 4 tables without a
+    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 5 tables without a
     // choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 4);
+    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 5);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -235,6 +239,7 @@ fn every_key_refuses_another_unit_and_none() {
                 "times" => &[json!("5B"), json!("1us-2us"), json!(5)],
                 "number" | "fraction" | "integer" => &[json!("0.5"), json!("5us")],
                 "choice" => &[json!("nothing of the kind")],
+                "parts" => &[json!("5us"), json!("5"), json!(5), json!("5PPM"), json!("0.5ppb")],
                 "hosts" | "host" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
                 "sizes" => &[json!("nothing"), json!("fixed:5us")],
                 "file" => &[json!("nowhere.toml"), json!("")],
@@ -301,6 +306,25 @@ fn roles_have_the_keys_of_the_default() {
         assert_eq!(switch[role]["properties"]["ecn"]["enum"], json!(["off", "step", "red"]));
         assert_eq!(switch[role]["x-inherits"], "default");
     }
+}
+
+#[test]
+fn tables_of_hosts_have_the_keys_of_the_default_and_their_hosts() {
+    let host = &schema()["properties"]["host"];
+    let listed = &host["additionalProperties"];
+    let mut keys: Vec<&String> = listed["properties"].as_object().expect("properties").keys().collect();
+    assert_eq!(keys.remove(0), "hosts");
+    let snap = &host["properties"]["default"]["oneOf"][1]["properties"];
+    let mut default: Vec<&String> = snap.as_object().expect("properties").keys().collect();
+    keys.sort_unstable();
+    default.sort_unstable();
+    assert_eq!(keys, default);
+    assert_eq!(listed["required"], json!(["hosts"]));
+    assert_eq!(listed["properties"]["model"]["enum"], json!(["ideal", "snap"]));
+    assert_eq!(listed["properties"]["jitter"]["x-default"], "as in default");
+    assert_eq!(listed["x-inherits"], "default");
+    assert_eq!(host["propertyNames"]["pattern"], "^[A-Za-z_][A-Za-z0-9_-]*$");
+    assert_eq!(host["required"], json!([]));
 }
 
 #[test]

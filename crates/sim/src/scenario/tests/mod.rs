@@ -2,6 +2,7 @@
 
 mod classes;
 mod fixture;
+mod hosts;
 mod keys;
 mod rules;
 mod warnings;
