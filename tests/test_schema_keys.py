@@ -87,6 +87,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         ),
         {"pattern": "trace", "file": "flows.csv"},
     ],
+    "probe[0]": [{"from": 0, "to": 1, "interval": "10us"}],
     "fault[0]": [
         {"kind": "loss", "link": "{link}", "probability": 0.1},
         {"kind": "down", "link": "{link}"},
@@ -141,6 +142,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "times": [7, True],
     "host": [True, {}],
     "hosts": [True, {}],
+    "node": [True, 1.5, []],
     "table": [5, "five", [1]],
     "tables": [5, "five", [1]],
     **{unit: [5, 1.5, True, []] for unit in SCALES},
@@ -153,6 +155,7 @@ WRONG_WORDS: dict[str, list[str]] = {
     "sizes": ["nonsense", "fixed:", "fixed:5us", "exponential:0B"],
     "times": ["nonsense", "5", "5us..", "9us..3us"],
     "host": ["nonsense"],
+    "node": ["nonsense", "0..1"],
     "hosts": ["nonsense", "5..2", "0..99999999"],
 }
 
@@ -271,13 +274,13 @@ def test_every_variant_has_an_example() -> None:
     }
 
 
-REFUSED = pytest.mark.xfail(reason="the simulator runs one kind of host", strict=True)
+REFUSED = pytest.mark.xfail(reason="the simulator runs one kind of host and no probes", strict=True)
 """Examples that are read and checked, and that the simulator refuses to run."""
 
 
 @pytest.mark.parametrize(
     "table",
-    [pytest.param(table, marks=REFUSED if table == "host.bulk" else ()) for table in EXAMPLES],
+    [pytest.param(table, marks=REFUSED if table in ("host.bulk", "probe[0]") else ()) for table in EXAMPLES],
 )
 def test_every_example_is_right(table: str, link: str, clearway: Clearway, workspace: Path) -> None:
     """Else the mistakes below would be refused for another reason."""

@@ -89,6 +89,7 @@ fn scenario(
             stagger: Span::ZERO,
             stop: None,
         }],
+        probes: Vec::new(),
         faults: Vec::new(),
         record: Record { fairness: Span::from_ms(10), ..Record::default() },
     }

@@ -49,6 +49,7 @@ pub fn run(
 fn assert_supported(scenario: &Scenario) {
     let [kind] = scenario.hosts.kinds.as_slice() else { panic!("all hosts are of one kind") };
     assert!(kind.clock.timestamps == Timestamps::Exact, "stamps are exact");
+    assert!(scenario.probes.is_empty(), "nothing probes");
 }
 
 /// The first multiple of `step` after `now`.

@@ -6,6 +6,7 @@ use super::class::TrafficClass;
 use super::fault::Fault;
 use super::host::HostKinds;
 use super::network::Network;
+use super::probe::Probe;
 use super::record::Record;
 use super::switch::SwitchKinds;
 use super::traffic::Traffic;
@@ -36,6 +37,8 @@ pub struct Scenario {
     pub transports: Vec<Transport>,
     /// The traffic tables, in the file's order.
     pub traffic: Vec<Traffic>,
+    /// What measures the round-trip times of paths, in the file's order.
+    pub probes: Vec<Probe>,
     /// What goes wrong with links, and when.
     pub faults: Vec<Fault>,
     /// What is sampled.

@@ -1,20 +1,20 @@
 //! How much memory a run needs at most, and whether the machine has it; asked before anything is built.
 //!
 //! The estimate is the sum of
-//! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations),
+//! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations) and for each probe,
 //! - 192 B for each port, two a link, and as much again for each traffic class at one,
 //! - 64 B more for each pair of hosts of a loop of operations, for each of its flows, and 32 B for each operation that
 //!   can be open: `outstanding`; in an open loop all that are issued, or `backlog` of each initiator if that is less,
 //! - 88 B for each operation if each is recorded: in an open loop all that are issued; in a closed one as many as the
 //!   initiators' or targets' links can carry, and no more than one for each of `outstanding` in the time that light
 //!   needs over two links each way,
-//! - 32 B for each row that is sampled,
+//! - 32 B for each row that is sampled, and for each packet of a probe,
 //! - 32 B for each frame that can be queued: as many as the buffers and the hosts' receive queues hold, or as all
 //!   windows allow if that is less,
 //! - 24 B for each line of a trace and 4 B for each host listed,
 //! - 4 B for each pair of switches of a listed topology, for its routes.
 
-use clearway_proto::units::Bytes;
+use clearway_proto::units::{Bytes, Span};
 
 use super::document::Value;
 use super::key::Quantity;
@@ -22,7 +22,7 @@ use super::operations::arrivals;
 use super::shape::{host_count, least_delay, links, roles, switch_ports, HostRates};
 use super::sizes;
 use crate::engine::event::MAX_ID;
-use crate::model::{Buffer, HostKind, HostModel, Operations, Pattern, Scenario, Topology, Traffic};
+use crate::model::{Buffer, HostKind, HostModel, Operations, Pattern, Probe, Scenario, Topology, Traffic};
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
@@ -114,7 +114,19 @@ fn shares(scenario: &Scenario) -> Vec<Share> {
         traffic_shares(scenario, traffic, i, &mut shares);
     }
     sample_shares(scenario, &mut shares);
+    let probes = scenario.probes.iter().enumerate();
+    shares.extend(probes.map(|(i, probe)| probe_share(probe, i, scenario.duration)));
     shares
+}
+
+fn probe_share(probe: &Probe, i: usize, duration: Span) -> Share {
+    let packets = probe.packets(duration);
+    Share {
+        bytes: FLOW + packets as f64 * ROW,
+        what: format!("{packets} rows of samples every {}", probe.interval.shown()),
+        key: format!("probe[{i}].interval"),
+        remedy: "probe less often, or for a shorter time",
+    }
 }
 
 fn ports_share(scenario: &Scenario) -> Share {
@@ -151,7 +163,8 @@ fn queue_share(scenario: &Scenario) -> Share {
     let (received, widest) = receive_queues(scenario);
     let windows: f64 =
         scenario.traffic.iter().map(|traffic| flows(scenario, traffic) * window(scenario, traffic)).sum();
-    let frames = ((buffers + received) / frame).min(windows);
+    let probes: f64 = scenario.probes.iter().map(|probe| probe.packets(scenario.duration) as f64).sum();
+    let frames = ((buffers + received) / frame).min(windows + probes);
     Share {
         bytes: frames * FRAME,
         what: format!("{frames:.0} frames in buffers and receive queues"),

@@ -2,7 +2,7 @@
 //!
 //! A table whose keys depend on a choice becomes one closed object for every combination of choices (`oneOf`), each
 //! with its own defaults and required keys. Beside the standard words every key carries `x-unit` (time, bytes, rate,
-//! frequency, parts, number, integer, fraction, boolean, choice, name, text, hosts, host, times, sizes, file, link,
+//! frequency, parts, number, integer, fraction, boolean, choice, name, text, hosts, host, node, times, sizes, file, link,
 //! table, tables), quantities carry `x-min` and `x-max` as a file spells them, and `x-default` says in words what holds
 //! without the key where that is not one value.
 

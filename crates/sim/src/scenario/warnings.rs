@@ -8,11 +8,17 @@ use crate::engine::event::Meta;
 use crate::model::{
     HostKind, HostModel, Pattern, Protocol, Scenario, SnapHost, Timestamps, Traffic, Transport,
 };
-use crate::net::routing::Router;
+use crate::net::routing::{path_between, Router};
 use crate::net::topology::Graph;
 
 /// Paths of a transport that are looked at.
 const PATHS: usize = 1000;
+
+/// Probes whose paths are looked at.
+const PROBES: usize = 100;
+
+/// What a probe may take of a link and still be said to measure the load of others.
+const MOST_OF_A_LINK: f64 = 0.1;
 
 /// A path there and back with nothing on it.
 struct EmptyPath {
@@ -42,6 +48,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
         warnings.extend(endpoint_target_below_service(scenario, i));
     }
     warnings.extend(unread_clocks(scenario));
+    warnings.extend(probes_that_load(scenario));
     warnings
 }
 
@@ -206,16 +213,50 @@ fn endpoint_target_below_service(scenario: &Scenario, transport: usize) -> Optio
 
 /// Clocks that are wrong, and nothing that reads them.
 fn unread_clocks(scenario: &Scenario) -> Vec<String> {
-    let kinds = scenario.hosts.kinds.iter();
-    let unread = kinds.filter(|kind| !kind.clock.is_exact() && kind.clock.timestamps == Timestamps::Exact);
+    let hosts = host_count(&scenario.network.topology);
+    let probed = |kind: usize| {
+        let mut sources = scenario.probes.iter().map(|probe| probe.from).filter(|from| *from < hosts);
+        sources.any(|from| scenario.hosts.index_of(from) == kind)
+    };
+    let kinds = scenario.hosts.kinds.iter().enumerate();
+    let unread = kinds.filter(|(i, kind)| {
+        !kind.clock.is_exact() && kind.clock.timestamps == Timestamps::Exact && !probed(*i)
+    });
     unread
-        .map(|kind| {
+        .map(|(_, kind)| {
             format!(
-                "host.{}: its clocks are wrong and nothing reads them; set timestamps = \"clock\"",
+                "host.{}: its clocks are wrong and nothing reads them; set timestamps = \"clock\", or probe from such \
+                 a host",
                 kind.name
             )
         })
         .collect()
+}
+
+/// Probes that take a good part of a link on their way.
+fn probes_that_load(scenario: &Scenario) -> Vec<String> {
+    if scenario.probes.is_empty() {
+        return Vec::new();
+    }
+    let graph = Graph::build(&scenario.network);
+    let mut path = Vec::new();
+    let mut warnings = Vec::new();
+    for (i, probe) in scenario.probes.iter().take(PROBES).enumerate() {
+        path_between(&graph, probe.from, probe.to, 0, &mut path);
+        let Some(slowest) = path.iter().map(|&link| graph.link(link).rate).min() else { continue };
+        let offered = probe.bytes.get() as f64 * 8e12 / probe.interval.as_ps() as f64;
+        if offered > slowest.as_bps() as f64 * MOST_OF_A_LINK {
+            warnings.push(format!(
+                "probe[{i}]: {} every {} is {:.1}Gbps, more than a tenth of a link of {} on its way: it measures its own \
+                 load",
+                probe.bytes.shown(),
+                probe.interval.shown(),
+                offered / 1e9,
+                slowest.shown(),
+            ));
+        }
+    }
+    warnings
 }
 
 /// In microseconds, to the nanosecond.

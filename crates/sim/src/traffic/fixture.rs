@@ -32,6 +32,7 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
             ack_class: 0,
         }],
         traffic,
+        probes: Vec::new(),
         faults: Vec::new(),
         record: Record::default(),
     }

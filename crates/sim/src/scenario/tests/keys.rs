@@ -34,6 +34,7 @@ fn forms() -> Vec<Form> {
     add(&["record"], at(&["record"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
+    add(&["probe"], at(&["probe"])["items"].clone());
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
 }
@@ -50,7 +51,7 @@ fn file(form: &Form, table: Table) -> Json {
     });
     match form.path {
         [] => table.into_iter().for_each(|(key, value)| file[key] = value),
-        [list @ ("traffic" | "fault")] => file[*list] = json!([table]),
+        [list @ ("traffic" | "probe" | "fault")] => file[*list] = json!([table]),
         [name] => file[*name] = table.into(),
         [outer, inner] => file[*outer] = json!({ *inner: table }),
         _ => panic!("{:?}", form.path),
@@ -62,7 +63,7 @@ fn file(form: &Form, table: Table) -> Json {
 fn path(form: &Form, key: &str) -> String {
     match form.path {
         [] => key.into(),
-        [list @ ("traffic" | "fault")] => format!("{list}[0].{key}"),
+        [list @ ("traffic" | "probe" | "fault")] => format!("{list}[0].{key}"),
         path => format!("{}.{key}", path.join(".")),
     }
 }
@@ -79,6 +80,8 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         // A table that inherits has all keys of all models.
         (["host", _], "model") => json!("snap"),
         (["host", _], "hosts") => json!("1..3"),
+        (["probe"], "from") => json!("tor0"),
+        (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
         (["network"], "hosts") | (_, "k" | "window") => json!(4),
@@ -148,9 +151,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 5 tables without a
+    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 6 tables without a
     // choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 5);
+    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -241,6 +244,7 @@ fn every_key_refuses_another_unit_and_none() {
                 "choice" => &[json!("nothing of the kind")],
                 "parts" => &[json!("5us"), json!("5"), json!(5), json!("5PPM"), json!("0.5ppb")],
                 "hosts" | "host" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
+                "node" => &[json!("nobody"), json!("0..2"), json!(1.5), json!(99), json!(-1)],
                 "sizes" => &[json!("nothing"), json!("fixed:5us")],
                 "file" => &[json!("nowhere.toml"), json!("")],
                 "link" => &[json!("h0"), json!("h0-h9")],

@@ -4,5 +4,6 @@ mod classes;
 mod fixture;
 mod hosts;
 mod keys;
+mod probes;
 mod rules;
 mod warnings;

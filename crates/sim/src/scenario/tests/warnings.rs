@@ -160,8 +160,30 @@ fn an_endpoint_target_is_held_against_the_hosts_that_talk() {
 
 #[test]
 fn clocks_that_nothing_reads_are_spoken_of() {
-    let unread = "host.default: its clocks are wrong and nothing reads them; set timestamps = \"clock\"";
+    let unread = "host.default: its clocks are wrong and nothing reads them; set timestamps = \"clock\", or probe from such \
+                  a host";
     let wrong = ("host.default.clock_drift", "20ppm");
     assert_eq!(warnings(&[wrong]), [unread]);
     assert_eq!(warnings(&[wrong, ("host.default.timestamps", "clock")]), [""; 0]);
+    let probe = |from: &str| {
+        let text = format!("{SMALL}[[probe]]\nfrom = {from}\nto = 1\ninterval = \"10us\"\n");
+        set(&text, &[wrong]).unwrap_or_else(|error| panic!("{error}")).warnings
+    };
+    assert_eq!(probe("3"), [""; 0]);
+    assert_eq!(probe("\"tor0\""), [unread]);
+}
+
+/// 64 B take 5.12 ns at 100 Gb/s.
+#[test]
+fn a_probe_that_is_a_load_is_spoken_of() {
+    let every = |interval: &str| {
+        let text = format!("{SMALL}[[probe]]\nfrom = 0\nto = \"tor0\"\ninterval = \"{interval}\"\n");
+        set(&text, &[]).unwrap_or_else(|error| panic!("{error}")).warnings
+    };
+    assert_eq!(every("51.2ns"), [""; 0]);
+    assert_eq!(
+        every("51.1ns"),
+        ["probe[0]: 64B every 51.1ns is 10.0Gbps, more than a tenth of a link of 100Gbps on its way: it measures its own \
+          load"]
+    );
 }
