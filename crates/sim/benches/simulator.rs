@@ -8,8 +8,8 @@ use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use clearway_sim::model::{
-    Buffer, Ecn, HostKind, HostKinds, HostModel, Network, Pattern, Protocol, Record, Scenario, SwitchKind,
-    SwitchKinds, Topology, Traffic, Transport,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, Network, Pattern, Protocol, Record, Scenario, Spray,
+    SwitchKind, SwitchKinds, Topology, Traffic, Transport,
 };
 use clearway_sim::record::Column;
 
@@ -81,6 +81,7 @@ fn scenario(
             ack: 64,
             class: 0,
             ack_class: 0,
+            spray: Spray::Flow,
         }],
         traffic: vec![Traffic {
             pattern,

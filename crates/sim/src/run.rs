@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use clearway_proto::units::{Span, Time};
 
-use crate::model::{Scenario, Timestamps};
+use crate::model::{Scenario, Spray, Timestamps};
 use crate::record::observer::Observer;
 use crate::record::{Interrupted, Outcome, Progress};
 use crate::simulation::Simulation;
@@ -50,6 +50,8 @@ fn assert_supported(scenario: &Scenario) {
     let [kind] = scenario.hosts.kinds.as_slice() else { panic!("all hosts are of one kind") };
     assert!(kind.clock.timestamps == Timestamps::Exact, "stamps are exact");
     assert!(scenario.probes.is_empty(), "nothing probes");
+    let sprays = scenario.transports.iter().any(|transport| transport.spray == Spray::Packet);
+    assert!(!sprays, "a flow takes one path");
 }
 
 /// The first multiple of `step` after `now`.

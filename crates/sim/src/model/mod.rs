@@ -32,4 +32,4 @@ pub use scenario::Scenario;
 pub use switch::{Buffer, Ecn, SwitchKind, SwitchKinds, SwitchRole};
 pub use topology::{ListedLink, ListedNode, Topology};
 pub use traffic::{Pattern, Sizes, TraceFlow, Traffic};
-pub use transport::Transport;
+pub use transport::{Spray, Transport};

@@ -18,9 +18,9 @@ use super::traffic::Scene;
 use super::{class, fault, host, memory, network, operations, probe, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
 use crate::model::{
-    Buffer, HostModel, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport,
+    Buffer, HostModel, Network, Pattern, Record, Scenario, Spray, Topology, TrafficClass, Transport,
 };
-use crate::net::routing::{path_between, Router};
+use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::topology::Graph;
 
 /// Of a seed: what a JSON number holds exactly.
@@ -177,6 +177,7 @@ fn check(r: &Section, scenario: &Scenario) {
                 r.conflict_at(&key, message);
             } else {
                 check_links(r, scenario);
+                check_sprayed(r, scenario);
                 operations::check(r, scenario);
             }
         }
@@ -204,6 +205,20 @@ fn check_links(r: &Section, scenario: &Scenario) {
             let message = format!("the path from {from} to {to} has {links} links; the most is {most}");
             r.conflict_at(&key, message);
         }
+    }
+}
+
+/// A packet names its path in few bits.
+fn check_sprayed(r: &Section, scenario: &Scenario) {
+    let mut sprayed = scenario.transports.iter().filter(|transport| transport.spray == Spray::Packet);
+    let Some(first) = sprayed.next() else { return };
+    let paths = most_paths(&scenario.network);
+    if paths > Spray::MOST_PATHS {
+        let message = format!(
+            "two hosts have {paths} shortest paths between them; packets are sprayed over {} at most",
+            Spray::MOST_PATHS
+        );
+        r.conflict_at(&format!("transport.{}.spray", first.name), message);
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! The estimate is the sum of
 //! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations) and for each probe,
+//! - for each flow whose packets are sprayed, a line of 64 B for each path that two hosts can have, and of 256 B in a
+//!   listed network,
 //! - 192 B for each port, two a link, and as much again for each traffic class at one,
 //! - 64 B more for each pair of hosts of a loop of operations, for each of its flows, and 32 B for each operation that
 //!   can be open: `outstanding`; in an open loop all that are issued, or `backlog` of each initiator if that is less,
@@ -21,8 +23,11 @@ use super::key::Quantity;
 use super::operations::arrivals;
 use super::shape::{host_count, least_delay, links, roles, switch_ports, HostRates};
 use super::sizes;
-use crate::engine::event::MAX_ID;
-use crate::model::{Buffer, HostKind, HostModel, Operations, Pattern, Probe, Scenario, Topology, Traffic};
+use crate::engine::event::{MAX_ID, MAX_LINKS};
+use crate::model::{
+    Buffer, HostKind, HostModel, Operations, Pattern, Probe, Scenario, Spray, Topology, Traffic,
+};
+use crate::net::routing::most_paths;
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
@@ -34,6 +39,11 @@ const FRAME: f64 = 32.0;
 const TRACE_LINE: f64 = 24.0;
 const LISTED_HOST: f64 = 4.0;
 const ROUTE: f64 = 4.0;
+
+/// A path there and one back, of eight links of 4 B each: those of built-in shapes have six at most.
+const LINE: f64 = 64.0;
+/// The same with the most links that a path may have.
+const LISTED_LINE: f64 = 8.0 * MAX_LINKS as f64;
 
 /// What is assumed to be free where the system does not say.
 const UNKNOWN_FREE: u64 = 8_000_000_000;
@@ -51,12 +61,14 @@ struct Share {
 
 /// An upper bound of the memory that a run of this scenario takes, in bytes; see the module for the formula.
 pub fn estimate_bytes(scenario: &Scenario) -> u64 {
-    shares(scenario).iter().map(|share| share.bytes).sum::<f64>() as u64
+    shares(scenario, sprayed_paths(scenario)).iter().map(|share| share.bytes).sum::<f64>() as u64
 }
 
 /// Whether a scenario keeps to `limit` bytes; if not, the key to blame and a sentence.
 pub(super) fn check(scenario: &Scenario, limit: u64) -> Result<(), (String, String)> {
-    let shares = shares(scenario);
+    // A listed network's paths are counted by its routes: where those do not fit, its size alone is to blame.
+    let routes_fit = ports_share(scenario).bytes <= limit as f64;
+    let shares = shares(scenario, if routes_fit { sprayed_paths(scenario) } else { 0.0 });
     let total: f64 = shares.iter().map(|share| share.bytes).sum();
     let flows: f64 = scenario.traffic.iter().map(|traffic| flows(scenario, traffic)).sum();
     let biggest = shares.into_iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
@@ -108,15 +120,46 @@ fn available(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-fn shares(scenario: &Scenario) -> Vec<Share> {
+/// Everything that takes memory, where sprayed packets have `paths` paths.
+fn shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     let mut shares = vec![ports_share(scenario), queue_share(scenario)];
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         traffic_shares(scenario, traffic, i, &mut shares);
+    }
+    for i in 0..scenario.transports.len() {
+        shares.extend(spray_share(scenario, i, paths));
     }
     sample_shares(scenario, &mut shares);
     let probes = scenario.probes.iter().enumerate();
     shares.extend(probes.map(|(i, probe)| probe_share(probe, i, scenario.duration)));
     shares
+}
+
+/// Paths that packets are sprayed over: as many as any two hosts have, and no more than are allowed; zero where no
+/// transport sprays.
+fn sprayed_paths(scenario: &Scenario) -> f64 {
+    let any = scenario.transports.iter().any(|transport| transport.spray == Spray::Packet);
+    let paths = || most_paths(&scenario.network).min(Spray::MOST_PATHS);
+    f64::from(if any { paths() } else { 0 })
+}
+
+fn spray_share(scenario: &Scenario, transport: usize, paths: f64) -> Option<Share> {
+    let name = &scenario.transports[transport].name;
+    if scenario.transports[transport].spray == Spray::Flow {
+        return None;
+    }
+    let tables = scenario.traffic.iter().filter(|traffic| traffic.transport == transport);
+    let flows: f64 = tables.map(|traffic| flows(scenario, traffic)).sum();
+    let line = match scenario.network.topology {
+        Topology::Listed { .. } => LISTED_LINE,
+        _ => LINE,
+    };
+    Some(Share {
+        bytes: flows * paths * line,
+        what: format!("{paths:.0} paths of each of {flows:.0} flows"),
+        key: format!("transport.{name}.spray"),
+        remedy: "leave each flow on one path, or start fewer flows",
+    })
 }
 
 fn probe_share(probe: &Probe, i: usize, duration: Span) -> Share {

@@ -6,9 +6,9 @@ use super::key::Quantity;
 use super::shape::{host_count, HostRates};
 use crate::engine::event::Meta;
 use crate::model::{
-    HostKind, HostModel, Pattern, Protocol, Scenario, SnapHost, Timestamps, Traffic, Transport,
+    HostKind, HostModel, Pattern, Protocol, Scenario, SnapHost, Spray, Timestamps, Traffic, Transport,
 };
-use crate::net::routing::{path_between, Router};
+use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::topology::Graph;
 
 /// Paths of a transport that are looked at.
@@ -47,6 +47,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
         }
         warnings.extend(endpoint_target_below_service(scenario, i));
     }
+    warnings.extend(spray_taken_for_loss(scenario));
     warnings.extend(unread_clocks(scenario));
     warnings.extend(probes_that_load(scenario));
     warnings
@@ -209,6 +210,27 @@ fn endpoint_target_below_service(scenario: &Scenario, transport: usize) -> Optio
             us(ack),
         )
     })
+}
+
+/// Packets on several paths overtake each other, which a scheme that waits for fewer of them takes for loss.
+fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
+    let sprayed = scenario.transports.iter().filter(|transport| transport.spray == Spray::Packet);
+    let few = sprayed.map(|transport| (transport, transport.protocol.dup_threshold()));
+    let mut few: Vec<_> = few.filter(|(_, threshold)| *threshold < Spray::MOST_PATHS).collect();
+    if few.is_empty() {
+        return Vec::new();
+    }
+    let paths = most_paths(&scenario.network);
+    few.retain(|(_, threshold)| *threshold < paths);
+    few.into_iter()
+        .map(|(transport, threshold)| {
+            format!(
+                "transport.{}.spray: packets of a flow take any of {paths} paths and overtake each other; with a \
+                 dup_threshold of {threshold} many will count as lost that are only late",
+                transport.name,
+            )
+        })
+        .collect()
 }
 
 /// Clocks that are wrong, and nothing that reads them.

@@ -4,7 +4,7 @@ use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::model::{
-    Buffer, Ecn, HostKind, HostKinds, HostModel, Pattern, Protocol, Record, Scenario, SwitchKind,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, Pattern, Protocol, Record, Scenario, Spray, SwitchKind,
     SwitchKinds, Topology, Traffic, Transport,
 };
 use crate::net::topology::tests::network;
@@ -30,6 +30,7 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
             ack: 64,
             class: 0,
             ack_class: 0,
+            spray: Spray::Flow,
         }],
         traffic,
         probes: Vec::new(),

@@ -6,4 +6,5 @@ mod hosts;
 mod keys;
 mod probes;
 mod rules;
+mod spray;
 mod warnings;
