@@ -29,16 +29,18 @@ use clearway_proto::units::Span;
 ///
 /// **What becomes of t1 to t6** at a host with [`Timestamps::Clock`]. Machines go on living in simulated time: timers,
 /// pacing and the order of events are as with exact clocks, and only the differences between stamps are what the clocks
-/// make of them. `H` is the host's clock and `N` its NIC's. A difference below zero counts as zero.
+/// make of them. Frames carry exact times too: as a reading is a function of the time and of an error that no one else
+/// sees, it can be taken when a difference is. `H` is the host's clock and `N` its NIC's; every term below is a reading
+/// with an error of its own. A difference below zero counts as zero.
 ///
-/// | instant | clock | what is made of the reading |
+/// | instant | clock | what is made of it |
 /// |---|---|---|
-/// | t1: the sender's stack hands out a data packet | sender's `H` | it goes into the frame in place of the exact time, and comes back as the echo |
-/// | t2: the packet is whole at the receiver's NIC | receiver's `N` | it stays with the packet until t3 |
+/// | t1: the sender's stack hands out a data packet | sender's `H` | the frame carries t1 and the acknowledgement brings it back; read at t6 |
+/// | t2: the packet is whole at the receiver's NIC | receiver's `N` | stays with the packet; read at t3 |
 /// | t3: the receiver's stack takes the packet | receiver's `H` | `a = H(t3) - map(N(t2))`; the receiver is told that the packet arrived at `t3 - a` |
 /// | t4: the receiver's stack hands out the acknowledgement | none | the receiver takes `t4 - (t3 - a)` for the remote queuing, in what the header carries: the stretch from t3 to t4 is exact |
-/// | t5: the acknowledgement is whole at the sender's NIC | sender's `N` | it stays with the acknowledgement until t6 |
-/// | t6: the sender's stack takes the acknowledgement | sender's `H`, once | `rtt = H(t6) - echo`, `b = H(t6) - map(N(t5))`; the sender is told of an echo of `t6 - rtt` and an arrival at `t6 - b` |
+/// | t5: the acknowledgement is whole at the sender's NIC | sender's `N` | stays with the acknowledgement; read at t6 |
+/// | t6: the sender's stack takes the acknowledgement | sender's `H`, one reading | `rtt = H(t6) - H(t1)` and `b = H(t6) - map(N(t5))`; the sender is told of an echo of `t6 - rtt` and an arrival at `t6 - b` |
 ///
 /// The sending host's kind decides on t1, t5 and t6, the receiving host's on t2 and t3. On an ideal host t2 = t3 = t4 and
 /// t5 = t6, and the clocks are read all the same. A run's tables hold exact times: what is measured wrongly shows in
