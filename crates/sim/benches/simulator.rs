@@ -8,8 +8,8 @@ use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use clearway_sim::model::{
-    Buffer, Ecn, HostModel, Network, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology,
-    Traffic, Transport,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, Network, Pattern, Protocol, Record, Scenario, Spray,
+    SwitchKind, SwitchKinds, Topology, Traffic, Transport,
 };
 use clearway_sim::record::Column;
 
@@ -75,7 +75,7 @@ fn scenario(
         stop_when_complete: false,
         network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },
         switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
-        host: HostModel::Ideal,
+        hosts: HostKinds::alike(HostKind::default_of(HostModel::Ideal)),
         classes: Vec::new(),
         transports: vec![Transport {
             name: "bench".into(),
@@ -84,6 +84,7 @@ fn scenario(
             ack: 64,
             class: 0,
             ack_class: 0,
+            spray: Spray::Flow,
         }],
         traffic: vec![Traffic {
             pattern,
@@ -92,6 +93,7 @@ fn scenario(
             stagger: Span::ZERO,
             stop: None,
         }],
+        probes: Vec::new(),
         faults: Vec::new(),
         record: Record { fairness: Span::from_ms(10), ..Record::default() },
     }

@@ -1,5 +1,7 @@
 //! What is known of a network without building it: hosts, links, switch ports, roles, and the hosts' rates.
 
+use std::ops::Range;
+
 use clearway_proto::units::{Rate, Span};
 
 use super::link::MAX_RATE;
@@ -111,6 +113,16 @@ impl HostRates {
         match self {
             HostRates::Alike(rate) => *rate,
             HostRates::Listed(rates) => rates[host as usize],
+        }
+    }
+
+    /// The fastest among the hosts of these ranges; none if there are none.
+    pub(super) fn fastest_of(&self, hosts: &[Range<u32>]) -> Option<Rate> {
+        match self {
+            HostRates::Alike(rate) => hosts.first().map(|_| *rate),
+            HostRates::Listed(rates) => {
+                hosts.iter().flat_map(|range| &rates[range.start as usize..range.end as usize]).copied().max()
+            }
         }
     }
 

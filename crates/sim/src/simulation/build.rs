@@ -18,7 +18,7 @@ use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::Processor;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
-use crate::model::{HostModel, Scenario};
+use crate::model::{HostModel, Scenario, SnapHost, Spray};
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
 use crate::net::routing::Router;
@@ -46,7 +46,7 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     };
     Plan {
         windows: Windows::new(look_ahead(&graph, &makers)),
-        splits_rtt: !matches!(scenario.host, HostModel::Ideal),
+        splits_rtt: !scenario.hosts.all_ideal(),
         classes_of: if classes == 0 { Vec::new() } else { specs.iter().map(of_flow).collect() },
         graph,
         partition,
@@ -88,22 +88,35 @@ struct Laying<'a> {
 }
 
 impl Laying<'_> {
-    /// Routes every flow there and back, each way by its own draw.
+    /// Routes every flow there and back: each way by its own draw, or over all shortest paths if its packets are
+    /// sprayed.
     fn lay(&self, senders: &[Place], receivers: &[Place]) -> Routes {
         let router = Router::new(self.graph, &self.scenario.network);
         assert!(router.longest() < MAX_LINKS as usize, "a path of more links than a frame can count");
-        let mut routes = Routes::new(router.longest(), self.specs.len(), false);
+        let several = self.scenario.transports.iter().any(|transport| transport.spray == Spray::Packet);
+        let mut routes = Routes::new(router.longest(), self.specs.len(), several);
         let (mut links, mut there, mut back) = (Vec::new(), Vec::new(), Vec::new());
         let mut in_its_table = BTreeMap::<u32, u32>::new();
         for (flow, spec) in self.specs.iter().enumerate() {
             let index = in_its_table.entry(spec.table).or_default();
             let mut stream = Stream::new(self.scenario.seed, Entity::FlowPath, in_table(spec.table, *index));
             *index += 1;
-            router.path(spec.from, spec.to, stream.bits(), &mut links);
-            self.partition.steps(&links, Next::Here(receivers[flow].at), &mut there);
-            router.path(spec.to, spec.from, stream.bits(), &mut links);
-            self.partition.steps(&links, Next::Here(senders[flow].at), &mut back);
-            routes.add(&there, &back);
+            let ends = [Next::Here(receivers[flow].at), Next::Here(senders[flow].at)];
+            if self.scenario.transports[spec.transport as usize].spray == Spray::Packet {
+                router.each_path(spec.from, spec.to, |links| {
+                    self.partition.steps(links, ends[0], &mut there);
+                    // A link's way back is its number with the last bit flipped.
+                    let home: Vec<u32> = links.iter().rev().map(|link| link ^ 1).collect();
+                    self.partition.steps(&home, ends[1], &mut back);
+                    routes.add(&there, &back);
+                });
+            } else {
+                router.path(spec.from, spec.to, stream.bits(), &mut links);
+                self.partition.steps(&links, ends[0], &mut there);
+                router.path(spec.to, spec.from, stream.bits(), &mut links);
+                self.partition.steps(&links, ends[1], &mut back);
+                routes.add(&there, &back);
+            }
             routes.end_conversation();
         }
         routes
@@ -137,10 +150,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
     let nodes = plan.partition.nodes_in(number);
     let mut hosts = Vec::new();
     let mut processors = Vec::new();
-    let model = match &scenario.host {
-        HostModel::Ideal => None,
-        HostModel::Snap(model) => Some(Arc::new(model.clone())),
-    };
+    let models: Vec<Option<Arc<SnapHost>>> = scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
     let mut states = Vec::with_capacity(nodes.len());
     for &node in nodes {
         let is_host = node < plan.graph.host_count();
@@ -150,8 +160,9 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
             forwards: !is_host && !plan.graph.outgoing(node).iter().any(ruled),
         });
         if is_host {
-            let processor = model.as_ref().map_or(NONE, |_| processors.len() as u32);
-            processors.extend(model.as_ref().map(|model| Processor::new(scenario.seed, node, model)));
+            let model = models[scenario.hosts.index_of(node)].as_ref();
+            let processor = model.map_or(NONE, |_| processors.len() as u32);
+            processors.extend(model.map(|model| Processor::new(scenario.seed, node, model)));
             let nic = plan.partition.port(plan.graph.nic(node)).at;
             let rounds = (hosts.len() * plan.queues()) as u32;
             hosts.push(HostState { nic, rounds, processor, armed: false });
@@ -185,6 +196,13 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         hops: Vec::new(),
         spare_hops: Vec::new(),
         leaving: Vec::new(),
+    }
+}
+
+fn snap(model: &HostModel) -> Option<Arc<SnapHost>> {
+    match model {
+        HostModel::Ideal => None,
+        HostModel::Snap(model) => Some(Arc::new(model.clone())),
     }
 }
 
