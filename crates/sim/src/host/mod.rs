@@ -1,6 +1,9 @@
 //! What is at the edge of the network: the ends of flows, the hosts that they share, and agents.
 
+pub mod agent;
+pub mod clock;
 pub mod ends;
+pub mod prober;
 pub mod processor;
 pub mod round;
 pub mod transport;

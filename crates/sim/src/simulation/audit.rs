@@ -38,10 +38,15 @@ impl Simulation {
 
     /// For each flow, data sent = arrived + lost + under way, and so for acknowledgements.
     fn assert_flows_balance(&self) {
-        let mut under_way = vec![[0_u64; 2]; self.plan.specs.len()];
+        let flows = self.plan.specs.len();
+        let mut under_way = vec![[0_u64; 2]; flows + self.plan.probes.len()];
         for frame in self.frames_under_way() {
             let conversation = self.plan.routes.conversation(frame.route());
             under_way[conversation as usize][usize::from(frame.meta.contains(Meta::ACK))] += 1;
+        }
+        let of_probes = under_way.split_off(flows);
+        for (probe, [out, home]) in of_probes.into_iter().enumerate() {
+            self.assert_probe_balances(probe, [out, home]);
         }
         for (flow, [data, acks]) in (0..).zip(under_way) {
             let (sender, receiver) = (self.sender(flow), self.receiver(flow));
@@ -49,6 +54,15 @@ impl Simulation {
             assert_eq!(sent, receiver.arrived + lost.data + data, "flow {flow} has lost count of its data");
             assert_eq!(receiver.acks, sender.acks + lost.acks + acks, "flow {flow} has lost count of its ACKs");
         }
+    }
+
+    /// Packets sent = answered + lost + on their way out, and answers sent = come back + lost + on their way home.
+    fn assert_probe_balances(&self, probe: usize, [out, home]: [u64; 2]) {
+        let lost = self.losses((self.plan.specs.len() + probe) as u32);
+        let [sent, answered] = [0, 1].map(|which| self.seat(probe, which).sent.len() as u64);
+        let back = self.probes().nth(probe).into_iter().flatten().filter(|(_, rtt)| rtt.is_some()).count() as u64;
+        assert_eq!(sent, answered + lost.data + out, "probe {probe} has lost count of its packets");
+        assert_eq!(answered, back + lost.acks + home, "probe {probe} has lost count of its answers");
     }
 
     /// A sized flow that is complete has delivered its size, and none has delivered more.

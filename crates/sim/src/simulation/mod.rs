@@ -1,5 +1,6 @@
 //! The simulator proper: domains that take their events in order and let ports, senders and receivers act on them.
 
+mod agents;
 mod audit;
 mod barrier;
 mod build;

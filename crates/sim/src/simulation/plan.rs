@@ -34,6 +34,8 @@ pub struct Plan {
     pub senders: Vec<Place>,
     /// Where each flow's receiving end is, by flow number.
     pub receivers: Vec<Place>,
+    /// The seats of each probe's prober and responder. Their conversations follow those of the flows.
+    pub probes: Vec<[Place; 2]>,
     /// What the flows of each transport have in common.
     pub makers: Vec<Maker>,
     /// Work takes time at some host, so round-trip times have a part that was spent in hosts.

@@ -6,6 +6,7 @@ use super::domain::{Domain, NONE};
 use super::operations::OperationRecord;
 use super::plan::sized;
 use super::simulator::Simulation;
+use crate::host::agent::{Agent, Seat};
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::ProcessorCounters;
 use crate::net::ideal::ideal_completion;
@@ -53,9 +54,9 @@ impl Simulation {
         &self.domains[place.domain as usize].receivers[place.at as usize]
     }
 
-    /// What a flow has lost.
-    pub fn losses(&self, flow: u32) -> Losses {
-        let each = self.domains.iter().map(|domain| domain.losses[flow as usize]);
+    /// What a conversation, such as the flow of this number, has lost.
+    pub fn losses(&self, conversation: u32) -> Losses {
+        let each = self.domains.iter().map(|domain| domain.losses[conversation as usize]);
         each.fold(Losses::default(), |all, one| Losses { data: all.data + one.data, acks: all.acks + one.acks })
     }
 
@@ -110,6 +111,22 @@ impl Simulation {
             let at = domain.hosts[domain.nodes[place.at as usize].host as usize].processor;
             (at != NONE).then(|| (host, domain.processors.counters(at)))
         })
+    }
+
+    /// What each probe has measured: for each of its packets when it was sent, and its round trip as the prober's clock
+    /// had it, if its answer has come.
+    pub fn probes(&self) -> impl Iterator<Item = Vec<(Time, Option<Span>)>> + '_ {
+        (0..self.plan.probes.len()).map(|probe| {
+            let seat = self.seat(probe, 0);
+            let Agent::Prober(prober) = &seat.agent else { unreachable!("a probe's first seat is its prober's") };
+            seat.sent.iter().copied().zip(prober.round_trips().iter().copied()).collect()
+        })
+    }
+
+    /// The seat of a probe's prober (0) or responder (1).
+    pub(super) fn seat(&self, probe: usize, which: usize) -> &Seat {
+        let place = self.plan.probes[probe][which];
+        &self.domains[place.domain as usize].seats[place.at as usize]
     }
 
     /// What is counted for a transport.
