@@ -10,7 +10,7 @@ use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, AckPolicy, CongestionControl, Data, Flight, Scheme, Sender, Windows};
+use clearway_proto::transport::{Ack, AckPolicy, Data, Flight, Scheme, Sender, Windows};
 use clearway_proto::units::{Bytes, Time};
 
 use crate::scenario::{Keys, Section};
@@ -35,10 +35,10 @@ macro_rules! schemes {
             pub(crate) const READERS: &[(&str, Reader)] =
                 &[$(($name, |r| (Protocol::$Kind($Params::read(r)), $Params::HEADER)),)*];
 
-            /// A sender with this control; see [`Scheme::control`].
+            /// See [`Scheme::sender`].
             pub fn sender(&self, mtu: u32, frame: Bytes) -> AnySender {
                 match self {
-                    $(Protocol::$Kind(p) => AnySender::$Kind(Sender::new(p.control(frame), mtu, p.reach())),)*
+                    $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, frame)),)*
                 }
             }
 
@@ -118,7 +118,7 @@ macro_rules! schemes {
             }
 
             pub fn windows(&self) -> Windows {
-                match self { $(AnySender::$Kind(s) => s.control().windows(),)* }
+                match self { $(AnySender::$Kind(s) => s.windows(),)* }
             }
         }
     };
