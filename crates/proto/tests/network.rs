@@ -245,7 +245,7 @@ impl<C: CongestionControl> World<C> {
 
 fn sender<P: Scheme>(params: &P) -> Sender<P::Control> {
     let control = params.shared(Bytes::new(1100));
-    Sender::new(Arc::new(Common { mtu: MTU, reach: REACH, control }))
+    Sender::new(Arc::new(Common { mtu: MTU, reach: REACH, dup_threshold: params.dup_threshold(), control }))
 }
 
 fn swift(initial_cwnd: f64) -> SwiftParams {

@@ -45,6 +45,10 @@ impl Scheme for CubicParams {
         self.tcp.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.tcp.dup_threshold
+    }
+
     fn ack_policy(&self) -> AckPolicy {
         tcp::ack_policy(&self.tcp, false)
     }
@@ -193,10 +197,6 @@ impl CongestionControl for Cubic {
     #[inline]
     fn retransmission_timeout(&self, params: &CubicParams, _timeouts: u32) -> Span {
         self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
-    }
-
-    fn dup_threshold(params: &CubicParams) -> u32 {
-        params.tcp.dup_threshold
     }
 
     fn windows(&self, _params: &CubicParams) -> Windows {

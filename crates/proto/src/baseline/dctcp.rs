@@ -44,6 +44,10 @@ impl Scheme for DctcpParams {
         self.tcp.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.tcp.dup_threshold
+    }
+
     fn ack_policy(&self) -> AckPolicy {
         tcp::ack_policy(&self.tcp, false)
     }
@@ -166,10 +170,6 @@ impl CongestionControl for Dctcp {
     #[inline]
     fn retransmission_timeout(&self, params: &DctcpParams, _timeouts: u32) -> Span {
         self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
-    }
-
-    fn dup_threshold(params: &DctcpParams) -> u32 {
-        params.tcp.dup_threshold
     }
 
     fn windows(&self, _params: &DctcpParams) -> Windows {

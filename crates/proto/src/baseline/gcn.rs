@@ -46,6 +46,10 @@ impl Scheme for GcnParams {
         self.tcp.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.tcp.dup_threshold
+    }
+
     fn ack_policy(&self) -> AckPolicy {
         tcp::ack_policy(&self.tcp, true)
     }
@@ -127,10 +131,6 @@ impl CongestionControl for Gcn {
     #[inline]
     fn retransmission_timeout(&self, params: &GcnParams, _timeouts: u32) -> Span {
         self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
-    }
-
-    fn dup_threshold(params: &GcnParams) -> u32 {
-        params.tcp.dup_threshold
     }
 
     fn windows(&self, _params: &GcnParams) -> Windows {

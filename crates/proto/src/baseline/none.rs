@@ -84,11 +84,6 @@ impl CongestionControl for NoControl {
     fn retransmission_timeout(&self, fixed: &Fixed, _timeouts: u32) -> Span {
         fixed.rto
     }
-
-    /// A flow keeps to one path through queues in order, so a hole is a loss.
-    fn dup_threshold(_fixed: &Fixed) -> u32 {
-        1
-    }
 }
 
 #[cfg(test)]

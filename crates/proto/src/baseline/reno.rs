@@ -33,6 +33,10 @@ impl Scheme for RenoParams {
         self.tcp.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.tcp.dup_threshold
+    }
+
     fn ack_policy(&self) -> AckPolicy {
         tcp::ack_policy(&self.tcp, false)
     }
@@ -86,10 +90,6 @@ impl CongestionControl for Reno {
     #[inline]
     fn retransmission_timeout(&self, params: &RenoParams, _timeouts: u32) -> Span {
         self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
-    }
-
-    fn dup_threshold(params: &RenoParams) -> u32 {
-        params.tcp.dup_threshold
     }
 
     fn windows(&self, _params: &RenoParams) -> Windows {

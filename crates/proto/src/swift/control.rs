@@ -233,11 +233,6 @@ impl CongestionControl for Swift {
         (self.srtt * 2 * backoff + gap).max(params.min_rto * backoff)
     }
 
-    /// A flow keeps to one path, so a hole is a loss.
-    fn dup_threshold(_config: &SwiftConfig) -> u32 {
-        1
-    }
-
     fn windows(&self, config: &SwiftConfig) -> Windows {
         let ecwnd = if config.watches_endpoint { self.endpoint.cwnd() } else { f64::NAN };
         let fcwnd = self.fabric.cwnd();

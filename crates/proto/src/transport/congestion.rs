@@ -74,9 +74,6 @@ pub trait CongestionControl: Clone {
     /// `timeouts` times since the last acknowledgement.
     fn retransmission_timeout(&self, shared: &Self::Shared, timeouts: u32) -> Span;
 
-    /// Packets that must have arrived above a hole before it counts as lost.
-    fn dup_threshold(shared: &Self::Shared) -> u32;
-
     /// What there is to look at; beside the window, nothing.
     fn windows(&self, shared: &Self::Shared) -> Windows {
         Windows { cwnd: self.window(shared), fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: Span::ZERO }
@@ -118,6 +115,11 @@ pub trait Scheme {
         f64::from(self.reach())
     }
 
+    /// Packets that must have arrived above a hole before it counts as lost. One where a flow keeps to one path.
+    fn dup_threshold(&self) -> u32 {
+        1
+    }
+
     /// How the receiving side acknowledges.
     fn ack_policy(&self) -> AckPolicy {
         AckPolicy::EveryPacket
@@ -126,6 +128,7 @@ pub trait Scheme {
     /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload and of frames as for
     /// [`Self::shared`]. Flows of one transport are clones of one sender: they share what [`Self::shared`] gives.
     fn sender(&self, mtu: u32, frame: Bytes) -> Sender<Self::Control> {
-        Sender::new(Arc::new(Common { mtu, reach: self.reach(), control: self.shared(frame) }))
+        let (reach, dup_threshold) = (self.reach(), self.dup_threshold());
+        Sender::new(Arc::new(Common { mtu, reach, dup_threshold, control: self.shared(frame) }))
     }
 }

@@ -1,7 +1,7 @@
 //! A flow's messages: where each ends in the sequence of packets, and how long its last packet is.
 //!
-//! Most flows have one message at a time. So the sender itself holds where the newest one that it has begun ends, and
-//! what concerns more of them is here.
+//! Most flows have one message at a time. So the sender itself holds the end of the one that it began last, and what
+//! concerns more of them is here.
 
 use std::collections::VecDeque;
 
@@ -25,18 +25,9 @@ impl Boundary {
     }
 }
 
-/// What follows the newest message that is begun, and what came before it.
+/// The messages that are not wholly acknowledged, beside the one begun last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Messages {
-    /// Payload of the last packet of the message begun last; 0 where it is known to be wholly acknowledged, and for
-    /// data without end.
-    tail: u32,
-    /// Made when a second message comes before the first is done, and kept.
-    others: Option<Box<Others>>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Others {
     /// Wholly sent, not known to be wholly acknowledged; oldest first.
     sent: VecDeque<Boundary>,
     /// Not begun, oldest first.
@@ -46,85 +37,51 @@ struct Others {
 }
 
 impl Messages {
-    /// Begins a message, where the one before ended at packet `end` and is wholly sent. Returns the end of the new one.
-    pub(super) fn begin(&mut self, end: u32, message: Boundary) -> u32 {
-        if self.tail > 0 {
-            self.others.get_or_insert_default().sent.push_back(Boundary { end, tail: self.tail });
-        }
-        self.tail = message.tail;
-        message.end
+    /// A message that is wholly sent is no longer the one begun last.
+    pub(super) fn push_sent(&mut self, message: Boundary) {
+        self.sent.push_back(message);
     }
 
     /// Adds a message behind one that is not wholly sent.
-    pub(super) fn wait(&mut self, message: Boundary) {
-        self.others.get_or_insert_default().waiting.push_back(message);
+    pub(super) fn push_waiting(&mut self, message: Boundary) {
+        self.waiting.push_back(message);
     }
 
-    /// Adds data without end behind a message that is not wholly sent.
-    pub(super) fn wait_endless(&mut self) {
-        self.others.get_or_insert_default().endless = true;
+    /// Adds data without end behind a message that is not wholly sent, or takes it back.
+    pub(super) fn set_endless(&mut self, endless: bool) {
+        self.endless = endless;
     }
 
-    /// Takes back data without end that is not begun.
-    pub(super) fn stop_endless(&mut self) {
-        if let Some(others) = &mut self.others {
-            others.endless = false;
+    /// First packet that none of these offers; `u32::MAX` with data without end, none where nothing waits.
+    pub(super) fn offered(&self) -> Option<u32> {
+        if self.endless {
+            return Some(u32::MAX);
         }
+        self.waiting.back().map(|last| last.end)
     }
 
-    /// First packet that no message offers, when the newest one begun ends at packet `end`; `u32::MAX` for a flow
-    /// without end.
-    pub(super) fn offered(&self, end: u32) -> u32 {
-        match &self.others {
-            Some(others) if others.endless => u32::MAX,
-            Some(others) => others.waiting.back().map_or(end, |last| last.end),
-            None => end,
-        }
+    /// What is begun next.
+    pub(super) fn pop_waiting(&mut self) -> Option<Boundary> {
+        let endless = self.waiting.is_empty() && std::mem::take(&mut self.endless);
+        self.waiting.pop_front().or(endless.then_some(Boundary { end: u32::MAX, tail: 0 }))
     }
 
-    /// The message begun last, which ends at packet `end`, is wholly sent. Returns the payload of its last packet, 0 for
-    /// data without end, and the end of what is begun now; the same when nothing is.
-    pub(super) fn finish(&mut self, end: u32) -> (u32, u32) {
-        let tail = self.tail;
-        let following = match &mut self.others {
-            Some(others) if others.endless && others.waiting.is_empty() => {
-                others.endless = false;
-                Some(Boundary { end: u32::MAX, tail: 0 })
-            }
-            Some(others) => others.waiting.pop_front(),
-            None => None,
-        };
-        (tail, following.map_or(end, |message| self.begin(end, message)))
+    /// Payload of the last packet of the message that ends at packet `end`, if one does.
+    pub(super) fn tail_at(&self, end: u32) -> Option<u32> {
+        let place = self.sent.binary_search_by_key(&end, |message| message.end).ok()?;
+        Some(self.sent[place].tail)
     }
 
-    /// Payload of the last packet of the message that ends at packet `at`, if one does that is begun and not known to be
-    /// wholly acknowledged. The newest one begun ends at packet `end`.
-    pub(super) fn tail_at(&self, at: u32, end: u32) -> Option<u32> {
-        if at == end && self.tail > 0 {
-            return Some(self.tail);
-        }
-        let sent = &self.others.as_ref()?.sent;
-        let place = sent.binary_search_by_key(&at, |message| message.end).ok()?;
-        Some(sent[place].tail)
+    /// End of the oldest of these that is wholly sent.
+    pub(super) fn oldest_end(&self) -> Option<u32> {
+        self.sent.front().map(|oldest| oldest.end)
     }
 
-    /// End of the oldest message that is not known to be wholly acknowledged.
-    pub(super) fn oldest_end(&self, end: u32) -> Option<u32> {
-        let before = self.others.as_ref().and_then(|others| others.sent.front());
-        before.map(|oldest| oldest.end).or((self.tail > 0).then_some(end))
-    }
-
-    /// Forgets the messages that end at or before packet `cumulative`; how many they are.
-    pub(super) fn acknowledge(&mut self, cumulative: u32, end: u32) -> u32 {
-        let mut done = 0;
-        while self.oldest_end(end).is_some_and(|oldest| oldest <= cumulative) {
-            done += 1;
-            let sent = self.others.as_mut().map(|others| &mut others.sent);
-            if sent.and_then(VecDeque::pop_front).is_none() {
-                self.tail = 0;
-            }
-        }
-        done
+    /// Forgets those that end at or before packet `cumulative`; how many they are.
+    pub(super) fn acknowledge(&mut self, cumulative: u32) -> u32 {
+        let done = self.sent.partition_point(|message| message.end <= cumulative);
+        self.sent.drain(..done);
+        done as u32
     }
 }
 

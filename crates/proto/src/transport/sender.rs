@@ -16,6 +16,8 @@ pub struct Common<S> {
     pub mtu: u32,
     /// How many packets may be sent beyond the lowest unacknowledged one; a power of two from 64 on.
     pub reach: u32,
+    /// Packets that must have arrived above a hole before it counts as lost.
+    pub dup_threshold: u32,
     /// See [`CongestionControl::Shared`].
     pub control: S,
 }
@@ -41,9 +43,18 @@ pub struct Sender<C: CongestionControl> {
     /// When what is under way counts as lost; [`Time::NEVER`] while nothing is.
     timeout: Time,
     control: C,
+    /// Payload of the last packet of the message begun last; 0 when it is known to be wholly acknowledged, and for data
+    /// without end.
+    tail: u32,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most flows have no need of, made for the first of them that comes, and kept.
+#[derive(Clone, Debug, Default)]
+struct Rare {
     messages: Messages,
-    /// Made when the first acknowledgement out of order or timeout comes, and kept.
-    repair: Option<Box<Repair>>,
+    /// Made when the first acknowledgement out of order or timeout comes.
+    repair: Option<Repair>,
 }
 
 /// What a sender knows of packets that did not fare well, and how often that was.
@@ -99,8 +110,8 @@ impl<C: CongestionControl> Sender<C> {
             calm_until: u32::MAX,
             last_send: Time::ZERO,
             timeout: Time::NEVER,
-            messages: Messages::default(),
-            repair: None,
+            tail: 0,
+            rare: None,
         }
     }
 
@@ -117,7 +128,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The counters.
     pub fn flight(&self) -> Flight {
         let (retransmissions, timeouts) =
-            self.repair.as_ref().map_or((0, 0), |repair| (repair.retransmissions, repair.timeouts));
+            self.repair().map_or((0, 0), |repair| (repair.retransmissions, repair.timeouts));
         let sent = u64::from(self.next) + u64::from(retransmissions);
         Flight { sent, retransmissions, timeouts, inflight: self.packets().under_way }
     }
@@ -125,21 +136,22 @@ impl<C: CongestionControl> Sender<C> {
     /// The application has a message of `bytes` to send. Panics on an empty one, and when the flow's packets
     /// would be more than 2^32 - 2.
     pub fn handle_message(&mut self, bytes: Bytes) {
-        let message = Boundary::new(bytes.get(), self.messages.offered(self.end), self.common.mtu);
+        let waiting = self.rare.as_ref().and_then(|rare| rare.messages.offered());
+        let message = Boundary::new(bytes.get(), waiting.unwrap_or(self.end), self.common.mtu);
         if self.next == self.end {
-            self.end = self.messages.begin(self.end, message);
+            self.begin(message);
             self.look_around();
         } else {
-            self.messages.wait(message);
+            self.rare().messages.push_waiting(message);
         }
     }
 
     /// The application has data without end.
     pub fn handle_endless(&mut self) {
         if self.next == self.end {
-            self.end = self.messages.begin(self.end, Boundary { end: u32::MAX, tail: 0 });
+            self.begin(Boundary { end: u32::MAX, tail: 0 });
         } else if self.end != u32::MAX {
-            self.messages.wait_endless();
+            self.rare().messages.set_endless(true);
         }
     }
 
@@ -147,9 +159,22 @@ impl<C: CongestionControl> Sender<C> {
     pub fn handle_stop(&mut self) {
         if self.end == u32::MAX {
             self.end = self.next;
-        } else {
-            self.messages.stop_endless();
+        } else if let Some(rare) = &mut self.rare {
+            rare.messages.set_endless(false);
         }
+    }
+
+    /// Begins a message when the one before is wholly sent.
+    fn begin(&mut self, message: Boundary) {
+        let before = Boundary { end: self.end, tail: self.tail };
+        if before.tail > 0 {
+            self.rare().messages.push_sent(before);
+        }
+        (self.end, self.tail) = (message.end, message.tail);
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
 
     /// Whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
@@ -198,15 +223,12 @@ impl<C: CongestionControl> Sender<C> {
     /// What an acknowledgement changed, and how many packets are under way after it.
     #[cold]
     fn consult_scoreboard(&mut self, ack: &Ack) -> (Change, u32) {
-        let (una, next) = (self.una, self.next);
-        let repair = self.repair();
+        let (una, next) = (self.una.max(ack.cumulative), self.next);
+        let (before, threshold) = (self.una, self.common.dup_threshold);
+        let repair = self.repair_mut();
         repair.timeouts_in_a_row = 0;
         let board = &mut repair.scoreboard;
-        let mut change = Change::default();
-        if ack.cumulative > una {
-            change = board.advance(una, ack.cumulative);
-        }
-        let una = una.max(ack.cumulative);
+        let mut change = board.advance(before, una);
         if ack.seq >= una {
             board.arrived(ack.seq, &mut change);
         }
@@ -218,18 +240,23 @@ impl<C: CongestionControl> Sender<C> {
                 board.arrived(seq, &mut change);
             }
         }
+        board.judge(una, threshold, &mut change);
         self.una = una;
-        let threshold = C::dup_threshold(&self.common.control);
-        self.repair().scoreboard.judge(una, threshold, &mut change);
         self.look_around();
         (change, self.packets().under_way)
     }
 
-    fn repair(&mut self) -> &mut Repair {
+    fn repair(&self) -> Option<&Repair> {
+        self.rare.as_ref()?.repair.as_ref()
+    }
+
+    fn repair_mut(&mut self) -> &mut Repair {
         let reach = self.common.reach;
-        self.repair.get_or_insert_with(|| {
-            let scoreboard = Scoreboard::new(reach);
-            Box::new(Repair { scoreboard, retransmissions: 0, timeouts: 0, timeouts_in_a_row: 0 })
+        self.rare().repair.get_or_insert_with(|| Repair {
+            scoreboard: Scoreboard::new(reach),
+            retransmissions: 0,
+            timeouts: 0,
+            timeouts_in_a_row: 0,
         })
     }
 
@@ -241,8 +268,10 @@ impl<C: CongestionControl> Sender<C> {
 
     /// After a change of what is known of packets, or of the oldest message.
     fn look_around(&mut self) {
-        let calm = self.repair.as_ref().is_none_or(|repair| repair.is_over());
-        self.calm_until = if calm { self.messages.oldest_end(self.end).unwrap_or(u32::MAX) } else { 0 };
+        let calm = self.repair().is_none_or(Repair::is_over);
+        let oldest = self.rare.as_ref().and_then(|rare| rare.messages.oldest_end());
+        let newest = if self.tail > 0 { self.end } else { u32::MAX };
+        self.calm_until = if calm { oldest.unwrap_or(newest) } else { 0 };
     }
 
     /// The timer may have run out.
@@ -251,7 +280,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         let (cumulative, next) = (self.una, self.next);
-        let repair = self.repair();
+        let repair = self.repair_mut();
         repair.scoreboard.give_up(cumulative, next);
         repair.timeouts += 1;
         repair.timeouts_in_a_row += 1;
@@ -279,7 +308,11 @@ impl<C: CongestionControl> Sender<C> {
 
     #[inline(never)]
     fn count_completed(&mut self) -> u32 {
-        let completed = self.messages.acknowledge(self.una, self.end);
+        let mut completed = self.rare.as_mut().map_or(0, |rare| rare.messages.acknowledge(self.una));
+        if self.tail > 0 && self.end <= self.una {
+            self.tail = 0;
+            completed += 1;
+        }
         self.look_around();
         completed
     }
@@ -318,7 +351,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Sets the timer for the first packet under way.
     fn arm(&mut self, now: Time) {
-        let timeouts = self.repair.as_ref().map_or(0, |repair| repair.timeouts_in_a_row);
+        let timeouts = self.repair().map_or(0, |repair| repair.timeouts_in_a_row);
         self.timeout = now + self.control.retransmission_timeout(&self.common.control, timeouts);
     }
 
@@ -334,8 +367,11 @@ impl<C: CongestionControl> Sender<C> {
     /// The packet just sent ends what was begun last. Returns its payload and whether it ends a message.
     #[cold]
     fn finish_message(&mut self) -> (u32, bool) {
-        let (tail, end) = self.messages.finish(self.end);
-        self.end = end;
+        let tail = self.tail;
+        let following = self.rare.as_mut().and_then(|rare| rare.messages.pop_waiting());
+        if let Some(message) = following {
+            self.begin(message);
+        }
         if tail > 0 {
             (tail, true)
         } else {
@@ -346,10 +382,11 @@ impl<C: CongestionControl> Sender<C> {
     #[cold]
     fn retransmit(&mut self) -> (u32, (u32, bool)) {
         let (una, next) = (self.una, self.next);
-        let repair = self.repair();
+        let repair = self.repair_mut();
         let seq = repair.scoreboard.take_lost(una, next).expect("packets are lost");
         repair.retransmissions += 1;
-        let tail = self.messages.tail_at(seq + 1, self.end);
+        let newest = Some(self.tail).filter(|&tail| tail > 0 && seq + 1 == self.end);
+        let tail = newest.or_else(|| self.rare().messages.tail_at(seq + 1));
         (seq, tail.map_or((self.common.mtu, false), |tail| (tail, true)))
     }
 
@@ -365,7 +402,7 @@ impl<C: CongestionControl> Sender<C> {
 
     #[cold]
     fn packets_in_trouble(&self) -> Packets {
-        let board = &self.repair.as_ref().expect("who is not calm has something to repair").scoreboard;
+        let board = &self.repair().expect("who is not calm has something to repair").scoreboard;
         Packets { under_way: board.under_way(self.una, self.next), lost: board.lost() }
     }
 }
@@ -395,7 +432,7 @@ mod tests {
 
         assert_eq!(std::mem::offset_of!(Sender<Swift>, control), 40);
         assert_eq!(std::mem::offset_of!(Sender<Swift>, control) + Swift::TOUCHED_BY_ALL, 88);
-        assert_eq!(size_of::<Sender<Swift>>(), 144);
+        assert_eq!(size_of::<Sender<Swift>>(), 136);
     }
 
     #[test]

@@ -31,7 +31,12 @@ pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
     let control = params.shared(Bytes::new(1000));
     let mut driver = Driver::<P::Control> {
         now: Time::ZERO,
-        sender: Sender::new(Arc::new(Common { mtu: 1000, reach: 1024, control })),
+        sender: Sender::new(Arc::new(Common {
+            mtu: 1000,
+            reach: 1024,
+            dup_threshold: params.dup_threshold(),
+            control,
+        })),
         receiver: Receiver::new(params.ack_policy(), 1024),
         sent: BTreeMap::new(),
         acks: VecDeque::new(),
