@@ -1,6 +1,8 @@
 //! The network: nodes and links, the routes through them, and the ports that feed links.
 
+mod distances;
 mod frames;
+mod graph;
 pub mod ideal;
 pub mod loss;
 pub mod marking;
@@ -12,4 +14,5 @@ pub mod routes;
 pub mod routing;
 pub mod ruled;
 pub mod scheduling;
+pub mod shape;
 pub mod topology;

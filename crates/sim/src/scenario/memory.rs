@@ -21,13 +21,11 @@ use clearway_proto::units::{Bytes, Span};
 use super::document::Value;
 use super::key::Quantity;
 use super::operations::arrivals;
-use super::shape::{host_count, least_delay, links, roles, switch_ports, HostRates};
 use super::sizes;
-use crate::engine::event::{MAX_ID, MAX_LINKS};
-use crate::model::{
-    Buffer, HostKind, HostModel, Operations, Pattern, Probe, Scenario, Spray, Topology, Traffic,
-};
+use crate::engine::event::MAX_ID;
+use crate::model::{Buffer, HostKind, HostModel, Operations, Pattern, Probe, Scenario, Spray, Traffic};
 use crate::net::routing::most_paths;
+use crate::net::shape::{self, host_rates, least_delay};
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
@@ -38,12 +36,6 @@ const ROW: f64 = 32.0;
 const FRAME: f64 = 32.0;
 const TRACE_LINE: f64 = 24.0;
 const LISTED_HOST: f64 = 4.0;
-const ROUTE: f64 = 4.0;
-
-/// A path there and one back, of eight links of 4 B each: those of built-in shapes have six at most.
-const LINE: f64 = 64.0;
-/// The same with the most links that a path may have.
-const LISTED_LINE: f64 = 8.0 * MAX_LINKS as f64;
 
 /// What is assumed to be free where the system does not say.
 const UNKNOWN_FREE: u64 = 8_000_000_000;
@@ -150,12 +142,8 @@ fn spray_share(scenario: &Scenario, transport: usize, paths: f64) -> Option<Shar
     }
     let tables = scenario.traffic.iter().filter(|traffic| traffic.transport == transport);
     let flows: f64 = tables.map(|traffic| flows(scenario, traffic)).sum();
-    let line = match scenario.network.topology {
-        Topology::Listed { .. } => LISTED_LINE,
-        _ => LINE,
-    };
     Some(Share {
-        bytes: flows * paths * line,
+        bytes: flows * paths * shape::of(&scenario.network.topology).path_bytes(),
         what: format!("{paths:.0} paths of each of {flows:.0} flows"),
         key: format!("transport.{name}.spray"),
         remedy: "leave each flow on one path, or start fewer flows",
@@ -173,16 +161,10 @@ fn probe_share(probe: &Probe, i: usize, duration: Span) -> Share {
 }
 
 fn ports_share(scenario: &Scenario) -> Share {
-    let ports = 2.0 * links(&scenario.network.topology);
-    let routes = match &scenario.network.topology {
-        Topology::Listed { nodes, .. } => {
-            let switches = nodes.iter().filter(|node| node.switch.is_some()).count() as f64;
-            switches * switches
-        }
-        _ => 0.0,
-    };
+    let shape = shape::of(&scenario.network.topology);
+    let ports = 2.0 * shape.links();
     Share {
-        bytes: ports * PORT * (1.0 + scenario.classes.len() as f64) + routes * ROUTE,
+        bytes: ports * PORT * (1.0 + scenario.classes.len() as f64) + shape.route_bytes(),
         what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
@@ -193,10 +175,12 @@ fn queue_share(scenario: &Scenario) -> Share {
     let network = &scenario.network;
     let header = scenario.transports.iter().map(|transport| transport.header).min().unwrap_or(0);
     let frame = f64::from(network.mtu + header + network.framing);
-    let buffers: f64 = roles(&network.topology)
+    let shape = shape::of(&network.topology);
+    let buffers: f64 = shape
+        .roles()
         .into_iter()
         .map(|role| {
-            let (switches, ports) = switch_ports(network, role);
+            let (switches, ports) = shape.switch_ports(role);
             match scenario.switches.of(role).buffer {
                 Buffer::PerPort(size) => ports * size.get() as f64,
                 Buffer::Shared { size, .. } => switches * size.get() as f64,
@@ -221,7 +205,7 @@ fn queue_share(scenario: &Scenario) -> Share {
 
 /// Room in all hosts' receive queues, and the name of the kind of host that has most of it.
 fn receive_queues(scenario: &Scenario) -> (f64, Option<&str>) {
-    let hosts = host_count(&scenario.network.topology);
+    let hosts = shape::of(&scenario.network.topology).hosts();
     let room = |(i, kind): (usize, &HostKind)| {
         let HostModel::Snap(host) = &kind.model else { return 0.0 };
         let members: u32 = scenario.hosts.members(i, hosts).iter().map(|range| range.end - range.start).sum();
@@ -259,8 +243,8 @@ fn flows(scenario: &Scenario, traffic: &Traffic) -> f64 {
             hosts.len() as f64 * (hosts.len() as f64 - 1.0) * f64::from(*flows_per_pair)
         }
         Pattern::Poisson { from, load, sizes, .. } => {
-            let rates = HostRates::of(&scenario.network);
-            let bits: f64 = from.iter().map(|host| rates.get(*host).as_bps() as f64).sum();
+            let rates = host_rates(&scenario.network);
+            let bits = rates.sum_bps(from);
             let expected =
                 bits * load * traffic.active(scenario.duration).as_secs_f64() / (8.0 * sizes.mean());
             expected + 5.0 * expected.sqrt() + 1.0
@@ -340,13 +324,13 @@ fn operation_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &m
 /// Operations that a closed loop can complete.
 fn completions(scenario: &Scenario, traffic: &Traffic, operations: &Operations, open: f64) -> f64 {
     let (network, active) = (&scenario.network, traffic.active(scenario.duration));
-    let rates = HostRates::of(network);
-    let speed = |hosts: &[u32]| hosts.iter().map(|host| rates.get(*host).as_bps() as f64).sum::<f64>();
+    let rates = host_rates(network);
     let header = scenario.transports[traffic.transport].header;
     let bytes = operations.bytes.get();
     let frames = bytes.div_ceil(u64::from(network.mtu)) as f64;
     let wire = bytes as f64 + frames * f64::from(header + network.framing);
-    let carried = speed(&operations.from).min(speed(&operations.to)) * active.as_secs_f64() / (8.0 * wire);
+    let carried = rates.sum_bps(&operations.from).min(rates.sum_bps(&operations.to)) * active.as_secs_f64()
+        / (8.0 * wire);
     let trips = active.as_secs_f64() / (4.0 * least_delay(network).as_secs_f64()) + 1.0;
     carried.min(trips * open)
 }
@@ -355,10 +339,8 @@ fn sample_shares(scenario: &Scenario, shares: &mut Vec<Share>) {
     let record = &scenario.record;
     let flows: f64 = scenario.traffic.iter().map(|traffic| flows(scenario, traffic)).sum();
     let transports = scenario.transports.len() as f64;
-    let ports: f64 = roles(&scenario.network.topology)
-        .into_iter()
-        .map(|role| switch_ports(&scenario.network, role).1)
-        .sum();
+    let shape = shape::of(&scenario.network.topology);
+    let ports: f64 = shape.roles().into_iter().map(|role| shape.switch_ports(role).1).sum();
     let sampled = [
         ("record.queues", record.queues, ports),
         ("record.windows", record.windows, flows),

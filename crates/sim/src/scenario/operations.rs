@@ -5,9 +5,9 @@ use clearway_proto::units::{Bytes, Span};
 use super::hosts::HostSet;
 use super::key::{Key, Quantity};
 use super::reader::Section;
-use super::shape::HostRates;
 use super::traffic::{bytes_key, flows_per_pair, PatternReader, MAX_PACKETS};
 use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario, Traffic};
+use crate::net::shape::host_rates;
 use crate::net::topology::Graph;
 use crate::traffic::switch_of;
 
@@ -119,8 +119,7 @@ fn offered(r: &mut Section) -> Offered {
 /// How many operations the initiators of an open loop issue at most, but for luck beyond five standard deviations.
 pub(super) fn arrivals(scenario: &Scenario, traffic: &Traffic) -> f64 {
     let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return 0.0 };
-    let (rates, active) =
-        (HostRates::of(&scenario.network), traffic.active(scenario.duration).as_ps() as f64);
+    let (rates, active) = (host_rates(&scenario.network), traffic.active(scenario.duration).as_ps() as f64);
     let each = |host: &u32| active / offered.gap_ps(operations.bytes, rates.get(*host)) + 1.0;
     let expected: f64 = operations.from.iter().map(each).sum();
     expected + 5.0 * expected.sqrt()
@@ -156,7 +155,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
 /// A load is at most as many operations as a rate can be.
 fn check_load(r: &Section, scenario: &Scenario, i: usize) {
     let Pattern::OpenLoop { operations, offered, .. } = &scenario.traffic[i].pattern else { return };
-    let rates = HostRates::of(&scenario.network);
+    let rates = host_rates(&scenario.network);
     let gaps = operations.from.iter().map(|&host| offered.gap_ps(operations.bytes, rates.get(host)));
     let shortest = gaps.fold(f64::INFINITY, f64::min);
     if shortest < LEAST_GAP_PS {
@@ -188,7 +187,7 @@ fn targets(operations: &Operations, graph: &Graph) -> Vec<u64> {
 fn check_sequence(r: &Section, scenario: &Scenario, i: usize, targets: &[u64]) {
     let traffic = &scenario.traffic[i];
     let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return };
-    let rates = HostRates::of(&scenario.network);
+    let rates = host_rates(&scenario.network);
     let active = traffic.active(scenario.duration).as_ps() as f64;
     let mtu = u64::from(scenario.network.mtu);
     let request = match operations.kind {

@@ -3,12 +3,12 @@
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::key::Quantity;
-use super::shape::{host_count, HostRates};
 use crate::engine::event::Meta;
 use crate::model::{
     HostKind, HostModel, Pattern, Protocol, Scenario, SnapHost, Spray, Timestamps, Traffic, Transport,
 };
 use crate::net::routing::{most_paths, path_between, Router};
+use crate::net::shape;
 use crate::net::topology::Graph;
 
 /// Paths of a transport that are looked at.
@@ -35,8 +35,8 @@ struct EmptyPath {
 /// A sentence for each thing that is hardly meant.
 pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     let mut warnings = targets_below_empty_paths(scenario);
-    let rates = HostRates::of(&scenario.network);
-    let hosts = host_count(&scenario.network.topology);
+    let rates = shape::host_rates(&scenario.network);
+    let hosts = shape::of(&scenario.network.topology).hosts();
     let kinds = 0..scenario.hosts.kinds.len();
     let fastest: Vec<Option<Rate>> =
         kinds.map(|kind| rates.fastest_of(&scenario.hosts.members(kind, hosts))).collect();
@@ -235,7 +235,7 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
 
 /// Clocks that are wrong, and nothing that reads them.
 fn unread_clocks(scenario: &Scenario) -> Vec<String> {
-    let hosts = host_count(&scenario.network.topology);
+    let hosts = shape::of(&scenario.network.topology).hosts();
     let probed = |kind: usize| {
         let mut sources = scenario.probes.iter().map(|probe| probe.from).filter(|from| *from < hosts);
         sources.any(|from| scenario.hosts.index_of(from) == kind)
