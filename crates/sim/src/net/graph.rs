@@ -87,6 +87,11 @@ impl Graph {
         self.nics[host as usize] ^ 1
     }
 
+    /// The switch that a host is linked to, by its node's number.
+    pub fn switch_of(&self, host: u32) -> u32 {
+        self.link(self.nic(host)).to
+    }
+
     /// The links that leave a node, in rising order.
     pub fn outgoing(&self, node: u32) -> &[u32] {
         let ends = &self.first_outgoing[node as usize..node as usize + 2];

@@ -83,7 +83,7 @@ pub fn path_between(graph: &Graph, from: u32, to: u32, hash: u64, out: &mut Vec<
     assert!(from != to, "no path from a node to itself");
     out.clear();
     // A host forwards nothing: the way to it is the way to its switch, and then its link.
-    let switch = |node: u32| if node < graph.host_count() { graph.link(graph.nic(node)).to } else { node };
+    let switch = |node: u32| if node < graph.host_count() { graph.switch_of(node) } else { node };
     let (first, last) = (switch(from), switch(to));
     let distances = distances_to(graph, last);
     if distances[(first - graph.host_count()) as usize] == UNREACHED {

@@ -18,10 +18,11 @@ use super::shape::role_name;
 use super::traffic::Scene;
 use super::{class, fault, host, memory, network, operations, probe, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
-use crate::model::{Buffer, HostModel, Network, Pattern, Record, Scenario, Spray, TrafficClass, Transport};
+use crate::model::{Buffer, HostModel, Network, Record, Scenario, Spray, TrafficClass, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::shape;
 use crate::net::topology::Graph;
+use crate::traffic::pattern;
 
 /// Of a seed: what a JSON number holds exactly.
 pub(super) const MAX_SEED: u64 = 1 << 53;
@@ -285,17 +286,7 @@ fn check_end(r: &Section, scenario: &Scenario) {
         return;
     }
     for (i, traffic) in scenario.traffic.iter().enumerate().filter(|(_, traffic)| traffic.stop.is_none()) {
-        let why = match &traffic.pattern {
-            Pattern::Incast { bytes: None, .. }
-            | Pattern::Permutation { bytes: None, .. }
-            | Pattern::AllToAll { bytes: None, .. } => {
-                "flows without bytes never complete: give bytes or stop"
-            }
-            Pattern::ClosedLoop { .. } => "a closed loop never completes: give stop",
-            Pattern::OpenLoop { .. } => "an open loop never completes: give stop",
-            Pattern::Poisson { .. } => "Poisson traffic never completes: give stop",
-            _ => continue,
-        };
+        let Some(why) = pattern::of(&traffic.pattern).endless() else { continue };
         r.conflict_at(&format!("traffic[{i}]"), format!("stop_when_complete is set, but {why}"));
     }
 }

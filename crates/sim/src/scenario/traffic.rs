@@ -214,7 +214,7 @@ impl PatternReader<'_> {
         };
         let drawn = r.parsed(&form, |node| sizes::parse(node, self.scene.base));
         if let Some(sizes) = &drawn {
-            self.check_size(r, "sizes", sizes::largest(sizes));
+            self.check_size(r, "sizes", sizes.largest());
         }
         if let (true, Some(from), Some(to)) = (r.sound(), &from, &to) {
             // Only a lone receiver can leave a sender without one.

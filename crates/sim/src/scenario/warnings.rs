@@ -4,12 +4,11 @@ use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::key::Quantity;
 use crate::engine::event::Meta;
-use crate::model::{
-    HostKind, HostModel, Pattern, Protocol, Scenario, SnapHost, Spray, Timestamps, Traffic, Transport,
-};
+use crate::model::{HostKind, HostModel, Protocol, Scenario, SnapHost, Spray, Timestamps, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::shape;
 use crate::net::topology::Graph;
+use crate::traffic::pattern;
 
 /// Paths of a transport that are looked at.
 const PATHS: usize = 1000;
@@ -143,25 +142,7 @@ fn empty_path(
 /// Some pairs of hosts that talk by this transport.
 fn pairs_of(scenario: &Scenario, transport: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
     let tables = scenario.traffic.iter().filter(move |table| table.transport == transport);
-    tables.flat_map(some_pairs).take(PATHS)
-}
-
-/// Pairs of hosts that talk: of two sets, each of one with the first of the other.
-fn some_pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
-    let cross = |from: &[u32], to: &[u32]| {
-        let there = to.iter().map(|&to| (from[0], to));
-        let back = from.iter().map(|&from| (from, to[0]));
-        there.chain(back).filter(|(from, to)| from != to).collect()
-    };
-    match &traffic.pattern {
-        Pattern::Incast { from, to, .. } => cross(from, &[*to]),
-        Pattern::Permutation { hosts, .. } | Pattern::AllToAll { hosts, .. } => cross(hosts, hosts),
-        Pattern::Poisson { from, to, .. } => cross(from, to),
-        Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
-            cross(&operations.from, &operations.to)
-        }
-        Pattern::Trace { flows } => flows.iter().take(PATHS).map(|flow| (flow.from, flow.to)).collect(),
-    }
+    tables.flat_map(|table| pattern::of(&table.pattern).some_pairs(PATHS)).take(PATHS)
 }
 
 /// Hosts of a kind whose engine takes longer for a packet than `rate`, their fastest link's.

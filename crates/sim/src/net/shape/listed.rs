@@ -124,7 +124,7 @@ impl Routes {
         let mut distances = BTreeMap::new();
         let mut hosts_at: BTreeMap<u32, u32> = BTreeMap::new();
         for host in 0..graph.host_count() {
-            *hosts_at.entry(graph.link(graph.nic(host)).to).or_default() += 1;
+            *hosts_at.entry(graph.switch_of(host)).or_default() += 1;
         }
         for &switch in hosts_at.keys() {
             distances.insert(switch, distances_to(graph, switch));
@@ -137,7 +137,7 @@ impl Routes {
     /// joins the hosts.
     fn ends(&self, from: u32, to: u32) -> (u32, &[u32]) {
         let graph = &self.graph;
-        let (first, last) = (graph.link(graph.nic(from)).to, graph.link(graph.nic(to)).to);
+        let (first, last) = (graph.switch_of(from), graph.switch_of(to));
         let distances = &self.distances[&last];
         let joined = distances[(first - graph.host_count()) as usize] != UNREACHED;
         assert!(joined, "no path from host {from} to host {to}");
