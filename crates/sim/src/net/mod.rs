@@ -1,5 +1,6 @@
 //! The network: nodes and links, the routes through them, and the ports that feed links.
 
+mod backlog;
 mod distances;
 mod frames;
 mod graph;
@@ -13,6 +14,7 @@ pub mod ports;
 pub mod routes;
 pub mod routing;
 pub mod ruled;
+pub mod rules;
 pub mod scheduling;
 pub mod shape;
 pub mod topology;
