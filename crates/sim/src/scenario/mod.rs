@@ -15,6 +15,7 @@ mod memory;
 mod names;
 mod network;
 mod operations;
+mod parts;
 mod reader;
 mod schema;
 mod sizes;
@@ -40,6 +41,7 @@ use source::Source;
 
 pub use error::{Problem, ScenarioError};
 pub use memory::estimate_bytes;
+pub use parts::{read_sizes, read_topology, read_trace};
 pub(crate) use reader::Section;
 pub(crate) use transport::Keys;
 pub use types::*;

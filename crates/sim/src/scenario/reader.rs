@@ -372,7 +372,10 @@ impl<'a> Section<'a> {
         let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
         let mut variants = None;
         for entry in table.entries.iter().filter(unknown) {
-            let variants = variants.get_or_insert_with(|| describe(self.source, read));
+            // Where nothing was to be chosen, every key there is was asked for.
+            let none = self.choices.is_empty();
+            let variants =
+                variants.get_or_insert_with(|| if none { Vec::new() } else { describe(self.source, read) });
             if self.abandoned {
                 self.reject_misspelt_choice(entry, variants);
                 continue;
