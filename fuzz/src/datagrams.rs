@@ -1,6 +1,6 @@
 //! The bytes of datagrams and of the header in them.
 
-use clearway_host::packet::{Datagram, PREFIX_BYTES};
+use clearway_host::packet::{Body, Datagram, PREFIX_BYTES};
 use clearway_proto::swift::header::{Packet, HEADER_BYTES};
 
 /// Any bytes are a header that encodes to the same bytes, or an error that can be shown.
@@ -19,6 +19,11 @@ pub fn header(bytes: &[u8]) {
 pub fn datagram(bytes: &[u8]) {
     match Datagram::decode(bytes) {
         Ok((datagram, rest)) => {
+            match datagram.body {
+                Body::Open(_) => {}
+                Body::Flow(_, Packet::Data(data)) => assert_eq!(data.payload as usize, rest.len()),
+                body => assert!(rest.is_empty(), "{} bytes behind {body:?}", rest.len()),
+            }
             let mut again = vec![0; PREFIX_BYTES];
             datagram.encode(&mut again);
             again.extend(rest);

@@ -92,7 +92,7 @@ fn check_loaded(loaded: &Loaded, files: &Texts) {
     }
 }
 
-/// Each problem says something, of a file that was read, and of a line in it or a key. `text_of` gives the text of a
+/// Each problem says something, of a file that was read, and of a line in it, an override or a key. `text_of` gives the text of a
 /// file by the name that messages have for it.
 pub(crate) fn check_refused<'a>(error: &ScenarioError, text_of: impl Fn(&str) -> Option<&'a str>) {
     assert!(!error.problems.is_empty(), "refused, and nothing is wrong");
@@ -100,7 +100,8 @@ pub(crate) fn check_refused<'a>(error: &ScenarioError, text_of: impl Fn(&str) ->
         assert!(!problem.message.is_empty() && !problem.to_string().is_empty());
         let text = text_of(&problem.file).unwrap_or_else(|| panic!("a problem of another file: {problem:?}"));
         let has_line = problem.line.is_some();
-        assert!(has_line || !problem.key.is_empty(), "a problem without a place: {problem:?}");
+        let has_place = has_line || problem.set.is_some() || !problem.key.is_empty();
+        assert!(has_place, "a problem without a place: {problem:?}");
         assert!(has_line || problem.column.is_none(), "a column of no line: {problem:?}");
         assert!(!has_line || problem.set.is_none(), "a line of an override: {problem:?}");
         let Some(line) = problem.line else { continue };

@@ -1,10 +1,13 @@
-//! Every input that the fuzzer found worth keeping, and every one that once showed a fault, through the same checks.
+//! Every input that the fuzzer starts from, every one that it found worth keeping, and every one that once showed a fault,
+//! through the same checks.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clearway_fuzz::CHECKS;
+
+const FOLDERS: [&str; 3] = ["seeds", "corpus", "faults"];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -18,12 +21,12 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Hands each file of a target's corpus and of its past faults to its check.
+/// Hands each file of a target's seeds, corpus and past faults to its check.
 fn replay(target: &str) {
     let (_, check) = CHECKS.iter().find(|(name, _)| *name == target).expect("a check of this name");
-    let corpus = entries(&folder("corpus").join(target));
-    assert!(corpus.len() >= 10, "{target} has a corpus of {} files", corpus.len());
-    for path in corpus.into_iter().chain(entries(&folder("faults").join(target))) {
+    let paths: Vec<PathBuf> = FOLDERS.iter().flat_map(|kind| entries(&folder(kind).join(target))).collect();
+    assert!(paths.len() >= 20, "{target} has a corpus of {} files", paths.len());
+    for path in paths {
         let bytes = fs::read(&path).expect("a file");
         let handled = std::panic::catch_unwind(|| check(&bytes));
         assert!(handled.is_ok(), "{} shows a fault; see above", path.display());
@@ -40,7 +43,7 @@ macro_rules! replays {
             let replayed = BTreeSet::from([$($(#[$attribute])* stringify!($target)),*].map(String::from));
             let checks: BTreeSet<String> = CHECKS.iter().map(|(name, _)| (*name).to_string()).collect();
             assert_eq!(checks, replayed);
-            for kind in ["corpus", "faults"] {
+            for kind in FOLDERS {
                 for path in entries(&folder(kind)) {
                     let name = path.file_name().expect("a name").to_string_lossy().into_owned();
                     assert!(checks.contains(&name) || !cfg!(target_os = "linux"), "nothing replays {}", path.display());
