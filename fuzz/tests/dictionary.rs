@@ -83,7 +83,7 @@ fn path() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("dictionaries/scenario.dict")
 }
 
-/// Collects the keys of all tables and the names that keys can hold.
+/// Collects the keys of all tables, the names that keys can hold and the ends of their ranges.
 fn collect(schema: &Value, words: &mut BTreeSet<String>) {
     match schema {
         Value::Array(list) => list.iter().for_each(|inner| collect(inner, words)),
@@ -94,6 +94,7 @@ fn collect(schema: &Value, words: &mut BTreeSet<String>) {
                         words.extend(keys.keys().map(|key| format!("{key} = ")));
                     }
                     ("const", Value::String(name)) => drop(words.insert(format!("\"{name}\""))),
+                    ("x-min" | "x-max", limit) => drop(words.insert(limit.to_string())),
                     ("enum" | "examples", Value::Array(names)) => {
                         words
                             .extend(names.iter().filter_map(Value::as_str).map(|name| format!("\"{name}\"")));

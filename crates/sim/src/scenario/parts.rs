@@ -33,13 +33,14 @@ pub fn read_topology(
 }
 
 /// Reads a trace from its text: its flows, between some of `hosts` hosts and each of `most_bytes` bytes at most.
-/// Messages call the file `name`.
+/// Messages call the file `name`. Panics when there are no hosts.
 pub fn read_trace(
     text: &str,
     name: &str,
     hosts: u32,
     most_bytes: u64,
 ) -> Result<Vec<TraceFlow>, ScenarioError> {
+    assert!(hosts > 0, "flows between no hosts");
     let limits = Limits { hosts, bytes: most_bytes };
     trace::read(text, name, Some(&limits)).map_err(|misread| refused(name, misread))
 }
