@@ -3,10 +3,8 @@
 use std::fmt::Write;
 
 use clearway_proto::units::{Bytes, Rate, Span, Time};
-use clearway_sim::scenario::{
-    read_sizes, read_topology, read_trace, ListedLink, ListedNode, ScenarioError, Sizes, SwitchRole,
-    Topology, TraceFlow,
-};
+use clearway_sim::model::{ListedLink, ListedNode, Sizes, SwitchRole, Topology, TraceFlow};
+use clearway_sim::scenario::{read_sizes, read_topology, read_trace, ScenarioError};
 
 use crate::folder::Texts;
 use crate::scenarios::{check, check_refused};

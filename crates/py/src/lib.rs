@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clearway_proto::swift::target::FabricTarget;
+use clearway_sim::model::Protocol;
 use clearway_sim::record::{Column, Outcome, Progress, Table, Value};
 use clearway_sim::scenario::{self, Loaded};
-use clearway_sim::schemes::Protocol;
 use numpy::PyArray1;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};

@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
-use clearway_sim::record::Column;
-use clearway_sim::scenario::{
+use clearway_sim::model::{
     Buffer, Ecn, HostModel, Network, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology,
     Traffic, Transport,
 };
+use clearway_sim::record::Column;
 
 /// Runs of each workload; the median is printed.
 const RUNS: usize = 5;

@@ -1,6 +1,7 @@
 //! A deterministic packet simulator for datacenter transports.
 
 pub mod engine;
+pub mod model;
 pub mod net;
 pub mod random;
 pub mod record;

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use clearway_proto::units::{Span, Time};
 
+use crate::model::Scenario;
 use crate::record::observer::Observer;
 use crate::record::{Interrupted, Outcome, Progress};
-use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 
 /// Grid on which a run that ends with its flows ends.

@@ -1,65 +1,21 @@
-//! The schemes there are: a closed list, so that no packet costs a virtual call.
+//! The senders of all schemes in one type: a closed list, so that no packet costs a virtual call.
 //!
-//! A line of the list at the end is a scheme: the kind it is, its parameters, its name in a scenario, and what it is.
-//! What a scheme does follows from its parameters' [`Scheme`] and `Keys`.
+//! The list of schemes is in `model::protocol`; what a scheme does follows from its parameters' [`Scheme`].
 
-use clearway_proto::baseline::cubic::CubicParams;
-use clearway_proto::baseline::dctcp::DctcpParams;
-use clearway_proto::baseline::gcn::GcnParams;
-use clearway_proto::baseline::none::NoneParams;
-use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::machine::Readiness;
-use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, AckPolicy, CongestionControl, Data, Flight, Scheme, Sender, Windows};
+use clearway_proto::transport::{Ack, CongestionControl, Data, Flight, Scheme, Sender, Windows};
 use clearway_proto::units::{Bytes, Time};
 
-use crate::scenario::{Keys, Section};
+use crate::model::{for_each_scheme, Protocol};
 
-/// Reads the keys of one scheme: its parameters, and what its data frames carry by default.
-pub(crate) type Reader = fn(&mut Section) -> (Protocol, Bytes);
-
-macro_rules! schemes {
-    ($($Kind:ident($Params:ident) = $name:literal, $what:literal;)*) => {
-        /// What a transport runs, with its parameters.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Protocol {
-            $(#[doc = concat!($what, ".")] $Kind($Params),)*
-        }
-
+macro_rules! senders {
+    ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
         impl Protocol {
-            /// What there is, in a sentence.
-            pub(crate) const DOC: &str =
-                concat!("What decides how much is under way" $(, "; ", $name, ": ", $what)*, ".");
-
-            /// Name and reader of each.
-            pub(crate) const READERS: &[(&str, Reader)] =
-                &[$(($name, |r| (Protocol::$Kind($Params::read(r)), $Params::HEADER)),)*];
-
             /// A sender with this control; see [`Scheme::control`].
             pub fn sender(&self, mtu: u32, frame: Bytes) -> AnySender {
                 match self {
                     $(Protocol::$Kind(p) => AnySender::$Kind(Sender::new(p.control(frame), mtu, p.reach())),)*
                 }
-            }
-
-            /// See [`Scheme::ECN_CAPABLE`].
-            pub fn ecn_capable(&self) -> bool {
-                match self { $(Protocol::$Kind(_) => $Params::ECN_CAPABLE,)* }
-            }
-
-            /// See [`Scheme::reach`].
-            pub fn reach(&self) -> u32 {
-                match self { $(Protocol::$Kind(p) => p.reach(),)* }
-            }
-
-            /// See [`Scheme::max_window`].
-            pub fn max_window(&self) -> f64 {
-                match self { $(Protocol::$Kind(p) => p.max_window(),)* }
-            }
-
-            /// See [`Scheme::ack_policy`].
-            pub fn ack_policy(&self) -> AckPolicy {
-                match self { $(Protocol::$Kind(p) => p.ack_policy(),)* }
             }
         }
 
@@ -124,11 +80,4 @@ macro_rules! schemes {
     };
 }
 
-schemes! {
-    Swift(SwiftParams) = "swift", "Swift (SIGCOMM 2020)";
-    Dctcp(DctcpParams) = "dctcp", "DCTCP (RFC 8257)";
-    Gcn(GcnParams) = "gcn", "GCN (SIGCOMM 2020, section 4)";
-    Cubic(CubicParams) = "cubic", "Cubic (RFC 9438)";
-    Reno(RenoParams) = "reno", "Reno (RFC 5681, RFC 6675)";
-    None(NoneParams) = "none", "no congestion control: a fixed window, a fixed rate, or neither";
-}
+for_each_scheme!(senders);

@@ -15,8 +15,8 @@
 //! Tags are kept at the heads of queues only, and given when the port next decides instead of when a frame comes:
 //! between two decisions v does not change, and behind a frame of its own class a frame's start is that one's finish.
 
-use super::fabric::RedMarking;
 use super::host::Host;
+use super::marking::RedMarking;
 use super::port::Fifo;
 use crate::engine::event::{Frame, Meta};
 

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use clearway_proto::units::Bytes;
 
 use crate::engine::event::{Frame, Meta};
+use crate::model::SnapHost;
 use crate::random::{Entity, Stream};
-use crate::scenario::SnapHost;
 
 /// Frames that the NIC asks for at once when it has been kept waiting: it pulls a little ahead of its wire, so that an
 /// engine busy for the moment does not leave the wire idle.

@@ -8,6 +8,7 @@
 use clearway_proto::units::{Rate, Time};
 
 use super::classes::{ClassSet, Classes};
+use super::marking::RedMarking;
 use super::port::{Fifo, Port, PortCounters, PortKind, NO_NODE};
 use crate::engine::event::{Class, Event, Frame, Meta};
 use crate::engine::prefetch::prefetch;
@@ -55,19 +56,6 @@ pub struct Particulars {
     pub faults: Vec<LossWindow>,
     /// Decides which.
     pub loss: Option<Stream>,
-}
-
-/// Marking with a probability that rises with the queue.
-#[derive(Debug)]
-pub struct RedMarking {
-    /// Bytes up to which nothing is marked.
-    pub min: u64,
-    /// Bytes above which everything is.
-    pub max: u64,
-    /// Probability at `max`.
-    pub pmax: f64,
-    /// Decides.
-    pub stream: Stream,
 }
 
 /// A time in which a link loses frames.
@@ -464,20 +452,6 @@ impl Fabric {
         } else {
             0
         }
-    }
-}
-
-impl RedMarking {
-    pub(super) fn marks(&mut self, held: u32) -> bool {
-        let held = u64::from(held);
-        if held <= self.min {
-            return false;
-        }
-        if held > self.max {
-            return true;
-        }
-        let rise = (held - self.min) as f64 / (self.max - self.min) as f64;
-        self.stream.unit() < self.pmax * rise
     }
 }
 

@@ -5,6 +5,7 @@ pub mod engine;
 pub mod fabric;
 pub mod host;
 pub mod ideal;
+pub mod marking;
 pub mod port;
 pub mod routing;
 pub mod topology;

@@ -4,8 +4,8 @@
 //! two tiers are independent. The built-in shapes route in closed form; a listed one by its distances.
 
 use super::topology::Graph;
+use crate::model::{Network, Topology};
 use crate::random::mix;
-use crate::scenario::{Network, Topology};
 use std::collections::BTreeMap;
 
 /// Finds the path of a flow through one graph.
@@ -226,8 +226,8 @@ mod tests {
     use super::super::topology::tests::{dumbbell, leaf_spine, network};
     use super::super::topology::NodeKind;
     use super::*;
+    use crate::model::{ListedLink, ListedNode, SwitchRole};
     use crate::random::{Entity, Stream};
-    use crate::scenario::{ListedLink, ListedNode, SwitchRole};
     use clearway_proto::units::{Rate, Span};
     use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 //! Node h is host h; switches follow. The two-way link i is the directed links 2i and 2i+1, so the way back
 //! over a link is its number with the last bit flipped.
 
-use crate::scenario::{ListedLink, ListedNode, Network, SwitchRole, Topology};
+use crate::model::{ListedLink, ListedNode, Network, SwitchRole, Topology};
 use clearway_proto::units::{Rate, Span};
 
 /// Nodes and directed links.

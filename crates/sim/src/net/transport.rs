@@ -3,7 +3,7 @@
 use clearway_proto::transport::{AckPolicy, Receiver};
 use clearway_proto::units::Bytes;
 
-use crate::scenario::{Network, Transport};
+use crate::model::{Network, Transport};
 use crate::schemes::AnySender;
 
 /// Makes the senders and receivers of one transport of a scenario.

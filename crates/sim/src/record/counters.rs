@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Span;
 
-use super::histogram::Histogram;
+use clearway_proto::histogram::Histogram;
 
 /// Of all flows of one transport.
 #[derive(Clone, Debug, Default)]

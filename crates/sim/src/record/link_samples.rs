@@ -2,8 +2,8 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::summary::Measured;
-use super::{Column, Table};
+use super::measured::Measured;
+use super::outcome::{Column, Table};
 use crate::net::fabric::Fabric;
 use crate::net::port::Port;
 use crate::simulation::Simulation;

@@ -3,10 +3,10 @@
 use clearway_proto::units::{Span, Time};
 
 use super::link_samples::LinkSamples;
-use super::summary::Measured;
-use super::{Column, Table};
+use super::measured::Measured;
+use super::outcome::{Column, Table};
+use crate::model::Record;
 use crate::net::port::Port;
-use crate::scenario::Record;
 use crate::simulation::Simulation;
 
 /// A time grid, or none.

@@ -1,7 +1,7 @@
 //! The tables of a run, made at its end.
 
-use super::summary::Measured;
-use super::{Column, Table};
+use super::measured::{LinkFigures, Measured};
+use super::outcome::{Column, Table};
 use crate::simulation::OperationRecord;
 use crate::traffic::Part;
 use clearway_proto::units::{Span, Time};
@@ -64,10 +64,8 @@ fn carries(part: Option<Part>) -> &'static str {
 pub(super) fn links(measured: &Measured) -> Table {
     let simulation = measured.simulation;
     let links: Vec<_> = (0..simulation.fabric().len() as u32).map(|link| measured.link(link)).collect();
-    let integers =
-        |value: fn(&super::summary::LinkFigures) -> u64| Column::Integers(links.iter().map(value).collect());
-    let floats =
-        |value: fn(&super::summary::LinkFigures) -> f64| Column::Floats(links.iter().map(value).collect());
+    let integers = |value: fn(&LinkFigures) -> u64| Column::Integers(links.iter().map(value).collect());
+    let floats = |value: fn(&LinkFigures) -> f64| Column::Floats(links.iter().map(value).collect());
     let names = (0..links.len() as u32).map(|link| simulation.graph().link_name(link)).collect();
     let graph = simulation.graph();
     Table {

@@ -5,11 +5,12 @@ use serde_json::json;
 
 use super::document::{Node, Value};
 use super::error::Misread;
+use super::form::Form;
 use super::key::Key;
-use super::reader::{Form, Section};
+use super::reader::Section;
 use super::suggest;
 use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
-use super::types::{Buffer, Ecn, SwitchKinds, SwitchRole, TrafficClass, Transport};
+use crate::model::{Buffer, Ecn, SwitchKinds, SwitchRole, TrafficClass, Transport};
 use crate::net::classes::MOST_CLASSES;
 
 /// Of a weight: the finest share is one part in this and one.

@@ -7,17 +7,18 @@ use serde_json::{json, Value as Json};
 
 use super::document::Value;
 use super::error::Misread;
+use super::form::Form;
 use super::hosts::Directory;
 use super::key::{Key, Quantity};
 use super::names::Names;
-use super::network::{host_count, role_name, roles, HostRates};
-use super::reader::{Form, Section};
+use super::reader::Section;
+use super::shape::{host_count, role_name, roles, HostRates};
 use super::traffic::Scene;
-use super::types::{
-    Buffer, HostModel, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport,
-};
 use super::{class, fault, host, memory, network, operations, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
+use crate::model::{
+    Buffer, HostModel, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport,
+};
 use crate::net::routing::Router;
 use crate::net::topology::Graph;
 

@@ -5,10 +5,11 @@ use serde_json::json;
 
 use super::document::{Node, Value};
 use super::error::Misread;
+use super::form::Form;
 use super::key::{Key, Quantity};
 use super::names::Names;
-use super::reader::{Form, Section};
-use super::types::Fault;
+use super::reader::Section;
+use crate::model::Fault;
 
 #[derive(Clone, Copy)]
 enum Kind {

@@ -1,11 +1,11 @@
 //! `[host.default]`: what a host's work costs.
 
-use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_proto::units::{Bytes, Span};
 
 use super::key::Key;
-use super::network::rate_key;
+use super::link::rate_key;
 use super::reader::Section;
-use super::types::{HostModel, SnapHost};
+use crate::model::{HostModel, SnapHost};
 
 #[derive(Clone, Copy)]
 enum Model {
@@ -63,23 +63,5 @@ fn read_snap(r: &mut Section) -> SnapHost {
         pause_interval: r.get(&interval.or(d.pause_interval)),
         pause: r.get(&cost("pause", "Mean length of a pause, exponential; 0us: none.").or(d.pause)),
         receive_queue: r.get(&queue.or(d.receive_queue)),
-    }
-}
-
-impl Default for SnapHost {
-    /// The named set: calibrated on figures of the Swift paper, as docs/DEVIATIONS.md says value by value.
-    fn default() -> SnapHost {
-        SnapHost {
-            receive_packet: Span::from_ns(305),
-            copy_rate: Rate::from_gbps(149),
-            operation: Span::from_ns(250),
-            receive_ack: Span::from_ns(300),
-            completion: Span::from_ns(900),
-            transmit: Span::ZERO,
-            jitter: Span::from_us(9),
-            pause_interval: Span::from_us(2500),
-            pause: Span::from_us(20),
-            receive_queue: Bytes::new(16_000_000),
-        }
     }
 }

@@ -7,8 +7,8 @@ use serde_json::{json, Map, Value as Json};
 
 use super::document::Value;
 use super::error::Misread;
-use super::types::PerSecond;
 use super::units::{self, UnitError, Units};
+use crate::model::PerSecond;
 
 /// A key that holds a quantity.
 pub(super) struct Key<T> {

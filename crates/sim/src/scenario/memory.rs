@@ -14,18 +14,15 @@
 //! - 24 B for each line of a trace and 4 B for each host listed,
 //! - 4 B for each pair of switches of a listed topology, for its routes.
 
-use clearway_proto::units::{Bytes, Span, Time};
+use clearway_proto::units::Bytes;
 
 use super::document::Value;
 use super::key::Quantity;
-use super::network::{host_count, roles, HostRates};
 use super::operations::arrivals;
+use super::shape::{host_count, least_delay, links, roles, switch_ports, HostRates};
 use super::sizes;
-use super::traffic::least_delay;
-use super::types::{
-    Buffer, HostModel, Network, Operations, Pattern, Scenario, SwitchRole, Topology, Traffic,
-};
 use crate::engine::event::MAX_ID;
+use crate::model::{Buffer, HostModel, Operations, Pattern, Scenario, Topology, Traffic};
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
@@ -137,44 +134,6 @@ fn ports_share(scenario: &Scenario) -> Share {
     }
 }
 
-/// Two-way links of a topology, in a number that does not overflow.
-pub(super) fn links(topology: &Topology) -> f64 {
-    let hosts = f64::from(host_count(topology));
-    match topology {
-        Topology::Star { .. } => hosts,
-        Topology::Dumbbell { .. } => hosts + 1.0,
-        Topology::LeafSpine { leaves, spines, .. } => hosts + f64::from(*leaves) * f64::from(*spines),
-        // Each of the three tiers of links has as many as there are hosts.
-        Topology::FatTree { .. } => hosts * 3.0,
-        Topology::Listed { links, .. } => links.len() as f64,
-    }
-}
-
-/// Switches and switch ports of a role.
-fn switch_ports(network: &Network, role: SwitchRole) -> (f64, f64) {
-    let hosts = f64::from(host_count(&network.topology));
-    match (&network.topology, role) {
-        (Topology::Star { .. }, SwitchRole::Tor) => (1.0, hosts),
-        (Topology::Dumbbell { .. }, SwitchRole::Tor) => (2.0, hosts + 2.0),
-        (Topology::LeafSpine { leaves, spines, .. }, SwitchRole::Tor) => {
-            (f64::from(*leaves), hosts + f64::from(*leaves) * f64::from(*spines))
-        }
-        (Topology::LeafSpine { leaves, spines, .. }, SwitchRole::Spine) => {
-            (f64::from(*spines), f64::from(*leaves) * f64::from(*spines))
-        }
-        (Topology::FatTree { k }, SwitchRole::Tor | SwitchRole::Aggregation) => {
-            (f64::from(k * k / 2), f64::from(k * k / 2 * k))
-        }
-        (Topology::FatTree { k }, SwitchRole::Spine) => (f64::from(k * k / 4), f64::from(k * k / 4 * k)),
-        (Topology::Listed { nodes, links }, _) => {
-            let of_role = |i: u32| f64::from(u8::from(nodes[i as usize].switch == Some(role)));
-            let switches = nodes.iter().filter(|node| node.switch == Some(role)).count() as f64;
-            (switches, links.iter().map(|link| of_role(link.ends.0) + of_role(link.ends.1)).sum())
-        }
-        _ => (0.0, 0.0),
-    }
-}
-
 fn queue_share(scenario: &Scenario) -> Share {
     let network = &scenario.network;
     let header = scenario.transports.iter().map(|transport| transport.header).min().unwrap_or(0);
@@ -221,12 +180,6 @@ fn window(scenario: &Scenario, traffic: &Traffic) -> f64 {
     window.min(bytes.div_ceil(u64::from(scenario.network.mtu)) as f64)
 }
 
-/// How long a table's traffic goes on.
-pub(super) fn active(scenario: &Scenario, traffic: &Traffic) -> Span {
-    let end = Time::ZERO + scenario.duration;
-    traffic.stop.map_or(end, |stop| stop.min(end)).since(traffic.start.0)
-}
-
 /// Flows of a table.
 fn flows(scenario: &Scenario, traffic: &Traffic) -> f64 {
     match &traffic.pattern {
@@ -238,7 +191,8 @@ fn flows(scenario: &Scenario, traffic: &Traffic) -> f64 {
         Pattern::Poisson { from, load, sizes, .. } => {
             let rates = HostRates::of(&scenario.network);
             let bits: f64 = from.iter().map(|host| rates.get(*host).as_bps() as f64).sum();
-            let expected = bits * load * active(scenario, traffic).as_secs_f64() / (8.0 * sizes.mean());
+            let expected =
+                bits * load * traffic.active(scenario.duration).as_secs_f64() / (8.0 * sizes.mean());
             expected + 5.0 * expected.sqrt() + 1.0
         }
         Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
@@ -315,7 +269,7 @@ fn operation_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &m
 
 /// Operations that a closed loop can complete.
 fn completions(scenario: &Scenario, traffic: &Traffic, operations: &Operations, open: f64) -> f64 {
-    let (network, active) = (&scenario.network, active(scenario, traffic));
+    let (network, active) = (&scenario.network, traffic.active(scenario.duration));
     let rates = HostRates::of(network);
     let speed = |hosts: &[u32]| hosts.iter().map(|host| rates.get(*host).as_bps() as f64).sum::<f64>();
     let header = scenario.transports[traffic.transport].header;

@@ -1,4 +1,4 @@
-//! From a TOML file to a [`Scenario`]: read, checked, resolved before anything runs.
+//! From a TOML file to a [`Scenario`](crate::model::Scenario): read, checked, resolved before anything runs.
 //!
 //! Every key is defined once, where it is read; the schema is made by the same functions. See `reader`.
 
@@ -8,9 +8,12 @@ mod error;
 mod experiment;
 mod fault;
 mod files;
+mod form;
 mod host;
 mod hosts;
 mod key;
+mod link;
+mod load;
 mod memory;
 mod names;
 mod network;
@@ -18,6 +21,7 @@ mod operations;
 mod parts;
 mod reader;
 mod schema;
+mod shape;
 mod sizes;
 mod source;
 mod suggest;
@@ -26,128 +30,13 @@ mod topology_file;
 mod trace;
 mod traffic;
 mod transport;
-pub mod types;
 mod units;
 mod warnings;
 
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
-
-use document::{Place, Table};
-use error::Misread;
-use source::Source;
-
 pub use error::{Problem, ScenarioError};
+pub use load::{load, load_text, schema, Loaded};
 pub use memory::estimate_bytes;
 pub use parts::{read_sizes, read_topology, read_trace};
-pub(crate) use reader::Section;
-pub(crate) use transport::Keys;
-pub use types::*;
-
-/// Longest scenario that is read, in bytes; topologies and traces are files of their own.
-const MAX_SCENARIO: usize = 16 << 20;
-
-/// A scenario that was read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
-    /// What the simulator runs.
-    pub scenario: Scenario,
-    /// The file as resolved: overrides applied, every default filled in, values with their units. Written back to
-    /// TOML beside the original it gives the same scenario. Files that it names are still named, not included.
-    pub resolved: serde_json::Value,
-    /// A sentence for each thing that can be run and is hardly meant.
-    pub warnings: Vec<String>,
-}
-
-/// Reads a scenario. Each of `sets` is a dotted path and a value, read as TOML if it is any and else as a string,
-/// that replaces what the file says; `seed` replaces its seed.
-pub fn load(path: &Path, sets: &[(String, String)], seed: Option<u64>) -> Result<Loaded, ScenarioError> {
-    let name = path.display().to_string();
-    let text = files::read_text(path).map_err(|message| {
-        let source = Source::new(&name, Vec::new());
-        source.report(Place::File, "", None, Misread::Says(message));
-        ScenarioError { problems: source.into_problems() }
-    })?;
-    load_text(&text, &name, path.parent().unwrap_or(Path::new("")), sets, seed)
-}
-
-/// Reads a scenario from its text. Messages call it `name`; paths in it are relative to `base_dir`.
-pub fn load_text(
-    text: &str,
-    name: &str,
-    base_dir: &Path,
-    sets: &[(String, String)],
-    seed: Option<u64>,
-) -> Result<Loaded, ScenarioError> {
-    let mut labels: Vec<String> = sets.iter().map(|(path, value)| format!("--set {path}={value}")).collect();
-    labels.extend(seed.map(|seed| format!("--seed {seed}")));
-    let source = Source::new(name, labels);
-    let (scenario, resolved) = match root(text, name, &source, sets, seed) {
-        Some(root) => reader::read(&source, &root, &|r| experiment::read(r, base_dir)),
-        None => (None, serde_json::Map::new()),
-    };
-    let scenario = scenario.flatten();
-    let loaded = scenario.map(|scenario| {
-        let warnings = warnings::of(&scenario);
-        Loaded { scenario, resolved: resolved.into(), warnings }
-    });
-    loaded.ok_or_else(|| {
-        let problems = source.into_problems();
-        assert!(!problems.is_empty(), "a scenario that cannot be read has a problem");
-        ScenarioError { problems }
-    })
-}
-
-/// The file's tree with the overrides applied; none where a problem was noted.
-fn root(
-    text: &str,
-    name: &str,
-    source: &Source,
-    sets: &[(String, String)],
-    seed: Option<u64>,
-) -> Option<Table> {
-    if text.len() > MAX_SCENARIO {
-        let message =
-            format!("longer than {MAX_SCENARIO} bytes; put lists of links or flows into files of their own");
-        source.report(Place::File, "", None, Misread::Says(message));
-        return None;
-    }
-    let mut root = match document::parse(text, name) {
-        Ok(root) => root,
-        Err(problem) => {
-            source.note(*problem);
-            return None;
-        }
-    };
-    if let Some(entry) = root.get("node") {
-        source.report(entry.place, "node", None, Misread::Says(of_a_topology(&root)));
-        return None;
-    }
-    let seed = seed.map(|seed| ("seed".to_string(), seed.to_string()));
-    for (i, (path, value)) in sets.iter().chain(&seed).enumerate() {
-        if let Err(message) = document::apply(&mut root, i, path, value) {
-            source.report(Place::Set(i), path, Some(value.clone()), Misread::Says(message));
-        }
-    }
-    (source.count() == 0).then_some(root)
-}
-
-/// What to do about nodes that are listed in a scenario, or in a file that was taken for one.
-fn of_a_topology(root: &Table) -> String {
-    let what = match root.get("network") {
-        Some(_) => "nodes and links are listed in a topology file, not in a scenario",
-        None => "this is a topology file, not a scenario",
-    };
-    format!("{what}; a scenario names one by topology = \"file\" and file = \"...\" under [network]")
-}
-
-/// The JSON Schema (draft 2020-12) of a scenario file.
-///
-/// Beside the standard words every key carries `x-unit`, and quantities `x-min` and `x-max`, as a file spells them.
-pub fn schema() -> serde_json::Value {
-    let source = Source::new("", Vec::new());
-    let variants = reader::describe(&source, &|r| experiment::read(r, Path::new("")));
-    schema::document(&variants, "Clearway scenario")
-}

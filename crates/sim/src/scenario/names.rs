@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::suggest;
-use super::types::Network;
+use crate::model::Network;
 use crate::net::topology::Graph;
 
 /// As many neighbours are listed in a message.

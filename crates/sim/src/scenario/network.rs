@@ -5,36 +5,22 @@ use std::path::Path;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::files;
+use super::form::Form;
 use super::key::Key;
-use super::memory;
-use super::reader::{Form, Section};
+use super::link::{delay_key, rate_key};
+use super::reader::Section;
+use super::shape::{links, MAX_HOSTS};
 use super::topology_file;
-use super::types::{Network, SwitchRole, Topology};
-
-/// More hosts than this are not simulated.
-pub(super) const MAX_HOSTS: u32 = 1_000_000;
+use crate::model::{Network, Topology};
 
 /// Nor more two-way links.
 const MAX_LINKS: f64 = 1e7;
-
-/// Of any single link: 10 Tb/s, two generations beyond what is sold.
-const MAX_RATE: Rate = Rate::from_gbps(10_000);
 
 /// Of the uplinks of a leaf-spine, which may stand for many links.
 const MAX_UPLINK_BPS: f64 = 1e15;
 
 /// The longest frame, in bytes with framing: 17 bits.
 pub(super) const MAX_FRAME: u32 = 131_071;
-
-/// The key of a link's rate.
-pub(super) fn rate_key(name: &'static str, doc: &'static str) -> Key<Rate> {
-    Key::new(name, doc, Rate::from_bps(1_000)..=MAX_RATE)
-}
-
-/// The key of a link's delay.
-pub(super) fn delay_key(name: &'static str, doc: &'static str) -> Key<Span> {
-    Key::new(name, doc, Span::from_ps(1)..=Span::from_secs(10))
-}
 
 #[derive(Clone, Copy)]
 enum Shape {
@@ -75,7 +61,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Network {
         Shape::File => read_file(r, base, rate, delay),
     };
     // Only hosts that are few enough can be counted.
-    let links = if r.sound() { memory::links(&topology) } else { 0.0 };
+    let links = if r.sound() { links(&topology) } else { 0.0 };
     if links > MAX_LINKS {
         r.conflict("topology", format!("has {links:.0} links; a network has at most {MAX_LINKS:.0}"));
     }
@@ -148,79 +134,4 @@ fn read_file(r: &mut Section, base: &Path, rate: Rate, delay: Span) -> Topology 
     });
     let (nodes, links) = listed.unwrap_or_default();
     Topology::Listed { nodes, links }
-}
-
-/// How many hosts a topology has.
-pub(super) fn host_count(topology: &Topology) -> u32 {
-    match topology {
-        Topology::Star { hosts } => *hosts,
-        Topology::Dumbbell { left, right, .. } => left + right,
-        Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
-        Topology::FatTree { k } => k * k * k / 4,
-        Topology::Listed { nodes, .. } => nodes.iter().filter(|node| node.switch.is_none()).count() as u32,
-    }
-}
-
-/// The name of a role in the file.
-pub(super) fn role_name(role: SwitchRole) -> &'static str {
-    match role {
-        SwitchRole::Tor => "tor",
-        SwitchRole::Aggregation => "aggregation",
-        SwitchRole::Spine => "spine",
-    }
-}
-
-/// The roles that a topology's switches have, lowest first.
-pub(super) fn roles(topology: &Topology) -> Vec<SwitchRole> {
-    match topology {
-        Topology::Star { .. } | Topology::Dumbbell { .. } => vec![SwitchRole::Tor],
-        Topology::LeafSpine { .. } => vec![SwitchRole::Tor, SwitchRole::Spine],
-        Topology::FatTree { .. } => vec![SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine],
-        Topology::Listed { nodes, .. } => {
-            let mut roles: Vec<SwitchRole> = nodes.iter().filter_map(|node| node.switch).collect();
-            roles.sort_unstable();
-            roles.dedup();
-            roles
-        }
-    }
-}
-
-/// The rates of the hosts' links.
-pub(super) enum HostRates {
-    /// All alike.
-    Alike(Rate),
-    /// By host.
-    Listed(Vec<Rate>),
-}
-
-impl HostRates {
-    /// Of the hosts of this network.
-    pub(super) fn of(network: &Network) -> HostRates {
-        let Topology::Listed { nodes, links } = &network.topology else {
-            return HostRates::Alike(network.rate);
-        };
-        let mut rates = vec![network.rate; nodes.len()];
-        for link in links {
-            rates[link.ends.0 as usize] = link.rate;
-            rates[link.ends.1 as usize] = link.rate;
-        }
-        let hosts = nodes.iter().zip(rates).filter(|(node, _)| node.switch.is_none());
-        HostRates::Listed(hosts.map(|(_, rate)| rate).collect())
-    }
-
-    /// Of this host.
-    pub(super) fn get(&self, host: u32) -> Rate {
-        match self {
-            HostRates::Alike(rate) => *rate,
-            HostRates::Listed(rates) => rates[host as usize],
-        }
-    }
-
-    /// The fastest of them.
-    pub(super) fn fastest(&self) -> Rate {
-        match self {
-            HostRates::Alike(rate) => *rate,
-            HostRates::Listed(rates) => rates.iter().copied().max().unwrap_or(MAX_RATE),
-        }
-    }
 }

@@ -4,11 +4,10 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::hosts::HostSet;
 use super::key::{Key, Quantity};
-use super::memory::active;
-use super::network::HostRates;
 use super::reader::Section;
+use super::shape::HostRates;
 use super::traffic::{bytes_key, flows_per_pair, PatternReader, MAX_PACKETS};
-use super::types::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario, Traffic};
+use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario, Traffic};
 use crate::net::topology::Graph;
 use crate::traffic::switch_of;
 
@@ -120,7 +119,8 @@ fn offered(r: &mut Section) -> Offered {
 /// How many operations the initiators of an open loop issue at most, but for luck beyond five standard deviations.
 pub(super) fn arrivals(scenario: &Scenario, traffic: &Traffic) -> f64 {
     let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return 0.0 };
-    let (rates, active) = (HostRates::of(&scenario.network), active(scenario, traffic).as_ps() as f64);
+    let (rates, active) =
+        (HostRates::of(&scenario.network), traffic.active(scenario.duration).as_ps() as f64);
     let each = |host: &u32| active / offered.gap_ps(operations.bytes, rates.get(*host)) + 1.0;
     let expected: f64 = operations.from.iter().map(each).sum();
     expected + 5.0 * expected.sqrt()
@@ -189,7 +189,7 @@ fn check_sequence(r: &Section, scenario: &Scenario, i: usize, targets: &[u64]) {
     let traffic = &scenario.traffic[i];
     let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return };
     let rates = HostRates::of(&scenario.network);
-    let active = active(scenario, traffic).as_ps() as f64;
+    let active = traffic.active(scenario.duration).as_ps() as f64;
     let mtu = u64::from(scenario.network.mtu);
     let request = match operations.kind {
         OperationKind::Write => 0,

@@ -6,10 +6,10 @@ use clearway_proto::units::{Rate, Span};
 use super::error::{Misread, ScenarioError};
 use super::source::Source;
 use super::trace::Limits;
-use super::types::{ListedLink, ListedNode, Sizes, TraceFlow};
 use super::{document::Place, sizes, topology_file, trace};
+use crate::model::{ListedLink, ListedNode, Sizes, TraceFlow};
 
-/// Reads a topology file from its text: its nodes and links, as [`super::Topology::Listed`] holds them. A link that
+/// Reads a topology file from its text: its nodes and links, as [`crate::model::Topology::Listed`] holds them. A link that
 /// does not say otherwise has this rate and delay. Messages call the file `name`.
 ///
 /// ```

@@ -8,8 +8,8 @@
 
 use serde_json::{json, Map, Value as Json};
 
+use super::form::{Form, Variant, NAME_PATTERN};
 use super::key::object;
-use super::reader::{Form, Variant, NAME_PATTERN};
 
 /// True or false.
 pub(super) fn flag(default: bool) -> Map<String, Json> {

@@ -10,7 +10,7 @@ use super::error::{Misread, Problem};
 use super::files;
 use super::key::Quantity;
 use super::suggest;
-use super::types::Sizes;
+use crate::model::Sizes;
 
 /// The distributions that come with the simulator.
 const BUILT_IN: &[(&str, &str)] = &[

@@ -3,9 +3,9 @@
 use clearway_proto::units::Bytes;
 
 use super::key::{Key, Quantity};
-use super::network::{role_name, roles};
 use super::reader::Section;
-use super::types::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
+use super::shape::{role_name, roles};
+use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
 
 /// Of a buffer or a threshold: with a frame on top it still fits a port's 32-bit counts.
 pub(super) const MAX_BYTES: Bytes = Bytes::new(4_000_000_000);

@@ -7,11 +7,13 @@ use serde_json::json;
 
 use super::document::{self, Node, Table, Value};
 use super::error::Misread;
-use super::network::{delay_key, rate_key, MAX_HOSTS};
-use super::reader::{self, Form, Section};
+use super::form::Form;
+use super::link::{delay_key, rate_key};
+use super::reader::{self, Section};
+use super::shape::MAX_HOSTS;
 use super::source::Source;
 use super::suggest;
-use super::types::{ListedLink, ListedNode, SwitchRole};
+use crate::model::{ListedLink, ListedNode, SwitchRole};
 
 /// Nodes and links as a scenario holds them.
 type Listed = (Vec<ListedNode>, Vec<ListedLink>);

@@ -6,7 +6,7 @@ use super::document::Value;
 use super::error::{Misread, Problem};
 use super::files;
 use super::key::Quantity;
-use super::types::TraceFlow;
+use crate::model::TraceFlow;
 
 const HEADER: [&str; 4] = ["start", "from", "to", "bytes"];
 

@@ -7,11 +7,13 @@ use serde_json::{json, Value as Json};
 
 use super::document::{Node, Value};
 use super::error::Misread;
+use super::form::Form;
 use super::hosts::{self, Directory, HostSet};
 use super::key::{Key, Quantity};
-use super::reader::{Form, Section};
-use super::types::{Network, Pattern, Sizes, Topology, Traffic, Transport};
+use super::reader::Section;
+use super::shape::least_delay;
 use super::{files, sizes, suggest, trace};
+use crate::model::{Network, Pattern, Sizes, Traffic, Transport};
 
 /// Packets of one flow: half of the sequence numbers.
 pub(super) const MAX_PACKETS: u128 = 1 << 31;
@@ -346,14 +348,6 @@ impl PatternReader<'_> {
             );
             r.conflict(name, message);
         }
-    }
-}
-
-/// The shortest link of a network.
-pub(super) fn least_delay(network: &Network) -> Span {
-    match &network.topology {
-        Topology::Listed { links, .. } => links.iter().map(|link| link.delay).min().unwrap_or(network.delay),
-        _ => network.delay,
     }
 }
 

@@ -9,22 +9,37 @@ use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::swift::{SwiftParams, Variant};
+use clearway_proto::transport::Scheme;
 use clearway_proto::units::{Bytes, Span};
 
 use super::class;
 use super::key::Key;
-use super::network::{rate_key, MAX_FRAME};
+use super::link::rate_key;
+use super::network::MAX_FRAME;
 use super::reader::Section;
-use super::types::{Network, Protocol, TrafficClass, Transport};
+use crate::model::{for_each_scheme, Network, Protocol, TrafficClass, Transport};
 
 /// The furthest that a sender can be ahead of an acknowledgement, in packets.
 const MAX_REACH: u32 = 1 << 20;
 
 /// Parameters that a scenario can give.
-pub(crate) trait Keys {
+trait Keys {
     /// Reads each key.
     fn read(r: &mut Section) -> Self;
 }
+
+/// Reads the keys of one scheme: its parameters, and what its data frames carry by default.
+type Reader = fn(&mut Section) -> (Protocol, Bytes);
+
+macro_rules! readers {
+    ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
+        /// Name and reader of each scheme.
+        pub(super) const READERS: &[(&str, Reader)] =
+            &[$(($name, |r| (Protocol::$Kind(<$Params as Keys>::read(r)), <$Params>::HEADER)),)*];
+    };
+}
+
+for_each_scheme!(readers);
 
 /// Reads one table; its name is for the caller to fill in.
 pub(super) fn read(
@@ -32,7 +47,7 @@ pub(super) fn read(
     network: Option<&Network>,
     classes: Option<&[TrafficClass]>,
 ) -> Transport {
-    let read_keys = r.choice("protocol", Protocol::DOC, None, Protocol::READERS);
+    let read_keys = r.choice("protocol", Protocol::DOC, None, READERS);
     let (protocol, header) = read_keys(r);
     let weight = |name, doc| Key::new(name, doc, Bytes::new(0)..=Bytes::new(65_000));
     let header = weight("header", "What a data frame carries beside payload and framing.").or(header);

@@ -3,9 +3,9 @@
 use clearway_proto::units::{Bytes, Span};
 
 use super::key::Quantity;
-use super::network::HostRates;
-use super::types::{HostModel, Pattern, Protocol, Scenario, SnapHost, Traffic, Transport};
+use super::shape::HostRates;
 use crate::engine::event::Meta;
+use crate::model::{HostModel, Pattern, Protocol, Scenario, SnapHost, Traffic, Transport};
 use crate::net::routing::Router;
 use crate::net::topology::Graph;
 

@@ -11,15 +11,16 @@ use super::flows::{Flow, FlowLosses, Landing, Paths, END};
 use super::{sized, AckPool, Operations, Simulation};
 use crate::engine::event::{Class, Event, MAX_FRAME, MAX_ID, MAX_LINKS};
 use crate::engine::queue::EventQueue;
-use crate::net::fabric::{Fabric, LossWindow, Particulars, RedMarking, SharedBuffer};
+use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole};
+use crate::net::fabric::{Fabric, LossWindow, Particulars, SharedBuffer};
 use crate::net::host::{Host, NO_FLOW};
+use crate::net::marking::RedMarking;
 use crate::net::port::{LinkKind, Port, PortKind};
 use crate::net::routing::Router;
 use crate::net::topology::{Graph, Link, NodeKind};
 use crate::net::transport::Maker;
 use crate::random::{in_table, Entity, Stream};
 use crate::record::counters::TransportCounters;
-use crate::scenario::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole};
 use crate::traffic::{self, Demand, FlowSpec, Part};
 
 impl Simulation {

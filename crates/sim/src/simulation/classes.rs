@@ -8,11 +8,12 @@ use clearway_proto::units::Bytes;
 
 use super::Simulation;
 use crate::engine::queue::LaneId;
+use crate::model::{Ecn, Scenario, TrafficClass};
 use crate::net::classes::{Classes, Marking, Rule};
-use crate::net::fabric::{RedMarking, Woken};
+use crate::net::fabric::Woken;
+use crate::net::marking::RedMarking;
 use crate::net::topology::{Graph, NodeKind};
 use crate::random::{Entity, Stream};
-use crate::scenario::{Ecn, Scenario, TrafficClass};
 use crate::traffic::FlowSpec;
 
 /// The classes of a scenario that has any, at all ports.

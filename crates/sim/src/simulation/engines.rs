@@ -5,9 +5,9 @@ use clearway_proto::units::{Bytes, Time};
 
 use super::Simulation;
 use crate::engine::event::{Class, Event, Frame, Meta};
+use crate::model::{HostModel, SnapHost};
 use crate::net::classes::{Classes, Scheduler};
 use crate::net::engine::{Engine, EngineCounters, Received};
-use crate::scenario::{HostModel, SnapHost};
 
 /// The engines of all hosts; none where hosts are ideal.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use clearway_proto::units::{Bytes, Span, Time};
 
 use super::Simulation;
 use crate::engine::event::{Class, Event};
+use crate::model::{Arrivals, OperationKind, Pattern, Scenario};
 use crate::net::topology::Graph;
 use crate::random::{in_table, mix, Entity, Stream};
-use crate::scenario::{Arrivals, OperationKind, Pattern, Scenario};
 use crate::traffic::{Demand, FlowSpec, Part};
 
 /// All operations of a run.

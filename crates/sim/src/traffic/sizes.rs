@@ -1,7 +1,7 @@
 //! Flow sizes: what is drawn, and the exact mean of it, from which the rate of arrivals follows.
 
+use crate::model::Sizes;
 use crate::random::Stream;
-use crate::scenario::Sizes;
 use clearway_proto::units::Bytes;
 
 impl Sizes {

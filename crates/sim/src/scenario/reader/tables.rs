@@ -4,8 +4,9 @@ use serde_json::{Map, Value as Json};
 
 use super::super::document::{Node, Table, Value};
 use super::super::error::Misread;
+use super::super::form::{is_name, Form};
 use super::super::schema;
-use super::{describe, is_name, Form, Section};
+use super::section::{describe, Section};
 
 impl<'a> Section<'a> {
     /// Reads a table that is there once; absent, all its keys have their defaults. None if anything is wrong in it.

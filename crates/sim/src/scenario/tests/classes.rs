@@ -2,9 +2,10 @@
 
 use clearway_proto::units::{Bytes, Span};
 
-use super::super::types::*;
-use super::super::{estimate_bytes, load_text};
-use super::{good, read, said, with, SMALL};
+use super::super::load::load_text;
+use super::super::memory::estimate_bytes;
+use super::fixture::{good, read, said, with, SMALL};
+use crate::model::*;
 
 /// Three classes, two transports.
 const CLASSES: &str = r#"format = 1

@@ -2,9 +2,10 @@
 
 use serde_json::{json, Map, Value as Json};
 
-use super::super::{schema, Problem, Protocol};
-use super::rules::toml;
-use super::Folder;
+use super::super::error::Problem;
+use super::super::load::schema;
+use super::super::transport::READERS;
+use super::fixture::{toml, Folder};
 use crate::simulation::Simulation;
 
 type Table = Map<String, Json>;
@@ -142,7 +143,7 @@ fn refused(folder: &Folder, form: &Form, key: &str, wrong: &Json) {
 fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
-    let transports = Protocol::READERS.len();
+    let transports = READERS.len();
     // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 4 tables without a
     // choice.
     assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 4);

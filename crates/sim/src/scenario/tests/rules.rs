@@ -4,9 +4,10 @@ use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use serde_json::json;
 
-use super::super::types::*;
-use super::super::{estimate_bytes, load, memory};
-use super::{good, read, said, set, with, Folder, FULL, SMALL};
+use super::super::load::{load, load_text};
+use super::super::memory::{self, estimate_bytes};
+use super::fixture::{self, good, read, said, set, toml, with, Folder, FULL, SMALL};
+use crate::model::*;
 
 #[test]
 fn a_small_file_has_every_default() {
@@ -116,7 +117,7 @@ fn overrides_apply_and_are_named_where_they_are_wrong() {
 
 #[test]
 fn the_seed_can_be_given_apart() {
-    let seeded = |seed| super::load_text(SMALL, "x.toml", std::path::Path::new(""), &[], Some(seed));
+    let seeded = |seed| load_text(SMALL, "x.toml", std::path::Path::new(""), &[], Some(seed));
     assert_eq!(seeded(9).expect("a seed").scenario.seed, 9);
     let error = seeded(u64::MAX >> 1).expect_err("too large").to_string();
     assert!(error.starts_with("--seed 9223372036854775807: seed: found"), "{error}");
@@ -166,7 +167,7 @@ fn a_key_of_another_choice_says_which() {
         "{said}"
     );
     let text = with(SMALL, "to = 0", "to = 0\nhosts = \"0..2\"");
-    assert!(super::said(&text).contains("only with pattern = \"permutation\" or \"all_to_all\"; here"));
+    assert!(fixture::said(&text).contains("only with pattern = \"permutation\" or \"all_to_all\"; here"));
 }
 
 #[test]
@@ -331,14 +332,13 @@ fn an_open_loop_offers_a_rate_or_a_load() {
     assert_eq!(offered.gap_ps(Bytes::new(3000), Rate::from_gbps(100)), 160_000.0);
     // 12 B at 100 Gb/s are 0.96 ns apart.
     let sized = |bytes: &str| with(&traffic("load = 1.0"), "4kB", bytes);
-    assert!(
-        super::said(&sized("12B")).contains("traffic[0].load: is 1.042e9 operations of 12B a second of each")
-    );
+    assert!(fixture::said(&sized("12B"))
+        .contains("traffic[0].load: is 1.042e9 operations of 12B a second of each"));
     good(&sized("13B"));
     let itself = with(&traffic("load = 0.5"), "to = \"2..4\"", "to = 1");
-    assert!(super::said(&itself).contains("the only target is an initiator too"));
+    assert!(fixture::said(&itself).contains("the only target is an initiator too"));
     let complete = with(&traffic("load = 0.5"), "name", "stop_when_complete = true\nname");
-    assert!(super::said(&complete).contains("an open loop never completes: give stop"));
+    assert!(fixture::said(&complete).contains("an open loop never completes: give stop"));
 }
 
 #[test]
@@ -521,11 +521,11 @@ fn a_wrong_topology_file_is_said_of_that_file() {
         "net.toml:5: node[1].name: found \"s w\", expected a name of letters, digits and _ . : / -";
     assert_eq!(said(&nameless), expected);
     assert_eq!(
-        super::said(TOPOLOGY),
+        fixture::said(TOPOLOGY),
         "x.toml:1: node: this is a topology file, not a scenario; a scenario names one by topology = \"file\" and \
          file = \"...\" under [network]"
     );
-    let listed_here = super::said(&format!("{SMALL}\n{TOPOLOGY}"));
+    let listed_here = fixture::said(&format!("{SMALL}\n{TOPOLOGY}"));
     assert!(listed_here.contains("node: nodes and links are listed in a topology file"), "{listed_here}");
     let missing = Folder::new("no-topology", &[]).said(&listed());
     assert!(missing.starts_with("x.toml:6: network.file: cannot read net.toml: "), "{missing}");
@@ -651,24 +651,4 @@ fn resolved_holds_units_and_defaults() {
     assert_eq!(resolved["switch"]["tor"]["ecn_threshold"], json!("100kB"));
     assert_eq!(resolved["host"]["default"]["model"], json!("ideal"));
     assert_eq!(resolved["record"], json!({ "queues": "10us", "fairness": "10ms", "operations": false }));
-}
-
-/// A JSON object as one line of TOML a key: tables inline, which TOML allows anywhere.
-pub(super) fn toml(table: &serde_json::Value) -> String {
-    fn value(json: &serde_json::Value) -> String {
-        match json {
-            serde_json::Value::Object(entries) => {
-                let entries: Vec<String> =
-                    entries.iter().map(|(key, json)| format!("{key} = {}", value(json))).collect();
-                format!("{{ {} }}", entries.join(", "))
-            }
-            serde_json::Value::Array(items) => {
-                format!("[{}]", items.iter().map(value).collect::<Vec<_>>().join(", "))
-            }
-            other => other.to_string(),
-        }
-    }
-    let entries = table.as_object().expect("an object");
-    let lines: Vec<String> = entries.iter().map(|(key, json)| format!("{key} = {}", value(json))).collect();
-    lines.join("\n")
 }

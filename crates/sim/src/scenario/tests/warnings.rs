@@ -1,6 +1,6 @@
 //! What is said of scenarios that run and are hardly meant.
 
-use super::{set, SMALL};
+use super::fixture::{set, SMALL};
 
 const SWIFT: &[(&str, &str)] = &[
     ("transport.a.protocol", "swift"),

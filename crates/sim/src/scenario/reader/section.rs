@@ -1,54 +1,13 @@
-//! Walks a table key by key. The same walk, run without a table, lists the keys: the schema is what is read.
-//!
-//! A reading function takes a [`Section`] and asks it for each key. Where the file is wrong the section notes the
-//! problem and answers with a placeholder that is in range, so that one pass finds all problems; checks that
-//! compare keys run only in a [`Section::sound`] section. A [`Section::choice`] decides which keys follow.
-//! [`describe`] runs the function once for every combination of choices.
-
-mod tables;
+//! A table that is being read or described, and its keys of one value.
 
 use serde_json::{Map, Value as Json};
 
-use super::document::{Entry, Node, Place, Table, Value};
-use super::error::Misread;
-use super::key::{Fallback, Key, Quantity};
-use super::source::Source;
-use super::{schema, suggest};
-
-/// Names that tables and groups can be given.
-pub(super) const NAME_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_-]*$";
-
-/// A key as the schema shows it.
-pub(super) struct Field {
-    /// Its name.
-    pub(super) name: &'static str,
-    /// Whether it must be given.
-    pub(super) required: bool,
-    /// What it may hold.
-    pub(super) schema: Map<String, Json>,
-}
-
-/// The keys of a table under one combination of its choices.
-pub(super) struct Variant {
-    /// Key and value of every choice.
-    pub(super) choices: Vec<(&'static str, &'static str)>,
-    /// All keys, the choices among them.
-    pub(super) fields: Vec<Field>,
-}
-
-/// How a key with a grammar of its own is described; see [`Section::parsed`].
-pub(super) struct Form {
-    /// Its name.
-    pub(super) name: &'static str,
-    /// What it means.
-    pub(super) doc: &'static str,
-    /// Whether it must be given.
-    pub(super) required: bool,
-    /// What holds when it is not given, in words.
-    pub(super) otherwise: &'static str,
-    /// Type, pattern and unit.
-    pub(super) schema: Json,
-}
+use super::super::document::{Entry, Node, Place, Table, Value};
+use super::super::error::Misread;
+use super::super::form::{Field, Form, Variant};
+use super::super::key::{Fallback, Key, Quantity};
+use super::super::source::Source;
+use super::super::{schema, suggest};
 
 /// Which variant of each choice a describing walk takes: the picks so far, and how many there were to pick from.
 struct Script {
@@ -57,13 +16,13 @@ struct Script {
 }
 
 /// A table that is being read or described.
-pub(crate) struct Section<'a> {
-    source: &'a Source,
+pub(in crate::scenario) struct Section<'a> {
+    pub(super) source: &'a Source,
     table: Option<&'a Table>,
     inherited: Option<&'a Table>,
     script: Option<Script>,
     path: String,
-    place: Place,
+    pub(super) place: Place,
     known: Vec<&'static str>,
     fields: Vec<Field>,
     choices: Vec<(&'static str, &'static str)>,
@@ -73,7 +32,7 @@ pub(crate) struct Section<'a> {
 }
 
 /// Reads a whole file: the value, if nothing is wrong, and the table as resolved.
-pub(super) fn read<'a, T>(
+pub(in crate::scenario) fn read<'a, T>(
     source: &'a Source,
     root: &'a Table,
     read: &impl Fn(&mut Section<'a>) -> T,
@@ -82,7 +41,10 @@ pub(super) fn read<'a, T>(
 }
 
 /// Lists what a reading function reads, for every combination of choices.
-pub(super) fn describe<'a, T>(source: &'a Source, read: &impl Fn(&mut Section<'a>) -> T) -> Vec<Variant> {
+pub(in crate::scenario) fn describe<'a, T>(
+    source: &'a Source,
+    read: &impl Fn(&mut Section<'a>) -> T,
+) -> Vec<Variant> {
     let mut variants = Vec::new();
     let mut picks = Vec::new();
     loop {
@@ -102,7 +64,7 @@ pub(super) fn describe<'a, T>(source: &'a Source, read: &impl Fn(&mut Section<'a
 }
 
 impl<'a> Section<'a> {
-    fn new(
+    pub(super) fn new(
         source: &'a Source,
         table: Option<&'a Table>,
         inherited: Option<&'a Table>,
@@ -125,34 +87,34 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn run<T>(mut self, read: &impl Fn(&mut Section<'a>) -> T) -> (Option<T>, Map<String, Json>) {
+    pub(super) fn run<T>(mut self, read: &impl Fn(&mut Section<'a>) -> T) -> (Option<T>, Map<String, Json>) {
         let value = read(&mut self);
         self.reject_unknown(read);
         (self.sound().then_some(value), self.resolved)
     }
 
     /// Whether the walk only lists keys.
-    pub(super) fn describing(&self) -> bool {
+    pub(in crate::scenario) fn describing(&self) -> bool {
         self.script.is_some()
     }
 
     /// Whether a table is being read and nothing is wrong with it so far: values are the file's, not placeholders.
-    pub(super) fn sound(&self) -> bool {
+    pub(in crate::scenario) fn sound(&self) -> bool {
         !self.describing() && self.source.count() == self.problems_before
     }
 
     /// Whether the file, or the table that is inherited from, gives this key.
-    pub(super) fn given(&self, name: &str) -> bool {
+    pub(in crate::scenario) fn given(&self, name: &str) -> bool {
         self.entry(name).is_some()
     }
 
     /// Whether the file gives the key of this path, which may lie deeper.
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(in crate::scenario) fn has(&self, path: &str) -> bool {
         self.table.is_some_and(|table| table.has(path))
     }
 
     /// The full path of a key of this section.
-    pub(super) fn key_path(&self, name: &str) -> String {
+    pub(in crate::scenario) fn key_path(&self, name: &str) -> String {
         if self.path.is_empty() {
             name.into()
         } else {
@@ -161,7 +123,7 @@ impl<'a> Section<'a> {
     }
 
     /// Notes that the value of `name`, though well formed, does not go with the rest.
-    pub(super) fn conflict(&self, name: &str, message: impl Into<String>) {
+    pub(in crate::scenario) fn conflict(&self, name: &str, message: impl Into<String>) {
         let entry = self.entry(name);
         let (place, found) =
             entry.map_or((self.place, None), |entry| (entry.node.place, Some(entry.node.value.shown())));
@@ -169,7 +131,7 @@ impl<'a> Section<'a> {
     }
 
     /// Notes a problem of a key that may lie deeper, such as `traffic[0].bytes`.
-    pub(super) fn conflict_at(&self, path: &str, message: impl Into<String>) {
+    pub(in crate::scenario) fn conflict_at(&self, path: &str, message: impl Into<String>) {
         let place = self.table.map_or(self.place, |table| table.locate(path));
         self.report(place, path, None, Misread::Says(message.into()));
     }
@@ -181,17 +143,17 @@ impl<'a> Section<'a> {
     }
 
     /// Notes that a key is not there.
-    pub(super) fn report_missing(&self, name: &str, expected: String) {
+    pub(in crate::scenario) fn report_missing(&self, name: &str, expected: String) {
         self.report(self.place, name, None, Misread::Expected(expected, None));
     }
 
-    fn entry(&self, name: &str) -> Option<&'a Entry> {
+    pub(super) fn entry(&self, name: &str) -> Option<&'a Entry> {
         let own = self.table.and_then(|table| table.get(name));
         own.or_else(|| self.inherited.and_then(|table| table.get(name)))
     }
 
     /// Makes a key known and looks it up.
-    fn declare(
+    pub(super) fn declare(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -209,12 +171,12 @@ impl<'a> Section<'a> {
     }
 
     /// Writes a value that was not read as such into the resolved table.
-    pub(super) fn settle(&mut self, name: &str, value: Json) {
+    pub(in crate::scenario) fn settle(&mut self, name: &str, value: Json) {
         self.resolved.insert(name.into(), value);
     }
 
     /// Reads a quantity.
-    pub(super) fn get<T: Quantity>(&mut self, key: &Key<T>) -> T {
+    pub(in crate::scenario) fn get<T: Quantity>(&mut self, key: &Key<T>) -> T {
         let required = matches!(key.default, Fallback::Required);
         let node = self.declare(key.name, key.doc, required, || {
             let mut schema = key.schema();
@@ -235,7 +197,11 @@ impl<'a> Section<'a> {
     }
 
     /// Reads a quantity that need not be there; `otherwise` says what holds then.
-    pub(super) fn optional<T: Quantity>(&mut self, key: &Key<T>, otherwise: &'static str) -> Option<T> {
+    pub(in crate::scenario) fn optional<T: Quantity>(
+        &mut self,
+        key: &Key<T>,
+        otherwise: &'static str,
+    ) -> Option<T> {
         let node = self.declare(key.name, key.doc, false, || {
             let mut schema = key.schema();
             schema.insert("x-default".into(), otherwise.into());
@@ -257,7 +223,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads true or false.
-    pub(super) fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {
+    pub(in crate::scenario) fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {
         let node = self.declare(name, doc, false, || schema::flag(default));
         let value = match node.map(|node| (node.place, &node.value)) {
             None => default,
@@ -273,7 +239,7 @@ impl<'a> Section<'a> {
 
     /// Reads a key with a grammar of its own. `parse` answers with the value and its resolved spelling. None if the
     /// key is absent or wrong; what is then in the resolved table is the caller's to [`Section::settle`].
-    pub(super) fn parsed<T>(
+    pub(in crate::scenario) fn parsed<T>(
         &mut self,
         form: &Form,
         parse: impl FnOnce(&Node) -> Result<(T, Json), Misread>,
@@ -298,7 +264,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads one of several names, none of which changes what other keys there are.
-    pub(super) fn one_of<T: Copy>(
+    pub(in crate::scenario) fn one_of<T: Copy>(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -313,7 +279,7 @@ impl<'a> Section<'a> {
 
     /// Reads one of several names, which decides what other keys there are. Where it is wrong, nothing more is
     /// said of this section but which key may be it, misspelt.
-    pub(super) fn choice<T: Copy>(
+    pub(in crate::scenario) fn choice<T: Copy>(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -428,11 +394,4 @@ impl<'a> Section<'a> {
         }
         None
     }
-}
-
-/// Whether `text` matches [`NAME_PATTERN`].
-pub(super) fn is_name(text: &str) -> bool {
-    let mut chars = text.chars();
-    let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }

@@ -1,0 +1,16 @@
+//! What goes wrong with links.
+
+use clearway_proto::units::Time;
+
+/// One `[[fault]]` table: what happens to one direction of a link. (The file may name both at once.)
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// Names of the nodes it leads from and to.
+    pub link: (String, String),
+    /// When it begins.
+    pub from: Time,
+    /// When it ends; [`Time::NEVER`] for good.
+    pub until: Time,
+    /// Probability that a frame whose transmission starts in that time is lost; 1 for a link that is down.
+    pub loss: f64,
+}

@@ -1,0 +1,31 @@
+//! The resolved scenario as plain data: in range, free of files and of unit strings.
+//!
+//! [`crate::scenario::load()`] makes a [`Scenario`] from TOML. Every value here is valid, and no one checks it again.
+//! This module imports nothing of the simulator, so that every other part may import it.
+
+mod class;
+mod fault;
+mod host;
+mod network;
+mod operations;
+mod protocol;
+mod record;
+mod scenario;
+mod switch;
+mod topology;
+mod traffic;
+mod transport;
+
+pub use class::TrafficClass;
+pub use fault::Fault;
+pub use host::{HostModel, SnapHost};
+pub use network::Network;
+pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};
+pub(crate) use protocol::for_each_scheme;
+pub use protocol::Protocol;
+pub use record::Record;
+pub use scenario::Scenario;
+pub use switch::{Buffer, Ecn, SwitchKind, SwitchKinds, SwitchRole};
+pub use topology::{ListedLink, ListedNode, Topology};
+pub use traffic::{Pattern, Sizes, TraceFlow, Traffic};
+pub use transport::Transport;

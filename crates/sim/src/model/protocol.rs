@@ -1,0 +1,60 @@
+//! The schemes there are, as data: which one a transport runs, and its parameters.
+//!
+//! A line of the list is a scheme: its kind, its parameters, its name in a scenario, and what it is. The rest is made
+//! from the list by those who need it: the reader of its keys in a scenario, and its sender in the simulator.
+
+use clearway_proto::transport::{AckPolicy, Scheme};
+
+/// Calls the macro of this name with the list of schemes.
+macro_rules! for_each_scheme {
+    ($call:ident) => {
+        $call! {
+            Swift(clearway_proto::swift::SwiftParams) = "swift", "Swift (SIGCOMM 2020)";
+            Dctcp(clearway_proto::baseline::dctcp::DctcpParams) = "dctcp", "DCTCP (RFC 8257)";
+            Gcn(clearway_proto::baseline::gcn::GcnParams) = "gcn", "GCN (SIGCOMM 2020, section 4)";
+            Cubic(clearway_proto::baseline::cubic::CubicParams) = "cubic", "Cubic (RFC 9438)";
+            Reno(clearway_proto::baseline::reno::RenoParams) = "reno", "Reno (RFC 5681, RFC 6675)";
+            None(clearway_proto::baseline::none::NoneParams) =
+                "none", "no congestion control: a fixed window, a fixed rate, or neither";
+        }
+    };
+}
+pub(crate) use for_each_scheme;
+
+macro_rules! protocol {
+    ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
+        /// What a transport runs, with its parameters.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Protocol {
+            $(#[doc = concat!($what, ".")] $Kind($Params),)*
+        }
+
+        impl Protocol {
+            /// What there is, in a sentence.
+            pub(crate) const DOC: &str =
+                concat!("What decides how much is under way" $(, "; ", $name, ": ", $what)*, ".");
+
+            /// See [`Scheme::ECN_CAPABLE`].
+            pub fn ecn_capable(&self) -> bool {
+                match self { $(Protocol::$Kind(_) => <$Params>::ECN_CAPABLE,)* }
+            }
+
+            /// See [`Scheme::reach`].
+            pub fn reach(&self) -> u32 {
+                match self { $(Protocol::$Kind(p) => p.reach(),)* }
+            }
+
+            /// See [`Scheme::max_window`].
+            pub fn max_window(&self) -> f64 {
+                match self { $(Protocol::$Kind(p) => p.max_window(),)* }
+            }
+
+            /// See [`Scheme::ack_policy`].
+            pub fn ack_policy(&self) -> AckPolicy {
+                match self { $(Protocol::$Kind(p) => p.ack_policy(),)* }
+            }
+        }
+    };
+}
+
+for_each_scheme!(protocol);

@@ -1,0 +1,43 @@
+//! One experiment: everything a run is made from.
+
+use clearway_proto::units::Span;
+
+use super::class::TrafficClass;
+use super::fault::Fault;
+use super::host::HostModel;
+use super::network::Network;
+use super::record::Record;
+use super::switch::SwitchKinds;
+use super::traffic::Traffic;
+use super::transport::Transport;
+
+/// One experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What a person calls it.
+    pub name: String,
+    /// The root of every random stream.
+    pub seed: u64,
+    /// When the run ends at the latest.
+    pub duration: Span,
+    /// How much of the start is left out of steady-state figures; at most a fifth of the duration.
+    pub warmup: Span,
+    /// Whether the run ends on the first point of a 10 us grid at which every sized flow is complete.
+    pub stop_when_complete: bool,
+    /// Nodes and links.
+    pub network: Network,
+    /// What the ports of each role of switch do; looked up with [`SwitchKinds::of`].
+    pub switches: SwitchKinds,
+    /// What a host's work costs.
+    pub host: HostModel,
+    /// The traffic classes, in the file's order; transports refer to them by index. Without any, ports have one queue.
+    pub classes: Vec<TrafficClass>,
+    /// The transports, in the file's order; traffic refers to them by index.
+    pub transports: Vec<Transport>,
+    /// The traffic tables, in the file's order.
+    pub traffic: Vec<Traffic>,
+    /// What goes wrong with links, and when.
+    pub faults: Vec<Fault>,
+    /// What is sampled.
+    pub record: Record,
+}

@@ -1,0 +1,79 @@
+//! What switches are for, and the buffers and marking of their ports.
+
+use clearway_proto::units::Bytes;
+
+/// What a switch is for; a topology gives each of its switches one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SwitchRole {
+    /// Joins hosts (edge switches of a fat tree too).
+    Tor,
+    /// The middle tier of a fat tree.
+    Aggregation,
+    /// The top tier (spine of a leaf-spine, core of a fat tree).
+    Spine,
+}
+
+/// What the switches of each role do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchKinds {
+    /// The switches of [`SwitchRole::Tor`].
+    pub tor: SwitchKind,
+    /// The switches of [`SwitchRole::Aggregation`].
+    pub aggregation: SwitchKind,
+    /// The switches of [`SwitchRole::Spine`].
+    pub spine: SwitchKind,
+}
+
+impl SwitchKinds {
+    /// The kind of the switches of this role.
+    pub fn of(&self, role: SwitchRole) -> &SwitchKind {
+        match role {
+            SwitchRole::Tor => &self.tor,
+            SwitchRole::Aggregation => &self.aggregation,
+            SwitchRole::Spine => &self.spine,
+        }
+    }
+}
+
+/// Buffer and marking of a switch's ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchKind {
+    /// How frames are admitted.
+    pub buffer: Buffer,
+    /// How ECN-capable frames are marked on arrival at the queue.
+    pub ecn: Ecn,
+}
+
+/// Where a frame that must wait finds room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffer {
+    /// Each port has its own; the frame in transmission counts until its last bit has left.
+    PerPort(Bytes),
+    /// All ports of a switch share one: a port, or with classes each of its queues, may hold at most `alpha` times
+    /// what is free (dynamic threshold).
+    Shared {
+        /// The buffer of the whole switch.
+        size: Bytes,
+        /// A queue's share of the free space.
+        alpha: f64,
+    },
+}
+
+/// When a queue marks congestion experienced. What is compared are the bytes waiting at the port as a frame arrives,
+/// with the frame in transmission and without the arriving one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ecn {
+    /// Never.
+    Off,
+    /// When the queue is above the threshold.
+    Step(Bytes),
+    /// Never up to `min`, always above `max`, with a probability rising linearly to `pmax` between.
+    Red {
+        /// Nothing is marked up to this queue length.
+        min: Bytes,
+        /// Every frame is marked above this queue length.
+        max: Bytes,
+        /// The probability at `max`; in [0, 1].
+        pmax: f64,
+    },
+}

@@ -1,0 +1,32 @@
+//! Random marking of ECN-capable frames at a queue.
+
+use crate::random::Stream;
+
+/// Marking with a probability that rises with the queue, as in random early detection (Floyd and Jacobson, 1993), of
+/// the queue as it is and not of its average.
+#[derive(Debug)]
+pub struct RedMarking {
+    /// Bytes up to which nothing is marked.
+    pub min: u64,
+    /// Bytes above which everything is marked.
+    pub max: u64,
+    /// Probability at `max`.
+    pub pmax: f64,
+    /// The random stream that decides.
+    pub stream: Stream,
+}
+
+impl RedMarking {
+    /// Whether an ECN-capable frame is marked that finds `held` bytes in the queue.
+    pub(super) fn marks(&mut self, held: u32) -> bool {
+        let held = u64::from(held);
+        if held <= self.min {
+            return false;
+        }
+        if held > self.max {
+            return true;
+        }
+        let rise = (held - self.min) as f64 / (self.max - self.min) as f64;
+        self.stream.unit() < self.pmax * rise
+    }
+}

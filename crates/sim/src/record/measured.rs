@@ -1,0 +1,83 @@
+//! A run that has ended, and the figures that summary and tables share.
+
+use clearway_proto::units::{Span, Time};
+
+use super::baseline::Baseline;
+use crate::model::Scenario;
+use crate::simulation::Simulation;
+use crate::traffic::Demand;
+
+/// A simulation that has ended, and what it looked like when its warm-up ended.
+pub(super) struct Measured<'a> {
+    pub scenario: &'a Scenario,
+    pub simulation: &'a Simulation,
+    pub start: Baseline,
+    pub end: Time,
+    /// Jain's index per transport.
+    pub fairness: Vec<Option<f64>>,
+}
+
+/// A link in the measured time.
+pub(super) struct LinkFigures {
+    pub utilisation: f64,
+    pub frames: u64,
+    pub wire_bytes: u64,
+    /// Time-weighted mean of the bytes waiting, without the frame in transmission.
+    pub queue_mean_bytes: f64,
+    /// Of the whole run; with the frame in transmission.
+    pub queue_peak_bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+    pub fault_losses: u64,
+}
+
+impl Measured<'_> {
+    /// The measured time, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.end.since(self.start.time).as_secs_f64()
+    }
+
+    pub fn transport_name(&self, transport: u32) -> String {
+        self.scenario.transports[transport as usize].name.clone()
+    }
+
+    /// A sized flow's size in bytes.
+    pub fn size(&self, flow: u32) -> Option<u64> {
+        match self.simulation.specs()[flow as usize].demand {
+            Demand::Sized(bytes) => Some(bytes.get()),
+            _ => None,
+        }
+    }
+
+    /// From a sized flow's start to the arrival of its last byte.
+    pub fn completion(&self, flow: u32) -> Option<Span> {
+        let at = self.simulation.landings()[flow as usize].completed_at;
+        (at != Time::NEVER).then(|| at.since(self.simulation.specs()[flow as usize].start))
+    }
+
+    /// Packets that a flow sent again in the whole run.
+    pub fn retransmissions(&self, flow: usize) -> u64 {
+        u64::from(self.simulation.flows()[flow].sender.flight().retransmissions)
+    }
+
+    pub fn link(&self, link: u32) -> LinkFigures {
+        let fabric = self.simulation.fabric();
+        let at = link as usize;
+        let (port, then) = (fabric.port(link), &self.start.ports[at]);
+        let counters = fabric.counters(link);
+        let waited = fabric.waited(link, self.end.as_ps()) - self.start.waited[at];
+        let wire_bytes = port.sent_bytes - self.start.sent_bytes[at];
+        let transmitted = fabric.transmitted(link, self.end.as_ps()) - self.start.transmitted[at];
+        let picoseconds = self.end.since(self.start.time).as_ps() as f64;
+        LinkFigures {
+            utilisation: transmitted * 8.0 / (fabric.rate(link).as_bps() as f64 * self.seconds()),
+            frames: port.sent_frames - self.start.sent_frames[at],
+            wire_bytes,
+            queue_mean_bytes: waited as f64 / picoseconds,
+            queue_peak_bytes: u64::from(port.peak),
+            drops: counters.dropped_frames - then.dropped_frames,
+            marks: counters.marked_frames - then.marked_frames,
+            fault_losses: counters.lost_frames - then.lost_frames,
+        }
+    }
+}

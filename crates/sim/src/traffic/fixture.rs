@@ -1,0 +1,44 @@
+//! Scenarios for tests of single traffic tables.
+
+use clearway_proto::baseline::none::NoneParams;
+use clearway_proto::units::{Bytes, Span, Time};
+
+use crate::model::{
+    Buffer, Ecn, HostModel, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology, Traffic,
+    Transport,
+};
+use crate::net::topology::tests::network;
+
+/// A star of `hosts` with these traffic tables, 100 Gb/s, for a second.
+pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
+    let kind = SwitchKind { buffer: Buffer::PerPort(Bytes::new(1 << 20)), ecn: Ecn::Off };
+    let protocol = Protocol::None(NoneParams::default());
+    Scenario {
+        name: String::new(),
+        seed: 1,
+        duration: Span::from_secs(1),
+        warmup: Span::ZERO,
+        stop_when_complete: false,
+        network: network(Topology::Star { hosts }),
+        switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+        host: HostModel::Ideal,
+        classes: Vec::new(),
+        transports: vec![Transport {
+            name: "t".into(),
+            protocol,
+            header: 0,
+            ack: 64,
+            class: 0,
+            ack_class: 0,
+        }],
+        traffic,
+        faults: Vec::new(),
+        record: Record::default(),
+    }
+}
+
+/// This pattern from time zero on.
+pub(super) fn table(pattern: Pattern) -> Traffic {
+    let start = (Time::ZERO, Time::ZERO);
+    Traffic { pattern, transport: 0, start, stagger: Span::ZERO, stop: None }
+}

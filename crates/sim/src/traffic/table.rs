@@ -1,0 +1,54 @@
+//! A traffic table while its flows are made: when its members start, and what they draw.
+
+use clearway_proto::units::{Span, Time};
+
+use super::flow::{Demand, FlowSpec};
+use crate::model::Traffic;
+use crate::random::{in_table, Entity, Stream};
+
+/// A traffic table and its number.
+pub(super) struct Table<'a> {
+    pub(super) seed: u64,
+    pub(super) number: u32,
+    pub(super) traffic: &'a Traffic,
+}
+
+impl Table<'_> {
+    /// The random stream of this member of the table.
+    pub(super) fn stream(&self, kind: Entity, index: u32) -> Stream {
+        Stream::new(self.seed, kind, in_table(self.number, index))
+    }
+
+    /// When member `index` of the table starts.
+    pub(super) fn start(&self, index: u32) -> Time {
+        let (earliest, latest) = self.traffic.start;
+        let range = latest.since(earliest).as_ps();
+        let drawn = if range == 0 { 0 } else { self.stream(Entity::FlowStart, index).below(range) };
+        earliest + Span::from_ps(drawn) + self.traffic.stagger * u64::from(index)
+    }
+
+    /// A flow that starts as member `index` of the table.
+    pub(super) fn flow(&self, index: u32, from: u32, to: u32, demand: Demand) -> FlowSpec {
+        FlowSpec {
+            table: self.number,
+            transport: self.traffic.transport as u32,
+            from,
+            to,
+            start: self.start(index),
+            stop: self.traffic.stop,
+            demand,
+        }
+    }
+
+    /// Appends `flows_per_pair` flows of each pair.
+    pub(super) fn add_pairs(
+        &self,
+        pairs: impl Iterator<Item = (u32, u32)>,
+        flows_per_pair: u32,
+        demand: Demand,
+        flows: &mut Vec<FlowSpec>,
+    ) {
+        let each = pairs.flat_map(|pair| (0..flows_per_pair).map(move |_| pair));
+        flows.extend(each.zip(0..).map(|((from, to), index)| self.flow(index, from, to, demand)));
+    }
+}
