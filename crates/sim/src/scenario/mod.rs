@@ -19,6 +19,7 @@ mod names;
 mod network;
 mod operations;
 mod parts;
+mod probe;
 mod reader;
 mod schema;
 mod shape;

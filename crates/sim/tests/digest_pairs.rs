@@ -1,0 +1,136 @@
+//! What the scenarios of `tests/digests` join: each two features that can meet do so in one of them at least, so that
+//! a change of how two features work together changes a digest.
+//!
+//! `tests/digests/README.md` lists the features of each scenario; `CLEARWAY_UPDATE_DIGESTS=1` writes it anew.
+
+mod experiment;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use experiment::{figure, run_seeded, Outcome};
+
+/// Something that a scenario can have.
+struct Feature {
+    name: &'static str,
+    /// How a line begins in the file of a scenario that has it.
+    line: &'static str,
+    /// Whether it does something there. A feature that does nothing meets no other.
+    acts: fn(&Outcome) -> bool,
+}
+
+const fn feature(name: &'static str, line: &'static str, acts: fn(&Outcome) -> bool) -> Feature {
+    Feature { name, line, acts }
+}
+
+/// The topologies, of which a scenario has one.
+const TOPOLOGIES: &[Feature] = &[
+    feature("star", "topology = \"star\"", always),
+    feature("dumbbell", "topology = \"dumbbell\"", always),
+    feature("leaf_spine", "topology = \"leaf_spine\"", always),
+    feature("fat_tree", "topology = \"fat_tree\"", always),
+    feature("topology file", "topology = \"file\"", always),
+];
+
+/// What can be joined with any topology and with each other.
+const FEATURES: &[Feature] = &[
+    feature("swift", "protocol = \"swift\"", always),
+    feature("dctcp", "protocol = \"dctcp\"", always),
+    feature("gcn", "protocol = \"gcn\"", always),
+    feature("cubic", "protocol = \"cubic\"", always),
+    feature("reno", "protocol = \"reno\"", always),
+    feature("none", "protocol = \"none\"", always),
+    feature("snap", "model = \"snap\"", |outcome| figure(outcome, "host_drops") > 0.0),
+    feature("classes", "[class.", always),
+    feature("shared buffers", "sharing = \"shared\"", |outcome| figure(outcome, "drops") > 0.0),
+    feature("step", "ecn = \"step\"", |outcome| figure(outcome, "marks") > 0.0),
+    feature("RED", "ecn = \"red\"", |outcome| figure(outcome, "marks") > 0.0),
+    feature("lossy link", "kind = \"loss\"", |outcome| figure(outcome, "fault_losses") > 0.0),
+    feature("link down", "kind = \"down\"", |outcome| figure(outcome, "fault_losses") > 0.0),
+    feature("delayed acknowledgements", "ack_every = ", always),
+    feature("poisson", "pattern = \"poisson\"", always),
+    feature("trace", "pattern = \"trace\"", always),
+    feature("closed loop", "pattern = \"closed_loop\"", |outcome| figure(outcome, "operations") > 0.0),
+    feature("open loop", "pattern = \"open_loop\"", |outcome| figure(outcome, "operations") > 0.0),
+    feature("deadline", "deadline = ", |outcome| figure(outcome, "failed_operations") > 0.0),
+    feature("stop_when_complete", "stop_when_complete = true", ends_on_the_grid),
+];
+
+fn always(_: &Outcome) -> bool {
+    true
+}
+
+/// A run that ends with its flows ends on a grid of 10 us, and those here go on for some milliseconds if they do not.
+fn ends_on_the_grid(outcome: &Outcome) -> bool {
+    let us = figure(outcome, "simulated_us");
+    us % 10.0 == 0.0 && us < 2000.0
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests")
+}
+
+/// A scenario's name, and the names of what it has that acts.
+type Joined = (String, Vec<&'static str>);
+
+/// What each scenario joins, in the order of their names.
+fn joined() -> Vec<Joined> {
+    let entries = fs::read_dir(folder()).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let join = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("text");
+        let outcome = run_seeded(&text, Some(3));
+        let has = |feature: &&Feature| {
+            text.lines().any(|line| line.starts_with(feature.line)) && (feature.acts)(&outcome)
+        };
+        let features = TOPOLOGIES.iter().chain(FEATURES).filter(has).map(|feature| feature.name).collect();
+        (path.file_stem().expect("a name").to_string_lossy().into_owned(), features)
+    };
+    paths.into_iter().map(join).collect()
+}
+
+#[test]
+fn each_two_features_meet_in_a_scenario() {
+    let scenarios = joined();
+    let meet = |one, other| {
+        scenarios.iter().any(|(_, features)| features.contains(&one) && features.contains(&other))
+    };
+    let mut apart = Vec::new();
+    for (at, one) in FEATURES.iter().enumerate() {
+        for other in TOPOLOGIES.iter().chain(&FEATURES[at + 1..]) {
+            if !meet(one.name, other.name) {
+                apart.push((one.name, other.name));
+            }
+        }
+    }
+    assert_eq!(apart, [], "no scenario has both");
+}
+
+#[test]
+fn the_list_of_features_is_up_to_date() {
+    let row = |(name, features): Joined| format!("| `{name}` | {} |\n", features.join(", "));
+    let list: String = std::iter::once(HEAD.to_string()).chain(joined().into_iter().map(row)).collect();
+    let file = folder().join("README.md");
+    if std::env::var_os("CLEARWAY_UPDATE_DIGESTS").is_some() {
+        fs::write(&file, &list).expect("the file can be written");
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(written, list, "write it anew with CLEARWAY_UPDATE_DIGESTS=1");
+}
+
+const HEAD: &str = "# Scenarios with known digests
+
+`expected.txt` holds the digest that each scenario has had since it was added; `tests/digests.rs` runs them and compares.
+A digest that changes means that results change. Add a scenario where two features are joined for the first time: the
+table says which features do something in which scenario, and `tests/digest_pairs.rs` sees to it that each two of them
+meet in one at least. Both files are written by
+
+    CLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test digests --test digest_pairs
+
+after which only lines that were meant to change may differ. Topology files and traces are in `tests/networks`.
+
+| scenario | features |
+|---|---|
+";

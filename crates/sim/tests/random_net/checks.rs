@@ -1,0 +1,224 @@
+//! What must hold of a scenario: it is accepted, runs to its end, passes its audit, and says the same however it is run
+//! and however it is written.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
+use std::sync::Once;
+
+use clearway_sim::record::{Interrupted, Outcome, Progress};
+use clearway_sim::scenario::{load_text, Loaded};
+
+use crate::case::{Case, Folder, Table};
+use crate::draw::LONG_ENOUGH;
+use crate::outcomes::{difference, figure, impossible, measured};
+use crate::rewriting::REWRITINGS;
+
+type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// A way to run a scenario. Whichever it is, the outcome is the same.
+pub struct Way {
+    pub name: &'static str,
+    pub run: Run,
+}
+
+type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Interrupted>;
+
+/// The ways in which every scenario is run after the first time.
+pub const WAYS: &[Way] = &[
+    Way { name: "a second time", run: as_usual },
+    Way { name: "on 2 threads", run: on_threads::<2> },
+    Way { name: "on 3 threads", run: on_threads::<3> },
+    Way { name: "on 7 threads", run: on_threads::<7> },
+];
+
+fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
+    clearway_sim::run(&loaded.scenario, progress)
+}
+
+/// Runs a domain of the network on each of so many threads.
+fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
+    clearway_sim::run_on(&loaded.scenario, N, progress)
+}
+
+/// Packet-hops after which a run is given up. What is drawn stays well below; what comes of it by simplification, such
+/// as leaving out the rate of a link, may not.
+const MOST_HOPS: u64 = 1_000_000;
+
+/// How often the simulator may report progress: every few thousand events, and at every sample.
+const MOST_REPORTS: u64 = 10_000_000;
+
+/// What became of a case in which nothing is wrong.
+pub enum Verdict {
+    Ran(Box<Outcome>),
+    /// The scenario was not accepted, and why.
+    Refused(String),
+    /// The run was given up.
+    TooLong,
+}
+
+/// What is wrong with a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The check that fails. Two failures of the same check are taken for the same mistake.
+    pub check: String,
+    pub says: String,
+}
+
+impl Failure {
+    fn of(check: impl Into<String>, says: impl Into<String>) -> Failure {
+        Failure { check: check.into(), says: says.into() }
+    }
+}
+
+/// Checks a case in every way there is.
+pub fn check(case: &Case) -> Result<Verdict, Failure> {
+    let Some(first) = run(case, as_usual)? else { return Ok(Verdict::TooLong) };
+    let first = match first {
+        Ok(outcome) => outcome,
+        Err(refusal) => return Ok(Verdict::Refused(refusal)),
+    };
+    if let Some(what) = impossible(&first) {
+        return Err(Failure::of("what is measured is possible", what));
+    }
+    if must_end(case) && !has_ended(&first) {
+        let says = "after 3 s not all flows are complete, none of which should take so long";
+        return Err(Failure::of("it ends with its flows", says));
+    }
+    if let Some(what) = expires_in_vain(case, &first) {
+        return Err(Failure::of("no timer expires where nothing is lost", what));
+    }
+    for way in WAYS {
+        let check = format!("it is the same when it is run {}", way.name);
+        let Some(Ok(again)) = run(case, way.run)? else {
+            return Err(Failure::of(check, "it is not run to its end"));
+        };
+        if let Some(difference) = difference(&first, &again) {
+            return Err(Failure::of(check, difference));
+        }
+    }
+    for rewriting in REWRITINGS {
+        let Some(rewritten) = (rewriting.rewrite)(case, &first) else { continue };
+        let check = format!("it is the same {}", rewriting.name);
+        let again = match run(&rewritten, as_usual)? {
+            Some(Ok(again)) => again,
+            Some(Err(refusal)) => return Err(Failure::of(check, format!("it is refused: {refusal}"))),
+            None => return Err(Failure::of(check, "it is not run to its end")),
+        };
+        if let Some(difference) = (rewriting.difference)(&first, &again) {
+            return Err(Failure::of(check, difference));
+        }
+    }
+    Ok(Verdict::Ran(Box::new(first)))
+}
+
+/// Reads and runs a case. The inner error is a refusal; none if it was given up; a panic is a failure.
+fn run(case: &Case, run: Run) -> Result<Option<Result<Outcome, String>>, Failure> {
+    let folder = Folder::of(case);
+    catch(|| {
+        let loaded = match load_text(&case.text(), "scenario.toml", folder.path(), &[], None) {
+            Ok(loaded) => loaded,
+            Err(problems) => return Some(Err(problems.to_string())),
+        };
+        let mut reports = 0;
+        let outcome = run(&loaded, &mut |progress| {
+            reports += 1;
+            if progress.packet_hops > MOST_HOPS || reports > MOST_REPORTS {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        outcome.ok().map(Ok)
+    })
+    .map_err(|message| {
+        // The first line says where it is.
+        let place = message.lines().next().unwrap_or_default().to_string();
+        Failure::of(format!("it runs without a panic ({place})"), message)
+    })
+}
+
+thread_local! {
+    /// What the last panic that is to be caught has said; none outside of [`catch`].
+    static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The result, or place and message of the panic, which is not printed.
+fn catch<T>(what: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let otherwise = take_hook();
+        set_hook(Box::new(move |panic| {
+            let caught = SAID.with_borrow_mut(|said| said.as_mut().map(|said| *said = panic.to_string()));
+            if caught.is_none() {
+                otherwise(panic);
+            }
+        }));
+    });
+    SAID.set(Some(String::new()));
+    let result = catch_unwind(AssertUnwindSafe(what));
+    let said = SAID.take().unwrap_or_default();
+    result.map_err(|_| said)
+}
+
+/// Whether all flows of a case are sure to be complete within 3 s, if nothing is wrong: where frames are lost often,
+/// timers that double may take any time.
+fn must_end(case: &Case) -> bool {
+    let long_enough = case.top().number("duration").is_some_and(|ps| ps >= LONG_ENOUGH as f64);
+    let often = |fault: &Table| fault.number("probability").is_none_or(|probability| probability > 0.1);
+    let lasts = |fault: &Table| fault.number("until").is_none_or(|until| until > 1e11);
+    let slow = |network: &Table| network.number("rate").is_some_and(|rate| rate < 1e9);
+    // Windows of a thousandth of a packet are a packet in a thousand round trips.
+    let crawls = |transport: &Table| {
+        let floor = transport.number("min_cwnd").unwrap_or(0.001);
+        transport.says("protocol", "swift") && floor < 0.1 && !transport.gives("cwnd_below_one")
+    };
+    let room = |table: &Table, key: &str| table.number(key).unwrap_or(f64::INFINITY);
+    let full_frame = case.full_frame();
+    long_enough
+        && case.top().gives("stop_when_complete")
+        && !case.any("network", slow)
+        && !case.any("transport", crawls)
+        && !case.any("fault", |fault| often(fault) && lasts(fault))
+        && !case.any("switch", |switch| room(switch, "buffer") < full_frame * 12.0)
+        && !case.any("switch", |switch| switch.number("alpha").is_some_and(|alpha| alpha < 0.5))
+        && !case.any("host", |host| room(host, "receive_queue") < full_frame * 12.0)
+}
+
+fn has_ended(outcome: &Outcome) -> bool {
+    figure(outcome, "simulated_us").is_some_and(|us| us < LONG_ENOUGH as f64 / 1e6)
+}
+
+/// Whether senders gave up on packets although nothing was lost and nothing took as long as their timers.
+fn expires_in_vain(case: &Case, outcome: &Outcome) -> Option<String> {
+    let count = |name: &str| figure(outcome, name).unwrap_or(0.0);
+    let lost = ["drops", "fault_losses", "host_drops"].map(count).iter().sum::<f64>();
+    // Of a run that ends with its flows the table has all round trips, if there was no warm-up.
+    let end = case.top().number("duration").map(|ps| ps / 1e6);
+    let complete = figure(outcome, "simulated_us") < end && !case.has_flows_without_end();
+    if lost > 0.0 || !complete || case.top().gives("warmup") || count("timeouts_whole") == 0.0 {
+        return None;
+    }
+    let longest = measured(outcome, "rtt", "rtt_us").iter().copied().fold(0.0, f64::max);
+    let patience = case.all("transport").map(patience_us).fold(f64::INFINITY, f64::min);
+    // The last acknowledgements may be under way when the run ends, which it does on a grid of 10 us.
+    let in_vain = longest > 0.0 && patience > 4.0 * longest + 20.0;
+    in_vain.then(|| {
+        let timeouts = count("timeouts_whole");
+        format!(
+            "{timeouts} timeouts, the least after {patience} us; the longest round trip took {longest} us"
+        )
+    })
+}
+
+/// The least time after which a sender of this transport gives up on a packet whose acknowledgement is not held back.
+fn patience_us(transport: &Table) -> f64 {
+    let (least, first) = match transport.text("protocol") {
+        Some("swift") => (250e6, 1e9),
+        _ => (1e10, 1e10),
+    };
+    let timer = |key: &str, otherwise: f64| transport.number(key).unwrap_or(otherwise);
+    let least = timer("min_rto", least).min(timer("initial_rto", first)).min(timer("rto", 1e10));
+    let held_back = if transport.gives("ack_every") { timer("ack_delay", 1e9) } else { 0.0 };
+    (least - held_back) / 1e6
+}

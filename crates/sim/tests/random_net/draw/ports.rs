@@ -1,0 +1,147 @@
+//! What switches, hosts and classes do with frames: buffers, marking, priorities, work.
+
+use super::transports::Transport;
+use super::World;
+use crate::case::{Table, Value};
+
+const NAMES: [&str; 4] = ["gold", "silver", "bulk", "acks"];
+
+/// Draws traffic classes, and who uses them: each is used by a transport for its data or for its acknowledgements.
+pub fn draw_classes(world: &mut World, transports: &mut [Transport]) -> Vec<Table> {
+    if world.dice.percent(55) {
+        return Vec::new();
+    }
+    let count = world.dice.pick(&[1, 2, 2, 3, 4]);
+    let mut used = [false; NAMES.len()];
+    let mut name = |class: u64| {
+        used[class as usize] = true;
+        Some(NAMES[class as usize].to_string())
+    };
+    for transport in transports {
+        transport.class = name(world.dice.below(count));
+        if world.dice.percent(50) {
+            transport.ack_class = name(world.dice.below(count));
+        }
+    }
+    let names = NAMES.into_iter().zip(used).filter(|(_, used)| *used).map(|(name, _)| name);
+    names.map(|name| draw_class(world, name)).collect()
+}
+
+fn draw_class(world: &mut World, name: &str) -> Table {
+    let mut table = Table::named("class", name);
+    if world.dice.percent(60) {
+        table.set("priority", Value::Whole(world.dice.pick(&[0, 1, 2, 255])));
+    }
+    if world.dice.percent(60) {
+        table.set("weight", Value::Whole(world.dice.pick(&[1, 2, 3, 10, 1000])));
+    }
+    if world.dice.percent(50) {
+        // Every buffer has room for a frame: a threshold below that is below all of them.
+        let room = world.heaviest;
+        let marking = world.dice.pick(&["switch", "off", "step", "red"]);
+        draw_marking(world, &mut table, marking, room);
+    }
+    table
+}
+
+/// Sets how a queue marks that holds at most `room` bytes.
+fn draw_marking(world: &mut World, table: &mut Table, marking: &str, room: u64) {
+    table.set("ecn", marking);
+    let most = room - 1;
+    let frames = &[0.0, 0.3, 1.0, 3.0, 10.0];
+    match marking {
+        "step" => {
+            let at = world.dice.multiple(world.heaviest, frames, 0).min(most);
+            table.set("ecn_threshold", Value::Size(at));
+        }
+        "red" => {
+            let (a, b) = (
+                world.dice.multiple(world.heaviest, frames, 0),
+                world.dice.multiple(world.heaviest, frames, 0),
+            );
+            table.set("ecn_min", Value::Size(a.min(b).min(most)));
+            table.set("ecn_max", Value::Size(a.max(b).min(most)));
+            table.set("ecn_pmax", Value::Number(world.dice.pick(&[0.0, 0.1, 0.5, 1.0])));
+        }
+        _ => {}
+    }
+}
+
+/// Draws the tables of switches: of all of them, and of some roles.
+pub fn draw_switches(world: &mut World) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if world.dice.percent(85) {
+        tables.push(draw_switch(world, "default"));
+    }
+    for role in world.network.roles.clone() {
+        if world.dice.percent(20) {
+            tables.push(draw_switch(world, role));
+        }
+    }
+    tables
+}
+
+fn draw_switch(world: &mut World, role: &str) -> Table {
+    let mut table = Table::named("switch", role);
+    let buffer = match world.dice.below(10) {
+        // With less, what is lost again and again may not arrive before the end.
+        _ if world.ends && world.dice.percent(80) => {
+            world.dice.multiple(world.heaviest, &[12.0, 30.0, 500.0], 100)
+        }
+        0..=3 => world.dice.multiple(world.heaviest, &[1.0, 1.1, 2.0, 3.7], 100),
+        4..=6 => world.dice.multiple(world.heaviest, &[6.0, 12.5, 30.0], 100),
+        _ => world.dice.multiple(world.heaviest, &[300.0, 5000.0], 100),
+    };
+    table.set("buffer", Value::Size(buffer));
+    let shared = world.dice.percent(45);
+    table.set("sharing", if shared { "shared" } else { "port" });
+    let mut room = buffer;
+    // A role that gave none would have the alpha of all switches, which may be too little for its buffer.
+    if shared && (role != "default" || world.dice.percent(70)) {
+        let alpha = world.dice.pick(&[0.25, 0.5, 1.0, 2.0, 16.0]);
+        // A port that has the whole buffer to itself has room for a frame.
+        let alpha = if (buffer as f64 * alpha) < world.heaviest as f64 { 1.0 } else { alpha };
+        table.set("alpha", Value::Number(alpha));
+        room = room.min((buffer as f64 * alpha) as u64);
+    }
+    let marking = world.dice.pick(&["off", "step", "step", "red", "red"]);
+    draw_marking(world, &mut table, marking, room);
+    table
+}
+
+/// Draws what hosts cost; none: nothing.
+pub fn draw_host(world: &mut World) -> Option<Table> {
+    let mut table = Table::named("host", "default");
+    if world.dice.percent(60) {
+        let said = world.dice.percent(10);
+        return said.then(|| table.with("model", "ideal"));
+    }
+    table.set("model", "snap");
+    let costs = ["receive_packet", "operation", "receive_ack", "completion", "transmit"];
+    for key in costs {
+        if world.dice.percent(75) {
+            let cost = world.dice.multiple(world.slot, &[0.0, 0.1, 0.5, 1.0, 2.0], 0);
+            table.set(key, Value::Time(cost.min(10_000_000_000)));
+        }
+    }
+    if world.dice.percent(75) {
+        let rate = world.dice.multiple(world.network.rate, &[0.5, 1.1, 3.0], 1000);
+        table.set("copy_rate", Value::Rate(rate.min(10_000_000_000_000)));
+    }
+    if world.dice.percent(75) {
+        let jitter = world.dice.multiple(world.slot, &[0.0, 0.5, 5.0, 50.0], 0);
+        table.set("jitter", Value::Time(jitter.min(10_000_000_000)));
+    }
+    if world.dice.percent(75) {
+        let interval = world.moment(&[0.05, 0.2, 1.0]).max(1_000_000);
+        let pause = world.dice.multiple(interval, &[0.0, 0.05, 0.3, 1.0], 0);
+        table.set("pause_interval", Value::Time(interval));
+        table.set("pause", Value::Time(pause.min(10_000_000_000)));
+    }
+    if world.dice.percent(60) {
+        let frames: &[f64] = if world.ends { &[1.0, 20.0, 40.0, 90.0] } else { &[1.0, 1.5, 4.0, 20.0] };
+        let room = world.dice.multiple(world.heaviest, frames, 100);
+        table.set("receive_queue", Value::Size(room));
+    }
+    Some(table)
+}
