@@ -295,8 +295,7 @@ mod tests {
         let times = [0, 1, 2, 999, 1_005_119, 1_005_120, 123_456_789_012_345, u64::MAX - 1, u64::MAX];
         for length in lengths {
             let windows = Windows::new(length);
-            for time in
-                times.into_iter().chain((0..100).map(|i| i * length)).chain((1..100).map(|i| i * length - 1))
+            for time in times.into_iter().chain((0..100).map(|i| i * length)).chain((1..100).map(|i| i * length - 1))
             {
                 assert_eq!(windows.number(time), time / length, "{time} by {length}");
             }

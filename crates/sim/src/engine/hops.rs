@@ -88,9 +88,7 @@ mod tests {
             let length = [2, 1000, 1_005_120, 1 << 24][round % 4];
             let instants = [1, 3, length][round % 3];
             let mut hops: Vec<Hop> = (0..stream.below(300) as u32)
-                .map(|slot| {
-                    Hop::new(stream.below(instants).min(length - 1), (1 << 28) - 1 - slot, slot, slot + 1)
-                })
+                .map(|slot| Hop::new(stream.below(instants).min(length - 1), (1 << 28) - 1 - slot, slot, slot + 1))
                 .collect();
             let mut expected = hops.clone();
             expected.sort_by_key(|hop| hop.order);

@@ -47,11 +47,7 @@ impl Simulation {
             let (sender, receiver) = (self.sender(flow), self.receiver(flow));
             let (sent, lost) = (sender.sender.flight().sent, self.losses(flow));
             assert_eq!(sent, receiver.arrived + lost.data + data, "flow {flow} has lost count of its data");
-            assert_eq!(
-                receiver.acks,
-                sender.acks + lost.acks + acks,
-                "flow {flow} has lost count of its ACKs"
-            );
+            assert_eq!(receiver.acks, sender.acks + lost.acks + acks, "flow {flow} has lost count of its ACKs");
         }
     }
 

@@ -38,8 +38,7 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
     let partition = Partition::new(&graph, domains);
     let (senders, receivers) = places(&partition, &specs);
-    let routes =
-        Laying { scenario, graph: &graph, partition: &partition, specs: &specs }.lay(&senders, &receivers);
+    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }.lay(&senders, &receivers);
     let classes = scenario.classes.len();
     let of_flow = |spec: &FlowSpec| {
         let transport = &scenario.transports[spec.transport as usize];
@@ -64,8 +63,7 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
 fn look_ahead(graph: &Graph, makers: &[Maker]) -> u64 {
     let smallest = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).min().unwrap_or(1);
     let smallest = Bytes::new(u64::from(smallest));
-    let quickest =
-        graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
+    let quickest = graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
     quickest.unwrap_or(LONGEST_WINDOW).clamp(2, LONGEST_WINDOW)
 }
 
@@ -128,9 +126,8 @@ impl Laying<'_> {
 /// The domains of a plan, at time zero.
 pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Box<Domain>> {
     let mut wiring = Wiring::new(scenario, plan);
-    let mut domains: Vec<Box<Domain>> = (0..plan.partition.domains() as u32)
-        .map(|number| Box::new(domain(scenario, plan, number, &mut wiring)))
-        .collect();
+    let mut domains: Vec<Box<Domain>> =
+        (0..plan.partition.domains() as u32).map(|number| Box::new(domain(scenario, plan, number, &mut wiring))).collect();
     for (flow, spec) in plan.specs.iter().enumerate() {
         let (from, to) = (plan.senders[flow], plan.receivers[flow]);
         add_sender(&mut domains[from.domain as usize], plan, flow as u32, spec);
@@ -153,8 +150,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
     let nodes = plan.partition.nodes_in(number);
     let mut hosts = Vec::new();
     let mut processors = Vec::new();
-    let models: Vec<Option<Arc<SnapHost>>> =
-        scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
+    let models: Vec<Option<Arc<SnapHost>>> = scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
     let mut states = Vec::with_capacity(nodes.len());
     for &node in nodes {
         let is_host = node < plan.graph.host_count();

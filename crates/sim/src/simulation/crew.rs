@@ -66,10 +66,8 @@ struct Worker {
 impl Crew {
     /// Threads for so many domains of a plan.
     pub(super) fn new(plan: &Arc<Plan>, domains: usize) -> Crew {
-        let exchange = Arc::new(Exchange {
-            barrier: Barrier::new(domains),
-            rounds: [Round::new(domains), Round::new(domains)],
-        });
+        let exchange =
+            Arc::new(Exchange { barrier: Barrier::new(domains), rounds: [Round::new(domains), Round::new(domains)] });
         let workers = (1..domains).map(|_| Worker::new(plan, &exchange)).collect();
         Crew { exchange, workers }
     }

@@ -300,3 +300,4 @@ fn initiator(scenario: &Scenario, plan: &Plan, spec: &FlowSpec, first_channel: u
         refused: 0,
     }
 }
+

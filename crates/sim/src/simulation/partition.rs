@@ -41,8 +41,7 @@ impl Partition {
                     near[domain] += 1;
                 }
             }
-            let best =
-                (0..domains).min_by_key(|&domain| (std::cmp::Reverse(near[domain]), load[domain], domain));
+            let best = (0..domains).min_by_key(|&domain| (std::cmp::Reverse(near[domain]), load[domain], domain));
             let best = best.unwrap_or(0);
             owner[switch as usize] = Some(best);
             load[best] += graph.outgoing(switch).len();

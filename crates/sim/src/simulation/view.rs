@@ -56,10 +56,7 @@ impl Simulation {
     /// What a flow has lost.
     pub fn losses(&self, flow: u32) -> Losses {
         let each = self.domains.iter().map(|domain| domain.losses[flow as usize]);
-        each.fold(Losses::default(), |all, one| Losses {
-            data: all.data + one.data,
-            acks: all.acks + one.acks,
-        })
+        each.fold(Losses::default(), |all, one| Losses { data: all.data + one.data, acks: all.acks + one.acks })
     }
 
     /// How many ports there are: one a directed link, by whose number they go.
