@@ -1,11 +1,12 @@
-# What a person does here: make demo, test, bench, lint, fmt. Needs cargo, Python 3.10 or newer with venv, make.
+# What a person does here: make demo, test, bench, lint, fmt. Needs cargo, Python 3.10 or newer with venv, make; the
+# fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python digests bench lint fmt docs build clean
+.PHONY: demo test test-rust test-python digests fuzz-targets bench lint fmt docs build clean
 
 demo: build
 	$(BIN)/clearway demo
@@ -22,6 +23,10 @@ test-python: build $(VENV)/.tools
 digests: | needs-cargo
 	cargo test --quiet -p clearway-sim --test digests
 	cargo test --quiet -p clearway-sim --test digests --release
+
+# That they can be built. How to run one is said in fuzz/README.md.
+fuzz-targets: | needs-cargo needs-c++
+	cargo build --quiet -p clearway-fuzz --features libfuzzer
 
 bench: | needs-cargo
 	cargo bench --quiet -p clearway-sim
@@ -66,7 +71,7 @@ $(VENV)/.made: | needs-python needs-cargo
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@touch $@
 
-.PHONY: needs-python needs-cargo
+.PHONY: needs-python needs-cargo needs-c++
 needs-python:
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is missing: install Python 3.10 or newer, or name one: make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: $(PYTHON) is older than 3.10: install a newer one, or name one: make PYTHON=..." >&2; exit 1; }
@@ -74,6 +79,9 @@ needs-python:
 
 needs-cargo:
 	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.85 or newer from https://rustup.rs" >&2; exit 1; }
+
+needs-c++:
+	@command -v $(CXX) >/dev/null || { echo "make: $(CXX) is missing: the fuzzer's runtime needs a C++ compiler (Debian and Ubuntu: apt-get install g++)" >&2; exit 1; }
 
 clean:
 	rm -rf $(VENV) target python/clearway/_clearway*.so
