@@ -18,7 +18,7 @@ const COMPLETION_GRID: Span = Span::from_us(10);
 const HOSTS_A_THREAD: usize = 256;
 
 /// The threads that a run of this scenario takes: as many as `asked` for, but at most one a host; without that one for
-/// each [`HOSTS_A_THREAD`] hosts, at least one and at most `cores`.
+/// each 256 hosts, at least one and at most `cores`.
 pub fn threads_for(scenario: &Scenario, asked: Option<usize>, cores: usize) -> usize {
     let hosts = shape::of(&scenario.network.topology).hosts() as usize;
     match asked {
