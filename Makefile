@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python digests bench lint fmt docs build clean
+.PHONY: demo test test-rust test-python digests bench bench-instructions lint fmt docs build clean
 
 demo: build
 	$(BIN)/clearway demo
@@ -26,6 +26,10 @@ digests: | needs-cargo
 bench: | needs-cargo
 	cargo bench --quiet -p clearway-sim
 	cargo bench --quiet -p clearway-proto
+
+# What a packet-hop costs in instructions, mispredicted branches and cache misses: the same on every machine.
+bench-instructions: | needs-cargo needs-valgrind
+	cargo bench --quiet -p clearway-sim --bench simulator -- --instructions
 
 lint: build $(VENV)/.tools
 	cargo fmt --all --check
@@ -66,7 +70,7 @@ $(VENV)/.made: | needs-python needs-cargo
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@touch $@
 
-.PHONY: needs-python needs-cargo
+.PHONY: needs-python needs-cargo needs-valgrind
 needs-python:
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is missing: install Python 3.10 or newer, or name one: make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: $(PYTHON) is older than 3.10: install a newer one, or name one: make PYTHON=..." >&2; exit 1; }
@@ -74,6 +78,9 @@ needs-python:
 
 needs-cargo:
 	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.85 or newer from https://rustup.rs" >&2; exit 1; }
+
+needs-valgrind:
+	@command -v valgrind >/dev/null || { echo "make: valgrind is missing: install it (Debian and Ubuntu: apt-get install valgrind)" >&2; exit 1; }
 
 clean:
 	rm -rf $(VENV) target python/clearway/_clearway*.so
