@@ -46,8 +46,20 @@ fn workloads() -> Vec<Workload> {
         ("star", Some(18.0), Some(4.0), star(swift())),
         ("star-dctcp", Some(18.0), Some(6.1), star(dctcp())),
         ("ft1024", Some(18.0), Some(0.52), fat_tree(16, swift(), true)),
-        ("ft128", None, None, { let mut s = fat_tree(8, swift(), true); if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern { *bytes = Some(Bytes::new(16_000_000)); } s }),
-        ("ft16", None, None, { let mut s = fat_tree(4, swift(), true); if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern { *bytes = Some(Bytes::new(64_000_000)); } s }),
+        ("ft128", None, None, {
+            let mut s = fat_tree(8, swift(), true);
+            if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern {
+                *bytes = Some(Bytes::new(16_000_000));
+            }
+            s
+        }),
+        ("ft16", None, None, {
+            let mut s = fat_tree(4, swift(), true);
+            if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern {
+                *bytes = Some(Bytes::new(64_000_000));
+            }
+            s
+        }),
         ("ft1024-dctcp", Some(18.0), None, fat_tree(16, dctcp(), true)),
         ("ft1024-sync", None, None, fat_tree(16, swift(), false)),
         ("ft8192", Some(10.0), None, fat_tree(32, swift(), true)),

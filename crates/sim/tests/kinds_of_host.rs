@@ -25,7 +25,8 @@ const TAKING: f64 = 0.3 + 0.256 + 0.25;
 fn each_host_costs_what_its_kind_says() {
     let hosts = format!("[host.default]\nmodel = 'ideal'\n[host.slow]\nhosts = [1, 3]\n{SLOW}");
     let outcome = run(&star(&hosts, "protocol = 'none'\nwindow = 1"));
-    let (from, to) = (integers(&outcome, "operations", "initiator"), integers(&outcome, "operations", "target"));
+    let (from, to) =
+        (integers(&outcome, "operations", "initiator"), integers(&outcome, "operations", "target"));
     let latency = floats(&outcome, "operations", "latency_us");
     let mut seen = 0;
     for ((from, to), latency) in from.iter().zip(to).zip(latency).filter(|(_, latency)| !latency.is_nan()) {
@@ -41,13 +42,20 @@ fn each_host_costs_what_its_kind_says() {
 #[test]
 fn hosts_named_one_by_one_are_as_hosts_by_default() {
     let all = run(&star(&format!("[host.default]\n{SLOW}"), "protocol = 'swift'"));
-    let each = run(&star(&format!("[host.a]\nhosts = '0..2'\n{SLOW}\n[host.b]\nhosts = '2..4'\n{SLOW}"), "protocol = 'swift'"));
+    let each = run(&star(
+        &format!("[host.a]\nhosts = '0..2'\n{SLOW}\n[host.b]\nhosts = '2..4'\n{SLOW}"),
+        "protocol = 'swift'",
+    ));
     assert_eq!(all.digest, each.digest);
 }
 
 #[test]
 fn clocks_that_are_wrong_by_a_constant_change_nothing() {
-    let with = |clock: &str| run(&star(&format!("[host.default]\n{SLOW}\n{clock}"), "protocol = 'swift'"));
+    let with = |clock: &str| {
+        let text =
+            star(&format!("[host.default]\n{SLOW}\n{clock}"), "protocol = 'swift'\nbase_target = '14us'");
+        run(&text.replace("bytes = '4096B'\noutstanding = 1", "bytes = '1MB'\noutstanding = 4"))
+    };
     let exact = with("");
     assert_eq!(exact.digest, with("timestamps = 'clock'").digest);
     assert_eq!(exact.digest, with("timestamps = 'clock'\nclock_offset = '1s'").digest);

@@ -17,14 +17,15 @@ fn fat_tree(rest: &str) -> String {
     )
 }
 
-const QUIET: &str = "[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 15\nbytes = '4000B'\nstart = '900us'\n";
+const QUIET: &str =
+    "[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 15\nbytes = '4000B'\nstart = '900us'\n";
 
 #[test]
 fn an_empty_path_takes_its_links() {
     let probes = "[[probe]]\nfrom = 3\nto = 14\ninterval = '10us'\n\
                   [[probe]]\nfrom = 0\nto = 1\ninterval = '100us'\nsize = '1000B'\nstart = '50us'\nstop = '500us'\n\
                   [[probe]]\nfrom = 'tor0'\nto = 15\ninterval = '100us'\n\
-                  [[probe]]\nfrom = 'tor0'\nto = 'tor7'\ninterval = '100us'\n";
+                  [[probe]]\nfrom = 'tor0'\nto = 'tor7'\ninterval = '100us'\nstart = '30us'\n";
     let outcome = run(&fat_tree(&format!("{QUIET}{probes}")));
     let (number, rtt) = (integers(&outcome, "probes", "probe"), floats(&outcome, "probes", "rtt_us"));
     let of = |probe: u64| {
@@ -38,7 +39,10 @@ fn an_empty_path_takes_its_links() {
         let expected = links * hop(bytes);
         let all = of(probe);
         let (last, all) = all.split_last().expect("packets");
-        assert!(all.iter().all(|rtt| (rtt - expected).abs() < 1e-6), "probe {probe}: {all:?}, not {expected}");
+        assert!(
+            all.iter().all(|rtt| (rtt - expected).abs() < 1e-6),
+            "probe {probe}: {all:?}, not {expected}"
+        );
         assert!((last - expected).abs() < 1e-6 || last.is_nan());
     }
     assert_eq!(texts(&outcome, "probes", "from")[100], "h0");
@@ -74,7 +78,7 @@ fn a_probe_waits_in_the_queue_that_it_meets() {
 #[test]
 fn lost_probes_have_no_round_trip() {
     let fault = "[[probe]]\nfrom = 3\nto = 14\ninterval = '10us'\n\
-                 [[fault]]\nlink = ['h3', 'tor1']\nkind = 'down'\nfrom = '200us'\nuntil = '401us'\n";
+                 [[fault]]\nlink = 'h3-tor1'\nkind = 'down'\nat = '200us'\nuntil = '401us'\n";
     let outcome = run(&fat_tree(&format!("{QUIET}{fault}")));
     let (sent, rtt) = (floats(&outcome, "probes", "sent_us"), floats(&outcome, "probes", "rtt_us"));
     for (sent, rtt) in sent.iter().zip(rtt).filter(|(sent, _)| **sent < 900.0) {

@@ -23,7 +23,7 @@ fn one_flow_uses_all_shortest_paths_alike() {
             let (a, b) = name.split_once('>').expect("two ends");
             a.starts_with(from) && b.starts_with(to)
         };
-        link.iter().zip(&frames).filter(of).map(|(_, frames)| *frames).filter(|frames| *frames > 0).collect()
+        link.iter().zip(frames).filter(of).map(|(_, frames)| *frames).filter(|frames| *frames > 0).collect()
     };
     // 2000 packets over two aggregation switches, and over four cores: each about its share, by a fair draw.
     let (up, top) = (over("tor", "agg"), over("agg", "spine"));
@@ -44,7 +44,9 @@ fn a_flow_that_is_not_sprayed_keeps_to_one_path() {
 #[test]
 fn spraying_evens_out_what_hashing_leaves_uneven() {
     let permutation = "[[traffic]]\npattern = 'permutation'\nbytes = '2MB'\n";
-    let last = |outcome: &experiment::Outcome| floats(outcome, "flows", "fct_us").into_iter().fold(0.0, f64::max);
+    let last = |outcome: &experiment::Outcome| {
+        floats(outcome, "flows", "fct_us").iter().copied().fold(0.0, f64::max)
+    };
     let hashed = last(&run(&fat_tree("spray = 'flow'", permutation)));
     let sprayed = run(&fat_tree("spray = 'packet'", permutation));
     assert_eq!(figure(&sprayed, "completed"), 16.0);

@@ -8,20 +8,8 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::units::Time;
 
 use super::clock::LocalClock;
+use super::message::Message;
 use super::prober::{Prober, Responder};
-
-/// What agents say to each other in one frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// Its number in the conversation.
-    pub seq: u32,
-    /// When it was sent, on the first sender's clock; an answer echoes it.
-    pub stamp: Time,
-    /// What its frame weighs on the wire.
-    pub bytes: u32,
-    /// It goes back on the way that the conversation's first message came.
-    pub answers: bool,
-}
 
 /// The kinds of agent.
 #[derive(Debug)]

@@ -3,7 +3,9 @@
 pub mod agent;
 pub mod clock;
 pub mod ends;
+pub mod message;
 pub mod prober;
 pub mod processor;
+pub mod processors;
 pub mod round;
 pub mod transport;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
-use super::agent::Message;
+use super::message::Message;
 
 /// Sends probes, and measures.
 #[derive(Debug)]

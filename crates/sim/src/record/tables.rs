@@ -11,7 +11,7 @@ const GBPS: f64 = 8.0 / 1e9;
 /// One row a flow.
 pub(super) fn flows(measured: &Measured) -> Table {
     let simulation = measured.simulation;
-        let mut fct = Vec::new();
+    let mut fct = Vec::new();
     let mut ideal = Vec::new();
     for id in 0..simulation.specs().len() as u32 {
         fct.push(measured.completion(id).map_or(f64::NAN, Span::as_us_f64));

@@ -6,7 +6,7 @@ use clearway_proto::units::Time;
 use super::domain::Domain;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
-use crate::host::agent::Message;
+use crate::host::message::Message;
 use crate::net::routes::Next;
 
 impl Domain {

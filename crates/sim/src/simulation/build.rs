@@ -8,8 +8,8 @@ use clearway_proto::units::{Bytes, Time};
 use super::domain::{Domain, HostState, NodeState, Scratch, NONE};
 use super::operations::Operations;
 use super::partition::Partition;
-use super::plan::{sized, Place, Plan};
-use super::processors::Processors;
+use super::place::Place;
+use super::plan::{sized, Plan, ProbePlan};
 use super::wiring::Wiring;
 use crate::engine::agenda::Agenda;
 use crate::engine::calendar::{Calendar, Windows};
@@ -19,6 +19,7 @@ use crate::host::clock::{HostClocks, LocalClock};
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::prober::{Prober, Responder};
 use crate::host::processor::Processor;
+use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
 use crate::model::{HostModel, Probe, Scenario, SnapHost, Spray, Timestamps};
@@ -41,9 +42,9 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
     let partition = Partition::new(&graph, domains);
     let (senders, receivers) = places(&partition, &specs);
-    let probes = probe_seats(&partition, &scenario.probes);
-    let routes =
-        Laying { scenario, graph: &graph, partition: &partition, specs: &specs }.lay(&senders, &receivers, &probes);
+    let probes = probe_plans(&partition, &scenario.probes);
+    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }
+        .lay(&senders, &receivers, &probes);
     Plan {
         windows: Windows::new(look_ahead(&graph, &makers, &scenario.probes)),
         splits_rtt: !scenario.hosts.all_ideal(),
@@ -63,8 +64,10 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
 /// The quickest way from one node to another, in picoseconds: nothing that a node does is felt elsewhere before.
 fn look_ahead(graph: &Graph, makers: &[Maker], probes: &[Probe]) -> u64 {
     let of_flows = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).map(u64::from);
-    let smallest = Bytes::new(of_flows.chain(probes.iter().map(|probe| probe.bytes.get())).min().unwrap_or(1));
-    let quickest = graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
+    let smallest =
+        Bytes::new(of_flows.chain(probes.iter().map(|probe| probe.bytes.get())).min().unwrap_or(1));
+    let quickest =
+        graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
     quickest.unwrap_or(LONGEST_WINDOW).clamp(2, LONGEST_WINDOW)
 }
 
@@ -93,8 +96,8 @@ fn classes_of(scenario: &Scenario, specs: &[FlowSpec]) -> Vec<[u8; 2]> {
     specs.iter().map(of_flow).chain(scenario.probes.iter().map(of_probe)).collect()
 }
 
-/// The seats of each probe's prober and responder.
-fn probe_seats(partition: &Partition, probes: &[Probe]) -> Vec<[Place; 2]> {
+/// Who takes part in each probe; in each domain the seats stand in the order of the probes.
+fn probe_plans(partition: &Partition, probes: &[Probe]) -> Vec<ProbePlan> {
     let mut next = vec![0_u32; partition.domains()];
     let mut seat = |node: u32| {
         let domain = partition.node(node).domain;
@@ -102,7 +105,11 @@ fn probe_seats(partition: &Partition, probes: &[Probe]) -> Vec<[Place; 2]> {
         next[domain as usize] += 1;
         Place { domain, at }
     };
-    probes.iter().map(|probe| [seat(probe.from), seat(probe.to)]).collect()
+    let plan = |probe: &Probe| {
+        let nodes = [probe.from, probe.to];
+        ProbePlan { nodes, seats: nodes.map(&mut seat), bytes: probe.bytes.get() as u32 }
+    };
+    probes.iter().map(plan).collect()
 }
 
 /// Lays the routes of all conversations.
@@ -116,7 +123,7 @@ struct Laying<'a> {
 impl Laying<'_> {
     /// Routes every flow there and back: each way by its own draw, or over all shortest paths if its packets are
     /// sprayed.
-    fn lay(&self, senders: &[Place], receivers: &[Place], probes: &[[Place; 2]]) -> Routes {
+    fn lay(&self, senders: &[Place], receivers: &[Place], probes: &[ProbePlan]) -> Routes {
         let router = Router::new(self.graph, &self.scenario.network);
         let of_probes = self.probe_paths();
         let longest = of_probes.iter().flatten().map(Vec::len).chain([router.longest()]).max().unwrap_or(0);
@@ -147,7 +154,8 @@ impl Laying<'_> {
             }
             routes.end_conversation();
         }
-        for ([there_links, back_links], [prober, responder]) in of_probes.iter().zip(probes) {
+        for ([there_links, back_links], probe) in of_probes.iter().zip(probes) {
+            let [prober, responder] = probe.seats;
             self.partition.steps(there_links, Next::Agent(responder.at), &mut there);
             self.partition.steps(back_links, Next::Agent(prober.at), &mut back);
             routes.add(&there, &back);
@@ -173,10 +181,11 @@ impl Laying<'_> {
 }
 
 /// The domains of a plan, at time zero.
-pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Box<Domain>> {
+pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
     let mut wiring = Wiring::new(scenario, plan);
-    let mut domains: Vec<Box<Domain>> =
-        (0..plan.partition.domains() as u32).map(|number| Box::new(domain(scenario, plan, number, &mut wiring))).collect();
+    let mut domains: Vec<Domain> = (0..plan.partition.domains() as u32)
+        .map(|number| domain(scenario, plan, number, &mut wiring))
+        .collect();
     for (flow, spec) in plan.specs.iter().enumerate() {
         let (from, to) = (plan.senders[flow], plan.receivers[flow]);
         add_sender(&mut domains[from.domain as usize], plan, flow as u32, spec);
@@ -201,7 +210,8 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
     let mut hosts = Vec::new();
     let mut processors = Vec::new();
     let mut all_clocks = Vec::new();
-    let models: Vec<Option<Arc<SnapHost>>> = scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
+    let models: Vec<Option<Arc<SnapHost>>> =
+        scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
     let mut states = Vec::with_capacity(nodes.len());
     for &node in nodes {
         let is_host = node < plan.graph.host_count();
@@ -257,7 +267,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
 }
 
 /// Gives each probe's prober and responder their seats.
-fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Box<Domain>]) {
+fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
     for (number, probe) in scenario.probes.iter().enumerate() {
         let conversation = (plan.specs.len() + number) as u32;
         let clock_of = |node: u32| {
@@ -268,8 +278,9 @@ fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Box<Domain>]) {
         let local = |at: Time| clock_of(probe.from).map_or(at, |clock| clock.local(at));
         let stop = probe.stop.unwrap_or(Time::NEVER);
         let prober = Prober::new(probe.interval, probe.bytes.get() as u32, local(probe.start), local(stop));
-        let agents = [(probe.from, Agent::Prober(prober)), (probe.to, Agent::Responder(Responder::default()))];
-        for (place, (node, agent)) in plan.probes[number].iter().zip(agents) {
+        let agents =
+            [(probe.from, Agent::Prober(prober)), (probe.to, Agent::Responder(Responder::default()))];
+        for (place, (node, agent)) in plan.probes[number].seats.iter().zip(agents) {
             let domain = &mut domains[place.domain as usize];
             assert_eq!(domain.seats.len(), place.at as usize, "seats are given in their order");
             let at = plan.partition.node(node).at;

@@ -12,7 +12,6 @@ use clearway_proto::units::Time;
 use super::operations::Operations;
 use super::parcels::Parcels;
 use super::plan::Plan;
-use super::processors::Processors;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry};
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
@@ -22,6 +21,7 @@ use crate::host::agent::Seat;
 use crate::host::clock::HostClocks;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::Received;
+use crate::host::processors::Processors;
 use crate::host::round::Round;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
@@ -441,8 +441,7 @@ impl Domain {
     }
 
     /// An event has come from another domain.
-    pub(super) fn admit(&mut self, crossing: Crossing) {
-        let Crossing { node, mut event, parcel } = crossing;
+    pub(super) fn admit(&mut self, Crossing { node, mut event, parcel }: Crossing) {
         if let Some(ack) = parcel {
             event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(ack));
         }

@@ -12,6 +12,7 @@ mod operation_events;
 mod operations;
 mod parcels;
 mod partition;
+mod place;
 mod plan;
 mod processors;
 mod simulator;
