@@ -12,7 +12,7 @@ pub struct Graph {
     nodes: Vec<Node>,
     links: Vec<Link>,
     hosts: u32,
-    /// Of each host, the link towards its switch.
+    /// For each host the link towards its switch.
     nics: Vec<u32>,
     /// Links out of node n are `outgoing[first_outgoing[n]..first_outgoing[n + 1]]`, in rising order.
     outgoing: Vec<u32>,
@@ -44,9 +44,9 @@ pub struct Link {
     pub from: u32,
     /// Node that receives.
     pub to: u32,
-    /// Of transmission.
+    /// The rate of transmission.
     pub rate: Rate,
-    /// From a bit's departure to its arrival.
+    /// The time from a bit's departure to its arrival.
     pub delay: Span,
 }
 
