@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 /// How often a thread looks whether the others have come before it goes to sleep. On a machine with a core for each
 /// thread they mostly come while it looks; where a neighbour has taken a core, sleeping gives this one to the thread
 /// that all wait for.
-const LOOKS: u32 = 400;
+pub(super) const LOOKS: u32 = 400;
 
 /// A meeting place of a fixed number of threads, for as many meetings as they like.
 #[derive(Debug)]

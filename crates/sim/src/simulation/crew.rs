@@ -3,11 +3,11 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::barrier::Barrier;
+use super::barrier::{Barrier, LOOKS};
 use super::domain::{Crossing, Domain};
 use super::plan::Plan;
 
@@ -89,7 +89,7 @@ impl Crew {
         }
         let flow = run_domain(plan, &self.exchange, &mut domains[0], limit, proceed);
         for worker in &self.workers {
-            domains.push(worker.done.recv().expect("a worker hands its domain back"));
+            domains.push(await_next(&worker.done).expect("a worker hands its domain back"));
         }
         flow
     }
@@ -113,7 +113,7 @@ impl Worker {
         let (outbox, done) = channel();
         let (plan, exchange) = (Arc::clone(plan), Arc::clone(exchange));
         let work = move || {
-            while let Ok(Job { mut domain, limit }) = inbox.recv() {
+            while let Some(Job { mut domain, limit }) = await_next(&inbox) {
                 // The caller decides when to stop, and hears of it first.
                 let _: ControlFlow<()> =
                     run_domain(&plan, &exchange, &mut domain, limit, &mut |_| ControlFlow::Continue(()));
@@ -124,6 +124,19 @@ impl Worker {
         };
         Worker { jobs: Some(jobs), done, thread: Some(std::thread::spawn(work)) }
     }
+}
+
+/// Receives what comes next; none where the other side is gone. As at a meeting, it mostly comes soon: the thread looks
+/// for a while before it goes to sleep.
+fn await_next<T>(inbox: &Receiver<T>) -> Option<T> {
+    for _ in 0..LOOKS {
+        match inbox.try_recv() {
+            Ok(next) => return Some(next),
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            Err(TryRecvError::Disconnected) => return None,
+        }
+    }
+    inbox.recv().ok()
 }
 
 /// Breaks the meeting up when its thread panics, so that no other waits for it.
