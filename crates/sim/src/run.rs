@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use clearway_proto::units::{Span, Time};
 
 use crate::model::Scenario;
+use crate::net::shape;
 use crate::record::observer::Observer;
 use crate::record::{Interrupted, Outcome, Progress};
 use crate::simulation::Simulation;
@@ -19,7 +20,7 @@ const HOSTS_A_THREAD: usize = 256;
 /// The threads that a run of this scenario takes if it may have `cores`: one for each [`HOSTS_A_THREAD`] hosts, at
 /// least one.
 pub fn threads_for(scenario: &Scenario, cores: usize) -> usize {
-    (scenario.network.topology.host_count() as usize / HOSTS_A_THREAD).clamp(1, cores.max(1))
+    (shape::of(&scenario.network.topology).hosts() as usize / HOSTS_A_THREAD).clamp(1, cores.max(1))
 }
 
 /// Simulates a scenario on this thread; see [`run_on`].

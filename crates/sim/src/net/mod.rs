@@ -1,7 +1,9 @@
 //! The network: nodes and links, the routes through them, and the ports that feed links.
 
 mod backlog;
+mod distances;
 mod frames;
+mod graph;
 pub mod ideal;
 pub mod loss;
 pub mod marking;
@@ -14,4 +16,5 @@ pub mod routing;
 pub mod ruled;
 pub mod rules;
 pub mod scheduling;
+pub mod shape;
 pub mod topology;

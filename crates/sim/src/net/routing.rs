@@ -3,42 +3,23 @@
 //! Hop n of a path chooses with its own bits of the hash (the hash re-mixed with n), so that the choices of
 //! two tiers are independent. The built-in shapes route in closed form; a listed one by its distances.
 
-use super::topology::Graph;
-use crate::model::{Network, Topology};
+use super::distances::{descend, distances_to, UNREACHED};
+use super::graph::Graph;
+use super::shape::{self, Ways};
+use crate::model::Network;
 use crate::random::mix;
-use std::collections::BTreeMap;
 
 /// Finds the path of a flow through one graph.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Router {
     hosts: u32,
-    shape: Shape,
-}
-
-/// What is needed to route in each shape. The link numbers follow from the order in which [`Graph`] draws
-/// them: first every host's, then each tier's towards the next.
-#[derive(Clone, Debug)]
-enum Shape {
-    Star,
-    Dumbbell { left: u32 },
-    LeafSpine { hosts_per_leaf: u32, spines: u32, leaves: u32 },
-    FatTree { half: u32 },
-    Listed(Box<Listed>),
+    ways: Box<dyn Ways>,
 }
 
 impl Router {
     /// The router of `graph`, which was built from `network`.
     pub fn new(graph: &Graph, network: &Network) -> Router {
-        let shape = match network.topology {
-            Topology::Star { .. } => Shape::Star,
-            Topology::Dumbbell { left, .. } => Shape::Dumbbell { left },
-            Topology::LeafSpine { hosts_per_leaf, spines, leaves, .. } => {
-                Shape::LeafSpine { hosts_per_leaf, spines, leaves }
-            }
-            Topology::FatTree { k } => Shape::FatTree { half: k / 2 },
-            Topology::Listed { .. } => Shape::Listed(Box::new(Listed::new(graph))),
-        };
-        Router { hosts: graph.host_count(), shape }
+        Router { hosts: graph.host_count(), ways: shape::of(&network.topology).ways(graph) }
     }
 
     /// Replaces `out` by the directed links of a shortest path, from the NIC of `from` to the link into `to`.
@@ -47,143 +28,35 @@ impl Router {
     pub fn path(&self, from: u32, to: u32, hash: u64, out: &mut Vec<u32>) {
         self.assert_two(from, to);
         out.clear();
-        self.cross((from, to), by(hash), out);
+        self.ways.cross((from, to), &by(hash), out);
     }
 
     /// How many shortest paths lead from one host to another, or `u32::MAX` where there are more. Panics when the
     /// hosts are one, or not joined.
     pub fn paths(&self, from: u32, to: u32) -> u32 {
         self.assert_two(from, to);
-        match &self.shape {
-            Shape::Star | Shape::Dumbbell { .. } => 1,
-            Shape::LeafSpine { hosts_per_leaf, spines, .. } => {
-                if from / hosts_per_leaf == to / hosts_per_leaf {
-                    1
-                } else {
-                    *spines
-                }
-            }
-            Shape::FatTree { half } => match (from / half == to / half, pod(*half, from) == pod(*half, to)) {
-                (true, _) => 1,
-                (false, true) => *half,
-                (false, false) => half * half,
-            },
-            Shape::Listed(listed) => listed.paths(from, to),
-        }
+        self.ways.paths(from, to)
     }
 
     /// Calls `visit` with the directed links of every shortest path from one host to another, in rising order of links.
     /// There may be as many as [`paths`](Self::paths) says. Panics when the hosts are one, or not joined.
     pub fn each_path(&self, from: u32, to: u32, mut visit: impl FnMut(&[u32])) {
         self.assert_two(from, to);
-        if let Shape::Listed(listed) = &self.shape {
-            return listed.each_path(from, to, &mut visit);
-        }
-        let paths = self.paths(from, to);
-        let mut path = Vec::new();
-        for n in 0..paths {
-            // There are two choices at most; the paths that share the first follow each other.
-            let choose = |hop, of| if hop == 0 { n / (paths / of) } else { n % of };
-            path.clear();
-            self.cross((from, to), choose, &mut path);
-            visit(&path);
-        }
-    }
-
-    fn assert_two(&self, from: u32, to: u32) {
-        assert!(from != to && from < self.hosts && to < self.hosts, "no path from host {from} to host {to}");
-    }
-
-    /// Adds the links of a path on which `choose` takes one of the equal-cost links at each hop; it is given the hop,
-    /// counted from the first switch, and how many there are.
-    fn cross(&self, (from, to): (u32, u32), choose: impl Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
-        match &self.shape {
-            Shape::Star => out.extend([up(from), down(to)]),
-            Shape::Dumbbell { left } => self.cross_dumbbell(*left, from, to, out),
-            Shape::LeafSpine { hosts_per_leaf, spines, .. } => {
-                self.cross_leaf_spine(*hosts_per_leaf, *spines, (from, to), choose, out);
-            }
-            Shape::FatTree { half } => self.cross_fat_tree(*half, (from, to), choose, out),
-            Shape::Listed(listed) => listed.path((from, to), choose, out),
-        }
+        self.ways.each_path(from, to, &mut visit);
     }
 
     /// The largest number of links on the shortest path between any two hosts that are joined; zero when
     /// there are no two.
     pub fn longest(&self) -> usize {
-        match &self.shape {
-            _ if self.hosts < 2 => 0,
-            Shape::Star => 2,
-            Shape::Dumbbell { left } => 2 + usize::from(*left > 0 && *left < self.hosts),
-            Shape::LeafSpine { leaves, .. } => 2 + 2 * usize::from(*leaves > 1),
-            Shape::FatTree { .. } => 6,
-            Shape::Listed(listed) => listed.longest,
+        if self.hosts < 2 {
+            return 0;
         }
+        self.ways.longest()
     }
 
-    fn cross_dumbbell(&self, left: u32, from: u32, to: u32, out: &mut Vec<u32>) {
-        out.push(up(from));
-        let middle = self.hosts;
-        match (from < left, to < left) {
-            (true, false) => out.push(up(middle)),
-            (false, true) => out.push(down(middle)),
-            _ => {}
-        }
-        out.push(down(to));
+    fn assert_two(&self, from: u32, to: u32) {
+        assert!(from != to && from < self.hosts && to < self.hosts, "no path from host {from} to host {to}");
     }
-
-    fn cross_leaf_spine(
-        &self,
-        hosts_per_leaf: u32,
-        spines: u32,
-        (from, to): (u32, u32),
-        choose: impl Fn(u64, u32) -> u32,
-        out: &mut Vec<u32>,
-    ) {
-        out.push(up(from));
-        let (leaf, to_leaf) = (from / hosts_per_leaf, to / hosts_per_leaf);
-        if leaf != to_leaf {
-            let spine = choose(0, spines);
-            out.push(up(self.hosts + leaf * spines + spine));
-            out.push(down(self.hosts + to_leaf * spines + spine));
-        }
-        out.push(down(to));
-    }
-
-    fn cross_fat_tree(
-        &self,
-        half: u32,
-        (from, to): (u32, u32),
-        choose: impl Fn(u64, u32) -> u32,
-        out: &mut Vec<u32>,
-    ) {
-        // Each tier has as many links to the next as there are hosts.
-        let (tor_tier, agg_tier) = (self.hosts, 2 * self.hosts);
-        let (tor, to_tor) = (from / half, to / half);
-        let (pod, to_pod) = (pod(half, from), pod(half, to));
-        out.push(up(from));
-        if tor != to_tor {
-            let agg = choose(0, half);
-            out.push(up(tor_tier + tor * half + agg));
-            if pod != to_pod {
-                let spine = choose(1, half);
-                out.push(up(agg_tier + (pod * half + agg) * half + spine));
-                out.push(down(agg_tier + (to_pod * half + agg) * half + spine));
-            }
-            out.push(down(tor_tier + to_tor * half + agg));
-        }
-        out.push(down(to));
-    }
-}
-
-/// A two-way link in the direction in which it was drawn: away from the hosts.
-fn up(link: u32) -> u32 {
-    2 * link
-}
-
-/// A two-way link in the other direction.
-fn down(link: u32) -> u32 {
-    2 * link + 1
 }
 
 /// One of `n`, uniformly over hashes, by bits of the hash that belong to this hop after the NIC.
@@ -197,26 +70,10 @@ fn by(hash: u64) -> impl Fn(u64, u32) -> u32 {
     move |hop, n| choose(hash, hop, n)
 }
 
-/// The pod of a host in a fat tree of switches of `2 * half` ports.
-fn pod(half: u32, host: u32) -> u32 {
-    host / (half * half)
-}
-
 /// The largest number of shortest paths between any two hosts of a network, or `u32::MAX` where there are more. Built-in
 /// shapes are asked without building them.
 pub fn most_paths(network: &Network) -> u32 {
-    match &network.topology {
-        Topology::Star { .. } | Topology::Dumbbell { .. } => 1,
-        Topology::LeafSpine { leaves, spines, .. } => {
-            if *leaves > 1 {
-                *spines
-            } else {
-                1
-            }
-        }
-        Topology::FatTree { k } => (k / 2) * (k / 2),
-        Topology::Listed { .. } => Listed::new(&Graph::build(network)).most_paths(),
-    }
+    shape::of(&network.topology).most_paths()
 }
 
 /// Replaces `out` by the directed links of a shortest path between any two different nodes, hosts or switches. `hash`
@@ -226,7 +83,7 @@ pub fn path_between(graph: &Graph, from: u32, to: u32, hash: u64, out: &mut Vec<
     assert!(from != to, "no path from a node to itself");
     out.clear();
     // A host forwards nothing: the way to it is the way to its switch, and then its link.
-    let switch = |node: u32| if node < graph.host_count() { graph.link(graph.nic(node)).to } else { node };
+    let switch = |node: u32| if node < graph.host_count() { graph.switch_of(node) } else { node };
     let (first, last) = (switch(from), switch(to));
     let distances = distances_to(graph, last);
     if distances[(first - graph.host_count()) as usize] == UNREACHED {
@@ -235,180 +92,11 @@ pub fn path_between(graph: &Graph, from: u32, to: u32, hash: u64, out: &mut Vec<
     if from != first {
         out.push(graph.nic(from));
     }
-    descend(graph, &distances, first, by(hash), out);
+    descend(graph, &distances, first, &by(hash), out);
     if to != last {
         out.push(graph.downlink(to));
     }
     true
-}
-
-/// Routes of a listed network: from every switch, the links to each switch that has hosts.
-#[derive(Clone, Debug)]
-struct Listed {
-    graph: Graph,
-    /// By destination switch: of every switch (counted from the first), how many links away it is.
-    distances: BTreeMap<u32, Vec<u32>>,
-    longest: usize,
-}
-
-const UNREACHED: u32 = u32::MAX;
-
-impl Listed {
-    fn new(graph: &Graph) -> Listed {
-        let mut distances = BTreeMap::new();
-        let mut hosts_at: BTreeMap<u32, u32> = BTreeMap::new();
-        for host in 0..graph.host_count() {
-            *hosts_at.entry(graph.link(graph.nic(host)).to).or_default() += 1;
-        }
-        for &switch in hosts_at.keys() {
-            distances.insert(switch, distances_to(graph, switch));
-        }
-        let longest = longest(graph, &distances, &hosts_at);
-        Listed { graph: graph.clone(), distances, longest }
-    }
-
-    /// The first switch of the way between two hosts, and how far every switch is from the last. Panics where no path
-    /// joins the hosts.
-    fn ends(&self, from: u32, to: u32) -> (u32, &[u32]) {
-        let graph = &self.graph;
-        let (first, last) = (graph.link(graph.nic(from)).to, graph.link(graph.nic(to)).to);
-        let distances = &self.distances[&last];
-        let joined = distances[(first - graph.host_count()) as usize] != UNREACHED;
-        assert!(joined, "no path from host {from} to host {to}");
-        (first, distances)
-    }
-
-    fn path(&self, (from, to): (u32, u32), choose: impl Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
-        let (first, distances) = self.ends(from, to);
-        out.push(self.graph.nic(from));
-        descend(&self.graph, distances, first, choose, out);
-        out.push(self.graph.downlink(to));
-    }
-
-    fn paths(&self, from: u32, to: u32) -> u32 {
-        let (first, distances) = self.ends(from, to);
-        ways(&self.graph, distances)[(first - self.graph.host_count()) as usize]
-    }
-
-    fn each_path(&self, from: u32, to: u32, visit: &mut impl FnMut(&[u32])) {
-        let (first, distances) = self.ends(from, to);
-        let mut path = vec![self.graph.nic(from)];
-        each_descent(&self.graph, distances, first, &mut path, &mut |path| {
-            path.push(self.graph.downlink(to));
-            visit(path);
-            path.pop();
-        });
-    }
-
-    /// Over all pairs of switches with hosts; with two hosts at one there is at least one path.
-    fn most_paths(&self) -> u32 {
-        let first = self.graph.host_count();
-        let all = self.distances.values().flat_map(|distances| {
-            let ways = ways(&self.graph, distances);
-            self.distances.keys().map(move |from| ways[(from - first) as usize])
-        });
-        all.max().unwrap_or(0)
-    }
-}
-
-/// Adds the links from a switch to the one that the distances are to, one of the equal-cost links at each hop.
-fn descend(
-    graph: &Graph,
-    distances: &[u32],
-    first: u32,
-    choose: impl Fn(u64, u32) -> u32,
-    out: &mut Vec<u32>,
-) {
-    let (mut at, mut hop) = (first, 0);
-    while distances[(at - graph.host_count()) as usize] > 0 {
-        let equal_cost = closer(graph, distances, at).count();
-        let choice = choose(hop, equal_cost as u32) as usize;
-        let link = closer(graph, distances, at).nth(choice).expect("counted above");
-        out.push(link);
-        at = graph.link(link).to;
-        hop += 1;
-    }
-}
-
-/// Calls `visit` with `path` followed by each shortest way from a switch to the one that the distances are to.
-fn each_descent(
-    graph: &Graph,
-    distances: &[u32],
-    at: u32,
-    path: &mut Vec<u32>,
-    visit: &mut impl FnMut(&mut Vec<u32>),
-) {
-    if distances[(at - graph.host_count()) as usize] == 0 {
-        return visit(path);
-    }
-    for link in closer(graph, distances, at) {
-        path.push(link);
-        each_descent(graph, distances, graph.link(link).to, path, visit);
-        path.pop();
-    }
-}
-
-/// The links of a switch that lead to switches nearer to the one that the distances are to, in rising order.
-fn closer<'a>(graph: &'a Graph, distances: &'a [u32], at: u32) -> impl Iterator<Item = u32> + 'a {
-    let hosts = graph.host_count();
-    let distance = move |switch: u32| distances[(switch - hosts) as usize];
-    graph.outgoing(at).iter().copied().filter(move |&link| {
-        let next = graph.link(link).to;
-        next >= hosts && distance(next) < distance(at)
-    })
-}
-
-/// From every switch, the number of shortest paths to the one that the distances are to, or `u32::MAX` where there are
-/// more; zero where there is none.
-fn ways(graph: &Graph, distances: &[u32]) -> Vec<u32> {
-    let hosts = graph.host_count();
-    let mut nearest_first: Vec<u32> =
-        (0..distances.len() as u32).filter(|&switch| distances[switch as usize] != UNREACHED).collect();
-    nearest_first.sort_unstable_by_key(|&switch| distances[switch as usize]);
-    let mut ways = vec![0u32; distances.len()];
-    for switch in nearest_first {
-        ways[switch as usize] = match distances[switch as usize] {
-            0 => 1,
-            _ => closer(graph, distances, hosts + switch)
-                .map(|link| ways[(graph.link(link).to - hosts) as usize])
-                .fold(0, u32::saturating_add),
-        };
-    }
-    ways
-}
-
-/// Breadth first over switches; hosts do not forward. Every link has its way back, so distances from a switch
-/// are distances to it.
-fn distances_to(graph: &Graph, switch: u32) -> Vec<u32> {
-    let hosts = graph.host_count();
-    let mut distances = vec![UNREACHED; graph.switch_count() as usize];
-    distances[(switch - hosts) as usize] = 0;
-    let mut reached = vec![switch];
-    let mut next = 0;
-    while let Some(&at) = reached.get(next) {
-        next += 1;
-        let further = distances[(at - hosts) as usize] + 1;
-        for &link in graph.outgoing(at) {
-            let peer = graph.link(link).to;
-            if peer >= hosts && distances[(peer - hosts) as usize] == UNREACHED {
-                distances[(peer - hosts) as usize] = further;
-                reached.push(peer);
-            }
-        }
-    }
-    distances
-}
-
-/// Over all pairs of switches with hosts (a switch with itself when it has two): the links between, and the
-/// two at the ends.
-fn longest(graph: &Graph, distances: &BTreeMap<u32, Vec<u32>>, hosts_at: &BTreeMap<u32, u32>) -> usize {
-    let between = distances.iter().flat_map(|(to, distances)| {
-        hosts_at
-            .iter()
-            .filter(move |(from, count)| *from != to || **count > 1)
-            .map(|(from, _)| distances[(from - graph.host_count()) as usize])
-    });
-    between.filter(|&links| links != UNREACHED).max().map_or(0, |links| links as usize + 2)
 }
 
 #[cfg(test)]
@@ -416,10 +104,10 @@ mod tests {
     use super::super::topology::tests::{dumbbell, leaf_spine, network};
     use super::super::topology::NodeKind;
     use super::*;
-    use crate::model::{ListedLink, ListedNode, SwitchRole};
+    use crate::model::{ListedLink, ListedNode, SwitchRole, Topology};
     use crate::random::{Entity, Stream};
     use clearway_proto::units::{Rate, Span};
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     /// Every shortest path between two nodes, found by widening the search link by link.
     fn all_shortest(graph: &Graph, from: u32, to: u32) -> BTreeSet<Vec<u32>> {

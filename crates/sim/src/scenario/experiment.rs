@@ -10,18 +10,19 @@ use super::error::Misread;
 use super::form::Form;
 use super::hosts::Directory;
 use super::key::{Key, Quantity};
+use super::link::MAX_RATE;
 use super::names::Names;
 use super::probe::MAX_PROBES;
 use super::reader::Section;
-use super::shape::{host_count, role_name, roles, HostRates};
+use super::shape::role_name;
 use super::traffic::Scene;
 use super::{class, fault, host, memory, network, operations, probe, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
-use crate::model::{
-    Buffer, HostModel, Network, Pattern, Record, Scenario, Spray, Topology, TrafficClass, Transport,
-};
+use crate::model::{Buffer, HostModel, Network, Record, Scenario, Spray, TrafficClass, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
+use crate::net::shape;
 use crate::net::topology::Graph;
+use crate::traffic::pattern;
 
 /// Of a seed: what a JSON number holds exactly.
 pub(super) const MAX_SEED: u64 = 1 << 53;
@@ -43,7 +44,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         false,
     );
     let net = r.table("network", "Nodes and links.", |r| network::read(r, base));
-    let hosts = net.as_ref().map(|net| host_count(&net.topology));
+    let hosts = net.as_ref().map(|net| shape::of(&net.topology).hosts());
     let groups = r.named_values(&traffic::group_form(), |node| traffic::read_group(node, hosts));
     let switches =
         r.table("switch", "What switches do, by role.", |r| switch::read(r, net.as_ref())).flatten();
@@ -64,7 +65,9 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let scene = Scene {
         directory: directory.as_ref(),
         network: net.as_ref(),
-        fastest: net.as_ref().map_or(Rate::from_gbps(1), |net| HostRates::of(net).fastest()),
+        fastest: net
+            .as_ref()
+            .map_or(Rate::from_gbps(1), |net| shape::host_rates(net).fastest().unwrap_or(MAX_RATE)),
         transports: transports.as_deref(),
         base,
     };
@@ -187,7 +190,9 @@ fn check(r: &Section, scenario: &Scenario) {
 /// A frame counts the links it crosses in few bits. Only a listed network can have longer paths, or nodes without one
 /// between them; it must fit into memory to be asked.
 fn check_links(r: &Section, scenario: &Scenario) {
-    let Topology::Listed { .. } = scenario.network.topology else { return };
+    if shape::of(&scenario.network.topology).is_regular() {
+        return;
+    }
     let (graph, most) = (Graph::build(&scenario.network), MAX_LINKS as usize - 1);
     let longest = Router::new(&graph, &scenario.network).longest();
     if longest > most {
@@ -238,7 +243,7 @@ fn check_buffers(r: &Section, scenario: &Scenario) {
     let probes = probes.map(|(i, probe)| (probe.bytes.get(), format!("packet of probe[{i}]")));
     let Some((frame, heaviest)) = transports.chain(probes).max_by_key(|(frame, _)| *frame) else { return };
     let frame = Bytes::new(frame);
-    for role in roles(&scenario.network.topology) {
+    for role in shape::of(&scenario.network.topology).roles() {
         let (room, key, why) = match scenario.switches.of(role).buffer {
             Buffer::Shared { size, alpha } if alpha < 1.0 => {
                 (Bytes::new((size.get() as f64 * alpha) as u64), "alpha", " (alpha times buffer)")
@@ -281,17 +286,7 @@ fn check_end(r: &Section, scenario: &Scenario) {
         return;
     }
     for (i, traffic) in scenario.traffic.iter().enumerate().filter(|(_, traffic)| traffic.stop.is_none()) {
-        let why = match &traffic.pattern {
-            Pattern::Incast { bytes: None, .. }
-            | Pattern::Permutation { bytes: None, .. }
-            | Pattern::AllToAll { bytes: None, .. } => {
-                "flows without bytes never complete: give bytes or stop"
-            }
-            Pattern::ClosedLoop { .. } => "a closed loop never completes: give stop",
-            Pattern::OpenLoop { .. } => "an open loop never completes: give stop",
-            Pattern::Poisson { .. } => "Poisson traffic never completes: give stop",
-            _ => continue,
-        };
+        let Some(why) = pattern::of(&traffic.pattern).endless() else { continue };
         r.conflict_at(&format!("traffic[{i}]"), format!("stop_when_complete is set, but {why}"));
     }
 }

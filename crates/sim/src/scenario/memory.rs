@@ -20,30 +20,19 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::document::Value;
 use super::key::Quantity;
-use super::operations::arrivals;
-use super::shape::{host_count, least_delay, links, roles, switch_ports, HostRates};
-use super::sizes;
-use crate::engine::event::{MAX_ID, MAX_LINKS};
-use crate::model::{
-    Buffer, HostKind, HostModel, Operations, Pattern, Probe, Scenario, Spray, Topology, Traffic,
-};
+use crate::engine::event::MAX_ID;
+use crate::model::{Buffer, HostKind, HostModel, Probe, Scenario, Spray};
 use crate::net::routing::most_paths;
+use crate::net::shape;
+use crate::traffic::pattern::{self, OperationCount};
+use crate::traffic::Table;
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
-const CHANNEL: f64 = 64.0;
 const OPEN: f64 = 32.0;
 const OPERATION: f64 = 88.0;
 const ROW: f64 = 32.0;
 const FRAME: f64 = 32.0;
-const TRACE_LINE: f64 = 24.0;
-const LISTED_HOST: f64 = 4.0;
-const ROUTE: f64 = 4.0;
-
-/// A path there and one back, of eight links of 4 B each: those of built-in shapes have six at most.
-const LINE: f64 = 64.0;
-/// The same with the most links that a path may have.
-const LISTED_LINE: f64 = 8.0 * MAX_LINKS as f64;
 
 /// What is assumed to be free where the system does not say.
 const UNKNOWN_FREE: u64 = 8_000_000_000;
@@ -70,7 +59,7 @@ pub(super) fn check(scenario: &Scenario, limit: u64) -> Result<(), (String, Stri
     let routes_fit = ports_share(scenario).bytes <= limit as f64;
     let shares = shares(scenario, if routes_fit { sprayed_paths(scenario) } else { 0.0 });
     let total: f64 = shares.iter().map(|share| share.bytes).sum();
-    let flows: f64 = scenario.traffic.iter().map(|traffic| flows(scenario, traffic)).sum();
+    let flows: f64 = Table::all(scenario).map(|table| flows(&table)).sum();
     let biggest = shares.into_iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
     let Some(biggest) = biggest.filter(|_| total > limit as f64) else {
         if flows < f64::from(MAX_ID) {
@@ -123,8 +112,8 @@ fn available(meminfo: &str) -> Option<u64> {
 /// Everything that takes memory, where sprayed packets have `paths` paths.
 fn shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     let mut shares = vec![ports_share(scenario), queue_share(scenario)];
-    for (i, traffic) in scenario.traffic.iter().enumerate() {
-        traffic_shares(scenario, traffic, i, &mut shares);
+    for table in Table::all(scenario) {
+        traffic_shares(&table, &mut shares);
     }
     for i in 0..scenario.transports.len() {
         shares.extend(spray_share(scenario, i, paths));
@@ -148,14 +137,10 @@ fn spray_share(scenario: &Scenario, transport: usize, paths: f64) -> Option<Shar
     if scenario.transports[transport].spray == Spray::Flow {
         return None;
     }
-    let tables = scenario.traffic.iter().filter(|traffic| traffic.transport == transport);
-    let flows: f64 = tables.map(|traffic| flows(scenario, traffic)).sum();
-    let line = match scenario.network.topology {
-        Topology::Listed { .. } => LISTED_LINE,
-        _ => LINE,
-    };
+    let tables = Table::all(scenario).filter(|table| table.traffic.transport == transport);
+    let flows: f64 = tables.map(|table| flows(&table)).sum();
     Some(Share {
-        bytes: flows * paths * line,
+        bytes: flows * paths * shape::of(&scenario.network.topology).path_bytes(),
         what: format!("{paths:.0} paths of each of {flows:.0} flows"),
         key: format!("transport.{name}.spray"),
         remedy: "leave each flow on one path, or start fewer flows",
@@ -173,16 +158,10 @@ fn probe_share(probe: &Probe, i: usize, duration: Span) -> Share {
 }
 
 fn ports_share(scenario: &Scenario) -> Share {
-    let ports = 2.0 * links(&scenario.network.topology);
-    let routes = match &scenario.network.topology {
-        Topology::Listed { nodes, .. } => {
-            let switches = nodes.iter().filter(|node| node.switch.is_some()).count() as f64;
-            switches * switches
-        }
-        _ => 0.0,
-    };
+    let shape = shape::of(&scenario.network.topology);
+    let ports = 2.0 * shape.links();
     Share {
-        bytes: ports * PORT * (1.0 + scenario.classes.len() as f64) + routes * ROUTE,
+        bytes: ports * PORT * (1.0 + scenario.classes.len() as f64) + shape.route_bytes(),
         what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
@@ -193,10 +172,12 @@ fn queue_share(scenario: &Scenario) -> Share {
     let network = &scenario.network;
     let header = scenario.transports.iter().map(|transport| transport.header).min().unwrap_or(0);
     let frame = f64::from(network.mtu + header + network.framing);
-    let buffers: f64 = roles(&network.topology)
+    let shape = shape::of(&network.topology);
+    let buffers: f64 = shape
+        .roles()
         .into_iter()
         .map(|role| {
-            let (switches, ports) = switch_ports(network, role);
+            let (switches, ports) = shape.switch_ports(role);
             match scenario.switches.of(role).buffer {
                 Buffer::PerPort(size) => ports * size.get() as f64,
                 Buffer::Shared { size, .. } => switches * size.get() as f64,
@@ -204,8 +185,7 @@ fn queue_share(scenario: &Scenario) -> Share {
         })
         .sum();
     let (received, widest) = receive_queues(scenario);
-    let windows: f64 =
-        scenario.traffic.iter().map(|traffic| flows(scenario, traffic) * window(scenario, traffic)).sum();
+    let windows: f64 = Table::all(scenario).map(|table| flows(&table) * window(&table)).sum();
     let probes: f64 = scenario.probes.iter().map(|probe| probe.packets(scenario.duration) as f64).sum();
     let frames = ((buffers + received) / frame).min(windows + probes);
     Share {
@@ -221,7 +201,7 @@ fn queue_share(scenario: &Scenario) -> Share {
 
 /// Room in all hosts' receive queues, and the name of the kind of host that has most of it.
 fn receive_queues(scenario: &Scenario) -> (f64, Option<&str>) {
-    let hosts = host_count(&scenario.network.topology);
+    let hosts = shape::of(&scenario.network.topology).hosts();
     let room = |(i, kind): (usize, &HostKind)| {
         let HostModel::Snap(host) = &kind.model else { return 0.0 };
         let members: u32 = scenario.hosts.members(i, hosts).iter().map(|range| range.end - range.start).sum();
@@ -234,100 +214,36 @@ fn receive_queues(scenario: &Scenario) -> (f64, Option<&str>) {
 }
 
 /// Packets that a flow of this table can have under way.
-fn window(scenario: &Scenario, traffic: &Traffic) -> f64 {
-    let window = scenario.transports[traffic.transport].protocol.max_window().ceil();
-    let bytes = match &traffic.pattern {
-        Pattern::Incast { bytes, .. }
-        | Pattern::Permutation { bytes, .. }
-        | Pattern::AllToAll { bytes, .. } => bytes.map_or(u64::MAX, Bytes::get),
-        Pattern::Poisson { sizes, .. } => sizes::largest(sizes),
-        Pattern::ClosedLoop { operations, outstanding } => {
-            operations.bytes.get().saturating_mul(u64::from(*outstanding))
-        }
-        Pattern::OpenLoop { .. } => u64::MAX,
-        Pattern::Trace { flows } => flows.iter().map(|flow| flow.bytes.get()).max().unwrap_or(0),
-    };
-    window.min(bytes.div_ceil(u64::from(scenario.network.mtu)) as f64)
+fn window(table: &Table<'_>) -> f64 {
+    let window = table.scenario.transports[table.traffic.transport].protocol.max_window().ceil();
+    let bytes = pattern::of(&table.traffic.pattern).largest_bytes();
+    window.min(bytes.div_ceil(u64::from(table.scenario.network.mtu)) as f64)
 }
 
-/// Flows of a table.
-fn flows(scenario: &Scenario, traffic: &Traffic) -> f64 {
-    match &traffic.pattern {
-        Pattern::Incast { from, flows_per_pair, .. } => from.len() as f64 * f64::from(*flows_per_pair),
-        Pattern::Permutation { hosts, flows_per_pair, .. } => hosts.len() as f64 * f64::from(*flows_per_pair),
-        Pattern::AllToAll { hosts, flows_per_pair, .. } => {
-            hosts.len() as f64 * (hosts.len() as f64 - 1.0) * f64::from(*flows_per_pair)
-        }
-        Pattern::Poisson { from, load, sizes, .. } => {
-            let rates = HostRates::of(&scenario.network);
-            let bits: f64 = from.iter().map(|host| rates.get(*host).as_bps() as f64).sum();
-            let expected =
-                bits * load * traffic.active(scenario.duration).as_secs_f64() / (8.0 * sizes.mean());
-            expected + 5.0 * expected.sqrt() + 1.0
-        }
-        Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
-            channels(operations) * f64::from(operations.flows_each())
-        }
-        Pattern::Trace { flows } => flows.len() as f64,
-    }
+/// Flows of a table, but for luck.
+fn flows(table: &Table<'_>) -> f64 {
+    pattern::of(&table.traffic.pattern).most_flows(table)
 }
 
-/// Flows of all ordered pairs of two different hosts, near or not, without those for answers.
-fn channels(operations: &Operations) -> f64 {
-    let Operations { from, to, flows_per_pair, .. } = operations;
-    let alike = from.iter().filter(|host| to.binary_search(host).is_ok()).count();
-    (from.len() as f64 * to.len() as f64 - alike as f64) * f64::from(*flows_per_pair)
-}
-
-fn traffic_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &mut Vec<Share>) {
-    let count = flows(scenario, traffic);
-    let (key, remedy) = match &traffic.pattern {
-        Pattern::Poisson { .. } => ("load", "lower load, or shorten duration"),
-        Pattern::Trace { .. } => ("file", "shorten the trace"),
-        _ => ("flows_per_pair", "lower flows_per_pair, or list fewer hosts"),
-    };
-    let listed = match &traffic.pattern {
-        Pattern::Incast { from, .. } => from.len() as f64 * LISTED_HOST,
-        Pattern::Permutation { hosts, .. } | Pattern::AllToAll { hosts, .. } => {
-            hosts.len() as f64 * LISTED_HOST
-        }
-        Pattern::Poisson { from, to, .. } => (from.len() + to.len()) as f64 * LISTED_HOST,
-        Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
-            (operations.from.len() + operations.to.len()) as f64 * LISTED_HOST
-                + channels(operations) * CHANNEL
-        }
-        Pattern::Trace { flows } => flows.len() as f64 * TRACE_LINE,
-    };
+/// For a table's flows, for operations that are open, and for those that are recorded.
+fn traffic_shares(table: &Table<'_>, shares: &mut Vec<Share>) {
+    let (pattern, number) = (pattern::of(&table.traffic.pattern), table.number);
+    let flows = pattern.most_flows(table);
+    let (key, remedy) = pattern.blame();
     shares.push(Share {
-        bytes: count * FLOW + listed,
-        what: format!("{count:.0} flows"),
-        key: format!("traffic[{i}].{key}"),
+        bytes: flows * FLOW + pattern.list_bytes(),
+        what: format!("{flows:.0} flows"),
+        key: format!("traffic[{number}].{key}"),
         remedy,
     });
-    operation_shares(scenario, traffic, i, shares);
-}
-
-/// For operations that are open, and for those that are recorded.
-fn operation_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &mut Vec<Share>) {
-    let (all, open, key, remedy) = match &traffic.pattern {
-        Pattern::ClosedLoop { operations, outstanding } => {
-            let open = channels(operations) * f64::from(*outstanding);
-            (completions(scenario, traffic, operations, open), open, "outstanding", "lower outstanding")
-        }
-        Pattern::OpenLoop { operations, backlog, .. } => {
-            let all = arrivals(scenario, traffic);
-            let open = all.min(operations.from.len() as f64 * f64::from(*backlog));
-            (all, open, "backlog", "lower backlog, offer less, or shorten duration")
-        }
-        _ => return,
-    };
+    let Some(OperationCount { open, all, key, remedy }) = pattern.operations(table) else { return };
     shares.push(Share {
         bytes: open * OPEN,
         what: format!("{open:.0} operations that can be open"),
-        key: format!("traffic[{i}].{key}"),
+        key: format!("traffic[{number}].{key}"),
         remedy,
     });
-    if scenario.record.operations {
+    if table.scenario.record.operations {
         shares.push(Share {
             bytes: all * OPERATION,
             what: format!("{all:.0} rows of operations"),
@@ -337,28 +253,12 @@ fn operation_shares(scenario: &Scenario, traffic: &Traffic, i: usize, shares: &m
     }
 }
 
-/// Operations that a closed loop can complete.
-fn completions(scenario: &Scenario, traffic: &Traffic, operations: &Operations, open: f64) -> f64 {
-    let (network, active) = (&scenario.network, traffic.active(scenario.duration));
-    let rates = HostRates::of(network);
-    let speed = |hosts: &[u32]| hosts.iter().map(|host| rates.get(*host).as_bps() as f64).sum::<f64>();
-    let header = scenario.transports[traffic.transport].header;
-    let bytes = operations.bytes.get();
-    let frames = bytes.div_ceil(u64::from(network.mtu)) as f64;
-    let wire = bytes as f64 + frames * f64::from(header + network.framing);
-    let carried = speed(&operations.from).min(speed(&operations.to)) * active.as_secs_f64() / (8.0 * wire);
-    let trips = active.as_secs_f64() / (4.0 * least_delay(network).as_secs_f64()) + 1.0;
-    carried.min(trips * open)
-}
-
 fn sample_shares(scenario: &Scenario, shares: &mut Vec<Share>) {
     let record = &scenario.record;
-    let flows: f64 = scenario.traffic.iter().map(|traffic| flows(scenario, traffic)).sum();
+    let flows: f64 = Table::all(scenario).map(|table| flows(&table)).sum();
     let transports = scenario.transports.len() as f64;
-    let ports: f64 = roles(&scenario.network.topology)
-        .into_iter()
-        .map(|role| switch_ports(&scenario.network, role).1)
-        .sum();
+    let shape = shape::of(&scenario.network.topology);
+    let ports: f64 = shape.roles().into_iter().map(|role| shape.switch_ports(role).1).sum();
     let sampled = [
         ("record.queues", record.queues, ports),
         ("record.windows", record.windows, flows),

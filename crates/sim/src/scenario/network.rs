@@ -9,9 +9,10 @@ use super::form::Form;
 use super::key::Key;
 use super::link::{delay_key, rate_key};
 use super::reader::Section;
-use super::shape::{links, MAX_HOSTS};
+use super::shape::MAX_HOSTS;
 use super::topology_file;
 use crate::model::{Network, Topology};
+use crate::net::shape;
 
 /// Nor more two-way links.
 const MAX_LINKS: f64 = 1e7;
@@ -60,7 +61,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Network {
         Shape::FatTree => read_fat_tree(r),
         Shape::File => read_file(r, base, rate, delay),
     };
-    let links = links(&topology);
+    let links = shape::of(&topology).links();
     if r.sound() && links > MAX_LINKS {
         r.conflict("topology", format!("has {links:.0} links; a network has at most {MAX_LINKS:.0}"));
     }

@@ -5,11 +5,10 @@ use clearway_proto::units::{Bytes, Span};
 use super::hosts::HostSet;
 use super::key::{Key, Quantity};
 use super::reader::Section;
-use super::shape::HostRates;
 use super::traffic::{bytes_key, flows_per_pair, PatternReader, MAX_PACKETS};
-use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario, Traffic};
+use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario};
+use crate::net::shape::host_rates;
 use crate::net::topology::Graph;
-use crate::traffic::switch_of;
 
 /// What a host's memory is taken to hold: no operation is larger.
 const HOST_MEMORY: Bytes = Bytes::new(1_000_000_000_000);
@@ -116,16 +115,6 @@ fn offered(r: &mut Section) -> Offered {
     }
 }
 
-/// How many operations the initiators of an open loop issue at most, but for luck beyond five standard deviations.
-pub(super) fn arrivals(scenario: &Scenario, traffic: &Traffic) -> f64 {
-    let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return 0.0 };
-    let (rates, active) =
-        (HostRates::of(&scenario.network), traffic.active(scenario.duration).as_ps() as f64);
-    let each = |host: &u32| active / offered.gap_ps(operations.bytes, rates.get(*host)) + 1.0;
-    let expected: f64 = operations.from.iter().map(each).sum();
-    expected + 5.0 * expected.sqrt()
-}
-
 /// What loops of operations demand of the network: targets for each initiator, and sequence numbers for what an
 /// open loop's flows are offered.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
@@ -140,7 +129,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
         let targets = targets(operations, graph);
         for (&host, &targets) in operations.from.iter().zip(&targets) {
             if targets == 0 {
-                let switch = &graph.nodes()[switch_of(graph, host) as usize].name;
+                let switch = &graph.nodes()[graph.switch_of(host) as usize].name;
                 let message = format!("all targets of host {host} are under its own switch, {switch}");
                 r.conflict_at(&format!("traffic[{i}].remote"), message);
                 break;
@@ -156,7 +145,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
 /// A load is at most as many operations as a rate can be.
 fn check_load(r: &Section, scenario: &Scenario, i: usize) {
     let Pattern::OpenLoop { operations, offered, .. } = &scenario.traffic[i].pattern else { return };
-    let rates = HostRates::of(&scenario.network);
+    let rates = host_rates(&scenario.network);
     let gaps = operations.from.iter().map(|&host| offered.gap_ps(operations.bytes, rates.get(host)));
     let shortest = gaps.fold(f64::INFINITY, f64::min);
     if shortest < LEAST_GAP_PS {
@@ -171,12 +160,12 @@ fn check_load(r: &Section, scenario: &Scenario, i: usize) {
 fn targets(operations: &Operations, graph: &Graph) -> Vec<u64> {
     let mut under = vec![0u64; graph.nodes().len()];
     for &host in &operations.to {
-        under[switch_of(graph, host) as usize] += 1;
+        under[graph.switch_of(host) as usize] += 1;
     }
     let all = operations.to.len() as u64;
     let own = |host: u32| {
         if operations.remote {
-            under[switch_of(graph, host) as usize]
+            under[graph.switch_of(host) as usize]
         } else {
             u64::from(operations.to.binary_search(&host).is_ok())
         }
@@ -188,7 +177,7 @@ fn targets(operations: &Operations, graph: &Graph) -> Vec<u64> {
 fn check_sequence(r: &Section, scenario: &Scenario, i: usize, targets: &[u64]) {
     let traffic = &scenario.traffic[i];
     let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return };
-    let rates = HostRates::of(&scenario.network);
+    let rates = host_rates(&scenario.network);
     let active = traffic.active(scenario.duration).as_ps() as f64;
     let mtu = u64::from(scenario.network.mtu);
     let request = match operations.kind {

@@ -23,9 +23,6 @@ const BUILT_IN: &[(&str, &str)] = &[
 const WANTED: &str =
     "websearch, fb_hadoop, ali_storage, google_rpc, fixed:SIZE, exponential:SIZE or a file of sizes";
 
-/// An exponential draw from 53 random bits is at most this many times the mean.
-const EXPONENTIAL_TAIL: f64 = 37.0;
-
 /// The schema of the key.
 pub(super) fn schema() -> Json {
     json!({ "type": "string", "minLength": 1, "x-unit": "sizes", "examples": ["websearch", "fixed:4096B", "exponential:4kB"] })
@@ -98,15 +95,6 @@ fn point(line: &str) -> Option<(f64, f64)> {
     let (size, percent) = (numbers.next()??, numbers.next()??);
     let within = (0.0..=1e15).contains(&size) && (0.0..=100.0).contains(&percent);
     (within && numbers.next().is_none()).then_some((size, percent))
-}
-
-/// The largest size that can be drawn, in bytes.
-pub(super) fn largest(sizes: &Sizes) -> u64 {
-    match sizes {
-        Sizes::Fixed(size) => size.get(),
-        Sizes::Exponential(mean) => (mean.get() as f64 * EXPONENTIAL_TAIL) as u64,
-        Sizes::Distribution { points, .. } => points.last().map_or(0, |(size, _)| size.ceil() as u64),
-    }
 }
 
 #[cfg(test)]

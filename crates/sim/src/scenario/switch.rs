@@ -4,8 +4,9 @@ use clearway_proto::units::Bytes;
 
 use super::key::{Key, Quantity};
 use super::reader::Section;
-use super::shape::{role_name, roles};
+use super::shape::role_name;
 use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
+use crate::net::shape;
 
 /// Of a buffer or a threshold: with a frame on top it still fits a port's 32-bit counts.
 pub(super) const MAX_BYTES: Bytes = Bytes::new(4_000_000_000);
@@ -42,7 +43,7 @@ pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchK
 
 fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {
     let Some(network) = network.filter(|_| r.given(role_name(role))) else { return };
-    let roles = roles(&network.topology);
+    let roles = shape::of(&network.topology).roles();
     if !roles.contains(&role) {
         let names: Vec<&str> = roles.into_iter().map(role_name).collect();
         let name = role_name(role);

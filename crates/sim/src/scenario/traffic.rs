@@ -11,9 +11,9 @@ use super::form::Form;
 use super::hosts::{self, Directory, HostSet};
 use super::key::{Key, Quantity};
 use super::reader::Section;
-use super::shape::least_delay;
 use super::{files, sizes, suggest, trace};
 use crate::model::{Network, Pattern, Sizes, Traffic, Transport};
+use crate::net::shape;
 
 /// Packets of one flow: half of the sequence numbers.
 pub(super) const MAX_PACKETS: u128 = 1 << 31;
@@ -214,7 +214,7 @@ impl PatternReader<'_> {
         };
         let drawn = r.parsed(&form, |node| sizes::parse(node, self.scene.base));
         if let Some(sizes) = &drawn {
-            self.check_size(r, "sizes", sizes::largest(sizes));
+            self.check_size(r, "sizes", sizes.largest());
         }
         if let (true, Some(from), Some(to)) = (r.sound(), &from, &to) {
             // Only a lone receiver can leave a sender without one.
@@ -337,7 +337,7 @@ impl PatternReader<'_> {
         let mut packets = bits * frames / wire_bits;
         if let Some((_, outstanding)) = messages {
             // No message is acknowledged before it has crossed two links each way.
-            let round_trip = u128::from(least_delay(network).as_ps()) * 4;
+            let round_trip = u128::from(shape::least_delay(network).as_ps()) * 4;
             let trips = u128::from(active.as_ps()) / round_trip + 1;
             packets = packets.min(trips * u128::from(outstanding) * frames);
         }

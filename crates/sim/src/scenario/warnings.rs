@@ -3,13 +3,12 @@
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::key::Quantity;
-use super::shape::{host_count, HostRates};
 use crate::engine::event::Meta;
-use crate::model::{
-    HostKind, HostModel, Pattern, Protocol, Scenario, SnapHost, Spray, Timestamps, Traffic, Transport,
-};
+use crate::model::{HostKind, HostModel, Protocol, Scenario, SnapHost, Spray, Timestamps, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
+use crate::net::shape;
 use crate::net::topology::Graph;
+use crate::traffic::pattern;
 
 /// Paths of a transport that are looked at.
 const PATHS: usize = 1000;
@@ -35,8 +34,8 @@ struct EmptyPath {
 /// A sentence for each thing that is hardly meant.
 pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     let mut warnings = targets_below_empty_paths(scenario);
-    let rates = HostRates::of(&scenario.network);
-    let hosts = host_count(&scenario.network.topology);
+    let rates = shape::host_rates(&scenario.network);
+    let hosts = shape::of(&scenario.network.topology).hosts();
     let kinds = 0..scenario.hosts.kinds.len();
     let fastest: Vec<Option<Rate>> =
         kinds.map(|kind| rates.fastest_of(&scenario.hosts.members(kind, hosts))).collect();
@@ -143,25 +142,7 @@ fn empty_path(
 /// Some pairs of hosts that talk by this transport.
 fn pairs_of(scenario: &Scenario, transport: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
     let tables = scenario.traffic.iter().filter(move |table| table.transport == transport);
-    tables.flat_map(some_pairs).take(PATHS)
-}
-
-/// Pairs of hosts that talk: of two sets, each of one with the first of the other.
-fn some_pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
-    let cross = |from: &[u32], to: &[u32]| {
-        let there = to.iter().map(|&to| (from[0], to));
-        let back = from.iter().map(|&from| (from, to[0]));
-        there.chain(back).filter(|(from, to)| from != to).collect()
-    };
-    match &traffic.pattern {
-        Pattern::Incast { from, to, .. } => cross(from, &[*to]),
-        Pattern::Permutation { hosts, .. } | Pattern::AllToAll { hosts, .. } => cross(hosts, hosts),
-        Pattern::Poisson { from, to, .. } => cross(from, to),
-        Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
-            cross(&operations.from, &operations.to)
-        }
-        Pattern::Trace { flows } => flows.iter().take(PATHS).map(|flow| (flow.from, flow.to)).collect(),
-    }
+    tables.flat_map(|table| pattern::of(&table.pattern).some_pairs(PATHS)).take(PATHS)
 }
 
 /// Hosts of a kind whose engine takes longer for a packet than `rate`, their fastest link's.
@@ -235,7 +216,7 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
 
 /// Clocks that are wrong, and nothing that reads them.
 fn unread_clocks(scenario: &Scenario) -> Vec<String> {
-    let hosts = host_count(&scenario.network.topology);
+    let hosts = shape::of(&scenario.network.topology).hosts();
     let probed = |kind: usize| {
         let mut sources = scenario.probes.iter().map(|probe| probe.from).filter(|from| *from < hosts);
         sources.any(|from| scenario.hosts.index_of(from) == kind)

@@ -1,12 +1,9 @@
-//! The flows of a whole scenario, pattern by pattern.
+//! The flows of a whole scenario, table by table.
 
-use clearway_proto::units::{Bytes, Time};
-
-use super::flow::{Demand, FlowSpec};
+use super::flow::FlowSpec;
+use super::pattern;
 use super::table::Table;
-use super::{operations, poisson};
-use crate::model::{Pattern, Scenario, Traffic};
-use crate::random::{Entity, Stream};
+use crate::model::Scenario;
 
 /// The flows of a scenario: table by table, and within a table in its pattern's order: by sender, then
 /// receiver, then number of the flow between the two; for a Poisson table by source, then time; for a trace
@@ -16,98 +13,27 @@ use crate::random::{Entity, Stream};
 /// later; so does an open loop's initiator, with all its flows. A trace's times count from that start too.
 pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
     let mut flows = Vec::with_capacity(expected_flows(scenario) as usize);
-    for (number, traffic) in scenario.traffic.iter().enumerate() {
-        let table = Table { seed: scenario.seed, number: number as u32, traffic };
-        match &traffic.pattern {
-            Pattern::Incast { from, to, flows_per_pair, bytes } => {
-                let pairs = from.iter().map(|&from| (from, *to));
-                table.add_pairs(pairs, *flows_per_pair, sized(*bytes), &mut flows);
-            }
-            Pattern::Permutation { hosts, flows_per_pair, bytes } => {
-                let receivers = derangement(hosts, &mut table.stream(Entity::TrafficTable, 0));
-                let pairs = hosts.iter().copied().zip(receivers);
-                table.add_pairs(pairs, *flows_per_pair, sized(*bytes), &mut flows);
-            }
-            Pattern::AllToAll { hosts, flows_per_pair, bytes } => {
-                table.add_pairs(each_to_each(hosts, hosts), *flows_per_pair, sized(*bytes), &mut flows);
-            }
-            Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
-                operations::add_flows(&table, scenario, operations, &mut flows);
-            }
-            Pattern::Poisson { from, to, load, sizes } => {
-                let law = poisson::Law { to, load: *load, sizes };
-                poisson::add_arrivals(&table, scenario, from, &law, &mut flows);
-            }
-            Pattern::Trace { flows: listed } => {
-                flows.extend(listed.iter().zip(0..).map(|(flow, index)| {
-                    let start = table.start(index) + flow.start.since(Time::ZERO);
-                    FlowSpec { start, ..table.flow(index, flow.from, flow.to, Demand::Sized(flow.bytes)) }
-                }));
-            }
-        }
+    for table in Table::all(scenario) {
+        pattern::of(&table.traffic.pattern).generate(&table, &mut flows);
     }
     flows.retain(|flow| flow.stop.is_none_or(|stop| flow.start < stop));
     flows
 }
 
-/// How many flows [`generate`] will make: exactly, save for Poisson tables, whose mean this counts, and for
-/// pairs of hosts in loops that are left out, which it counts too. Cheap, so that a
-/// scenario with too many can be refused before they are made.
+/// How many flows [`generate`] will make: exactly, save for Poisson tables, whose mean this counts, and for pairs of hosts
+/// under one switch that loops leave out, which it counts too. Cheap, so that a scenario with too many can be refused
+/// before they are made.
 pub fn expected_flows(scenario: &Scenario) -> f64 {
-    let product = |factors: [usize; 3]| factors.into_iter().map(|factor| factor as f64).product();
-    let expected = |traffic: &Traffic| -> f64 {
-        match &traffic.pattern {
-            Pattern::Incast { from, flows_per_pair, .. } => {
-                product([from.len(), 1, *flows_per_pair as usize])
-            }
-            Pattern::Permutation { hosts, flows_per_pair, .. } => {
-                product([hosts.len(), 1, *flows_per_pair as usize])
-            }
-            Pattern::AllToAll { hosts, flows_per_pair, .. } => {
-                product([hosts.len(), hosts.len() - 1, *flows_per_pair as usize])
-            }
-            Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => {
-                let each = operations.flows_per_pair as usize * operations.flows_each() as usize;
-                product([operations.from.len(), operations.to.len(), each])
-            }
-            Pattern::Poisson { from, to, load, sizes } => {
-                poisson::expected_arrivals(traffic, scenario, from, &poisson::Law { to, load: *load, sizes })
-            }
-            Pattern::Trace { flows } => flows.len() as f64,
-        }
-    };
-    scenario.traffic.iter().map(expected).sum()
-}
-
-fn sized(bytes: Option<Bytes>) -> Demand {
-    bytes.map_or(Demand::Endless, Demand::Sized)
-}
-
-/// All pairs of two different hosts, by the first, then the second.
-fn each_to_each<'a>(from: &'a [u32], to: &'a [u32]) -> impl Iterator<Item = (u32, u32)> + 'a {
-    from.iter().flat_map(|&a| to.iter().map(move |&b| (a, b))).filter(|(a, b)| a != b)
-}
-
-/// The hosts in an order that leaves none in its place, uniformly from all such orders: shuffles until one
-/// is. One shuffle in e is. (A cyclic shuffle would take one, but reaches only the orders that are a single
-/// cycle.)
-fn derangement(hosts: &[u32], stream: &mut Stream) -> Vec<u32> {
-    assert!(hosts.len() > 1, "a permutation of one host");
-    let mut order = hosts.to_vec();
-    loop {
-        stream.shuffle(&mut order);
-        if order.iter().zip(hosts).all(|(to, from)| to != from) {
-            return order;
-        }
-    }
+    Table::all(scenario).map(|table| pattern::of(&table.traffic.pattern).flows(&table)).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{scenario, table};
+    use super::super::flow::Demand;
     use super::*;
-    use crate::model::TraceFlow;
-    use clearway_proto::units::Span;
+    use crate::model::{Pattern, TraceFlow, Traffic};
+    use clearway_proto::units::{Bytes, Span, Time};
 
     fn flows(hosts: u32, traffic: Traffic) -> Vec<FlowSpec> {
         generate(&scenario(hosts, vec![traffic]))
@@ -162,19 +88,6 @@ mod tests {
             pairs.sort_by_key(|pair| pair.1);
             assert!(pairs.iter().map(|pair| pair.1).eq(0..hosts));
         }
-    }
-
-    #[test]
-    fn permutations_are_uniform_over_derangements() {
-        // Four hosts have nine derangements; six are one cycle, three are two swaps.
-        let mut stream = Stream::new(1, Entity::TrafficTable, 0);
-        let mut counts = std::collections::BTreeMap::new();
-        for _ in 0..9000 {
-            *counts.entry(derangement(&[0, 1, 2, 3], &mut stream)).or_insert(0u32) += 1;
-        }
-        assert_eq!(counts.len(), 9);
-        // Standard deviation sqrt(9000 * 1/9 * 8/9) = 29.8.
-        assert!(counts.values().all(|count| count.abs_diff(1000) < 90), "{counts:?}");
     }
 
     #[test]

@@ -7,8 +7,7 @@
 mod fixture;
 mod flow;
 mod generate;
-mod operations;
-mod poisson;
+pub mod pattern;
 mod sizes;
 mod table;
 #[cfg(test)]
@@ -16,4 +15,4 @@ mod tests;
 
 pub use flow::{Demand, FlowSpec, Part};
 pub use generate::{expected_flows, generate};
-pub(crate) use operations::switch_of;
+pub use table::Table;

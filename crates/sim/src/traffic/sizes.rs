@@ -4,7 +4,19 @@ use crate::model::Sizes;
 use crate::random::Stream;
 use clearway_proto::units::Bytes;
 
+/// An exponential draw from 53 random bits is at most this many times the mean.
+const EXPONENTIAL_TAIL: f64 = 37.0;
+
 impl Sizes {
+    /// The largest size that can be drawn, in bytes.
+    pub fn largest(&self) -> u64 {
+        match self {
+            Sizes::Fixed(size) => size.get(),
+            Sizes::Exponential(mean) => (mean.get() as f64 * EXPONENTIAL_TAIL) as u64,
+            Sizes::Distribution { points, .. } => points.last().map_or(0, |(size, _)| size.ceil() as u64),
+        }
+    }
+
     /// The mean size in bytes, at least one. For a distribution that of its lines, which rounding to whole
     /// bytes moves by less than a byte.
     pub fn mean(&self) -> f64 {

@@ -3,20 +3,28 @@
 use clearway_proto::units::{Span, Time};
 
 use super::flow::{Demand, FlowSpec};
-use crate::model::Traffic;
+use crate::model::{Scenario, Traffic};
 use crate::random::{in_table, Entity, Stream};
 
-/// A traffic table and its number.
-pub(super) struct Table<'a> {
-    pub(super) seed: u64,
-    pub(super) number: u32,
-    pub(super) traffic: &'a Traffic,
+/// A traffic table, its number, and the scenario that it is of.
+pub struct Table<'a> {
+    /// The whole scenario.
+    pub scenario: &'a Scenario,
+    /// The table's index.
+    pub number: u32,
+    /// The table.
+    pub traffic: &'a Traffic,
 }
 
 impl Table<'_> {
+    /// All tables of a scenario, in their order.
+    pub fn all(scenario: &Scenario) -> impl Iterator<Item = Table<'_>> {
+        scenario.traffic.iter().zip(0..).map(move |(traffic, number)| Table { scenario, number, traffic })
+    }
+
     /// The random stream of this member of the table.
     pub(super) fn stream(&self, kind: Entity, index: u32) -> Stream {
-        Stream::new(self.seed, kind, in_table(self.number, index))
+        Stream::new(self.scenario.seed, kind, in_table(self.number, index))
     }
 
     /// When member `index` of the table starts.

@@ -1,0 +1,76 @@
+//! Two switches with a bottleneck between them, and hosts at each.
+
+use clearway_proto::units::{Rate, Span};
+
+use super::contract::{down, up, Shape, Ways};
+use crate::model::SwitchRole;
+use crate::net::graph::{Graph, Plan};
+
+/// See [`Topology::Dumbbell`](crate::model::Topology::Dumbbell).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dumbbell {
+    pub(super) left: u32,
+    pub(super) right: u32,
+    pub(super) bottleneck: Rate,
+    pub(super) bottleneck_delay: Span,
+}
+
+impl Shape for Dumbbell {
+    fn hosts(&self) -> u32 {
+        self.left + self.right
+    }
+
+    fn links(&self) -> f64 {
+        f64::from(self.hosts()) + 1.0
+    }
+
+    fn roles(&self) -> Vec<SwitchRole> {
+        vec![SwitchRole::Tor]
+    }
+
+    fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
+        match role {
+            SwitchRole::Tor => (2.0, f64::from(self.hosts()) + 2.0),
+            SwitchRole::Aggregation | SwitchRole::Spine => (0.0, 0.0),
+        }
+    }
+
+    fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {
+        let hosts = self.hosts();
+        plan.hosts(hosts);
+        let tor = plan.switches("tor", SwitchRole::Tor, 2);
+        for host in 0..hosts {
+            plan.join(host, tor + u32::from(host >= self.left), rate, delay);
+        }
+        plan.join(tor, tor + 1, self.bottleneck, self.bottleneck_delay);
+    }
+
+    fn ways(&self, _: &Graph) -> Box<dyn Ways> {
+        Box::new(*self)
+    }
+
+    fn most_paths(&self) -> u32 {
+        1
+    }
+}
+
+impl Ways for Dumbbell {
+    fn cross(&self, (from, to): (u32, u32), _: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
+        out.push(up(from));
+        let middle = self.hosts();
+        match (from < self.left, to < self.left) {
+            (true, false) => out.push(up(middle)),
+            (false, true) => out.push(down(middle)),
+            _ => {}
+        }
+        out.push(down(to));
+    }
+
+    fn paths(&self, _: u32, _: u32) -> u32 {
+        1
+    }
+
+    fn longest(&self) -> usize {
+        2 + usize::from(self.left > 0 && self.right > 0)
+    }
+}

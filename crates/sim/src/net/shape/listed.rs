@@ -1,0 +1,196 @@
+//! Nodes and links as a file lists them, routed by their distances.
+
+use std::collections::BTreeMap;
+
+use clearway_proto::units::{Rate, Span};
+
+use super::contract::{Shape, Ways};
+use super::rates::HostRates;
+use crate::engine::event::MAX_LINKS;
+use crate::model::{ListedLink, ListedNode, SwitchRole};
+use crate::net::distances::{descend, distances_to, each_descent, ways, UNREACHED};
+use crate::net::graph::{Graph, NodeKind, Plan};
+
+/// See [`Topology::Listed`](crate::model::Topology::Listed).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed<'a> {
+    pub(super) nodes: &'a [ListedNode],
+    pub(super) links: &'a [ListedLink],
+}
+
+impl Listed<'_> {
+    /// Draws what is listed, which gives every link a rate and a delay of its own.
+    fn add_to(&self, plan: &mut Plan) {
+        let (mut next_host, mut next_switch) = (0, self.hosts());
+        let mut number = Vec::with_capacity(self.nodes.len());
+        for node in self.nodes {
+            let next = if node.switch.is_none() { &mut next_host } else { &mut next_switch };
+            number.push(*next);
+            *next += 1;
+        }
+        let hosts = self.nodes.iter().filter(|node| node.switch.is_none());
+        for (node, host) in hosts.zip(0..) {
+            plan.node(&node.name, NodeKind::Host(host));
+        }
+        for node in self.nodes {
+            if let Some(role) = node.switch {
+                plan.node(&node.name, NodeKind::Switch(role));
+            }
+        }
+        for link in self.links {
+            let (a, b) = (number[link.ends.0 as usize], number[link.ends.1 as usize]);
+            plan.join(a, b, link.rate, link.delay);
+        }
+    }
+}
+
+impl Shape for Listed<'_> {
+    fn hosts(&self) -> u32 {
+        self.nodes.iter().filter(|node| node.switch.is_none()).count() as u32
+    }
+
+    fn links(&self) -> f64 {
+        self.links.len() as f64
+    }
+
+    fn roles(&self) -> Vec<SwitchRole> {
+        let mut roles: Vec<SwitchRole> = self.nodes.iter().filter_map(|node| node.switch).collect();
+        roles.sort_unstable();
+        roles.dedup();
+        roles
+    }
+
+    fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
+        let of_role = |i: u32| f64::from(u8::from(self.nodes[i as usize].switch == Some(role)));
+        let switches = self.nodes.iter().filter(|node| node.switch == Some(role)).count() as f64;
+        (switches, self.links.iter().map(|link| of_role(link.ends.0) + of_role(link.ends.1)).sum())
+    }
+
+    fn least_delay(&self, delay: Span) -> Span {
+        self.links.iter().map(|link| link.delay).min().unwrap_or(delay)
+    }
+
+    fn host_rates(&self, rate: Rate) -> HostRates {
+        let mut rates = vec![rate; self.nodes.len()];
+        for link in self.links {
+            rates[link.ends.0 as usize] = link.rate;
+            rates[link.ends.1 as usize] = link.rate;
+        }
+        let hosts = self.nodes.iter().zip(rates).filter(|(node, _)| node.switch.is_none());
+        HostRates::Listed(hosts.map(|(_, rate)| rate).collect())
+    }
+
+    fn draw(&self, plan: &mut Plan, _: Rate, _: Span) {
+        self.add_to(plan);
+    }
+
+    fn ways(&self, graph: &Graph) -> Box<dyn Ways> {
+        Box::new(Routes::new(graph))
+    }
+
+    fn most_paths(&self) -> u32 {
+        let mut plan = Plan::default();
+        self.add_to(&mut plan);
+        Routes::new(&plan.finish()).most_paths()
+    }
+
+    fn is_regular(&self) -> bool {
+        false
+    }
+
+    /// As regular shapes, with the most links that a path may have.
+    fn path_bytes(&self) -> f64 {
+        8.0 * MAX_LINKS as f64
+    }
+
+    /// 4 B for the distance between any two switches.
+    fn route_bytes(&self) -> f64 {
+        let switches = self.nodes.iter().filter(|node| node.switch.is_some()).count() as f64;
+        switches * switches * 4.0
+    }
+}
+
+/// Routes of a listed network: from every switch, the links to each switch that has hosts.
+#[derive(Clone, Debug)]
+struct Routes {
+    graph: Graph,
+    /// By destination switch, how many links away every switch (counted from the first) is.
+    distances: BTreeMap<u32, Vec<u32>>,
+    longest: usize,
+}
+
+impl Routes {
+    fn new(graph: &Graph) -> Routes {
+        let mut distances = BTreeMap::new();
+        let mut hosts_at: BTreeMap<u32, u32> = BTreeMap::new();
+        for host in 0..graph.host_count() {
+            *hosts_at.entry(graph.switch_of(host)).or_default() += 1;
+        }
+        for &switch in hosts_at.keys() {
+            distances.insert(switch, distances_to(graph, switch));
+        }
+        let longest = longest(graph, &distances, &hosts_at);
+        Routes { graph: graph.clone(), distances, longest }
+    }
+
+    /// The first switch of the way between two hosts, and how far every switch is from the last. Panics where no path
+    /// joins the hosts.
+    fn ends(&self, from: u32, to: u32) -> (u32, &[u32]) {
+        let graph = &self.graph;
+        let (first, last) = (graph.switch_of(from), graph.switch_of(to));
+        let distances = &self.distances[&last];
+        let joined = distances[(first - graph.host_count()) as usize] != UNREACHED;
+        assert!(joined, "no path from host {from} to host {to}");
+        (first, distances)
+    }
+
+    /// Over all pairs of switches with hosts; with two hosts at one there is at least one path.
+    fn most_paths(&self) -> u32 {
+        let first = self.graph.host_count();
+        let all = self.distances.values().flat_map(|distances| {
+            let ways = ways(&self.graph, distances);
+            self.distances.keys().map(move |from| ways[(from - first) as usize])
+        });
+        all.max().unwrap_or(0)
+    }
+}
+
+impl Ways for Routes {
+    fn cross(&self, (from, to): (u32, u32), choose: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
+        let (first, distances) = self.ends(from, to);
+        out.push(self.graph.nic(from));
+        descend(&self.graph, distances, first, choose, out);
+        out.push(self.graph.downlink(to));
+    }
+
+    fn paths(&self, from: u32, to: u32) -> u32 {
+        let (first, distances) = self.ends(from, to);
+        ways(&self.graph, distances)[(first - self.graph.host_count()) as usize]
+    }
+
+    fn each_path(&self, from: u32, to: u32, visit: &mut dyn FnMut(&[u32])) {
+        let (first, distances) = self.ends(from, to);
+        let mut path = vec![self.graph.nic(from)];
+        each_descent(&self.graph, distances, first, &mut path, &mut |path| {
+            path.push(self.graph.downlink(to));
+            visit(path);
+            path.pop();
+        });
+    }
+
+    fn longest(&self) -> usize {
+        self.longest
+    }
+}
+
+/// Over all pairs of switches with hosts (a switch with itself when it has two): the links between, and the
+/// two at the ends.
+fn longest(graph: &Graph, distances: &BTreeMap<u32, Vec<u32>>, hosts_at: &BTreeMap<u32, u32>) -> usize {
+    let between = distances.iter().flat_map(|(to, distances)| {
+        hosts_at
+            .iter()
+            .filter(move |(from, count)| *from != to || **count > 1)
+            .map(|(from, _)| distances[(from - graph.host_count()) as usize])
+    });
+    between.filter(|&links| links != UNREACHED).max().map_or(0, |links| links as usize + 2)
+}

@@ -1,0 +1,42 @@
+//! The shapes of networks: what each has, how it is drawn, and how frames are routed through it.
+//!
+//! Each shape is a file and a line of [`of`].
+
+mod contract;
+mod dumbbell;
+mod fat_tree;
+mod leaf_spine;
+mod listed;
+mod rates;
+mod star;
+
+use clearway_proto::units::Span;
+
+use crate::model::{Network, Topology};
+pub use contract::{Shape, Ways};
+pub use rates::HostRates;
+
+/// The shape of this topology.
+pub fn of(topology: &Topology) -> Box<dyn Shape + '_> {
+    match *topology {
+        Topology::Star { hosts } => Box::new(star::Star { hosts }),
+        Topology::Dumbbell { left, right, bottleneck, bottleneck_delay } => {
+            Box::new(dumbbell::Dumbbell { left, right, bottleneck, bottleneck_delay })
+        }
+        Topology::LeafSpine { leaves, spines, hosts_per_leaf, uplink } => {
+            Box::new(leaf_spine::LeafSpine { leaves, spines, hosts_per_leaf, uplink })
+        }
+        Topology::FatTree { k } => Box::new(fat_tree::FatTree { k }),
+        Topology::Listed { ref nodes, ref links } => Box::new(listed::Listed { nodes, links }),
+    }
+}
+
+/// The rates of the hosts' links of this network.
+pub fn host_rates(network: &Network) -> HostRates {
+    of(&network.topology).host_rates(network.rate)
+}
+
+/// The delay of a host's link; in a listed network, whose links may differ, the delay of its shortest link.
+pub fn least_delay(network: &Network) -> Span {
+    of(&network.topology).least_delay(network.delay)
+}

@@ -1,0 +1,80 @@
+//! What each pattern of traffic answers.
+
+use clearway_proto::units::Bytes;
+
+use crate::traffic::flow::{Demand, FlowSpec};
+use crate::traffic::table::Table;
+
+/// Memory in bytes for a host in a pattern's list.
+pub(super) const LISTED_HOST: f64 = 4.0;
+
+/// What is known of a pattern before its flows are made, and how they are made. Counts are `f64`, which does not overflow.
+pub trait TrafficPattern {
+    /// Appends the flows of this table.
+    fn generate(&self, table: &Table<'_>, flows: &mut Vec<FlowSpec>);
+
+    /// How many flows there are: exactly, save for a pattern that draws its flows, which says its mean, and for loops,
+    /// which count pairs under one switch even if they leave them out.
+    fn flows(&self, table: &Table<'_>) -> f64;
+
+    /// How many flows there are at most, but for luck beyond five standard deviations.
+    fn most_flows(&self, table: &Table<'_>) -> f64 {
+        self.flows(table)
+    }
+
+    /// The most bytes that a flow can have under way, as far as the pattern limits them.
+    fn largest_bytes(&self) -> u64;
+
+    /// Memory in bytes for what the pattern lists and for the pairs of hosts of a loop, without flows.
+    fn list_bytes(&self) -> f64;
+
+    /// The key to blame where flows are too many for memory, and what to do about it.
+    fn blame(&self) -> (&'static str, &'static str) {
+        ("flows_per_pair", "lower flows_per_pair, or list fewer hosts")
+    }
+
+    /// How many operations there are; none where the pattern has none.
+    fn operations(&self, _table: &Table<'_>) -> Option<OperationCount> {
+        None
+    }
+
+    /// Some pairs of hosts that talk, from sender to receiver; of what a trace lists, up to `most`.
+    fn some_pairs(&self, most: usize) -> Vec<(u32, u32)>;
+
+    /// Why flows never complete by themselves, and what to do about it; none where they do.
+    fn endless(&self) -> Option<&'static str>;
+}
+
+/// How many operations a table of traffic has at most.
+pub struct OperationCount {
+    /// Operations that can be open at a time.
+    pub open: f64,
+    /// Operations of the whole run.
+    pub all: f64,
+    /// The key to blame where open operations are too many for memory.
+    pub key: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+/// What a flow of this size offers; one without a size never ends.
+pub(super) fn sized(bytes: Option<Bytes>) -> Demand {
+    bytes.map_or(Demand::Endless, Demand::Sized)
+}
+
+/// The size of a flow; one that never ends has the largest number there is.
+pub(super) fn size(bytes: Option<Bytes>) -> u64 {
+    bytes.map_or(u64::MAX, Bytes::get)
+}
+
+/// Why flows of no size never complete.
+pub(super) fn endless(bytes: Option<Bytes>) -> Option<&'static str> {
+    bytes.is_none().then_some("flows without bytes never complete: give bytes or stop")
+}
+
+/// Pairs of two sets of hosts: each host of one set with the first of the other.
+pub(super) fn cross(from: &[u32], to: &[u32]) -> Vec<(u32, u32)> {
+    let there = to.iter().map(|&to| (from[0], to));
+    let back = from.iter().map(|&from| (from, to[0]));
+    there.chain(back).filter(|(from, to)| from != to).collect()
+}
