@@ -101,7 +101,7 @@ pub struct Schedule {
     /// A bit for each bucket that has entries.
     occupied: Box<[u64; RING / 64]>,
     pages: Vec<[Entry; PAGE]>,
-    /// For each page the one filled before it.
+    /// For each page the page that was filled before it.
     below: Vec<u32>,
     free_pages: Vec<u32>,
     /// Window and entry of the events beyond the ring.

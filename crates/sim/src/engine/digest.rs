@@ -12,11 +12,11 @@ pub struct Digest {
 
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 const STARTS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x6c62_272e_07bb_0142];
-/// Of what is covered: change it when that changes.
+/// The version of what the digest covers: it changes when that changes.
 const VERSION: u32 = 2;
 
 impl Digest {
-    /// Of nothing yet.
+    /// The digest of nothing yet.
     pub fn new() -> Digest {
         Digest { sums: STARTS }
     }

@@ -14,7 +14,7 @@ pub struct LocalClock {
     jitter: u64,
     /// The errors of single readings, in their order.
     errors: Stream,
-    /// From which the errors of the readings for the map are drawn, each by its number.
+    /// The seed from which the errors of the readings for the map are drawn, each by its number.
     map_seed: u64,
 }
 

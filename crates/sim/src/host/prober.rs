@@ -16,7 +16,7 @@ pub struct Prober {
     /// When the next probe leaves, and from when on none does, on the prober's clock.
     next: Time,
     stop: Time,
-    /// By probe, the round trip; none for one whose answer has not come.
+    /// The round trip of each probe; none for one whose answer has not come.
     round_trips: Vec<Option<Span>>,
 }
 
@@ -52,7 +52,7 @@ impl Prober {
         Message { seq, stamp: now, bytes: self.bytes, answers: false }
     }
 
-    /// By probe, the round trip as the prober's clock had it; none for one whose answer has not come.
+    /// The round trip of each probe as the prober's clock had it; none for one whose answer has not come.
     pub fn round_trips(&self) -> &[Option<Span>] {
         &self.round_trips
     }

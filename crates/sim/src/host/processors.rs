@@ -9,7 +9,7 @@ use crate::net::scheduling::{Rule, Scheduler};
 pub struct Processors {
     /// By the host's index of its processor.
     pub all: Vec<Processor>,
-    /// By processor, the order among the classes of its flows.
+    /// For each processor the order among the classes of its flows.
     pub schedulers: Vec<Scheduler>,
     /// How each class is served.
     pub classes: Vec<Rule>,

@@ -9,7 +9,7 @@ use crate::schemes::AnySender;
 /// Makes the senders and receivers of one transport of a scenario.
 #[derive(Debug)]
 pub struct Maker {
-    /// Of a flow that has not begun.
+    /// The sender of a flow that has not begun.
     sender: AnySender,
     ack_policy: AckPolicy,
     reach: u32,
@@ -24,7 +24,7 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// For this transport in this network.
+    /// The maker of this transport in this network.
     pub fn new(transport: &Transport, network: &Network) -> Maker {
         let protocol = &transport.protocol;
         let overhead = transport.header + network.framing;

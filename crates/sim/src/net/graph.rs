@@ -13,7 +13,7 @@ pub struct Graph {
     nodes: Vec<Node>,
     links: Vec<Link>,
     hosts: u32,
-    /// Of each host, the link towards its switch.
+    /// For each host the link towards its switch.
     nics: Vec<u32>,
     /// Links out of node n are `outgoing[first_outgoing[n]..first_outgoing[n + 1]]`, in rising order.
     outgoing: Vec<u32>,

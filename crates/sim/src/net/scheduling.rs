@@ -15,7 +15,7 @@
 //! Tags are kept at the heads of queues only, and given when the port next decides instead of when a frame comes:
 //! between two decisions v does not change, and behind a frame of its own class a frame's start is that one's finish.
 
-/// As many classes a network has at most: a set of them is 16 bits.
+/// The largest number of classes in a network: a set of them is 16 bits.
 pub const MOST_CLASSES: usize = 16;
 
 /// Virtual time of one byte at weight 1: a multiple of every number up to 28 and of 100, so that tags are exact for
@@ -60,12 +60,12 @@ pub struct Scheduler {
     last: u8,
 }
 
-/// Of a class, in virtual time.
+/// The tags of a class, in virtual time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tags {
-    /// Of the first frame that waits.
+    /// The start tag of the first frame that waits.
     start: u128,
-    /// Of the last frame that was served.
+    /// The finish tag of the last frame that was served.
     finish: u128,
 }
 
@@ -78,7 +78,7 @@ struct Level {
 }
 
 impl Scheduler {
-    /// Of a port that has served nothing yet.
+    /// The scheduler of a port that has served nothing yet.
     pub fn new(rules: &[Rule]) -> Scheduler {
         let levels = rules.iter().map(|rule| usize::from(rule.level) + 1).max().unwrap_or(0);
         Scheduler {
@@ -89,8 +89,8 @@ impl Scheduler {
         }
     }
 
-    /// The class to serve of those that wait; none of none. To be asked when a transmission has ended, and then as
-    /// often as one likes until [`Self::serve`] says what was sent.
+    /// The class to serve of those that wait; none where none waits. To be asked when a transmission has ended, and
+    /// then as often as one likes until [`Self::serve`] says what was sent.
     pub fn choose(&mut self, rules: &[Rule], waiting: ClassSet) -> Option<usize> {
         self.tag(rules, waiting);
         each(waiting).min_by_key(|&class| (rules[class].level, self.classes[class].start, class))

@@ -1,5 +1,5 @@
 //! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
-//! counters, with traffic classes also those of each class at every link, every engine's counters, and when every
+//! counters, with traffic classes also those of each class at every link, every processor's counters, and when every
 //! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip.
 
 use clearway_proto::units::Span;

@@ -23,7 +23,7 @@ pub(super) struct LinkSamples {
 }
 
 impl LinkSamples {
-    /// Of nothing yet.
+    /// No samples yet.
     pub(super) fn new(simulation: &Simulation) -> LinkSamples {
         let links = simulation.links() as usize;
         let last = vec![[0; 3]; links * simulation.classes().max(1)];

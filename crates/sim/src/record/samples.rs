@@ -200,7 +200,7 @@ impl Samples {
 }
 
 impl QueueSamples {
-    /// Of switches' ports. Empty queues are left out, save the first sample after a queue has drained.
+    /// Samples the ports of switches. Empty queues are left out, save the first sample after a queue has drained.
     fn sample(&mut self, simulation: &Simulation, now: Time) {
         for link in 0..simulation.links() {
             if simulation.port(link).intersects(Port::NIC) {
@@ -231,7 +231,7 @@ impl QueueSamples {
 }
 
 impl WindowSamples {
-    /// Of every flow that has begun and is not complete.
+    /// Samples the windows of every flow that has begun and is not complete.
     fn sample(&mut self, simulation: &Simulation, now: Time) {
         for (flow, spec) in (0..).zip(simulation.specs()) {
             if spec.start > now || simulation.receiver(flow).completed_at <= now {

@@ -66,7 +66,7 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     figures
 }
 
-/// Of round-trip times; where hosts are not ideal of their parts, too.
+/// The figures of round-trip times; where hosts are not ideal of their parts, too.
 fn rtt_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
     let all = |times: fn(&TransportCounters) -> &Histogram| {
         let mut all = Histogram::default();
@@ -115,7 +115,7 @@ fn completion_figures(measured: &Measured, flows: &[u32]) -> Vec<(String, Value)
     ]
 }
 
-/// Of operations issued after the warm-up, save for their rate: of all that were done in time after it.
+/// The figures of operations issued after the warm-up, save for their rate: of all that were done in time after it.
 fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
     let simulation = measured.simulation;
     let mut all = OperationCounters::default();
@@ -144,7 +144,7 @@ fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, 
     ]
 }
 
-/// Of all hosts, where they are not ideal: the busiest, and what found no room in a receive queue.
+/// The figures of all hosts, where they are not ideal: the busiest, and what found no room in a receive queue.
 fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
     let processors = measured.simulation.processors().map(|(_, counters)| counters);
     let engines: Vec<_> = processors.zip(&measured.start.processors).collect();
@@ -157,7 +157,7 @@ fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
     ]
 }
 
-/// Of all links: the fullest, the longest queue, and totals.
+/// The figures of all links: the fullest, the longest queue, and totals.
 fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
     let links: Vec<LinkFigures> = (0..measured.simulation.links()).map(|link| measured.link(link)).collect();
     let largest = |value: fn(&LinkFigures) -> f64| links.iter().map(value).fold(0.0, f64::max);

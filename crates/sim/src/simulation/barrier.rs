@@ -25,7 +25,7 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
-    /// For so many threads.
+    /// A meeting place of so many threads.
     pub(super) fn new(threads: usize) -> Barrier {
         Barrier {
             threads,

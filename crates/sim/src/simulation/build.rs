@@ -83,7 +83,7 @@ fn places(partition: &Partition, specs: &[FlowSpec]) -> (Vec<Place>, Vec<Place>)
     specs.iter().map(|spec| (place(spec.from, 0), place(spec.to, 1))).unzip()
 }
 
-/// By conversation, the classes of its two directions; nothing where there are no classes.
+/// The classes of both directions of each conversation; nothing where there are no classes.
 fn classes_of(scenario: &Scenario, specs: &[FlowSpec]) -> Vec<[u8; 2]> {
     if scenario.classes.is_empty() {
         return Vec::new();

@@ -24,9 +24,9 @@ struct Exchange {
 
 #[derive(Debug)]
 struct Round {
-    /// By sending and then by receiving domain.
+    /// What crosses, by sending and then by receiving domain.
     crossings: Vec<Vec<Mutex<Vec<Crossing>>>>,
-    /// By domain, the first window in which it knows of something.
+    /// For each domain the first window in which it knows of something.
     next: Vec<AtomicU64>,
     /// The caller wants no more.
     stop: AtomicBool,

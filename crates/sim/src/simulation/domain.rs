@@ -55,7 +55,7 @@ pub struct Domain {
     pub(super) nodes: Vec<NodeState>,
     pub(super) ports: Ports,
     pub(super) hosts: Vec<HostState>,
-    /// By host and class.
+    /// The flows that wait for a NIC, by host and class.
     pub(super) rounds: Vec<Round>,
     pub(super) senders: Vec<SendingEnd>,
     pub(super) receivers: Vec<ReceivingEnd>,
@@ -64,9 +64,9 @@ pub struct Domain {
     pub(super) clocks: Vec<HostClocks>,
     pub(super) seats: Vec<Seat>,
     pub(super) operations: Operations,
-    /// By conversation, what was lost in this domain.
+    /// For each conversation what was lost in this domain.
     pub(super) losses: Vec<Losses>,
-    /// By transport.
+    /// What is counted for each transport.
     pub(super) counters: Vec<TransportCounters>,
     pub(super) parcels: Parcels,
     /// Sized flows that end in this domain and are not complete.
@@ -74,7 +74,7 @@ pub struct Domain {
     pub(super) packet_hops: u64,
     /// Events since the domain was asked last.
     pub(super) events: u64,
-    /// By domain, what is on its way there.
+    /// For each domain what is on its way there.
     pub(super) outboxes: Vec<Vec<Crossing>>,
     pub(super) scratch: Scratch,
     /// The frames that go through the switch that is visited.
@@ -99,7 +99,7 @@ pub(super) struct Scratch {
     entries: Vec<Entry>,
     /// The slots of the window's events, node by node.
     slots: Vec<u32>,
-    /// By node: at first how many events it has, then where they end in `slots`; zero between windows.
+    /// For each node at first how many events it has, then where they end in `slots`; zero between windows.
     ends: Vec<u32>,
     /// The nodes that have any.
     active: Vec<u32>,

@@ -15,7 +15,7 @@ use crate::traffic::{Demand, FlowSpec, Part};
 /// The operations whose initiators are in a domain.
 #[derive(Debug, Default)]
 pub struct Operations {
-    /// By traffic table; none for those without operations.
+    /// What each traffic table says of operations; none for those without.
     tables: Vec<Option<Table>>,
     pub(super) channels: Vec<Channel>,
     /// The channel of each sending end that has one; empty where none has.
@@ -250,7 +250,7 @@ impl Operations {
         }
     }
 
-    /// From when on operations are measured.
+    /// The instant from which on operations are measured.
     pub fn measured_from(&self) -> Time {
         self.measured_from
     }

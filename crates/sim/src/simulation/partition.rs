@@ -10,9 +10,9 @@ use crate::net::topology::Graph;
 /// then by their links. So what is compared by its place at one node compares alike in any partition.
 #[derive(Debug)]
 pub struct Partition {
-    /// By node.
+    /// The place of each node.
     nodes: Vec<Place>,
-    /// By link, the place of the port that feeds it.
+    /// For each link the place of the port that feeds it.
     ports: Vec<Place>,
     /// For each domain its nodes, in order.
     nodes_in: Vec<Vec<u32>>,

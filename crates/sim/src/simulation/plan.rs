@@ -45,7 +45,7 @@ pub struct Plan {
     pub splits_rtt: bool,
     /// Traffic classes; 0 where the network knows none.
     pub classes: usize,
-    /// By conversation, the class of its data and of its acknowledgements; empty where there are no classes.
+    /// For each conversation the class of its data and of its acknowledgements; empty where there are no classes.
     pub classes_of: Vec<[u8; 2]>,
 }
 

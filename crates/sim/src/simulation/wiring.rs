@@ -24,7 +24,7 @@ pub(super) struct Wiring<'a> {
     kinds: Vec<PortKind>,
     /// The kind of the ports of a link of this rate and delay, at a host or a switch of this role.
     kind_of: BTreeMap<KindKey, u16>,
-    /// By link, when it loses frames.
+    /// For each link when it loses frames.
     faults: BTreeMap<u32, Vec<LossWindow>>,
     /// How each class is served; one class where the scenario has none.
     classes: Vec<Rule>,
@@ -34,7 +34,7 @@ pub(super) struct Wiring<'a> {
 type KindKey = (Rate, Span, Option<SwitchRole>);
 
 impl<'a> Wiring<'a> {
-    /// For this scenario with this plan.
+    /// The wiring of this scenario with this plan.
     pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Wiring<'a> {
         for maker in &plan.makers {
             let heaviest = maker.data_frame.max(maker.ack_frame);
