@@ -139,8 +139,6 @@ pub struct TraceLine {
 /// A whole scenario with the files that it names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case {
-    /// What it was drawn from.
-    pub drawn_from: u64,
     /// The scenario's tables; the first is the top of the file.
     pub tables: Vec<Table>,
     /// The tables of the topology file; none if there is no such file.

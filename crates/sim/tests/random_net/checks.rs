@@ -39,6 +39,7 @@ const MOST_HOPS: u64 = 1_000_000;
 const MOST_REPORTS: u64 = 10_000_000;
 
 /// What became of a case in which nothing is wrong.
+#[derive(Debug, PartialEq)]
 pub enum Verdict {
     Ran(Box<Outcome>),
     /// The scenario was not accepted, and why.

@@ -90,7 +90,7 @@ fn show(seed: u64, case: &Case, failure: &Failure, before: &[(u64, Failure)]) {
     if before.iter().any(|(_, other)| other.check == failure.check) {
         return;
     }
-    let (smallest, failure) = shrink::shrink(case.clone(), failure.clone());
+    let (smallest, failure) = shrink::shrink(case.clone(), failure.clone(), &checks::check);
     println!("seed {seed} fails: {}: {}\n\n{}", failure.check, failure.says, smallest.printed());
 }
 
