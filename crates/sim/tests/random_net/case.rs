@@ -175,15 +175,6 @@ impl Case {
         &self.tables[0]
     }
 
-    /// Whether it has flows that offer data until they are stopped.
-    pub fn has_flows_without_end(&self) -> bool {
-        let endless = |table: &Table| match table.text("pattern") {
-            Some("incast" | "permutation" | "all_to_all") => !table.gives("bytes"),
-            _ => false,
-        };
-        self.any("traffic", endless)
-    }
-
     /// The most payload of a frame, in bytes.
     pub fn mtu(&self) -> f64 {
         self.all("network").find_map(|network| network.number("mtu")).unwrap_or(4096.0)
