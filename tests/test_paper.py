@@ -4,19 +4,24 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import clearway as cw
 import numpy as np
 import pytest
 from clearway.errors import ClearwayError
-from clearway.paper import evaluation, experiment, measures, reproduce, verdicts
-from clearway.paper.measures import Series
+from clearway.paper import claims, evaluation, papers, reading, reproduce, verdicts
+from clearway.paper.experiment import Experiment
+from clearway.paper.measures import OF_RUN, OF_VALUES, Series
 from clearway.runs import Run
 
 from tests.conftest import Clearway, child, finished
 
 ROOT = Path(__file__).parent.parent
+
+measures = SimpleNamespace(**OF_RUN, **OF_VALUES)
+"""Every measure, by the name that experiment files use."""
 
 
 def made_up(**changes: Any) -> Run:
@@ -90,7 +95,7 @@ def test_setting() -> None:
 @pytest.mark.parametrize(("q", "expected"), [(0.5, 10), (0.9, 10), (0.901, 20), (0.99, 20), (0.999, 30)])
 def test_quantile_by_weight(q: float, expected: float) -> None:
     of_a = {"weight": "count", "match": {"transport": "a"}}
-    assert measures.quantile(made_up(), "rtt", "rtt_us", q, **of_a) == expected  # type: ignore[arg-type]
+    assert measures.quantile(made_up(), "rtt", "rtt_us", q, **of_a) == expected
 
 
 def test_quantile_and_mean_by_rows() -> None:
@@ -343,8 +348,8 @@ def test_verdicts(facts: dict[str, Any], expected: str) -> None:
 # EXPRESSIONS
 
 
-def made(name: str, *points: tuple[dict[str, Any], float]) -> evaluation.Made:
-    return evaluation.Made(name, name, [(axes, made_up(summary={"f": value})) for axes, value in points])
+def made(name: str, *points: tuple[dict[str, Any], float]) -> evaluation.MadeRun:
+    return evaluation.MadeRun(name, name, [(axes, made_up(summary={"f": value})) for axes, value in points])
 
 
 RUNS = {
@@ -412,8 +417,8 @@ def test_a_stand_in_says_what_it_is_worth() -> None:
     of = {"measure": "summary", "run": "one", "key": "f"}
     claim = {"text": "It is high", "paper": "high", "ours": of, "holds": {"at_least": 5}}
     stand_in = {**claim, "stand_in": True, "control": "seeds"}
-    figure = experiment.Experiment("a", Path(), "Fig 1", "", "", "", [], [claim, stand_in], [], None)
-    plain, judged = evaluation.judge(figure, RUNS)
+    figure = Experiment("a", Path(), "Fig 1", "", "", "", [], [claim, stand_in], [], None)
+    plain, judged = claims.judge(figure, RUNS)
     assert (plain.verdict, plain.reason) == ("reproduced", "")
     assert (judged.verdict, judged.control) == ("stand-in", 3)
     assert "measured production" in judged.reason
@@ -555,7 +560,7 @@ def toy(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "parameters.toml").write_text(PARAMETERS)
     (folder / "fig1.toml").write_text(FIG1)
     (folder / "fig2.toml").write_text(FIG2)
-    monkeypatch.setattr(experiment, "folder_of_papers", lambda: workspace / "papers")
+    monkeypatch.setattr(papers, "folder_of_papers", lambda: workspace / "papers")
     return folder
 
 
@@ -619,9 +624,9 @@ def test_a_control_that_shows_it_too_refutes_it(clearway: Clearway, toy: Path) -
 
 @pytest.mark.usefixtures("toy")
 def test_shared_parameters_scale_and_overrides() -> None:
-    paper = experiment.paper_named("toy")
-    quick = experiment.read(paper, "fig1", full=False)
-    full = experiment.read(paper, "fig1", full=True)
+    paper = papers.paper_named("toy")
+    quick = reading.read(paper, "fig1", full=False)
+    full = reading.read(paper, "fig1", full=True)
     document = quick.runs[0].document
     assert document["transport"]["bulk"] == {"protocol": "swift", "base_target": "20us", "ai": 0.5}
     assert document["network"]["mtu"] == "1500B"
@@ -632,7 +637,7 @@ def test_shared_parameters_scale_and_overrides() -> None:
 def test_an_experiment_may_have_its_own_value(toy: Path) -> None:
     own = FIG1.replace('{ protocol = "swift" }', '{ protocol = "swift", base_target = "50us" }')
     (toy / "fig1.toml").write_text(own)
-    read = experiment.read(experiment.paper_named("toy"), "fig1", full=False)
+    read = reading.read(papers.paper_named("toy"), "fig1", full=False)
     assert read.runs[0].document["transport"]["bulk"]["base_target"] == "50us"
 
 
@@ -725,13 +730,13 @@ def test_parameters_that_are_wrong(
 
 # THE FILES THAT SHIP
 
-SWIFT = experiment.paper_named("swift")
+SWIFT = papers.paper_named("swift")
 
 
 @pytest.mark.parametrize("name", SWIFT.ids)
 @pytest.mark.parametrize("full", [False, True], ids=["quick", "full"])
 def test_experiments_are_read_at_both_scales(name: str, full: bool) -> None:
-    found = experiment.read(SWIFT, name, full=full)
+    found = reading.read(SWIFT, name, full=full)
     assert found.claims or found.frontier
     # Thousands of points differ in a seed: both ends of each run's axes say enough.
     ends = [replace(run, variants=[run.variants[0], run.variants[-1]]) for run in found.runs]
@@ -742,14 +747,14 @@ def test_experiments_are_read_at_both_scales(name: str, full: bool) -> None:
 @pytest.mark.parametrize("name", SWIFT.ids)
 def test_claims_are_fitted_where_a_parameter_was(name: str) -> None:
     fitted = {entry for parameter in SWIFT.parameters for entry in parameter.fitted_on}
-    claims = experiment.read(SWIFT, name, full=False).claims
+    claims = reading.read(SWIFT, name, full=False).claims
     assert any(claim.get("fitted") for claim in claims) or name not in fitted
 
 
 def test_the_map_marks_the_set_in_use() -> None:
     parameters = {parameter.key.rsplit(".", 1)[-1]: parameter.value for parameter in SWIFT.parameters}
     for full in (False, True):
-        found = experiment.read(SWIFT, "map", full=full)
+        found = reading.read(SWIFT, "map", full=full)
         assert found.frontier is not None
         reference = found.frontier["reference"]
         assert all(parameters[key.rsplit(".", 1)[-1]] == value for key, value in reference.items())
@@ -785,11 +790,11 @@ def test_the_example_of_the_documentation_is_read(toy: Path) -> None:
     text = (ROOT / "docs" / "PAPERS.md").read_text()
     (toy / "fig22.toml").write_text(text.split("```toml\n")[1].split("```")[0])
     for full in (False, True):
-        found = experiment.read(experiment.paper_named("toy"), "fig22", full=full)
+        found = reading.read(papers.paper_named("toy"), "fig22", full=full)
         assert len(reproduce.prepare([found])[0].points) == 3
 
 
-@pytest.mark.parametrize("name", measures.OF_RUN | measures.OF_VALUES)
+@pytest.mark.parametrize("name", OF_RUN | OF_VALUES)
 def test_every_measure_is_tested(name: str) -> None:
     assert f"measures.{name}(" in Path(__file__).read_text() or name in {"series", "fabric_target"}
 
@@ -801,7 +806,7 @@ def test_fig5_is_reproduced(clearway: Clearway) -> None:
 
 
 def test_the_papers_of_a_checkout_are_those_of_the_package() -> None:
-    assert (ROOT / "papers").resolve() == experiment.folder_of_papers().resolve()
+    assert (ROOT / "papers").resolve() == papers.folder_of_papers().resolve()
 
 
 def test_the_command_as_a_process() -> None:

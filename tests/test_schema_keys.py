@@ -33,6 +33,8 @@ def tables(schema: Schema, path: str = "") -> Iterator[tuple[str, list[Schema]]]
         elif inner.get("x-unit") == "table" and isinstance(named := inner.get("additionalProperties"), dict):
             if named.get("x-unit") == "table":
                 yield from tables(named, f"{at}.bulk")
+            if "properties" in inner:
+                yield from tables(inner, at)
         elif inner.get("x-unit") == "table":
             yield from tables(inner, at)
 
@@ -69,6 +71,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
     "host.default": [{}, {"model": "snap"}],
+    "host.bulk": [{"hosts": "0..1", "model": "snap"}],
     "transport.bulk": [
         {"protocol": variant["properties"]["protocol"]["const"]} for variant in TABLES["transport.bulk"]
     ],
@@ -84,6 +87,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         ),
         {"pattern": "trace", "file": "flows.csv"},
     ],
+    "probe[0]": [{"from": 0, "to": 1, "interval": "10us"}],
     "fault[0]": [
         {"kind": "loss", "link": "{link}", "probability": 0.1},
         {"kind": "down", "link": "{link}"},
@@ -121,8 +125,9 @@ SCALES: dict[str, dict[str, int]] = {
     "bytes": {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
     "rate": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
     "frequency": {"/s": 1, "k/s": 10**3, "M/s": 10**6, "G/s": 10**9},
+    "parts": {"ppb": 1, "ppm": 10**3},
 }
-OTHER_UNIT = {"time": "5Gbps", "bytes": "5us", "rate": "5MB", "frequency": "5Gbps"}
+OTHER_UNIT = {"time": "5Gbps", "bytes": "5us", "rate": "5MB", "frequency": "5Gbps", "parts": "5us"}
 WRONG_TYPES: dict[str, list[Any]] = {
     "integer": ["five", 1.5, True, {}],
     "number": ["five", True, []],
@@ -137,6 +142,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "times": [7, True],
     "host": [True, {}],
     "hosts": [True, {}],
+    "node": [True, 1.5, []],
     "table": [5, "five", [1]],
     "tables": [5, "five", [1]],
     **{unit: [5, 1.5, True, []] for unit in SCALES},
@@ -149,6 +155,7 @@ WRONG_WORDS: dict[str, list[str]] = {
     "sizes": ["nonsense", "fixed:", "fixed:5us", "exponential:0B"],
     "times": ["nonsense", "5", "5us..", "9us..3us"],
     "host": ["nonsense"],
+    "node": ["nonsense", "0..1"],
     "hosts": ["nonsense", "5..2", "0..99999999"],
 }
 
@@ -267,7 +274,14 @@ def test_every_variant_has_an_example() -> None:
     }
 
 
-@pytest.mark.parametrize("table", EXAMPLES)
+REFUSED = pytest.mark.xfail(reason="the simulator runs one kind of host and no probes", strict=True)
+"""Examples that are read and checked, and that the simulator refuses to run."""
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pytest.param(table, marks=REFUSED if table in ("host.bulk", "probe[0]") else ()) for table in EXAMPLES],
+)
 def test_every_example_is_right(table: str, link: str, clearway: Clearway, workspace: Path) -> None:
     """Else the mistakes below would be refused for another reason."""
     for example in EXAMPLES[table]:
@@ -324,9 +338,9 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
 
 
 @pytest.mark.parametrize("name", ["", "a b", "0a", "ä", "a.b"])
-@pytest.mark.parametrize("table", ["transport", "groups", "class"])
+@pytest.mark.parametrize("table", ["transport", "groups", "class", "host"])
 def test_names_that_are_none(name: str, table: str, clearway: Clearway, workspace: Path) -> None:
-    given = {"transport": {"protocol": "swift"}, "groups": "0..1", "class": {}}[table]
+    given = {"transport": {"protocol": "swift"}, "groups": "0..1", "class": {}, "host": {"hosts": 0}}[table]
     scenario = {**BASE, table: {**BASE.get(table, {}), name: given}}
     answer = clearway("run", written(workspace / "wrong.toml", scenario))
     assert answer.status == 2, answer

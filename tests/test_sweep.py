@@ -10,11 +10,15 @@ from typing import Any
 
 import clearway as cw
 import pytest
-from clearway import axes, documents, execution
+from clearway import documents, execution
 from clearway.errors import ClearwayError
-from clearway.frontier import Frontier
-from clearway.points import Point, PointsInterrupted, Store, run_points
 from clearway.runs import Run
+from clearway.sweep import file
+from clearway.sweep.axes import axes_of, variants
+from clearway.sweep.frontier import Frontier
+from clearway.sweep.making import PointsInterrupted, run_points
+from clearway.sweep.points import Point
+from clearway.sweep.store import Store
 
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but
 
@@ -113,7 +117,7 @@ def test_another_simulator_runs_them_again(
     clearway: Clearway, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clearway("sweep", swept(workspace))
-    monkeypatch.setattr("clearway.points.build", lambda: "another")
+    monkeypatch.setattr("clearway.sweep.points.build", lambda: "another")
     assert clearway("sweep", swept(workspace), "--json").json["run"] == 12
 
 
@@ -176,7 +180,7 @@ def test_an_interrupted_sweep_goes_on(clearway: Clearway, workspace: Path) -> No
 
 
 def test_an_interrupt_while_a_point_is_kept_waits(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = axes.read(swept(workspace, "\n[sweep]\nseed = [1, 2]\n")).points()
+    plan = file.read(swept(workspace, "\n[sweep]\nseed = [1, 2]\n")).points()
     write = Run.write_into
 
     def interrupted(run: Run, path: Path) -> None:
@@ -191,7 +195,7 @@ def test_an_interrupt_while_a_point_is_kept_waits(workspace: Path, monkeypatch: 
 
 
 def test_a_point_that_fails_stops_no_other(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = axes.read(swept(workspace, "\n[sweep]\nseed = [1, 2, 3]\n")).points()
+    plan = file.read(swept(workspace, "\n[sweep]\nseed = [1, 2, 3]\n")).points()
     run = execution._run
 
     def failing(scenario: Any, *rest: Any) -> Any:
@@ -206,7 +210,7 @@ def test_a_point_that_fails_stops_no_other(workspace: Path, monkeypatch: pytest.
 
 
 def test_no_more_at_once_than_asked_for(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = axes.read(swept(workspace, "\n[sweep]\nseed = [1, 2, 3, 4, 5]\n")).points()
+    plan = file.read(swept(workspace, "\n[sweep]\nseed = [1, 2, 3, 4, 5]\n")).points()
     lock, active, most = threading.Lock(), [0], [0]
     run = execution._run
 
@@ -320,12 +324,12 @@ def test_sweep_names_the_command_for_a_scenario(clearway: Clearway, small: Path)
     ],
 )
 def test_ranges_have_both_ends(table: dict[str, Any], expected: list[Any]) -> None:
-    assert [variant["a"] for variant in axes.variants(axes.axes_of(table, str))] == expected
+    assert [variant["a"] for variant in variants(axes_of(table, str))] == expected
 
 
 def test_keys_of_a_zip_change_together() -> None:
     table = {"a": [1, 2], "zip": [{"b": [3, 4], "c": {"d": [5, 6]}}]}
-    assert list(axes.variants(axes.axes_of(table, str))) == [
+    assert list(variants(axes_of(table, str))) == [
         {"a": 1, "b": 3, "c.d": 5},
         {"a": 1, "b": 4, "c.d": 6},
         {"a": 2, "b": 3, "c.d": 5},

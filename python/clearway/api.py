@@ -10,7 +10,7 @@ from typing import Any
 
 from clearway import _clearway, comparison, documents, runs
 from clearway.errors import ClearwayError, reason
-from clearway.execution import execute, fitting
+from clearway.execution import check_threads, execute, fitting
 from clearway.runs import Run, Seeds
 
 Sets = Mapping[str, Any]
@@ -26,14 +26,18 @@ def run(
     *,
     seed: int | None = None,
     progress: Progress | None = None,
+    threads: int | None = None,
 ) -> Run:
     """Run a scenario, given as a path or as TOML text (which has a line break).
 
-    Raises `ScenarioError` for a scenario that cannot be run and `Interrupted` if `progress` returned False.
+    It runs on so many `threads` (1 to 64): by default one for a small run, and all cores for a large one. Its
+    results are the same on any number. Raises `ScenarioError` for a scenario that cannot be run and
+    `Interrupted` if `progress` returned False.
     """
+    check_threads(threads)
     loaded = load_scenario(scenario, sets_of(sets), seed)
     fitting([loaded])
-    return Run.of(loaded, loaded.run(progress))
+    return Run.of(loaded, loaded.run(progress, threads))
 
 
 def load_run(path: str | Path) -> Run | Seeds:
@@ -42,10 +46,19 @@ def load_run(path: str | Path) -> Run | Seeds:
 
 
 def compare(
-    *items: str | Path | Run | Seeds, seeds: int = 1, sets: Sets | None = None
+    *items: str | Path | Run | Seeds,
+    seeds: int = 1,
+    sets: Sets | None = None,
+    threads: int | None = None,
 ) -> comparison.Comparison:
-    """Compare runs: those given, those in the directories given, and those of the scenario files given."""
-    return comparison.compare(gather(items, seeds, sets_of(sets)))
+    """Compare runs: those given, those in the directories given, and those of the scenario files given.
+
+    `threads` are those of each run: by default one where several run at once, and else as for `run`.
+    """
+    check_threads(threads)
+    return comparison.compare(
+        gather(items, seeds, sets_of(sets), lambda scenarios: execute(scenarios, threads=threads))
+    )
 
 
 def schema() -> dict[str, Any]:
@@ -118,7 +131,7 @@ def gather(
     items: Sequence[str | Path | Run | Seeds],
     seeds: int,
     sets: Sequence[tuple[str, str]],
-    run_all: Callable[[Sequence[_clearway.Scenario]], list[Run]] = execute,
+    run_all: Callable[[Sequence[_clearway.Scenario]], list[Run]],
 ) -> list[tuple[str, Seeds]]:
     """Read the run directories and run the scenario files among the items; a label with each."""
     gathered: dict[int, tuple[str, Seeds]] = {}

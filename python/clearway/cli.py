@@ -11,11 +11,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen, sweep
+from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen
 from clearway.errors import ClearwayError, reason
-from clearway.paper import experiment, reproduce
-from clearway.points import STORE, PointsInterrupted, Store
+from clearway.execution import MOST_THREADS
+from clearway.paper import papers, reading, reproduce, result
 from clearway.runs import Run, Seeds
+from clearway.sweep import sweep
+from clearway.sweep.making import PointsInterrupted
+from clearway.sweep.store import STORE, Store
 
 _CLAIM_FAILED = 1
 _BAD_INPUT = 2
@@ -79,6 +82,15 @@ OutOption = Annotated[
 JobsOption = Annotated[
     int | None, typer.Option("--jobs", min=1, max=1024, help="Runs at once; by default one a core.")
 ]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        max=MOST_THREADS,
+        help="Threads of each run; by default one, and all cores for a large run by itself.",
+    ),
+]
 StoreOption = Annotated[
     Path, typer.Option("--store", metavar="DIR", help="Where finished runs are kept and found again.")
 ]
@@ -86,11 +98,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 @app.command()
-def demo(out: OutOption = None, json: JsonOption = False) -> None:
+def demo(out: OutOption = None, threads: ThreadsOption = None, json: JsonOption = False) -> None:
     """Run a 1000-to-1 incast under Swift, DCTCP and GCN, side by side, and write a report."""
     target = out or Path("runs") / "demo"
     directory.check_writable(target, exact=out is not None)
-    compared = demonstration.compare_incast(quiet=json)
+    compared = demonstration.compare_incast(threads=threads, quiet=json)
     with directory.Staging(target, exact=out is not None) as staging:
         for label, group in zip(compared.labels, compared.groups, strict=True):
             (staging.path / directory.slug(label)).mkdir()
@@ -114,6 +126,7 @@ def run(
     sets: SetsOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
+    threads: ThreadsOption = None,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -126,7 +139,7 @@ def run(
     target = out or Path("runs") / _default_name(scenarios, several=seeds is not None)
     directory.check_writable(target, exact=out is not None)
     started = time.monotonic()
-    group = Seeds(screen.execute_shown(scenarios, quiet=json))
+    group = Seeds(screen.execute_shown(scenarios, threads=threads, quiet=json))
     wall_s = time.monotonic() - started if seeds else group.runs[0].wall_s
     written = _written(group if seeds else group.runs[0], target, exact=out is not None)
     if json:
@@ -144,11 +157,15 @@ def compare(
     ],
     sets: SetsOption = None,
     seeds: SeedsOption = None,
+    threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show runs side by side, with the differences called out; scenario files are run first."""
     gathered = api.gather(
-        items, seeds or 1, _parsed(sets), lambda scenarios: screen.execute_shown(scenarios, quiet=json)
+        items,
+        seeds or 1,
+        _parsed(sets),
+        lambda scenarios: screen.execute_shown(scenarios, threads=threads, quiet=json),
     )
     compared = comparison.compare(gathered)
     if json:
@@ -198,8 +215,8 @@ def run_paper(
     json: JsonOption = False,
 ) -> None:
     """Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted."""
-    found = experiment.paper_named(name)
-    chosen = experiment.experiments(found, figures or [], full=full)
+    found = papers.paper_named(name)
+    chosen = reading.experiments(found, figures or [], full=full)
     if show:
         screen.show_experiments(chosen, as_json=json)
         return
@@ -216,11 +233,11 @@ def run_paper(
         reproduce.write_into(staging.path, found, done, full=full)
         written = staging.commit()
     if json:
-        screen.show_json(reproduce.as_json(done))
+        screen.show_json(result.as_json(done))
     else:
         screen.show_claims(done)
         screen.say(f"written to {written}, with a page: {written / reproduce.PAGE}")
-    if reproduce.failed(done):
+    if result.failed(done):
         raise typer.Exit(_CLAIM_FAILED)
 
 

@@ -1,7 +1,8 @@
-"""Running scenarios: threads on the cores at hand, memory looked at first, and Ctrl-C obeyed at once.
+"""Running scenarios: on the cores at hand, memory looked at first, and Ctrl-C obeyed at once.
 
-The runs are in threads of their own, with the interpreter released; the calling thread waits, shows progress,
-and hears Ctrl-C. An interrupted run stops at its next call of the progress function.
+Each run is started in a thread of its own, with the interpreter released; the calling thread waits, shows
+progress, and hears Ctrl-C. An interrupted run stops at its next call of the progress function. A run may take
+further threads for itself; its results are the same on any number of them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from clearway.runs import Run
 _POLL_S = 0.05
 _GRACE_S = 0.5  # in which a run that is told to stop does; set-up looks at nothing
 
+MOST_THREADS = 64
+"""The most threads that one run may have."""
+
 
 @dataclass
 class Position:
@@ -36,8 +40,13 @@ Watch = Callable[[Sequence[Position]], None]
 """Called with the positions of all runs some 20 times a second, in the calling thread."""
 
 
-def execute(scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None) -> list[Run]:
-    """Run all scenarios, as many at once as cores and memory allow; results in the same order."""
+def execute(
+    scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None, threads: int | None = None
+) -> list[Run]:
+    """Run all scenarios, as many at once as cores and memory allow; results in the same order.
+
+    `threads` are those of each run, as for `execute_each`.
+    """
     runs: dict[int, Run] = {}
 
     def keep(index: int, outcome: Run | BaseException) -> None:
@@ -45,7 +54,7 @@ def execute(scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None)
             raise outcome
         runs[index] = outcome
 
-    execute_each(scenarios, keep, watch)
+    execute_each(scenarios, keep, watch, threads=threads)
     return [runs[index] for index in range(len(scenarios))]
 
 
@@ -54,13 +63,17 @@ def execute_each(
     keep: Callable[[int, Run | BaseException], None],
     watch: Watch | None = None,
     jobs: int | None = None,
+    threads: int | None = None,
 ) -> None:
     """Run all scenarios; hand over each with its place as soon as it is done, or what went wrong with it.
 
     `keep` is called in the calling thread; what it raises stops the others. At most `jobs` run at once, or as
-    many as there are cores, and never more than memory allows.
+    many as there are cores for, and never more than memory allows. Each has so many `threads`; by default one
+    if several run at once, and else as many as the simulator chooses.
     """
-    jobs = min(len(scenarios), jobs or cores(), fitting(scenarios))
+    jobs = min(len(scenarios), jobs or max(1, cores() // (threads or 1)), fitting(scenarios))
+    if threads is None and jobs > 1:
+        threads = 1
     positions = [Position(0.0, scenario.duration_us, 0) for scenario in scenarios]
     cancelled = threading.Event()
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -75,20 +88,29 @@ def execute_each(
             except queue.Empty:
                 return
             try:
-                finished.put((index, _run(scenarios[index], positions[index], cancelled)))
+                finished.put((index, _run(scenarios[index], positions[index], cancelled, threads)))
             except BaseException as error:  # a panic of the simulator is no Exception
                 finished.put((index, error))
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
     try:
-        for thread in threads:
-            thread.start()
+        for worker in workers:
+            worker.start()
         _collect(len(scenarios), finished, positions, keep, watch)
     finally:
         cancelled.set()
         deadline = time.monotonic() + _GRACE_S
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+        for worker in workers:
+            worker.join(max(0.0, deadline - time.monotonic()))
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise if this is no number of threads that a run may have."""
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise ClearwayError(
+            f"threads: found {threads}, expected 1 to {MOST_THREADS}",
+            "leave it out to have as many as the run is worth",
+        )
 
 
 def cores() -> int:
@@ -132,12 +154,14 @@ def fitting(scenarios: Sequence[_clearway.Scenario]) -> int:
     return max(1, available // needed)
 
 
-def _run(scenario: _clearway.Scenario, position: Position, cancelled: threading.Event) -> Run:
+def _run(
+    scenario: _clearway.Scenario, position: Position, cancelled: threading.Event, threads: int | None
+) -> Run:
     def progress(simulated_us: float, end_us: float, packet_hops: int) -> bool:
         position.simulated_us, position.end_us, position.packet_hops = simulated_us, end_us, packet_hops
         return not cancelled.is_set()
 
-    run = Run.of(scenario, scenario.run(progress))
+    run = Run.of(scenario, scenario.run(progress, threads))
     position.simulated_us, position.packet_hops = position.end_us, run.packet_hops
     return run
 

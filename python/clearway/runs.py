@@ -51,6 +51,8 @@ class Run:
     """What can be run and is hardly meant, a sentence each."""
     path: Path | None = None
     """The run directory, if it has one."""
+    threads: int = 1
+    """How many it ran on. Nothing but the time it took depends on them."""
 
     @classmethod
     def of(cls, scenario: _clearway.Scenario, result: _clearway.Result) -> Run:
@@ -66,6 +68,7 @@ class Run:
             scenario=json.loads(scenario.resolved),
             tables=result.tables,
             warnings=tuple(scenario.warnings),
+            threads=result.threads,
         )
 
     @classmethod
@@ -85,6 +88,7 @@ class Run:
                 tables=_SavedTables(path, manifest["tables"]),
                 warnings=tuple(manifest.get("warnings", ())),
                 path=path,
+                threads=manifest.get("threads", 1),
             )
         except KeyError as error:
             raise ClearwayError(
@@ -188,6 +192,7 @@ class Run:
             "digest": self.digest,
             "packet_hops": self.packet_hops,
             "wall_s": self.wall_s,
+            "threads": self.threads,
             "warnings": list(self.warnings),
             "tables": described,
             "scenario": self.scenario,

@@ -25,9 +25,9 @@ from clearway.comparison import Comparison, setting
 from clearway.execution import Position, Watch, execute
 from clearway.figures import figures_in, readable
 from clearway.paper.experiment import Experiment
-from clearway.paper.reproduce import Reproduced
+from clearway.paper.result import Reproduced
 from clearway.runs import Run, Seeds
-from clearway.sweep import Swept
+from clearway.sweep.sweep import Swept
 
 _PIPE_WIDTH = 160  # a pipe has no width: leave the lines whole
 _WIDE = 80  # from here on a progress bar has room for the speed
@@ -90,7 +90,9 @@ def show_effort(runs: Sequence[Run], wall_s: float) -> None:
     for run in runs:
         say(f"digest {run.digest}" + (f"  seed {run.seed}" if len(runs) > 1 else ""))
     rate = f", {hops / wall_s / 1e6:.3g} M/s" if wall_s > 0 else ""
-    say(f"{hops / 1e6:.4g} M packet-hops in {readable('time', wall_s * 1e6)}{rate}")
+    threads = max(run.threads for run in runs)
+    on = f", on {threads} threads" + (" a run" if len(runs) > 1 else "") if threads > 1 else ""
+    say(f"{hops / 1e6:.4g} M packet-hops in {readable('time', wall_s * 1e6)}{rate}{on}")
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -121,12 +123,12 @@ def show_figures(comparison: Comparison, keys: Collection[str] | None = None) ->
     _console(sys.stdout).print(table)
 
 
-def execute_shown(scenarios: Sequence[_clearway.Scenario], *, quiet: bool) -> list[Run]:
+def execute_shown(scenarios: Sequence[_clearway.Scenario], *, threads: int | None, quiet: bool) -> list[Run]:
     """Run scenarios under a progress bar, if there is someone to see it; say first what is hardly meant."""
     show_warnings(scenarios)
     label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
     with progress(label, quiet=quiet) as watch:
-        return execute(scenarios, watch)
+        return execute(scenarios, watch, threads)
 
 
 def show_sweep(done: Swept) -> None:

@@ -227,13 +227,13 @@ fn what_cannot_be_sent_at_all_is_said_at_once() {
 #[test]
 fn a_target_below_an_empty_paths_delay_is_warned_of() {
     let receiver = Receiver::start(&["--once"]);
-    let low = ["--base-target", "1us", "--fs-range", "2us", "--min-cwnd", "1", "--endpoint-target", "20ms"];
+    let low = ["--base-target", "1ns", "--fs-range", "2ns", "--min-cwnd", "1", "--endpoint-target", "20ms"];
     let to = receiver.address.to_string();
     let sent = run(&[&["send", "--to", &to, "--operations", "100", "--size", "10kB"], &low[..]].concat());
     let err = String::from_utf8(sent.stderr).unwrap();
     assert_eq!(sent.status.code(), Some(0), "{err}");
     assert!(err.starts_with("warning: the smallest delay so far is "), "{err}");
-    assert!(err.contains("1us + 2us = 3us") && err.contains("raise --base-target"), "{err}");
+    assert!(err.contains("1ns + 2ns = 3ns") && err.contains("raise --base-target"), "{err}");
     assert_eq!(err.matches("warning").count(), 1);
 }
 

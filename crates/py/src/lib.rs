@@ -79,16 +79,24 @@ impl Scenario {
         scenario::estimate_bytes(&self.loaded.scenario)
     }
 
-    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False.
-    #[pyo3(signature = (progress=None))]
-    fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<RunResult> {
+    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False; on so many `threads`.
+    #[pyo3(signature = (progress=None, threads=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        progress: Option<Py<PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<RunResult> {
+        if threads.is_some_and(|threads| threads > 1) {
+            return Err(ScenarioError::new_err("threads: the simulator runs on one thread so far"));
+        }
         let started = now();
         let mut observer = Observer { callback: progress, due: started + PROGRESS_INTERVAL, failure: None };
         let outcome = py.detach(|| clearway_sim::run(&self.loaded.scenario, &mut |at| observer.observe(at)));
         let wall_s = started.elapsed().as_secs_f64();
         match (outcome, observer.failure) {
             (_, Some(failure)) => Err(failure),
-            (Ok(outcome), None) => RunResult::new(py, outcome, wall_s),
+            (Ok(outcome), None) => RunResult::new(py, outcome, wall_s, 1),
             (Err(_), None) => Err(Interrupted::new_err("the run was interrupted")),
         }
     }
@@ -144,6 +152,9 @@ struct RunResult {
     /// Wall time the run took, in seconds.
     #[pyo3(get)]
     wall_s: f64,
+    /// How many threads it ran on.
+    #[pyo3(get)]
+    threads: usize,
     /// Figures of the whole run, as JSON.
     #[pyo3(get)]
     summary: String,
@@ -153,7 +164,7 @@ struct RunResult {
 }
 
 impl RunResult {
-    fn new(py: Python<'_>, outcome: Outcome, wall_s: f64) -> PyResult<Self> {
+    fn new(py: Python<'_>, outcome: Outcome, wall_s: f64, threads: usize) -> PyResult<Self> {
         let tables = PyDict::new(py);
         for table in outcome.tables {
             tables.set_item(table.name, columns(py, table)?)?;
@@ -162,6 +173,7 @@ impl RunResult {
             digest: outcome.digest,
             packet_hops: outcome.packet_hops,
             wall_s,
+            threads,
             summary: json(&outcome.summary).to_string(),
             tables: tables.unbind(),
         })

@@ -1,6 +1,6 @@
 //! The simulator's workloads (docs/PERFORMANCE.md): CPU seconds, packet-hops a second, memory.
 //!
-//! `cargo bench -p clearway-sim [-- NAME...]`
+//! `cargo bench -p clearway-sim [-- [--runs=N] NAME...]`
 
 use std::ops::ControlFlow;
 
@@ -8,15 +8,16 @@ use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use clearway_sim::model::{
-    Buffer, Ecn, HostModel, Network, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology,
-    Traffic, Transport,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, Network, Pattern, Protocol, Record, Scenario, Spray,
+    SwitchKind, SwitchKinds, Topology, Traffic, Transport,
 };
 use clearway_sim::record::Column;
 
-/// Runs of each workload; the median is printed.
+/// Runs of each workload, if `--runs=N` does not say otherwise; the median is printed.
 const RUNS: usize = 5;
 
 fn main() {
+    let runs = std::env::args().find_map(|arg| arg.strip_prefix("--runs=")?.parse().ok()).unwrap_or(RUNS);
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     println!(
         "{:<14} {:>8} {:>8} {:>8} {:>6} {:>6} {:>9} {:>10} {:>11}  digest",
@@ -24,7 +25,7 @@ fn main() {
     );
     for (name, must, htsim, scenario) in workloads() {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
-            measure(name, [must, htsim], &scenario);
+            measure(name, [must, htsim], &scenario, runs);
         }
     }
     println!("must and htsim: Mhops/s, htsim's on another machine of the same class; docs/PERFORMANCE.md");
@@ -45,6 +46,8 @@ fn workloads() -> Vec<Workload> {
         ("star", Some(18.0), Some(4.0), star(swift())),
         ("star-dctcp", Some(18.0), Some(6.1), star(dctcp())),
         ("ft1024", Some(18.0), Some(0.52), fat_tree(16, swift(), true)),
+        ("ft128", None, None, { let mut s = fat_tree(8, swift(), true); if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern { *bytes = Some(Bytes::new(16_000_000)); } s }),
+        ("ft16", None, None, { let mut s = fat_tree(4, swift(), true); if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern { *bytes = Some(Bytes::new(64_000_000)); } s }),
         ("ft1024-dctcp", Some(18.0), None, fat_tree(16, dctcp(), true)),
         ("ft1024-sync", None, None, fat_tree(16, swift(), false)),
         ("ft8192", Some(10.0), None, fat_tree(32, swift(), true)),
@@ -72,7 +75,7 @@ fn scenario(
         stop_when_complete: false,
         network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },
         switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
-        host: HostModel::Ideal,
+        hosts: HostKinds::alike(HostKind::default_of(HostModel::Ideal)),
         classes: Vec::new(),
         transports: vec![Transport {
             name: "bench".into(),
@@ -81,6 +84,7 @@ fn scenario(
             ack: 64,
             class: 0,
             ack_class: 0,
+            spray: Spray::Flow,
         }],
         traffic: vec![Traffic {
             pattern,
@@ -89,6 +93,7 @@ fn scenario(
             stagger: Span::ZERO,
             stop: None,
         }],
+        probes: Vec::new(),
         faults: Vec::new(),
         record: Record { fairness: Span::from_ms(10), ..Record::default() },
     }
@@ -128,10 +133,10 @@ fn fat_tree(k: u32, protocol: Protocol, spread: bool) -> Scenario {
     scenario
 }
 
-fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario) {
+fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario, count: usize) {
     let mut runs: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
-    for _ in 0..RUNS {
+    for _ in 0..count {
         let before = cpu_seconds();
         let mut first_look = None;
         let outcome = clearway_sim::run(scenario, &mut |_| {
@@ -143,7 +148,7 @@ fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario) {
         last = Some(outcome);
     }
     runs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (seconds, set_up) = runs[RUNS / 2];
+    let (seconds, set_up) = runs[count / 2];
     let outcome = last.expect("there was a run");
     let hops = outcome.packet_hops as f64 / 1e6;
     let payload: u64 = outcome.tables[0].columns.iter().find(|(name, _)| *name == "delivered_bytes").map_or(

@@ -1,6 +1,7 @@
 //! A deterministic packet simulator for datacenter transports.
 
 pub mod engine;
+pub mod host;
 pub mod model;
 pub mod net;
 pub mod random;
@@ -11,4 +12,4 @@ pub mod schemes;
 pub mod simulation;
 pub mod traffic;
 
-pub use run::run;
+pub use run::{run, run_on, threads_for};

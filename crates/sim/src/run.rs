@@ -13,16 +13,34 @@ use crate::simulation::Simulation;
 /// Grid on which a run that ends with its flows ends.
 const COMPLETION_GRID: Span = Span::from_us(10);
 
-/// Simulates a scenario. `progress` is called every few thousand events and at every look, and may stop the
-/// run.
-///
-/// Panics when the simulator has lost count of a frame: conservation is checked at the end of every run.
+/// Hosts that are worth a thread: with fewer, threads wait for each other longer than they work.
+const HOSTS_A_THREAD: usize = 256;
+
+/// The threads that a run of this scenario takes if it may have `cores`: one for each [`HOSTS_A_THREAD`] hosts, at
+/// least one.
+pub fn threads_for(scenario: &Scenario, cores: usize) -> usize {
+    (scenario.network.topology.host_count() as usize / HOSTS_A_THREAD).clamp(1, cores.max(1))
+}
+
+/// Simulates a scenario on this thread; see [`run_on`].
 pub fn run(
     scenario: &Scenario,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Interrupted> {
+    run_on(scenario, 1, progress)
+}
+
+/// Simulates a scenario on at most so many threads; the outcome is the same for any number. `progress` is called every
+/// few thousand events and at every look, and may stop the run.
+///
+/// Panics when the simulator has lost count of a frame: conservation is checked at the end of every run.
+pub fn run_on(
+    scenario: &Scenario,
+    threads: usize,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Interrupted> {
     let end = Time::ZERO + scenario.duration;
-    let mut simulation = Simulation::new(scenario);
+    let mut simulation = Simulation::new(scenario, threads);
     let mut observer = Observer::new(scenario, &simulation);
     let mut proceed =
         |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });

@@ -4,11 +4,13 @@
 use std::collections::VecDeque;
 
 use clearway_proto::units::{Rate, Span};
-use clearway_sim::engine::event::{Class, Event, Frame, Meta};
-use clearway_sim::engine::queue::EventQueue;
-use clearway_sim::net::classes::{Classes, Marking, Rule};
-use clearway_sim::net::fabric::{Fabric, Particulars, SharedBuffer};
-use clearway_sim::net::port::{LinkKind, Port, PortKind};
+use clearway_sim::engine::event::{Frame, Meta};
+use clearway_sim::net::marking::Marking;
+use clearway_sim::net::memory::{Memory, SharedBuffer};
+use clearway_sim::net::port::{Port, PortKind};
+use clearway_sim::net::ports::Ports;
+use clearway_sim::net::ruled::{Offered, Rules, Transmission};
+use clearway_sim::net::scheduling::{Rule, Scheduler};
 use clearway_sim::random::{Entity, Stream};
 
 /// At 8 Gb/s.
@@ -22,33 +24,37 @@ struct Coming {
     bytes: u32,
 }
 
-/// When each frame has left, by the port of the simulator.
+/// When each frame has left, by the port of the simulator. A transmission that ends when a frame comes has ended before.
 fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
-    let mut queue = EventQueue::new();
-    let link = LinkKind::new(Rate::from_gbps(8), Span::from_ps(1), &[1000], &mut queue);
-    let kind = PortKind { link, capacity: u32::MAX, mark_above: u32::MAX };
+    let kind = PortKind::new(Rate::from_gbps(8), Span::from_ps(1), u32::MAX, u32::MAX);
+    let mut ports = Ports::new(vec![kind], rules.to_vec());
     let buffer = SharedBuffer { size: 1 << 40, used: 0, alpha: 1.0 };
-    let flags = if shared { Port::SHARED } else { 0 };
-    let particulars = vec![Particulars::default()];
-    let mut fabric = Fabric::new(vec![Port::new(0, flags)], vec![kind], vec![buffer], particulars);
-    let of_flow = comings.iter().map(|coming| [coming.class as u8; 2]).collect();
-    fabric.classify(Classes::new(rules.to_vec(), of_flow, 1, |_, _| Marking { above: u32::MAX, red: None }));
-    for (i, coming) in comings.iter().enumerate() {
-        queue.push_odd(Event::bare(coming.at, Class::Start, i as u32));
-    }
+    let memory = if shared { Memory::Shared(ports.add_memory(buffer)) } else { Memory::Own(u32::MAX) };
+    let markings = rules.iter().map(|_| Marking::NONE).collect();
+    ports.add(Port::new(0, 0, 0), Some(Rules::new(Scheduler::new(rules), markings, memory)));
     let mut left = vec![0; comings.len()];
-    while let Some((event, _)) = queue.pop(u64::MAX) {
-        match event.class() {
-            Class::Start => {
-                let meta = Meta::new(comings[event.id() as usize].bytes, 0);
-                let frame = Frame { stamp: 0, flow_seq: u64::from(event.id()) << 32, meta };
-                fabric.offer(&mut queue, 0, frame).expect("there is room");
+    let mut sending: Option<Transmission> = None;
+    let mut next = 0;
+    loop {
+        let ends = sending.map_or(u64::MAX, |transmission| transmission.ends);
+        if comings.get(next).is_some_and(|coming| coming.at < ends) {
+            let Coming { at, class, bytes } = comings[next];
+            let frame = Frame { stamp: 0, route_seq: (next as u64) << 32, meta: Meta::new(bytes, 0) };
+            match ports.offer(0, class, frame, at) {
+                Offered::Begun(transmission) => sending = Some(transmission),
+                Offered::Waits => (),
+                Offered::Dropped => panic!("there is room"),
             }
-            Class::Wake => drop(fabric.wake(&mut queue, 0)),
-            _ => left[event.frame().flow() as usize] = event.time - 1,
+            next += 1;
+        } else if let Some(Transmission { frame, ends, arrives }) = sending.take() {
+            assert_eq!(arrives, Some(ends + 1));
+            left[frame.route() as usize] = ends;
+            ports.end_transmission(0);
+            sending = ports.next(0, 0).map(|turn| ports.send_queued(0, turn.class(), ends));
+        } else {
+            return left;
         }
     }
-    left
 }
 
 /// A frame that waits.

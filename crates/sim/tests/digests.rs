@@ -8,7 +8,7 @@ mod experiment;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use experiment::{figure, run_seeded};
+use experiment::{figure, run_on, run_seeded};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests")
@@ -53,6 +53,20 @@ fn the_same_seed_gives_the_same_outcome_and_another_seed_another() {
         assert_eq!(format!("{:?}", outcome.summary), format!("{:?}", again.summary), "{name}");
         assert_eq!(format!("{:?}", outcome.tables), format!("{:?}", again.tables), "{name}");
         assert_ne!(outcome.digest, run_seeded(&text, Some(8)).digest, "{name}: the seed does nothing");
+    }
+}
+
+/// A run over several threads, each with a domain of its own, has the outcome of a run on one.
+#[test]
+fn any_number_of_threads_gives_the_same_outcome() {
+    for (name, text) in scenarios() {
+        let alone = run_on(&text, Some(3), 1);
+        for threads in [2, 3, 7] {
+            let together = run_on(&text, Some(3), threads);
+            assert_eq!(alone.digest, together.digest, "{name} on {threads} threads");
+            assert_eq!(format!("{:?}", alone.summary), format!("{:?}", together.summary), "{name}");
+            assert_eq!(format!("{:?}", alone.tables), format!("{:?}", together.tables), "{name}");
+        }
     }
 }
 

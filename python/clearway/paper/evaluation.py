@@ -1,7 +1,6 @@
 """What an experiment's expressions are worth, given its runs.
 
-An expression is a number, a text, a list of expressions, or a table with a `measure` and its arguments. A
-measure of a run names the run, and may choose among its points: `where` fixes axes, `over` makes a series
+A measure of a run names the run, and may choose among its points: `where` fixes axes, `over` makes a series
 over one, `pool = true` joins the series of all points and seeds. Seeds are averaged over. Without any of
 these, several points are a list in their order.
 """
@@ -17,9 +16,9 @@ import numpy as np
 
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
-from clearway.figures import Kind, readable
-from clearway.paper import measures, verdicts
-from clearway.paper.experiment import SELECTORS, Experiment, Table
+from clearway.paper import measures
+from clearway.paper.checker import Table
+from clearway.paper.expressions import SELECTORS
 from clearway.paper.measures import Series, Value
 from clearway.runs import Run
 
@@ -27,7 +26,7 @@ _SEED = "seed"
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeRun:
     """A named run of an experiment, made: its points with the values of their axes."""
 
     name: str
@@ -35,61 +34,7 @@ class Made:
     points: Sequence[tuple[Table, Run]]
 
 
-Runs = Mapping[str, Made]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A claim with its verdict."""
-
-    figure: str
-    experiment: str
-    text: str
-    paper: Any
-    ours: Any
-    control: Any
-    """What the control gave; None where there is none."""
-    kind: Kind
-    names: Sequence[str]
-    asked: str
-    """The predicate in words."""
-    verdict: str
-    reason: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints of a claim."""
-        answer = {
-            "figure": self.figure,
-            "claim": self.text,
-            "paper": _json(self.paper),
-            "ours": _json(self.ours),
-            "verdict": self.verdict,
-            "experiment": self.experiment,
-            "tolerance": self.asked,
-            "reason": self.reason,
-        }
-        if self.control is not None:
-            answer["control"] = _json(self.control)
-        return answer
-
-    def readable(self, value: Any) -> str:
-        """Write a value as a person reads it."""
-        if isinstance(value, str):
-            return value
-        if isinstance(value, Series):
-            value = value.y.tolist()
-        if isinstance(value, (list, tuple)):
-            names = self.names if len(self.names) == len(value) else [""] * len(value)
-            cells = (
-                f"{name} {self.readable(entry)}".strip() for name, entry in zip(names, value, strict=True)
-            )
-            return ", ".join(cells)
-        return "-" if value is None or math.isnan(value) else readable(self.kind, float(value))
-
-
-def judge(experiment: Experiment, runs: Runs) -> list[Judged]:
-    """Judge all claims of an experiment."""
-    return [_judge(experiment, claim, runs) for claim in experiment.claims]
+Runs = Mapping[str, MadeRun]
 
 
 def evaluate(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None = None) -> Any:
@@ -113,83 +58,19 @@ def evaluate(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None 
     return _of_run(run, name, chosen, arguments, expression.get("over"))
 
 
-def where(expression: Any, axis: str, value: Any) -> Any:
+def with_axis(expression: Any, axis: str, value: Any) -> Any:
     """Return an expression with an axis fixed in every measure of a run that is in it."""
     if isinstance(expression, list):
-        return [where(entry, axis, value) for entry in expression]
+        return [with_axis(entry, axis, value) for entry in expression]
     if not isinstance(expression, Mapping) or "measure" not in expression:
         return expression
-    changed = {key: where(entry, axis, value) for key, entry in expression.items()}
+    changed = {key: with_axis(entry, axis, value) for key, entry in expression.items()}
     if "run" in expression:
         changed["where"] = {**expression.get("where", {}), axis: value}
     return changed
 
 
-def frontier_rows(experiment: Experiment, runs: Runs) -> tuple[list[Table], list[dict[str, float]]]:
-    """Return the combinations of axes that the runs of a frontier share, and the objectives at each."""
-    assert experiment.frontier is not None
-    first = runs[experiment.frontier["runs"][0]]
-    combinations = list({repr(_without_seed(axes)): _without_seed(axes) for axes, _ in first.points}.values())
-    rows: list[dict[str, float]] = [{} for _ in combinations]
-    for objective in experiment.frontier["objective"]:
-        expression = {**objective["of"], "run": objective["run"]}
-        for combination, row in zip(combinations, rows, strict=True):
-            value = evaluate({**expression, "where": combination}, runs)
-            if math.isfinite(value):
-                row[objective["name"]] = float(value)
-    return combinations, rows
-
-
-def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
-    paper = evaluate(claim["paper"], runs)
-    ours = evaluate(claim["ours"], runs)
-    shape, shape_of = claim.get("shape"), claim.get("shape_of", claim["ours"])
-    swaps = claim.get("control")
-    control = None if swaps is None else evaluate(claim["ours"], runs, swaps)
-    verdict = verdicts.verdict(
-        held=verdicts.holds(claim["holds"], ours, paper),
-        shape_held=shape is not None and verdicts.holds(shape, evaluate(shape_of, runs), paper),
-        fitted=claim.get("fitted", False),
-        stand_in=claim.get("stand_in", False),
-        control_held=None if control is None else verdicts.holds(claim["holds"], control, paper),
-        control_shape_held=None
-        if swaps is None or shape is None
-        else verdicts.holds(shape, evaluate(shape_of, runs, swaps), paper),
-    )
-    kind: Kind = claim.get("kind", "plain")
-    reason = "" if verdict == verdicts.REPRODUCED else _reason(claim, verdict)
-    if (
-        control is not None
-        and verdict == verdicts.NOT_REPRODUCED
-        and verdicts.holds(claim["holds"], control, paper)
-    ):
-        reason = f"It holds of the control as well, which is without the mechanism. {reason}"
-    return Judged(
-        figure=experiment.figure,
-        experiment=experiment.id,
-        text=claim["text"],
-        paper=paper,
-        ours=ours,
-        control=control,
-        kind=kind,
-        names=claim.get("names", []),
-        asked=verdicts.in_words(claim["holds"], kind),
-        verdict=verdict,
-        reason=reason,
-    )
-
-
-def _reason(claim: Table, verdict: str) -> str:
-    if "reason" in claim:
-        return str(claim["reason"])
-    if verdict == verdicts.CALIBRATED:
-        return "A parameter was fitted on this figure."
-    if verdict == verdicts.STAND_IN:
-        return "The paper measured production; a synthetic workload shows it, and its control does not."
-    return "No reason has been found yet."
-
-
-def _chosen(made: Made, fixed: Table) -> list[tuple[Table, Run]]:
+def _chosen(made: MadeRun, fixed: Table) -> list[tuple[Table, Run]]:
     """Return the points at which axes have these values."""
     chosen = [
         (axes, run)
@@ -201,7 +82,7 @@ def _chosen(made: Made, fixed: Table) -> list[tuple[Table, Run]]:
     return chosen
 
 
-def _pooled(made: Made, name: str, values: Sequence[Value]) -> Series:
+def _pooled(made: MadeRun, name: str, values: Sequence[Value]) -> Series:
     """Join series, sorted by x."""
     found = [value for value in values if isinstance(value, Series)]
     if len(found) != len(values):
@@ -212,11 +93,11 @@ def _pooled(made: Made, name: str, values: Sequence[Value]) -> Series:
 
 
 def _of_run(
-    made: Made, name: str, chosen: Sequence[tuple[Table, Run]], arguments: Table, over: str | None
+    made: MadeRun, name: str, chosen: Sequence[tuple[Table, Run]], arguments: Table, over: str | None
 ) -> Value:
     groups: dict[str, tuple[Table, list[Run]]] = {}
     for axes, run in chosen:
-        combination = _without_seed(axes)
+        combination = without_seed(axes)
         groups.setdefault(repr(combination), (combination, []))[1].append(run)
     values = [
         (axes, _averaged([measures.OF_RUN[name](run, **arguments) for run in of_seeds]))
@@ -231,7 +112,7 @@ def _of_run(
     raise ClearwayError(f"{made.name}: {name} gives a series at each of {len(values)} points: fix the axes")
 
 
-def _series(made: Made, name: str, over: str, values: Sequence[tuple[Table, Value]]) -> Series:
+def _series(made: MadeRun, name: str, over: str, values: Sequence[tuple[Table, Value]]) -> Series:
     xs, ys = [], []
     for axes, value in values:
         if over not in axes:
@@ -264,7 +145,8 @@ def _averaged(values: Sequence[Value]) -> Value:
     return math.fsum(value for value in values if isinstance(value, float)) / len(values)
 
 
-def _without_seed(axes: Table) -> Table:
+def without_seed(axes: Table) -> Table:
+    """Return the values of the axes other than the seed."""
     return {key: value for key, value in axes.items() if key != _SEED}
 
 
@@ -278,13 +160,3 @@ def _swapped(name: str, swaps: Mapping[str, str] | str | None) -> str:
     if swaps is None:
         return name
     return swaps if isinstance(swaps, str) else swaps.get(name, name)
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Series):
-        return {"x": _json(value.x.tolist()), "y": _json(value.y.tolist())}
-    if isinstance(value, (list, tuple)):
-        return [_json(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -8,25 +8,19 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
-
 from clearway import documents
-from clearway.axes import label_of
-from clearway.figures import Kind, readable
-from clearway.paper import verdicts
-from clearway.paper.evaluation import Judged, evaluate, frontier_rows, where
-from clearway.paper.experiment import Experiment, Paper, Parameter, Table, frontier_of
-from clearway.paper.measures import Series
-from clearway.paper.reproduce import Reproduced
-from clearway.report.charts import Chart, Line
+from clearway.figures import readable
+from clearway.paper import plots, verdicts
+from clearway.paper.claims import Judged
+from clearway.paper.experiment import Experiment
+from clearway.paper.frontier import frontier_of, frontier_rows
+from clearway.paper.papers import Paper
+from clearway.paper.parameters import Parameter
+from clearway.paper.result import Reproduced
+from clearway.report.charts import Chart
 from clearway.report.page import table
-from clearway.report.sheet import Bar, Bars, Sheet
-from clearway.report.sweep_page import frontier_charts
-
-_PAPER_COLOUR = 7  # grey: what is not ours
-_MOST_POINTS = 400  # of a line
-
-Drawings = Sequence[Chart | Bars]
+from clearway.report.sheet import Sheet
+from clearway.sweep.frontier_charts import frontier_charts
 
 
 def page(paper: Paper, done: Sequence[Reproduced], *, full: bool) -> str:
@@ -93,7 +87,7 @@ def _figure(sheet: Sheet, each: Reproduced) -> str:
         if text
     )
     claims = _claims(each.claims, figures=False, reasons=True) if each.claims else ""
-    drawings = [_drawing(plot, each) for plot in experiment.plots]
+    drawings = [plots.drawn(plot, each.runs) for plot in experiment.plots]
     frontier = ""
     if experiment.frontier is not None:
         frontier = f'<p class="note">{escape(each.conclusion)}</p>'
@@ -103,61 +97,6 @@ def _figure(sheet: Sheet, each: Reproduced) -> str:
         f"{escape(experiment.title)}</h2>{notes}{claims}{frontier}{sheet.drawn(drawings)}"
         f"{_scenarios(experiment)}</section>"
     )
-
-
-def _drawing(plot: Table, each: Reproduced) -> Chart | Bars:
-    if plot.get("kind", "line") == "bars":
-        return _bars(plot, each)
-    lines: list[Line] = []
-    for entry in plot.get("line", []):
-        for label, expression in _each(entry, each):
-            found = evaluate(expression, each.runs)
-            if not isinstance(found, Series) or not len(found.x):
-                continue
-            is_paper = entry.get("paper", False)
-            colour = entry.get("colour", _PAPER_COLOUR if is_paper else sum(line.run != 7 for line in lines))
-            x, y = _thinned(found)
-            x = x * plot.get("x_scale", 1.0)
-            lines.append(Line(label, colour, x, y, is_paper, entry.get("scatter", False)))
-    return Chart(
-        plot["title"],
-        plot.get("note", ""),
-        plot.get("x", ""),
-        plot.get("y", ""),
-        lines,
-        "Nothing was measured.",
-        log_x=plot.get("log_x", False),
-        log_y=plot.get("log_y", False),
-        points=plot.get("points", False),
-    )
-
-
-def _each(entry: Table, each: Reproduced) -> list[tuple[str, Any]]:
-    """One line, or one for each value of an axis."""
-    axis = entry.get("each")
-    if axis is None:
-        return [(entry["label"], entry["of"])]
-    points = each.runs[entry["of"]["run"]].points
-    values = {repr(axes[axis]): axes[axis] for axes, _ in points}.values()
-    return [
-        (f"{entry['label']} {label_of({axis: value})}".strip(), where(entry["of"], axis, value))
-        for value in values
-    ]
-
-
-def _bars(plot: Table, each: Reproduced) -> Bars:
-    kind: Kind = plot.get("y", "plain")
-    bars: list[Bar] = []
-    for entry in plot.get("bar", []):
-        for value, colour in (
-            (evaluate(entry["of"], each.runs), 0),
-            (evaluate(entry.get("paper"), each.runs), _PAPER_COLOUR),
-        ):
-            if isinstance(value, (int, float)):
-                name = entry["label"] if colour == 0 else ""
-                bars.append(Bar(name, float(value), readable(kind, float(value)), colour))
-    key = {0: "ours", _PAPER_COLOUR: "the paper"} if any(bar.colour for bar in bars) else {}
-    return Bars(plot["title"], plot.get("note", ""), bars, plot.get("log_y", False), key)
 
 
 def _frontier(experiment: Experiment, each: Reproduced) -> list[Chart]:
@@ -223,9 +162,3 @@ def _provenance(done: Sequence[Reproduced]) -> str:
 
 def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _thinned(series: Series) -> tuple[Any, Any]:
-    step = -(-len(series.x) // _MOST_POINTS)
-    kept = np.arange(0, len(series.x), max(step, 1))
-    return series.x[kept], series.y[kept]

@@ -1,4 +1,4 @@
-"""Running experiments: their points through the store, their claims judged, their page written."""
+"""Reproducing a paper: every point is run or found, every claim is judged, and the page is written."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from clearway import _clearway, api, directory, documents
-from clearway.axes import expanded, label_of
 from clearway.errors import ClearwayError
 from clearway.execution import Watch
-from clearway.paper import verdicts
-from clearway.paper.evaluation import Judged, Made, Runs, frontier_rows, judge
-from clearway.paper.experiment import Experiment, Paper, Planned, frontier_of
-from clearway.points import Point, Store, run_points
-from clearway.report.sweep_page import frontier_words
+from clearway.paper.claims import judge
+from clearway.paper.evaluation import MadeRun
+from clearway.paper.experiment import Experiment, PlannedRun
+from clearway.paper.page import page
+from clearway.paper.papers import Paper
+from clearway.paper.result import Reproduced, as_json
+from clearway.sweep.making import run_points
+from clearway.sweep.overrides import expanded
+from clearway.sweep.points import Point
+from clearway.sweep.store import Store
 
 PAGE = "report.html"
 CLAIMS = "claims.json"
@@ -30,29 +33,7 @@ class Ready:
     """An experiment whose points are read and checked."""
 
     experiment: Experiment
-    points: Sequence[tuple[Planned, Sequence[Point]]]
-
-
-@dataclass(frozen=True)
-class Reproduced:
-    """An experiment that was run."""
-
-    experiment: Experiment
-    runs: Runs
-    claims: Sequence[Judged]
-    run: int
-    """How many points were run."""
-    found: int
-    """How many were there already."""
-
-    @property
-    def conclusion(self) -> str:
-        """What its frontier says, if it has one."""
-        if self.experiment.frontier is None:
-            return ""
-        combinations, rows = frontier_rows(self.experiment, self.runs)
-        frontier = frontier_of(self.experiment.frontier, self.experiment.id)
-        return frontier_words([label_of(combination) for combination in combinations], rows, frontier)
+    points: Sequence[tuple[PlannedRun, Sequence[Point]]]
 
 
 def prepare(experiments: Sequence[Experiment]) -> list[Ready]:
@@ -75,7 +56,7 @@ def reproduce(ready: Sequence[Ready], store: Store, jobs: int | None, bar: Bar) 
         else:
             results, run, found = iter(()), 0, 0
         runs = {
-            planned.name: Made(
+            planned.name: MadeRun(
                 planned.name, planned.label, [(point.overrides, next(results)) for point in points]
             )
             for planned, points in each.points
@@ -87,25 +68,13 @@ def reproduce(ready: Sequence[Ready], store: Store, jobs: int | None, bar: Bar) 
         yield Reproduced(each.experiment, runs, claims, run, found)
 
 
-def as_json(done: Sequence[Reproduced]) -> dict[str, Any]:
-    """Return what `--json` prints of a paper."""
-    return {"claims": [claim.as_json() for each in done for claim in each.claims]}
-
-
-def failed(done: Sequence[Reproduced]) -> bool:
-    """Whether a claim did not hold."""
-    return any(claim.verdict == verdicts.NOT_REPRODUCED for each in done for claim in each.claims)
-
-
 def write_into(path: Path, paper: Paper, done: Sequence[Reproduced], *, full: bool) -> None:
     """Write the page and the claims."""
-    from clearway.paper.page import page  # noqa: PLC0415 - needs what is above
-
     (path / PAGE).write_text(page(paper, done, full=full), encoding="utf-8")
     directory.write_json(path / CLAIMS, as_json(done))
 
 
-def _points(experiment: Experiment, planned: Planned) -> list[Point]:
+def _points(experiment: Experiment, planned: PlannedRun) -> list[Point]:
     folder = experiment.path.parent
     text = documents.text_of(planned.document)
     name = f"{experiment.path}, run {planned.name}"

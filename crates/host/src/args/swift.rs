@@ -1,9 +1,11 @@
 //! Swift's parameters as options, under the names and in the ranges that scenarios have.
 
+use std::ops::RangeInclusive;
+
 use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::units::Span;
 
-use super::Options;
+use super::options::Options;
 
 const MAX_REACH: u32 = 1 << 20;
 
@@ -23,14 +25,17 @@ fn defaults() -> SwiftParams {
 }
 
 pub(super) fn read(o: &mut Options) -> SwiftParams {
-    let d = defaults();
-    let targets = || Span::from_ns(1)..=Span::from_secs(1);
-    let additions = || Span::ZERO..=Span::from_secs(1);
-    let timeouts = || Span::from_us(1)..=Span::from_secs(100);
-    let window = |o: &mut Options, name, doc, default| {
-        o.number(name, "PACKETS", doc, default, 1e-6..=f64::from(MAX_REACH))
-    };
-    let params = SwiftParams {
+    let params = fabric_target(o, &defaults());
+    let params = endpoint_window(o, &params);
+    let params = fabric_window(o, &params);
+    let params = retransmission(o, &params);
+    check(o, &params);
+    params
+}
+
+/// What the fabric target is made of.
+fn fabric_target(o: &mut Options, d: &SwiftParams) -> SwiftParams {
+    SwiftParams {
         variant: o.choice("variant", "Delays apart, or one target for the whole round trip.", VARIANTS),
         base_target: o.time("base-target", "Fabric target before scaling.", d.base_target, targets()),
         hop_scaling: o.time(
@@ -40,10 +45,22 @@ pub(super) fn read(o: &mut Options) -> SwiftParams {
             additions(),
         ),
         fs_range: o.time("fs-range", "Most that flow scaling adds to the target.", d.fs_range, additions()),
-        fs_min_cwnd: window(o, "fs-min-cwnd", "Window at and below which all of it is added.", d.fs_min_cwnd),
-        fs_max_cwnd: window(o, "fs-max-cwnd", "Window at and above which nothing is added.", d.fs_max_cwnd),
+        fs_min_cwnd: packets(
+            o,
+            "fs-min-cwnd",
+            "Window at and below which all of it is added.",
+            d.fs_min_cwnd,
+        ),
+        fs_max_cwnd: packets(o, "fs-max-cwnd", "Window at and above which nothing is added.", d.fs_max_cwnd),
         topology_scaling: o.switch("topology-scaling", "Scale the target with the path.", d.topology_scaling),
         flow_scaling: o.switch("flow-scaling", "Scale the target with the window.", d.flow_scaling),
+        ..d.clone()
+    }
+}
+
+/// The window for the delay in the hosts.
+fn endpoint_window(o: &mut Options, d: &SwiftParams) -> SwiftParams {
+    SwiftParams {
         endpoint_window: o.switch(
             "endpoint-window",
             "Keep a window for the delay in the hosts, too.",
@@ -69,6 +86,13 @@ pub(super) fn read(o: &mut Options) -> SwiftParams {
             d.endpoint_beta,
             0.0..=10.0,
         ),
+        ..d.clone()
+    }
+}
+
+/// The window for the delay in the fabric, and its bounds.
+fn fabric_window(o: &mut Options, d: &SwiftParams) -> SwiftParams {
+    SwiftParams {
         ai: o.number("ai", "PACKETS", "Additive increase a round trip.", d.ai, 1e-6..=1000.0),
         beta: o.number(
             "beta",
@@ -78,11 +102,18 @@ pub(super) fn read(o: &mut Options) -> SwiftParams {
             0.0..=10.0,
         ),
         max_mdf: o.number("max-mdf", "SHARE", "Largest decrease in one round trip.", d.max_mdf, 0.0..=1.0),
-        min_cwnd: window(o, "min-cwnd", "Smallest window; below 1 packets are paced.", d.min_cwnd),
+        min_cwnd: packets(o, "min-cwnd", "Smallest window; below 1 packets are paced.", d.min_cwnd),
         cwnd_below_one: o.switch("cwnd-below-one", "Let windows fall below one packet.", d.cwnd_below_one),
         pacing: o.switch("pacing", "Space the packets of a window below one.", d.pacing),
-        max_cwnd: window(o, "max-cwnd", "Largest window.", d.max_cwnd),
-        initial_cwnd: window(o, "initial-cwnd", "Window of a new flow.", d.initial_cwnd),
+        max_cwnd: packets(o, "max-cwnd", "Largest window.", d.max_cwnd),
+        initial_cwnd: packets(o, "initial-cwnd", "Window of a new flow.", d.initial_cwnd),
+        ..d.clone()
+    }
+}
+
+/// When packets are sent again, and how far a sender may be ahead.
+fn retransmission(o: &mut Options, d: &SwiftParams) -> SwiftParams {
+    SwiftParams {
         retx_reset_threshold: o.number(
             "retx-reset-threshold",
             "N",
@@ -105,9 +136,24 @@ pub(super) fn read(o: &mut Options) -> SwiftParams {
             d.reach,
             64..=MAX_REACH,
         ),
-    };
-    check(o, &params);
-    params
+        ..d.clone()
+    }
+}
+
+fn packets(o: &mut Options, name: &'static str, doc: &'static str, default: f64) -> f64 {
+    o.number(name, "PACKETS", doc, default, 1e-6..=f64::from(MAX_REACH))
+}
+
+fn targets() -> RangeInclusive<Span> {
+    Span::from_ns(1)..=Span::from_secs(1)
+}
+
+fn additions() -> RangeInclusive<Span> {
+    Span::ZERO..=Span::from_secs(1)
+}
+
+fn timeouts() -> RangeInclusive<Span> {
+    Span::from_us(1)..=Span::from_secs(100)
 }
 
 fn check(o: &mut Options, params: &SwiftParams) {

@@ -1,80 +1,84 @@
-//! An event, in four words. A packet under way is its own arrival event and is carried by value, so a hop
-//! follows no pointer.
+//! Events, in four words each. A frame under way is its own arrival event and is carried by value, so a hop follows
+//! no pointer.
 
-/// What happens. Ties at one instant are settled by class and then by id, SO THE ORDER OF THESE MATTERS: a port
-/// that falls idle at some instant is free for a packet that arrives in that instant.
+/// What happens. Two events of one node at one instant happen in the order of their kinds and then of their ids,
+/// SO THE ORDER OF THESE MATTERS: a port that falls idle at some instant is free for a frame that arrives in that
+/// instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Class {
-    /// A port's transmission ends and something waits; the id is the port's.
+pub enum Kind {
+    /// A port's transmission ends; the id is the port's.
     Wake,
-    /// A packet's last bit arrives; the id is the link's.
+    /// A frame's last bit arrives; the id is the link's.
     Arrival,
-    /// A flow starts; the id is the flow's, as in all that follow.
+    /// A flow starts; the id is the sending end's, as in the next three.
     Start,
     /// A flow stops offering data.
     Stop,
     /// A paced sender may send.
     Pace,
-    /// A sender's timer.
+    /// A sender's timer runs out.
     Timeout,
-    /// A receiver's timer.
+    /// A receiver's timer runs out; the id is the receiving end's.
     AckDelay,
-    /// A host's engine is done with the frame at the head of its receive queue; the id is the host's.
+    /// A host's processor is done with the frame at the head of its receive queue; the id is the processor's.
     Process,
-    /// A host's engine may send; the id is the host's.
+    /// A host's processor may send; the id is the processor's.
     Grant,
-    /// A data frame reaches its host's NIC; the id is the flow's.
+    /// A data frame reaches its host's NIC from the stack; the id is the sending end's.
     Depart,
-    /// An acknowledgement reaches its host's NIC; the id is the flow's.
+    /// An acknowledgement reaches its host's NIC from the stack; the id is the receiving end's.
     DepartAck,
     /// An initiator's next operation is due; the id is the initiator's.
     Issue,
+    /// An agent's timer runs out; the id is the seat's.
+    Act,
 }
 
-/// Every class, by its number.
-const CLASSES: [Class; 12] = [
-    Class::Wake,
-    Class::Arrival,
-    Class::Start,
-    Class::Stop,
-    Class::Pace,
-    Class::Timeout,
-    Class::AckDelay,
-    Class::Process,
-    Class::Grant,
-    Class::Depart,
-    Class::DepartAck,
-    Class::Issue,
+/// Every kind, by its number.
+const KINDS: [Kind; 13] = [
+    Kind::Wake,
+    Kind::Arrival,
+    Kind::Start,
+    Kind::Stop,
+    Kind::Pace,
+    Kind::Timeout,
+    Kind::AckDelay,
+    Kind::Process,
+    Kind::Grant,
+    Kind::Depart,
+    Kind::DepartAck,
+    Kind::Issue,
+    Kind::Act,
 ];
 
 /// Bits of an event's key that its id takes.
 const ID_BITS: u32 = 28;
-/// Ids (ports, links, flows) are below this.
+/// Ids (ports, links, ends of flows) are below this.
 pub const MAX_ID: u32 = 1 << ID_BITS;
 
-/// A packet's frame as it stands in a queue or in an event: 24 bytes of meaning.
+/// A frame as it stands in a queue or in an event: 24 bytes of meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Data: when it was sent. Acknowledgement: the echo of that.
+    /// The time at which a data packet was sent; an acknowledgement's echo of that.
     pub stamp: u64,
-    /// Flow in the upper half, sequence number in the lower.
-    pub flow_seq: u64,
+    /// The number of the frame's route in the upper half, its sequence number in the lower.
+    pub route_seq: u64,
     /// Size, hops and flags.
     pub meta: Meta,
 }
 
 impl Frame {
-    /// The flow it belongs to.
+    /// The number of the route that it takes (see [`crate::net::routes`]).
     #[inline]
-    pub fn flow(&self) -> u32 {
-        (self.flow_seq >> 32) as u32
+    pub fn route(&self) -> u32 {
+        (self.route_seq >> 32) as u32
     }
 
-    /// Its sequence number, or for an acknowledgement the one it speaks of.
+    /// Its sequence number, or for an acknowledgement the one that it acknowledges.
     #[inline]
     pub fn seq(&self) -> u32 {
-        self.flow_seq as u32
+        self.route_seq as u32
     }
 }
 
@@ -91,15 +95,15 @@ pub const MAX_FRAME: u32 = 1 << SIZE_BITS;
 pub const MAX_LINKS: u32 = 1 << HOP_BITS;
 
 impl Meta {
-    /// It is an acknowledgement.
+    /// The frame is an acknowledgement, or the answer to a probe: it takes its route's way back.
     pub const ACK: u32 = 1 << 27;
-    /// It has met congestion; on an acknowledgement: the packet it speaks of had.
+    /// The frame has met congestion; on an acknowledgement: the packet that it acknowledges had.
     pub const CE: u32 = 1 << 28;
-    /// It ends a message; on an acknowledgement: the packet that caused it does.
+    /// The packet ends a message; on an acknowledgement: the packet that caused it does.
     pub const LAST: u32 = 1 << 29;
-    /// An acknowledgement whose particulars are in the side pool: its sequence number is their place there.
+    /// The frame's content is in the pool of parcels: its sequence number is the place there.
     pub const POOLED: u32 = 1 << 30;
-    /// It may be marked instead of dropped early.
+    /// The frame may be marked instead of dropped early.
     pub const ECT: u32 = 1 << 31;
 
     /// A frame of `size` bytes on the wire that has crossed no link yet.
@@ -150,7 +154,7 @@ impl Meta {
 
     /// Whether all of `flags` are set.
     #[inline]
-    pub fn has(self, flags: u32) -> bool {
+    pub fn contains(self, flags: u32) -> bool {
         self.0 & flags == flags
     }
 
@@ -165,76 +169,83 @@ impl Meta {
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, in picoseconds.
+    /// When it happens, in picoseconds.
     pub time: u64,
-    /// Of the frame that arrives; meaningless for other classes.
+    /// The stamp of the frame that it carries; meaningless for kinds that carry none.
     pub stamp: u64,
-    /// Of the frame that arrives; meaningless for other classes.
-    pub flow_seq: u64,
-    /// Class, id, and the frame's [`Meta`].
+    /// Route and sequence number of the frame that it carries; meaningless for kinds that carry none.
+    pub route_seq: u64,
+    /// Kind and id in the upper half; the frame's [`Meta`] in the lower.
     pub key: u64,
 }
 
-/// Class and id of an event, in its key's upper half.
+/// Kind and id of an event, as they stand in the upper half of its key.
 #[inline]
-pub fn key(class: Class, id: u32) -> u64 {
-    (class as u64) << (32 + ID_BITS) | u64::from(id) << 32
+pub fn key(kind: Kind, id: u32) -> u32 {
+    (kind as u32) << ID_BITS | id
 }
 
 impl Event {
     /// The arrival of `frame` over link `link`.
     #[inline]
     pub fn arrival(time: u64, link: u32, frame: &Frame) -> Event {
-        Event::carrying(time, Class::Arrival, link, frame)
+        Event::carrying(time, Kind::Arrival, link, frame)
     }
 
     /// Something that happens to `frame`.
     #[inline]
-    pub fn carrying(time: u64, class: Class, id: u32, frame: &Frame) -> Event {
-        let key = key(class, id) | u64::from(frame.meta.0);
-        Event { time, stamp: frame.stamp, flow_seq: frame.flow_seq, key }
+    pub fn carrying(time: u64, kind: Kind, id: u32, frame: &Frame) -> Event {
+        let key = u64::from(key(kind, id)) << 32 | u64::from(frame.meta.0);
+        Event { time, stamp: frame.stamp, route_seq: frame.route_seq, key }
     }
 
-    /// Something that carries nothing.
+    /// Something that carries no frame.
     #[inline]
-    pub fn bare(time: u64, class: Class, id: u32) -> Event {
-        Event { time, stamp: 0, flow_seq: 0, key: key(class, id) }
+    pub fn bare(time: u64, kind: Kind, id: u32) -> Event {
+        Event { time, stamp: 0, route_seq: 0, key: u64::from(key(kind, id)) << 32 }
     }
 
     /// What happens.
     #[inline]
-    pub fn class(&self) -> Class {
-        CLASSES[(self.key >> (32 + ID_BITS)) as usize]
-    }
-
-    /// Whether a frame arrives: most events.
-    #[inline]
-    pub fn is_arrival(&self) -> bool {
-        self.key >> (32 + ID_BITS) == Class::Arrival as u64
+    pub fn kind(&self) -> Kind {
+        KINDS[(self.key >> (32 + ID_BITS)) as usize]
     }
 
     /// Whether it carries a frame.
     #[inline]
     pub fn carries(&self) -> bool {
-        matches!(self.class(), Class::Arrival | Class::Depart | Class::DepartAck)
+        matches!(self.kind(), Kind::Arrival | Kind::Depart | Kind::DepartAck)
     }
 
-    /// To whom.
+    /// The port, link, end, processor, initiator or seat to which it happens.
     #[inline]
     pub fn id(&self) -> u32 {
         (self.key >> 32) as u32 & (MAX_ID - 1)
     }
 
-    /// The frame that arrives.
+    /// The size, hops and flags of the frame that it carries.
     #[inline]
-    pub fn frame(&self) -> Frame {
-        Frame { stamp: self.stamp, flow_seq: self.flow_seq, meta: Meta(self.key as u32) }
+    pub fn meta(&self) -> Meta {
+        Meta(self.key as u32)
     }
 
-    /// Where it stands among all events. No two events are equal in it.
+    /// The route of the frame that it carries.
+    #[inline]
+    pub fn route(&self) -> u32 {
+        (self.route_seq >> 32) as u32
+    }
+
+    /// The frame that it carries.
+    #[inline]
+    pub fn frame(&self) -> Frame {
+        Frame { stamp: self.stamp, route_seq: self.route_seq, meta: self.meta() }
+    }
+
+    /// Its place among the events of its node, in the upper 96 bits; the lower 32 are free for the event's slot. No
+    /// two events of a node are equal in it.
     #[inline]
     pub fn order(&self) -> u128 {
-        u128::from(self.time) << 64 | u128::from(self.key)
+        u128::from(self.time) << 64 | u128::from(self.key >> 32 << 32)
     }
 }
 
@@ -250,28 +261,28 @@ mod tests {
     #[test]
     fn a_frame_survives_its_event() {
         let meta = Meta::new(MAX_FRAME - 1, Meta::ACK | Meta::ECT).crossed().crossed().echoing(31);
-        let frame = Frame { stamp: u64::MAX, flow_seq: 7 << 32 | 9, meta };
+        let frame = Frame { stamp: u64::MAX, route_seq: 7 << 32 | 9, meta };
         let event = Event::arrival(5, MAX_ID - 1, &frame);
-        assert_eq!((event.class(), event.id(), event.frame()), (Class::Arrival, MAX_ID - 1, frame));
+        assert_eq!((event.kind(), event.id(), event.frame()), (Kind::Arrival, MAX_ID - 1, frame));
         assert_eq!((meta.size(), meta.hop(), meta.echoed_hops()), (MAX_FRAME - 1, 2, 31));
-        assert_eq!((frame.flow(), frame.seq()), (7, 9));
+        assert_eq!((frame.route(), event.route(), frame.seq()), (7, 7, 9));
     }
 
     #[test]
-    fn every_class_comes_back() {
-        for (number, class) in CLASSES.into_iter().enumerate() {
-            assert_eq!(number, class as usize);
-            assert_eq!(Event::bare(0, class, MAX_ID - 1).class(), class);
+    fn every_kind_comes_back() {
+        for (number, kind) in KINDS.into_iter().enumerate() {
+            assert_eq!(number, kind as usize);
+            assert_eq!(Event::bare(0, kind, MAX_ID - 1).kind(), kind);
         }
     }
 
     #[test]
-    fn order_is_by_time_then_class_then_id() {
+    fn order_is_by_time_then_kind_then_id() {
         let mut events = [
-            Event::bare(2, Class::Wake, 0),
-            Event::bare(1, Class::Pace, 0),
-            Event::bare(1, Class::Wake, 9),
-            Event::bare(1, Class::Wake, 3),
+            Event::bare(2, Kind::Wake, 0),
+            Event::bare(1, Kind::Pace, 0),
+            Event::bare(1, Kind::Wake, 9),
+            Event::bare(1, Kind::Wake, 3),
         ];
         events.sort_by_key(Event::order);
         assert_eq!(events.map(|e| (e.time, e.id())), [(1, 3), (1, 9), (1, 0), (2, 0)]);

@@ -1,4 +1,4 @@
-//! A four-way heap of 128-bit keys: the events whose delay is no lane's.
+//! A four-way heap of 128-bit keys.
 
 /// The smallest key is at the top.
 #[derive(Debug, Default)]
@@ -67,12 +67,6 @@ impl Heap {
             at = first + which;
         }
         keys[at] = key;
-    }
-
-    /// The top and those next below it, one of which comes after it.
-    #[inline]
-    pub(super) fn upper(&self) -> &[u128] {
-        &self.keys[..self.keys.len().min(1 + WAYS)]
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = u128> + '_ {

@@ -1,8 +1,9 @@
-//! Virtual time: events, the queue that orders them, and the digest of what happened.
+//! Virtual time: events, the calendar that keeps them, the order of one node's, and the digest of what happened.
 
+pub mod agenda;
+pub mod calendar;
 pub mod digest;
 pub mod event;
 mod heap;
-mod lane;
+pub mod hops;
 pub mod prefetch;
-pub mod queue;

@@ -1,6 +1,88 @@
-//! What a host's work costs.
+//! What hosts are: what their work costs, and how wrong their clocks are.
+
+use std::ops::Range;
 
 use clearway_proto::units::{Bytes, Rate, Span};
+
+use super::clock::Clock;
+
+/// The kinds of host, and which host is of which.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostKinds {
+    /// The kinds. The first is that of every host in no other kind's ranges.
+    pub kinds: Vec<HostKind>,
+    /// Hosts of other kinds than the first, with the index of their kind: in rising order, apart from each other.
+    ranges: Vec<(Range<u32>, usize)>,
+}
+
+/// A kind of host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostKind {
+    /// The name in `[host.NAME]`.
+    pub name: String,
+    /// What a host's work costs.
+    pub model: HostModel,
+    /// How wrong a host's clocks are.
+    pub clock: Clock,
+}
+
+impl HostKinds {
+    /// All hosts are of this kind.
+    pub fn alike(kind: HostKind) -> HostKinds {
+        HostKinds { kinds: vec![kind], ranges: Vec::new() }
+    }
+
+    /// Hosts are of kind `default` save those in the ranges of other kinds. Panics if two ranges share a host.
+    pub fn new(default: HostKind, others: Vec<(HostKind, Vec<Range<u32>>)>) -> HostKinds {
+        let (mut kinds, mut ranges) = (vec![default], Vec::new());
+        for (kind, hosts) in others {
+            ranges.extend(hosts.into_iter().map(|range| (range, kinds.len())));
+            kinds.push(kind);
+        }
+        ranges.sort_unstable_by_key(|(range, _)| range.start);
+        let apart = ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
+        assert!(apart, "a host of two kinds");
+        HostKinds { kinds, ranges }
+    }
+
+    /// The index of a host's kind among the kinds.
+    pub fn index_of(&self, host: u32) -> usize {
+        let next = self.ranges.partition_point(|(range, _)| range.end <= host);
+        self.ranges.get(next).filter(|(range, _)| range.contains(&host)).map_or(0, |(_, kind)| *kind)
+    }
+
+    /// A host's kind.
+    pub fn of(&self, host: u32) -> &HostKind {
+        &self.kinds[self.index_of(host)]
+    }
+
+    /// The hosts of the kind of this index, in rising order, in a network of `hosts` hosts.
+    pub fn members(&self, kind: usize, hosts: u32) -> Vec<Range<u32>> {
+        if kind > 0 {
+            return self
+                .ranges
+                .iter()
+                .filter(|(_, of)| *of == kind)
+                .map(|(range, _)| range.clone())
+                .collect();
+        }
+        let starts = [0].into_iter().chain(self.ranges.iter().map(|(range, _)| range.end));
+        let ends = self.ranges.iter().map(|(range, _)| range.start).chain([hosts]);
+        starts.zip(ends).map(|(start, end)| start..end).filter(|gap| !gap.is_empty()).collect()
+    }
+
+    /// Whether no kind's work costs anything.
+    pub fn all_ideal(&self) -> bool {
+        self.kinds.iter().all(|kind| kind.model == HostModel::Ideal)
+    }
+}
+
+impl HostKind {
+    /// The kind `default`: of this model, with exact clocks.
+    pub fn default_of(model: HostModel) -> HostKind {
+        HostKind { name: "default".into(), model, clock: Clock::default() }
+    }
+}
 
 /// What a host's work costs.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,5 +133,46 @@ impl Default for SnapHost {
             pause: Span::from_us(20),
             receive_queue: Bytes::new(16_000_000),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(name: &str) -> HostKind {
+        HostKind { name: name.into(), ..HostKind::default_of(HostModel::Ideal) }
+    }
+
+    fn hosts(ranges: &[(u32, u32)]) -> Vec<Range<u32>> {
+        ranges.iter().map(|(start, end)| *start..*end).collect()
+    }
+
+    #[test]
+    fn hosts_are_of_the_kind_whose_range_holds_them() {
+        let others = vec![(kind("a"), hosts(&[(2, 4), (8, 9)])), (kind("b"), hosts(&[(4, 6), (0, 1)]))];
+        let kinds = HostKinds::new(kind("default"), others);
+        let names: Vec<&str> = (0..10).map(|host| kinds.of(host).name.as_str()).collect();
+        let default = "default";
+        assert_eq!(names, ["b", default, "a", "a", "b", "b", default, default, "a", default]);
+        assert_eq!(kinds.members(0, 10), [1..2, 6..8, 9..10]);
+        assert_eq!(kinds.members(0, 9), [1..2, 6..8]);
+        assert_eq!(kinds.members(1, 10), [2..4, 8..9]);
+        assert_eq!(kinds.members(2, 10), [0..1, 4..6]);
+        assert_eq!(HostKinds::alike(kind("default")).members(0, 3), hosts(&[(0, 3)]));
+    }
+
+    #[test]
+    #[should_panic(expected = "a host of two kinds")]
+    fn no_host_is_of_two_kinds() {
+        let others = vec![(kind("a"), hosts(&[(2, 4)])), (kind("b"), hosts(&[(3, 5)]))];
+        HostKinds::new(kind("default"), others);
+    }
+
+    #[test]
+    fn one_kind_that_costs_something_is_enough() {
+        let snap = HostKind { model: HostModel::Snap(SnapHost::default()), ..kind("a") };
+        assert!(HostKinds::alike(kind("default")).all_ideal());
+        assert!(!HostKinds::new(kind("default"), vec![(snap, hosts(&[(0, 1)]))]).all_ideal());
     }
 }

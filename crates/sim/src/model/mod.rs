@@ -4,10 +4,12 @@
 //! This module imports nothing of the simulator, so that every other part may import it.
 
 mod class;
+mod clock;
 mod fault;
 mod host;
 mod network;
 mod operations;
+mod probe;
 mod protocol;
 mod record;
 mod scenario;
@@ -17,10 +19,12 @@ mod traffic;
 mod transport;
 
 pub use class::TrafficClass;
+pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::Fault;
-pub use host::{HostModel, SnapHost};
+pub use host::{HostKind, HostKinds, HostModel, SnapHost};
 pub use network::Network;
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};
+pub use probe::Probe;
 pub(crate) use protocol::for_each_scheme;
 pub use protocol::Protocol;
 pub use record::Record;
@@ -28,4 +32,4 @@ pub use scenario::Scenario;
 pub use switch::{Buffer, Ecn, SwitchKind, SwitchKinds, SwitchRole};
 pub use topology::{ListedLink, ListedNode, Topology};
 pub use traffic::{Pattern, Sizes, TraceFlow, Traffic};
-pub use transport::Transport;
+pub use transport::{Spray, Transport};

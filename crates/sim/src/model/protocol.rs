@@ -3,7 +3,8 @@
 //! A line of the list is a scheme: its kind, its parameters, its name in a scenario, and what it is. The rest is made
 //! from the list by those who need it: the reader of its keys in a scenario, and its sender in the simulator.
 
-use clearway_proto::transport::{AckPolicy, Scheme};
+use clearway_proto::transport::{AckPolicy, CongestionControl, Scheme};
+use clearway_proto::units::Bytes;
 
 /// Calls the macro of this name with the list of schemes.
 macro_rules! for_each_scheme {
@@ -47,6 +48,12 @@ macro_rules! protocol {
             /// See [`Scheme::max_window`].
             pub fn max_window(&self) -> f64 {
                 match self { $(Protocol::$Kind(p) => p.max_window(),)* }
+            }
+
+            /// See [`CongestionControl::dup_threshold`].
+            pub fn dup_threshold(&self) -> u32 {
+                // Every flow of a scheme has the same, whatever its frames weigh.
+                match self { $(Protocol::$Kind(p) => p.control(Bytes::new(1500)).dup_threshold(),)* }
             }
 
             /// See [`Scheme::ack_policy`].

@@ -4,8 +4,9 @@ use clearway_proto::units::Span;
 
 use super::class::TrafficClass;
 use super::fault::Fault;
-use super::host::HostModel;
+use super::host::HostKinds;
 use super::network::Network;
+use super::probe::Probe;
 use super::record::Record;
 use super::switch::SwitchKinds;
 use super::traffic::Traffic;
@@ -28,14 +29,16 @@ pub struct Scenario {
     pub network: Network,
     /// What the ports of each role of switch do; looked up with [`SwitchKinds::of`].
     pub switches: SwitchKinds,
-    /// What a host's work costs.
-    pub host: HostModel,
+    /// What hosts are; looked up with [`HostKinds::of`].
+    pub hosts: HostKinds,
     /// The traffic classes, in the file's order; transports refer to them by index. Without any, ports have one queue.
     pub classes: Vec<TrafficClass>,
     /// The transports, in the file's order; traffic refers to them by index.
     pub transports: Vec<Transport>,
     /// The traffic tables, in the file's order.
     pub traffic: Vec<Traffic>,
+    /// What measures the round-trip times of paths, in the file's order.
+    pub probes: Vec<Probe>,
     /// What goes wrong with links, and when.
     pub faults: Vec<Fault>,
     /// What is sampled.

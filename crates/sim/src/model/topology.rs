@@ -67,3 +67,16 @@ pub struct ListedLink {
     /// The delay of each direction.
     pub delay: Span,
 }
+
+impl Topology {
+    /// How many hosts there are.
+    pub fn host_count(&self) -> u32 {
+        match self {
+            Topology::Star { hosts } => *hosts,
+            Topology::Dumbbell { left, right, .. } => left + right,
+            Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
+            Topology::FatTree { k } => k * k * k / 4,
+            Topology::Listed { nodes, .. } => nodes.iter().filter(|node| node.switch.is_none()).count() as u32,
+        }
+    }
+}

@@ -17,4 +17,21 @@ pub struct Transport {
     pub class: usize,
     /// Index of its acknowledgements' class.
     pub ack_class: usize,
+    /// Which paths its packets take.
+    pub spray: Spray,
+}
+
+/// Which of the shortest paths between two hosts packets take, data and acknowledgements alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Spray {
+    /// All of a flow's packets take one path each way, drawn once.
+    #[default]
+    Flow,
+    /// Each packet takes one of all, drawn uniformly; there are at most [`Spray::MOST_PATHS`].
+    Packet,
+}
+
+impl Spray {
+    /// The largest number of shortest paths between two hosts over which packets are sprayed.
+    pub const MOST_PATHS: u32 = 1024;
 }

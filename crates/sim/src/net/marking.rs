@@ -1,6 +1,25 @@
-//! Random marking of ECN-capable frames at a queue.
+//! Marking of ECN-capable frames at a queue.
 
 use crate::random::Stream;
+
+/// How a queue marks.
+#[derive(Debug)]
+pub struct Marking {
+    /// ECN-capable frames that find more bytes are marked.
+    pub above: u32,
+    /// Marking with a probability, beside that.
+    pub red: Option<RedMarking>,
+}
+
+impl Marking {
+    /// No marking.
+    pub const NONE: Marking = Marking { above: u32::MAX, red: None };
+
+    /// Whether an ECN-capable frame is marked that finds `held` bytes in the queue.
+    pub(super) fn marks(&mut self, held: u32) -> bool {
+        held > self.above || self.red.as_mut().is_some_and(|red| red.marks(held))
+    }
+}
 
 /// Marking with a probability that rises with the queue, as in random early detection (Floyd and Jacobson, 1993), of
 /// the queue as it is and not of its average.
@@ -17,8 +36,7 @@ pub struct RedMarking {
 }
 
 impl RedMarking {
-    /// Whether an ECN-capable frame is marked that finds `held` bytes in the queue.
-    pub(super) fn marks(&mut self, held: u32) -> bool {
+    fn marks(&mut self, held: u32) -> bool {
         let held = u64::from(held);
         if held <= self.min {
             return false;

@@ -1,12 +1,15 @@
-//! The network: nodes and links, the routes through them, the ports that feed links, and the hosts at the edge.
+//! The network: nodes and links, the routes through them, and the ports that feed links.
 
-pub mod classes;
-pub mod engine;
-pub mod fabric;
-pub mod host;
+mod frames;
 pub mod ideal;
+pub mod loss;
 pub mod marking;
+pub mod memory;
+mod plain;
 pub mod port;
+pub mod ports;
+pub mod routes;
 pub mod routing;
+pub mod ruled;
+pub mod scheduling;
 pub mod topology;
-pub mod transport;

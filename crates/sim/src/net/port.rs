@@ -2,93 +2,85 @@
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
-use crate::engine::queue::{EventQueue, LaneId};
-
-/// No node of the queue's pool.
-pub const NO_NODE: u32 = u32::MAX;
-
-/// One cache line: all that a frame touches on its way through.
+/// One cache line: all that a frame touches on its way through a plain port.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Port {
-    /// Sum over frames that waited of size times wait, in byte picoseconds: the integral of the bytes waiting.
-    pub waited: u128,
-    /// When the frame in transmission, if any, has left, in picoseconds.
+    /// When all that was sent or, at a plain port, has joined the queue has left, in picoseconds.
     pub busy_until: u64,
-    /// Bytes whose transmission has begun.
-    pub sent_bytes: u64,
-    /// Frames whose transmission has begun.
-    pub sent_frames: u64,
-    /// The frames that wait; with classes each has a queue of its own instead.
-    pub fifo: Fifo,
-    /// Bytes waiting, without the frame in transmission.
-    pub waiting: u32,
+    /// Bytes sent; at a plain port with those that wait.
+    pub(super) sent_bytes: u64,
+    /// Frames sent; at a plain port with those that wait.
+    pub(super) sent_frames: u64,
+    /// The lower part of the sum over frames that waited of size times wait, in byte picoseconds.
+    waited_low: u64,
+    /// The upper part of that sum: the integral of the bytes waiting.
+    waited_high: u32,
+    /// The frames of a plain port that wait, behind the one in transmission; see [`super::plain`].
+    pub(super) backlog: super::plain::Backlog,
     /// Most bytes held at once, with the frame in transmission, seen when a frame had to wait; 0 where none has.
     pub peak: u32,
-    /// Size of the frame in transmission.
-    pub in_transmission: u32,
+    /// The number of the link that it feeds.
+    pub link: u32,
+    /// The node at the link's end, by its place in the domain that owns it.
+    pub node: u32,
     /// Index of its [`PortKind`].
     pub kind: u16,
     /// See the constants below.
     pub flags: u8,
 }
 
-/// Frames in the order in which they came, as a list in a common pool.
-#[derive(Clone, Copy, Debug)]
-pub struct Fifo {
-    /// First frame.
-    pub head: u32,
-    /// Last frame; meaningless without a first.
-    pub tail: u32,
-}
-
-impl Fifo {
-    /// No frame.
-    pub const EMPTY: Fifo = Fifo { head: NO_NODE, tail: NO_NODE };
-
-    /// Whether there is no frame.
-    #[inline]
-    pub fn is_empty(self) -> bool {
-        self.head == NO_NODE
-    }
-}
-
 /// What ports have in common.
 #[derive(Clone, Debug)]
 pub struct PortKind {
-    /// Rate, delay and lanes of the link.
-    pub link: LinkKind,
+    /// Rate of the link.
+    pub rate: Rate,
+    /// Delay of the link, one way.
+    pub delay: Span,
     /// Bytes that may be at the port, with the frame in transmission.
     pub capacity: u32,
     /// ECN-capable frames that find more bytes at the port are marked.
     pub mark_above: u32,
+    /// Picoseconds that a byte takes; 0 where that is no whole number.
+    byte_time: u32,
+}
+
+impl PortKind {
+    /// The ports of links of this rate and delay, with room for `capacity` bytes, that mark above so many.
+    pub fn new(rate: Rate, delay: Span, capacity: u32, mark_above: u32) -> PortKind {
+        PortKind { rate, delay, capacity, mark_above, byte_time: byte_time(rate) }
+    }
+
+    /// How long a frame of `size` bytes takes on the wire, in picoseconds.
+    #[inline(always)]
+    pub fn transmission(&self, size: u32) -> u64 {
+        if self.byte_time == 0 {
+            return self.rate.transmission(Bytes::new(u64::from(size))).as_ps();
+        }
+        u64::from(self.byte_time) * u64::from(size)
+    }
 }
 
 impl Port {
-    /// A wake is to come at `busy_until`.
-    pub const ARMED: u8 = 1;
-    /// It takes its room from a buffer shared by its switch: the end of every transmission is an event.
-    pub const SHARED: u8 = 2;
-    /// It marks with a probability.
-    pub const RED: u8 = 4;
-    /// Its link loses frames at some time.
-    pub const FAULTY: u8 = 8;
+    /// The port has rules beyond one queue with a buffer of its own; see [`super::ruled`].
+    pub const RULED: u8 = 1;
+    /// Its link leads to a node of another domain.
+    pub const CROSSING: u8 = 2;
     /// It is a host's: when its queue is empty, flows are asked.
-    pub const NIC: u8 = 16;
-    /// Frames wait in a queue for each class.
-    pub const CLASSED: u8 = 32;
+    pub const NIC: u8 = 4;
 
-    /// An idle port of kind `kind`.
-    pub fn new(kind: u16, flags: u8) -> Port {
+    /// An idle port of this kind at the start of `link`.
+    pub fn new(kind: u16, link: u32, flags: u8) -> Port {
         Port {
-            waited: 0,
             busy_until: 0,
             sent_bytes: 0,
             sent_frames: 0,
-            fifo: Fifo::EMPTY,
-            waiting: 0,
+            waited_low: 0,
+            waited_high: 0,
+            backlog: super::plain::Backlog::EMPTY,
             peak: 0,
-            in_transmission: 0,
+            link,
+            node: u32::MAX,
             kind,
             flags,
         }
@@ -96,103 +88,66 @@ impl Port {
 
     /// Whether any of `flags` is set.
     #[inline]
-    pub fn has(&self, flags: u8) -> bool {
+    pub fn intersects(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }
 
-    /// Nothing is in transmission and nothing waits.
-    #[inline]
-    pub fn is_idle(&self, now: u64) -> bool {
-        self.busy_until <= now && self.waiting == 0
+    /// Counts a frame of `size` bytes that waits, or has waited, for `wait` picoseconds.
+    #[inline(always)]
+    pub(super) fn count_wait(&mut self, wait: u64, size: u32) {
+        let product = u128::from(wait) * u128::from(size);
+        let (low, carry) = self.waited_low.overflowing_add(product as u64);
+        self.waited_low = low;
+        self.waited_high += (product >> 64) as u32 + u32::from(carry);
     }
 
-    /// Bytes here, with the frame in transmission until its last bit has left.
-    #[inline]
-    pub fn held(&self, now: u64) -> u32 {
-        self.waiting + if self.busy_until > now { self.in_transmission } else { 0 }
+    /// The sum over frames that waited of size times wait, in byte picoseconds.
+    pub(super) fn waited(&self) -> u128 {
+        u128::from(self.waited_high) << 64 | u128::from(self.waited_low)
     }
 }
 
-/// What a port counts beside the line that every frame touches: only frames lost or marked come here.
+/// Picoseconds that a byte takes at `rate`; 0 where that is no whole number.
+fn byte_time(rate: Rate) -> u32 {
+    const BITS_PS: u64 = 8_000_000_000_000;
+    let bps = rate.as_bps();
+    if BITS_PS % bps == 0 {
+        u32::try_from(BITS_PS / bps).unwrap_or(0)
+    } else {
+        0
+    }
+}
+
+/// What a port counts beside the line that every frame touches: only frames that are marked or lost come here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Frames for which there was no room.
     pub dropped_frames: u64,
-    /// Their bytes.
+    /// Bytes of the frames for which there was no room.
     pub dropped_bytes: u64,
     /// Frames marked.
     pub marked_frames: u64,
     /// Frames lost on the link.
     pub lost_frames: u64,
-    /// Their bytes.
+    /// Bytes of the frames lost on the link.
     pub lost_bytes: u64,
 }
 
-/// Frame sizes of a kind of link that have lanes of their own.
-const COMMON_SIZES: usize = 4;
-
-/// Rate and delay, with the transmission times of common frame sizes and the event lanes that belong to them.
-#[derive(Clone, Debug)]
-pub struct LinkKind {
-    rate: Rate,
-    delay: u64,
-    /// Zero where there are fewer sizes.
-    sizes: [u32; COMMON_SIZES],
-    transmissions: [Transmission; COMMON_SIZES],
-}
-
-/// How long a frame takes, and the lanes of its two events.
-#[derive(Clone, Copy, Debug)]
-pub struct Transmission {
-    /// On the wire, in picoseconds.
-    pub time: u64,
-    /// Of the arrival at the link's end, the transmission and the link's delay from now.
-    pub arrival: LaneId,
-    /// Of the wake at the transmission's end.
-    pub wake: LaneId,
-}
-
-impl LinkKind {
-    /// A kind of link, with lanes in `queue` for the first few of `common` frame sizes.
-    pub fn new(rate: Rate, delay: Span, common: &[u32], queue: &mut EventQueue) -> LinkKind {
-        let odd = Transmission { time: 0, arrival: LaneId::NONE, wake: LaneId::NONE };
-        let mut kind = LinkKind {
-            rate,
-            delay: delay.as_ps(),
-            sizes: [0; COMMON_SIZES],
-            transmissions: [odd; COMMON_SIZES],
-        };
-        for (at, &size) in common.iter().take(COMMON_SIZES).enumerate() {
-            let time = rate.transmission(Bytes::new(u64::from(size))).as_ps();
-            kind.sizes[at] = size;
-            kind.transmissions[at] =
-                Transmission { time, arrival: queue.lane(time + kind.delay), wake: queue.lane(time) };
-        }
-        kind
-    }
-
-    /// One way, in picoseconds.
-    #[inline]
-    pub fn delay(&self) -> u64 {
-        self.delay
-    }
-
-    /// Speed.
-    pub fn rate(&self) -> Rate {
-        self.rate
-    }
-
-    /// The transmission of a frame of `size` bytes.
-    #[inline]
-    pub fn transmission(&self, size: u32) -> Transmission {
-        for (at, &common) in self.sizes.iter().enumerate() {
-            if common == size {
-                return self.transmissions[at];
-            }
-        }
-        let time = self.rate.transmission(Bytes::new(u64::from(size))).as_ps();
-        Transmission { time, arrival: LaneId::NONE, wake: LaneId::NONE }
-    }
+/// What a port has sent and what waits at it, at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortFigures {
+    /// Bytes whose transmission has begun.
+    pub sent_bytes: u64,
+    /// Frames whose transmission has begun.
+    pub sent_frames: u64,
+    /// Bytes waiting, without the frame in transmission.
+    pub waiting_bytes: u32,
+    /// Frames waiting, without the frame in transmission.
+    pub waiting_frames: u64,
+    /// The integral of the bytes waiting so far, in byte picoseconds.
+    pub waited: u128,
+    /// When the frame in transmission, if any, has left, in picoseconds.
+    pub busy_until: u64,
 }
 
 #[cfg(test)]
@@ -205,10 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_size_takes_as_long_as_its_rate_says() {
-        let kind = LinkKind::new(Rate::from_gbps(100), Span::from_us(1), &[4000, 64], &mut EventQueue::new());
-        assert_eq!(kind.transmission(4000).time, 320_000);
-        assert_eq!(kind.transmission(1).time, 80);
-        assert_eq!(kind.transmission(1).arrival, LaneId::NONE);
+    fn a_transmission_is_what_the_rate_says() {
+        for bps in [100_000_000_000, 40_000_000_000, 3_000_000_000, 7, 123_456_789_123] {
+            let rate = Rate::from_bps(bps);
+            let kind = PortKind::new(rate, Span::from_us(1), u32::MAX, u32::MAX);
+            for size in [1, 64, 4000, 65_535] {
+                let exact = rate.transmission(Bytes::new(u64::from(size))).as_ps();
+                assert_eq!(kind.transmission(size), exact);
+            }
+        }
     }
 }

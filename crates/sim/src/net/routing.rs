@@ -45,16 +45,66 @@ impl Router {
     /// `hash` chooses uniformly among equal-cost links at each hop. The way back is a flow direction of its
     /// own: `path(to, from, its hash)`. Panics when the hosts are one, or not joined.
     pub fn path(&self, from: u32, to: u32, hash: u64, out: &mut Vec<u32>) {
-        assert!(from != to && from < self.hosts && to < self.hosts, "no path from host {from} to host {to}");
+        self.assert_two(from, to);
         out.clear();
+        self.cross((from, to), by(hash), out);
+    }
+
+    /// How many shortest paths lead from one host to another, or `u32::MAX` where there are more. Panics when the
+    /// hosts are one, or not joined.
+    pub fn paths(&self, from: u32, to: u32) -> u32 {
+        self.assert_two(from, to);
+        match &self.shape {
+            Shape::Star | Shape::Dumbbell { .. } => 1,
+            Shape::LeafSpine { hosts_per_leaf, spines, .. } => {
+                if from / hosts_per_leaf == to / hosts_per_leaf {
+                    1
+                } else {
+                    *spines
+                }
+            }
+            Shape::FatTree { half } => match (from / half == to / half, pod(*half, from) == pod(*half, to)) {
+                (true, _) => 1,
+                (false, true) => *half,
+                (false, false) => half * half,
+            },
+            Shape::Listed(listed) => listed.paths(from, to),
+        }
+    }
+
+    /// Calls `visit` with the directed links of every shortest path from one host to another, in rising order of links.
+    /// There may be as many as [`paths`](Self::paths) says. Panics when the hosts are one, or not joined.
+    pub fn each_path(&self, from: u32, to: u32, mut visit: impl FnMut(&[u32])) {
+        self.assert_two(from, to);
+        if let Shape::Listed(listed) = &self.shape {
+            return listed.each_path(from, to, &mut visit);
+        }
+        let paths = self.paths(from, to);
+        let mut path = Vec::new();
+        for n in 0..paths {
+            // There are two choices at most; the paths that share the first follow each other.
+            let choose = |hop, of| if hop == 0 { n / (paths / of) } else { n % of };
+            path.clear();
+            self.cross((from, to), choose, &mut path);
+            visit(&path);
+        }
+    }
+
+    fn assert_two(&self, from: u32, to: u32) {
+        assert!(from != to && from < self.hosts && to < self.hosts, "no path from host {from} to host {to}");
+    }
+
+    /// Adds the links of a path on which `choose` takes one of the equal-cost links at each hop; it is given the hop,
+    /// counted from the first switch, and how many there are.
+    fn cross(&self, (from, to): (u32, u32), choose: impl Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
         match &self.shape {
             Shape::Star => out.extend([up(from), down(to)]),
             Shape::Dumbbell { left } => self.cross_dumbbell(*left, from, to, out),
             Shape::LeafSpine { hosts_per_leaf, spines, .. } => {
-                self.cross_leaf_spine(*hosts_per_leaf, *spines, (from, to), hash, out);
+                self.cross_leaf_spine(*hosts_per_leaf, *spines, (from, to), choose, out);
             }
-            Shape::FatTree { half } => self.cross_fat_tree(*half, (from, to), hash, out),
-            Shape::Listed(listed) => listed.path(from, to, hash, out),
+            Shape::FatTree { half } => self.cross_fat_tree(*half, (from, to), choose, out),
+            Shape::Listed(listed) => listed.path((from, to), choose, out),
         }
     }
 
@@ -87,30 +137,36 @@ impl Router {
         hosts_per_leaf: u32,
         spines: u32,
         (from, to): (u32, u32),
-        hash: u64,
+        choose: impl Fn(u64, u32) -> u32,
         out: &mut Vec<u32>,
     ) {
         out.push(up(from));
         let (leaf, to_leaf) = (from / hosts_per_leaf, to / hosts_per_leaf);
         if leaf != to_leaf {
-            let spine = choose(hash, 0, spines);
+            let spine = choose(0, spines);
             out.push(up(self.hosts + leaf * spines + spine));
             out.push(down(self.hosts + to_leaf * spines + spine));
         }
         out.push(down(to));
     }
 
-    fn cross_fat_tree(&self, half: u32, (from, to): (u32, u32), hash: u64, out: &mut Vec<u32>) {
+    fn cross_fat_tree(
+        &self,
+        half: u32,
+        (from, to): (u32, u32),
+        choose: impl Fn(u64, u32) -> u32,
+        out: &mut Vec<u32>,
+    ) {
         // Each tier has as many links to the next as there are hosts.
         let (tor_tier, agg_tier) = (self.hosts, 2 * self.hosts);
         let (tor, to_tor) = (from / half, to / half);
-        let (pod, to_pod) = (tor / half, to_tor / half);
+        let (pod, to_pod) = (pod(half, from), pod(half, to));
         out.push(up(from));
         if tor != to_tor {
-            let agg = choose(hash, 0, half);
+            let agg = choose(0, half);
             out.push(up(tor_tier + tor * half + agg));
             if pod != to_pod {
-                let spine = choose(hash, 1, half);
+                let spine = choose(1, half);
                 out.push(up(agg_tier + (pod * half + agg) * half + spine));
                 out.push(down(agg_tier + (to_pod * half + agg) * half + spine));
             }
@@ -134,6 +190,56 @@ fn down(link: u32) -> u32 {
 fn choose(hash: u64, hop: u64, n: u32) -> u32 {
     let bits = mix(hash ^ mix(hop));
     ((u128::from(bits) * u128::from(n)) >> 64) as u32
+}
+
+/// Chooses by a hash, as [`choose`] does.
+fn by(hash: u64) -> impl Fn(u64, u32) -> u32 {
+    move |hop, n| choose(hash, hop, n)
+}
+
+/// The pod of a host in a fat tree of switches of `2 * half` ports.
+fn pod(half: u32, host: u32) -> u32 {
+    host / (half * half)
+}
+
+/// The largest number of shortest paths between any two hosts of a network, or `u32::MAX` where there are more. Built-in
+/// shapes are asked without building them.
+pub fn most_paths(network: &Network) -> u32 {
+    match &network.topology {
+        Topology::Star { .. } | Topology::Dumbbell { .. } => 1,
+        Topology::LeafSpine { leaves, spines, .. } => {
+            if *leaves > 1 {
+                *spines
+            } else {
+                1
+            }
+        }
+        Topology::FatTree { k } => (k / 2) * (k / 2),
+        Topology::Listed { .. } => Listed::new(&Graph::build(network)).most_paths(),
+    }
+}
+
+/// Replaces `out` by the directed links of a shortest path between any two different nodes, hosts or switches. `hash`
+/// chooses among equal-cost links at each hop; between hosts the path is that of [`Router::path`]. False, and `out`
+/// empty, where no path joins them. Takes time in proportion to the links of the graph.
+pub fn path_between(graph: &Graph, from: u32, to: u32, hash: u64, out: &mut Vec<u32>) -> bool {
+    assert!(from != to, "no path from a node to itself");
+    out.clear();
+    // A host forwards nothing: the way to it is the way to its switch, and then its link.
+    let switch = |node: u32| if node < graph.host_count() { graph.link(graph.nic(node)).to } else { node };
+    let (first, last) = (switch(from), switch(to));
+    let distances = distances_to(graph, last);
+    if distances[(first - graph.host_count()) as usize] == UNREACHED {
+        return false;
+    }
+    if from != first {
+        out.push(graph.nic(from));
+    }
+    descend(graph, &distances, first, by(hash), out);
+    if to != last {
+        out.push(graph.downlink(to));
+    }
+    true
 }
 
 /// Routes of a listed network: from every switch, the links to each switch that has hosts.
@@ -161,30 +267,114 @@ impl Listed {
         Listed { graph: graph.clone(), distances, longest }
     }
 
-    fn path(&self, from: u32, to: u32, hash: u64, out: &mut Vec<u32>) {
+    /// The first switch of the way between two hosts, and how far every switch is from the last. Panics where no path
+    /// joins the hosts.
+    fn ends(&self, from: u32, to: u32) -> (u32, &[u32]) {
         let graph = &self.graph;
-        let nic = graph.nic(from);
-        let destination = graph.link(graph.nic(to)).to;
-        let distances = &self.distances[&destination];
-        let distance = |switch: u32| distances[(switch - graph.host_count()) as usize];
-        out.push(nic);
-        let mut at = graph.link(nic).to;
-        assert!(distance(at) != UNREACHED, "no path from host {from} to host {to}");
-        let mut hop = 0;
-        while at != destination {
-            let closer = |&&link: &&u32| {
-                let next = graph.link(link).to;
-                next >= graph.host_count() && distance(next) < distance(at)
-            };
-            let equal_cost = graph.outgoing(at).iter().filter(closer).count();
-            let choice = choose(hash, hop, equal_cost as u32) as usize;
-            let link = *graph.outgoing(at).iter().filter(closer).nth(choice).expect("counted above");
-            out.push(link);
-            at = graph.link(link).to;
-            hop += 1;
-        }
-        out.push(graph.downlink(to));
+        let (first, last) = (graph.link(graph.nic(from)).to, graph.link(graph.nic(to)).to);
+        let distances = &self.distances[&last];
+        let joined = distances[(first - graph.host_count()) as usize] != UNREACHED;
+        assert!(joined, "no path from host {from} to host {to}");
+        (first, distances)
     }
+
+    fn path(&self, (from, to): (u32, u32), choose: impl Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
+        let (first, distances) = self.ends(from, to);
+        out.push(self.graph.nic(from));
+        descend(&self.graph, distances, first, choose, out);
+        out.push(self.graph.downlink(to));
+    }
+
+    fn paths(&self, from: u32, to: u32) -> u32 {
+        let (first, distances) = self.ends(from, to);
+        ways(&self.graph, distances)[(first - self.graph.host_count()) as usize]
+    }
+
+    fn each_path(&self, from: u32, to: u32, visit: &mut impl FnMut(&[u32])) {
+        let (first, distances) = self.ends(from, to);
+        let mut path = vec![self.graph.nic(from)];
+        each_descent(&self.graph, distances, first, &mut path, &mut |path| {
+            path.push(self.graph.downlink(to));
+            visit(path);
+            path.pop();
+        });
+    }
+
+    /// Over all pairs of switches with hosts; with two hosts at one there is at least one path.
+    fn most_paths(&self) -> u32 {
+        let first = self.graph.host_count();
+        let all = self.distances.values().flat_map(|distances| {
+            let ways = ways(&self.graph, distances);
+            self.distances.keys().map(move |from| ways[(from - first) as usize])
+        });
+        all.max().unwrap_or(0)
+    }
+}
+
+/// Adds the links from a switch to the one that the distances are to, one of the equal-cost links at each hop.
+fn descend(
+    graph: &Graph,
+    distances: &[u32],
+    first: u32,
+    choose: impl Fn(u64, u32) -> u32,
+    out: &mut Vec<u32>,
+) {
+    let (mut at, mut hop) = (first, 0);
+    while distances[(at - graph.host_count()) as usize] > 0 {
+        let equal_cost = closer(graph, distances, at).count();
+        let choice = choose(hop, equal_cost as u32) as usize;
+        let link = closer(graph, distances, at).nth(choice).expect("counted above");
+        out.push(link);
+        at = graph.link(link).to;
+        hop += 1;
+    }
+}
+
+/// Calls `visit` with `path` followed by each shortest way from a switch to the one that the distances are to.
+fn each_descent(
+    graph: &Graph,
+    distances: &[u32],
+    at: u32,
+    path: &mut Vec<u32>,
+    visit: &mut impl FnMut(&mut Vec<u32>),
+) {
+    if distances[(at - graph.host_count()) as usize] == 0 {
+        return visit(path);
+    }
+    for link in closer(graph, distances, at) {
+        path.push(link);
+        each_descent(graph, distances, graph.link(link).to, path, visit);
+        path.pop();
+    }
+}
+
+/// The links of a switch that lead to switches nearer to the one that the distances are to, in rising order.
+fn closer<'a>(graph: &'a Graph, distances: &'a [u32], at: u32) -> impl Iterator<Item = u32> + 'a {
+    let hosts = graph.host_count();
+    let distance = move |switch: u32| distances[(switch - hosts) as usize];
+    graph.outgoing(at).iter().copied().filter(move |&link| {
+        let next = graph.link(link).to;
+        next >= hosts && distance(next) < distance(at)
+    })
+}
+
+/// From every switch, the number of shortest paths to the one that the distances are to, or `u32::MAX` where there are
+/// more; zero where there is none.
+fn ways(graph: &Graph, distances: &[u32]) -> Vec<u32> {
+    let hosts = graph.host_count();
+    let mut nearest_first: Vec<u32> =
+        (0..distances.len() as u32).filter(|&switch| distances[switch as usize] != UNREACHED).collect();
+    nearest_first.sort_unstable_by_key(|&switch| distances[switch as usize]);
+    let mut ways = vec![0u32; distances.len()];
+    for switch in nearest_first {
+        ways[switch as usize] = match distances[switch as usize] {
+            0 => 1,
+            _ => closer(graph, distances, hosts + switch)
+                .map(|link| ways[(graph.link(link).to - hosts) as usize])
+                .fold(0, u32::saturating_add),
+        };
+    }
+    ways
 }
 
 /// Breadth first over switches; hosts do not forward. Every link has its way back, so distances from a switch
@@ -231,11 +421,13 @@ mod tests {
     use clearway_proto::units::{Rate, Span};
     use std::collections::BTreeSet;
 
-    /// Every shortest path between two hosts, found by widening the search link by link.
+    /// Every shortest path between two nodes, found by widening the search link by link.
     fn all_shortest(graph: &Graph, from: u32, to: u32) -> BTreeSet<Vec<u32>> {
-        let mut paths = vec![vec![graph.nic(from)]];
-        let mut seen = BTreeSet::from([from]);
         let ends_at = |path: &Vec<u32>| graph.link(path[path.len() - 1]).to;
+        let leads_on = |path: &Vec<u32>| ends_at(path) >= graph.host_count() || ends_at(path) == to;
+        let first = graph.outgoing(from).iter().map(|&link| vec![link]);
+        let mut paths: Vec<Vec<u32>> = first.filter(leads_on).collect();
+        let mut seen = BTreeSet::from([from]);
         while !paths.is_empty() && !paths.iter().any(|path| ends_at(path) == to) {
             seen.extend(paths.iter().map(ends_at));
             let mut longer = Vec::new();
@@ -280,7 +472,22 @@ mod tests {
         }
         assert_eq!(counts.len(), shortest.len(), "every path is used");
         assert_balanced(&counts, draws);
+        assert_lists(graph, router, from, to, &shortest);
         path.len()
+    }
+
+    /// The router lists exactly these paths, each once and in their order, and knows how many there are.
+    fn assert_lists(graph: &Graph, router: &Router, from: u32, to: u32, shortest: &BTreeSet<Vec<u32>>) {
+        let mut listed = Vec::new();
+        router.each_path(from, to, |path| listed.push(path.to_vec()));
+        assert!(listed.iter().eq(shortest), "{listed:?} from {from} to {to} are not {shortest:?}");
+        assert_eq!(router.paths(from, to) as usize, shortest.len());
+        let (mut path, mut between) = (Vec::new(), Vec::new());
+        for hash in (0..50).map(mix) {
+            router.path(from, to, hash, &mut path);
+            assert!(path_between(graph, from, to, hash, &mut between));
+            assert_eq!(between, path);
+        }
     }
 
     fn assert_routes_between_all(network: &Network) {
@@ -288,8 +495,28 @@ mod tests {
         let router = Router::new(&graph, network);
         let hosts = graph.host_count();
         let pairs = (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b))).filter(|(a, b)| a != b);
-        let longest = pairs.map(|(from, to)| assert_routes(&graph, &router, from, to)).max();
+        let longest = pairs.clone().map(|(from, to)| assert_routes(&graph, &router, from, to)).max();
         assert_eq!(router.longest(), longest.unwrap_or(0));
+        assert_eq!(Some(most_paths(network)), pairs.map(|(from, to)| router.paths(from, to)).max());
+        assert_eq!(most_paths(&as_list(network)), most_paths(network));
+    }
+
+    /// Between any two nodes, paths by hash are exactly the shortest ones.
+    fn assert_joins_all_nodes(network: &Network) {
+        let graph = Graph::build(network);
+        let nodes = graph.nodes().len() as u32;
+        let pairs = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))).filter(|(a, b)| a != b);
+        let mut path = Vec::new();
+        for (from, to) in pairs {
+            let shortest = all_shortest(&graph, from, to);
+            let mut used = BTreeSet::new();
+            for hash in 0..60 * shortest.len().max(1) as u64 {
+                assert_eq!(path_between(&graph, from, to, mix(hash), &mut path), !shortest.is_empty());
+                used.insert(path.clone());
+            }
+            used.remove(&Vec::new());
+            assert_eq!(used, shortest, "from {from} to {to}");
+        }
     }
 
     /// The same network written out as a list.
@@ -321,6 +548,52 @@ mod tests {
         assert_routes_between_all(&dumbbell(3, 2));
         assert_routes_between_all(&leaf_spine(3, 5, 2));
         assert_routes_between_all(&fat_tree(4));
+    }
+
+    #[test]
+    fn every_two_nodes_of_every_shape_are_joined_by_their_shortest_paths() {
+        assert_joins_all_nodes(&network(Topology::Star { hosts: 3 }));
+        assert_joins_all_nodes(&dumbbell(1, 2));
+        assert_joins_all_nodes(&leaf_spine(3, 3, 1));
+        assert_joins_all_nodes(&fat_tree(4));
+        for seed in 0..10 {
+            assert_joins_all_nodes(&random_network(seed));
+        }
+    }
+
+    #[test]
+    fn nodes_without_a_path_are_said_to_have_none() {
+        let graph = Graph::build(&apart());
+        let mut path = vec![1];
+        for (from, to) in [(0, 1), (0, 3), (3, 0), (2, 3)] {
+            assert!(!path_between(&graph, from, to, 0, &mut path));
+            assert_eq!(path, [0; 0]);
+        }
+        assert!(path_between(&graph, 0, 2, 0, &mut path));
+        assert_eq!(path, [0]);
+    }
+
+    #[test]
+    fn more_paths_than_can_be_counted_are_the_most_that_can() {
+        // Forty tiers of two switches, each joined to both of the next.
+        let name = |i: u32| ListedNode { name: format!("s{i}"), switch: Some(SwitchRole::Tor) };
+        let mut nodes: Vec<ListedNode> = (0..82).map(name).collect();
+        let (rate, delay) = (Rate::from_gbps(1), Span::from_us(1));
+        let mut links = Vec::new();
+        let mut join = |a, b| links.push(ListedLink { ends: (a, b), rate, delay });
+        for tier in 0..40 {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|i| 2 * tier + i);
+            for (from, to) in [(a, c), (a, d), (b, c), (b, d)] {
+                join(from, to);
+            }
+        }
+        for (host, switch) in [(82, 0), (83, 80)] {
+            nodes.push(ListedNode { name: format!("h{host}"), switch: None });
+            join(host, switch);
+        }
+        let network = network(Topology::Listed { nodes, links });
+        assert_eq!(most_paths(&network), u32::MAX);
+        assert_eq!(Router::new(&Graph::build(&network), &network).paths(0, 1), u32::MAX);
     }
 
     #[test]
@@ -390,7 +663,7 @@ mod tests {
             let network = random_network(seed);
             let graph = Graph::build(&network);
             let router = Router::new(&graph, &network);
-            let mut longest = 0;
+            let (mut longest, mut most) = (0, 0);
             let mut path = Vec::new();
             for (from, to) in (1..graph.host_count()).flat_map(|a| (0..a).flat_map(move |b| [(a, b), (b, a)]))
             {
@@ -401,9 +674,12 @@ mod tests {
                     used.insert(path.clone());
                 }
                 assert_eq!(used, shortest);
+                assert_lists(&graph, &router, from, to, &shortest);
                 longest = longest.max(path.len());
+                most = most.max(shortest.len());
             }
             assert_eq!(router.longest(), longest);
+            assert_eq!(most_paths(&network) as usize, most);
         }
     }
 
@@ -425,14 +701,19 @@ mod tests {
         assert!(symmetric.count().abs_diff(100) < 30);
     }
 
-    #[test]
-    #[should_panic(expected = "no path from host 0 to host 1")]
-    fn hosts_that_are_not_joined_have_no_path() {
+    /// Two hosts, each at a switch of its own, and nothing between.
+    fn apart() -> Network {
         let node = |name: &str, switch| ListedNode { name: name.into(), switch };
         let tor = Some(SwitchRole::Tor);
         let nodes = vec![node("a", None), node("b", None), node("s", tor), node("t", tor)];
         let link = |a, b| ListedLink { ends: (a, b), rate: Rate::from_gbps(1), delay: Span::from_us(1) };
-        let network = network(Topology::Listed { nodes, links: vec![link(0, 2), link(1, 3)] });
+        network(Topology::Listed { nodes, links: vec![link(0, 2), link(1, 3)] })
+    }
+
+    #[test]
+    #[should_panic(expected = "no path from host 0 to host 1")]
+    fn hosts_that_are_not_joined_have_no_path() {
+        let network = apart();
         let graph = Graph::build(&network);
         Router::new(&graph, &network).path(0, 1, 0, &mut Vec::new());
     }

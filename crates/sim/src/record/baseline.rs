@@ -2,9 +2,9 @@
 
 use clearway_proto::units::Time;
 
-use crate::net::classes::ClassCounters;
-use crate::net::engine::EngineCounters;
-use crate::net::port::PortCounters;
+use crate::host::processor::ProcessorCounters;
+use crate::net::port::{PortCounters, PortFigures};
+use crate::net::ruled::ClassCounters;
 use crate::simulation::Simulation;
 
 /// Counters at the end of the warm-up.
@@ -18,42 +18,35 @@ pub(super) struct Baseline {
     pub retransmissions: Vec<u64>,
     /// Data packets lost, per transport.
     pub lost_data: Vec<u64>,
-    /// Per link: byte-picoseconds of waiting, and bytes transmitted.
-    pub waited: Vec<u128>,
+    /// Per link.
+    pub figures: Vec<PortFigures>,
+    /// Bytes transmitted, per link.
     pub transmitted: Vec<f64>,
     pub ports: Vec<PortCounters>,
     /// Per link and class.
     pub classes: Vec<ClassCounters>,
-    pub sent_bytes: Vec<u64>,
-    pub sent_frames: Vec<u64>,
-    /// Per host, where hosts are not ideal.
-    pub engines: Vec<EngineCounters>,
+    /// Per host whose work takes time.
+    pub processors: Vec<ProcessorCounters>,
 }
 
 impl Baseline {
     /// The counters as they are now.
     pub fn of(simulation: &Simulation) -> Baseline {
-        let time = simulation.time();
-        let fabric = simulation.fabric();
-        let links = 0..fabric.len() as u32;
-        let flights = simulation.flows().iter().map(|flow| flow.sender.flight());
+        let links = 0..simulation.links();
+        let flows = 0..simulation.specs().len() as u32;
+        let flights = flows.clone().map(|flow| simulation.sender(flow).sender.flight());
+        let classes = links.clone().flat_map(|link| simulation.port_classes(link));
         Baseline {
-            time,
-            payload: simulation.landings().iter().map(|l| l.receiver.payload()).collect(),
+            time: simulation.time(),
+            payload: flows.map(|flow| simulation.receiver(flow).receiver.payload()).collect(),
             sent: flights.clone().map(|f| f.sent).collect(),
             retransmissions: flights.map(|f| u64::from(f.retransmissions)).collect(),
-            lost_data: simulation.counters().iter().map(|c| c.lost_data).collect(),
-            waited: links.clone().map(|link| fabric.waited(link, time.as_ps())).collect(),
-            transmitted: links.clone().map(|link| fabric.transmitted(link, time.as_ps())).collect(),
-            ports: links.clone().map(|link| fabric.counters(link).clone()).collect(),
-            classes: links
-                .clone()
-                .flat_map(|link| fabric.classes().queues(link))
-                .map(|q| q.counters)
-                .collect(),
-            sent_bytes: links.clone().map(|link| fabric.port(link).sent_bytes).collect(),
-            sent_frames: links.map(|link| fabric.port(link).sent_frames).collect(),
-            engines: simulation.engines().collect(),
+            lost_data: (0..simulation.transports()).map(|t| simulation.lost_data(t)).collect(),
+            figures: links.clone().map(|link| simulation.port_figures(link)).collect(),
+            transmitted: links.clone().map(|link| simulation.transmitted(link)).collect(),
+            classes: classes.map(|queue| queue.counters).collect(),
+            ports: links.map(|link| simulation.port_counters(link).clone()).collect(),
+            processors: simulation.processors().map(|(_, counters)| counters).collect(),
         }
     }
 }

@@ -28,6 +28,16 @@ impl TransportCounters {
         self.fabric.record(rtt.saturating_sub(endpoint));
     }
 
+    /// Adds all that another has.
+    pub fn merge(&mut self, other: &TransportCounters) {
+        self.lost_data += other.lost_data;
+        self.rtt.merge(&other.rtt);
+        self.endpoint.merge(&other.endpoint);
+        self.fabric.merge(&other.fabric);
+        self.nic_delay.merge(&other.nic_delay);
+        self.operations.merge(&other.operations);
+    }
+
     /// Forgets all times of packets.
     pub fn clear_times(&mut self) {
         for times in [&mut self.rtt, &mut self.endpoint, &mut self.fabric, &mut self.nic_delay] {

@@ -9,45 +9,43 @@ use crate::simulation::Simulation;
 pub fn digest(simulation: &Simulation) -> Digest {
     let mut digest = Digest::new();
     digest.add(simulation.packet_hops());
-    let ends = simulation.flows().iter().zip(simulation.landings());
-    for ((flow, landing), lost) in ends.zip(simulation.losses()) {
-        let flight = flow.sender.flight();
-        digest.add(landing.completed_at.as_ps());
-        digest.add(landing.receiver.payload());
+    for flow in 0..simulation.specs().len() as u32 {
+        let (sender, receiver, lost) =
+            (simulation.sender(flow), simulation.receiver(flow), simulation.losses(flow));
+        let flight = sender.sender.flight();
+        digest.add(receiver.completed_at.as_ps());
+        digest.add(receiver.receiver.payload());
         digest.add(flight.sent);
         for count in [flight.retransmissions, flight.timeouts, flight.inflight] {
             digest.add(u64::from(count));
         }
-        for count in [landing.arrived, landing.acks, flow.acks, lost.data, lost.acks] {
+        for count in [receiver.arrived, receiver.acks, sender.acks, lost.data, lost.acks] {
             digest.add(count);
         }
     }
     add_links(&mut digest, simulation);
     add_classes(&mut digest, simulation);
-    for engine in simulation.engines() {
-        for count in [engine.served_frames, engine.dropped_frames, engine.busy, engine.held, engine.peak] {
+    for (_, of) in simulation.processors() {
+        for count in [of.served_frames, of.dropped_frames, of.busy, of.held, of.peak] {
             digest.add(count);
         }
     }
-    for (flow, done, trace) in simulation.operations().traces() {
+    for (flow, done, trace) in simulation.operation_traces() {
         digest.add(u64::from(flow));
         digest.add(u64::from(done));
         digest.add(trace);
     }
-    simulation.operations().refused().for_each(|refused| digest.add(refused));
+    simulation.refused_operations().into_iter().for_each(|refused| digest.add(refused));
     digest
 }
 
 fn add_links(digest: &mut Digest, simulation: &Simulation) {
-    let fabric = simulation.fabric();
-    for link in 0..fabric.len() as u32 {
-        let port = fabric.port(link);
-        let counters = fabric.counters(link);
-        let waited = fabric.waited(link, simulation.time().as_ps());
-        for count in [port.sent_bytes, port.sent_frames, waited as u64, (waited >> 64) as u64] {
+    for link in 0..simulation.links() {
+        let (port, counters) = (simulation.port_figures(link), simulation.port_counters(link));
+        for count in [port.sent_bytes, port.sent_frames, port.waited as u64, (port.waited >> 64) as u64] {
             digest.add(count);
         }
-        for count in [port.waiting, port.peak].map(u64::from) {
+        for count in [port.waiting_bytes, simulation.port(link).peak].map(u64::from) {
             digest.add(count);
         }
         for count in [counters.dropped_frames, counters.marked_frames, counters.lost_frames] {
@@ -58,16 +56,13 @@ fn add_links(digest: &mut Digest, simulation: &Simulation) {
 
 /// Nothing where there are no classes.
 fn add_classes(digest: &mut Digest, simulation: &Simulation) {
-    let fabric = simulation.fabric();
-    for link in 0..fabric.len() as u32 {
-        for queue in fabric.classes().queues(link) {
-            let counters = &queue.counters;
-            for count in [counters.sent_frames, counters.sent_bytes, counters.marked_frames] {
-                digest.add(count);
-            }
-            for count in [counters.dropped_frames, counters.dropped_bytes, u64::from(queue.waiting)] {
-                digest.add(count);
-            }
+    for queue in (0..simulation.links()).flat_map(|link| simulation.port_classes(link)) {
+        let counters = &queue.counters;
+        for count in [counters.sent_frames, counters.sent_bytes, counters.marked_frames] {
+            digest.add(count);
+        }
+        for count in [counters.dropped_frames, counters.dropped_bytes, u64::from(queue.waiting)] {
+            digest.add(count);
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Fairness {
 
 impl Fairness {
     pub(super) fn new(interval: Span, warm: Time, simulation: &Simulation) -> Fairness {
-        let indices = simulation.counters().iter().map(|_| Vec::new()).collect();
+        let indices = vec![Vec::new(); simulation.transports()];
         Fairness { interval, from: warm, payload: delivered(simulation), indices }
     }
 
@@ -53,14 +53,14 @@ impl Fairness {
     fn close(&mut self, simulation: &Simulation, now: Time) {
         let mut shares: Vec<Vec<f64>> = vec![Vec::new(); self.indices.len()];
         for (id, spec) in simulation.specs().iter().enumerate() {
-            let landing = &simulation.landings()[id];
+            let receiver = simulation.receiver(id as u32);
             let stopped =
                 spec.stop.is_some_and(|stop| stop < now) && !matches!(spec.demand, Demand::Sized(_));
             // What waits for requests, or for operations to come, need not have data.
             let idle = matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Requests));
-            let busy = spec.start <= self.from && landing.completed_at > now && !stopped && !idle;
+            let busy = spec.start <= self.from && receiver.completed_at > now && !stopped && !idle;
             if busy {
-                shares[spec.transport as usize].push((landing.receiver.payload() - self.payload[id]) as f64);
+                shares[spec.transport as usize].push((receiver.receiver.payload() - self.payload[id]) as f64);
             }
         }
         for (indices, shares) in self.indices.iter_mut().zip(&shares) {
@@ -82,7 +82,7 @@ impl Fairness {
 }
 
 fn delivered(simulation: &Simulation) -> Vec<u64> {
-    simulation.landings().iter().map(|landing| landing.receiver.payload()).collect()
+    (0..simulation.specs().len() as u32).map(|flow| simulation.receiver(flow).receiver.payload()).collect()
 }
 
 #[cfg(test)]

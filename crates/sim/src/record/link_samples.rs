@@ -4,7 +4,6 @@ use clearway_proto::units::{Span, Time};
 
 use super::measured::Measured;
 use super::outcome::{Column, Table};
-use crate::net::fabric::Fabric;
 use crate::net::port::Port;
 use crate::simulation::Simulation;
 
@@ -26,20 +25,20 @@ pub(super) struct LinkSamples {
 impl LinkSamples {
     /// Of nothing yet.
     pub(super) fn new(simulation: &Simulation) -> LinkSamples {
-        let fabric = simulation.fabric();
-        let last = vec![[0; 3]; fabric.len() * fabric.classes().count().max(1)];
-        LinkSamples { transmitted: vec![0.0; fabric.len()], last, ..LinkSamples::default() }
+        let links = simulation.links() as usize;
+        let last = vec![[0; 3]; links * simulation.classes().max(1)];
+        LinkSamples { transmitted: vec![0.0; links], last, ..LinkSamples::default() }
     }
 
     /// Ports at which nothing was sent, under way or dropped for `step` are left out.
     pub(super) fn sample(&mut self, simulation: &Simulation, now: Time, step: Span) {
-        let fabric = simulation.fabric();
-        let classes = fabric.classes().count().max(1);
-        for link in (0..fabric.len() as u32).filter(|&link| !fabric.port(link).has(Port::NIC)) {
-            let (at, transmitted) = (link as usize, fabric.transmitted(link, now.as_ps()));
+        let classes = simulation.classes().max(1);
+        let links = 0..simulation.links();
+        for link in links.filter(|&link| !simulation.port(link).intersects(Port::NIC)) {
+            let (at, transmitted) = (link as usize, simulation.transmitted(link));
             let bytes = transmitted - std::mem::replace(&mut self.transmitted[at], transmitted);
-            let utilisation = bytes * 8.0 / (fabric.rate(link).as_bps() as f64 * step.as_secs_f64());
-            let counts: Vec<[u64; 3]> = (0..classes).map(|class| counts(fabric, link, class)).collect();
+            let utilisation = bytes * 8.0 / (simulation.graph().link(link).rate.as_bps() as f64 * step.as_secs_f64());
+            let counts: Vec<[u64; 3]> = (0..classes).map(|class| counts(simulation, link, class)).collect();
             let last = &mut self.last[at * classes..(at + 1) * classes];
             if utilisation == 0.0 && counts == *last {
                 continue;
@@ -78,11 +77,11 @@ impl LinkSamples {
 }
 
 /// Sent bytes, dropped bytes and dropped frames of a class, or of a port without classes.
-fn counts(fabric: &Fabric, link: u32, class: usize) -> [u64; 3] {
-    if let Some(queue) = fabric.classes().queues(link).get(class) {
+fn counts(simulation: &Simulation, link: u32, class: usize) -> [u64; 3] {
+    if let Some(queue) = simulation.port_classes(link).get(class) {
         let counters = &queue.counters;
         return [counters.sent_bytes, counters.dropped_bytes, counters.dropped_frames];
     }
-    let counters = fabric.counters(link);
-    [fabric.port(link).sent_bytes, counters.dropped_bytes, counters.dropped_frames]
+    let counters = simulation.port_counters(link);
+    [simulation.port_figures(link).sent_bytes, counters.dropped_bytes, counters.dropped_frames]
 }

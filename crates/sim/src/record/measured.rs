@@ -3,6 +3,7 @@
 use clearway_proto::units::{Span, Time};
 
 use super::baseline::Baseline;
+use super::counters::TransportCounters;
 use crate::model::Scenario;
 use crate::simulation::Simulation;
 use crate::traffic::Demand;
@@ -13,6 +14,8 @@ pub(super) struct Measured<'a> {
     pub simulation: &'a Simulation,
     pub start: Baseline,
     pub end: Time,
+    /// What is counted, per transport.
+    pub counters: Vec<TransportCounters>,
     /// Jain's index per transport.
     pub fairness: Vec<Option<f64>>,
 }
@@ -51,33 +54,31 @@ impl Measured<'_> {
 
     /// From a sized flow's start to the arrival of its last byte.
     pub fn completion(&self, flow: u32) -> Option<Span> {
-        let at = self.simulation.landings()[flow as usize].completed_at;
+        let at = self.simulation.receiver(flow).completed_at;
         (at != Time::NEVER).then(|| at.since(self.simulation.specs()[flow as usize].start))
     }
 
     /// Packets that a flow sent again in the whole run.
-    pub fn retransmissions(&self, flow: usize) -> u64 {
-        u64::from(self.simulation.flows()[flow].sender.flight().retransmissions)
+    pub fn retransmissions(&self, flow: u32) -> u64 {
+        u64::from(self.simulation.sender(flow).sender.flight().retransmissions)
     }
 
     pub fn link(&self, link: u32) -> LinkFigures {
-        let fabric = self.simulation.fabric();
         let at = link as usize;
-        let (port, then) = (fabric.port(link), &self.start.ports[at]);
-        let counters = fabric.counters(link);
-        let waited = fabric.waited(link, self.end.as_ps()) - self.start.waited[at];
-        let wire_bytes = port.sent_bytes - self.start.sent_bytes[at];
-        let transmitted = fabric.transmitted(link, self.end.as_ps()) - self.start.transmitted[at];
+        let (port, then) = (self.simulation.port_figures(link), &self.start.figures[at]);
+        let (counters, counted_then) = (self.simulation.port_counters(link), &self.start.ports[at]);
+        let transmitted = self.simulation.transmitted(link) - self.start.transmitted[at];
+        let rate = self.simulation.graph().link(link).rate;
         let picoseconds = self.end.since(self.start.time).as_ps() as f64;
         LinkFigures {
-            utilisation: transmitted * 8.0 / (fabric.rate(link).as_bps() as f64 * self.seconds()),
-            frames: port.sent_frames - self.start.sent_frames[at],
-            wire_bytes,
-            queue_mean_bytes: waited as f64 / picoseconds,
-            queue_peak_bytes: u64::from(port.peak),
-            drops: counters.dropped_frames - then.dropped_frames,
-            marks: counters.marked_frames - then.marked_frames,
-            fault_losses: counters.lost_frames - then.lost_frames,
+            utilisation: transmitted * 8.0 / (rate.as_bps() as f64 * self.seconds()),
+            frames: port.sent_frames - then.sent_frames,
+            wire_bytes: port.sent_bytes - then.sent_bytes,
+            queue_mean_bytes: (port.waited - then.waited) as f64 / picoseconds,
+            queue_peak_bytes: u64::from(self.simulation.port(link).peak),
+            drops: counters.dropped_frames - counted_then.dropped_frames,
+            marks: counters.marked_frames - counted_then.marked_frames,
+            fault_losses: counters.lost_frames - counted_then.lost_frames,
         }
     }
 }

@@ -5,7 +5,6 @@
 use clearway_proto::units::{Span, Time};
 
 use super::baseline::Baseline;
-use super::counters::TransportCounters;
 use super::digest::digest;
 use super::fairness::Fairness;
 use super::measured::Measured;
@@ -50,8 +49,7 @@ impl<'a> Observer<'a> {
         if !self.warm && now >= Time::ZERO + self.scenario.warmup {
             self.warm = true;
             self.start = Baseline::of(simulation);
-            simulation.counters_mut().iter_mut().for_each(TransportCounters::clear_times);
-            simulation.measure_operations_anew();
+            simulation.measure_anew();
             self.samples.restart_rtt();
         }
         self.fairness.look(simulation, now);
@@ -64,6 +62,7 @@ impl<'a> Observer<'a> {
             simulation,
             start: self.start,
             end,
+            counters: (0..simulation.transports()).map(|t| simulation.counters(t)).collect(),
             fairness: self.fairness.finish(simulation, end),
         };
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];

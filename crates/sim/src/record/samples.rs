@@ -90,8 +90,8 @@ impl<const N: usize> SeriesSamples<N> {
 
 impl Samples {
     pub(super) fn new(record: &Record, simulation: &Simulation) -> Samples {
-        let transports = simulation.counters().len();
-        let busy = vec![false; simulation.fabric().len()];
+        let transports = simulation.transports();
+        let busy = vec![false; simulation.links() as usize];
         Samples {
             queues: (Grid::new(record.queues), QueueSamples { busy, ..QueueSamples::default() }),
             windows: (Grid::new(record.windows), WindowSamples::default()),
@@ -132,10 +132,10 @@ impl Samples {
     }
 
     fn sample_rtt(&mut self, simulation: &mut Simulation, now: Time) {
-        for (transport, counters) in simulation.counters_mut().iter_mut().enumerate() {
+        for transport in 0..simulation.transports() {
             let (sum, count) = self.last_rtt[transport];
-            let (new_sum, new_count) = (counters.rtt.sum(), counters.rtt.count());
-            let max = counters.rtt.take_recent_max();
+            let (new_sum, new_count) = simulation.rtt_so_far(transport);
+            let max = simulation.take_recent_max_rtt(transport);
             self.last_rtt[transport] = (new_sum, new_count);
             if new_count > count {
                 let mean = (new_sum - sum) as f64 / (new_count - count) as f64;
@@ -147,8 +147,8 @@ impl Samples {
     fn sample_throughput(&mut self, simulation: &Simulation, now: Time) {
         let step = self.throughput.0.step.unwrap_or(Span::ZERO).as_secs_f64();
         let mut payload = vec![0; self.last_payload.len()];
-        for (spec, landing) in simulation.specs().iter().zip(simulation.landings()) {
-            payload[spec.transport as usize] += landing.receiver.payload();
+        for (flow, spec) in (0..).zip(simulation.specs()) {
+            payload[spec.transport as usize] += simulation.receiver(flow).receiver.payload();
         }
         for (transport, &bytes) in payload.iter().enumerate() {
             let gbps = (bytes - self.last_payload[transport]) as f64 * 8.0 / step / 1e9;
@@ -202,11 +202,11 @@ impl Samples {
 impl QueueSamples {
     /// Of switches' ports. Empty queues are left out, save the first sample after a queue has drained.
     fn sample(&mut self, simulation: &Simulation, now: Time) {
-        for link in 0..simulation.fabric().len() as u32 {
-            if simulation.fabric().port(link).has(Port::NIC) {
+        for link in 0..simulation.links() {
+            if simulation.port(link).intersects(Port::NIC) {
                 continue;
             }
-            let bytes = u64::from(simulation.fabric().port(link).waiting);
+            let bytes = u64::from(simulation.port_figures(link).waiting_bytes);
             let busy = bytes > 0;
             if busy || std::mem::replace(&mut self.busy[link as usize], busy) {
                 self.busy[link as usize] = busy;
@@ -233,13 +233,13 @@ impl QueueSamples {
 impl WindowSamples {
     /// Of every flow that has begun and is not complete.
     fn sample(&mut self, simulation: &Simulation, now: Time) {
-        for (id, spec) in simulation.specs().iter().enumerate() {
-            if spec.start > now || simulation.landings()[id].completed_at <= now {
+        for (flow, spec) in (0..).zip(simulation.specs()) {
+            if spec.start > now || simulation.receiver(flow).completed_at <= now {
                 continue;
             }
-            let windows = simulation.flows()[id].sender.windows();
+            let windows = simulation.sender(flow).sender.windows();
             self.time_us.push(now.as_us_f64());
-            self.flow.push(id as u64);
+            self.flow.push(u64::from(flow));
             let values = [windows.cwnd, windows.fcwnd, windows.ecwnd, windows.srtt.as_us_f64()];
             for (column, value) in self.windows.iter_mut().zip(values) {
                 column.push(value);

@@ -37,17 +37,17 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     let flows: Vec<u32> = (0..simulation.specs().len() as u32)
         .filter(|&id| of_these(simulation.specs()[id as usize].transport))
         .collect();
-    let total = |value: &dyn Fn(usize) -> u64| flows.iter().map(|&id| value(id as usize)).sum::<u64>();
-    let delivered = total(&|id| simulation.landings()[id].receiver.payload() - measured.start.payload[id]);
-    let sent_whole = total(&|id| simulation.flows()[id].sender.flight().sent);
-    let sent = sent_whole - total(&|id| measured.start.sent[id]);
-    let lost_whole: u64 = transports.iter().map(|&t| simulation.counters()[t].lost_data).sum();
+    let total = |value: &dyn Fn(u32) -> u64| flows.iter().map(|&id| value(id)).sum::<u64>();
+    let delivered = total(&|id| simulation.receiver(id).receiver.payload() - measured.start.payload[id as usize]);
+    let sent_whole = total(&|id| simulation.sender(id).sender.flight().sent);
+    let sent = sent_whole - total(&|id| measured.start.sent[id as usize]);
+    let lost_whole: u64 = transports.iter().map(|&t| simulation.lost_data(t)).sum();
     let lost = lost_whole - transports.iter().map(|&t| measured.start.lost_data[t]).sum::<u64>();
     let retransmissions =
-        total(&|id| measured.retransmissions(id)) - total(&|id| measured.start.retransmissions[id]);
-    let timeouts = total(&|id| u64::from(simulation.flows()[id].sender.flight().timeouts));
+        total(&|id| measured.retransmissions(id)) - total(&|id| measured.start.retransmissions[id as usize]);
+    let timeouts = total(&|id| u64::from(simulation.sender(id).sender.flight().timeouts));
     let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-    let completed = total(&|id| u64::from(measured.completion(id as u32).is_some()));
+    let completed = total(&|id| u64::from(measured.completion(id).is_some()));
     let mut figures = vec![
         entry("flows", Value::Integer(flows.len() as u64)),
         entry("completed", Value::Integer(completed)),
@@ -70,12 +70,12 @@ fn rtt_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)
     let all = |times: fn(&TransportCounters) -> &Histogram| {
         let mut all = Histogram::default();
         for &transport in transports {
-            all.merge(times(&measured.simulation.counters()[transport]));
+            all.merge(times(&measured.counters[transport]));
         }
         all
     };
     let mut figures = time_figures("rtt", &all(|counters| &counters.rtt));
-    if measured.simulation.engines().next().is_some() {
+    if measured.simulation.processors().next().is_some() {
         figures.extend(time_figures("fabric_rtt", &all(|counters| &counters.fabric)));
         figures.extend(time_figures("endpoint_delay", &all(|counters| &counters.endpoint)));
         figures.extend(time_figures("nic_delay", &all(|counters| &counters.nic_delay)));
@@ -119,14 +119,13 @@ fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, 
     let simulation = measured.simulation;
     let mut all = OperationCounters::default();
     for &transport in transports {
-        all.merge(&simulation.counters()[transport].operations);
+        all.merge(&measured.counters[transport].operations);
     }
-    let operations = simulation.operations();
-    let late_and_open = operations.all_open().filter(|operation| {
+    let late_and_open = simulation.open_operations().into_iter().filter(|operation| {
         let spec = &simulation.specs()[operation.flow as usize];
         transports.contains(&(spec.transport as usize))
-            && operation.issued >= operations.measured_from()
-            && operations.is_late(spec, operation, measured.end)
+            && operation.issued >= simulation.operations_measured_from()
+            && simulation.is_late(operation)
     });
     let undone = all.refused + late_and_open.count() as u64;
     let (failed, decided) = (all.late + undone, all.latency.count() + undone);
@@ -146,7 +145,8 @@ fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, 
 
 /// Of all hosts, where they are not ideal: the busiest, and what found no room in a receive queue.
 fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
-    let engines: Vec<_> = measured.simulation.engines().zip(&measured.start.engines).collect();
+    let processors = measured.simulation.processors().map(|(_, counters)| counters);
+    let engines: Vec<_> = processors.zip(&measured.start.processors).collect();
     let busiest = engines.iter().map(|(now, then)| now.busy - then.busy).max();
     let Some(busiest) = busiest else { return Vec::new() };
     let drops = engines.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();
@@ -159,7 +159,7 @@ fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
 /// Of all links: the fullest, the longest queue, and totals.
 fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
     let links: Vec<LinkFigures> =
-        (0..measured.simulation.fabric().len() as u32).map(|link| measured.link(link)).collect();
+        (0..measured.simulation.links()).map(|link| measured.link(link)).collect();
     let largest = |value: fn(&LinkFigures) -> f64| links.iter().map(value).fold(0.0, f64::max);
     let total = |value: fn(&LinkFigures) -> u64| Value::Integer(links.iter().map(value).sum());
     vec![

@@ -11,8 +11,7 @@ const GBPS: f64 = 8.0 / 1e9;
 /// One row a flow.
 pub(super) fn flows(measured: &Measured) -> Table {
     let simulation = measured.simulation;
-    let all = || simulation.specs().iter().zip(simulation.landings()).enumerate();
-    let mut fct = Vec::new();
+        let mut fct = Vec::new();
     let mut ideal = Vec::new();
     for id in 0..simulation.specs().len() as u32 {
         fct.push(measured.completion(id).map_or(f64::NAN, Span::as_us_f64));
@@ -22,7 +21,7 @@ pub(super) fn flows(measured: &Measured) -> Table {
     let slowdown = fct.iter().zip(&ideal).map(|(fct, ideal)| fct / ideal).collect();
     let integers = |value: &dyn Fn(usize) -> u64| Column::Integers((0..fct.len()).map(value).collect());
     let specs = simulation.specs();
-    let payload = |id: usize| simulation.landings()[id].receiver.payload();
+    let payload = |id: usize| simulation.receiver(id as u32).receiver.payload();
     let gbps = |id| (payload(id) - measured.start.payload[id]) as f64 / measured.seconds() * GBPS;
     let mut table = Table {
         name: "flows",
@@ -30,13 +29,13 @@ pub(super) fn flows(measured: &Measured) -> Table {
             ("flow", integers(&|id| id as u64)),
             (
                 "transport",
-                Column::Texts(all().map(|(_, (s, _))| measured.transport_name(s.transport)).collect()),
+                Column::Texts(specs.iter().map(|s| measured.transport_name(s.transport)).collect()),
             ),
             ("from", integers(&|id| u64::from(specs[id].from))),
             ("to", integers(&|id| u64::from(specs[id].to))),
             ("start_us", Column::Floats(specs.iter().map(|s| s.start.as_us_f64()).collect())),
             ("bytes", integers(&|id| measured.size(id as u32).unwrap_or(0))),
-            ("retransmissions", integers(&|id| measured.retransmissions(id))),
+            ("retransmissions", integers(&|id| measured.retransmissions(id as u32))),
             ("delivered_bytes", integers(&payload)),
             ("goodput_gbps", Column::Floats((0..fct.len()).map(gbps).collect())),
             ("fct_us", Column::Floats(fct)),
@@ -63,7 +62,7 @@ fn carries(part: Option<Part>) -> &'static str {
 /// One row a directed link; rates, utilisation and queues are of the measured time.
 pub(super) fn links(measured: &Measured) -> Table {
     let simulation = measured.simulation;
-    let links: Vec<_> = (0..simulation.fabric().len() as u32).map(|link| measured.link(link)).collect();
+    let links: Vec<_> = (0..simulation.links()).map(|link| measured.link(link)).collect();
     let integers = |value: fn(&LinkFigures) -> u64| Column::Integers(links.iter().map(value).collect());
     let floats = |value: fn(&LinkFigures) -> f64| Column::Floats(links.iter().map(value).collect());
     let names = (0..links.len() as u32).map(|link| simulation.graph().link_name(link)).collect();
@@ -92,16 +91,16 @@ pub(super) fn links(measured: &Measured) -> Table {
 /// One row a directed link and class that sent or dropped anything in the measured time; none where there are no
 /// classes.
 pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
-    let fabric = measured.simulation.fabric();
     let names = &measured.scenario.classes;
     if names.is_empty() {
         return None;
     }
     let (mut link_names, mut class_names) = (Vec::new(), Vec::new());
     let mut counts: [Vec<u64>; 5] = Default::default();
-    for link in 0..fabric.len() as u32 {
+    for link in 0..measured.simulation.links() {
         let then = &measured.start.classes[link as usize * names.len()..];
-        for ((queue, then), class) in fabric.classes().queues(link).iter().zip(then).zip(names) {
+        let queues = measured.simulation.port_classes(link);
+        for ((queue, then), class) in queues.iter().zip(then).zip(names) {
             let now = &queue.counters;
             let row = [
                 now.sent_frames - then.sent_frames,
@@ -127,7 +126,7 @@ pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
 /// The distribution of round-trip times in the measured time: largest value and count of each bucket.
 pub(super) fn rtt(measured: &Measured) -> Table {
     let (mut transport, mut rtt_us, mut counts) = (Vec::new(), Vec::new(), Vec::new());
-    for (index, counters) in measured.simulation.counters().iter().enumerate() {
+    for (index, counters) in measured.counters.iter().enumerate() {
         for (upper, count) in counters.rtt.buckets() {
             transport.push(measured.transport_name(index as u32));
             rtt_us.push(upper as f64 / 1e6);
@@ -144,19 +143,19 @@ pub(super) fn rtt(measured: &Measured) -> Table {
 
 /// One row a host; none where hosts are ideal. The receive queue's peak is of the whole run.
 pub(super) fn hosts(measured: &Measured) -> Option<Table> {
-    let engines: Vec<_> = measured.simulation.engines().collect();
-    if engines.is_empty() {
+    let (hosts, processors): (Vec<u32>, Vec<_>) = measured.simulation.processors().unzip();
+    if hosts.is_empty() {
         return None;
     }
-    let then = &measured.start.engines;
-    let integers = |value: &dyn Fn(usize) -> u64| Column::Integers((0..engines.len()).map(value).collect());
-    let busy = |host: usize| (engines[host].busy - then[host].busy) as f64 / 1e12 / measured.seconds();
+    let then = &measured.start.processors;
+    let integers = |value: &dyn Fn(usize) -> u64| Column::Integers((0..hosts.len()).map(value).collect());
+    let busy = |host: usize| (processors[host].busy - then[host].busy) as f64 / 1e12 / measured.seconds();
     let columns = vec![
-        ("host", integers(&|host| host as u64)),
-        ("utilisation", Column::Floats((0..engines.len()).map(busy).collect())),
-        ("frames", integers(&|host| engines[host].served_frames - then[host].served_frames)),
-        ("drops", integers(&|host| engines[host].dropped_frames - then[host].dropped_frames)),
-        ("receive_queue_peak_bytes", integers(&|host| engines[host].peak)),
+        ("host", integers(&|host| u64::from(hosts[host]))),
+        ("utilisation", Column::Floats((0..hosts.len()).map(busy).collect())),
+        ("frames", integers(&|host| processors[host].served_frames - then[host].served_frames)),
+        ("drops", integers(&|host| processors[host].dropped_frames - then[host].dropped_frames)),
+        ("receive_queue_peak_bytes", integers(&|host| processors[host].peak)),
     ];
     Some(Table { name: "hosts", columns })
 }
@@ -164,7 +163,7 @@ pub(super) fn hosts(measured: &Measured) -> Option<Table> {
 /// The distributions of the parts of round-trip times in the measured time, as [`rtt`]'s; none where hosts are ideal.
 pub(super) fn delays(measured: &Measured) -> Option<Table> {
     let (mut transport, mut part, mut us, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (index, counters) in measured.simulation.counters().iter().enumerate() {
+    for (index, counters) in measured.counters.iter().enumerate() {
         let parts =
             [("fabric", &counters.fabric), ("endpoint", &counters.endpoint), ("nic", &counters.nic_delay)];
         for (name, times) in parts {
@@ -182,14 +181,15 @@ pub(super) fn delays(measured: &Measured) -> Option<Table> {
         ("delay_us", Column::Floats(us)),
         ("count", Column::Integers(counts)),
     ];
-    measured.simulation.engines().next().map(|_| Table { name: "delays", columns })
+    measured.simulation.processors().next().map(|_| Table { name: "delays", columns })
 }
 
 /// One row an operation, if each is recorded: first those that are done, as they were, then those that are open,
 /// by flow. One that could not even be issued is not among them.
 pub(super) fn operations(measured: &Measured) -> Option<Table> {
-    let (operations, specs) = (measured.simulation.operations(), measured.simulation.specs());
-    let rows: Vec<_> = operations.records()?.iter().copied().chain(operations.all_open()).collect();
+    let (simulation, specs) = (measured.simulation, measured.simulation.specs());
+    let mut rows = simulation.operation_records()?;
+    rows.extend(simulation.open_operations());
     let spec = |row: &OperationRecord| &specs[row.flow as usize];
     let integers =
         |value: &dyn Fn(&OperationRecord) -> u64| Column::Integers(rows.iter().map(value).collect());
@@ -200,11 +200,11 @@ pub(super) fn operations(measured: &Measured) -> Option<Table> {
         ("operation", integers(&|row| u64::from(row.number))),
         ("initiator", integers(&|row| u64::from(spec(row).from))),
         ("target", integers(&|row| u64::from(spec(row).to))),
-        ("bytes", integers(&|row| operations.bytes(spec(row)).get())),
+        ("bytes", integers(&|row| simulation.operation_bytes(row.flow).get())),
         ("issued_us", floats(&|row| row.issued.as_us_f64())),
         ("completed_us", floats(&|row| if_done(row, row.done.as_us_f64()))),
         ("latency_us", floats(&|row| if_done(row, row.done.since(row.issued).as_us_f64()))),
-        ("failed", integers(&|row| u64::from(operations.is_late(spec(row), row, measured.end)))),
+        ("failed", integers(&|row| u64::from(simulation.is_late(row)))),
     ];
     Some(Table { name: "operations", columns })
 }

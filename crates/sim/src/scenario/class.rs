@@ -10,8 +10,8 @@ use super::key::Key;
 use super::reader::Section;
 use super::suggest;
 use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
-use crate::model::{Buffer, Ecn, SwitchKinds, SwitchRole, TrafficClass, Transport};
-use crate::net::classes::MOST_CLASSES;
+use crate::model::{Buffer, Ecn, Scenario, SwitchKinds, SwitchRole, TrafficClass, Transport};
+use crate::net::scheduling::MOST_CLASSES;
 
 /// Of a weight: the finest share is one part in this and one.
 const MAX_WEIGHT: u32 = 1000;
@@ -54,12 +54,7 @@ fn largest_buffer(switches: &SwitchKinds) -> Bytes {
 /// Reads the class of a transport's data and that of its acknowledgements. Where the classes themselves are wrong
 /// there are none, and nothing is said.
 pub(super) fn read_names(r: &mut Section, classes: Option<&[TrafficClass]>) -> (usize, usize) {
-    let class = read_name(r, "class", "NAME of the [class.NAME] of its data.", "the first class", classes);
-    let first = classes.and_then(|all| all.first());
-    let class = class.unwrap_or_else(|| {
-        settle(r, "class", first);
-        0
-    });
+    let class = read_name_or_first(r, "class", "NAME of the [class.NAME] of its data.", classes);
     let doc = "NAME of the [class.NAME] of its acknowledgements.";
     let ack_class = read_name(r, "ack_class", doc, "class", classes);
     let ack_class = ack_class.unwrap_or_else(|| {
@@ -67,6 +62,20 @@ pub(super) fn read_names(r: &mut Section, classes: Option<&[TrafficClass]>) -> (
         class
     });
     (class, ack_class)
+}
+
+/// Reads a class's name; without it, it is the first class.
+pub(super) fn read_name_or_first(
+    r: &mut Section,
+    name: &'static str,
+    doc: &'static str,
+    classes: Option<&[TrafficClass]>,
+) -> usize {
+    let class = read_name(r, name, doc, "the first class", classes);
+    class.unwrap_or_else(|| {
+        settle(r, name, classes.and_then(|all| all.first()));
+        0
+    })
 }
 
 fn settle(r: &mut Section, key: &str, class: Option<&TrafficClass>) {
@@ -100,7 +109,8 @@ fn read_name(
 }
 
 /// There are not too many, and each is of use.
-pub(super) fn check(r: &Section, classes: &[TrafficClass], transports: &[Transport]) {
+pub(super) fn check(r: &Section, scenario: &Scenario) {
+    let Scenario { classes, transports, probes, .. } = scenario;
     if classes.len() > MOST_CLASSES {
         let message =
             format!("found {} classes; a port has queues for {MOST_CLASSES} at most", classes.len());
@@ -108,7 +118,8 @@ pub(super) fn check(r: &Section, classes: &[TrafficClass], transports: &[Transpo
         return;
     }
     for (i, class) in classes.iter().enumerate() {
-        if !transports.iter().any(|transport| transport.class == i || transport.ack_class == i) {
+        let carries = |transport: &Transport| transport.class == i || transport.ack_class == i;
+        if !transports.iter().any(carries) && !probes.iter().any(|probe| probe.class == i) {
             let name = &class.name;
             let message = format!(
                 "no transport uses this class: put class = \"{name}\" or ack_class = \"{name}\" under one of \

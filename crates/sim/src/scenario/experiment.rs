@@ -11,15 +11,16 @@ use super::form::Form;
 use super::hosts::Directory;
 use super::key::{Key, Quantity};
 use super::names::Names;
+use super::probe::MAX_PROBES;
 use super::reader::Section;
 use super::shape::{host_count, role_name, roles, HostRates};
 use super::traffic::Scene;
-use super::{class, fault, host, memory, network, operations, switch, traffic, transport};
+use super::{class, fault, host, memory, network, operations, probe, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
 use crate::model::{
-    Buffer, HostModel, Network, Pattern, Record, Scenario, Topology, TrafficClass, Transport,
+    Buffer, HostModel, Network, Pattern, Record, Scenario, Spray, Topology, TrafficClass, Transport,
 };
-use crate::net::routing::Router;
+use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::topology::Graph;
 
 /// Of a seed: what a JSON number holds exactly.
@@ -27,6 +28,8 @@ pub(super) const MAX_SEED: u64 = 1 << 53;
 
 /// Warmup is at most this part of the run.
 const WARMUP_PART: u64 = 5;
+
+const PROBES: &str = "Packets that measure the round-trip time of a path.";
 
 /// Reads a scenario whose files are in `base`. None if anything is wrong.
 pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
@@ -44,7 +47,8 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let groups = r.named_values(&traffic::group_form(), |node| traffic::read_group(node, hosts));
     let switches =
         r.table("switch", "What switches do, by role.", |r| switch::read(r, net.as_ref())).flatten();
-    let host = r.table("host", "What hosts do.", |r| r.table("default", "Every host.", host::read)).flatten();
+    let known = host::Known { hosts, groups: groups.as_deref() };
+    let host_kinds = r.table("host", "What hosts do.", |r| host::read(r, known)).flatten();
     let doc = "Traffic classes, each a queue at every port; without any, ports have one queue.";
     let classes = r.named("class", doc, false, |r| class::read(r, switches.as_ref()));
     let classes = classes.map(|named| {
@@ -66,12 +70,14 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     };
     let traffic = r.list("traffic", "Who talks to whom.", true, |r| traffic::read(r, &scene));
     let names = net.as_ref().map(Names::of);
+    let scene = probe::Scene { names: names.as_ref(), classes: classes.as_deref(), duration };
+    let probes = r.list("probe", PROBES, false, |r| probe::read(r, &scene));
     let faults = r.list("fault", "What goes wrong with links.", false, |r| fault::read(r, names.as_ref()));
     let record = r.table("record", "What is sampled; nothing by default.", read_record);
     let faults = faults?.into_iter().flatten().collect();
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
-    let (classes, record) = (classes?, record?);
+    let (classes, probes, record) = (classes?, probes?, record?);
     let scenario = Scenario {
         name,
         seed,
@@ -80,10 +86,11 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         stop_when_complete,
         network,
         switches,
-        host: host?,
+        hosts: host_kinds?,
         classes,
         transports,
         traffic,
+        probes,
         faults,
         record,
     };
@@ -159,8 +166,9 @@ fn check(r: &Section, scenario: &Scenario) {
         return;
     }
     check_buffers(r, scenario);
-    check_receive_queue(r, scenario);
-    class::check(r, &scenario.classes, &scenario.transports);
+    check_receive_queues(r, scenario);
+    check_probes(r, scenario);
+    class::check(r, scenario);
     check_end(r, scenario);
     match memory::limit() {
         Err(message) => r.conflict_at("", message),
@@ -168,29 +176,68 @@ fn check(r: &Section, scenario: &Scenario) {
             if let Err((key, message)) = memory::check(scenario, limit) {
                 r.conflict_at(&key, message);
             } else {
-                check_paths(r, scenario);
+                check_links(r, scenario);
+                check_sprayed(r, scenario);
                 operations::check(r, scenario);
             }
         }
     }
 }
 
-/// A frame counts the links it crosses in few bits. Only a listed network can have longer paths; it must fit into
-/// memory to be asked.
-fn check_paths(r: &Section, scenario: &Scenario) {
+/// A frame counts the links it crosses in few bits. Only a listed network can have longer paths, or nodes without one
+/// between them; it must fit into memory to be asked.
+fn check_links(r: &Section, scenario: &Scenario) {
     let Topology::Listed { .. } = scenario.network.topology else { return };
-    let longest = Router::new(&Graph::build(&scenario.network), &scenario.network).longest();
-    if longest >= MAX_LINKS as usize {
-        let most = MAX_LINKS - 1;
+    let (graph, most) = (Graph::build(&scenario.network), MAX_LINKS as usize - 1);
+    let longest = Router::new(&graph, &scenario.network).longest();
+    if longest > most {
         r.conflict_at("network.file", format!("a shortest path has {longest} links; the most is {most}"));
+    }
+    let mut path = Vec::new();
+    let name = |node: u32| &graph.nodes()[node as usize].name;
+    for (i, probe) in scenario.probes.iter().enumerate() {
+        let (from, to) = (name(probe.from), name(probe.to));
+        let key = format!("probe[{i}].to");
+        if !path_between(&graph, probe.from, probe.to, 0, &mut path) {
+            r.conflict_at(&key, format!("no path leads from {from} to {to}"));
+        } else if path.len() > most {
+            let links = path.len();
+            let message = format!("the path from {from} to {to} has {links} links; the most is {most}");
+            r.conflict_at(&key, message);
+        }
+    }
+}
+
+/// A packet names its path in few bits.
+fn check_sprayed(r: &Section, scenario: &Scenario) {
+    let mut sprayed = scenario.transports.iter().filter(|transport| transport.spray == Spray::Packet);
+    let Some(first) = sprayed.next() else { return };
+    let paths = most_paths(&scenario.network);
+    if paths > Spray::MOST_PATHS {
+        let message = format!(
+            "two hosts have {paths} shortest paths between them; packets are sprayed over {} at most",
+            Spray::MOST_PATHS
+        );
+        r.conflict_at(&format!("transport.{}.spray", first.name), message);
+    }
+}
+
+fn check_probes(r: &Section, scenario: &Scenario) {
+    if scenario.probes.len() > MAX_PROBES {
+        let message = format!("found {} probes; the most is {MAX_PROBES}", scenario.probes.len());
+        r.conflict_at("probe", message);
     }
 }
 
 /// A buffer that cannot hold one frame lets nothing pass.
 fn check_buffers(r: &Section, scenario: &Scenario) {
-    let heaviest = scenario.transports.iter().max_by_key(|transport| weight(transport, &scenario.network));
-    let Some(heaviest) = heaviest else { return };
-    let frame = Bytes::new(weight(heaviest, &scenario.network));
+    let transports = scenario.transports.iter().map(|transport| {
+        (weight(transport, &scenario.network), format!("full frame of transport {}", transport.name))
+    });
+    let probes = scenario.probes.iter().enumerate();
+    let probes = probes.map(|(i, probe)| (probe.bytes.get(), format!("packet of probe[{i}]")));
+    let Some((frame, heaviest)) = transports.chain(probes).max_by_key(|(frame, _)| *frame) else { return };
+    let frame = Bytes::new(frame);
     for role in roles(&scenario.network.topology) {
         let (room, key, why) = match scenario.switches.of(role).buffer {
             Buffer::Shared { size, alpha } if alpha < 1.0 => {
@@ -201,28 +248,25 @@ fn check_buffers(r: &Section, scenario: &Scenario) {
         if room < frame {
             let own = format!("switch.{}.{key}", role_name(role));
             let path = if r.has(&own) { own } else { format!("switch.default.{key}") };
-            let message = format!(
-                "a port may hold {}{why}, less than one full frame of transport {}, {}",
-                room.shown(),
-                heaviest.name,
-                frame.shown()
-            );
+            let message =
+                format!("a port may hold {}{why}, less than one {heaviest}, {}", room.shown(), frame.shown());
             r.conflict_at(&path, message);
         }
     }
 }
 
 /// A receive queue that cannot hold one frame takes nothing.
-fn check_receive_queue(r: &Section, scenario: &Scenario) {
-    let HostModel::Snap(host) = &scenario.host else { return };
+fn check_receive_queues(r: &Section, scenario: &Scenario) {
     let heaviest = scenario.transports.iter().map(|transport| weight(transport, &scenario.network)).max();
     let frame = Bytes::new(heaviest.unwrap_or(0));
-    if host.receive_queue < frame {
-        let (room, frame) = (host.receive_queue.shown(), frame.shown());
-        r.conflict_at(
-            "host.default.receive_queue",
-            format!("holds {room}, less than one full frame, {frame}"),
-        );
+    for kind in &scenario.hosts.kinds {
+        let HostModel::Snap(host) = &kind.model else { continue };
+        let path = format!("host.{}.receive_queue", kind.name);
+        // A queue that no one gives has room.
+        if r.has(&path) && host.receive_queue < frame {
+            let (room, frame) = (host.receive_queue.shown(), frame.shown());
+            r.conflict_at(&path, format!("holds {room}, less than one full frame, {frame}"));
+        }
     }
 }
 

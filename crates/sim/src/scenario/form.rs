@@ -28,6 +28,8 @@ pub(super) struct Variant {
     pub(super) choices: Vec<(&'static str, &'static str)>,
     /// All keys, the choices among them.
     pub(super) fields: Vec<Field>,
+    /// What any other key may hold, where there may be keys of the file's own.
+    pub(super) others: Option<Map<String, Json>>,
 }
 
 /// How a key with a grammar of its own is described; see [`Section::parsed`].

@@ -1,11 +1,13 @@
-//! `[host.default]`: what a host's work costs.
+//! `[host.default]` and `[host.NAME]`: what a host's work costs, and how wrong its clocks are.
 
 use clearway_proto::units::{Bytes, Span};
 
+use super::form::Form;
+use super::hosts::{self, HostSet};
 use super::key::Key;
 use super::link::rate_key;
 use super::reader::Section;
-use crate::model::{HostModel, SnapHost};
+use crate::model::{Clock, HostKind, HostKinds, HostModel, PartsPerBillion, SnapHost, Timestamps};
 
 #[derive(Clone, Copy)]
 enum Model {
@@ -13,8 +15,104 @@ enum Model {
     Snap,
 }
 
-/// Reads the table.
-pub(super) fn read(r: &mut Section) -> HostModel {
+/// The largest number of tables `[host.NAME]`.
+const MAX_KINDS: usize = 1000;
+
+/// What the file says of hosts before it says what they do: how many there are, and the named groups. Parts that are
+/// wrong in the file are missing.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// How many hosts there are.
+    pub(super) hosts: Option<u32>,
+    /// The named groups.
+    pub(super) groups: Option<&'a [(String, HostSet)]>,
+}
+
+/// Reads the table. None if anything is wrong in it.
+pub(super) fn read(r: &mut Section, known: Known) -> Option<HostKinds> {
+    let default = r.table("default", "Every host that no other table lists.", read_kind);
+    let doc = "Hosts that differ; what is not given is as in default.";
+    let others = r.heirs(doc, "hosts", ("default", default.as_ref()), |r| {
+        let hosts = read_hosts(r, known);
+        (hosts, read_kind(r))
+    })?;
+    check_apart(r, &others)?;
+    let others = others.into_iter().map(|(name, (hosts, kind))| (HostKind { name, ..kind }, hosts));
+    let default = HostKind { name: "default".into(), ..default? };
+    Some(HostKinds::new(default, others.map(|(kind, hosts)| (kind, hosts.ranges())).collect()))
+}
+
+fn read_hosts(r: &mut Section, known: Known) -> HostSet {
+    let form = Form {
+        name: "hosts",
+        doc: "The hosts that are of this kind; no other table [host.NAME] lists any of them.",
+        required: true,
+        otherwise: hosts::WANTED,
+        schema: hosts::schema("hosts"),
+    };
+    // Without the groups a name may be that of one.
+    let count = known.groups.and(known.hosts);
+    let set = r.parsed(&form, |node| hosts::parse(node, count, known.groups.unwrap_or_default()));
+    set.unwrap_or_else(HostSet::none)
+}
+
+/// None, and said, where two tables list one host or there are too many tables.
+fn check_apart(r: &Section, kinds: &[(String, (HostSet, HostKind))]) -> Option<()> {
+    if kinds.len() > MAX_KINDS {
+        let message = format!("found {} tables beside default; the most is {MAX_KINDS}", kinds.len());
+        r.conflict_at(&kinds[MAX_KINDS].0, message);
+        return None;
+    }
+    let mut listed: Vec<((u32, u32), usize)> = Vec::new();
+    for (kind, (_, (hosts, _))) in kinds.iter().enumerate() {
+        listed.extend(hosts.ranges().iter().map(|range| ((range.start, range.end), kind)));
+    }
+    listed.sort_unstable();
+    let shared = listed.windows(2).find(|pair| pair[1].0 .0 < pair[0].0 .1);
+    let Some([(_, first), ((host, _), second)]) = shared else { return Some(()) };
+    let (first, second) = (first.min(second), first.max(second));
+    let message = format!("host {host} is listed in [host.{}] too", kinds[*first].0);
+    r.conflict_at(&format!("{}.hosts", kinds[*second].0), message);
+    None
+}
+
+fn read_kind(r: &mut Section) -> HostKind {
+    let model = read_model(r);
+    HostKind { name: String::new(), model, clock: read_clock(r) }
+}
+
+fn read_clock(r: &mut Section) -> Clock {
+    let offset = Key::new(
+        "clock_offset",
+        "Most by which a host's clock is ahead or behind; each draws its offset uniformly.",
+        Span::ZERO..=Span::from_secs(1),
+    );
+    let drift = Key::new(
+        "clock_drift",
+        "Most by which a host's clock is too fast or too slow; each draws its rate error uniformly.",
+        PartsPerBillion(0)..=PartsPerBillion(1_000_000),
+    );
+    let jitter = Key::new(
+        "clock_jitter",
+        "Most by which one reading of a host's clock errs, either way, uniformly.",
+        Span::ZERO..=Span::from_ms(1),
+    );
+    let d = Clock::default();
+    Clock {
+        offset: r.get(&offset.or(d.offset)),
+        drift: r.get(&drift.or(d.drift)),
+        jitter: r.get(&jitter.or(d.jitter)),
+        timestamps: r.one_of(
+            "timestamps",
+            "What transports stamp packets with: exact times, or readings of the clocks of host and NIC, the NIC's mapped \
+             onto the host's as in appendix A of Swift.",
+            Some("exact"),
+            &[("exact", Timestamps::Exact), ("clock", Timestamps::Clock)],
+        ),
+    }
+}
+
+fn read_model(r: &mut Section) -> HostModel {
     let model = r.choice(
         "model",
         "What a host's work costs: ideal, nothing; snap, one engine serves all that comes and goes, as Swift's hosts have.",

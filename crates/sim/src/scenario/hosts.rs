@@ -1,6 +1,7 @@
 //! Lists of hosts: `7`, `"0..50"`, a group's name, or a list of those.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use clearway_proto::units::Span;
 use serde_json::{json, Value as Json};
@@ -12,7 +13,8 @@ use super::suggest;
 /// Hosts in the lists of all traffic tables together: a bound on what a short file can ask for.
 const MAX_LISTED: u64 = 50_000_000;
 
-const WANTED: &str = "hosts, such as 7, \"0..50\", [1, 2, \"5..9\"] or a group's name";
+/// What a message wants where hosts are listed.
+pub(super) const WANTED: &str = "hosts, such as 7, \"0..50\", [1, 2, \"5..9\"] or a group's name";
 
 /// A set of hosts as ranges, in order and apart from each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,16 @@ impl HostSet {
             }
         }
         HostSet(merged)
+    }
+
+    /// No host.
+    pub(super) fn none() -> HostSet {
+        HostSet(Vec::new())
+    }
+
+    /// The hosts as ranges in rising order.
+    pub(super) fn ranges(&self) -> Vec<Range<u32>> {
+        self.0.iter().map(|(start, end)| *start..*end).collect()
     }
 
     /// How many.

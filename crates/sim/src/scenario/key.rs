@@ -8,7 +8,7 @@ use serde_json::{json, Map, Value as Json};
 use super::document::Value;
 use super::error::Misread;
 use super::units::{self, UnitError, Units};
-use crate::model::PerSecond;
+use crate::model::{PartsPerBillion, PerSecond};
 
 /// A key that holds a quantity.
 pub(super) struct Key<T> {
@@ -182,6 +182,24 @@ impl Quantity for PerSecond {
     }
     fn schema(_: PerSecond, _: PerSecond) -> Map<String, Json> {
         string_schema("frequency", units::FREQUENCY)
+    }
+}
+
+impl Quantity for PartsPerBillion {
+    const NOUN: &'static str = "a rate error";
+    fn read(value: &Value) -> Result<Option<PartsPerBillion>, Misread> {
+        with_unit(value, units::PARTS, "a rate error with its unit, such as \"20ppm\"")
+            .map(|parts| parts.map(PartsPerBillion))
+    }
+    fn json(self) -> Json {
+        match self.0 {
+            // No unit is shortest; this is the one people write.
+            0 => "0ppm".into(),
+            parts => units::spell(parts, units::PARTS).into(),
+        }
+    }
+    fn schema(_: PartsPerBillion, _: PartsPerBillion) -> Map<String, Json> {
+        string_schema("parts", units::PARTS)
     }
 }
 

@@ -1,28 +1,33 @@
 //! How much memory a run needs at most, and whether the machine has it; asked before anything is built.
 //!
 //! The estimate is the sum of
-//! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations),
+//! - 512 B for each flow (for Poisson traffic the expected number and five standard deviations) and for each probe,
+//! - for each flow whose packets are sprayed, a line of 64 B for each path that two hosts can have, and of 256 B in a
+//!   listed network,
 //! - 192 B for each port, two a link, and as much again for each traffic class at one,
 //! - 64 B more for each pair of hosts of a loop of operations, for each of its flows, and 32 B for each operation that
 //!   can be open: `outstanding`; in an open loop all that are issued, or `backlog` of each initiator if that is less,
 //! - 88 B for each operation if each is recorded: in an open loop all that are issued; in a closed one as many as the
 //!   initiators' or targets' links can carry, and no more than one for each of `outstanding` in the time that light
 //!   needs over two links each way,
-//! - 32 B for each row that is sampled,
+//! - 32 B for each row that is sampled, and for each packet of a probe,
 //! - 32 B for each frame that can be queued: as many as the buffers and the hosts' receive queues hold, or as all
 //!   windows allow if that is less,
 //! - 24 B for each line of a trace and 4 B for each host listed,
 //! - 4 B for each pair of switches of a listed topology, for its routes.
 
-use clearway_proto::units::Bytes;
+use clearway_proto::units::{Bytes, Span};
 
 use super::document::Value;
 use super::key::Quantity;
 use super::operations::arrivals;
 use super::shape::{host_count, least_delay, links, roles, switch_ports, HostRates};
 use super::sizes;
-use crate::engine::event::MAX_ID;
-use crate::model::{Buffer, HostModel, Operations, Pattern, Scenario, Topology, Traffic};
+use crate::engine::event::{MAX_ID, MAX_LINKS};
+use crate::model::{
+    Buffer, HostKind, HostModel, Operations, Pattern, Probe, Scenario, Spray, Topology, Traffic,
+};
+use crate::net::routing::most_paths;
 
 const FLOW: f64 = 512.0;
 const PORT: f64 = 192.0;
@@ -34,6 +39,11 @@ const FRAME: f64 = 32.0;
 const TRACE_LINE: f64 = 24.0;
 const LISTED_HOST: f64 = 4.0;
 const ROUTE: f64 = 4.0;
+
+/// A path there and one back, of eight links of 4 B each: those of built-in shapes have six at most.
+const LINE: f64 = 64.0;
+/// The same with the most links that a path may have.
+const LISTED_LINE: f64 = 8.0 * MAX_LINKS as f64;
 
 /// What is assumed to be free where the system does not say.
 const UNKNOWN_FREE: u64 = 8_000_000_000;
@@ -51,12 +61,14 @@ struct Share {
 
 /// An upper bound of the memory that a run of this scenario takes, in bytes; see the module for the formula.
 pub fn estimate_bytes(scenario: &Scenario) -> u64 {
-    shares(scenario).iter().map(|share| share.bytes).sum::<f64>() as u64
+    shares(scenario, sprayed_paths(scenario)).iter().map(|share| share.bytes).sum::<f64>() as u64
 }
 
 /// Whether a scenario keeps to `limit` bytes; if not, the key to blame and a sentence.
 pub(super) fn check(scenario: &Scenario, limit: u64) -> Result<(), (String, String)> {
-    let shares = shares(scenario);
+    // A listed network's paths are counted by its routes: where those do not fit, its size alone is to blame.
+    let routes_fit = ports_share(scenario).bytes <= limit as f64;
+    let shares = shares(scenario, if routes_fit { sprayed_paths(scenario) } else { 0.0 });
     let total: f64 = shares.iter().map(|share| share.bytes).sum();
     let flows: f64 = scenario.traffic.iter().map(|traffic| flows(scenario, traffic)).sum();
     let biggest = shares.into_iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
@@ -108,13 +120,56 @@ fn available(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-fn shares(scenario: &Scenario) -> Vec<Share> {
+/// Everything that takes memory, where sprayed packets have `paths` paths.
+fn shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     let mut shares = vec![ports_share(scenario), queue_share(scenario)];
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         traffic_shares(scenario, traffic, i, &mut shares);
     }
+    for i in 0..scenario.transports.len() {
+        shares.extend(spray_share(scenario, i, paths));
+    }
     sample_shares(scenario, &mut shares);
+    let probes = scenario.probes.iter().enumerate();
+    shares.extend(probes.map(|(i, probe)| probe_share(probe, i, scenario.duration)));
     shares
+}
+
+/// Paths that packets are sprayed over: as many as any two hosts have, and no more than are allowed; zero where no
+/// transport sprays.
+fn sprayed_paths(scenario: &Scenario) -> f64 {
+    let any = scenario.transports.iter().any(|transport| transport.spray == Spray::Packet);
+    let paths = || most_paths(&scenario.network).min(Spray::MOST_PATHS);
+    f64::from(if any { paths() } else { 0 })
+}
+
+fn spray_share(scenario: &Scenario, transport: usize, paths: f64) -> Option<Share> {
+    let name = &scenario.transports[transport].name;
+    if scenario.transports[transport].spray == Spray::Flow {
+        return None;
+    }
+    let tables = scenario.traffic.iter().filter(|traffic| traffic.transport == transport);
+    let flows: f64 = tables.map(|traffic| flows(scenario, traffic)).sum();
+    let line = match scenario.network.topology {
+        Topology::Listed { .. } => LISTED_LINE,
+        _ => LINE,
+    };
+    Some(Share {
+        bytes: flows * paths * line,
+        what: format!("{paths:.0} paths of each of {flows:.0} flows"),
+        key: format!("transport.{name}.spray"),
+        remedy: "leave each flow on one path, or start fewer flows",
+    })
+}
+
+fn probe_share(probe: &Probe, i: usize, duration: Span) -> Share {
+    let packets = probe.packets(duration);
+    Share {
+        bytes: FLOW + packets as f64 * ROW,
+        what: format!("{packets} rows of samples every {}", probe.interval.shown()),
+        key: format!("probe[{i}].interval"),
+        remedy: "probe less often, or for a shorter time",
+    }
 }
 
 fn ports_share(scenario: &Scenario) -> Share {
@@ -148,19 +203,34 @@ fn queue_share(scenario: &Scenario) -> Share {
             }
         })
         .sum();
-    let received = match &scenario.host {
-        HostModel::Ideal => 0.0,
-        HostModel::Snap(host) => f64::from(host_count(&network.topology)) * host.receive_queue.get() as f64,
-    };
+    let (received, widest) = receive_queues(scenario);
     let windows: f64 =
         scenario.traffic.iter().map(|traffic| flows(scenario, traffic) * window(scenario, traffic)).sum();
-    let frames = ((buffers + received) / frame).min(windows);
+    let probes: f64 = scenario.probes.iter().map(|probe| probe.packets(scenario.duration) as f64).sum();
+    let frames = ((buffers + received) / frame).min(windows + probes);
     Share {
         bytes: frames * FRAME,
         what: format!("{frames:.0} frames in buffers and receive queues"),
-        key: if received > buffers { "host.default.receive_queue" } else { "switch.default.buffer" }.into(),
+        key: match widest {
+            Some(kind) if received > buffers => format!("host.{kind}.receive_queue"),
+            _ => "switch.default.buffer".into(),
+        },
         remedy: "make buffers or windows smaller",
     }
+}
+
+/// Room in all hosts' receive queues, and the name of the kind of host that has most of it.
+fn receive_queues(scenario: &Scenario) -> (f64, Option<&str>) {
+    let hosts = host_count(&scenario.network.topology);
+    let room = |(i, kind): (usize, &HostKind)| {
+        let HostModel::Snap(host) = &kind.model else { return 0.0 };
+        let members: u32 = scenario.hosts.members(i, hosts).iter().map(|range| range.end - range.start).sum();
+        f64::from(members) * host.receive_queue.get() as f64
+    };
+    let kinds = &scenario.hosts.kinds;
+    let rooms: Vec<f64> = kinds.iter().enumerate().map(room).collect();
+    let widest = kinds.iter().zip(&rooms).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    (rooms.iter().sum(), widest.map(|(kind, _)| kind.name.as_str()))
 }
 
 /// Packets that a flow of this table can have under way.

@@ -18,6 +18,7 @@ mod memory;
 mod names;
 mod network;
 mod operations;
+mod probe;
 mod reader;
 mod schema;
 mod shape;

@@ -21,13 +21,29 @@ impl<'a> Names<'a> {
         Names { network, graph: OnceCell::new() }
     }
 
-    fn graph(&self) -> &Graph {
+    /// The nodes and links.
+    pub(super) fn graph(&self) -> &Graph {
         self.graph.get_or_init(|| Graph::build(self.network))
+    }
+
+    /// How many hosts there are.
+    pub(super) fn hosts(&self) -> u32 {
+        self.graph().host_count()
+    }
+
+    /// The number of the node of this name.
+    pub(super) fn number(&self, name: &str) -> Option<u32> {
+        self.graph().node_named(name)
+    }
+
+    /// The name of the node of this number.
+    pub(super) fn name(&self, node: u32) -> &str {
+        &self.graph().nodes()[node as usize].name
     }
 
     /// Whether there is a node of this name.
     pub(super) fn contains(&self, name: &str) -> bool {
-        self.graph().node_named(name).is_some()
+        self.number(name).is_some()
     }
 
     /// Whether a link joins the two.

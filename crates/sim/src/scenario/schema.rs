@@ -2,8 +2,8 @@
 //!
 //! A table whose keys depend on a choice becomes one closed object for every combination of choices (`oneOf`), each
 //! with its own defaults and required keys. Beside the standard words every key carries `x-unit` (time, bytes, rate,
-//! frequency, number, integer, fraction, boolean, choice, name, text, hosts, host, times, sizes, file, link, table, tables),
-//! quantities carry `x-min` and `x-max` as a file spells them, and `x-default` says in words what holds
+//! frequency, parts, number, integer, fraction, boolean, choice, name, text, hosts, host, node, times, sizes, file, link,
+//! table, tables), quantities carry `x-min` and `x-max` as a file spells them, and `x-default` says in words what holds
 //! without the key where that is not one value.
 
 use serde_json::{json, Map, Value as Json};
@@ -67,12 +67,17 @@ fn closed(variant: &Variant) -> Map<String, Json> {
             required.push(field.name);
         }
     }
-    object(json!({
+    let mut schema = object(json!({
         "type": "object",
         "properties": properties,
         "required": required,
         "additionalProperties": false,
-    }))
+    }));
+    if let Some(others) = &variant.others {
+        schema.insert("propertyNames".into(), json!({ "pattern": NAME_PATTERN }));
+        schema.insert("additionalProperties".into(), others.clone().into());
+    }
+    schema
 }
 
 fn needs_content(schema: &Map<String, Json>) -> bool {
@@ -82,13 +87,19 @@ fn needs_content(schema: &Map<String, Json>) -> bool {
     single && several.map_or_else(|| demands(&schema.clone().into()), |all| all.iter().all(demands))
 }
 
-/// A table that takes what it does not say from its sibling `of`: any key of any variant, none required.
-pub(super) fn heir(variants: &[Variant], of: &str) -> Map<String, Json> {
+/// A table that takes what it does not say from its sibling `of`, which has the schema `parent`: any key of any variant,
+/// and none required but what the parent cannot give.
+pub(super) fn heir(variants: &[Variant], of: &str, parent: &Map<String, Json>) -> Map<String, Json> {
     let mut properties: Map<String, Json> = Map::new();
+    let mut required = Vec::new();
     for field in variants.iter().flat_map(|variant| &variant.fields) {
         let mut schema = field.schema.clone();
-        schema.shift_remove("default");
-        schema.insert("x-default".into(), format!("as in {of}").into());
+        if has_key(parent, field.name) {
+            schema.shift_remove("default");
+            schema.insert("x-default".into(), format!("as in {of}").into());
+        } else if field.required && !required.contains(&field.name) {
+            required.push(field.name);
+        }
         if let Some(chosen) = schema.shift_remove("const") {
             let options = properties.get(field.name).map_or(Json::Null, |known| known["enum"].clone());
             let mut options = options.as_array().cloned().unwrap_or_default();
@@ -102,10 +113,18 @@ pub(super) fn heir(variants: &[Variant], of: &str) -> Map<String, Json> {
     object(json!({
         "type": "object",
         "properties": properties,
+        "required": required,
         "additionalProperties": false,
         "x-unit": "table",
         "x-inherits": of,
     }))
+}
+
+/// Whether a table of this schema has the key in any variant.
+fn has_key(schema: &Map<String, Json>, key: &str) -> bool {
+    let in_one = |variant: &Json| variant["properties"].get(key).is_some();
+    let several = schema.get("oneOf").and_then(Json::as_array);
+    several.map_or_else(|| in_one(&schema.clone().into()), |variants| variants.iter().any(in_one))
 }
 
 /// An array of tables.

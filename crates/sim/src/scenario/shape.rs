@@ -1,5 +1,7 @@
 //! What is known of a network without building it: hosts, links, switch ports, roles, and the hosts' rates.
 
+use std::ops::Range;
+
 use clearway_proto::units::{Rate, Span};
 
 use super::link::MAX_RATE;
@@ -10,13 +12,7 @@ pub(super) const MAX_HOSTS: u32 = 1_000_000;
 
 /// How many hosts a topology has.
 pub(super) fn host_count(topology: &Topology) -> u32 {
-    match topology {
-        Topology::Star { hosts } => *hosts,
-        Topology::Dumbbell { left, right, .. } => left + right,
-        Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
-        Topology::FatTree { k } => k * k * k / 4,
-        Topology::Listed { nodes, .. } => nodes.iter().filter(|node| node.switch.is_none()).count() as u32,
-    }
+    topology.host_count()
 }
 
 /// Two-way links of a topology, in a number that does not overflow.
@@ -117,6 +113,16 @@ impl HostRates {
         match self {
             HostRates::Alike(rate) => *rate,
             HostRates::Listed(rates) => rates[host as usize],
+        }
+    }
+
+    /// The fastest among the hosts of these ranges; none if there are none.
+    pub(super) fn fastest_of(&self, hosts: &[Range<u32>]) -> Option<Rate> {
+        match self {
+            HostRates::Alike(rate) => hosts.first().map(|_| *rate),
+            HostRates::Listed(rates) => {
+                hosts.iter().flat_map(|range| &rates[range.start as usize..range.end as usize]).copied().max()
+            }
         }
     }
 

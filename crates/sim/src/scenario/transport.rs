@@ -17,10 +17,14 @@ use super::key::Key;
 use super::link::rate_key;
 use super::network::MAX_FRAME;
 use super::reader::Section;
-use crate::model::{for_each_scheme, Network, Protocol, TrafficClass, Transport};
+use crate::model::{for_each_scheme, Network, Protocol, Spray, TrafficClass, Transport};
 
 /// The furthest that a sender can be ahead of an acknowledgement, in packets.
 const MAX_REACH: u32 = 1 << 20;
+
+const SPRAY: &str = "Which of the shortest paths packets take: all of a flow's one, or each packet one of all. Packets on several paths \
+                     overtake each other.";
+const SPRAYS: &[(&str, Spray)] = &[("flow", Spray::Flow), ("packet", Spray::Packet)];
 
 /// Parameters that a scenario can give.
 trait Keys {
@@ -56,7 +60,8 @@ pub(super) fn read(
     let ack = r.get(&ack);
     let (class, ack_class) = class::read_names(r, classes);
     let (header, ack) = (header.get() as u32, ack.get() as u32);
-    let transport = Transport { name: String::new(), protocol, header, ack, class, ack_class };
+    let spray = r.one_of("spray", SPRAY, Some("flow"), SPRAYS);
+    let transport = Transport { name: String::new(), protocol, header, ack, class, ack_class, spray };
     if let Some(network) = network {
         check_frames(r, &transport, network);
     }

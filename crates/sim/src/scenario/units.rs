@@ -8,6 +8,9 @@ use super::suggest;
 /// Of how often something happens, in times a second.
 pub(super) const FREQUENCY: Units = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000), ("G/s", 1_000_000_000)];
 
+/// Of rate errors, in parts of a thousand million.
+pub(super) const PARTS: Units = &[("ppb", 1), ("ppm", 1_000)];
+
 /// The unit that stands in `text` where there is none of its name, if it is a slip of one: a wrong case, a space,
 /// `Gb/s` for `Gbps`.
 pub(super) fn meant(text: &str, units: Units) -> Option<String> {
@@ -37,7 +40,16 @@ mod tests {
         assert_eq!(meant("50gbps", RATE), Some("Gbps".into()));
         assert_eq!(meant("50Gb/s", RATE), Some("Gbps".into()));
         assert_eq!(meant("50 K/s", FREQUENCY), Some("k/s".into()));
+        assert_eq!(meant("20PPM", PARTS), Some("ppm".into()));
         assert_eq!(meant("5furlongs", TIME), None);
+    }
+
+    #[test]
+    fn parts_are_quantities_like_any_other() {
+        assert_eq!(parse("0.5ppm", PARTS), Ok(500));
+        assert_eq!(spell(20_000, PARTS), "20ppm");
+        assert_eq!(spell(20, PARTS), "20ppb");
+        assert_eq!(parse("0.5ppb", PARTS), Err(UnitError::Inexact));
     }
 
     #[test]

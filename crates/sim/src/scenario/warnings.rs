@@ -1,16 +1,24 @@
 //! What can be run and is hardly meant: said with its arithmetic, and run.
 
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::key::Quantity;
-use super::shape::HostRates;
+use super::shape::{host_count, HostRates};
 use crate::engine::event::Meta;
-use crate::model::{HostModel, Pattern, Protocol, Scenario, SnapHost, Traffic, Transport};
-use crate::net::routing::Router;
+use crate::model::{
+    HostKind, HostModel, Pattern, Protocol, Scenario, SnapHost, Spray, Timestamps, Traffic, Transport,
+};
+use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::topology::Graph;
 
-/// Paths of a traffic table that are looked at.
+/// Paths of a transport that are looked at.
 const PATHS: usize = 1000;
+
+/// Probes whose paths are looked at.
+const PROBES: usize = 100;
+
+/// What a probe may take of a link and still be said to measure the load of others.
+const MOST_OF_A_LINK: f64 = 0.1;
 
 /// A path there and back with nothing on it.
 struct EmptyPath {
@@ -20,18 +28,37 @@ struct EmptyPath {
     there: Span,
     /// Of its acknowledgement.
     back: Span,
+    /// The most that both take from stack to NIC, together.
+    jitter: Span,
 }
 
 /// A sentence for each thing that is hardly meant.
 pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     let mut warnings = targets_below_empty_paths(scenario);
-    if let HostModel::Snap(host) = &scenario.host {
-        for transport in &scenario.transports {
-            warnings.extend(slow_host(scenario, transport, host));
-            warnings.extend(endpoint_target_below_service(scenario, transport, host));
+    let rates = HostRates::of(&scenario.network);
+    let hosts = host_count(&scenario.network.topology);
+    let kinds = 0..scenario.hosts.kinds.len();
+    let fastest: Vec<Option<Rate>> =
+        kinds.map(|kind| rates.fastest_of(&scenario.hosts.members(kind, hosts))).collect();
+    for (i, transport) in scenario.transports.iter().enumerate() {
+        for (kind, rate) in scenario.hosts.kinds.iter().zip(&fastest) {
+            // A kind may have no host left.
+            warnings.extend(rate.and_then(|rate| slow_host(scenario, transport, kind, rate)));
         }
+        warnings.extend(endpoint_target_below_service(scenario, i));
     }
+    warnings.extend(spray_taken_for_loss(scenario));
+    warnings.extend(unread_clocks(scenario));
+    warnings.extend(probes_that_load(scenario));
     warnings
+}
+
+/// The work of a host of this number, if it costs anything.
+fn snap(scenario: &Scenario, host: u32) -> Option<&SnapHost> {
+    match &scenario.hosts.of(host).model {
+        HostModel::Ideal => None,
+        HostModel::Snap(host) => Some(host),
+    }
 }
 
 fn targets_below_empty_paths(scenario: &Scenario) -> Vec<String> {
@@ -42,10 +69,9 @@ fn targets_below_empty_paths(scenario: &Scenario) -> Vec<String> {
     let graph = Graph::build(&scenario.network);
     let router = Router::new(&graph, &scenario.network);
     let longest = |transport: usize| {
-        let tables = scenario.traffic.iter().filter(|table| table.transport == transport);
-        let pairs = tables.flat_map(some_pairs).take(PATHS);
+        let pairs = pairs_of(scenario, transport);
         let paths = pairs.map(|hosts| empty_path(scenario, &graph, &router, transport, hosts));
-        paths.max_by_key(|path| path.there + path.back)
+        paths.max_by_key(|path| path.there + path.back + path.jitter)
     };
     (0..scenario.transports.len())
         .filter_map(|transport| target_below(scenario, transport, &longest(transport)?))
@@ -58,13 +84,9 @@ fn target_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Opti
     };
     let hops = if params.topology_scaling { params.hop_scaling * path.switches } else { Span::ZERO };
     let target = params.base_target + hops;
-    // From stack to NIC a frame takes half of the most on average, and so does its acknowledgement.
-    let jitter = match &scenario.host {
-        HostModel::Ideal => Span::ZERO,
-        HostModel::Snap(host) => host.jitter,
-    };
     let wire = path.there + path.back;
-    let (mean, most) = (wire + jitter, wire + jitter * 2);
+    // From stack to NIC a frame takes half of the most on average, and so does its acknowledgement.
+    let (mean, most) = (wire + path.jitter / 2, wire + path.jitter);
     if target >= most {
         return None;
     }
@@ -73,7 +95,7 @@ fn target_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Opti
     } else {
         (most, "that at most", "few flows will not fill a link, as chance cuts their windows")
     };
-    let in_hosts = if jitter == Span::ZERO {
+    let in_hosts = if path.jitter == Span::ZERO {
         String::new()
     } else {
         format!(" + {} between stacks and NICs", us(empty - wire))
@@ -113,7 +135,15 @@ fn empty_path(
     };
     let (count, there) = cross(hosts.0, hosts.1, frame);
     let (_, back) = cross(hosts.1, hosts.0, ack);
-    EmptyPath { hosts, switches: count as u64 - 1, there, back }
+    let jitter = |host| snap(scenario, host).map_or(Span::ZERO, |host| host.jitter);
+    let jitter = jitter(hosts.0) + jitter(hosts.1);
+    EmptyPath { hosts, switches: count as u64 - 1, there, back, jitter }
+}
+
+/// Some pairs of hosts that talk by this transport.
+fn pairs_of(scenario: &Scenario, transport: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let tables = scenario.traffic.iter().filter(move |table| table.transport == transport);
+    tables.flat_map(some_pairs).take(PATHS)
 }
 
 /// Pairs of hosts that talk: of two sets, each of one with the first of the other.
@@ -134,17 +164,18 @@ fn some_pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
     }
 }
 
-/// An engine that takes longer for a packet than the link.
-fn slow_host(scenario: &Scenario, transport: &Transport, host: &SnapHost) -> Option<String> {
+/// Hosts of a kind whose engine takes longer for a packet than `rate`, their fastest link's.
+fn slow_host(scenario: &Scenario, transport: &Transport, kind: &HostKind, rate: Rate) -> Option<String> {
+    let HostModel::Snap(host) = &kind.model else { return None };
     let network = &scenario.network;
     let frame = u64::from(network.mtu + transport.header + network.framing);
-    let rate = HostRates::of(network).fastest();
     let (service, wire) =
         (Span::from_ps(host.service(Meta::new(0, 0), network.mtu)), rate.transmission(Bytes::new(frame)));
     (service > wire).then(|| {
         format!(
-            "host.default: the engine takes {} for a full packet of transport {} and the link {}: a host receives at \
+            "host.{}: the engine takes {} for a full packet of transport {} and the link {}: a host receives at \
              most {:.1}Gbps of {} and its receive queue fills; lower receive_packet or raise copy_rate",
+            kind.name,
             us(service),
             transport.name,
             us(wire),
@@ -155,15 +186,19 @@ fn slow_host(scenario: &Scenario, transport: &Transport, host: &SnapHost) -> Opt
 }
 
 /// An endpoint target that a packet's own service exceeds.
-fn endpoint_target_below_service(
-    scenario: &Scenario,
-    transport: &Transport,
-    host: &SnapHost,
-) -> Option<String> {
+fn endpoint_target_below_service(scenario: &Scenario, transport: usize) -> Option<String> {
+    let pairs = pairs_of(scenario, transport);
+    let transport = &scenario.transports[transport];
     let Protocol::Swift(params) = &transport.protocol else { return None };
-    let packet = host.service(Meta::new(0, Meta::LAST), scenario.network.mtu);
-    let ack = host.service(Meta::new(0, Meta::ACK | Meta::LAST), 0);
-    let service = Span::from_ps(packet + ack);
+    let serve = |host: u32, meta, payload| {
+        snap(scenario, host).map_or(Span::ZERO, |host| Span::from_ps(host.service(meta, payload)))
+    };
+    let services = pairs.map(|(from, to)| {
+        let packet = serve(to, Meta::new(0, Meta::LAST), scenario.network.mtu);
+        (packet, serve(from, Meta::new(0, Meta::ACK | Meta::LAST), 0))
+    });
+    let (packet, ack) = services.max_by_key(|(packet, ack)| *packet + *ack)?;
+    let service = packet + ack;
     (params.watches_endpoint() && params.endpoint_target < service).then(|| {
         format!(
             "transport.{}.endpoint_target: {} is below the {} that idle hosts take for a full packet and its \
@@ -171,10 +206,79 @@ fn endpoint_target_below_service(
             transport.name,
             us(params.endpoint_target),
             us(service),
-            us(Span::from_ps(packet)),
-            us(Span::from_ps(ack)),
+            us(packet),
+            us(ack),
         )
     })
+}
+
+/// Packets on several paths overtake each other, which a scheme that waits for fewer of them takes for loss.
+fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
+    let sprayed = scenario.transports.iter().filter(|transport| transport.spray == Spray::Packet);
+    let few = sprayed.map(|transport| (transport, transport.protocol.dup_threshold()));
+    let mut few: Vec<_> = few.filter(|(_, threshold)| *threshold < Spray::MOST_PATHS).collect();
+    if few.is_empty() {
+        return Vec::new();
+    }
+    let paths = most_paths(&scenario.network);
+    few.retain(|(_, threshold)| *threshold < paths);
+    few.into_iter()
+        .map(|(transport, threshold)| {
+            format!(
+                "transport.{}.spray: packets of a flow take any of {paths} paths and overtake each other; with a \
+                 dup_threshold of {threshold} many will count as lost that are only late",
+                transport.name,
+            )
+        })
+        .collect()
+}
+
+/// Clocks that are wrong, and nothing that reads them.
+fn unread_clocks(scenario: &Scenario) -> Vec<String> {
+    let hosts = host_count(&scenario.network.topology);
+    let probed = |kind: usize| {
+        let mut sources = scenario.probes.iter().map(|probe| probe.from).filter(|from| *from < hosts);
+        sources.any(|from| scenario.hosts.index_of(from) == kind)
+    };
+    let kinds = scenario.hosts.kinds.iter().enumerate();
+    let unread = kinds.filter(|(i, kind)| {
+        !kind.clock.is_exact() && kind.clock.timestamps == Timestamps::Exact && !probed(*i)
+    });
+    unread
+        .map(|(_, kind)| {
+            format!(
+                "host.{}: its clocks are wrong and nothing reads them; set timestamps = \"clock\", or probe from such \
+                 a host",
+                kind.name
+            )
+        })
+        .collect()
+}
+
+/// Probes that take a good part of a link on their way.
+fn probes_that_load(scenario: &Scenario) -> Vec<String> {
+    if scenario.probes.is_empty() {
+        return Vec::new();
+    }
+    let graph = Graph::build(&scenario.network);
+    let mut path = Vec::new();
+    let mut warnings = Vec::new();
+    for (i, probe) in scenario.probes.iter().take(PROBES).enumerate() {
+        path_between(&graph, probe.from, probe.to, 0, &mut path);
+        let Some(slowest) = path.iter().map(|&link| graph.link(link).rate).min() else { continue };
+        let offered = probe.bytes.get() as f64 * 8e12 / probe.interval.as_ps() as f64;
+        if offered > slowest.as_bps() as f64 * MOST_OF_A_LINK {
+            warnings.push(format!(
+                "probe[{i}]: {} every {} is {:.1}Gbps, more than a tenth of a link of {} on its way: it measures its own \
+                 load",
+                probe.bytes.shown(),
+                probe.interval.shown(),
+                offered / 1e9,
+                slowest.shown(),
+            ));
+        }
+    }
+    warnings
 }
 
 /// In microseconds, to the nanosecond.

@@ -1,10 +1,11 @@
 //! Conservation: every frame and byte that was sent has arrived, is lost, waits, or is under way. Checked at the
-//! end of every run, from counters that are kept apart.
+//! end of every run, over all domains, from counters that are kept apart.
 
 use clearway_proto::units::Time;
 
-use super::{sized, Simulation};
-use crate::engine::event::{Frame, Meta};
+use super::plan::sized;
+use super::simulator::Simulation;
+use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::net::topology::NodeKind;
 
 /// Frames and bytes.
@@ -29,66 +30,109 @@ impl Simulation {
         self.assert_classes_balance();
         self.assert_payload_is_whole();
         self.assert_operations_balance();
-        let pooled = self.frames_under_way().filter(|frame| frame.meta.has(Meta::POOLED)).count();
-        assert_eq!(self.particular_acks.len(), pooled, "acknowledgements have leaked from their pool");
-        self.fabric.assert_buffers_balance();
+        let pooled = self.frames_under_way().filter(|frame| frame.meta.contains(Meta::POOLED)).count();
+        let parcels: usize = self.domains.iter().map(|domain| domain.parcels.len()).sum();
+        assert_eq!(parcels, pooled, "acknowledgements have leaked from their pool");
+        self.domains.iter().for_each(|domain| domain.ports.assert_memories_balance());
     }
 
-    /// Per flow: data sent = arrived + lost + under way, and so for acknowledgements.
+    /// For each flow, data sent = arrived + lost + under way, and so for acknowledgements.
     fn assert_flows_balance(&self) {
-        let mut under_way = vec![[0_u64; 2]; self.flows.len()];
+        let mut under_way = vec![[0_u64; 2]; self.plan.specs.len()];
         for frame in self.frames_under_way() {
-            under_way[frame.flow() as usize][usize::from(frame.meta.has(Meta::ACK))] += 1;
+            let conversation = self.plan.routes.conversation(frame.route());
+            under_way[conversation as usize][usize::from(frame.meta.contains(Meta::ACK))] += 1;
         }
-        for (id, (flow, landing)) in self.flows.iter().zip(&self.landings).enumerate() {
-            let [data, acks] = under_way[id];
-            let (sent, lost) = (flow.sender.flight().sent, self.losses[id]);
-            assert_eq!(sent, landing.arrived + lost.data + data, "flow {id} has lost count of its data");
-            assert_eq!(landing.acks, flow.acks + lost.acks + acks, "flow {id} has lost count of its ACKs");
+        for (flow, [data, acks]) in (0..).zip(under_way) {
+            let (sender, receiver) = (self.sender(flow), self.receiver(flow));
+            let (sent, lost) = (sender.sender.flight().sent, self.losses(flow));
+            assert_eq!(sent, receiver.arrived + lost.data + data, "flow {flow} has lost count of its data");
+            assert_eq!(receiver.acks, sender.acks + lost.acks + acks, "flow {flow} has lost count of its ACKs");
         }
     }
 
     /// A sized flow that is complete has delivered its size, and none has delivered more.
     fn assert_payload_is_whole(&self) {
-        for (id, (spec, landing)) in self.specs.iter().zip(&self.landings).enumerate() {
+        for (flow, spec) in (0..).zip(&self.plan.specs) {
             let Some(bytes) = sized(spec) else { continue };
-            let payload = landing.receiver.payload();
-            if landing.completed_at == Time::NEVER {
-                assert!(payload < bytes.get(), "flow {id} has all its bytes and is not complete");
+            let receiver = self.receiver(flow);
+            let payload = receiver.receiver.payload();
+            if receiver.completed_at == Time::NEVER {
+                assert!(payload < bytes.get(), "flow {flow} has all its bytes and is not complete");
             } else {
-                assert_eq!(payload, bytes.get(), "flow {id} is complete without all its bytes");
+                assert_eq!(payload, bytes.get(), "flow {flow} is complete without all its bytes");
             }
         }
     }
 
-    fn frames_under_way(&self) -> impl Iterator<Item = Frame> + '_ {
-        let waiting = (0..self.fabric.len() as u32).flat_map(|link| self.fabric.waiting(link));
-        self.queue.carriers().map(|event| event.frame()).chain(waiting).chain(self.engines.received())
+    /// What is done of the operations has arrived whole, and no more has arrived than was issued.
+    fn assert_operations_balance(&self) {
+        for domain in &self.domains {
+            let operations = &domain.operations;
+            for channel in &operations.channels {
+                let done = u64::from(channel.done);
+                let issued = done + channel.issued.len() as u64;
+                let table = operations.table(&self.plan.specs[channel.flow as usize]);
+                let flows = (channel.flow..).zip([table.request, table.answer]);
+                for (flow, bytes) in flows.take(table.flows_each as usize) {
+                    let payload = self.receiver(flow).receiver.payload();
+                    assert!(
+                        (done * bytes.get()..=issued * bytes.get()).contains(&payload),
+                        "flow {flow} has lost count of its operations"
+                    );
+                }
+            }
+            let open: u64 = operations.channels.iter().map(|channel| channel.issued.len() as u64).sum();
+            assert_eq!(operations.open_count(), open, "operations have been lost count of");
+        }
     }
 
-    /// Per switch: what came in over its links has left, is dropped, or waits.
+    /// Every event to come that carries a frame.
+    pub(super) fn carriers(&self) -> impl Iterator<Item = &Event> + '_ {
+        let events = self.domains.iter().flat_map(|domain| domain.calendar.entries());
+        events.map(|(_, event)| event).filter(|event| event.carries())
+    }
+
+    /// Every arrival to come of a frame that is on its link, not still in the queue before it.
+    pub(super) fn on_links(&self) -> impl Iterator<Item = &Event> + '_ {
+        self.carriers().filter(|event| event.kind() == Kind::Arrival && !self.still_waits(event))
+    }
+
+    fn still_waits(&self, event: &Event) -> bool {
+        let (domain, at) = self.domain_of_port(event.id());
+        domain.ports.still_waits(at, &event.frame(), event.time, self.time.as_ps())
+    }
+
+    fn frames_under_way(&self) -> impl Iterator<Item = Frame> + '_ {
+        let waiting = self.domains.iter().flat_map(|domain| {
+            let ports = 0..domain.ports.len() as u32;
+            let waiting = ports.flat_map(|at| domain.ports.waiting(at)).map(|(_, frame)| frame);
+            waiting.chain(domain.processors.received())
+        });
+        self.carriers().map(Event::frame).chain(waiting)
+    }
+
+    /// For each switch, what came in over its links has left, is dropped, or waits.
     fn assert_nodes_balance(&self) {
-        let mut in_flight = vec![Amount::default(); self.fabric.len()];
-        for event in self.queue.arrivals() {
-            in_flight[event.id() as usize].add(1, u64::from(event.frame().meta.size()));
+        let mut in_flight = vec![Amount::default(); self.links() as usize];
+        for event in self.on_links() {
+            in_flight[event.id() as usize].add(1, u64::from(event.meta().size()));
         }
-        let mut came = vec![Amount::default(); self.graph.nodes().len()];
+        let mut came = vec![Amount::default(); self.plan.graph.nodes().len()];
         let mut went = came.clone();
-        for (id, link) in self.graph.links().iter().enumerate() {
-            let port = self.fabric.port(id as u32);
-            let counters = self.fabric.counters(id as u32);
-            let flying = in_flight[id];
+        for (id, link) in (0..).zip(self.plan.graph.links()) {
+            let (port, counters) = (self.port_figures(id), self.port_counters(id));
+            let flying = in_flight[id as usize];
             came[link.to as usize].add(
                 port.sent_frames - flying.frames - counters.lost_frames,
                 port.sent_bytes - flying.bytes - counters.lost_bytes,
             );
-            let waiting = self.fabric.waiting(id as u32).count() as u64;
             went[link.from as usize].add(
-                port.sent_frames + counters.dropped_frames + waiting,
-                port.sent_bytes + counters.dropped_bytes + u64::from(port.waiting),
+                port.sent_frames + counters.dropped_frames + port.waiting_frames,
+                port.sent_bytes + counters.dropped_bytes + u64::from(port.waiting_bytes),
             );
         }
-        for (node, (came, went)) in self.graph.nodes().iter().zip(came.iter().zip(&went)) {
+        for (node, (came, went)) in self.plan.graph.nodes().iter().zip(came.iter().zip(&went)) {
             if matches!(node.kind, NodeKind::Switch(_)) {
                 assert_eq!(came, went, "{} has lost count of its frames", node.name);
             }

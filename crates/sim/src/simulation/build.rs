@@ -1,274 +1,247 @@
-//! From a scenario to a network at time zero.
+//! From a scenario to a network at time zero: the plan, and the domains that it makes.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use clearway_proto::units::{Bytes, Rate, Span, Time};
+use clearway_proto::units::{Bytes, Time};
 
-use super::classes::classes;
-use super::engines::Engines;
-use super::flows::{Flow, FlowLosses, Landing, Paths, END};
-use super::{sized, AckPool, Operations, Simulation};
-use crate::engine::event::{Class, Event, MAX_FRAME, MAX_ID, MAX_LINKS};
-use crate::engine::queue::EventQueue;
-use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole};
-use crate::net::fabric::{Fabric, LossWindow, Particulars, SharedBuffer};
-use crate::net::host::{Host, NO_FLOW};
-use crate::net::marking::RedMarking;
-use crate::net::port::{LinkKind, Port, PortKind};
+use super::domain::{Domain, HostState, NodeState, Scratch, NONE};
+use super::operations::Operations;
+use super::partition::Partition;
+use super::plan::{sized, Place, Plan};
+use super::processors::Processors;
+use super::wiring::Wiring;
+use crate::engine::agenda::Agenda;
+use crate::engine::calendar::{Calendar, Windows};
+use crate::engine::event::{Event, Kind, MAX_ID, MAX_LINKS};
+use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
+use crate::host::processor::Processor;
+use crate::host::round::{Round, NO_FLOW};
+use crate::host::transport::Maker;
+use crate::model::{HostModel, Scenario, SnapHost, Spray};
+use crate::net::port::Port;
+use crate::net::routes::{Next, Routes};
 use crate::net::routing::Router;
-use crate::net::topology::{Graph, Link, NodeKind};
-use crate::net::transport::Maker;
+use crate::net::topology::Graph;
 use crate::random::{in_table, Entity, Stream};
 use crate::record::counters::TransportCounters;
 use crate::traffic::{self, Demand, FlowSpec, Part};
 
-impl Simulation {
-    /// The network and traffic of a scenario, at time zero.
-    pub fn new(scenario: &Scenario) -> Simulation {
-        let graph = Graph::build(&scenario.network);
-        let makers: Vec<Maker> =
-            scenario.transports.iter().map(|t| Maker::new(t, &scenario.network)).collect();
-        let mut queue = EventQueue::new();
-        let mut fabric = FabricBuilder::new(scenario, &graph, &makers, &mut queue).build();
-        let specs = traffic::generate(scenario);
-        if let Some(classes) = classes(scenario, &graph, &specs) {
-            fabric.classify(classes);
-        }
-        assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
-        let engines =
-            Engines::new(&scenario.host, scenario.seed, graph.host_count(), specs.len(), fabric.classes());
-        let mut simulation = Simulation {
-            queue,
-            hosts: vec![Host::IDLE; graph.host_count() as usize * fabric.classes().count().max(1)],
-            fabric,
-            engines,
-            flows: Vec::with_capacity(specs.len()),
-            landings: Vec::with_capacity(specs.len()),
-            paths: Paths::new(0, Vec::new()),
-            operations: Operations::new(scenario, &graph, &specs),
-            losses: vec![FlowLosses::default(); specs.len()],
-            counters: makers.iter().map(|_| TransportCounters::default()).collect(),
-            particular_acks: AckPool::default(),
-            incomplete: specs.iter().filter(|spec| sized(spec).is_some()).count(),
-            last_stop: last_stop(&specs),
-            packet_hops: 0,
-            countdown: super::CHECK_EVERY,
-            graph,
-            specs,
-        };
-        simulation.lay_paths(scenario);
-        simulation.make_flows(&makers);
-        simulation.plan_operations();
-        simulation
-    }
+/// The longest window, in picoseconds: short enough that a window's events are few.
+const LONGEST_WINDOW: u64 = 1 << 24;
 
-    /// Routes every flow there and back, each way by its own draw.
-    fn lay_paths(&mut self, scenario: &Scenario) {
-        let router = Router::new(&self.graph, &scenario.network);
+/// The plan of a scenario, over at most so many domains.
+pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
+    let graph = Graph::build(&scenario.network);
+    let makers: Vec<Maker> = scenario.transports.iter().map(|t| Maker::new(t, &scenario.network)).collect();
+    let specs = traffic::generate(scenario);
+    assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
+    let partition = Partition::new(&graph, domains);
+    let (senders, receivers) = places(&partition, &specs);
+    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }.lay(&senders, &receivers);
+    let classes = scenario.classes.len();
+    let of_flow = |spec: &FlowSpec| {
+        let transport = &scenario.transports[spec.transport as usize];
+        [transport.class as u8, transport.ack_class as u8]
+    };
+    Plan {
+        windows: Windows::new(look_ahead(&graph, &makers)),
+        splits_rtt: !scenario.hosts.all_ideal(),
+        classes_of: if classes == 0 { Vec::new() } else { specs.iter().map(of_flow).collect() },
+        graph,
+        partition,
+        routes,
+        specs,
+        senders,
+        receivers,
+        makers,
+        classes,
+    }
+}
+
+/// The quickest way from one node to another, in picoseconds: nothing that a node does is felt elsewhere before.
+fn look_ahead(graph: &Graph, makers: &[Maker]) -> u64 {
+    let smallest = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).min().unwrap_or(1);
+    let smallest = Bytes::new(u64::from(smallest));
+    let quickest = graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
+    quickest.unwrap_or(LONGEST_WINDOW).clamp(2, LONGEST_WINDOW)
+}
+
+/// The places of all sending and receiving ends: in each domain in the order of the flows.
+fn places(partition: &Partition, specs: &[FlowSpec]) -> (Vec<Place>, Vec<Place>) {
+    let mut next = vec![[0_u32; 2]; partition.domains()];
+    let mut place = |host: u32, which: usize| {
+        let domain = partition.node(host).domain;
+        let at = next[domain as usize][which];
+        next[domain as usize][which] += 1;
+        Place { domain, at }
+    };
+    specs.iter().map(|spec| (place(spec.from, 0), place(spec.to, 1))).unzip()
+}
+
+/// Lays the routes of all conversations.
+struct Laying<'a> {
+    scenario: &'a Scenario,
+    graph: &'a Graph,
+    partition: &'a Partition,
+    specs: &'a [FlowSpec],
+}
+
+impl Laying<'_> {
+    /// Routes every flow there and back: each way by its own draw, or over all shortest paths if its packets are
+    /// sprayed.
+    fn lay(&self, senders: &[Place], receivers: &[Place]) -> Routes {
+        let router = Router::new(self.graph, &self.scenario.network);
         assert!(router.longest() < MAX_LINKS as usize, "a path of more links than a frame can count");
-        let mut nic_hosts = vec![END; self.fabric.len()];
-        for host in 0..self.graph.host_count() {
-            nic_hosts[self.graph.nic(host) as usize] = host;
-        }
-        self.paths = Paths::new(router.longest(), nic_hosts);
-        let (mut there, mut back) = (Vec::new(), Vec::new());
+        let several = self.scenario.transports.iter().any(|transport| transport.spray == Spray::Packet);
+        let mut routes = Routes::new(router.longest(), self.specs.len(), several);
+        let (mut links, mut there, mut back) = (Vec::new(), Vec::new(), Vec::new());
         let mut in_its_table = BTreeMap::<u32, u32>::new();
-        for spec in &self.specs {
+        for (flow, spec) in self.specs.iter().enumerate() {
             let index = in_its_table.entry(spec.table).or_default();
-            let mut stream = Stream::new(scenario.seed, Entity::FlowPath, in_table(spec.table, *index));
+            let mut stream = Stream::new(self.scenario.seed, Entity::FlowPath, in_table(spec.table, *index));
             *index += 1;
-            router.path(spec.from, spec.to, stream.bits(), &mut there);
-            router.path(spec.to, spec.from, stream.bits(), &mut back);
-            self.paths.add(&there, &back);
-        }
-    }
-
-    fn make_flows(&mut self, makers: &[Maker]) {
-        let mut starts: Vec<(Time, u32)> = Vec::with_capacity(self.specs.len());
-        for (id, spec) in self.specs.iter().enumerate() {
-            let id = id as u32;
-            let maker = &makers[spec.transport as usize];
-            // Others are set going by operations.
-            if !matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Answers)) {
-                starts.push((spec.start, id));
+            let ends = [Next::Here(receivers[flow].at), Next::Here(senders[flow].at)];
+            if self.scenario.transports[spec.transport as usize].spray == Spray::Packet {
+                router.each_path(spec.from, spec.to, |links| {
+                    self.partition.steps(links, ends[0], &mut there);
+                    // A link's way back is its number with the last bit flipped.
+                    let home: Vec<u32> = links.iter().rev().map(|link| link ^ 1).collect();
+                    self.partition.steps(&home, ends[1], &mut back);
+                    routes.add(&there, &back);
+                });
+            } else {
+                router.path(spec.from, spec.to, stream.bits(), &mut links);
+                self.partition.steps(&links, ends[0], &mut there);
+                router.path(spec.to, spec.from, stream.bits(), &mut links);
+                self.partition.steps(&links, ends[1], &mut back);
+                routes.add(&there, &back);
             }
-            if let (Some(stop), Demand::Endless) = (spec.stop, spec.demand) {
-                self.queue.push_odd(Event::bare(stop.as_ps(), Class::Stop, id));
-            }
-            let rounds = self.rounds_a_host();
-            let round = spec.from as usize * rounds + self.fabric.classes().of_data(id);
-            self.flows.push(flow(spec, maker, self.graph.nic(spec.from), round as u32));
-            self.landings.push(landing(spec, maker));
+            routes.end_conversation();
         }
-        starts.sort_unstable();
-        self.queue.schedule(starts.into_iter().map(|(at, id)| Event::bare(at.as_ps(), Class::Start, id)));
+        routes
     }
 }
 
-/// Flows without a size and without a stop never end.
-fn last_stop(specs: &[FlowSpec]) -> Time {
-    let endless = specs.iter().filter(|spec| sized(spec).is_none());
-    endless.map(|spec| spec.stop.unwrap_or(Time::NEVER)).max().unwrap_or(Time::ZERO)
+/// The domains of a plan, at time zero.
+pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Box<Domain>> {
+    let mut wiring = Wiring::new(scenario, plan);
+    let mut domains: Vec<Box<Domain>> =
+        (0..plan.partition.domains() as u32).map(|number| Box::new(domain(scenario, plan, number, &mut wiring))).collect();
+    for (flow, spec) in plan.specs.iter().enumerate() {
+        let (from, to) = (plan.senders[flow], plan.receivers[flow]);
+        add_sender(&mut domains[from.domain as usize], plan, flow as u32, spec);
+        domains[to.domain as usize].incomplete += usize::from(sized(spec).is_some());
+        let receiver = receiver(plan, flow as u32, spec);
+        domains[to.domain as usize].receivers.push(receiver);
+    }
+    for domain in &mut domains {
+        domain.starts.make_contiguous().sort_unstable();
+        let ends = [domain.senders.len(), domain.receivers.len()];
+        domain.processors.expect_ends(ends);
+        domain.operations = Operations::new(scenario, plan, domain.number);
+        domain.plan_operations(plan);
+    }
+    domains
 }
 
-fn flow(spec: &FlowSpec, maker: &Maker, nic: u32, round: u32) -> Flow {
-    Flow {
-        sender: maker.sender(),
+fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) -> Domain {
+    let ports = wiring.ports(number);
+    let nodes = plan.partition.nodes_in(number);
+    let mut hosts = Vec::new();
+    let mut processors = Vec::new();
+    let models: Vec<Option<Arc<SnapHost>>> = scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
+    let mut states = Vec::with_capacity(nodes.len());
+    for &node in nodes {
+        let is_host = node < plan.graph.host_count();
+        let ruled = |&link: &u32| ports.port(plan.partition.port(link).at).intersects(Port::RULED);
+        states.push(NodeState {
+            host: if is_host { hosts.len() as u32 } else { NONE },
+            forwards: !is_host && !plan.graph.outgoing(node).iter().any(ruled),
+        });
+        if is_host {
+            let model = models[scenario.hosts.index_of(node)].as_ref();
+            let processor = model.map_or(NONE, |_| processors.len() as u32);
+            processors.extend(model.map(|model| Processor::new(scenario.seed, node, model)));
+            let nic = plan.partition.port(plan.graph.nic(node)).at;
+            let rounds = (hosts.len() * plan.queues()) as u32;
+            hosts.push(HostState { nic, rounds, processor, armed: false });
+        }
+    }
+    let conversations = plan.specs.len();
+    Domain {
+        number,
+        now: 0,
+        end: 0,
+        node: 0,
+        calendar: Calendar::new(plan.windows),
+        agenda: Agenda::default(),
+        starts: std::collections::VecDeque::new(),
+        rounds: vec![Round::EMPTY; hosts.len() * plan.queues()],
+        processors: Processors::new(processors, wiring.classes()),
+        nodes: states,
+        ports,
+        hosts,
+        senders: Vec::new(),
+        receivers: Vec::new(),
+        operations: Operations::default(),
+        losses: vec![Losses::default(); conversations],
+        counters: plan.makers.iter().map(|_| TransportCounters::default()).collect(),
+        parcels: super::parcels::Parcels::default(),
+        incomplete: 0,
+        packet_hops: 0,
+        events: 0,
+        outboxes: (0..plan.partition.domains()).map(|_| Vec::new()).collect(),
+        scratch: Scratch::new(nodes.len()),
+        hops: Vec::new(),
+        spare_hops: Vec::new(),
+        leaving: Vec::new(),
+    }
+}
+
+fn snap(model: &HostModel) -> Option<Arc<SnapHost>> {
+    match model {
+        HostModel::Ideal => None,
+        HostModel::Snap(model) => Some(Arc::new(model.clone())),
+    }
+}
+
+fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec) {
+    let end = domain.senders.len() as u32;
+    // Others are set going by operations.
+    if !matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Answers)) {
+        domain.starts.push_back((spec.start, end));
+    }
+    if let (Some(stop), Demand::Endless) = (spec.stop, spec.demand) {
+        let node = plan.partition.node(spec.from).at;
+        domain.calendar.add(node, Event::bare(stop.as_ps(), Kind::Stop, end));
+    }
+    let (route, routes) = plan.routes.of(flow);
+    domain.senders.push(SendingEnd {
+        sender: plan.makers[spec.transport as usize].sender(),
         timer_at: Time::NEVER,
         pace_at: Time::NEVER,
         acks: 0,
-        round,
-        nic,
+        flow,
+        route,
+        routes,
         next_waiting: NO_FLOW,
-        overhead: maker.overhead,
         transport: spec.transport as u16,
-        ecn_capable: maker.ecn_capable,
         waiting: false,
         writes: spec.demand.part() == Some(Part::Writes),
-    }
+    });
 }
 
-fn landing(spec: &FlowSpec, maker: &Maker) -> Landing {
-    Landing {
-        receiver: maker.receiver(),
+fn receiver(plan: &Plan, flow: u32, spec: &FlowSpec) -> ReceivingEnd {
+    ReceivingEnd {
+        receiver: plan.makers[spec.transport as usize].receiver(),
         timer_at: Time::NEVER,
         completed_at: Time::NEVER,
         arrived: 0,
         acks: 0,
-        overhead: maker.overhead,
-        ack_frame: maker.ack_frame,
+        flow,
+        route: plan.routes.of(flow).0,
+        transport: spec.transport as u16,
         sized: sized(spec).is_some(),
     }
-}
-
-/// Gathers the parts of a [`Fabric`].
-struct FabricBuilder {
-    ports: Vec<Port>,
-    kinds: Vec<PortKind>,
-    buffers: Vec<SharedBuffer>,
-    particulars: Vec<Particulars>,
-}
-
-/// What tells kinds of port apart: the link, and whose end of it.
-type KindKey = (Rate, Span, Option<SwitchRole>);
-
-impl FabricBuilder {
-    fn new(scenario: &Scenario, graph: &Graph, makers: &[Maker], queue: &mut EventQueue) -> FabricBuilder {
-        let mut builder = FabricBuilder {
-            ports: Vec::with_capacity(graph.links().len()),
-            kinds: Vec::new(),
-            buffers: Vec::new(),
-            particulars: Vec::new(),
-        };
-        let kind_of = builder.port_kinds(scenario, graph, makers, queue);
-        let mut shared_of = vec![None; graph.nodes().len()];
-        for link in graph.links() {
-            let role = role_of(graph, link);
-            let kind = kind_of[&(link.rate, link.delay, role)];
-            match role {
-                None => builder.ports.push(Port::new(kind, Port::NIC)),
-                Some(role) => {
-                    let switch = scenario.switches.of(role);
-                    builder.add_switch_port(scenario.seed, kind, switch, &mut shared_of[link.from as usize]);
-                }
-            }
-        }
-        for fault in &scenario.faults {
-            builder.add_fault(scenario.seed, graph, fault);
-        }
-        builder
-    }
-
-    /// The kinds of port, the commonest first, so that they get the lanes.
-    fn port_kinds(
-        &mut self,
-        scenario: &Scenario,
-        graph: &Graph,
-        makers: &[Maker],
-        queue: &mut EventQueue,
-    ) -> BTreeMap<KindKey, u16> {
-        let mut common: Vec<u32> = Vec::new();
-        for size in makers.iter().flat_map(|m| [m.data_frame, m.ack_frame]) {
-            assert!(size < MAX_FRAME, "a frame heavier than its size field can say");
-            if !common.contains(&size) {
-                common.push(size);
-            }
-        }
-        let mut counts = BTreeMap::<KindKey, usize>::new();
-        for link in graph.links() {
-            *counts.entry((link.rate, link.delay, role_of(graph, link))).or_default() += 1;
-        }
-        let mut by_count: Vec<_> = counts.into_iter().collect();
-        by_count.sort_by_key(|&(_, count)| Reverse(count));
-        let mut kind_of = BTreeMap::new();
-        for (key, _) in by_count {
-            let (rate, delay, role) = key;
-            kind_of.insert(key, u16::try_from(self.kinds.len()).expect("fewer kinds of link than 65536"));
-            let link = LinkKind::new(rate, delay, &common, queue);
-            self.kinds.push(port_kind(link, role.map(|role| scenario.switches.of(role))));
-        }
-        kind_of
-    }
-
-    fn add_switch_port(&mut self, seed: u64, kind: u16, switch: &SwitchKind, shared: &mut Option<usize>) {
-        let link = self.ports.len();
-        let mut flags = 0;
-        if let Buffer::Shared { size, alpha } = switch.buffer {
-            flags |= Port::SHARED;
-            self.particulars(link).buffer = *shared.get_or_insert_with(|| {
-                self.buffers.push(SharedBuffer { size: size.get(), used: 0, alpha });
-                self.buffers.len() - 1
-            });
-        }
-        if let Ecn::Red { min, max, pmax } = switch.ecn {
-            flags |= Port::RED;
-            let stream = Stream::new(seed, Entity::Marking, link as u64);
-            self.particulars(link).red = Some(RedMarking { min: min.get(), max: max.get(), pmax, stream });
-        }
-        self.ports.push(Port::new(kind, flags));
-    }
-
-    fn add_fault(&mut self, seed: u64, graph: &Graph, fault: &Fault) {
-        let link =
-            graph.link_between(&fault.link.0, &fault.link.1).expect("a fault's link is in the network");
-        self.ports[link as usize].flags |= Port::FAULTY;
-        let particulars = self.particulars(link as usize);
-        particulars.faults.push(LossWindow { from: fault.from, until: fault.until, probability: fault.loss });
-        particulars.loss.get_or_insert_with(|| Stream::new(seed, Entity::LinkLoss, u64::from(link)));
-    }
-
-    fn particulars(&mut self, link: usize) -> &mut Particulars {
-        if self.particulars.len() <= link {
-            self.particulars.resize_with(link + 1, Particulars::default);
-        }
-        &mut self.particulars[link]
-    }
-
-    fn build(self) -> Fabric {
-        Fabric::new(self.ports, self.kinds, self.buffers, self.particulars)
-    }
-}
-
-/// The role of the switch that a link leads from; none for a host.
-fn role_of(graph: &Graph, link: &Link) -> Option<SwitchRole> {
-    match graph.nodes()[link.from as usize].kind {
-        NodeKind::Host(_) => None,
-        NodeKind::Switch(role) => Some(role),
-    }
-}
-
-/// A host's NIC has no queue of data but what its engine is ahead of the wire, and room for 4 GiB: only acknowledgements
-/// far heavier than the packets that they answer find none.
-fn port_kind(link: LinkKind, switch: Option<&SwitchKind>) -> PortKind {
-    let bytes = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
-    let capacity = match switch.map(|switch| switch.buffer) {
-        Some(Buffer::PerPort(size)) => bytes(size),
-        Some(Buffer::Shared { .. }) | None => u32::MAX,
-    };
-    let mark_above = match switch.map(|switch| switch.ecn) {
-        Some(Ecn::Step(threshold)) => bytes(threshold),
-        Some(Ecn::Off | Ecn::Red { .. }) | None => u32::MAX,
-    };
-    PortKind { link, capacity, mark_above }
 }

@@ -2,10 +2,15 @@
 
 use clearway_proto::units::{Bytes, Span, Time};
 
-use super::{sized, Flow, FlowLosses, Landing, Operations, Simulation};
-use crate::net::engine::EngineCounters;
-use crate::net::fabric::Fabric;
+use super::domain::{Domain, NONE};
+use super::operations::OperationRecord;
+use super::plan::sized;
+use super::simulator::Simulation;
+use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
+use crate::host::processor::ProcessorCounters;
 use crate::net::ideal::ideal_completion;
+use crate::net::port::{Port, PortCounters, PortFigures};
+use crate::net::ruled::ClassQueue;
 use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
 use crate::traffic::FlowSpec;
@@ -13,81 +18,209 @@ use crate::traffic::FlowSpec;
 impl Simulation {
     /// The flows as they were asked for.
     pub fn specs(&self) -> &[FlowSpec] {
-        &self.specs
-    }
-
-    /// Their sending ends.
-    pub fn flows(&self) -> &[Flow] {
-        &self.flows
-    }
-
-    /// Their receiving ends.
-    pub fn landings(&self) -> &[Landing] {
-        &self.landings
-    }
-
-    /// What each flow has lost.
-    pub fn losses(&self) -> &[FlowLosses] {
-        &self.losses
-    }
-
-    /// The ports.
-    pub fn fabric(&self) -> &Fabric {
-        &self.fabric
-    }
-
-    /// What each host's engine has counted, by host; nothing where hosts are ideal.
-    pub fn engines(&self) -> impl Iterator<Item = EngineCounters> + '_ {
-        self.engines.counters()
+        &self.plan.specs
     }
 
     /// Nodes and links.
     pub fn graph(&self) -> &Graph {
-        &self.graph
+        &self.plan.graph
     }
 
-    /// What loops have issued, and what is done of it.
-    pub fn operations(&self) -> &Operations {
-        &self.operations
+    /// Over how many domains, and threads, the network is cut.
+    pub fn threads(&self) -> usize {
+        self.domains.len()
     }
 
-    /// What is counted for each transport.
-    pub fn counters(&self) -> &[TransportCounters] {
-        &self.counters
+    /// How many transports there are.
+    pub fn transports(&self) -> usize {
+        self.plan.makers.len()
     }
 
-    /// The same, to be cleared where a measurement begins.
-    pub fn counters_mut(&mut self) -> &mut [TransportCounters] {
-        &mut self.counters
+    /// How many traffic classes there are; 0 where the network knows none.
+    pub fn classes(&self) -> usize {
+        self.plan.classes
+    }
+
+    /// A flow's sending end.
+    pub fn sender(&self, flow: u32) -> &SendingEnd {
+        let place = self.plan.senders[flow as usize];
+        &self.domains[place.domain as usize].senders[place.at as usize]
+    }
+
+    /// A flow's receiving end.
+    pub fn receiver(&self, flow: u32) -> &ReceivingEnd {
+        let place = self.plan.receivers[flow as usize];
+        &self.domains[place.domain as usize].receivers[place.at as usize]
+    }
+
+    /// What a flow has lost.
+    pub fn losses(&self, flow: u32) -> Losses {
+        let each = self.domains.iter().map(|domain| domain.losses[flow as usize]);
+        each.fold(Losses::default(), |all, one| Losses { data: all.data + one.data, acks: all.acks + one.acks })
+    }
+
+    /// How many ports there are: one a directed link, by whose number they go.
+    pub fn links(&self) -> u32 {
+        self.plan.graph.links().len() as u32
+    }
+
+    pub(super) fn domain_of_port(&self, link: u32) -> (&Domain, u32) {
+        let place = self.plan.partition.port(link);
+        (&self.domains[place.domain as usize], place.at)
+    }
+
+    /// The port that feeds a link.
+    pub fn port(&self, link: u32) -> &Port {
+        let (domain, at) = self.domain_of_port(link);
+        domain.ports.port(at)
+    }
+
+    /// What a port has sent so far, and what waits at it.
+    pub fn port_figures(&self, link: u32) -> PortFigures {
+        let (domain, at) = self.domain_of_port(link);
+        domain.ports.figures(at, self.time.as_ps())
+    }
+
+    /// What a port has counted of losses and marks.
+    pub fn port_counters(&self, link: u32) -> &PortCounters {
+        let (domain, at) = self.domain_of_port(link);
+        domain.ports.counters(at)
+    }
+
+    /// The classes at a port; nothing where the network knows none.
+    pub fn port_classes(&self, link: u32) -> &[ClassQueue] {
+        let (domain, at) = self.domain_of_port(link);
+        let rules = domain.ports.rules_if_any(at).filter(|_| self.plan.classes > 0);
+        rules.map_or(&[], |rules| rules.queues())
+    }
+
+    /// Bytes that a port has put on its link: of the frame in transmission only what has left.
+    pub fn transmitted(&self, link: u32) -> f64 {
+        let figures = self.port_figures(link);
+        let left_ps = figures.busy_until.saturating_sub(self.time.as_ps());
+        let rate = self.plan.graph.link(link).rate;
+        figures.sent_bytes as f64 - left_ps as f64 * rate.as_bps() as f64 / 8e12
+    }
+
+    /// What the processor of each host that has one has counted, with the host's number, by host.
+    pub fn processors(&self) -> impl Iterator<Item = (u32, ProcessorCounters)> + '_ {
+        (0..self.plan.graph.host_count()).filter_map(|host| {
+            let place = self.plan.partition.node(host);
+            let domain = &self.domains[place.domain as usize];
+            let at = domain.hosts[domain.nodes[place.at as usize].host as usize].processor;
+            (at != NONE).then(|| (host, domain.processors.counters(at)))
+        })
+    }
+
+    /// What is counted for a transport.
+    pub fn counters(&self, transport: usize) -> TransportCounters {
+        let mut all = self.domains[0].counters[transport].clone();
+        self.domains[1..].iter().for_each(|domain| all.merge(&domain.counters[transport]));
+        all
+    }
+
+    /// Data frames of a transport that were lost so far.
+    pub fn lost_data(&self, transport: usize) -> u64 {
+        self.domains.iter().map(|domain| domain.counters[transport].lost_data).sum()
+    }
+
+    /// The sum in picoseconds and the number of a transport's round-trip times so far.
+    pub fn rtt_so_far(&self, transport: usize) -> (u128, u64) {
+        let each = self.domains.iter().map(|domain| &domain.counters[transport].rtt);
+        each.fold((0, 0), |(sum, count), rtt| (sum + rtt.sum(), count + rtt.count()))
+    }
+
+    /// The largest of a transport's round-trip times since this was last asked, in picoseconds.
+    pub fn take_recent_max_rtt(&mut self, transport: usize) -> u64 {
+        let each = self.domains.iter_mut().map(|domain| domain.counters[transport].rtt.take_recent_max());
+        each.max().unwrap_or(0)
+    }
+
+    /// Begins to measure anew: forgets all times of packets and operations so far.
+    pub fn measure_anew(&mut self) {
+        for domain in &mut self.domains {
+            domain.counters.iter_mut().for_each(TransportCounters::clear_times);
+            domain.measure_operations_anew(self.time);
+        }
+    }
+
+    /// The operations that are done, in the order in which they were, if each is recorded.
+    pub fn operation_records(&self) -> Option<Vec<OperationRecord>> {
+        let mut all = Vec::new();
+        for domain in &self.domains {
+            all.extend_from_slice(domain.operations.records()?);
+        }
+        all.sort_by_key(|record| (record.done, record.flow, record.number));
+        Some(all)
+    }
+
+    /// The operations that are open, by flow and then as issued.
+    pub fn open_operations(&self) -> Vec<OperationRecord> {
+        let mut all: Vec<_> = self.domains.iter().flat_map(|domain| domain.operations.all_open()).collect();
+        all.sort_by_key(|record| (record.flow, record.number));
+        all
+    }
+
+    /// For each flow of an initiator: the flow, how many operations are done on it, and a hash of when.
+    pub fn operation_traces(&self) -> Vec<(u32, u32, u64)> {
+        let mut all: Vec<_> = self.domains.iter().flat_map(|domain| domain.operations.traces()).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// For each initiator of an open loop, by its first flow: operations that it could not issue for its backlog.
+    pub fn refused_operations(&self) -> Vec<u64> {
+        let mut all: Vec<_> = self.domains.iter().flat_map(|domain| domain.operations.refused()).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, refused)| refused).collect()
+    }
+
+    /// Whether an operation has failed by now: it was not done in time.
+    pub fn is_late(&self, operation: &OperationRecord) -> bool {
+        let spec = &self.plan.specs[operation.flow as usize];
+        self.domains[0].operations.is_late(spec, operation, self.time)
+    }
+
+    /// What an operation of a flow moves.
+    pub fn operation_bytes(&self, flow: u32) -> Bytes {
+        self.domains[0].operations.bytes(&self.plan.specs[flow as usize])
+    }
+
+    /// The instant from which on operations are measured.
+    pub fn operations_measured_from(&self) -> Time {
+        self.domains[0].operations.measured_from()
     }
 
     /// Packets over links so far.
     pub fn packet_hops(&self) -> u64 {
-        self.packet_hops
+        self.domains.iter().map(|domain| domain.packet_hops).sum()
     }
 
     /// The time reached.
     pub fn time(&self) -> Time {
-        self.now()
+        self.time
     }
 
     /// Whether every sized flow has arrived whole, every other has stopped, and no operation is open.
     pub fn all_complete(&self) -> bool {
-        self.incomplete == 0 && self.now() >= self.last_stop && self.operations.open_count() == 0
+        self.time >= self.last_stop
+            && self.domains.iter().all(|domain| domain.incomplete == 0 && domain.operations.open_count() == 0)
     }
 
     /// How long a sized flow would take alone, never held back: first bit at its NIC to last bit at its
     /// destination.
     pub fn ideal_completion(&self, flow: u32, mtu: u32) -> Option<Span> {
-        let bytes = sized(&self.specs[flow as usize])?.get();
+        let spec = &self.plan.specs[flow as usize];
+        let bytes = sized(spec)?.get();
         let mtu = u64::from(mtu);
-        let overhead = u64::from(self.flows[flow as usize].overhead);
+        let overhead = u64::from(self.plan.makers[spec.transport as usize].overhead);
         let frames = bytes.div_ceil(mtu);
         let tail = bytes - (frames - 1) * mtu;
         let links: Vec<_> = self
-            .paths
-            .there(flow)
-            .map(|link| self.graph.link(link))
+            .plan
+            .links_there(flow)
+            .into_iter()
+            .map(|link| self.plan.graph.link(link))
             .map(|link| (link.rate, link.delay))
             .collect();
         Some(ideal_completion(&links, Bytes::new(mtu + overhead), Bytes::new(tail + overhead), frames))

@@ -4,8 +4,8 @@ use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::model::{
-    Buffer, Ecn, HostModel, Pattern, Protocol, Record, Scenario, SwitchKind, SwitchKinds, Topology, Traffic,
-    Transport,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, Pattern, Protocol, Record, Scenario, Spray, SwitchKind,
+    SwitchKinds, Topology, Traffic, Transport,
 };
 use crate::net::topology::tests::network;
 
@@ -21,7 +21,7 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
         stop_when_complete: false,
         network: network(Topology::Star { hosts }),
         switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
-        host: HostModel::Ideal,
+        hosts: HostKinds::alike(HostKind::default_of(HostModel::Ideal)),
         classes: Vec::new(),
         transports: vec![Transport {
             name: "t".into(),
@@ -30,8 +30,10 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
             ack: 64,
             class: 0,
             ack_class: 0,
+            spray: Spray::Flow,
         }],
         traffic,
+        probes: Vec::new(),
         faults: Vec::new(),
         record: Record::default(),
     }

@@ -20,10 +20,15 @@ pub fn run(text: &str) -> Outcome {
 
 /// Runs a scenario with another seed.
 pub fn run_seeded(text: &str, seed: Option<u64>) -> Outcome {
+    run_on(text, seed, 1)
+}
+
+/// Runs a scenario with another seed on so many threads.
+pub fn run_on(text: &str, seed: Option<u64>, threads: usize) -> Outcome {
     let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks");
     let loaded = load_text(text, "scenario", &networks, &[], seed)
         .unwrap_or_else(|problems| panic!("{problems}\n{text}"));
-    clearway_sim::run(&loaded.scenario, &mut |_| ControlFlow::Continue(())).expect("nothing interrupts it")
+    clearway_sim::run_on(&loaded.scenario, threads, &mut |_| ControlFlow::Continue(())).expect("nothing interrupts it")
 }
 
 /// A table of the outcome.

@@ -25,10 +25,20 @@ pub struct Way {
 type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Interrupted>;
 
 /// The ways in which every scenario is run after the first time.
-pub const WAYS: &[Way] = &[Way { name: "a second time", run: as_usual }];
+pub const WAYS: &[Way] = &[
+    Way { name: "a second time", run: as_usual },
+    Way { name: "on 2 threads", run: on_threads::<2> },
+    Way { name: "on 3 threads", run: on_threads::<3> },
+    Way { name: "on 7 threads", run: on_threads::<7> },
+];
 
 fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
     clearway_sim::run(&loaded.scenario, progress)
+}
+
+/// Runs a domain of the network on each of so many threads.
+fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
+    clearway_sim::run_on(&loaded.scenario, N, progress)
 }
 
 /// Packet-hops after which a run is given up. What is drawn stays well below; what comes of it by simplification, such

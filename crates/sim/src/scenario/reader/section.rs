@@ -26,6 +26,8 @@ pub(in crate::scenario) struct Section<'a> {
     known: Vec<&'static str>,
     fields: Vec<Field>,
     choices: Vec<(&'static str, &'static str)>,
+    /// Keys of the file's own are read too; while describing, what they may hold.
+    pub(super) others: Option<Map<String, Json>>,
     resolved: Map<String, Json>,
     problems_before: usize,
     abandoned: bool,
@@ -51,7 +53,7 @@ pub(in crate::scenario) fn describe<'a, T>(
         let mut section = Section::new(source, None, None, String::new(), Place::File);
         section.script = Some(Script { picks, taken: Vec::new() });
         read(&mut section);
-        variants.push(Variant { choices: section.choices, fields: section.fields });
+        variants.push(Variant { choices: section.choices, fields: section.fields, others: section.others });
         // Count on like an odometer whose last wheel is the last choice made.
         let mut taken = section.script.map_or(Vec::new(), |script| script.taken);
         while taken.last().is_some_and(|(pick, options)| pick + 1 == *options) {
@@ -81,6 +83,7 @@ impl<'a> Section<'a> {
             known: Vec::new(),
             fields: Vec::new(),
             choices: Vec::new(),
+            others: None,
             resolved: Map::new(),
             problems_before: source.count(),
             abandoned: false,
@@ -168,6 +171,23 @@ impl<'a> Section<'a> {
             self.fields.push(Field { name, required, schema: described });
         }
         self.entry(name).map(|entry| &entry.node)
+    }
+
+    /// What the schema says so far of a key of this section, while it is described.
+    pub(super) fn described(&self, name: &str) -> Map<String, Json> {
+        let field = self.fields.iter().find(|field| field.name == name);
+        field.map_or_else(Map::new, |field| field.schema.clone())
+    }
+
+    /// The entries of the table that is read whose keys are not known.
+    pub(super) fn unknown(&self) -> Vec<&'a Entry> {
+        let entries = self.table.map_or([].as_slice(), |table| table.entries.as_slice());
+        entries.iter().filter(|entry| !self.known.contains(&entry.key.as_str())).collect()
+    }
+
+    /// The keys that are known so far.
+    pub(super) fn known(&self) -> &[&'static str] {
+        &self.known
     }
 
     /// Writes a value that was not read as such into the resolved table.
@@ -334,10 +354,9 @@ impl<'a> Section<'a> {
     }
 
     fn reject_unknown<T>(&self, read: &impl Fn(&mut Section<'a>) -> T) {
-        let Some(table) = self.table else { return };
-        let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
+        let Some(table) = self.table.filter(|_| self.others.is_none()) else { return };
         let mut variants = None;
-        for entry in table.entries.iter().filter(unknown) {
+        for entry in self.unknown() {
             let variants = variants.get_or_insert_with(|| describe(self.source, read));
             if self.abandoned {
                 self.reject_misspelt_choice(entry, variants);

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::super::document::{Node, Table, Value};
+use super::super::document::{Entry, Node, Table, Value};
 use super::super::error::Misread;
 use super::super::form::{is_name, Form};
-use super::super::schema;
+use super::super::{schema, suggest};
 use super::section::{describe, Section};
 
 impl<'a> Section<'a> {
@@ -31,14 +31,66 @@ impl<'a> Section<'a> {
         read: impl Fn(&mut Section<'a>) -> T,
     ) -> Option<T> {
         let source = self.source;
-        let node = self.declare(name, doc, false, || schema::heir(&describe(source, &read), of));
+        let described = self.described(of);
+        let node = self.declare(name, doc, false, || schema::heir(&describe(source, &read), of, &described));
         let parent = parent?;
         let Some(node) = node else { return Some(parent.clone()) };
-        let inherited = self.entry(of).and_then(|entry| match &entry.node.value {
+        self.child(name, Some(node), self.table_at(of), &read)
+    }
+
+    /// Reads the tables under names of the file's own beside the sibling `of`, which was read as `parent`; each takes
+    /// the keys it does not give from it. `own` is a key that such a table must have and its sibling has not: a table
+    /// without it whose name is like a known one's is that one, misspelt. None if anything is wrong in one, and where
+    /// the parent is wrong.
+    pub(in crate::scenario) fn heirs<P, T>(
+        &mut self,
+        doc: &'static str,
+        own: &str,
+        (of, parent): (&'static str, Option<&P>),
+        read: impl Fn(&mut Section<'a>) -> T,
+    ) -> Option<Vec<(String, T)>> {
+        let mut described = Map::new();
+        if self.describing() {
+            described.insert("description".into(), doc.into());
+            described.extend(schema::heir(&describe(self.source, &read), of, &self.described(of)));
+        }
+        self.others = Some(described);
+        parent?;
+        let before = self.source.count();
+        let mut values = Vec::new();
+        for entry in self.unknown() {
+            if self.is_misspelt(entry, own) {
+                continue;
+            }
+            let path = self.key_path(&entry.key);
+            self.check_name(entry, &path);
+            let read = self.read_table(&path, Some(&entry.node), self.table_at(of), &read);
+            if let Some((value, resolved)) = read {
+                self.settle(&entry.key, resolved);
+                values.extend(value.map(|value| (entry.key.clone(), value)));
+            }
+        }
+        (self.source.count() == before).then_some(values)
+    }
+
+    /// Whether a table without the key `own` has a name like a known one's, which then is said.
+    fn is_misspelt(&self, entry: &Entry, own: &str) -> bool {
+        let given = matches!(&entry.node.value, Value::Table(table) if table.get(own).is_some());
+        let nearest = suggest::nearest(&entry.key, self.known().iter().copied());
+        if given || nearest.is_none() {
+            return false;
+        }
+        let misread = Misread::Unknown(self.known().to_vec(), nearest);
+        self.source.report(entry.place, &self.key_path(&entry.key), Some(entry.key.clone()), misread);
+        true
+    }
+
+    /// The table that the file gives as the value of a key.
+    fn table_at(&self, name: &str) -> Option<&'a Table> {
+        self.entry(name).and_then(|entry| match &entry.node.value {
             Value::Table(table) => Some(table),
             _ => None,
-        });
-        self.child(name, Some(node), inherited, &read)
+        })
     }
 
     fn child<T>(
@@ -163,6 +215,14 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// Says so if a name that the file gives is none.
+    fn check_name(&self, entry: &Entry, path: &str) {
+        if !is_name(&entry.key) {
+            let wanted = "a name of letters, digits, _ and -, with no digit first";
+            self.source.report(entry.place, path, Some(entry.key.clone()), Misread::expected(wanted));
+        }
+    }
+
     fn entries<T>(
         &mut self,
         name: &str,
@@ -182,10 +242,7 @@ impl<'a> Section<'a> {
         };
         for entry in &table.entries {
             let path = format!("{path}.{}", entry.key);
-            if !is_name(&entry.key) {
-                let wanted = "a name of letters, digits, _ and -, with no digit first";
-                self.source.report(entry.place, &path, Some(entry.key.clone()), Misread::expected(wanted));
-            }
+            self.check_name(entry, &path);
             if let Some((value, json)) = read(self, &path, &entry.node) {
                 values.push((entry.key.clone(), value));
                 resolved.insert(entry.key.clone(), json);

@@ -30,9 +30,11 @@ fn forms() -> Vec<Form> {
     add(&["switch", "default"], at(&["switch", "default"]));
     add(&["host"], at(&["host"]));
     add(&["host", "default"], at(&["host", "default"]));
+    add(&["host", "fast"], at(&["host"])["additionalProperties"].clone());
     add(&["record"], at(&["record"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
+    add(&["probe"], at(&["probe"])["items"].clone());
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
 }
@@ -49,7 +51,7 @@ fn file(form: &Form, table: Table) -> Json {
     });
     match form.path {
         [] => table.into_iter().for_each(|(key, value)| file[key] = value),
-        [list @ ("traffic" | "fault")] => file[*list] = json!([table]),
+        [list @ ("traffic" | "probe" | "fault")] => file[*list] = json!([table]),
         [name] => file[*name] = table.into(),
         [outer, inner] => file[*outer] = json!({ *inner: table }),
         _ => panic!("{:?}", form.path),
@@ -61,7 +63,7 @@ fn file(form: &Form, table: Table) -> Json {
 fn path(form: &Form, key: &str) -> String {
     match form.path {
         [] => key.into(),
-        [list @ ("traffic" | "fault")] => format!("{list}[0].{key}"),
+        [list @ ("traffic" | "probe" | "fault")] => format!("{list}[0].{key}"),
         path => format!("{}.{key}", path.join(".")),
     }
 }
@@ -75,6 +77,11 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         // Exactly one of the two is given.
         (["traffic"], "load") if form.schema["properties"].get("rate").is_some() => return None,
         (["traffic"], "rate") => json!("50k/s"),
+        // A table that inherits has all keys of all models.
+        (["host", _], "model") => json!("snap"),
+        (["host", _], "hosts") => json!("1..3"),
+        (["probe"], "from") => json!("tor0"),
+        (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
         (["network"], "hosts") | (_, "k" | "window") => json!(4),
@@ -144,14 +151,14 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 4 tables without a
+    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 6 tables without a
     // choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 4);
+    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
         // What is read can be built.
-        Simulation::new(&loaded.scenario);
+        Simulation::new(&loaded.scenario, 1);
     }
 }
 
@@ -235,7 +242,9 @@ fn every_key_refuses_another_unit_and_none() {
                 "times" => &[json!("5B"), json!("1us-2us"), json!(5)],
                 "number" | "fraction" | "integer" => &[json!("0.5"), json!("5us")],
                 "choice" => &[json!("nothing of the kind")],
+                "parts" => &[json!("5us"), json!("5"), json!(5), json!("5PPM"), json!("0.5ppb")],
                 "hosts" | "host" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
+                "node" => &[json!("nobody"), json!("0..2"), json!(1.5), json!(99), json!(-1)],
                 "sizes" => &[json!("nothing"), json!("fixed:5us")],
                 "file" => &[json!("nowhere.toml"), json!("")],
                 "link" => &[json!("h0"), json!("h0-h9")],
@@ -301,6 +310,25 @@ fn roles_have_the_keys_of_the_default() {
         assert_eq!(switch[role]["properties"]["ecn"]["enum"], json!(["off", "step", "red"]));
         assert_eq!(switch[role]["x-inherits"], "default");
     }
+}
+
+#[test]
+fn tables_of_hosts_have_the_keys_of_the_default_and_their_hosts() {
+    let host = &schema()["properties"]["host"];
+    let listed = &host["additionalProperties"];
+    let mut keys: Vec<&String> = listed["properties"].as_object().expect("properties").keys().collect();
+    assert_eq!(keys.remove(0), "hosts");
+    let snap = &host["properties"]["default"]["oneOf"][1]["properties"];
+    let mut default: Vec<&String> = snap.as_object().expect("properties").keys().collect();
+    keys.sort_unstable();
+    default.sort_unstable();
+    assert_eq!(keys, default);
+    assert_eq!(listed["required"], json!(["hosts"]));
+    assert_eq!(listed["properties"]["model"]["enum"], json!(["ideal", "snap"]));
+    assert_eq!(listed["properties"]["jitter"]["x-default"], "as in default");
+    assert_eq!(listed["x-inherits"], "default");
+    assert_eq!(host["propertyNames"]["pattern"], "^[A-Za-z_][A-Za-z0-9_-]*$");
+    assert_eq!(host["required"], json!([]));
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 mod classes;
 mod fixture;
+mod hosts;
 mod keys;
+mod probes;
 mod rules;
+mod spray;
 mod warnings;

@@ -106,3 +106,84 @@ fn a_receive_queue_without_room_for_a_frame_is_refused() {
     );
     assert!(with("4160B").is_ok());
 }
+
+/// Of hosts 1 and 2 that send to host 0, the second has a jitter of 8 us: on average it and host 0 add 4 us.
+#[test]
+fn what_hosts_add_is_that_of_the_hosts_that_talk() {
+    let mixed = [("host.a.hosts", "2..3"), ("host.a.model", "snap"), ("host.a.jitter", "8us")];
+    let said = warnings(&[&mixed[..], &[("transport.a.base_target", "10us")]].concat());
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("is below the 13.359us that a full frame"), "{said:?}");
+    assert!(
+        said[0].contains("path from host 2 to host 0 (5.332us there + 4.027us back + 4us between"),
+        "{said:?}"
+    );
+    let most = warnings(&[&mixed[..], &[("transport.a.base_target", "16358ns")]].concat());
+    assert!(most[0].contains("is below the 17.359us that at most a full frame"), "{most:?}");
+    assert_eq!(warnings(&[&mixed[..], &[("transport.a.base_target", "16359ns")]].concat()), [""; 0]);
+    let silent = [&mixed[..], &[("transport.a.base_target", "10us"), ("traffic.0.from", "1")]].concat();
+    assert_eq!(warnings(&silent), [""; 0]);
+}
+
+#[test]
+fn kinds_of_hosts_that_cannot_keep_up_are_named() {
+    let slow = |kind: &str| {
+        let key = |key: &str| format!("host.{kind}.{key}");
+        let keys = [(key("model"), "snap"), (key("copy_rate"), "80Gbps"), (key("jitter"), "0us")];
+        let mut sets: Vec<(String, String)> = keys.map(|(key, value)| (key, value.to_string())).to_vec();
+        sets.push((format!("host.{kind}.hosts"), "2..4".into()));
+        sets.retain(|(key, _)| key != "host.default.hosts");
+        let sets: Vec<(&str, &str)> =
+            sets.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        warnings(&sets)
+    };
+    for kind in ["default", "a"] {
+        let said = slow(kind);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with(&format!("host.{kind}: the engine takes 0.715us")), "{said:?}");
+    }
+    // No host is of a kind that all have left.
+    let left =
+        [("host.default.model", "snap"), ("host.default.copy_rate", "80Gbps"), ("host.a.hosts", "0..4")];
+    assert_eq!(warnings(&[&left[..], &[("host.a.model", "ideal")]].concat()), [""; 0]);
+}
+
+/// Host 0 takes the packets and serves them in 2 us, the others the acknowledgements.
+#[test]
+fn an_endpoint_target_is_held_against_the_hosts_that_talk() {
+    let slow = [("host.a.hosts", "0"), ("host.a.model", "snap"), ("host.a.receive_packet", "2us")];
+    let fast = [("host.a.jitter", "0us"), ("transport.a.endpoint_target", "2us")];
+    let said = warnings(&[&slow[..], &fast[..]].concat());
+    let service = "2.47us that idle hosts take for a full packet and its acknowledgement (2.47us + 0us)";
+    assert!(said.iter().any(|said| said.contains(service)), "{said:?}");
+}
+
+#[test]
+fn clocks_that_nothing_reads_are_spoken_of() {
+    let unread = "host.default: its clocks are wrong and nothing reads them; set timestamps = \"clock\", or probe from such \
+                  a host";
+    let wrong = ("host.default.clock_drift", "20ppm");
+    assert_eq!(warnings(&[wrong]), [unread]);
+    assert_eq!(warnings(&[wrong, ("host.default.timestamps", "clock")]), [""; 0]);
+    let probe = |from: &str| {
+        let text = format!("{SMALL}[[probe]]\nfrom = {from}\nto = 1\ninterval = \"10us\"\n");
+        set(&text, &[wrong]).unwrap_or_else(|error| panic!("{error}")).warnings
+    };
+    assert_eq!(probe("3"), [""; 0]);
+    assert_eq!(probe("\"tor0\""), [unread]);
+}
+
+/// 64 B take 5.12 ns at 100 Gb/s.
+#[test]
+fn a_probe_that_is_a_load_is_spoken_of() {
+    let every = |interval: &str| {
+        let text = format!("{SMALL}[[probe]]\nfrom = 0\nto = \"tor0\"\ninterval = \"{interval}\"\n");
+        set(&text, &[]).unwrap_or_else(|error| panic!("{error}")).warnings
+    };
+    assert_eq!(every("51.2ns"), [""; 0]);
+    assert_eq!(
+        every("51.1ns"),
+        ["probe[0]: 64B every 51.1ns is 10.0Gbps, more than a tenth of a link of 100Gbps on its way: it measures its own \
+          load"]
+    );
+}

@@ -1,0 +1,299 @@
+//! Options of a command: defined once each, where they are read, with name, sentence, default and range.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use clearway_proto::quantity::{self, UnitError, Units};
+use clearway_proto::units::{Bytes, Span};
+
+const DEFAULT_IDLE: Span = Span::from_secs(5);
+
+/// A problem of the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+/// An option as the help shows it.
+#[derive(Clone, Debug)]
+struct Known {
+    name: &'static str,
+    /// Nothing for a flag.
+    value: &'static str,
+    doc: &'static str,
+    default: Option<String>,
+}
+
+/// Options, as they are defined and as they are given.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    given: BTreeMap<&'static str, String>,
+    known: Vec<Known>,
+    errors: Vec<ArgError>,
+}
+
+impl Options {
+    /// Options of which those are given that the command line gives; none when help is asked for.
+    pub(super) fn given(&self, mut parser: lexopt::Parser) -> Result<Option<Self>, ArgError> {
+        let mut given = BTreeMap::new();
+        while let Some(arg) = parser.next().map_err(problem)? {
+            let name = match arg {
+                lexopt::Arg::Long("help") | lexopt::Arg::Short('h') => return Ok(None),
+                lexopt::Arg::Long(name) => name.to_string(),
+                other => return Err(problem(other.unexpected())),
+            };
+            let Some(known) = self.known.iter().find(|known| known.name == name) else {
+                let names = self.known.iter().map(|known| known.name);
+                let remedy = did_you_mean(&name, names, "--");
+                return Err(ArgError { message: format!("no option --{name}"), remedy });
+            };
+            let value = if known.value.is_empty() {
+                String::new()
+            } else {
+                let value = parser.value().map_err(problem)?;
+                value.into_string().map_err(|_| error(known.name, "found what is no text (UTF-8)"))?
+            };
+            if given.insert(known.name, value).is_some() {
+                return Err(error(known.name, "given twice"));
+            }
+        }
+        Ok(Some(Self { given, ..Self::default() }))
+    }
+
+    /// What was read of them, or all that is wrong with them.
+    pub(super) fn finish<T>(self, read: T) -> Result<T, Vec<ArgError>> {
+        if self.errors.is_empty() {
+            Ok(read)
+        } else {
+            Err(self.errors)
+        }
+    }
+
+    pub(super) fn help(&self, name: &str, about: &str) -> String {
+        let left = |known: &Known| format!("  --{} {}", known.name, known.value).trim_end().to_string();
+        let width = self.known.iter().map(|known| left(known).len()).max().unwrap_or(0);
+        let mut text = format!("{about}\n\nclearwayd {name} OPTIONS\n\n");
+        for known in &self.known {
+            let default = known.default.as_ref().map_or(String::new(), |default| format!(" [{default}]"));
+            let _ = writeln!(text, "{:<width$}  {}{default}", left(known), known.doc);
+        }
+        text.push_str(
+            "\nUnits are written: 25us, 5s, 64kB. In brackets: what holds where nothing is given.\n",
+        );
+        text
+    }
+
+    fn define(
+        &mut self,
+        name: &'static str,
+        value: &'static str,
+        doc: &'static str,
+        default: Option<String>,
+    ) -> Option<String> {
+        self.known.push(Known { name, value, doc, default });
+        self.given.get(name).cloned()
+    }
+
+    pub(super) fn is_given(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    pub(super) fn conflict(&mut self, message: &str, remedy: &str) {
+        self.errors.push(ArgError { message: message.into(), remedy: Some(remedy.into()) });
+    }
+
+    /// A value that there must be; a placeholder stands in where it is missing, so that other problems are found.
+    pub(super) fn required(
+        &mut self,
+        name: &'static str,
+        value: &'static str,
+        doc: &'static str,
+    ) -> SocketAddr {
+        let found = self.define(name, value, doc, None);
+        let placeholder = SocketAddr::from(([127, 0, 0, 1], 1));
+        let Some(text) = found else {
+            let message = format!("--{name} is missing");
+            self.errors.push(ArgError { message, remedy: Some(format!("give --{name} {value}")) });
+            return placeholder;
+        };
+        text.parse().unwrap_or_else(|_| {
+            let wanted = "expected an IP address and a port, such as 10.0.0.2:4600 or [::1]:4600";
+            self.errors.push(error(name, &format!("found {text:?}, {wanted}")));
+            placeholder
+        })
+    }
+
+    pub(super) fn optional<T: FromStr>(
+        &mut self,
+        name: &'static str,
+        value: &'static str,
+        doc: &'static str,
+    ) -> Option<T> {
+        let text = self.define(name, value, doc, None)?;
+        let parsed = text.parse().ok();
+        if parsed.is_none() {
+            self.errors.push(error(name, &format!("found {text:?}, expected a whole number")));
+        }
+        parsed
+    }
+
+    pub(super) fn flag(&mut self, name: &'static str, doc: &'static str) -> bool {
+        self.define(name, "", doc, None).is_some()
+    }
+
+    pub(super) fn idle_timeout(&mut self) -> Span {
+        let doc = "Longest time without progress before giving up.";
+        self.time("idle-timeout", doc, DEFAULT_IDLE, Span::from_ms(1)..=Span::from_secs(3600))
+    }
+
+    pub(super) fn switch(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {
+        let shown = if default { "on" } else { "off" };
+        match self.define(name, "on|off", doc, Some(shown.into())).as_deref() {
+            None => default,
+            Some("on") => true,
+            Some("off") => false,
+            Some(text) => {
+                self.errors.push(error(name, &format!("found {text:?}, expected on or off")));
+                default
+            }
+        }
+    }
+
+    /// One of several names, of which the first is the default.
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        options: &[(&'static str, T)],
+    ) -> T {
+        let (default, value) = options[0];
+        let Some(text) = self.define(name, "NAME", doc, Some(default.into())) else { return value };
+        let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+        let found = options.iter().find(|(name, _)| *name == text);
+        if found.is_none() {
+            let wanted = names.join(" or ");
+            self.errors.push(error(name, &format!("found {text:?}, expected {wanted}")));
+        }
+        found.map_or(value, |(_, value)| *value)
+    }
+
+    pub(super) fn number<T: FromStr + PartialOrd + Display + Copy>(
+        &mut self,
+        name: &'static str,
+        value: &'static str,
+        doc: &'static str,
+        default: T,
+        range: RangeInclusive<T>,
+    ) -> T {
+        let Some(text) = self.define(name, value, doc, Some(default.to_string())) else { return default };
+        let Some(number) = text.parse::<T>().ok() else {
+            self.errors.push(error(name, &format!("found {text:?}, expected a number")));
+            return default;
+        };
+        self.within(name, &text, number, range, default, T::to_string)
+    }
+
+    pub(super) fn time(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        default: Span,
+        range: RangeInclusive<Span>,
+    ) -> Span {
+        let spell = |span: Span| quantity::spell(span.as_ps(), quantity::TIME);
+        let Some(text) = self.define(name, "TIME", doc, Some(spell(default))) else { return default };
+        match self.quantity(name, &text, quantity::TIME, "a time with its unit, such as 25us") {
+            Some(ps) => self.within(name, &text, Span::from_ps(ps), range, default, |span| spell(*span)),
+            None => default,
+        }
+    }
+
+    pub(super) fn bytes(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        default: Bytes,
+        range: RangeInclusive<Bytes>,
+    ) -> Bytes {
+        let shown = Some(quantity::spell(default.get(), quantity::BYTES));
+        let Some(text) = self.define(name, "BYTES", doc, shown) else { return default };
+        self.sized(name, &text, range).unwrap_or(default)
+    }
+
+    pub(super) fn optional_bytes(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        range: RangeInclusive<Bytes>,
+    ) -> Option<Bytes> {
+        let text = self.define(name, "BYTES", doc, None)?;
+        // A value that is wrong was given all the same: one problem, not two.
+        Some(self.sized(name, &text, range).unwrap_or(Bytes::new(1)))
+    }
+
+    fn sized(&mut self, name: &'static str, text: &str, range: RangeInclusive<Bytes>) -> Option<Bytes> {
+        let spell = |bytes: &Bytes| quantity::spell(bytes.get(), quantity::BYTES);
+        let bytes =
+            Bytes::new(self.quantity(name, text, quantity::BYTES, "a size with its unit, such as 64kB")?);
+        Some(self.within(name, text, bytes, range.clone(), *range.start(), spell))
+    }
+
+    fn quantity(&mut self, name: &'static str, text: &str, units: Units, wanted: &str) -> Option<u64> {
+        let detail = match quantity::parse(text, units) {
+            Ok(number) => return Some(number),
+            Err(UnitError::TooLarge) => "which is more than is held".to_string(),
+            Err(UnitError::Inexact) => format!("expected a whole number of {}", units[0].0),
+            Err(UnitError::Malformed | UnitError::NoUnit) => format!("expected {wanted}"),
+            Err(UnitError::UnknownUnit) => {
+                let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+                format!("expected {wanted} (units: {})", names.join(", "))
+            }
+        };
+        self.errors.push(error(name, &format!("found {text:?}, {detail}")));
+        None
+    }
+
+    fn within<T: PartialOrd + Copy>(
+        &mut self,
+        name: &'static str,
+        text: &str,
+        value: T,
+        range: RangeInclusive<T>,
+        default: T,
+        spell: impl Fn(&T) -> String,
+    ) -> T {
+        if range.contains(&value) {
+            return value;
+        }
+        let (least, most) = (spell(range.start()), spell(range.end()));
+        self.errors.push(error(name, &format!("found {text}, expected {least} to {most}")));
+        default
+    }
+}
+
+fn error(name: &str, what: &str) -> ArgError {
+    ArgError { message: format!("--{name}: {what}"), remedy: None }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
+pub(super) fn problem(error: lexopt::Error) -> ArgError {
+    ArgError { message: error.to_string(), remedy: Some("clearwayd --help shows what there is".into()) }
+}
+
+/// The nearest of `names`, if `name` is a slip of it.
+pub(super) fn did_you_mean<'a>(
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+    prefix: &str,
+) -> Option<String> {
+    let distance = |candidate: &&str| strsim::osa_distance(name, candidate);
+    let nearest = names.min_by_key(distance)?;
+    let near = strsim::osa_distance(name, nearest) <= (name.chars().count() / 3).max(1);
+    near.then(|| format!("did you mean {prefix}{nearest}?"))
+}

@@ -1,0 +1,340 @@
+//! The events to come, by the window of time in which they happen.
+//!
+//! Time is cut into windows no longer than the quickest way from one node to another. So nothing that a node does in
+//! a window reaches another node in that window, and the nodes need no order among each other: it is enough to take
+//! out all events of a window, node by node, and to sort each node's. An event is put into its window in constant
+//! time, however far away that is.
+
+use super::event::Event;
+use super::heap::Heap;
+
+/// How many windows from the first on have a bucket each; events of later ones wait in a heap.
+const RING: usize = 4096;
+/// Entries of a page.
+const PAGE: usize = 64;
+const NO_PAGE: u32 = u32::MAX;
+
+/// An event's node, in its upper half, and the event's slot.
+pub type Entry = u64;
+
+/// The node of an entry.
+#[inline]
+pub fn node_of(entry: Entry) -> u32 {
+    (entry >> 32) as u32
+}
+
+/// The slot of an entry.
+#[inline]
+pub fn slot_of(entry: Entry) -> u32 {
+    entry as u32
+}
+
+/// Cuts time into windows of a fixed length.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows {
+    length: u64,
+    /// 2^64 by the length, rounded up: a multiplication is quicker than a division.
+    reciprocal: u64,
+}
+
+impl Windows {
+    /// Windows of `length` picoseconds, which is at least 2.
+    pub fn new(length: u64) -> Windows {
+        assert!(length >= 2, "a window of less than 2 ps");
+        Windows { length, reciprocal: u64::MAX / length + 1 }
+    }
+
+    /// The number of the window that contains `time`.
+    #[inline]
+    pub fn number(self, time: u64) -> u64 {
+        // The product is less than one window too large, so it is the quotient or one more.
+        let guess = (u128::from(time) * u128::from(self.reciprocal) >> 64) as u64;
+        guess - u64::from(u128::from(guess) * u128::from(self.length) > u128::from(time))
+    }
+
+    /// How long a window is, in picoseconds.
+    #[inline]
+    pub fn length(self) -> u64 {
+        self.length
+    }
+
+    /// The first instant of window `number`.
+    #[inline]
+    pub fn start(self, number: u64) -> u64 {
+        number.saturating_mul(self.length)
+    }
+
+    /// The first instant after window `number`.
+    #[inline]
+    pub fn end(self, number: u64) -> u64 {
+        (number + 1).saturating_mul(self.length)
+    }
+}
+
+/// The entries of one window, as pages of which all but the last are full.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    page: u32,
+    /// Entries on the last page.
+    filled: u32,
+}
+
+impl Bucket {
+    const EMPTY: Bucket = Bucket { page: NO_PAGE, filled: PAGE as u32 };
+}
+
+/// All events to come, and room for them.
+#[derive(Debug)]
+pub struct Calendar {
+    events: Vec<Event>,
+    free: Vec<u32>,
+    schedule: Schedule,
+}
+
+/// When each event happens: its slot stands in the bucket of its window.
+#[derive(Debug)]
+pub struct Schedule {
+    windows: Windows,
+    /// No event lies in a window before this one.
+    first: u64,
+    ring: Box<[Bucket; RING]>,
+    /// A bit for each bucket that has entries.
+    occupied: Box<[u64; RING / 64]>,
+    pages: Vec<[Entry; PAGE]>,
+    /// For each page the one filled before it.
+    below: Vec<u32>,
+    free_pages: Vec<u32>,
+    /// Window and entry of the events beyond the ring.
+    later: Heap,
+}
+
+impl Calendar {
+    /// A calendar without events.
+    pub fn new(windows: Windows) -> Calendar {
+        let schedule = Schedule {
+            windows,
+            first: 0,
+            ring: Box::new([Bucket::EMPTY; RING]),
+            occupied: Box::new([0; RING / 64]),
+            pages: Vec::new(),
+            below: Vec::new(),
+            free_pages: Vec::new(),
+            later: Heap::default(),
+        };
+        Calendar { events: Vec::new(), free: Vec::new(), schedule }
+    }
+
+    /// How time is cut.
+    pub fn windows(&self) -> Windows {
+        self.schedule.windows
+    }
+
+    /// Adds an event of a node; it may not lie in a window before the one taken last.
+    #[inline]
+    pub fn add(&mut self, node: u32, event: Event) {
+        let slot = self.store(event);
+        self.schedule.enter(node, slot, event.time);
+    }
+
+    /// Gives an event a slot, without a place in time.
+    #[inline(always)]
+    pub fn store(&mut self, event: Event) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.events[slot as usize] = event;
+            return slot;
+        }
+        self.events.push(event);
+        (self.events.len() - 1) as u32
+    }
+
+    /// Takes an event out of its slot, which is free from then on.
+    #[inline(always)]
+    pub fn release(&mut self, slot: u32) -> Event {
+        self.free.push(slot);
+        self.events[slot as usize]
+    }
+
+    /// Adds the event in a slot at its time.
+    pub fn enter(&mut self, node: u32, slot: u32) {
+        self.schedule.enter(node, slot, self.events[slot as usize].time);
+    }
+
+    /// The event in a slot.
+    #[inline(always)]
+    pub fn event(&self, slot: u32) -> &Event {
+        &self.events[slot as usize]
+    }
+
+    /// The events by slot, which may be changed into their next ones, and the schedule, to which those are added.
+    #[inline(always)]
+    pub fn parts(&mut self) -> (&mut [Event], &mut Schedule) {
+        (&mut self.events, &mut self.schedule)
+    }
+
+    /// The first window that has an event, if any has.
+    pub fn next(&self) -> Option<u64> {
+        self.schedule.next()
+    }
+
+    /// Moves the entries of a window, before which there is no event any more, to `out`. Their events stay in their
+    /// slots.
+    pub fn take(&mut self, window: u64, out: &mut Vec<Entry>) {
+        self.schedule.take(window, out);
+    }
+
+    /// Every event to come with its node, in no particular order.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, &Event)> + '_ {
+        let later = self.schedule.later.iter().map(|entry| entry as u64);
+        let soon = self.schedule.ring.iter().flat_map(|bucket| self.schedule.entries_of(*bucket));
+        soon.chain(later).map(|entry| (node_of(entry), self.event(slot_of(entry))))
+    }
+}
+
+impl Schedule {
+    /// Adds the event in a slot at `time`, at which it happens.
+    #[inline(always)]
+    pub fn enter(&mut self, node: u32, slot: u32, time: u64) {
+        let window = self.windows.number(time);
+        debug_assert!(self.first <= window, "an event in the past");
+        let entry = u64::from(node) << 32 | u64::from(slot);
+        if window - self.first < RING as u64 {
+            self.put(window, entry);
+        } else {
+            self.later.push(u128::from(window) << 64 | u128::from(entry));
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, window: u64, entry: Entry) {
+        let at = window as usize % RING;
+        if self.ring[at].filled == PAGE as u32 {
+            self.turn_page(at);
+        }
+        let bucket = &mut self.ring[at];
+        self.pages[bucket.page as usize][bucket.filled as usize % PAGE] = entry;
+        bucket.filled += 1;
+    }
+
+    #[cold]
+    fn turn_page(&mut self, at: usize) {
+        let page = self.free_pages.pop().unwrap_or_else(|| {
+            self.pages.push([0; PAGE]);
+            self.below.push(NO_PAGE);
+            (self.pages.len() - 1) as u32
+        });
+        self.below[page as usize] = self.ring[at].page;
+        self.ring[at] = Bucket { page, filled: 0 };
+        self.occupied[at / 64] |= 1 << (at % 64);
+    }
+
+    fn next(&self) -> Option<u64> {
+        let later = self.later.top().map(|top| (top >> 64) as u64);
+        let soon = self.next_in_ring();
+        match (soon, later) {
+            (Some(soon), Some(later)) => Some(soon.min(later)),
+            (soon, later) => soon.or(later),
+        }
+    }
+
+    fn next_in_ring(&self) -> Option<u64> {
+        let start = self.first as usize % RING;
+        let words = self.occupied.len();
+        for step in 0..=words {
+            let word = (start / 64 + step) % words;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if step == words {
+                bits &= !(u64::MAX << (start % 64));
+            }
+            if bits != 0 {
+                let at = word * 64 + bits.trailing_zeros() as usize;
+                return Some(self.first + ((at + RING - start) % RING) as u64);
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, window: u64, out: &mut Vec<Entry>) {
+        self.first = window;
+        while let Some(top) = self.later.top() {
+            let due = (top >> 64) as u64;
+            if due - window >= RING as u64 {
+                break;
+            }
+            self.later.pop();
+            self.put(due, top as u64);
+        }
+        let at = window as usize % RING;
+        let Bucket { mut page, mut filled } = std::mem::replace(&mut self.ring[at], Bucket::EMPTY);
+        self.occupied[at / 64] &= !(1 << (at % 64));
+        while page != NO_PAGE {
+            out.extend_from_slice(&self.pages[page as usize][..filled as usize]);
+            self.free_pages.push(page);
+            page = self.below[page as usize];
+            filled = PAGE as u32;
+        }
+    }
+
+    fn entries_of(&self, bucket: Bucket) -> impl Iterator<Item = Entry> + '_ {
+        let page = |page: u32, filled: u32| (page != NO_PAGE).then_some((page, filled));
+        let first = page(bucket.page, bucket.filled);
+        std::iter::successors(first, move |&(last, _)| page(self.below[last as usize], PAGE as u32))
+            .flat_map(|(page, filled)| self.pages[page as usize][..filled as usize].iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Kind;
+    use super::*;
+
+    #[test]
+    fn a_window_is_the_quotient() {
+        let lengths = [2, 3, 5, 7, 1000, 1_005_120, 1 << 24, (1 << 24) - 1];
+        let times = [0, 1, 2, 999, 1_005_119, 1_005_120, 123_456_789_012_345, u64::MAX - 1, u64::MAX];
+        for length in lengths {
+            let windows = Windows::new(length);
+            for time in times.into_iter().chain((0..100).map(|i| i * length)).chain((1..100).map(|i| i * length - 1))
+            {
+                assert_eq!(windows.number(time), time / length, "{time} by {length}");
+            }
+            assert_eq!(windows.number(windows.end(9)), 10);
+        }
+    }
+
+    /// Takes windows out of a calendar and beside it out of a sorted list, adding events near and far as it goes.
+    #[test]
+    fn windows_come_out_whole_and_in_order() {
+        let mut calendar = Calendar::new(Windows::new(10));
+        let mut oracle: Vec<(u64, u32)> = Vec::new();
+        let mut random = 12345_u64;
+        let mut draw = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        let mut now = 0;
+        for id in 0..20_000 {
+            let reach = [10, 100, 10_000, 30_000, 3_000_000][draw(5) as usize];
+            let time = now * 10 + draw(reach);
+            calendar.add(draw(7) as u32, Event::bare(time, Kind::Pace, id));
+            oracle.push((time, id));
+            if draw(3) == 0 {
+                oracle.sort_unstable();
+                now = calendar.next().expect("there are events");
+                assert_eq!(now, oracle[0].0 / 10);
+                let mut out = Vec::new();
+                calendar.take(now, &mut out);
+                let mut found: Vec<(u64, u32)> = out
+                    .into_iter()
+                    .map(|entry| calendar.release(slot_of(entry)))
+                    .map(|event| (event.time, event.id()))
+                    .collect();
+                found.sort_unstable();
+                let due = oracle.partition_point(|(time, _)| time / 10 == now);
+                assert_eq!(found, oracle.drain(..due).collect::<Vec<_>>());
+                assert_eq!(calendar.entries().count(), oracle.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What is at the edge of the network: the ends of flows, the hosts that they share, and agents.
+
+pub mod ends;
+pub mod processor;
+pub mod round;
+pub mod transport;

@@ -1,0 +1,90 @@
+//! The frames that wait at ruled ports, as one list a queue in a common pool.
+
+use crate::engine::event::{Frame, Meta};
+
+const NONE: u32 = u32::MAX;
+
+/// Frames in the order in which they came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameQueue {
+    head: u32,
+    /// Meaningless where there is no head.
+    tail: u32,
+}
+
+impl FrameQueue {
+    pub(super) const EMPTY: FrameQueue = FrameQueue { head: NONE, tail: NONE };
+
+    pub(super) fn is_empty(self) -> bool {
+        self.head == NONE
+    }
+}
+
+/// The pool. The place freed last is used first: it is the likeliest to be in the cache.
+#[derive(Debug)]
+pub(super) struct WaitingFrames {
+    nodes: Vec<Node>,
+    free: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    stamp: u64,
+    route_seq: u64,
+    meta: Meta,
+    next: u32,
+    since: u64,
+}
+
+impl Node {
+    fn frame(&self) -> Frame {
+        Frame { stamp: self.stamp, route_seq: self.route_seq, meta: self.meta }
+    }
+}
+
+impl Default for WaitingFrames {
+    fn default() -> WaitingFrames {
+        WaitingFrames { nodes: Vec::new(), free: NONE }
+    }
+}
+
+impl WaitingFrames {
+    pub(super) fn append(&mut self, queue: &mut FrameQueue, frame: Frame, now: u64) {
+        let Frame { stamp, route_seq, meta } = frame;
+        let at = self.place(Node { stamp, route_seq, meta, next: NONE, since: now });
+        if queue.is_empty() {
+            queue.head = at;
+        } else {
+            self.nodes[queue.tail as usize].next = at;
+        }
+        queue.tail = at;
+    }
+
+    fn place(&mut self, node: Node) -> u32 {
+        if self.free == NONE {
+            self.nodes.push(node);
+            return (self.nodes.len() - 1) as u32;
+        }
+        let at = self.free;
+        self.free = self.nodes[at as usize].next;
+        self.nodes[at as usize] = node;
+        at
+    }
+
+    /// Takes the first frame of a queue that has one, and since when it waited.
+    pub(super) fn take(&mut self, queue: &mut FrameQueue) -> (Frame, u64) {
+        let at = queue.head;
+        let node = self.nodes[at as usize];
+        self.nodes[at as usize].next = self.free;
+        self.free = at;
+        queue.head = node.next;
+        (node.frame(), node.since)
+    }
+
+    /// The frames of a queue, and since when each has waited.
+    pub(super) fn iter(&self, queue: FrameQueue) -> impl Iterator<Item = (Frame, u64)> + '_ {
+        let first = self.nodes.get(queue.head as usize);
+        std::iter::successors(first, |node| self.nodes.get(node.next as usize))
+            .map(|node| (node.frame(), node.since))
+    }
+}

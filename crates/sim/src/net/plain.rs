@@ -1,0 +1,204 @@
+//! A plain port: one queue with a buffer of its own, first in, first out.
+//!
+//! Nothing that comes later can change when a frame in such a queue leaves, so that is computed when the frame joins:
+//! a hop is one event, the frame's arrival at the link's end, whether it had to wait or not. What the queue holds at
+//! an instant is read off a list of the times at which its frames have left.
+
+use super::port::{Port, PortCounters, PortFigures, PortKind};
+use crate::engine::event::{Frame, Meta};
+use crate::engine::prefetch::prefetch;
+
+/// No place in the pool.
+const NONE: u32 = u32::MAX;
+
+/// The frames at a port that have not all left, as a list in a pool: the one in transmission and those behind it. It
+/// is empty where no frame has waited since the port was idle, and may begin with frames that have left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backlog {
+    head: u32,
+    tail: u32,
+    /// The bytes of the list; of the frame sent last where the list is empty.
+    held: u32,
+}
+
+impl Backlog {
+    pub(super) const EMPTY: Backlog = Backlog { head: NONE, tail: NONE, held: 0 };
+}
+
+/// A frame at a port.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    /// When its last bit has left, in picoseconds.
+    at: u64,
+    size: u32,
+    next: u32,
+}
+
+/// The departures of all plain ports of a domain, in one pool. The place freed last is used first: it is the likeliest
+/// to be in the cache.
+#[derive(Debug)]
+pub(super) struct Departures {
+    nodes: Vec<Departure>,
+    free: u32,
+}
+
+impl Default for Departures {
+    fn default() -> Departures {
+        Departures { nodes: Vec::new(), free: NONE }
+    }
+}
+
+impl Departures {
+    fn append(&mut self, backlog: &mut Backlog, at: u64, size: u32) {
+        let node = Departure { at, size, next: NONE };
+        let place = if self.free == NONE {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        } else {
+            let place = self.free;
+            self.free = self.nodes[place as usize].next;
+            self.nodes[place as usize] = node;
+            place
+        };
+        if backlog.head == NONE {
+            backlog.head = place;
+        } else {
+            self.nodes[backlog.tail as usize].next = place;
+        }
+        backlog.tail = place;
+    }
+
+    /// Frees the frames that have left by `now`.
+    #[inline]
+    fn settle(&mut self, backlog: &mut Backlog, now: u64) {
+        while let Some(&first) = self.nodes.get(backlog.head as usize) {
+            if first.at > now {
+                break;
+            }
+            backlog.held -= first.size;
+            self.nodes[backlog.head as usize].next = self.free;
+            self.free = backlog.head;
+            backlog.head = first.next;
+        }
+    }
+
+    /// Frees all frames of a port that is idle.
+    #[cold]
+    fn clear(&mut self, backlog: &mut Backlog) {
+        self.nodes[backlog.tail as usize].next = self.free;
+        self.free = backlog.head;
+        backlog.head = NONE;
+    }
+
+    /// Hints that frames will be added to a backlog.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, backlog: Backlog) {
+        prefetch(&self.nodes, backlog.head as usize);
+        prefetch(&self.nodes, backlog.tail as usize);
+    }
+
+    fn iter(&self, backlog: Backlog) -> impl Iterator<Item = Departure> + '_ {
+        let first = self.nodes.get(backlog.head as usize).copied();
+        std::iter::successors(first, |node| self.nodes.get(node.next as usize).copied())
+    }
+}
+
+/// A frame comes to a plain port. Answers when it arrives at the link's end, or that there is no room for it.
+#[inline(always)]
+pub(super) fn send(
+    port: &mut Port,
+    departures: &mut Departures,
+    counters: &mut [PortCounters],
+    at: usize,
+    kinds: &[PortKind],
+    now: u64,
+    meta: &mut Meta,
+) -> Option<u64> {
+    let size = meta.size();
+    let kind = &kinds[port.kind as usize];
+    let transmission = kind.transmission(size);
+    let left;
+    if port.busy_until <= now {
+        if port.backlog.head != NONE {
+            departures.clear(&mut port.backlog);
+        }
+        port.backlog.held = size;
+        left = now + transmission;
+    } else {
+        left = port.busy_until + transmission;
+        if !join(port, departures, &mut counters[at], kind, (now, left), meta) {
+            return None;
+        }
+    }
+    port.busy_until = left;
+    port.sent_bytes += u64::from(size);
+    port.sent_frames += 1;
+    Some(left + kind.delay.as_ps())
+}
+
+/// A frame joins the queue of a busy port, to have left at `left`. Whether there is room for it.
+#[inline]
+fn join(
+    port: &mut Port,
+    departures: &mut Departures,
+    counters: &mut PortCounters,
+    kind: &PortKind,
+    (now, left): (u64, u64),
+    meta: &mut Meta,
+) -> bool {
+    let size = meta.size();
+    if port.backlog.head == NONE {
+        let held = port.backlog.held;
+        departures.append(&mut port.backlog, port.busy_until, held);
+    }
+    departures.settle(&mut port.backlog, now);
+    let held = port.backlog.held;
+    if kind.capacity - held.min(kind.capacity) < size {
+        counters.dropped_frames += 1;
+        counters.dropped_bytes += u64::from(size);
+        return false;
+    }
+    if held > kind.mark_above && meta.contains(Meta::ECT) {
+        *meta = meta.with(Meta::CE);
+        counters.marked_frames += 1;
+    }
+    port.count_wait(port.busy_until - now, size);
+    port.peak = port.peak.max(held + size);
+    port.backlog.held += size;
+    departures.append(&mut port.backlog, left, size);
+    true
+}
+
+/// What a plain port has sent and what waits, at `now`.
+pub(super) fn figures(port: &Port, departures: &Departures, now: u64) -> PortFigures {
+    let mut figures = PortFigures {
+        sent_bytes: port.sent_bytes,
+        sent_frames: port.sent_frames,
+        waited: port.waited(),
+        busy_until: port.busy_until,
+        ..PortFigures::default()
+    };
+    // A frame begins when the one before it has left; the list's first has begun. What happens at `now` has not yet.
+    let mut departures = departures.iter(port.backlog);
+    let Some(first) = departures.next() else { return figures };
+    figures.busy_until = first.at;
+    let mut begins = first.at;
+    for departure in departures {
+        if begins >= now {
+            figures.waiting_bytes += departure.size;
+            figures.waiting_frames += 1;
+            figures.waited -= u128::from(begins - now) * u128::from(departure.size);
+        } else {
+            figures.busy_until = departure.at;
+        }
+        begins = departure.at;
+    }
+    figures.sent_bytes -= u64::from(figures.waiting_bytes);
+    figures.sent_frames -= figures.waiting_frames;
+    figures
+}
+
+/// Whether a frame that is on its way from a plain port, to arrive at `arrival`, still waits there at `now`.
+pub(super) fn waits(kind: &PortKind, frame: &Frame, arrival: u64, now: u64) -> bool {
+    arrival - kind.delay.as_ps() - kind.transmission(frame.meta.size()) >= now
+}

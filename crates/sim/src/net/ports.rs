@@ -1,0 +1,192 @@
+//! The ports of a domain: plain ones, by the algorithm of [`super::plain`], and ruled ones, by that of
+//! [`super::ruled`].
+
+use clearway_proto::units::Rate;
+
+use super::frames::WaitingFrames;
+use super::memory::{Memory, SharedBuffer};
+use super::plain::{self, Departures};
+use super::port::{Port, PortCounters, PortFigures, PortKind};
+use super::ruled::Rules;
+use super::scheduling::Rule;
+use crate::engine::event::{Frame, Meta};
+use crate::engine::prefetch::prefetch;
+
+/// The index of no rules.
+const NO_RULES: u32 = u32::MAX;
+
+/// The ports of a domain, by their places in it.
+#[derive(Debug)]
+pub struct Ports {
+    pub(super) ports: Vec<Port>,
+    pub(super) counters: Vec<PortCounters>,
+    pub(super) kinds: Vec<PortKind>,
+    departures: Departures,
+    /// The index of each port's rules; empty where all ports are plain.
+    pub(super) rules_of: Vec<u32>,
+    pub(super) rules: Vec<Rules>,
+    pub(super) memories: Vec<SharedBuffer>,
+    pub(super) frames: WaitingFrames,
+    /// How each traffic class is served; one class where the network knows none.
+    pub(super) classes: Vec<Rule>,
+}
+
+impl Ports {
+    /// No ports, with these kinds and this service of classes.
+    pub fn new(kinds: Vec<PortKind>, classes: Vec<Rule>) -> Ports {
+        Ports {
+            ports: Vec::new(),
+            counters: Vec::new(),
+            kinds,
+            departures: Departures::default(),
+            rules_of: Vec::new(),
+            rules: Vec::new(),
+            memories: Vec::new(),
+            frames: WaitingFrames::default(),
+            classes,
+        }
+    }
+
+    /// Adds a port, ruled if it has rules.
+    pub fn add(&mut self, mut port: Port, rules: Option<Rules>) {
+        if let Some(rules) = rules {
+            port.flags |= Port::RULED;
+            self.rules_of.resize(self.ports.len(), NO_RULES);
+            self.rules_of.push(self.rules.len() as u32);
+            self.rules.push(rules);
+        }
+        self.ports.push(port);
+        self.counters.push(PortCounters::default());
+    }
+
+    /// Adds a shared memory, and gives its index.
+    pub fn add_memory(&mut self, memory: SharedBuffer) -> u32 {
+        self.memories.push(memory);
+        (self.memories.len() - 1) as u32
+    }
+
+    /// A port.
+    #[inline(always)]
+    pub fn port(&self, at: u32) -> &Port {
+        &self.ports[at as usize]
+    }
+
+    /// A port's connection, to be filled in: the node at its link's end and whether that is in another domain.
+    pub fn connect(&mut self, at: u32, node: u32, crossing: bool) {
+        let port = &mut self.ports[at as usize];
+        port.node = node;
+        if crossing {
+            port.flags |= Port::CROSSING;
+        }
+    }
+
+    fn kind(&self, at: u32) -> &PortKind {
+        &self.kinds[self.port(at).kind as usize]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ports.is_empty()
+    }
+
+    /// The rules of a ruled port.
+    pub(super) fn rules(&self, at: u32) -> &Rules {
+        &self.rules[self.rules_of[at as usize] as usize]
+    }
+
+    /// The same, to be changed.
+    pub fn rules_mut(&mut self, at: u32) -> &mut Rules {
+        &mut self.rules[self.rules_of[at as usize] as usize]
+    }
+
+    /// A port's rules, if it has any.
+    pub fn rules_if_any(&self, at: u32) -> Option<&Rules> {
+        self.rules.get(*self.rules_of.get(at as usize)? as usize)
+    }
+
+    /// A frame comes to a plain port: when it arrives at the link's end; none if there was no room for it.
+    #[inline(always)]
+    pub fn send(&mut self, at: u32, now: u64, meta: &mut Meta) -> Option<u64> {
+        let port = &mut self.ports[at as usize];
+        plain::send(port, &mut self.departures, &mut self.counters, at as usize, &self.kinds, now, meta)
+    }
+
+    /// Whether a port transmits nothing and nothing waits at it.
+    #[inline]
+    pub fn is_idle(&self, at: u32, now: u64) -> bool {
+        let port = self.port(at);
+        if port.intersects(Port::RULED) {
+            self.rules(at).is_idle()
+        } else {
+            port.busy_until <= now
+        }
+    }
+
+    /// How long a frame takes at a port, in picoseconds.
+    pub fn transmission(&self, at: u32, size: u32) -> u64 {
+        self.kind(at).transmission(size)
+    }
+
+    /// The rate of a port's link.
+    pub fn rate(&self, at: u32) -> Rate {
+        self.kind(at).rate
+    }
+
+    /// What a port has counted of losses and marks.
+    pub fn counters(&self, at: u32) -> &PortCounters {
+        &self.counters[at as usize]
+    }
+
+    /// What a port has sent and what waits at it, when all before `now` has happened.
+    pub fn figures(&self, at: u32, now: u64) -> PortFigures {
+        let port = self.port(at);
+        match self.rules_if_any(at) {
+            Some(rules) => rules.figures(port, &self.frames, now),
+            None => plain::figures(port, &self.departures, now),
+        }
+    }
+
+    /// Whether a frame that arrives from a plain port at `arrival` still waits there when all before `now` has
+    /// happened. What waits at a ruled port is no event yet.
+    pub fn still_waits(&self, at: u32, frame: &Frame, arrival: u64, now: u64) -> bool {
+        !self.port(at).intersects(Port::RULED) && plain::waits(self.kind(at), frame, arrival, now)
+    }
+
+    /// The frames that wait at a ruled port, class by class; at a plain one they are events already.
+    pub fn waiting(&self, at: u32) -> impl Iterator<Item = (usize, Frame)> + '_ {
+        self.rules_if_any(at).into_iter().flat_map(move |rules| {
+            (0..rules.queues().len())
+                .flat_map(move |class| rules.waiting_of(class, &self.frames).map(move |frame| (class, frame)))
+        })
+    }
+
+    /// Hints that a port will be used.
+    #[inline(always)]
+    pub fn prefetch(&self, at: u32) {
+        prefetch(&self.ports, at as usize);
+    }
+
+    /// Hints that a plain port, which was prefetched before, will have a frame to send.
+    #[inline(always)]
+    pub fn prefetch_backlog(&self, at: u32) {
+        self.departures.prefetch(self.port(at).backlog);
+    }
+
+    /// What all ports hold and what shared memories say they hold must agree.
+    pub fn assert_memories_balance(&self) {
+        for (which, memory) in self.memories.iter().enumerate() {
+            let held: u64 = self
+                .rules
+                .iter()
+                .filter(|rules| rules.memory() == Memory::Shared(which as u32))
+                .map(|rules| u64::from(rules.held()))
+                .sum();
+            assert_eq!(held, memory.used, "shared buffer {which} has lost count of its bytes");
+        }
+    }
+}

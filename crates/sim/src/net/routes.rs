@@ -1,0 +1,174 @@
+//! The routes of a run: for any two ends that exchange frames, the links there and back, on one or several ways.
+//!
+//! Two ends that exchange frames are a *conversation*: the two ends of a flow, or a prober and what it probes. A
+//! conversation has one route or several, which are alternative ways between the same ends, numbered one after the
+//! other; a frame says its route's number and how many links it has crossed, and so finds the next.
+
+use crate::engine::event::Meta;
+use crate::engine::prefetch::prefetch;
+
+/// Where a frame goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Over the port of this place in the domain.
+    Port(u32),
+    /// It is there, for the end of this place in the domain that owns the host: the receiver of data, the sender that
+    /// an acknowledgement is for.
+    Here(u32),
+    /// It is there, for the agent in the seat of this place in the domain.
+    Agent(u32),
+}
+
+/// Set in a step that is the last: the frame is there.
+const HERE: u32 = 1 << 31;
+/// Set beside it where an agent awaits the frame.
+const AGENT: u32 = 1 << 30;
+
+impl Next {
+    fn code(self) -> u32 {
+        match self {
+            Next::Port(place) => place,
+            Next::Here(place) => HERE | place,
+            Next::Agent(place) => HERE | AGENT | place,
+        }
+    }
+
+    #[inline(always)]
+    fn of(code: u32) -> Next {
+        if code & HERE == 0 {
+            Next::Port(code)
+        } else if code & AGENT == 0 {
+            Next::Here(code & !HERE)
+        } else {
+            Next::Agent(code & !(HERE | AGENT))
+        }
+    }
+}
+
+/// All routes of a run, a line of memory each: the steps there, and the steps back.
+#[derive(Debug, Default)]
+pub struct Routes {
+    steps: Vec<u32>,
+    /// The logarithm of the steps of one direction.
+    half: u32,
+    /// The first route of each conversation, and behind the last the number of routes. Empty where each has one.
+    first: Vec<u32>,
+    /// The conversation of each route. Empty where each has one.
+    conversation: Vec<u32>,
+}
+
+impl Routes {
+    /// No routes yet, for paths of up to `longest` links and so many conversations; `several` says whether any of
+    /// these may have more than one route.
+    pub fn new(longest: usize, conversations: usize, several: bool) -> Routes {
+        let half = (longest + 1).next_power_of_two();
+        Routes {
+            steps: Vec::with_capacity(conversations * 2 * half),
+            half: half.trailing_zeros(),
+            first: if several { vec![0] } else { Vec::new() },
+            conversation: Vec::new(),
+        }
+    }
+
+    /// Adds the next route of the conversation that is being laid: the steps there, and the steps back.
+    pub fn add(&mut self, there: &[Next], back: &[Next]) {
+        for steps in [there, back] {
+            assert!(steps.len() <= 1 << self.half, "a path longer than the longest");
+            let last = steps.last().expect("a path ends somewhere").code();
+            assert!(last & HERE != 0, "a path ends at a stack or an agent");
+            self.steps.extend(steps.iter().map(|step| step.code()));
+            self.steps.resize(self.steps.len() + (1 << self.half) - steps.len(), last);
+        }
+    }
+
+    /// The conversation that is being laid has all its routes.
+    pub fn end_conversation(&mut self) {
+        if !self.first.is_empty() {
+            let number = self.first.len() as u32 - 1;
+            self.first.push(self.len());
+            self.conversation.resize(self.len() as usize, number);
+        }
+    }
+
+    /// How many routes there are.
+    pub fn len(&self) -> u32 {
+        (self.steps.len() >> (self.half + 1)) as u32
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The routes of a conversation: the first, and how many.
+    #[inline]
+    pub fn of(&self, conversation: u32) -> (u32, u32) {
+        match self.first.get(conversation as usize..conversation as usize + 2) {
+            Some(ends) => (ends[0], ends[1] - ends[0]),
+            None => (conversation, 1),
+        }
+    }
+
+    /// The conversation of a route.
+    #[inline]
+    pub fn conversation(&self, route: u32) -> u32 {
+        self.conversation.get(route as usize).copied().unwrap_or(route)
+    }
+
+    /// Where a frame goes next.
+    #[inline(always)]
+    pub fn next(&self, route: u32, meta: Meta) -> Next {
+        let back = usize::from(meta.contains(Meta::ACK));
+        Next::of(self.steps[((route as usize * 2 + back) << self.half) + meta.hop() as usize])
+    }
+
+    /// The steps of a route, there or back, with the last.
+    pub fn steps(&self, route: u32, back: bool) -> impl Iterator<Item = Next> + '_ {
+        let from = (route as usize * 2 + usize::from(back)) << self.half;
+        let steps = &self.steps[from..from + (1 << self.half)];
+        let end = steps.iter().position(|code| code & HERE != 0).map_or(steps.len(), |last| last + 1);
+        steps[..end].iter().map(|&code| Next::of(code))
+    }
+
+    /// Hints that a route will be used.
+    #[inline(always)]
+    pub fn prefetch(&self, route: u32) {
+        prefetch(&self.steps, (route as usize * 2) << self.half);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(hop: u32, flags: u32) -> Meta {
+        (0..hop).fold(Meta::new(64, flags), |meta, _| meta.crossed())
+    }
+
+    #[test]
+    fn a_frame_finds_its_way_there_and_back() {
+        let mut routes = Routes::new(3, 2, false);
+        routes.add(&[Next::Port(5), Next::Port(7), Next::Here(1)], &[Next::Port(9), Next::Agent(2)]);
+        routes.end_conversation();
+        assert_eq!(routes.next(0, frame(0, 0)), Next::Port(5));
+        assert_eq!(routes.next(0, frame(2, 0)), Next::Here(1));
+        assert_eq!(routes.next(0, frame(0, Meta::ACK)), Next::Port(9));
+        assert_eq!(routes.next(0, frame(1, Meta::ACK)), Next::Agent(2));
+        assert_eq!(routes.steps(0, true).collect::<Vec<_>>(), [Next::Port(9), Next::Agent(2)]);
+        assert_eq!((routes.of(0), routes.conversation(0)), ((0, 1), 0));
+    }
+
+    #[test]
+    fn a_conversation_may_have_several_ways() {
+        let mut routes = Routes::new(2, 3, true);
+        for ways in [1, 3, 2] {
+            for way in 0..ways {
+                routes.add(&[Next::Port(way), Next::Here(0)], &[Next::Port(10 + way), Next::Here(0)]);
+            }
+            routes.end_conversation();
+        }
+        assert_eq!([0, 1, 2].map(|conversation| routes.of(conversation)), [(0, 1), (1, 3), (4, 2)]);
+        assert_eq!((0..6).map(|route| routes.conversation(route)).collect::<Vec<_>>(), [0, 1, 1, 1, 2, 2]);
+        assert_eq!(routes.next(5, frame(0, Meta::ACK)), Next::Port(11));
+    }
+}

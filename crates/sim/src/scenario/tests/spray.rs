@@ -1,0 +1,88 @@
+//! `spray`: packets over all shortest paths, how many these may be, and what they take.
+
+use super::fixture::{good, read, said, set, with, Folder, SMALL};
+use crate::model::Spray;
+use crate::scenario::memory::{self, estimate_bytes};
+
+/// The small scenario in a network of this many spines, with hosts at two leaves.
+fn leaf_spine(spines: u32) -> String {
+    let shape = format!("topology = \"leaf_spine\"\nleaves = 2\nspines = {spines}\nhosts_per_leaf = 2");
+    with(SMALL, "topology = \"star\"\nhosts = 4", &shape)
+}
+
+fn sprayed(text: &str) -> String {
+    with(text, "protocol = \"none\"\n", "protocol = \"none\"\nspray = \"packet\"\n")
+}
+
+#[test]
+fn packets_take_one_path_or_all() {
+    assert_eq!(good(&leaf_spine(4)).transports[0].spray, Spray::Flow);
+    let loaded = read(&sprayed(&leaf_spine(4))).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(loaded.scenario.transports[0].spray, Spray::Packet);
+    assert_eq!(loaded.resolved["transport"]["a"]["spray"], "packet");
+    let wrong = said(&with(&sprayed(SMALL), "\"packet\"", "\"packets\""));
+    assert!(
+        wrong.ends_with("found \"packets\", expected one of flow, packet; did you mean packet?"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn there_are_not_more_paths_than_a_packet_can_name() {
+    assert!(read(&sprayed(&leaf_spine(1024))).is_ok());
+    assert!(read(&leaf_spine(1025)).is_ok());
+    assert_eq!(
+        said(&sprayed(&leaf_spine(1025))),
+        "x.toml:11: transport.a.spray: two hosts have 1025 shortest paths between them; packets are sprayed over 1024 at \
+         most"
+    );
+    // One leaf has no use for its spines.
+    assert!(read(&with(&sprayed(&leaf_spine(1025)), "leaves = 2", "leaves = 1")).is_ok());
+}
+
+/// Three flows; 64 B a path.
+#[test]
+fn each_path_of_each_flow_takes_memory() {
+    let more = |text: &str| estimate_bytes(&good(&sprayed(text))) - estimate_bytes(&good(text));
+    assert_eq!(more(&leaf_spine(5)), 3 * 5 * 64);
+    let fat_tree = "topology = \"fat_tree\"\nk = 8";
+    assert_eq!(more(&with(SMALL, "topology = \"star\"\nhosts = 4", fat_tree)), 127 * 16 * 64);
+    let many = with(&sprayed(&leaf_spine(1000)), "to = 0", "to = 0\nflows_per_pair = 1000");
+    let (key, message) = memory::check(&good(&many), 10_000_000).expect_err("192 MB of paths");
+    assert_eq!(key, "transport.a.spray");
+    assert!(message.contains("192.0 MB, is for 1000 paths of each of 3000 flows: leave each"), "{message}");
+}
+
+/// Two hosts at two switches, with three others between them.
+#[test]
+fn paths_of_a_listed_network_are_counted() {
+    let node = |name: &str, role: &str| format!("[[node]]\nname = \"{name}\"\nrole = \"{role}\"\n");
+    let link = |a: &str, b: &str| format!("[[link]]\nends = [\"{a}\", \"{b}\"]\n");
+    let mut network = node("a", "host") + &node("b", "host") + &node("s", "tor") + &node("t", "tor");
+    (0..3).for_each(|i| network += &node(&format!("c{i}"), "spine"));
+    network += &(link("a", "s") + &link("b", "t"));
+    (0..3).for_each(|i| network += &(link("s", &format!("c{i}")) + &link(&format!("c{i}"), "t")));
+    let folder = Folder::new("spray", &[("net.toml", &network)]);
+    let text = with(SMALL, "topology = \"star\"\nhosts = 4", "topology = \"file\"\nfile = \"net.toml\"");
+    let needed =
+        |text: &str| estimate_bytes(&folder.read(text).unwrap_or_else(|error| panic!("{error}")).scenario);
+    assert_eq!(needed(&sprayed(&text)) - needed(&text), 3 * 256);
+}
+
+#[test]
+fn packets_that_count_as_lost_because_they_are_late_are_spoken_of() {
+    let warnings = |spines, protocol, threshold: &str| {
+        let text = with(&leaf_spine(spines), "protocol = \"none\"\n", "spray = \"packet\"\n");
+        let sets = [("transport.a.protocol", protocol), ("transport.a.dup_threshold", threshold)];
+        let sets = if protocol == "dctcp" { &sets[..] } else { &sets[..1] };
+        set(&text, sets).unwrap_or_else(|error| panic!("{error}")).warnings
+    };
+    assert_eq!(
+        warnings(4, "dctcp", "3"),
+        ["transport.a.spray: packets of a flow take any of 4 paths and overtake each other; with a dup_threshold of 3 many \
+          will count as lost that are only late"]
+    );
+    assert_eq!(warnings(4, "dctcp", "4"), [""; 0]);
+    assert_eq!(warnings(1, "none", ""), [""; 0]);
+    assert_eq!(warnings(2, "none", "").len(), 1);
+}

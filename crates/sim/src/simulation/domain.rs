@@ -1,0 +1,476 @@
+//! A domain: some nodes of the network with all that happens at them, one window of time after the other.
+//!
+//! In a window a domain goes from node to node, and lets happen at each all that it has there, in order. What a node
+//! sends to another arrives in a later window at the earliest, so the order of the nodes means nothing. A node of
+//! another domain gets it through an outbox that is emptied between windows.
+
+use std::collections::VecDeque;
+
+use clearway_proto::transport::Ack;
+use clearway_proto::units::Time;
+
+use super::operations::Operations;
+use super::parcels::Parcels;
+use super::plan::Plan;
+use super::processors::Processors;
+use crate::engine::agenda::{self, Agenda, NO_SLOT};
+use crate::engine::calendar::{node_of, slot_of, Calendar, Entry};
+use crate::engine::event::{key, Event, Frame, Kind, Meta};
+use crate::engine::hops::{self, Hop};
+use crate::engine::prefetch::prefetch;
+use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
+use crate::host::processor::Received;
+use crate::host::round::Round;
+use crate::net::port::Port;
+use crate::net::ports::Ports;
+use crate::net::routes::Next;
+use crate::net::ruled::{Offered, Transmission};
+use crate::record::counters::TransportCounters;
+
+/// How many events ahead of its time an event is prefetched.
+const AHEAD: usize = 16;
+/// How many frames ahead of its time the queue is prefetched that a frame may join.
+const NEAR: usize = 4;
+
+/// No host, or no processor.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Some nodes of a network, with all that they own, at some instant.
+#[derive(Debug)]
+pub struct Domain {
+    /// Its number in the partition.
+    pub(super) number: u32,
+    /// The time of the event that is happening, in picoseconds.
+    pub(super) now: u64,
+    /// The first instant after the time that is being simulated.
+    pub(super) end: u64,
+    /// The node at which it happens.
+    pub(super) node: u32,
+    pub(super) calendar: Calendar,
+    pub(super) agenda: Agenda,
+    /// Starts of flows, known in advance: when, and which sending end.
+    pub(super) starts: VecDeque<(Time, u32)>,
+    pub(super) nodes: Vec<NodeState>,
+    pub(super) ports: Ports,
+    pub(super) hosts: Vec<HostState>,
+    /// By host and class.
+    pub(super) rounds: Vec<Round>,
+    pub(super) senders: Vec<SendingEnd>,
+    pub(super) receivers: Vec<ReceivingEnd>,
+    pub(super) processors: Processors,
+    pub(super) operations: Operations,
+    /// By conversation, what was lost in this domain.
+    pub(super) losses: Vec<Losses>,
+    /// By transport.
+    pub(super) counters: Vec<TransportCounters>,
+    pub(super) parcels: Parcels,
+    /// Sized flows that end in this domain and are not complete.
+    pub(super) incomplete: usize,
+    pub(super) packet_hops: u64,
+    /// Events since the domain was asked last.
+    pub(super) events: u64,
+    /// By domain, what is on its way there.
+    pub(super) outboxes: Vec<Vec<Crossing>>,
+    pub(super) scratch: Scratch,
+    /// The frames that go through the switch that is visited.
+    pub(super) hops: Vec<Hop>,
+    pub(super) spare_hops: Vec<Hop>,
+    /// The slots of those that do not go on in this domain.
+    pub(super) leaving: Vec<(u32, Leaving)>,
+}
+
+/// Why a frame does not go on in its slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Leaving {
+    /// There was no room for it.
+    Dropped,
+    /// It goes on in another domain.
+    Crosses,
+}
+
+/// Room that every window uses anew.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    entries: Vec<Entry>,
+    /// The slots of the window's events, node by node.
+    slots: Vec<u32>,
+    /// By node: at first how many events it has, then where they end in `slots`; zero between windows.
+    ends: Vec<u32>,
+    /// The nodes that have any.
+    active: Vec<u32>,
+}
+
+impl Scratch {
+    pub(super) fn new(nodes: usize) -> Scratch {
+        Scratch { ends: vec![0; nodes], ..Scratch::default() }
+    }
+}
+
+/// What is at a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeState {
+    /// The place of its host; [`NONE`] for a switch.
+    pub host: u32,
+    /// Frames are all that it has to do with, and all its ports are plain.
+    pub forwards: bool,
+}
+
+/// A host: where its parts stand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostState {
+    /// The port of its NIC.
+    pub nic: u32,
+    /// The first of its rounds.
+    pub rounds: u32,
+    /// Its processor; [`NONE`] where work takes no time.
+    pub processor: u32,
+    /// A plain NIC is to wake when it is free.
+    pub armed: bool,
+}
+
+/// An event on its way to another domain, with what does not fit it.
+#[derive(Debug)]
+pub(super) struct Crossing {
+    pub node: u32,
+    pub event: Event,
+    pub parcel: Option<Ack>,
+}
+
+impl Domain {
+    /// Lets all of a window happen that lies before `end`.
+    pub(super) fn run_window(&mut self, plan: &Plan, window: u64, end: u64) {
+        self.end = end;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.gather(plan, window, &mut scratch);
+        let start = plan.windows.start(window);
+        let mut from = 0;
+        for &node in &scratch.active {
+            let to = std::mem::take(&mut scratch.ends[node as usize]) as usize;
+            self.node = node;
+            let slots = &scratch.slots[from..];
+            if self.nodes[node as usize].forwards {
+                self.visit_switch(plan, start, slots, to - from);
+            } else {
+                self.visit(plan, slots, to - from);
+            }
+            from = to;
+        }
+        self.events += scratch.entries.len() as u64;
+        self.scratch = scratch;
+    }
+
+    /// Takes the window's events out of the calendar and sorts them by node.
+    fn gather(&mut self, plan: &Plan, window: u64, scratch: &mut Scratch) {
+        let Scratch { entries, slots, ends, active } = scratch;
+        entries.clear();
+        active.clear();
+        self.calendar.take(window, entries);
+        while let Some(&(at, sender)) = self.starts.front().filter(|(at, _)| at.as_ps() < self.end) {
+            self.starts.pop_front();
+            let slot = self.calendar.store(Event::bare(at.as_ps(), Kind::Start, sender));
+            let flow = self.senders[sender as usize].flow;
+            let node = plan.partition.node(plan.specs[flow as usize].from).at;
+            entries.push(u64::from(node) << 32 | u64::from(slot));
+        }
+        if self.end < plan.windows.end(window) {
+            self.put_back_late(entries);
+        }
+        for &entry in &*entries {
+            let count = &mut ends[node_of(entry) as usize];
+            if *count == 0 {
+                active.push(node_of(entry));
+            }
+            *count += 1;
+        }
+        let mut from = 0;
+        for &node in &*active {
+            let count = &mut ends[node as usize];
+            from += std::mem::replace(count, from);
+        }
+        slots.resize(entries.len(), 0);
+        for &entry in &*entries {
+            let end = &mut ends[node_of(entry) as usize];
+            if let Some(place) = slots.get_mut(*end as usize) {
+                *place = slot_of(entry);
+            }
+            *end += 1;
+        }
+    }
+
+    /// Puts those events back that lie beyond the time that is being simulated.
+    #[cold]
+    fn put_back_late(&mut self, entries: &mut Vec<Entry>) {
+        let (end, calendar) = (self.end, &mut self.calendar);
+        entries.retain(|&entry| {
+            let late = calendar.event(slot_of(entry)).time >= end;
+            if late {
+                calendar.enter(node_of(entry), slot_of(entry));
+            }
+            !late
+        });
+    }
+
+    /// All that happens at a switch whose ports are plain: frames come, and go on in their slots. These are the first
+    /// `count` of `slots`; behind them follow those of the nodes that are next.
+    #[inline]
+    fn visit_switch(&mut self, plan: &Plan, start: u64, slots: &[u32], count: usize) {
+        let (events, schedule) = self.calendar.parts();
+        let ports = &mut self.ports;
+        self.hops.clear();
+        self.hops.extend(slots[..count].iter().enumerate().map(|(index, &slot)| {
+            if let Some(&ahead) = slots.get(index + AHEAD) {
+                prefetch(events, ahead as usize);
+            }
+            if let Some(&near) = slots.get(index + AHEAD / 2) {
+                plan.routes.prefetch(events[near as usize].route());
+            }
+            let event = &events[slot as usize];
+            let Next::Port(at) = plan.routes.next(event.route(), event.meta()) else {
+                unreachable!("a route does not end at a switch without an agent");
+            };
+            ports.prefetch(at);
+            Hop::new(event.time - start, event.id(), slot, at)
+        }));
+        self.packet_hops += count as u64;
+        hops::sort(&mut self.hops, &mut self.spare_hops, plan.windows.length());
+        for (index, hop) in self.hops.iter().enumerate() {
+            if let Some(ahead) = self.hops.get(index + NEAR) {
+                ports.prefetch_backlog(ahead.port);
+            }
+            let event = &mut events[hop.slot as usize];
+            let mut meta = event.meta();
+            let Some(arrives) = ports.send(hop.port, event.time, &mut meta) else {
+                self.leaving.push((hop.slot, Leaving::Dropped));
+                continue;
+            };
+            let port = ports.port(hop.port);
+            event.time = arrives;
+            event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
+            if port.intersects(Port::CROSSING) {
+                self.leaving.push((hop.slot, Leaving::Crosses));
+            } else {
+                schedule.enter(port.node, hop.slot, arrives);
+            }
+        }
+        if !self.leaving.is_empty() {
+            self.let_leave(plan);
+        }
+    }
+
+    /// Frames that do not go on in this domain give their slots back.
+    fn let_leave(&mut self, plan: &Plan) {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        for (slot, how) in leaving.drain(..) {
+            let event = self.calendar.release(slot);
+            match how {
+                Leaving::Dropped => self.lose(plan, &event.frame()),
+                Leaving::Crosses => self.cross(plan, event),
+            }
+        }
+        self.leaving = leaving;
+    }
+
+    /// All that happens at a host, at a switch with ruled ports, or where an agent is; `slots` and `count` are as for
+    /// [`Self::visit_switch`].
+    fn visit(&mut self, plan: &Plan, slots: &[u32], count: usize) {
+        let (events, _) = self.calendar.parts();
+        self.agenda.begin(slots[..count].iter().enumerate().map(|(index, &slot)| {
+            if let Some(&ahead) = slots.get(index + AHEAD) {
+                prefetch(events, ahead as usize);
+            }
+            events[slot as usize].order() | u128::from(slot)
+        }));
+        let host = self.nodes[self.node as usize].host;
+        while let Some(item) = self.agenda.pop() {
+            let slot = agenda::slot_of(item);
+            let event = if slot == NO_SLOT { agenda::bare(item) } else { self.calendar.release(slot) };
+            self.now = event.time;
+            if host == NONE {
+                self.happen_at_switch(plan, &event);
+            } else {
+                self.happen_at_host(plan, host, &event);
+            }
+        }
+    }
+
+    fn happen_at_switch(&mut self, plan: &Plan, event: &Event) {
+        match event.kind() {
+            Kind::Arrival => {
+                self.packet_hops += 1;
+                match plan.routes.next(event.route(), event.meta()) {
+                    Next::Port(at) => self.offer(plan, at, event.frame()),
+                    Next::Here(_) | Next::Agent(_) => unreachable!("a route ends at a switch"),
+                }
+            }
+            Kind::Wake => self.wake_switch_port(plan, event.id()),
+            kind => unreachable!("{kind:?} happens at no switch"),
+        }
+    }
+
+    /// There is one place from which a stack takes a frame, so that the compiler makes one piece of all that follows.
+    #[inline(always)]
+    fn happen_at_host(&mut self, plan: &Plan, host: u32, event: &Event) {
+        let (taken, served) = match event.kind() {
+            Kind::Arrival => (self.arrive(plan, host, event), false),
+            Kind::Process => (Some(self.served(plan, host)), true),
+            _ => return self.happen_otherwise(plan, host, event),
+        };
+        if let Some((Received { frame, at }, end)) = taken {
+            self.take(plan, host, end, &frame, Time::from_ps(at));
+        }
+        if served {
+            self.attend(plan, host);
+        }
+    }
+
+    #[inline]
+    fn happen_otherwise(&mut self, plan: &Plan, host: u32, event: &Event) {
+        match event.kind() {
+            Kind::Arrival | Kind::Process => (),
+            Kind::Wake => self.wake_nic(plan, host),
+            Kind::Start => self.start(plan, host, event.id()),
+            Kind::Stop => self.stop(plan, host, event.id()),
+            Kind::Pace => self.pace(plan, host, event.id()),
+            Kind::Timeout => self.time_out(plan, host, event.id()),
+            Kind::AckDelay => self.delayed_ack(plan, host, event.id()),
+            Kind::Grant => self.grant(plan, host),
+            Kind::Depart | Kind::DepartAck => {
+                let nic = self.hosts[host as usize].nic;
+                self.offer(plan, nic, event.frame());
+            }
+            Kind::Issue => self.issue_next(plan, host, event.id()),
+            Kind::Act => unreachable!("no agent is seated here"),
+        }
+    }
+
+    /// A frame reaches a host: what the stack takes at once, if work takes no time here, and for which end.
+    #[inline(always)]
+    fn arrive(&mut self, plan: &Plan, host: u32, event: &Event) -> Option<(Received, u32)> {
+        self.packet_hops += 1;
+        let Next::Here(end) = plan.routes.next(event.route(), event.meta()) else {
+            unreachable!("a host forwards nothing");
+        };
+        let frame = event.frame();
+        if self.hosts[host as usize].processor == NONE {
+            return Some((Received { frame, at: self.now }, end));
+        }
+        self.receive(plan, host, &frame);
+        None
+    }
+
+    /// A frame is to leave over a port.
+    #[inline]
+    pub(super) fn offer(&mut self, plan: &Plan, at: u32, mut frame: Frame) {
+        if self.ports.port(at).intersects(Port::RULED) {
+            self.offer_ruled(plan, at, frame);
+            return;
+        }
+        match self.ports.send(at, self.now, &mut frame.meta) {
+            Some(arrives) => self.send_on(plan, at, arrives, &frame),
+            None => self.lose(plan, &frame),
+        }
+    }
+
+    fn offer_ruled(&mut self, plan: &Plan, at: u32, frame: Frame) {
+        match self.ports.offer(at, plan.class_of(&frame), frame, self.now) {
+            Offered::Begun(transmission) => self.follow(plan, at, &transmission),
+            Offered::Waits => (),
+            Offered::Dropped => self.lose(plan, &frame),
+        }
+    }
+
+    /// A ruled port has begun to transmit: it wakes at the end, and the frame arrives.
+    pub(super) fn follow(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
+        self.schedule(Event::bare(transmission.ends, Kind::Wake, at));
+        match transmission.arrives {
+            Some(arrives) => self.send_on(plan, at, arrives, &transmission.frame),
+            None => self.lose(plan, &transmission.frame),
+        }
+    }
+
+    fn wake_switch_port(&mut self, plan: &Plan, at: u32) {
+        self.ports.end_transmission(at);
+        if !self.ports.has_waiting(at) {
+            return;
+        }
+        if let Some(turn) = self.ports.next(at, 0) {
+            let transmission = self.ports.send_queued(at, turn.class(), self.now);
+            self.follow(plan, at, &transmission);
+        }
+    }
+
+    /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.
+    #[inline(always)]
+    pub(super) fn send_on(&mut self, plan: &Plan, at: u32, arrives: u64, frame: &Frame) {
+        let port = self.ports.port(at);
+        let crossed = Frame { meta: frame.meta.crossed(), ..*frame };
+        let event = Event::arrival(arrives, port.link, &crossed);
+        if port.intersects(Port::CROSSING) {
+            self.cross(plan, event);
+        } else {
+            self.calendar.add(port.node, event);
+        }
+    }
+
+    /// An arrival at a node of another domain.
+    fn cross(&mut self, plan: &Plan, event: Event) {
+        let to = plan.partition.node(plan.graph.link(event.id()).to);
+        let pooled = event.meta().contains(Meta::POOLED);
+        let parcel = pooled.then(|| self.parcels.take(event.frame().seq()));
+        self.outboxes[to.domain as usize].push(Crossing { node: to.at, event, parcel });
+    }
+
+    /// An event has come from another domain.
+    pub(super) fn admit(&mut self, crossing: Crossing) {
+        let Crossing { node, mut event, parcel } = crossing;
+        if let Some(ack) = parcel {
+            event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(ack));
+        }
+        self.calendar.add(node, event);
+    }
+
+    /// Adds an event of the node at which something happens now.
+    #[inline]
+    pub(super) fn schedule(&mut self, event: Event) {
+        if event.time >= self.end {
+            self.calendar.add(self.node, event);
+        } else if event.carries() {
+            let slot = self.calendar.store(event);
+            self.agenda.add(&event, slot);
+        } else {
+            self.agenda.add(&event, NO_SLOT);
+        }
+    }
+
+    #[cold]
+    pub(super) fn lose(&mut self, plan: &Plan, frame: &Frame) {
+        let conversation = plan.routes.conversation(frame.route());
+        let losses = &mut self.losses[conversation as usize];
+        if frame.meta.contains(Meta::ACK) {
+            losses.acks += 1;
+            if frame.meta.contains(Meta::POOLED) {
+                self.parcels.take(frame.seq());
+            }
+            return;
+        }
+        losses.data += 1;
+        if let Some(flow) = plan.flow_of(frame) {
+            self.counters[plan.specs[flow as usize].transport as usize].lost_data += 1;
+        }
+    }
+
+    /// The first window in which something happens here, if any.
+    pub(super) fn next_window(&self) -> Option<u64> {
+        let start = self.starts.front().map(|(at, _)| self.calendar.windows().number(at.as_ps()));
+        match (self.calendar.next(), start) {
+            (Some(event), Some(start)) => Some(event.min(start)),
+            (event, start) => event.or(start),
+        }
+    }
+
+    /// The time of what happens now.
+    #[inline]
+    pub(super) fn time(&self) -> Time {
+        Time::from_ps(self.now)
+    }
+}

@@ -1,0 +1,117 @@
+//! What the operations of loops cause: at their initiators and at their targets.
+
+use clearway_proto::units::Time;
+
+use super::domain::Domain;
+use super::operations::Table;
+use super::plan::Plan;
+use crate::engine::event::{Event, Kind};
+use crate::traffic::{Demand, Part};
+
+impl Domain {
+    /// Plans the first operation of each initiator, before anything happens.
+    pub(super) fn plan_operations(&mut self, plan: &Plan) {
+        for initiator in 0..self.operations.initiators.len() as u32 {
+            if let Some((host, event)) = self.next_issue(plan, initiator) {
+                self.calendar.add(plan.partition.node(host).at, event);
+            }
+        }
+    }
+
+    /// The event of an initiator's next operation and the initiator's host, if there is one more.
+    fn next_issue(&mut self, plan: &Plan, initiator: u32) -> Option<(u32, Event)> {
+        let state = &mut self.operations.initiators[initiator as usize];
+        let at = state.next();
+        let flow = self.operations.channels[state.first_channel as usize].flow;
+        let spec = &plan.specs[flow as usize];
+        let event = Event::bare(at.as_ps(), Kind::Issue, initiator);
+        (at < self.operations.table(spec).stop).then_some((spec.from, event))
+    }
+
+    /// An initiator's next operation is due.
+    pub(super) fn issue_next(&mut self, plan: &Plan, host: u32, initiator: u32) {
+        let first = self.operations.initiators[initiator as usize].first_channel;
+        let spec = &plan.specs[self.operations.channels[first as usize].flow as usize];
+        let &Table { flows_per_pair, backlog, .. } = self.operations.table(spec);
+        match self.operations.draw(initiator, flows_per_pair, backlog) {
+            Some(channel) => {
+                let end = self.issue(plan, channel);
+                self.serve(plan, host, end);
+            }
+            None => self.counters[spec.transport as usize].operations.refused += 1,
+        }
+        if let Some((_, event)) = self.next_issue(plan, initiator) {
+            self.schedule(event);
+        }
+    }
+
+    /// Issues the first operations of a closed loop.
+    pub(super) fn start_loop(&mut self, plan: &Plan, end: u32) {
+        let channel = self.operations.channel_of(end);
+        let spec = &plan.specs[self.senders[end as usize].flow as usize];
+        for _ in 0..self.operations.table(spec).outstanding {
+            self.issue(plan, channel);
+        }
+    }
+
+    /// Gives an operation to the transport; answers with the sending end that has it.
+    fn issue(&mut self, plan: &Plan, channel: usize) -> u32 {
+        let now = self.time();
+        let (flow, end) = (self.operations.channels[channel].flow, self.operations.channels[channel].end);
+        self.operations.open(channel, now);
+        let request = self.operations.table(&plan.specs[flow as usize]).request;
+        self.senders[end as usize].sender.handle_message(request);
+        end
+    }
+
+    /// Messages have arrived whole that belong to operations: requests are answered, answers end reads. A write goes
+    /// on until it is acknowledged.
+    pub(super) fn take_messages(&mut self, plan: &Plan, host: u32, end: u32, messages: u32) {
+        let flow = self.receivers[end as usize].flow;
+        let spec = &plan.specs[flow as usize];
+        match spec.demand.part() {
+            Some(Part::Requests) => {
+                let answer = self.operations.table(spec).answer;
+                let answering = plan.senders[flow as usize + 1].at;
+                for _ in 0..messages {
+                    self.senders[answering as usize].sender.handle_message(answer);
+                }
+                self.serve(plan, host, answering);
+            }
+            Some(Part::Answers) => {
+                let asking = plan.senders[flow as usize - 1].at;
+                self.end_operations(plan, asking, messages);
+                self.serve(plan, host, asking);
+            }
+            Some(Part::Writes) | None => {}
+        }
+    }
+
+    /// The oldest operations of an initiator's sending end are done; in a closed loop as many new ones follow.
+    pub(super) fn end_operations(&mut self, plan: &Plan, end: u32, done: u32) {
+        let now = self.time();
+        let spec = &plan.specs[self.senders[end as usize].flow as usize];
+        let channel = self.operations.channel_of(end);
+        let &Table { deadline, stop, .. } = self.operations.table(spec);
+        for _ in 0..done {
+            let issued = self.operations.close(channel, now);
+            let late = deadline.is_some_and(|deadline| now.since(issued) > deadline);
+            let measured = issued >= self.operations.measured_from;
+            self.counters[spec.transport as usize].operations.count(now.since(issued), late, measured);
+            match spec.demand {
+                Demand::OpenLoop(_) => {
+                    let initiator = self.operations.channels[channel].initiator;
+                    self.operations.initiators[initiator as usize].open -= 1;
+                }
+                _ if now < stop => drop(self.issue(plan, channel)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Forgets what was measured of operations so far.
+    pub(super) fn measure_operations_anew(&mut self, now: Time) {
+        self.operations.measured_from = now;
+        self.counters.iter_mut().for_each(|counters| counters.operations.clear());
+    }
+}

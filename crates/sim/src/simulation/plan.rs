@@ -1,0 +1,94 @@
+//! What a run never changes, and all its domains share: the network, the routes, what the flows are, and which domain
+//! owns what.
+
+use clearway_proto::units::Bytes;
+
+use super::partition::Partition;
+use crate::engine::calendar::Windows;
+use crate::engine::event::{Frame, Meta};
+use crate::host::transport::Maker;
+use crate::net::routes::Routes;
+use crate::net::topology::Graph;
+use crate::traffic::{Demand, FlowSpec};
+
+/// A place in a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The domain.
+    pub domain: u32,
+    /// The index there.
+    pub at: u32,
+}
+
+/// All that is fixed before the first event.
+#[derive(Debug)]
+pub struct Plan {
+    pub graph: Graph,
+    pub partition: Partition,
+    pub routes: Routes,
+    /// How time is cut: no longer than the quickest way from one node to another.
+    pub windows: Windows,
+    /// What a flow is, by flow number.
+    pub specs: Vec<FlowSpec>,
+    /// Where each flow's sending end is, by flow number.
+    pub senders: Vec<Place>,
+    /// Where each flow's receiving end is, by flow number.
+    pub receivers: Vec<Place>,
+    /// What the flows of each transport have in common.
+    pub makers: Vec<Maker>,
+    /// Work takes time at some host, so round-trip times have a part that was spent in hosts.
+    pub splits_rtt: bool,
+    /// Traffic classes; 0 where the network knows none.
+    pub classes: usize,
+    /// By conversation, the class of its data and of its acknowledgements; empty where there are no classes.
+    pub classes_of: Vec<[u8; 2]>,
+}
+
+impl Plan {
+    /// The class of a frame; 0 where there are no classes.
+    #[inline]
+    pub fn class_of(&self, frame: &Frame) -> usize {
+        if self.classes == 0 {
+            return 0;
+        }
+        let conversation = self.routes.conversation(frame.route());
+        usize::from(self.classes_of[conversation as usize][usize::from(frame.meta.contains(Meta::ACK))])
+    }
+
+    /// The class of a conversation's data; 0 where there are no classes.
+    #[inline]
+    pub fn class_of_data(&self, conversation: u32) -> usize {
+        self.classes_of.get(conversation as usize).map_or(0, |[data, _]| usize::from(*data))
+    }
+
+    /// Queues of a ruled port, and rounds of flows at a host: one a class, or one where there are no classes.
+    #[inline]
+    pub fn queues(&self) -> usize {
+        self.classes.max(1)
+    }
+
+    /// The flow of a frame; none if the frame is no flow's.
+    pub fn flow_of(&self, frame: &Frame) -> Option<u32> {
+        Some(self.routes.conversation(frame.route())).filter(|&flow| (flow as usize) < self.specs.len())
+    }
+
+    /// The payload of a frame of a flow, in bytes.
+    pub fn payload(&self, transport: usize, frame: &Frame) -> u32 {
+        let maker = &self.makers[transport];
+        frame.meta.size() - if frame.meta.contains(Meta::ACK) { maker.ack_frame } else { maker.overhead }
+    }
+
+    /// The links from a flow's sender to its receiver, on its first route.
+    pub fn links_there(&self, flow: u32) -> Vec<u32> {
+        let (route, _) = self.routes.of(flow);
+        self.partition.links_of(&self.graph, self.specs[flow as usize].from, self.routes.steps(route, false))
+    }
+}
+
+/// A flow's size where it has one.
+pub fn sized(spec: &FlowSpec) -> Option<Bytes> {
+    match spec.demand {
+        Demand::Sized(bytes) => Some(bytes),
+        _ => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! Hosts whose work takes time: what happens between a host's NIC and the machines in it.
+
+use clearway_proto::machine::Readiness;
+use clearway_proto::units::Time;
+
+use super::domain::Domain;
+use super::plan::Plan;
+use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::host::processor::{Processor, ProcessorCounters, Received};
+use crate::net::routes::Next;
+use crate::net::scheduling::{Rule, Scheduler};
+
+/// The processors of a domain's hosts.
+#[derive(Debug, Default)]
+pub(super) struct Processors {
+    all: Vec<Processor>,
+    /// By processor, the order among the classes of its flows.
+    schedulers: Vec<Scheduler>,
+    classes: Vec<Rule>,
+    /// By sending end, when its last frame reached its NIC: the way from the stack keeps a flow's order.
+    departed: Vec<u64>,
+    /// The same by receiving end, of acknowledgements.
+    departed_acks: Vec<u64>,
+}
+
+impl Processors {
+    /// These processors, under this service of classes.
+    pub(super) fn new(all: Vec<Processor>, classes: &[Rule]) -> Processors {
+        let schedulers = vec![Scheduler::new(classes); all.len()];
+        Processors { all, schedulers, classes: classes.to_vec(), ..Processors::default() }
+    }
+
+    /// The domain has so many sending and receiving ends.
+    pub(super) fn expect_ends(&mut self, ends: [usize; 2]) {
+        if !self.all.is_empty() {
+            [self.departed, self.departed_acks] = ends.map(|count| vec![0; count]);
+        }
+    }
+
+    /// Every frame that waits for a processor.
+    pub(super) fn received(&self) -> impl Iterator<Item = Frame> + '_ {
+        self.all.iter().flat_map(Processor::received)
+    }
+
+    /// What a processor has counted.
+    pub(super) fn counters(&self, at: u32) -> ProcessorCounters {
+        self.all[at as usize].counters
+    }
+}
+
+impl Domain {
+    fn processor(&mut self, host: u32) -> &mut Processor {
+        let at = self.hosts[host as usize].processor;
+        &mut self.processors.all[at as usize]
+    }
+
+    /// A frame has reached its destination's NIC.
+    pub(super) fn receive(&mut self, plan: &Plan, host: u32, frame: &Frame) {
+        let now = self.now;
+        if self.processor(host).receive(now, *frame) {
+            self.attend(plan, host);
+        } else {
+            self.lose(plan, frame);
+        }
+    }
+
+    /// The frame that a host's processor has served, which the stack takes, and the end that it is for.
+    pub(super) fn served(&mut self, plan: &Plan, host: u32) -> (Received, u32) {
+        let received = self.processor(host).finish();
+        let Next::Here(end) = plan.routes.next(received.frame.route(), received.frame.meta) else {
+            unreachable!("what a processor serves is for its host's stack");
+        };
+        if !received.frame.meta.contains(Meta::ACK) {
+            let waited = self.time().since(Time::from_ps(received.at));
+            let transport = self.receivers[end as usize].transport;
+            self.counters[transport as usize].nic_delay.record(waited);
+        }
+        (received, end)
+    }
+
+    /// A host's processor may send.
+    pub(super) fn grant(&mut self, plan: &Plan, host: u32) {
+        let now = self.now;
+        let processor = self.processor(host);
+        if processor.grant_at == now {
+            processor.grant_at = u64::MAX;
+            self.attend(plan, host);
+        }
+    }
+
+    /// A processor that is not serving a frame sends, if it may, and goes on to the next frame.
+    pub(super) fn attend(&mut self, plan: &Plan, host: u32) {
+        let now = self.now;
+        let at = self.hosts[host as usize].processor;
+        if self.processor(host).is_serving() {
+            return;
+        }
+        while let Some(round) = self.next_round(plan, host) {
+            let sends_at = self.processor(host).sends_at(now);
+            if sends_at <= now {
+                self.send_one(plan, host, round);
+                continue;
+            }
+            let processor = self.processor(host);
+            if sends_at < processor.grant_at {
+                processor.grant_at = sends_at;
+                self.schedule(Event::bare(sends_at, Kind::Grant, at));
+            }
+            break;
+        }
+        let payload = |frame: &Frame| {
+            let flow = plan.routes.conversation(frame.route());
+            plan.payload(plan.specs[flow as usize].transport as usize, frame)
+        };
+        if let Some(done) = self.processor(host).begin(now, payload) {
+            self.schedule(Event::bare(done, Kind::Process, at));
+        }
+    }
+
+    /// The round of flows that sends next: with classes as their order has it.
+    fn next_round(&mut self, plan: &Plan, host: u32) -> Option<usize> {
+        let first = self.hosts[host as usize].rounds as usize;
+        let asking = self.asking(plan, host);
+        if plan.classes == 0 {
+            return (asking != 0).then_some(first);
+        }
+        let at = self.hosts[host as usize].processor as usize;
+        let Processors { schedulers, classes, .. } = &mut self.processors;
+        schedulers[at].choose(classes, asking).map(|class| first + class)
+    }
+
+    /// The next flow of a round sends, if it is still ready.
+    fn send_one(&mut self, plan: &Plan, host: u32, round: usize) {
+        let now = self.time();
+        let Some(end) = self.take_turn(round) else { return };
+        match self.senders[end as usize].sender.readiness(now) {
+            Readiness::Ready => (),
+            Readiness::At(at) => return self.arm_pace(end, at),
+            Readiness::Idle => return,
+        }
+        let frame = self.next_frame(plan, end);
+        self.send_off(plan, host, end, &frame);
+        match self.senders[end as usize].sender.readiness(now) {
+            Readiness::Ready => self.wait(plan, host, end),
+            Readiness::At(at) => self.arm_pace(end, at),
+            Readiness::Idle => (),
+        }
+        self.arm_timer(end);
+    }
+
+    /// A data frame leaves its host's stack.
+    fn send_off(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame) {
+        let (now, state) = (self.now, self.hosts[host as usize]);
+        let wire = self.ports.transmission(state.nic, frame.meta.size());
+        let reaches = self.processor(host).send(now, wire);
+        if plan.classes > 0 {
+            let Processors { schedulers, classes, .. } = &mut self.processors;
+            schedulers[state.processor as usize].serve(classes, plan.class_of(frame), frame.meta.size());
+        }
+        let last = &mut self.processors.departed[end as usize];
+        *last = reaches.max(*last + 1);
+        let reaches = *last;
+        self.schedule(Event::carrying(reaches, Kind::Depart, end, frame));
+    }
+
+    /// An acknowledgement leaves its host's stack; its processor's work was done with the packet's.
+    pub(super) fn release_ack(&mut self, host: u32, end: u32, ack: &Frame) {
+        let reaches = self.now + self.processor(host).delay();
+        let last = &mut self.processors.departed_acks[end as usize];
+        *last = reaches.max(*last + 1);
+        let reaches = *last;
+        self.schedule(Event::carrying(reaches, Kind::DepartAck, end, ack));
+    }
+}

@@ -1,0 +1,92 @@
+//! A network with its traffic, at some instant: all domains of a run, and their threads.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use clearway_proto::units::Time;
+
+use super::build;
+use super::crew::Crew;
+use super::domain::Domain;
+use super::plan::{sized, Plan};
+use crate::model::Scenario;
+use crate::traffic::FlowSpec;
+
+/// Events of a domain between two looks at whether to go on.
+const CHECK_EVERY: u64 = 8192;
+
+/// A network with its traffic, at some instant.
+#[derive(Debug)]
+pub struct Simulation {
+    pub(super) plan: Arc<Plan>,
+    pub(super) domains: Vec<Box<Domain>>,
+    /// None where there is one domain.
+    crew: Option<Crew>,
+    /// Everything before this instant has happened.
+    pub(super) time: Time,
+    /// When the last of the flows without a size stops.
+    pub(super) last_stop: Time,
+}
+
+impl Simulation {
+    /// The network and traffic of a scenario at time zero, to be run by at most so many threads. The result is the
+    /// same for any number.
+    pub fn new(scenario: &Scenario, threads: usize) -> Simulation {
+        let plan = Arc::new(build::plan(scenario, threads));
+        let domains = build::domains(scenario, &plan);
+        let crew = (domains.len() > 1).then(|| Crew::new(&plan, domains.len()));
+        let last_stop = last_stop(&plan.specs);
+        Simulation { plan, domains, crew, time: Time::ZERO, last_stop }
+    }
+
+    /// Lets everything before `limit` happen. `proceed` is asked every few thousand events, with the time
+    /// reached in picoseconds and the packet-hops so far.
+    pub fn run_until(
+        &mut self,
+        limit: Time,
+        proceed: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        // What other threads have come to is not known before they are back; about as much as the first.
+        let share = self.domains.len() as u64;
+        let before: u64 = self.domains[1..].iter().map(|domain| domain.packet_hops).sum();
+        let at_start = self.domains[0].packet_hops;
+        let mut ask = |domain: &mut Domain| {
+            if domain.events < CHECK_EVERY {
+                return ControlFlow::Continue(());
+            }
+            domain.events = 0;
+            let since = domain.packet_hops - at_start;
+            proceed(domain.end, before + at_start + since * share)
+        };
+        match &mut self.crew {
+            Some(crew) => crew.run_until(&self.plan, &mut self.domains, limit.as_ps(), &mut ask)?,
+            None => run_alone(&self.plan, &mut self.domains[0], limit.as_ps(), &mut ask)?,
+        }
+        self.time = limit;
+        ControlFlow::Continue(())
+    }
+}
+
+/// Lets everything before `limit` happen in the one domain that there is.
+fn run_alone(
+    plan: &Plan,
+    domain: &mut Domain,
+    limit: u64,
+    proceed: &mut dyn FnMut(&mut Domain) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    while let Some(window) = domain.next_window().filter(|&window| plan.windows.start(window) < limit) {
+        let end = plan.windows.end(window).min(limit);
+        domain.run_window(plan, window, end);
+        proceed(domain)?;
+        if end == limit {
+            break;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// When the last flow without a size stops; those that have no stop either never end.
+fn last_stop(specs: &[FlowSpec]) -> Time {
+    let endless = specs.iter().filter(|spec| sized(spec).is_none());
+    endless.map(|spec| spec.stop.unwrap_or(Time::NEVER)).max().unwrap_or(Time::ZERO)
+}

@@ -1,0 +1,200 @@
+//! The ends of flows at a host: what arrives is handed to the machines, and what they then want is seen to.
+
+use clearway_proto::machine::Readiness;
+use clearway_proto::transport::Ack;
+use clearway_proto::units::Time;
+
+use super::domain::{Domain, NONE};
+use super::plan::Plan;
+use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::traffic::Demand;
+
+impl Domain {
+    /// A host's stack takes a frame, for the end of this place, that arrived at the NIC at `received`.
+    #[inline(always)]
+    pub(super) fn take(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+        if frame.meta.contains(Meta::ACK) {
+            self.acknowledge(plan, host, end, frame, received);
+        } else {
+            self.land(plan, host, end, frame, received);
+        }
+    }
+
+    /// A data packet has reached its destination.
+    #[inline(always)]
+    fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+        let now = self.time();
+        let receiver = &mut self.receivers[end as usize];
+        let completed = receiver.handle(&plan.makers[receiver.transport as usize], now, received, frame);
+        if completed > 0 {
+            self.complete(end, now);
+        }
+        self.send_acks(plan, host, end, frame.meta.last());
+        if completed > 0 {
+            self.take_messages(plan, host, end, completed);
+        }
+    }
+
+    /// A message has arrived whole; for a sized flow that is all of it.
+    fn complete(&mut self, end: u32, now: Time) {
+        let receiver = &mut self.receivers[end as usize];
+        if receiver.sized && receiver.completed_at == Time::NEVER {
+            receiver.completed_at = now;
+            self.incomplete -= 1;
+        }
+    }
+
+    /// Sends the acknowledgements that are due. `last` is the flag of a packet just taken that ends a message.
+    fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
+        let now = self.time();
+        while let Some(ack) = self.receivers[end as usize].acknowledgement(now) {
+            let receiver = &self.receivers[end as usize];
+            let (route, size) = (receiver.route, plan.makers[receiver.transport as usize].ack_frame);
+            let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
+            let meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
+            let plain = ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0;
+            let (seq, meta) =
+                if plain { (ack.seq, meta) } else { (self.parcels.put(ack), meta.with(Meta::POOLED)) };
+            let route_seq = u64::from(route) << 32 | u64::from(seq);
+            self.release(plan, host, end, Frame { stamp: ack.echo.as_ps(), route_seq, meta });
+        }
+        let receiver = &mut self.receivers[end as usize];
+        if let Some(at) = receiver.receiver.poll_timeout() {
+            if at < receiver.timer_at {
+                receiver.timer_at = at;
+                self.schedule(Event::bare(at.as_ps(), Kind::AckDelay, end));
+            }
+        }
+    }
+
+    pub(super) fn delayed_ack(&mut self, plan: &Plan, host: u32, end: u32) {
+        let now = self.time();
+        let receiver = &mut self.receivers[end as usize];
+        if receiver.timer_at == now {
+            receiver.timer_at = Time::NEVER;
+        }
+        receiver.receiver.handle_timeout(now);
+        self.send_acks(plan, host, end, 0);
+    }
+
+    /// An acknowledgement leaves its host's stack.
+    #[inline(always)]
+    fn release(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
+        let state = self.hosts[host as usize];
+        if state.processor == NONE {
+            self.offer(plan, state.nic, ack);
+        } else {
+            self.release_ack(host, end, &ack);
+        }
+    }
+
+    /// An acknowledgement has reached the sender.
+    #[inline(always)]
+    fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+        let now = self.time();
+        let meta = frame.meta;
+        let ack = if meta.contains(Meta::POOLED) {
+            self.parcels.take(frame.seq())
+        } else {
+            Ack {
+                seq: frame.seq(),
+                cumulative: frame.seq() + 1,
+                sack: 0,
+                echo: Time::from_ps(frame.stamp),
+                congestion_experienced: meta.contains(Meta::CE),
+                hops: meta.echoed_hops() as u8,
+                remote_queuing_us: 0,
+            }
+        };
+        let sender = &mut self.senders[end as usize];
+        let counters = &mut self.counters[sender.transport as usize];
+        let rtt = now.since(ack.echo);
+        counters.rtt.record(rtt);
+        if plan.splits_rtt {
+            counters.split_rtt(rtt, ack.remote_queuing() + now.since(received));
+        }
+        sender.acks += 1;
+        sender.sender.handle_ack(now, received, &ack);
+        let completed = sender.sender.poll_completed();
+        if completed > 0 && sender.writes {
+            self.end_operations(plan, end, completed);
+        }
+        self.serve(plan, host, end);
+    }
+
+    pub(super) fn start(&mut self, plan: &Plan, host: u32, end: u32) {
+        let sender = &mut self.senders[end as usize];
+        match plan.specs[sender.flow as usize].demand {
+            Demand::Sized(bytes) => sender.sender.handle_message(bytes),
+            Demand::Endless => sender.sender.handle_endless(),
+            Demand::ClosedLoop(_) => self.start_loop(plan, end),
+            Demand::OpenLoop(_) => {}
+        }
+        self.serve(plan, host, end);
+    }
+
+    pub(super) fn stop(&mut self, plan: &Plan, host: u32, end: u32) {
+        self.senders[end as usize].sender.handle_stop();
+        self.serve(plan, host, end);
+    }
+
+    pub(super) fn pace(&mut self, plan: &Plan, host: u32, end: u32) {
+        let now = self.time();
+        let sender = &mut self.senders[end as usize];
+        if sender.pace_at == now {
+            sender.pace_at = Time::NEVER;
+            self.serve(plan, host, end);
+        }
+    }
+
+    /// Timers are lazy: one entry a flow, which comes back when the time has moved on meanwhile.
+    pub(super) fn time_out(&mut self, plan: &Plan, host: u32, end: u32) {
+        let now = self.time();
+        let sender = &mut self.senders[end as usize];
+        if sender.timer_at != now {
+            return;
+        }
+        sender.timer_at = Time::NEVER;
+        match sender.sender.poll_timeout() {
+            Some(at) if at <= now => {
+                sender.sender.handle_timeout(now);
+                self.serve(plan, host, end);
+            }
+            _ => self.arm_timer(end),
+        }
+    }
+
+    /// Asks a sender anew whether it has something to send, and when it wants its timer.
+    #[inline]
+    pub(super) fn serve(&mut self, plan: &Plan, host: u32, end: u32) {
+        let sender = &self.senders[end as usize];
+        if !sender.waiting {
+            match sender.sender.readiness(self.time()) {
+                Readiness::Ready => self.send_or_wait(plan, host, end),
+                Readiness::At(at) => self.arm_pace(end, at),
+                Readiness::Idle => (),
+            }
+        }
+        self.arm_timer(end);
+    }
+
+    #[inline]
+    pub(super) fn arm_pace(&mut self, end: u32, at: Time) {
+        let sender = &mut self.senders[end as usize];
+        if sender.pace_at != at {
+            sender.pace_at = at;
+            self.schedule(Event::bare(at.as_ps(), Kind::Pace, end));
+        }
+    }
+
+    #[inline]
+    pub(super) fn arm_timer(&mut self, end: u32) {
+        let sender = &mut self.senders[end as usize];
+        if let Some(at) = sender.sender.poll_timeout() {
+            if at < sender.timer_at {
+                sender.timer_at = at;
+                self.schedule(Event::bare(at.as_ps(), Kind::Timeout, end));
+            }
+        }
+    }
+}

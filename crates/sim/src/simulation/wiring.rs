@@ -1,0 +1,183 @@
+//! The ports of a scenario's network: which are plain, what rules the others have, and where their links lead.
+
+use std::collections::BTreeMap;
+
+use clearway_proto::units::{Bytes, Rate, Span};
+
+use super::plan::Plan;
+use crate::engine::event::MAX_FRAME;
+use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass};
+use crate::net::loss::{Loss, LossWindow};
+use crate::net::marking::{Marking, RedMarking};
+use crate::net::memory::{Memory, SharedBuffer};
+use crate::net::port::{Port, PortKind};
+use crate::net::ports::Ports;
+use crate::net::ruled::Rules;
+use crate::net::scheduling::{Rule, Scheduler};
+use crate::net::topology::NodeKind;
+use crate::random::{Entity, Stream};
+
+/// Makes the ports of a network, domain by domain.
+pub(super) struct Wiring<'a> {
+    scenario: &'a Scenario,
+    plan: &'a Plan,
+    kinds: Vec<PortKind>,
+    /// The kind of the ports of a link of this rate and delay, at a host or a switch of this role.
+    kind_of: BTreeMap<KindKey, u16>,
+    /// By link, when it loses frames.
+    faults: BTreeMap<u32, Vec<LossWindow>>,
+    /// How each class is served; one class where the scenario has none.
+    classes: Vec<Rule>,
+}
+
+/// What tells kinds of port apart: the link, and whose end of it.
+type KindKey = (Rate, Span, Option<SwitchRole>);
+
+impl<'a> Wiring<'a> {
+    /// For this scenario with this plan.
+    pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Wiring<'a> {
+        for maker in &plan.makers {
+            let heaviest = maker.data_frame.max(maker.ack_frame);
+            assert!(heaviest < MAX_FRAME, "a frame heavier than its size field can say");
+        }
+        let mut wiring = Wiring {
+            scenario,
+            plan,
+            kinds: Vec::new(),
+            kind_of: BTreeMap::new(),
+            faults: BTreeMap::new(),
+            classes: classes(scenario),
+        };
+        for link in 0..plan.graph.links().len() as u32 {
+            wiring.note_kind(link);
+        }
+        for fault in &scenario.faults {
+            wiring.note_fault(fault);
+        }
+        wiring
+    }
+
+    /// How each class is served; one class where the scenario has none.
+    pub(super) fn classes(&self) -> &[Rule] {
+        &self.classes
+    }
+
+    fn key(&self, link: u32) -> KindKey {
+        let of = self.plan.graph.link(link);
+        (of.rate, of.delay, self.role(link))
+    }
+
+    /// The role of the switch from which a link leads; none for a host.
+    fn role(&self, link: u32) -> Option<SwitchRole> {
+        match self.plan.graph.nodes()[self.plan.graph.link(link).from as usize].kind {
+            NodeKind::Host(_) => None,
+            NodeKind::Switch(role) => Some(role),
+        }
+    }
+
+    fn note_kind(&mut self, link: u32) {
+        let key = self.key(link);
+        if self.kind_of.contains_key(&key) {
+            return;
+        }
+        let (rate, delay, role) = key;
+        let number = u16::try_from(self.kinds.len()).expect("fewer kinds of link than 65536");
+        self.kind_of.insert(key, number);
+        self.kinds.push(port_kind(rate, delay, role.map(|role| self.scenario.switches.of(role))));
+    }
+
+    fn note_fault(&mut self, fault: &Fault) {
+        let link = self.plan.graph.link_between(&fault.link.0, &fault.link.1);
+        let link = link.expect("a fault's link is in the network");
+        let window = LossWindow { from: fault.from, until: fault.until, probability: fault.loss };
+        self.faults.entry(link).or_default().push(window);
+    }
+
+    /// The ports of a domain.
+    pub(super) fn ports(&mut self, domain: u32) -> Ports {
+        let mut ports = Ports::new(self.kinds.clone(), self.classes.clone());
+        let mut memories = BTreeMap::new();
+        for (at, &link) in self.plan.partition.links_in(domain).iter().enumerate() {
+            let kind = self.kind_of[&self.key(link)];
+            let flags = if self.role(link).is_none() { Port::NIC } else { 0 };
+            let rules = self.rules(link, &mut ports, &mut memories);
+            ports.add(Port::new(kind, link, flags), rules);
+            let to = self.plan.partition.node(self.plan.graph.link(link).to);
+            ports.connect(at as u32, to.at, to.domain != domain);
+        }
+        ports
+    }
+
+    /// The rules of the port that feeds a link, if it is not a plain one.
+    fn rules(&self, link: u32, ports: &mut Ports, memories: &mut BTreeMap<u32, u32>) -> Option<Rules> {
+        let switch = self.role(link).map(|role| self.scenario.switches.of(role));
+        let shared = switch.is_some_and(|switch| matches!(switch.buffer, Buffer::Shared { .. }));
+        let random = switch.is_some_and(|switch| matches!(switch.ecn, Ecn::Red { .. }));
+        let faults = self.faults.get(&link);
+        if self.scenario.classes.is_empty() && !shared && !random && faults.is_none() {
+            return None;
+        }
+        let memory = match switch.map(|switch| switch.buffer) {
+            Some(Buffer::Shared { size, alpha }) => {
+                let node = self.plan.graph.link(link).from;
+                let memory = SharedBuffer { size: size.get(), used: 0, alpha };
+                Memory::Shared(*memories.entry(node).or_insert_with(|| ports.add_memory(memory)))
+            }
+            Some(Buffer::PerPort(size)) => Memory::Own(up_to_4_gb(size)),
+            None => Memory::Own(u32::MAX),
+        };
+        let markings = (0..self.classes.len()).map(|class| self.marking(link, class, switch)).collect();
+        let mut rules = Rules::new(Scheduler::new(&self.classes), markings, memory);
+        *rules.loss_mut() = faults.map(|windows| {
+            let stream = Stream::new(self.scenario.seed, Entity::LinkLoss, u64::from(link));
+            Box::new(Loss { windows: windows.clone(), stream })
+        });
+        Some(rules)
+    }
+
+    /// How a class marks at the port of a switch that feeds a link. No two queues share a random stream.
+    fn marking(&self, link: u32, class: usize, switch: Option<&SwitchKind>) -> Marking {
+        let Some(switch) = switch else { return Marking::NONE };
+        let own = self.scenario.classes.get(class).and_then(|class| class.ecn);
+        match own.unwrap_or(switch.ecn) {
+            Ecn::Off => Marking::NONE,
+            Ecn::Step(threshold) => Marking { above: up_to_4_gb(threshold), red: None },
+            Ecn::Red { min, max, pmax } => {
+                let id = u64::from(link) | (class as u64) << 32;
+                let stream = Stream::new(self.scenario.seed, Entity::Marking, id);
+                let red = RedMarking { min: min.get(), max: max.get(), pmax, stream };
+                Marking { above: u32::MAX, red: Some(red) }
+            }
+        }
+    }
+}
+
+/// How each class of a scenario is served; one class where it has none.
+fn classes(scenario: &Scenario) -> Vec<Rule> {
+    if scenario.classes.is_empty() {
+        return vec![Rule { level: 0, weight: 1 }];
+    }
+    let mut priorities: Vec<u32> = scenario.classes.iter().map(|class| class.priority).collect();
+    priorities.sort_unstable();
+    priorities.dedup();
+    let level = |class: &TrafficClass| priorities.partition_point(|&above| above < class.priority) as u8;
+    scenario.classes.iter().map(|class| Rule { level: level(class), weight: class.weight }).collect()
+}
+
+/// A host's NIC has no queue of data but what its processor is ahead of the wire, and room for 4 GiB: only
+/// acknowledgements far heavier than the packets that they answer find none.
+fn port_kind(rate: Rate, delay: Span, switch: Option<&SwitchKind>) -> PortKind {
+    let capacity = match switch.map(|switch| switch.buffer) {
+        Some(Buffer::PerPort(size)) => up_to_4_gb(size),
+        Some(Buffer::Shared { .. }) | None => u32::MAX,
+    };
+    let mark_above = match switch.map(|switch| switch.ecn) {
+        Some(Ecn::Step(threshold)) => up_to_4_gb(threshold),
+        Some(Ecn::Off | Ecn::Red { .. }) | None => u32::MAX,
+    };
+    PortKind::new(rate, delay, capacity, mark_above)
+}
+
+fn up_to_4_gb(size: Bytes) -> u32 {
+    u32::try_from(size.get()).unwrap_or(u32::MAX)
+}

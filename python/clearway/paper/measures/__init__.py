@@ -1,0 +1,36 @@
+"""What is measured: functions that experiment files name.
+
+Each takes the value it stands for from one run, or from other values. To add one, write it in the file of its
+kind with a decorator of `registry`: its name and its arguments are then known to experiment files, which are
+checked against them. A new file is imported here.
+"""
+
+from clearway.paper.measures import (
+    arithmetic,
+    classes,
+    fairness,
+    links,
+    scenario,
+    series,
+    summary,
+    swift,
+    tables,
+)
+from clearway.paper.measures.registry import OF_RUN, OF_VALUES
+from clearway.paper.measures.values import Series, Value
+
+__all__ = [
+    "OF_RUN",
+    "OF_VALUES",
+    "Series",
+    "Value",
+    "arithmetic",
+    "classes",
+    "fairness",
+    "links",
+    "scenario",
+    "series",
+    "summary",
+    "swift",
+    "tables",
+]

@@ -1,0 +1,64 @@
+"""Measures of how transports share the goodput, from its record over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clearway.errors import ClearwayError
+from clearway.paper.measures.registry import of_run
+from clearway.paper.measures.rows import column_of, rows_of
+from clearway.paper.measures.values import Floats
+from clearway.runs import Run
+
+
+@of_run
+def shares(run: Run, transports: Sequence[str], from_us: float, to_us: float) -> list[float]:
+    """Goodput of each of these transports over the mean of them, within a window of recorded throughput."""
+    rates = _rates(run, transports, from_us, to_us).mean(axis=1)
+    return [float(rate) for rate in rates / rates.mean()]
+
+
+@of_run
+def worst_share(run: Run, stages: Sequence[Mapping[str, Any]], together: int = 1) -> float:
+    """Take how far a flow's goodput in one interval, or in some `together`, is at most from an equal share.
+
+    Each stage has `transports` (a flow each) that are on from `from_us` to `to_us`; 0.1 is 10 % of the share.
+    """
+    worst = 0.0
+    for stage in stages:
+        rates = _rates(run, stage["transports"], stage["from_us"], stage["to_us"])
+        whole = rates.shape[1] // together * together
+        if not whole:
+            raise ClearwayError(f"{run.name}: a stage has {rates.shape[1]} intervals, fewer than {together}")
+        rates = rates[:, :whole].reshape(len(rates), -1, together).mean(axis=2)
+        worst = max(worst, float(np.abs(rates / rates.mean(axis=0) - 1).max()))
+    return worst
+
+
+@of_run
+def jain(run: Run, transports: Sequence[str], from_us: float, to_us: float) -> float:
+    """Jain's index of the goodput of these transports in a window of recorded throughput."""
+    return jain_of(_rates(run, transports, from_us, to_us).mean(axis=1))
+
+
+def jain_of(rates: Floats) -> float:
+    """Jain's index: 1 if all are equal, 1/n if one has all."""
+    squares = float((rates**2).sum())
+    return float(rates.sum()) ** 2 / (len(rates) * squares) if squares > 0 else math.nan
+
+
+def _rates(run: Run, transports: Sequence[str], from_us: float, to_us: float) -> Floats:
+    """Goodput by transport (rows) and interval (columns)."""
+    rates = []
+    for name in transports:
+        rows = rows_of(run, "throughput", {"transport": name}, from_us, to_us)
+        rates.append(column_of(run, rows, "goodput_gbps"))
+    if len({len(row) for row in rates}) != 1 or not len(rates[0]):
+        raise ClearwayError(
+            f"{run.name}: no throughput of {', '.join(transports)} between {from_us:g} and {to_us:g} us"
+        )
+    return np.array(rates)

@@ -1,0 +1,62 @@
+"""Reading the tables of a run: the rows that match, and their columns as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearway.errors import ClearwayError
+from clearway.paper.measures.values import Floats
+from clearway.runs import Run
+
+
+def rows_of(
+    run: Run, table: str, match: Mapping[str, Any] | None, from_us: float, to_us: float
+) -> Mapping[str, NDArray[Any]]:
+    """Choose the rows in which columns have these values, after `from_us` and up to `to_us`."""
+    rows = run.table(table)
+    chosen = np.ones(len(next(iter(rows.values()))), dtype=bool)
+    for column, value in (match or {}).items():
+        if column not in rows:
+            raise ClearwayError(f"{run.name}: there is no column {column}", f"there is {', '.join(rows)}")
+        chosen &= _matches(rows[column], value)
+    if "time_us" in rows:
+        # A sample stands at the end of its interval.
+        chosen &= (rows["time_us"] > from_us) & (rows["time_us"] <= to_us)
+    return {name: values[chosen] for name, values in rows.items()}
+
+
+def column_of(run: Run, rows: Mapping[str, NDArray[Any]], column: str) -> Floats:
+    """Return a column of these rows as numbers."""
+    if column not in rows:
+        raise ClearwayError(f"{run.name}: there is no column {column}", f"there is {', '.join(rows)}")
+    return rows[column].astype(float)
+
+
+def weighted(
+    run: Run,
+    table: str,
+    column: str,
+    weight: str | None,
+    match: Mapping[str, Any] | None,
+    from_us: float,
+    to_us: float,
+) -> tuple[Floats, Floats]:
+    """Return a column and the weight of each row; rows that lack a value or a weight are left out."""
+    rows = rows_of(run, table, match, from_us, to_us)
+    values = column_of(run, rows, column)
+    weights = np.ones(len(values)) if weight is None else column_of(run, rows, weight)
+    there = np.isfinite(values) & (weights > 0)
+    return values[there], weights[there]
+
+
+def _matches(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:
+    """Tell where a column has a value; a text with a star matches as file names do."""
+    if isinstance(wanted, str) and "*" in wanted:
+        names, places = np.unique(values, return_inverse=True)
+        return np.array([fnmatchcase(str(name), wanted) for name in names], dtype=bool)[places]
+    return np.asarray(values == wanted, dtype=bool)

@@ -1,0 +1,95 @@
+"""Measures of series: a value of one, one over another, its bins, its knee, its slope."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from clearway.errors import ClearwayError
+from clearway.paper.measures.registry import of_values
+from clearway.paper.measures.values import Series
+
+
+@of_values
+def series(x: Sequence[float], y: Sequence[float]) -> Series:
+    """Values as written: the paper's."""
+    return Series(np.array(x, dtype=float), np.array(y, dtype=float))
+
+
+@of_values
+def at(series: Series, x: float) -> float:
+    """Take a series at x, linear between its points; NaN outside."""
+    order = np.argsort(series.x)
+    return float(np.interp(x, series.x[order], series.y[order], left=math.nan, right=math.nan))
+
+
+@of_values
+def scaled(series: Series, by: float) -> Series:
+    """Take a series times a number, such as shares in per cent."""
+    return Series(series.x, series.y * by)
+
+
+@of_values
+def ratios(of: Series, to: Series) -> Series:
+    """One series over another with the same x."""
+    if not np.array_equal(of.x, to.x):
+        raise ClearwayError("ratios: the series have different x")
+    return Series(of.x, of.y / to.y)
+
+
+@of_values
+def worst_ratio(of: Series, to: Series) -> float:
+    """Take the largest ratio of two series where they have the same x and not both are zero."""
+    _, ours, theirs = np.intersect1d(of.x, to.x, return_indices=True)
+    upper, lower = of.y[ours], to.y[theirs]
+    there = (upper > 0) | (lower > 0)
+    with np.errstate(divide="ignore"):
+        return float(np.max(upper[there] / lower[there])) if there.any() else math.nan
+
+
+@of_values
+def against(x: Series, y: Series) -> Series:
+    """One series over another: y where the x of both are the same, such as loss against utilisation."""
+    if not np.array_equal(x.x, y.x):
+        raise ClearwayError("against: the series have different x")
+    order = np.argsort(x.y, kind="stable")
+    return Series(x.y[order], y.y[order])
+
+
+@of_values
+def binned(series: Series, edges: Sequence[float], q: float | None = None) -> Series:
+    """Take mean or quantile of a series in each bin of x, at its middle; empty bins are left out."""
+    places = np.digitize(series.x, edges) - 1
+    middles, values = [], []
+    for index in range(len(edges) - 1):
+        inside = series.y[places == index]
+        if len(inside):
+            middles.append((edges[index] + edges[index + 1]) / 2)
+            values.append(float(inside.mean() if q is None else np.quantile(inside, q)))
+    return Series(np.array(middles), np.array(values))
+
+
+@of_values
+def knee(series: Series, share: float = 0.95) -> float:
+    """Where a rising series first reaches this share of its largest value, linear between points."""
+    order = np.argsort(series.x)
+    x, y = series.x[order], series.y[order]
+    if not len(x):
+        return math.nan
+    wanted = share * float(y.max())
+    first = int(np.argmax(y >= wanted))
+    if first == 0:
+        return float(x[0])
+    step = (wanted - y[first - 1]) / (y[first] - y[first - 1])
+    return float(x[first - 1] + step * (x[first] - x[first - 1]))
+
+
+@of_values
+def slope(series: Series, log: bool = False) -> float:
+    """Least-squares slope; with `log`, of the logarithms: the exponent of a power law."""
+    if len(series.x) < 2:
+        return math.nan
+    x, y = (np.log(series.x), np.log(series.y)) if log else (series.x, series.y)
+    return float(np.polyfit(x, y, 1)[0])

@@ -1,0 +1,27 @@
+"""Measures of a run's summary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from clearway.paper.measures.registry import of_run
+from clearway.paper.measures.scenario import entry_of, headers_leave_gbps
+from clearway.runs import Run
+
+
+@of_run
+def summary(run: Run, key: str, transport: str | None = None) -> float:
+    """Take a figure of the summary, of all or of one transport, in the unit that is in its name."""
+    figures: Mapping[str, Any] = run.summary
+    if transport is not None:
+        figures = entry_of(run.summary.get("transports") or {}, transport, f"{run.name}: transport")
+    value = entry_of(figures, key, f"{run.name}: figure")
+    return math.nan if value is None else float(value)
+
+
+@of_run
+def goodput_share(run: Run, transport: str) -> float:
+    """Take the goodput of a transport over what headers and framing leave of the hosts' rate."""
+    return summary(run, "goodput_gbps", transport) / headers_leave_gbps(run, transport)

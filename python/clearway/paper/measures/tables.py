@@ -1,0 +1,111 @@
+"""Measures of the columns of any table: quantiles, means, distributions, and one column over another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from clearway.paper.measures.registry import of_run
+from clearway.paper.measures.rows import column_of, rows_of, weighted
+from clearway.paper.measures.values import Series
+from clearway.runs import Run
+
+
+@of_run
+def quantile(
+    run: Run,
+    table: str,
+    column: str,
+    q: float,
+    weight: str | None = None,
+    match: Mapping[str, Any] | None = None,
+    from_us: float = 0.0,
+    to_us: float = math.inf,
+) -> float:
+    """Take a quantile (0 to 1) of a column: the least value that this share of rows or weight has at most."""
+    values, weights = weighted(run, table, column, weight, match, from_us, to_us)
+    if not len(values):
+        return math.nan
+    order = np.argsort(values, kind="stable")
+    shares = np.cumsum(weights[order])
+    at = np.searchsorted(shares, q * shares[-1] * (1 - 1e-12))
+    return float(values[order][min(int(at), len(values) - 1)])
+
+
+@of_run
+def mean(
+    run: Run,
+    table: str,
+    column: str,
+    weight: str | None = None,
+    match: Mapping[str, Any] | None = None,
+    from_us: float = 0.0,
+    to_us: float = math.inf,
+) -> float:
+    """Take the mean of a column, by rows or weighted by another column."""
+    values, weights = weighted(run, table, column, weight, match, from_us, to_us)
+    return float(np.average(values, weights=weights)) if len(values) else math.nan
+
+
+@of_run
+def cdf(
+    run: Run,
+    table: str,
+    column: str,
+    weight: str | None = None,
+    match: Mapping[str, Any] | None = None,
+    scale: float = 1.0,
+    points: int = 300,
+) -> Series:
+    """Take the cumulative distribution of a column times `scale`, in per cent, thinned to so many points."""
+    values, weights = weighted(run, table, column, weight, match, 0.0, math.inf)
+    order = np.argsort(values, kind="stable")
+    values, shares = values[order], np.cumsum(weights[order])
+    if not len(values) or shares[-1] <= 0:
+        return Series(np.array([]), np.array([]))
+    # Of equal values, the last has the share of all.
+    last = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
+    values, shares = values[last], 100 * shares[last] / shares[-1]
+    if len(values) > points:
+        kept = np.searchsorted(shares, np.linspace(0, 100, points))
+        kept = np.unique(np.clip(kept, 0, len(values) - 1))
+        values, shares = values[kept], shares[kept]
+    return Series(values * scale, shares)
+
+
+@of_run
+def over_time(
+    run: Run,
+    table: str,
+    column: str,
+    match: Mapping[str, Any] | None = None,
+    from_us: float = 0.0,
+    to_us: float = math.inf,
+) -> Series:
+    """Take a recorded column over time in microseconds; rows of one time, as of several flows, add up."""
+    rows = rows_of(run, table, match, from_us, to_us)
+    times, places = np.unique(rows["time_us"].astype(np.float64), return_inverse=True)
+    sums = np.bincount(places, weights=column_of(run, rows, column), minlength=len(times))
+    return Series(times, sums.astype(np.float64))
+
+
+@of_run
+def columns(
+    run: Run,
+    table: str,
+    x: str,
+    y: str,
+    per: str | None = None,
+    match: Mapping[str, Any] | None = None,
+) -> Series:
+    """Take one column over another, row by row, or a column per another: loss is drops per frames."""
+    rows = rows_of(run, table, match, 0.0, math.inf)
+    at, values = column_of(run, rows, x), column_of(run, rows, y)
+    if per is not None:
+        whole = column_of(run, rows, per)
+        values = np.divide(values, whole, out=np.full(len(values), np.nan), where=whole > 0)
+    there = np.isfinite(at) & np.isfinite(values)
+    return Series(at[there], values[there])

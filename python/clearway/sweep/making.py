@@ -1,0 +1,108 @@
+"""Making points: those that the store does not have are run, on all cores, and kept as they finish.
+
+Runs are in threads with the interpreter released, as everywhere here: they are as parallel as processes would
+be, and Ctrl-C stops them at once. What is finished by then is in the store.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from clearway import _clearway, directory
+from clearway.errors import ClearwayError
+from clearway.execution import Watch, execute_each
+from clearway.runs import Run
+from clearway.sweep.points import Point
+from clearway.sweep.store import Store
+
+
+class PointsInterrupted(KeyboardInterrupt):
+    """Ctrl-C while points were made; says what is finished and how to go on."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What `run_points` did."""
+
+    runs: Sequence[Run]
+    """In the order of the points."""
+    found: int
+    """How many different points were there already."""
+    run: int
+    """How many were run."""
+
+
+def run_points(
+    points: Sequence[Point], store: Store, *, jobs: int | None = None, watch: Watch | None = None
+) -> Made:
+    """Run the points that the store does not have, in any order, and return all in theirs.
+
+    A point that fails stops none of the others; they are all in the store when the error is raised that names
+    it. (Bad input fails earlier, where the scenario is loaded.) Raises `PointsInterrupted` on Ctrl-C.
+    """
+    keys = [point.key for point in points]
+    by_key: dict[str, Run] = {}
+    missing: dict[str, Point] = {}
+    for key, point in zip(keys, points, strict=True):
+        if key in by_key or key in missing:
+            continue
+        if (run := store.find(key)) is not None:
+            by_key[key] = run
+        else:
+            missing[key] = point
+    found = len(by_key)
+    if missing:
+        directory.check_writable(store.path / next(iter(missing)), exact=False, option="--store")
+        _run_missing(missing, by_key, store, jobs, watch)
+    return Made([by_key[key] for key in keys], found, len(missing))
+
+
+def _run_missing(
+    missing: Mapping[str, Point], by_key: dict[str, Run], store: Store, jobs: int | None, watch: Watch | None
+) -> None:
+    keys = list(missing)
+    failures: list[tuple[Point, BaseException]] = []
+
+    def keep(index: int, outcome: Run | BaseException) -> None:
+        if isinstance(outcome, BaseException):
+            failures.append((missing[keys[index]], outcome))
+        else:
+            with _uninterrupted():
+                by_key[keys[index]] = store.save(keys[index], outcome, missing[keys[index]].keep)
+
+    try:
+        execute_each([missing[key].scenario for key in keys], keep, watch, jobs)
+    except (KeyboardInterrupt, _clearway.Interrupted) as error:
+        left = sum(key not in by_key for key in keys)
+        raise PointsInterrupted(
+            f"interrupted: {len(by_key)} of {len(by_key) + left} runs are finished and kept in {store.path}; "
+            "the same command goes on from there"
+        ) from error
+    if failures:
+        point, first = failures[0]
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        what = "out of memory" if isinstance(first, MemoryError) else str(first) or type(first).__name__
+        raise ClearwayError(
+            f"{point.label}: failed: {what}{more}",
+            f"the other runs are finished and kept in {store.path}",
+        ) from first
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put Ctrl-C off while the body runs, which is short: it would leave half a directory, and lose a run."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    previous = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous or signal.default_int_handler)
+    if heard:
+        raise KeyboardInterrupt

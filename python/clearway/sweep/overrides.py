@@ -1,0 +1,24 @@
+"""The overrides of a point: the keys that it sets apart from its neighbours, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def expanded(overrides: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a key with a star for every entry of its table: `transport.*.ai` sets it for all transports."""
+    sets: dict[str, Any] = {}
+    for key, value in overrides.items():
+        table, star, rest = key.partition(".*.")
+        names = document.get(table) if star else None
+        if isinstance(names, Mapping):
+            sets.update({f"{table}.{name}.{rest}": value for name in names})
+        else:
+            sets[key] = value
+    return sets
+
+
+def label_of(overrides: Mapping[str, Any]) -> str:
+    """Write a combination in short: the last part of each key, and its value."""
+    return ", ".join(f"{key.rsplit('.', 1)[-1]} {value}" for key, value in overrides.items())

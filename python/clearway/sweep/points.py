@@ -1,0 +1,78 @@
+"""Points: runs that are known by what they are, so that none is ever made twice.
+
+A point is a scenario as resolved, seed included. Its key is a hash over that, over the files it names, and
+over the simulator that runs it: another build may give another result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clearway import _clearway
+
+_KEY_DIGITS = 32
+
+
+@dataclass(frozen=True)
+class Point:
+    """One scenario to run."""
+
+    scenario: _clearway.Scenario
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """What sets it apart from its neighbours: for people, and for the axes of a figure."""
+    base_dir: Path = Path()
+    """Where the files are that the scenario names."""
+    keep: tuple[str, ...] | None = None
+    """The tables to keep; None for all. A point with fewer tables is another point."""
+
+    @property
+    def key(self) -> str:
+        """What it is known by: the same for the same scenario, whatever it is called."""
+        resolved = json.loads(self.scenario.resolved)
+        del resolved["name"]
+        named = {text: _digest_of(self.base_dir / text) for text in _texts(resolved)}
+        identity = {
+            "scenario": resolved,
+            "files": {text: digest for text, digest in named.items() if digest is not None},
+            "build": build(),
+            "keep": self.keep,
+        }
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_KEY_DIGITS]
+
+    @property
+    def label(self) -> str:
+        """What it is called in a message."""
+        return ", ".join(f"{key} = {value}" for key, value in self.overrides.items()) or self.scenario.name
+
+
+@cache
+def build() -> str:
+    """Tell simulators apart: the version, and a hash of the compiled engine."""
+    digest = _digest_of(Path(_clearway.__file__))
+    return f"{_clearway.VERSION} {digest}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in a document."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            yield from _texts(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _texts(entry)
+
+
+def _digest_of(path: Path) -> str | None:
+    """Hash a file, if it is one."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:_KEY_DIGITS] if path.is_file() else None
+    except (OSError, ValueError):  # a text need not be anything that a path can be
+        return None
