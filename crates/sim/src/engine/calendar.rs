@@ -5,13 +5,13 @@
 //! out all events of a window, node by node, and to sort each node's. An event is put into its window in constant
 //! time, however far away that is.
 
-use super::event::Event;
+use super::event::{Event, Kind};
 use super::heap::Heap;
 
 /// How many windows from the first on have a bucket each; events of later ones wait in a heap.
 const RING: usize = 4096;
 /// Entries of a page.
-const PAGE: usize = 64;
+const PAGE: usize = 32;
 const NO_PAGE: u32 = u32::MAX;
 
 /// An event's node, in its upper half, and the event's slot.
@@ -47,9 +47,10 @@ impl Windows {
     /// The number of the window that contains `time`.
     #[inline]
     pub fn number(self, time: u64) -> u64 {
-        // The product is less than one window too large, so it is the quotient or one more.
+        // The product is less than one window too large, so it is the quotient or one more; then the rest is negative,
+        // which is a huge number here.
         let guess = ((u128::from(time) * u128::from(self.reciprocal)) >> 64) as u64;
-        guess - u64::from(u128::from(guess) * u128::from(self.length) > u128::from(time))
+        guess - u64::from(time.wrapping_sub(guess.wrapping_mul(self.length)) >= self.length)
     }
 
     /// How long a window is, in picoseconds.
@@ -130,7 +131,7 @@ impl Calendar {
     }
 
     /// Adds an event of a node; it may not lie in a window before the one taken last.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, node: u32, event: Event) {
         let slot = self.store(event);
         self.schedule.enter(node, slot, event.time);
@@ -139,11 +140,21 @@ impl Calendar {
     /// Gives an event a slot, without a place in time.
     #[inline(always)]
     pub fn store(&mut self, event: Event) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.events[slot as usize] = event;
-            return slot;
-        }
-        self.events.push(event);
+        let slot = self.free.pop().unwrap_or_else(|| self.grow());
+        // The one place where an event is written, so that its words come from registers. Were it put together in memory
+        // and copied from there in halves, the copy would have to wait until all its words are written.
+        let place = &mut self.events[slot as usize];
+        place.time = event.time;
+        place.stamp = event.stamp;
+        place.route_seq = event.route_seq;
+        place.key = event.key;
+        slot
+    }
+
+    /// Makes a slot.
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        self.events.push(Event::bare(0, Kind::Wake, 0));
         (self.events.len() - 1) as u32
     }
 
@@ -286,7 +297,6 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::Kind;
     use super::*;
 
     #[test]

@@ -62,6 +62,9 @@ pub fn sort(hops: &mut Vec<Hop>, spare: &mut Vec<Hop>, length: u64) {
 fn settle(hops: &mut [Hop]) {
     let mut moves = hops.len() * 4;
     for next in 1..hops.len() {
+        if hops[next - 1].order <= hops[next].order {
+            continue;
+        }
         let hop = hops[next];
         let mut at = next;
         while at > 0 && hops[at - 1].order > hop.order {

@@ -170,7 +170,6 @@ impl Domain {
     fn gather(&mut self, plan: &Plan, window: u64, scratch: &mut Scratch) {
         let Scratch { entries, slots, ends, active } = scratch;
         entries.clear();
-        active.clear();
         self.calendar.take(window, entries);
         while let Some(&(at, sender)) = self.starts.front().filter(|(at, _)| at.as_ps() < self.end) {
             self.starts.pop_front();
@@ -182,14 +181,17 @@ impl Domain {
         if self.end < plan.windows.end(window) {
             self.put_back_late(entries);
         }
+        // Whether a node is new here cannot be predicted: each is noted, and the next overwrites it where it is not new.
+        let mut found = 0;
+        active.resize(entries.len() + 1, 0);
         for &entry in &*entries {
             let count = &mut ends[node_of(entry) as usize];
-            if *count == 0 {
-                active.push(node_of(entry));
-            }
+            active[found] = node_of(entry);
+            found += usize::from(*count == 0);
             *count += 1;
         }
         let mut from = 0;
+        active.truncate(found);
         for &node in &*active {
             let count = &mut ends[node as usize];
             from += std::mem::replace(count, from);
@@ -378,8 +380,8 @@ impl Domain {
         self.tell_agent(plan, seat, frame);
     }
 
-    /// A frame is to leave over a port.
-    #[inline]
+    /// A frame is to leave over a port. Inlined, so that the frame stays in registers.
+    #[inline(always)]
     pub(super) fn offer(&mut self, plan: &Plan, at: u32, mut frame: Frame) {
         if self.ports.port(at).intersects(Port::RULED) {
             self.offer_ruled(plan, at, frame);
@@ -424,11 +426,10 @@ impl Domain {
     pub(super) fn send_on(&mut self, plan: &Plan, at: u32, arrives: u64, frame: &Frame) {
         let port = self.ports.port(at);
         let crossed = Frame { meta: frame.meta.crossed(), ..*frame };
-        let event = Event::arrival(arrives, port.link, &crossed);
         if port.intersects(Port::CROSSING) {
-            self.cross(plan, event);
+            self.cross(plan, Event::arrival(arrives, port.link, &crossed));
         } else {
-            self.calendar.add(port.node, event);
+            self.calendar.add(port.node, Event::arrival(arrives, port.link, &crossed));
         }
     }
 
