@@ -1,11 +1,12 @@
-# What a person does here: make demo, test, bench, lint, fmt. Needs cargo, Python 3.10 or newer with venv, make.
+# What a person does here: make demo, test, bench, lint, fmt. Needs cargo, Python 3.10 or newer with venv, make; the
+# fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python digests bench lint fmt docs build clean
+.PHONY: demo test test-rust test-python digests fuzz-targets bench bench-instructions lint fmt docs build clean
 
 demo: build
 	$(BIN)/clearway demo
@@ -23,9 +24,17 @@ digests: | needs-cargo
 	cargo test --quiet -p clearway-sim --test digests
 	cargo test --quiet -p clearway-sim --test digests --release
 
+# That they can be built. How to run one is said in fuzz/README.md.
+fuzz-targets: | needs-cargo needs-c++
+	cargo build --quiet -p clearway-fuzz --features libfuzzer
+
 bench: | needs-cargo
 	cargo bench --quiet -p clearway-sim
 	cargo bench --quiet -p clearway-proto
+
+# What a packet-hop costs in instructions, mispredicted branches and cache misses: the same on every machine.
+bench-instructions: | needs-cargo needs-valgrind
+	cargo bench --quiet -p clearway-sim --bench simulator -- --instructions
 
 lint: build $(VENV)/.tools
 	cargo fmt --all --check
@@ -66,7 +75,7 @@ $(VENV)/.made: | needs-python needs-cargo
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@touch $@
 
-.PHONY: needs-python needs-cargo
+.PHONY: needs-python needs-cargo needs-c++ needs-valgrind
 needs-python:
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is missing: install Python 3.10 or newer, or name one: make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: $(PYTHON) is older than 3.10: install a newer one, or name one: make PYTHON=..." >&2; exit 1; }
@@ -74,6 +83,12 @@ needs-python:
 
 needs-cargo:
 	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.85 or newer from https://rustup.rs" >&2; exit 1; }
+
+needs-c++:
+	@command -v $(CXX) >/dev/null || { echo "make: $(CXX) is missing: the fuzzer's runtime needs a C++ compiler (Debian and Ubuntu: apt-get install g++)" >&2; exit 1; }
+
+needs-valgrind:
+	@command -v valgrind >/dev/null || { echo "make: valgrind is missing: install it (Debian and Ubuntu: apt-get install valgrind)" >&2; exit 1; }
 
 clean:
 	rm -rf $(VENV) target python/clearway/_clearway*.so

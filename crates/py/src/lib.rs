@@ -90,9 +90,8 @@ impl Scenario {
         threads: Option<usize>,
     ) -> PyResult<RunResult> {
         let scenario = &self.loaded.scenario;
-        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let threads = threads.unwrap_or_else(|| clearway_sim::threads_for(scenario, cores()));
-        let threads = threads.min(scenario.network.topology.host_count() as usize);
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = clearway_sim::threads_for(scenario, threads, cores);
         let started = now();
         let mut observer = Observer { callback: progress, due: started + PROGRESS_INTERVAL, failure: None };
         let outcome = py.detach(|| clearway_sim::run_on(scenario, threads, &mut |at| observer.observe(at)));

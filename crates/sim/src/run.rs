@@ -17,10 +17,14 @@ const COMPLETION_GRID: Span = Span::from_us(10);
 /// Hosts that are worth a thread: with fewer, threads wait for each other longer than they work.
 const HOSTS_A_THREAD: usize = 256;
 
-/// The threads that a run of this scenario takes if it may have `cores`: one for each [`HOSTS_A_THREAD`] hosts, at
-/// least one.
-pub fn threads_for(scenario: &Scenario, cores: usize) -> usize {
-    (shape::of(&scenario.network.topology).hosts() as usize / HOSTS_A_THREAD).clamp(1, cores.max(1))
+/// The threads that a run of this scenario takes: as many as `asked` for, but at most one a host; without that one for
+/// each 256 hosts, at least one and at most `cores`.
+pub fn threads_for(scenario: &Scenario, asked: Option<usize>, cores: usize) -> usize {
+    let hosts = shape::of(&scenario.network.topology).hosts() as usize;
+    match asked {
+        Some(threads) => threads.clamp(1, hosts.max(1)),
+        None => (hosts / HOSTS_A_THREAD).clamp(1, cores.max(1)),
+    }
 }
 
 /// Simulates a scenario on this thread; see [`run_on`].

@@ -2,10 +2,8 @@
 //! a scheme says of itself beside that.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
-use super::{AckPolicy, Common, Sender};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Span, Time};
 
 /// What one acknowledgement tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,44 +89,4 @@ pub struct Windows {
     pub ecwnd: f64,
     /// Smoothed round-trip time; zero before the first sample, and where none is kept.
     pub srtt: Span,
-}
-
-/// A scheme, by its parameters: its congestion control, and what the two ends of a flow have to know beside it.
-pub trait Scheme {
-    /// The congestion control of one flow.
-    type Control: CongestionControl;
-
-    /// What a data frame carries beside payload and framing, unless a scenario says otherwise.
-    const HEADER: Bytes;
-
-    /// Data may be marked where it would be dropped early (ECN).
-    const ECN_CAPABLE: bool = false;
-
-    /// What flows share whose full packet, with everything that takes time on the wire, weighs `frame`.
-    fn shared(&self, frame: Bytes) -> <Self::Control as CongestionControl>::Shared;
-
-    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two from 64 on.
-    fn reach(&self) -> u32;
-
-    /// The largest that the window can be, in packets.
-    fn max_window(&self) -> f64 {
-        f64::from(self.reach())
-    }
-
-    /// Packets that must have arrived above a hole before it counts as lost. One where a flow keeps to one path.
-    fn dup_threshold(&self) -> u32 {
-        1
-    }
-
-    /// How the receiving side acknowledges.
-    fn ack_policy(&self) -> AckPolicy {
-        AckPolicy::EveryPacket
-    }
-
-    /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload and of frames as for
-    /// [`Self::shared`]. Flows of one transport are clones of one sender: they share what [`Self::shared`] gives.
-    fn sender(&self, mtu: u32, frame: Bytes) -> Sender<Self::Control> {
-        let (reach, dup_threshold) = (self.reach(), self.dup_threshold());
-        Sender::new(Arc::new(Common { mtu, reach, dup_threshold, control: self.shared(frame) }))
-    }
 }

@@ -7,10 +7,12 @@ mod congestion;
 mod message;
 mod packet;
 mod receiver;
+mod scheme;
 mod scoreboard;
 mod sender;
 
-pub use congestion::{AckSample, CongestionControl, Scheme, Timeout, Windows};
+pub use congestion::{AckSample, CongestionControl, Timeout, Windows};
 pub use packet::{Ack, Data, SACK_BITS};
 pub use receiver::{AckPolicy, Arrival, Receiver};
+pub use scheme::Scheme;
 pub use sender::{Common, Flight, Sender};

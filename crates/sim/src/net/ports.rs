@@ -1,4 +1,4 @@
-//! The ports of a domain: plain ones, by the algorithm of [`super::plain`], and ruled ones, by that of
+//! The ports of a domain: plain ones, by the algorithm of `plain.rs`, and ruled ones, by that of
 //! [`super::ruled`].
 
 use clearway_proto::units::Rate;

@@ -64,10 +64,10 @@ impl Measured<'_> {
     }
 
     pub fn link(&self, link: u32) -> LinkFigures {
-        let at = link as usize;
-        let (port, then) = (self.simulation.port_figures(link), &self.start.figures[at]);
-        let (counters, counted_then) = (self.simulation.port_counters(link), &self.start.ports[at]);
-        let transmitted = self.simulation.transmitted(link) - self.start.transmitted[at];
+        let start = self.start.link(link);
+        let (port, then) = (self.simulation.port_figures(link), &start.figures);
+        let (counters, counted_then) = (self.simulation.port_counters(link), &start.counters);
+        let transmitted = self.simulation.transmitted(link) - start.transmitted;
         let rate = self.simulation.graph().link(link).rate;
         let picoseconds = self.end.since(self.start.time).as_ps() as f64;
         LinkFigures {

@@ -58,7 +58,7 @@ pub(super) fn parse(node: &Node, base: &Path) -> Result<(Sizes, Json), Misread> 
 }
 
 /// The points of a file: bytes and fraction. A first fraction above zero is a mass at the first size.
-fn points_of(text: &str, file: &str) -> Result<Vec<(f64, f64)>, Misread> {
+pub(super) fn points_of(text: &str, file: &str) -> Result<Vec<(f64, f64)>, Misread> {
     let wrong = |problem: Problem| Misread::Elsewhere(vec![problem]);
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut last_line = 1;

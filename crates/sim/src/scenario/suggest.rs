@@ -6,8 +6,14 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     let lower = name.to_lowercase();
     let reach = (name.chars().count() / 3).max(1);
     let mut best: Option<(usize, &str)> = None;
+    let length = lower.chars().count();
     for candidate in candidates {
-        let distance = strsim::osa_distance(&lower, &candidate.to_lowercase());
+        let candidate_lower = candidate.to_lowercase();
+        // Each character too many or too few is a slip by itself, and comparing takes as long as both are together.
+        if candidate_lower.chars().count().abs_diff(length) > reach {
+            continue;
+        }
+        let distance = strsim::osa_distance(&lower, &candidate_lower);
         if distance <= reach && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
@@ -25,11 +31,16 @@ mod tests {
         assert_eq!(nearest("base_taget", names), Some("base_target".into()));
         assert_eq!(nearest("bteta", names), Some("beta".into()));
         assert_eq!(nearest("Beta", names), Some("beta".into()));
+        assert_eq!(nearest("fs_rangeess", names), Some("fs_range".into()));
+        assert_eq!(nearest("fs_rangeness", names), Some("fs_range".into()));
     }
 
     #[test]
     fn something_else_finds_nothing() {
         assert_eq!(nearest("colour", ["base_target", "beta"]), None);
         assert_eq!(nearest("", ["at"]), None);
+        // As long as a file may be, against as many names as a network may have: long if each were compared.
+        let name = "q".repeat(1 << 20);
+        assert_eq!(nearest(&name, std::iter::repeat_n("host0", 100_000)), None);
     }
 }

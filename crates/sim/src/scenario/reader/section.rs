@@ -357,7 +357,10 @@ impl<'a> Section<'a> {
         let Some(table) = self.table.filter(|_| self.others.is_none()) else { return };
         let mut variants = None;
         for entry in self.unknown() {
-            let variants = variants.get_or_insert_with(|| describe(self.source, read));
+            // Where nothing was to be chosen, every key there is was asked for.
+            let none = self.choices.is_empty();
+            let variants =
+                variants.get_or_insert_with(|| if none { Vec::new() } else { describe(self.source, read) });
             if self.abandoned {
                 self.reject_misspelt_choice(entry, variants);
                 continue;

@@ -249,6 +249,8 @@ fn topologies_have_hosts_in_bounds() {
     assert!(said(huge).contains("network.topology: has 1000001000000 links; a network has at most 10000000"));
     let leaf = "topology = \"leaf_spine\"\nspines = 1\n";
     assert!(said(&format!("{leaf}leaves = 2000\nhosts_per_leaf = 1000")).contains("makes 2000000 hosts"));
+    assert!(said(&format!("{leaf}leaves = 1000000\nhosts_per_leaf = 1000000"))
+        .contains("makes 1000000000000 hosts"));
     assert!(said(&format!("{leaf}leaves = 1\nhosts_per_leaf = 1")).contains("makes 1 hosts"));
     let over =
         format!("{leaf}leaves = 1\nhosts_per_leaf = 1000000\noversubscription = 0.1\nrate = \"10Tbps\"");

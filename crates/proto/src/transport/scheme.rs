@@ -1,0 +1,46 @@
+//! What a scheme says of itself: its congestion control, and how its two ends go about the rest.
+
+use std::sync::Arc;
+
+use super::{AckPolicy, Common, CongestionControl, Sender};
+use crate::units::Bytes;
+
+/// A scheme, by its parameters: its congestion control, and what the two ends of a flow have to know beside it.
+pub trait Scheme {
+    /// The congestion control of one flow.
+    type Control: CongestionControl;
+
+    /// What a data frame carries beside payload and framing, unless a scenario says otherwise.
+    const HEADER: Bytes;
+
+    /// Data may be marked where it would be dropped early (ECN).
+    const ECN_CAPABLE: bool = false;
+
+    /// What flows share whose full packet, with everything that takes time on the wire, weighs `frame`.
+    fn shared(&self, frame: Bytes) -> <Self::Control as CongestionControl>::Shared;
+
+    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two from 64 on.
+    fn reach(&self) -> u32;
+
+    /// The largest that the window can be, in packets.
+    fn max_window(&self) -> f64 {
+        f64::from(self.reach())
+    }
+
+    /// Packets that must have arrived above a hole before it counts as lost. One where a flow keeps to one path.
+    fn dup_threshold(&self) -> u32 {
+        1
+    }
+
+    /// How the receiving side acknowledges.
+    fn ack_policy(&self) -> AckPolicy {
+        AckPolicy::EveryPacket
+    }
+
+    /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload and of frames as for
+    /// [`Self::shared`]. Flows of one transport are clones of one sender: they share what [`Self::shared`] gives.
+    fn sender(&self, mtu: u32, frame: Bytes) -> Sender<Self::Control> {
+        let (reach, dup_threshold) = (self.reach(), self.dup_threshold());
+        Sender::new(Arc::new(Common { mtu, reach, dup_threshold, control: self.shared(frame) }))
+    }
+}
