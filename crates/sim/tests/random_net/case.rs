@@ -139,8 +139,6 @@ pub struct TraceLine {
 /// A whole scenario with the files that it names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case {
-    /// What it was drawn from.
-    pub drawn_from: u64,
     /// The scenario's tables; the first is the top of the file.
     pub tables: Vec<Table>,
     /// The tables of the topology file; none if there is no such file.
@@ -175,15 +173,6 @@ impl Case {
     /// The top of the file.
     pub fn top(&self) -> &Table {
         &self.tables[0]
-    }
-
-    /// Whether it has flows that offer data until they are stopped.
-    pub fn has_flows_without_end(&self) -> bool {
-        let endless = |table: &Table| match table.text("pattern") {
-            Some("incast" | "permutation" | "all_to_all") => !table.gives("bytes"),
-            _ => false,
-        };
-        self.any("traffic", endless)
     }
 
     /// The most payload of a frame, in bytes.

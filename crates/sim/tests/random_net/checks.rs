@@ -11,7 +11,7 @@ use clearway_sim::scenario::{load_text, Loaded};
 
 use crate::case::{Case, Folder, Table};
 use crate::draw::LONG_ENOUGH;
-use crate::outcomes::{difference, figure, impossible, measured};
+use crate::outcomes::{difference, figure, impossible};
 use crate::rewriting::REWRITINGS;
 
 type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
@@ -49,6 +49,7 @@ const MOST_HOPS: u64 = 1_000_000;
 const MOST_REPORTS: u64 = 10_000_000;
 
 /// What became of a case in which nothing is wrong.
+#[derive(Debug, PartialEq)]
 pub enum Verdict {
     Ran(Box<Outcome>),
     /// The scenario was not accepted, and why.
@@ -84,9 +85,6 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
     if must_end(case) && !has_ended(&first) {
         let says = "after 3 s not all flows are complete, none of which should take so long";
         return Err(Failure::of("it ends with its flows", says));
-    }
-    if let Some(what) = expires_in_vain(case, &first) {
-        return Err(Failure::of("no timer expires where nothing is lost", what));
     }
     for way in WAYS {
         let check = format!("it is the same when it is run {}", way.name);
@@ -187,38 +185,4 @@ fn must_end(case: &Case) -> bool {
 
 fn has_ended(outcome: &Outcome) -> bool {
     figure(outcome, "simulated_us").is_some_and(|us| us < LONG_ENOUGH as f64 / 1e6)
-}
-
-/// Whether senders gave up on packets although nothing was lost and nothing took as long as their timers.
-fn expires_in_vain(case: &Case, outcome: &Outcome) -> Option<String> {
-    let count = |name: &str| figure(outcome, name).unwrap_or(0.0);
-    let lost = ["drops", "fault_losses", "host_drops"].map(count).iter().sum::<f64>();
-    // Of a run that ends with its flows the table has all round trips, if there was no warm-up.
-    let end = case.top().number("duration").map(|ps| ps / 1e6);
-    let complete = figure(outcome, "simulated_us") < end && !case.has_flows_without_end();
-    if lost > 0.0 || !complete || case.top().gives("warmup") || count("timeouts_whole") == 0.0 {
-        return None;
-    }
-    let longest = measured(outcome, "rtt", "rtt_us").iter().copied().fold(0.0, f64::max);
-    let patience = case.all("transport").map(patience_us).fold(f64::INFINITY, f64::min);
-    // The last acknowledgements may be under way when the run ends, which it does on a grid of 10 us.
-    let in_vain = longest > 0.0 && patience > 4.0 * longest + 20.0;
-    in_vain.then(|| {
-        let timeouts = count("timeouts_whole");
-        format!(
-            "{timeouts} timeouts, the least after {patience} us; the longest round trip took {longest} us"
-        )
-    })
-}
-
-/// The least time after which a sender of this transport gives up on a packet whose acknowledgement is not held back.
-fn patience_us(transport: &Table) -> f64 {
-    let (least, first) = match transport.text("protocol") {
-        Some("swift") => (250e6, 1e9),
-        _ => (1e10, 1e10),
-    };
-    let timer = |key: &str, otherwise: f64| transport.number(key).unwrap_or(otherwise);
-    let least = timer("min_rto", least).min(timer("initial_rto", first)).min(timer("rto", 1e10));
-    let held_back = if transport.gives("ack_every") { timer("ack_delay", 1e9) } else { 0.0 };
-    (least - held_back) / 1e6
 }

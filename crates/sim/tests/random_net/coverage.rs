@@ -31,7 +31,7 @@ pub const FEATURES: &[Feature] = &[
     ("exponential sizes", |case| sizes(case, |sizes| sizes.starts_with("exponential"))),
     ("sizes from a file", |case| sizes(case, |sizes| sizes == SIZES_FILE)),
     ("built-in sizes", |case| sizes(case, |sizes| !sizes.contains([':', '.']))),
-    ("flows without end", Case::has_flows_without_end),
+    ("flows without end", has_flows_without_end),
     ("flows smaller than mtu", |case| {
         traffic(case, |t| t.number("bytes") < Some(case.mtu()) && t.gives("bytes"))
     }),
@@ -135,6 +135,14 @@ fn sizes(case: &Case, wanted: impl Fn(&str) -> bool) -> bool {
     traffic(case, |table| table.text("sizes").is_some_and(&wanted))
 }
 
+fn has_flows_without_end(case: &Case) -> bool {
+    let endless = |table: &Table| match table.text("pattern") {
+        Some("incast" | "permutation" | "all_to_all") => !table.gives("bytes"),
+        _ => false,
+    };
+    traffic(case, endless)
+}
+
 fn protocol(case: &Case, protocol: &str) -> bool {
     case.any("transport", |table| table.says("protocol", protocol))
 }
@@ -209,6 +217,11 @@ pub const HAPPENINGS: &[Happening] = &[
 
 fn positive(outcome: &Outcome, name: &str) -> bool {
     figure(outcome, name) > Some(0.0)
+}
+
+/// The names of the features that a scenario has.
+pub fn features_of(case: &Case) -> Vec<&'static str> {
+    FEATURES.iter().filter(|(_, has)| has(case)).map(|(name, _)| *name).collect()
 }
 
 /// How often each feature, each pair of features and each happening was met.

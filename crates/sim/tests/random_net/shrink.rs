@@ -1,21 +1,61 @@
 //! Makes a failing case small: takes away and simplifies, step by step, whatever the failure does not need.
 
 use crate::case::{Case, Table, Value};
-use crate::checks::{check, Failure};
+use crate::checks::{Failure, Verdict};
 
 /// Cases tried at most.
 const MOST_TRIES: usize = 1500;
 
+/// What says whether a case fails.
+type Check = dyn Fn(&Case) -> Result<Verdict, Failure>;
+
 /// The smallest case found in which the same check fails, and what it says there.
-pub fn shrink(case: Case, failure: Failure) -> (Case, Failure) {
-    let (mut smallest, mut tries) = ((case, failure), 0);
+pub fn shrink(case: Case, failure: Failure, check: &Check) -> (Case, Failure) {
+    let mut shrinking = Shrinking { case, failure, check, tries: 0 };
     loop {
-        let before = smallest.clone();
+        let before = shrinking.case.clone();
         for step in STEPS {
-            smallest = exhaust(*step, smallest, &mut tries);
+            shrinking.exhaust(*step);
         }
-        if smallest == before || tries >= MOST_TRIES {
-            return smallest;
+        if shrinking.case == before || shrinking.tries >= MOST_TRIES {
+            return (shrinking.case, shrinking.failure);
+        }
+    }
+}
+
+/// The smallest failing case so far.
+struct Shrinking<'a> {
+    case: Case,
+    failure: Failure,
+    check: &'a Check,
+    tries: usize,
+}
+
+impl Shrinking<'_> {
+    /// Takes every simplification of a step with which the check still fails.
+    fn exhaust(&mut self, step: Step) {
+        let mut number = 0;
+        while let Some(simpler) = step(&self.case, number) {
+            if self.tries >= MOST_TRIES {
+                return;
+            }
+            if simpler != self.case && self.still_fails(&simpler) {
+                // The next simplification has this one's number now.
+                self.case = simpler;
+            } else {
+                number += 1;
+            }
+        }
+    }
+
+    fn still_fails(&mut self, simpler: &Case) -> bool {
+        self.tries += 1;
+        match (self.check)(simpler) {
+            Err(failure) if failure.check == self.failure.check => {
+                self.failure = failure;
+                true
+            }
+            _ => false,
         }
     }
 }
@@ -37,25 +77,6 @@ const STEPS: &[Step] = &[
     without_a_key,
     with_a_simpler_value,
 ];
-
-/// Takes every simplification of a step with which the check still fails.
-fn exhaust(step: Step, mut smallest: (Case, Failure), tries: &mut usize) -> (Case, Failure) {
-    let mut number = 0;
-    while let Some(simpler) = step(&smallest.0, number) {
-        if *tries >= MOST_TRIES {
-            break;
-        }
-        *tries += usize::from(simpler != smallest.0);
-        match check(&simpler) {
-            // The next simplification has this one's number now.
-            Err(failure) if simpler != smallest.0 && failure.check == smallest.1.check => {
-                smallest = (simpler, failure);
-            }
-            _ => number += 1,
-        }
-    }
-    smallest
-}
 
 fn without_a_table(case: &Case, number: usize) -> Option<Case> {
     let mut simpler = case.clone();
@@ -292,7 +313,46 @@ fn simpler_values(value: &Value) -> Vec<Value> {
             let one = hosts.iter().map(|host| Value::Hosts(vec![*host]));
             one.chain([Value::Hosts(hosts[1..].to_vec())]).collect()
         }
-        Value::Hosts(hosts) => (0..hosts[0]).map(|host| Value::Hosts(vec![host])).collect(),
+        Value::Hosts(hosts) => {
+            let less = hosts.iter().flat_map(|host| 0..*host);
+            less.map(|host| Value::Hosts(vec![host])).collect()
+        }
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Folder;
+    use clearway_sim::scenario::load_text;
+
+    /// Fails where a scenario that is accepted has a lossy link and reads.
+    fn of_two_things(case: &Case) -> Result<Verdict, Failure> {
+        let folder = Folder::of(case);
+        if load_text(&case.text(), "scenario.toml", folder.path(), &[], None).is_err() {
+            return Ok(Verdict::TooLong);
+        }
+        let lossy = case.any("fault", |fault| fault.says("kind", "loss"));
+        let reads = case.any("traffic", |traffic| traffic.says("operation", "read"));
+        if lossy && reads {
+            return Err(Failure { check: "of two things".into(), says: String::new() });
+        }
+        Ok(Verdict::TooLong)
+    }
+
+    #[test]
+    fn what_is_left_is_what_fails() {
+        let mut shrunk = 0;
+        for case in (1..400).map(crate::draw::case) {
+            let Err(failure) = of_two_things(&case) else { continue };
+            let (smallest, failure) = shrink(case, failure, &of_two_things);
+            assert_eq!(of_two_things(&smallest), Err(failure));
+            let kinds: Vec<&str> = smallest.tables.iter().map(|table| table.kind).collect();
+            assert_eq!(kinds, ["", "network", "transport", "traffic", "fault"], "{}", smallest.printed());
+            assert!(smallest.text().lines().count() <= 24, "{}", smallest.printed());
+            shrunk += 1;
+        }
+        assert!(shrunk > 10, "only {shrunk} cases had both");
     }
 }

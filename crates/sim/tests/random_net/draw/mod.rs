@@ -76,7 +76,7 @@ pub fn case(seed: u64) -> Case {
     }
     tables.extend(draw_record(&mut world));
     let topology = std::mem::take(&mut world.network.topology);
-    Case { drawn_from: seed, tables, topology, trace: world.trace, sizes: world.sizes }
+    Case { tables, topology, trace: world.trace, sizes: world.sizes }
 }
 
 fn draw_frames(dice: &mut Dice) -> Frames {

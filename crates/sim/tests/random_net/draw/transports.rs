@@ -119,9 +119,11 @@ impl Keys<'_> {
         }
     }
 
-    /// A timer, which is at least 1 us.
+    /// A timer, which is at least 1 us. Where flows must end, it is often so long that it expires only for what is lost.
     fn timer(&mut self, percent: u64, key: &str) {
-        self.time(percent, key, &[0.5, 1.3, 2.0, 4.0, 10.0], 1_000_000);
+        let patient = self.world.ends && self.world.dice.percent(60);
+        let trips: &[f64] = if patient { &[30.0, 300.0] } else { &[0.5, 1.3, 2.0, 4.0, 10.0] };
+        self.time(percent, key, trips, 1_000_000);
     }
 
     fn swift(&mut self) {
