@@ -38,6 +38,7 @@ lint: build $(VENV)/.tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python -m tools.structure
 
 fmt: $(VENV)/.tools | needs-cargo
 	cargo fmt --all

@@ -274,14 +274,7 @@ def test_every_variant_has_an_example() -> None:
     }
 
 
-REFUSED = pytest.mark.xfail(reason="the simulator runs one kind of host and no probes", strict=True)
-"""Examples that are read and checked, and that the simulator refuses to run."""
-
-
-@pytest.mark.parametrize(
-    "table",
-    [pytest.param(table, marks=REFUSED if table in ("host.bulk", "probe[0]") else ()) for table in EXAMPLES],
-)
+@pytest.mark.parametrize("table", EXAMPLES)
 def test_every_example_is_right(table: str, link: str, clearway: Clearway, workspace: Path) -> None:
     """Else the mistakes below would be refused for another reason."""
     for example in EXAMPLES[table]:

@@ -88,6 +88,22 @@ def test_the_manifest_says_how_many_it_ran_on(clearway: Clearway, small: Path) -
     assert loaded.threads == cw.run(small, threads=1).threads == 1
 
 
+def test_any_number_gives_the_same_result(clearway: Clearway, small: Path) -> None:
+    for threads in (1, 2, 3):
+        assert clearway("run", small, "--threads", threads, "--out", f"on{threads}").status == 0
+    manifests = [json.loads(Path(f"on{threads}/manifest.json").read_text()) for threads in (1, 2, 3)]
+    assert [manifest["threads"] for manifest in manifests] == [1, 2, 3]
+    assert len({manifest["digest"] for manifest in manifests}) == 1
+    tables = [{name: table.read_bytes() for name, table in run_files(f"on{threads}")} for threads in (1, 2, 3)]
+    assert tables[0] == tables[1] == tables[2]
+    assert "flows" in "".join(tables[0])
+
+
+def run_files(directory: str) -> list[tuple[str, Path]]:
+    """List the tables of a run directory, with their names."""
+    return [(path.name, path) for path in sorted(Path(directory).iterdir()) if path.suffix != ".json"]
+
+
 @pytest.mark.parametrize("threads", [0, -1, 65, "two", "1.5"])
 @pytest.mark.parametrize("command", ["run", "demo", "compare"])
 def test_what_is_no_number_of_threads(

@@ -8,7 +8,7 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::swift::control::Swift;
 use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
-use clearway_proto::transport::{CongestionControl, Scheme, Sender};
+use clearway_proto::transport::{Scheme, Sender};
 use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::content::{Digest, Source};
@@ -117,11 +117,8 @@ pub struct Sending {
 impl Sending {
     /// Begins `now`.
     pub fn new(now: Time, task: Task) -> Sending {
-        let sender = Sender::new(
-            task.swift.control(Bytes::new(u64::from(task.layout.mtu))),
-            task.layout.mtu,
-            task.swift.reach,
-        );
+        let mtu = task.layout.mtu;
+        let sender = task.swift.sender(mtu, Bytes::new(u64::from(mtu)));
         let flows = (0..task.layout.flows)
             .map(|flow| Flow {
                 sender: sender.clone(),
@@ -248,7 +245,7 @@ impl Sending {
         let received = arrival.received.max(ack.echo);
         flow.sender.handle_ack(now, received, &ack);
         let (rtt, endpoint) = (now.since(ack.echo), ack.remote_queuing() + now.since(received));
-        self.sent.delays.record(&Delays { rtt, endpoint, windows: flow.sender.control().windows() });
+        self.sent.delays.record(&Delays { rtt, endpoint, windows: flow.sender.windows() });
         self.sent.acks += 1;
         self.sent.hops = ack.hops;
         if ack.cumulative > flow.cumulative {

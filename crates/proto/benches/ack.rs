@@ -38,7 +38,7 @@ fn show(what: &str, ns: &[f64]) {
 /// Nanoseconds for one acknowledgement with all that its driver asks afterwards, sorted.
 fn measure<P: Scheme>(params: &P) -> Vec<f64> {
     let mut random = Random(1);
-    let fresh = Sender::new(params.control(Bytes::new(4200)), MTU, params.reach());
+    let fresh = params.sender(MTU, Bytes::new(4200));
     let mut flows: Vec<_> = (0..FLOWS).map(|_| fresh.clone()).collect();
     flows.iter_mut().for_each(Sender::handle_endless);
     let mut order: Vec<u32> = (0..FLOWS as u32).collect();

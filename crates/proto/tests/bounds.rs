@@ -1,14 +1,12 @@
 //! The windows of the baselines, whatever acknowledgements, losses and timeouts come: within their bounds, and numbers.
 
-use std::sync::Arc;
-
-use clearway_proto::baseline::cubic::{Cubic, CubicParams};
-use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
-use clearway_proto::baseline::gcn::{Gcn, GcnParams};
-use clearway_proto::baseline::reno::{Reno, RenoParams};
+use clearway_proto::baseline::cubic::CubicParams;
+use clearway_proto::baseline::dctcp::DctcpParams;
+use clearway_proto::baseline::gcn::GcnParams;
+use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
-use clearway_proto::transport::{AckSample, CongestionControl};
-use clearway_proto::units::{Span, Time};
+use clearway_proto::transport::{AckSample, CongestionControl, Scheme, Timeout};
+use clearway_proto::units::{Bytes, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -38,10 +36,12 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Takes the steps; the window stays within `min` and `max`, and what is no acknowledgement never raises it, save to
 /// `min`.
-fn check<C: CongestionControl>(mut control: C, [min, max]: [f64; 2], steps: &[Step]) {
+fn check<P: Scheme>(params: &P, [min, max]: [f64; 2], steps: &[Step]) {
+    let shared = &params.shared(Bytes::new(1500));
+    let mut control = P::Control::new(shared);
     let (mut now, mut cumulative, mut next) = (Time::ZERO, 0_u32, 1_u32);
     for step in steps {
-        let before = control.window();
+        let before = control.window(shared);
         match *step {
             Step::Ack { sent, acked, rtt_ns, marked } => {
                 next += sent;
@@ -57,19 +57,19 @@ fn check<C: CongestionControl>(mut control: C, [min, max]: [f64; 2], steps: &[St
                     cumulative,
                     next,
                 };
-                control.on_ack(now, &sample);
-                assert!(newly_acked > 0 || control.window() <= before, "{before}, {sample:?}");
+                control.on_ack(shared, now, &sample);
+                assert!(newly_acked > 0 || control.window(shared) <= before, "{before}, {sample:?}");
             }
-            Step::Loss => control.on_loss(now, cumulative, next),
-            Step::Timeout => control.on_timeout(now, next),
+            Step::Loss => control.on_loss(shared, now, cumulative, next),
+            Step::Timeout => control.on_timeout(shared, now, &Timeout { in_a_row: 1, cumulative, next }),
         }
-        let window = control.window();
+        let window = control.window(shared);
         assert!((min..=max).contains(&window), "{step:?}: {window}");
         assert!(
             matches!(step, Step::Ack { .. }) || window <= before.max(min),
             "{step:?}: {before} to {window}"
         );
-        assert!(control.retransmission_timeout() >= MIN_RTO);
+        assert!(control.retransmission_timeout(shared, 0) >= MIN_RTO);
     }
 }
 
@@ -87,11 +87,11 @@ proptest! {
         let bounds = [min_cwnd, max_cwnd];
         let tcp = TcpParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..TcpParams::default() };
         let dctcp = DctcpParams { tcp: tcp.clone(), ..DctcpParams::default() };
-        check(Dctcp::new(Arc::new(dctcp)), bounds, &steps);
+        check(&dctcp, bounds, &steps);
         let gcn = GcnParams { tcp: tcp.clone(), ..GcnParams::default() };
-        check(Gcn::new(Arc::new(gcn)), bounds, &steps);
+        check(&gcn, bounds, &steps);
         let reno = RenoParams { tcp };
-        check(Reno::new(Arc::new(reno)), bounds, &steps);
+        check(&reno, bounds, &steps);
     }
 
     #[test]
@@ -105,6 +105,6 @@ proptest! {
         let (min_cwnd, max_cwnd, initial_cwnd, min_rto) = (min, min + above, min + start * above, MIN_RTO);
         let tcp = TcpParams { initial_cwnd, min_cwnd, max_cwnd, min_rto, ..TcpParams::default() };
         let cubic = CubicParams { c, beta, fast_convergence, tcp };
-        check(Cubic::new(Arc::new(cubic)), [min_cwnd, max_cwnd], &steps);
+        check(&cubic, [min_cwnd, max_cwnd], &steps);
     }
 }

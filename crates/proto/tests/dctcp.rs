@@ -2,22 +2,15 @@
 
 mod script;
 
-use std::sync::Arc;
-
 use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
 use clearway_proto::baseline::tcp::TcpParams;
-use clearway_proto::transport::{AckPolicy, CongestionControl, Scheme};
+use clearway_proto::transport::{AckPolicy, Scheme};
 use clearway_proto::units::Span;
-use script::Probe;
+use script::{run, Probe};
 
 impl Probe for Dctcp {
     fn probe(&self, name: &str) -> Option<f64> {
-        match name {
-            "cwnd" => Some(self.window()),
-            "alpha" => Some(self.alpha()),
-            "srtt-us" => Some(self.windows().srtt.as_us_f64()),
-            _ => None,
-        }
+        (name == "alpha").then(|| self.alpha())
     }
 }
 
@@ -28,11 +21,6 @@ fn params(initial_cwnd: f64) -> DctcpParams {
         tcp: TcpParams { initial_cwnd, min_rto: Span::from_us(100), ..TcpParams::default() },
         ..DctcpParams::default()
     }
-}
-
-fn run(params: DctcpParams, script: &str) {
-    let policy = params.ack_policy();
-    script::run(Dctcp::new(Arc::new(params)), policy, script);
 }
 
 #[test]
@@ -49,7 +37,7 @@ fn one_packet_an_acknowledgement_needs_no_waiting() {
 #[test]
 fn alpha_moves_once_a_window_of_data() {
     run(
-        params(4.0),
+        &params(4.0),
         "at 0us endless; send 4
          # The first window ends with the first packet: alpha 3/4; the next one with packet 4, sent below.
          at 100us ack 0; expect alpha 0.75; send 1
@@ -64,7 +52,7 @@ fn alpha_moves_once_a_window_of_data() {
 #[test]
 fn one_cut_a_window_of_data() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8
          # All marked: alpha stays 1, and the window is halved once.
          at 100us ack 0 ce; expect alpha 1; expect cwnd 4
@@ -79,7 +67,7 @@ fn one_cut_a_window_of_data() {
 #[test]
 fn a_cut_is_in_proportion_to_alpha() {
     run(
-        DctcpParams { initial_alpha: 0.0, ..params(8.0) },
+        &DctcpParams { initial_alpha: 0.0, ..params(8.0) },
         // The first window is one packet, marked: alpha 1/4, so 8 * (1 - 1/8).
         "at 0us endless; send 8; at 100us ack 0 ce; expect alpha 0.25; expect cwnd 7",
     );
@@ -87,13 +75,13 @@ fn a_cut_is_in_proportion_to_alpha() {
 
 #[test]
 fn the_window_never_falls_below_one_packet() {
-    run(params(1.0), "at 0us endless; send 1; at 100us ack 0 ce; expect cwnd 1; expect ready");
+    run(&params(1.0), "at 0us endless; send 1; at 100us ack 0 ce; expect cwnd 1; expect ready");
 }
 
 #[test]
 fn slow_start_ends_with_the_first_mark() {
     run(
-        params(2.0),
+        &params(2.0),
         "at 0us endless; send 2
          at 100us ack 0; expect cwnd 3; ack 1; expect cwnd 4; send 4
          # alpha 0.75 * 0.75 = 0.5625 at the end of the window, then a cut: 4 * (1 - 0.5625/2), which ends slow start.
@@ -107,7 +95,7 @@ fn slow_start_ends_with_the_first_mark() {
 #[test]
 fn a_delayed_acknowledgement_counts_for_all_its_packets() {
     run(
-        DctcpParams { tcp: TcpParams { ack_every: 2, ..params(4.0).tcp }, ..params(4.0) },
+        &DctcpParams { tcp: TcpParams { ack_every: 2, ..params(4.0).tcp }, ..params(4.0) },
         "at 0us endless; send 4
          at 100us arrive 0; expect acks 0; ack 1; expect cumulative 2; expect cwnd 6; expect inflight 2",
     );
@@ -116,7 +104,7 @@ fn a_delayed_acknowledgement_counts_for_all_its_packets() {
 #[test]
 fn a_change_of_the_mark_acknowledges_what_came_before_it() {
     run(
-        DctcpParams { tcp: TcpParams { ack_every: 2, ..params(10.0).tcp }, ..params(10.0) },
+        &DctcpParams { tcp: TcpParams { ack_every: 2, ..params(10.0).tcp }, ..params(10.0) },
         "at 0us endless; send 10
          at 100us arrive 0; expect acks 0
          # Marked: packet 0 is acknowledged at once and without a mark, packet 1 waits for packet 2.
@@ -131,7 +119,7 @@ fn a_change_of_the_mark_acknowledges_what_came_before_it() {
 #[test]
 fn a_delayed_acknowledgement_waits_no_longer_than_its_delay() {
     run(
-        DctcpParams {
+        &DctcpParams {
             tcp: TcpParams { ack_every: 2, ack_delay: Span::from_us(40), ..params(10.0).tcp },
             ..params(10.0)
         },
@@ -148,7 +136,7 @@ fn a_delayed_acknowledgement_waits_no_longer_than_its_delay() {
 #[test]
 fn a_loss_halves_once_a_window_and_the_window_stands_until_it_is_repaired() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8
          # Three packets above packet 0: the third makes it lost. Slow start until then: 8 + 3.
          at 100us ack 1; ack 2; expect cwnd 10; expect retransmissions 0
@@ -165,7 +153,7 @@ fn a_loss_halves_once_a_window_and_the_window_stands_until_it_is_repaired() {
 #[test]
 fn after_a_loss_a_mark_of_the_same_window_cuts_no_more() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8
          at 100us ack 1; ack 2; ack 3; expect cwnd 5.5
          at 100us ack 5 ce; ack 6 ce; expect cwnd 5.5",
@@ -175,7 +163,7 @@ fn after_a_loss_a_mark_of_the_same_window_cuts_no_more() {
 #[test]
 fn a_loss_halves_although_a_mark_cut_the_same_window() {
     run(
-        DctcpParams { initial_alpha: 0.0, ..params(8.0) },
+        &DctcpParams { initial_alpha: 0.0, ..params(8.0) },
         "at 0us endless; send 8
          at 100us ack 0 ce; expect cwnd 7
          at 100us ack 2 ce; ack 3 ce; ack 4 ce; expect cwnd 3.5",
@@ -185,7 +173,7 @@ fn a_loss_halves_although_a_mark_cut_the_same_window() {
 #[test]
 fn a_loss_leaves_the_least_window() {
     run(
-        DctcpParams { tcp: TcpParams { min_cwnd: 8.0, ..params(8.0).tcp }, ..params(8.0) },
+        &DctcpParams { tcp: TcpParams { min_cwnd: 8.0, ..params(8.0).tcp }, ..params(8.0) },
         "at 0us endless; send 8
          at 100us ack 1; ack 2; ack 3; expect cwnd 8",
     );
@@ -194,7 +182,7 @@ fn a_loss_leaves_the_least_window() {
 #[test]
 fn the_timeout_follows_the_round_trip_and_its_deviation() {
     run(
-        params(4.0),
+        &params(4.0),
         "at 0us endless; send 4; expect timeout-us 10000
          # srtt 100, rttvar 50: 300 us.
          at 100us ack 0; expect srtt-us 100; expect timeout-us 400
@@ -206,7 +194,7 @@ fn the_timeout_follows_the_round_trip_and_its_deviation() {
 #[test]
 fn a_timeout_leaves_one_packet_and_slow_start_to_half_of_what_was_under_way() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8
          at 10ms timeout; expect cwnd 1; expect timeouts 1; send 1; expect idle
          at 10100us ack 0; expect cwnd 2; send 2
@@ -219,7 +207,7 @@ fn a_timeout_leaves_one_packet_and_slow_start_to_half_of_what_was_under_way() {
 #[test]
 fn timeouts_back_off_until_something_new_is_acknowledged() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8; expect timeout-us 10000
          at 10ms timeout; send 1; expect timeout-us 30000
          at 30ms timeout; send 1; expect timeout-us 70000
@@ -235,7 +223,10 @@ fn timeouts_back_off_until_something_new_is_acknowledged() {
 #[test]
 fn backing_off_ends_at_a_minute() {
     run(
-        DctcpParams { tcp: TcpParams { initial_rto: Span::from_secs(40), ..params(1.0).tcp }, ..params(1.0) },
+        &DctcpParams {
+            tcp: TcpParams { initial_rto: Span::from_secs(40), ..params(1.0).tcp },
+            ..params(1.0)
+        },
         "at 0s endless; send 1; expect timeout-us 40000000
          at 40s timeout; send 1; expect timeout-us 100000000
          at 100s timeout; send 1; expect timeout-us 160000000",

@@ -2,19 +2,13 @@
 
 mod script;
 
-use std::sync::Arc;
-
 use clearway_proto::baseline::gcn::{Gcn, GcnParams};
 use clearway_proto::baseline::tcp::TcpParams;
-use clearway_proto::transport::{AckPolicy, CongestionControl, Scheme};
+use clearway_proto::transport::{AckPolicy, Scheme};
 use clearway_proto::units::Span;
-use script::Probe;
+use script::{run, Probe};
 
-impl Probe for Gcn {
-    fn probe(&self, name: &str) -> Option<f64> {
-        (name == "cwnd").then(|| self.window())
-    }
-}
+impl Probe for Gcn {}
 
 fn params(initial_cwnd: f64) -> GcnParams {
     GcnParams {
@@ -23,15 +17,10 @@ fn params(initial_cwnd: f64) -> GcnParams {
     }
 }
 
-fn run(params: GcnParams, script: &str) {
-    let policy = params.ack_policy();
-    script::run(Gcn::new(Arc::new(params)), policy, script);
-}
-
 #[test]
 fn a_window_with_marks_is_cut_when_it_ends_by_half_their_fraction() {
     run(
-        params(4.0),
+        &params(4.0),
         "at 0us endless; send 4
          # The first packet is a window of its own; the next one ends with packet 4, sent below.
          at 100us ack 0; expect cwnd 5; send 1; ack 1; expect cwnd 6
@@ -45,7 +34,7 @@ fn a_window_with_marks_is_cut_when_it_ends_by_half_their_fraction() {
 #[test]
 fn the_fraction_is_this_windows_and_no_average() {
     run(
-        params(4.0),
+        &params(4.0),
         "at 0us endless; send 4
          at 100us ack 0; send 1; ack 1; ack 2; ack 3
          # Four of four without a mark. The next window: packet 5, 6 and 7.
@@ -59,7 +48,7 @@ fn the_fraction_is_this_windows_and_no_average() {
 #[test]
 fn one_cut_for_what_was_sent_before_it() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8
          at 100us ack 0 ce; expect cwnd 4
          at 100us ack 1 ce; ack 2 ce; ack 3 ce; ack 4 ce; send 1; ack 5 ce; send 1; ack 6 ce; send 1
@@ -74,7 +63,7 @@ fn one_cut_for_what_was_sent_before_it() {
 fn a_window_of_one_packet_is_cut_for_every_one() {
     // Nothing is under way at the cut, so the next packet was sent after it.
     run(
-        GcnParams { tcp: TcpParams { min_cwnd: 0.2, ..params(1.0).tcp }, ..params(1.0) },
+        &GcnParams { tcp: TcpParams { min_cwnd: 0.2, ..params(1.0).tcp }, ..params(1.0) },
         "at 0us endless; send 1; at 100us ack 0 ce; expect cwnd 0.5
          at 100us send 1; at 200us ack 1 ce; expect cwnd 0.25
          at 200us send 1; at 300us ack 2 ce; expect cwnd 0.2",
@@ -84,7 +73,7 @@ fn a_window_of_one_packet_is_cut_for_every_one() {
 #[test]
 fn the_additive_increase_is_a_parameter() {
     run(
-        GcnParams { ai: 3.0, ..params(2.0) },
+        &GcnParams { ai: 3.0, ..params(2.0) },
         "at 0us endless; send 2; at 100us ack 0 ce; expect cwnd 1; ack 1; expect cwnd 4",
     );
 }
@@ -93,7 +82,7 @@ fn the_additive_increase_is_a_parameter() {
 fn marked_packets_are_acknowledged_at_once() {
     assert_eq!(GcnParams::default().ack_policy(), AckPolicy::EveryPacket);
     run(
-        GcnParams { tcp: TcpParams { ack_every: 2, ..params(10.0).tcp }, ..params(10.0) },
+        &GcnParams { tcp: TcpParams { ack_every: 2, ..params(10.0).tcp }, ..params(10.0) },
         "at 0us endless; send 10
          at 100us arrive 0; expect acks 0
          # What waited comes first and without a mark.
@@ -107,7 +96,7 @@ fn marked_packets_are_acknowledged_at_once() {
 #[test]
 fn a_loss_halves_once_and_answers_the_marks_of_its_window() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8
          # Slow start to 11, then half for packet 0.
          at 100us ack 1; ack 2; ack 3; expect cwnd 5.5
@@ -119,7 +108,7 @@ fn a_loss_halves_once_and_answers_the_marks_of_its_window() {
 #[test]
 fn a_timeout_leaves_one_packet_and_slow_start_to_half_of_what_was_under_way() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8; expect timeout-us 10000
          at 10ms timeout; expect cwnd 1; send 1; expect timeout-us 30000
          # Marks of what was sent before are answered.

@@ -4,16 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clearway_proto::baseline::cubic::{Cubic, CubicParams};
-use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
-use clearway_proto::baseline::gcn::{Gcn, GcnParams};
-use clearway_proto::baseline::none::{NoControl, NoneParams};
-use clearway_proto::baseline::reno::{Reno, RenoParams};
+use clearway_proto::baseline::cubic::CubicParams;
+use clearway_proto::baseline::dctcp::DctcpParams;
+use clearway_proto::baseline::gcn::GcnParams;
+use clearway_proto::baseline::none::NoneParams;
+use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::machine::Readiness;
-use clearway_proto::swift::control::{Swift, SwiftConfig};
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, AckPolicy, Arrival, CongestionControl, Data, Receiver, Scheme, Sender};
+use clearway_proto::transport::{Ack, Arrival, Common, CongestionControl, Data, Receiver, Scheme, Sender};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -86,7 +85,7 @@ struct Counts {
     delivered: u64,
 }
 
-struct World<C> {
+struct World<C: CongestionControl> {
     now: Time,
     sender: Sender<C>,
     receiver: Receiver,
@@ -98,11 +97,11 @@ struct World<C> {
 }
 
 impl<C: CongestionControl> World<C> {
-    fn new(control: C, policy: AckPolicy, schedule: Schedule) -> World<C> {
+    fn new<P: Scheme<Control = C>>(params: &P, schedule: Schedule) -> World<C> {
         let mut world = World {
             now: Time::ZERO,
-            sender: Sender::new(control, MTU, REACH),
-            receiver: Receiver::new(policy, REACH),
+            sender: sender(params),
+            receiver: Receiver::new(params.ack_policy(), REACH),
             counts: Counts::default(),
             events: BTreeMap::new(),
             made: 0,
@@ -142,7 +141,7 @@ impl<C: CongestionControl> World<C> {
 
     fn send_data(&mut self) {
         let before = self.sender.flight();
-        let window = self.sender.control().window().max(1.0);
+        let window = self.sender.windows().cwnd.max(1.0);
         let data = self.sender.transmit(self.now);
         let after = self.sender.flight();
         assert_eq!(after.inflight, before.inflight + 1);
@@ -244,47 +243,37 @@ impl<C: CongestionControl> World<C> {
     }
 }
 
-fn swift(initial_cwnd: f64) -> Swift {
-    Swift::new(SwiftConfig::new(SwiftParams { initial_cwnd, min_cwnd: 0.01, ..SwiftParams::default() }))
+fn sender<P: Scheme>(params: &P) -> Sender<P::Control> {
+    let control = params.shared(Bytes::new(1100));
+    Sender::new(Arc::new(Common { mtu: MTU, reach: REACH, dup_threshold: params.dup_threshold(), control }))
 }
 
-fn dctcp(ack_every: u32) -> (Dctcp, AckPolicy) {
-    let params = DctcpParams {
-        tcp: TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() },
-        ..DctcpParams::default()
-    };
-    let policy = params.ack_policy();
-    (Dctcp::new(Arc::new(params)), policy)
+fn swift(initial_cwnd: f64) -> SwiftParams {
+    SwiftParams { initial_cwnd, min_cwnd: 0.01, ..SwiftParams::default() }
 }
 
-fn gcn(ack_every: u32) -> (Gcn, AckPolicy) {
-    let params = GcnParams {
-        tcp: TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() },
-        ..GcnParams::default()
-    };
-    let policy = params.ack_policy();
-    (Gcn::new(Arc::new(params)), policy)
+fn tcp(ack_every: u32) -> TcpParams {
+    TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() }
 }
 
-fn reno(ack_every: u32) -> (Reno, AckPolicy) {
-    let params =
-        RenoParams { tcp: TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() } };
-    let policy = params.ack_policy();
-    (Reno::new(Arc::new(params)), policy)
+fn dctcp(ack_every: u32) -> DctcpParams {
+    DctcpParams { tcp: tcp(ack_every), ..DctcpParams::default() }
 }
 
-fn cubic(ack_every: u32) -> (Cubic, AckPolicy) {
-    let params = CubicParams {
-        tcp: TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() },
-        ..CubicParams::default()
-    };
-    let policy = params.ack_policy();
-    (Cubic::new(Arc::new(params)), policy)
+fn gcn(ack_every: u32) -> GcnParams {
+    GcnParams { tcp: tcp(ack_every), ..GcnParams::default() }
 }
 
-fn fixed(window: Option<u32>, rate: Option<Rate>) -> NoControl {
-    let params = NoneParams { window, rate, reach: REACH, ..NoneParams::default() };
-    NoControl::new(&params, Bytes::new(1100))
+fn reno(ack_every: u32) -> RenoParams {
+    RenoParams { tcp: tcp(ack_every) }
+}
+
+fn cubic(ack_every: u32) -> CubicParams {
+    CubicParams { tcp: tcp(ack_every), ..CubicParams::default() }
+}
+
+fn fixed(window: Option<u32>, rate: Option<Rate>) -> NoneParams {
+    NoneParams { window, rate, reach: REACH, ..NoneParams::default() }
 }
 
 proptest! {
@@ -292,37 +281,33 @@ proptest! {
 
     #[test]
     fn swift_delivers_everything_once(schedule in schedule(), initial_cwnd in 0.05_f64..32.0) {
-        World::new(swift(initial_cwnd), AckPolicy::EveryPacket, schedule).run();
+        World::new(&swift(initial_cwnd), schedule).run();
     }
 
     #[test]
     fn dctcp_delivers_everything_once(schedule in schedule(), ack_every in 1_u32..4) {
-        let (control, policy) = dctcp(ack_every);
-        World::new(control, policy, schedule).run();
+        World::new(&dctcp(ack_every), schedule).run();
     }
 
     #[test]
     fn gcn_delivers_everything_once(schedule in schedule(), ack_every in 1_u32..4) {
-        let (control, policy) = gcn(ack_every);
-        World::new(control, policy, schedule).run();
+        World::new(&gcn(ack_every), schedule).run();
     }
 
     #[test]
     fn reno_delivers_everything_once(schedule in schedule(), ack_every in 1_u32..4) {
-        let (control, policy) = reno(ack_every);
-        World::new(control, policy, schedule).run();
+        World::new(&reno(ack_every), schedule).run();
     }
 
     #[test]
     fn cubic_delivers_everything_once(schedule in schedule(), ack_every in 1_u32..4) {
-        let (control, policy) = cubic(ack_every);
-        World::new(control, policy, schedule).run();
+        World::new(&cubic(ack_every), schedule).run();
     }
 
     #[test]
     fn a_fixed_window_delivers_everything_once(schedule in schedule(), window in 1_u32..100, paced: bool) {
-        let control = fixed((window < 80).then_some(window), paced.then_some(Rate::from_gbps(1)));
-        World::new(control, AckPolicy::EveryPacket, schedule).run();
+        let params = fixed((window < 80).then_some(window), paced.then_some(Rate::from_gbps(1)));
+        World::new(&params, schedule).run();
     }
 
     /// A peer may acknowledge anything: nothing panics, and what is under way stays what was sent.
@@ -330,7 +315,7 @@ proptest! {
     fn no_acknowledgement_breaks_the_sender(
         acks in vec((0_u32..80, 0_u32..80, any::<u64>(), any::<u64>(), any::<u32>(), any::<bool>()), 0..60),
     ) {
-        let mut sender = Sender::new(dctcp(1).0, MTU, REACH);
+        let mut sender = sender(&dctcp(1));
         sender.handle_endless();
         let mut now = Time::ZERO;
         for (seq, cumulative, sack, echo, remote_queuing_us, ce) in acks {
@@ -354,7 +339,7 @@ proptest! {
     fn no_data_breaks_the_receiver(
         packets in vec((prop_oneof![0_u32..200, 0..u32::MAX], any::<u32>(), any::<bool>(), any::<bool>()), 0..200),
     ) {
-        let mut receiver = Receiver::new(dctcp(2).1, REACH);
+        let mut receiver = Receiver::new(dctcp(2).ack_policy(), REACH);
         let mut highest = 0;
         for (seq, payload, last, ce) in packets {
             let data = Data { seq, payload, last, sent: Time::ZERO };

@@ -2,22 +2,12 @@
 
 mod script;
 
-use clearway_proto::swift::control::{Swift, SwiftConfig};
+use clearway_proto::swift::control::Swift;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{AckPolicy, CongestionControl};
 use clearway_proto::units::Span;
-use script::Probe;
+use script::{run, Probe};
 
-impl Probe for Swift {
-    fn probe(&self, name: &str) -> Option<f64> {
-        match name {
-            "fcwnd" => Some(self.windows().fcwnd),
-            "ecwnd" => Some(self.windows().ecwnd),
-            "srtt-us" => Some(self.windows().srtt.as_us_f64()),
-            _ => None,
-        }
-    }
-}
+impl Probe for Swift {}
 
 /// Fabric target 25 us without scaling, endpoint target 100 us, ai 1, β 0.8, at most half.
 fn params(initial_cwnd: f64) -> SwiftParams {
@@ -33,14 +23,10 @@ fn params(initial_cwnd: f64) -> SwiftParams {
     }
 }
 
-fn run(params: SwiftParams, script: &str) {
-    script::run(Swift::new(SwiftConfig::new(params)), AckPolicy::EveryPacket, script);
-}
-
 #[test]
 fn below_target_the_window_grows_by_one_packet_a_round_trip() {
     run(
-        params(4.0),
+        &params(4.0),
         "at 0us endless; send 4; expect idle
          at 20us ack 0; expect fcwnd 4.25; expect ecwnd 4.25; expect inflight 3
          expect ready; send 1; expect idle
@@ -52,7 +38,7 @@ fn below_target_the_window_grows_by_one_packet_a_round_trip() {
 #[test]
 fn below_one_packet_each_acknowledged_packet_adds_ai() {
     run(
-        SwiftParams { ai: 0.25, ..params(0.5) },
+        &SwiftParams { ai: 0.25, ..params(0.5) },
         "at 0us endless; send 1; expect idle
          at 20us ack 0; expect fcwnd 0.75",
     );
@@ -61,7 +47,7 @@ fn below_one_packet_each_acknowledged_packet_adds_ai() {
 #[test]
 fn below_one_packet_sending_is_spaced_by_the_round_trip_over_the_window() {
     run(
-        params(0.8),
+        &params(0.8),
         "at 1us endless; send 1; expect idle
          # rtt 100 us, target 25 us: 0.8 * (1 - 0.8 * 0.75) is less than half, so half. Gap 100/0.4 = 250 us, counted
          # from the sending at 1 us, not from the acknowledgement.
@@ -75,7 +61,7 @@ fn below_one_packet_sending_is_spaced_by_the_round_trip_over_the_window() {
 #[test]
 fn one_packet_is_not_paced() {
     run(
-        params(1.0),
+        &params(1.0),
         "at 0us endless; expect ready; send 1; expect idle
          at 20us ack 0; expect fcwnd 2; expect ready; send 2; expect idle",
     );
@@ -84,7 +70,7 @@ fn one_packet_is_not_paced() {
 #[test]
 fn above_target_the_window_falls_with_the_excess() {
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 10
          # 1 - 0.8 * (50 - 25)/50 = 0.6.
          at 50us ack 0; expect fcwnd 6; expect ecwnd 10.1",
@@ -93,18 +79,18 @@ fn above_target_the_window_falls_with_the_excess() {
 
 #[test]
 fn the_window_falls_by_half_at_most() {
-    run(params(10.0), "at 0us endless; send 10; at 250us ack 0; expect fcwnd 5");
+    run(&params(10.0), "at 0us endless; send 10; at 250us ack 0; expect fcwnd 5");
 }
 
 #[test]
 fn the_target_itself_is_not_below_target() {
-    run(params(10.0), "at 0us endless; send 10; at 25us ack 0; expect fcwnd 10; expect ecwnd 10.1");
+    run(&params(10.0), "at 0us endless; send 10; at 25us ack 0; expect fcwnd 10; expect ecwnd 10.1");
 }
 
 #[test]
 fn one_decrease_a_round_trip() {
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 10
          at 50us ack 0; expect fcwnd 6
          # rtt 60 us, 10 us after the decrease.
@@ -115,7 +101,7 @@ fn one_decrease_a_round_trip() {
 #[test]
 fn an_acknowledgement_that_does_not_decrease_does_not_put_the_next_decrease_off() {
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 9
          at 49us send 1
          at 50us ack 0; expect fcwnd 6
@@ -126,7 +112,7 @@ fn an_acknowledgement_that_does_not_decrease_does_not_put_the_next_decrease_off(
          at 100us ack 9; expect fcwnd 6",
     );
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 9
          at 50us send 1; ack 0; expect fcwnd 6
          at 99us ack 1; expect fcwnd 6
@@ -139,7 +125,7 @@ fn an_acknowledgement_that_does_not_decrease_does_not_put_the_next_decrease_off(
 #[test]
 fn the_smaller_window_rules() {
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 10
          # The remote host took 200 us of 220: fabric 20 us, under its target; endpoint 1 - 0.8 * 100/200 = 0.6.
          at 220us ack 0 remote 200us; expect fcwnd 10.1; expect ecwnd 6; expect window 6",
@@ -149,12 +135,12 @@ fn the_smaller_window_rules() {
 #[test]
 fn the_wait_in_the_local_receive_queue_is_endpoint_delay() {
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 10
          at 220us ack 0 local 200us; expect fcwnd 10.1; expect ecwnd 6",
     );
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 10
          at 220us ack 0 remote 150us local 50us; expect fcwnd 10.1; expect ecwnd 6",
     );
@@ -164,7 +150,7 @@ fn the_wait_in_the_local_receive_queue_is_endpoint_delay() {
 fn remote_queuing_is_told_in_whole_microseconds() {
     // 199.9 us counts as 199 us: fabric 220 - 199 = 21 us; endpoint 1 - 0.8 * 99/199.
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 10
          at 220us ack 0 remote 199900ns; expect fcwnd 10.1; expect ecwnd 6.020100502512562",
     );
@@ -173,7 +159,7 @@ fn remote_queuing_is_told_in_whole_microseconds() {
 #[test]
 fn the_endpoint_delay_is_averaged() {
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 10
          at 220us ack 0 remote 200us; expect ecwnd 6
          # 200 and 0 average to the target, 100 us, with a gain of one half: no increase, and too early to decrease.
@@ -186,7 +172,7 @@ fn the_endpoint_delay_is_averaged() {
 #[test]
 fn a_sample_after_several_round_trips_weighs_as_much_as_one_in_each() {
     run(
-        params(10.0),
+        &params(10.0),
         "at 0us endless; send 1
          at 800us ack 0 remote 800us; expect ecwnd 5
          # Two smoothed round trips of 800 us and more: 0.25 * 800 us kept, 200 us, over target: 1 - 0.8 * 100/200.
@@ -200,16 +186,16 @@ fn a_sample_after_several_round_trips_weighs_as_much_as_one_in_each() {
 fn the_average_does_not_depend_on_when_the_flow_began() {
     for start in [0, 1, 1_000_000] {
         let (acked, script) = (start + 220, "remote 200us; expect ecwnd 6");
-        run(params(10.0), &format!("at {start}us endless; send 10; at {acked}us ack 0 {script}"));
+        run(&params(10.0), &format!("at {start}us endless; send 10; at {acked}us ack 0 {script}"));
     }
 }
 
 #[test]
 fn hops_raise_the_fabric_target() {
     let scaled = || SwiftParams { topology_scaling: true, ..params(10.0) };
-    run(scaled(), "at 0us endless; send 10; at 29us ack 0 hops 5; expect fcwnd 10.1");
+    run(&scaled(), "at 0us endless; send 10; at 29us ack 0 hops 5; expect fcwnd 10.1");
     // Target 26 us: 1 - 0.8 * 26/52.
-    run(scaled(), "at 0us endless; send 10; at 52us ack 0 hops 1; expect fcwnd 6");
+    run(&scaled(), "at 0us endless; send 10; at 52us ack 0 hops 1; expect fcwnd 6");
 }
 
 #[test]
@@ -222,14 +208,14 @@ fn a_small_window_raises_the_fabric_target() {
         fs_max_cwnd: 1.0,
         ..params(0.25)
     };
-    run(scaled(), "at 0us endless; send 1; at 34us ack 0; expect fcwnd 1.25");
-    run(scaled(), "at 0us endless; send 1; at 70us ack 0; expect fcwnd 0.15");
+    run(&scaled(), "at 0us endless; send 1; at 34us ack 0; expect fcwnd 1.25");
+    run(&scaled(), "at 0us endless; send 1; at 70us ack 0; expect fcwnd 0.15");
 }
 
 #[test]
 fn a_hole_is_sent_again_and_costs_half() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 8
          # Packet 1 overtook packet 0: both windows grow by 1/8 for it and fall by half for the hole.
          at 20us ack 1; expect fcwnd 4.0625; expect ecwnd 4.0625; expect inflight 6; expect idle
@@ -247,7 +233,7 @@ fn a_hole_is_sent_again_and_costs_half() {
 #[test]
 fn timeouts_halve_the_window_and_the_third_in_a_row_leaves_the_least() {
     run(
-        SwiftParams { min_rto: Span::from_ms(1), ..params(16.0) },
+        &SwiftParams { min_rto: Span::from_ms(1), ..params(16.0) },
         "at 0us endless; send 16; expect timeout-us 1000
          at 999us timeout; expect timeouts 0; expect inflight 16
          at 1000us timeout; expect timeouts 1; expect window 8; expect inflight 0; expect timeout-us -1
@@ -260,7 +246,7 @@ fn timeouts_halve_the_window_and_the_third_in_a_row_leaves_the_least() {
 #[test]
 fn an_acknowledgement_starts_the_count_of_timeouts_anew() {
     run(
-        SwiftParams { min_rto: Span::from_ms(1), ..params(16.0) },
+        &SwiftParams { min_rto: Span::from_ms(1), ..params(16.0) },
         "at 0us endless; send 16
          at 1000us timeout; expect window 8; send 1
          at 2000us timeout; expect window 4; send 4
@@ -273,10 +259,10 @@ fn an_acknowledgement_starts_the_count_of_timeouts_anew() {
 #[test]
 fn a_timeout_waits_for_the_pacing_gap_too() {
     // Before a sample the round trip is taken for the target, 25 us: gap 50 us beside the initial 1 ms.
-    run(params(0.5), "at 0us endless; send 1; expect timeout-us 1050");
+    run(&params(0.5), "at 0us endless; send 1; expect timeout-us 1050");
     // After it: 2 * 100 us + 100/0.4 us.
     run(
-        params(0.8),
+        &params(0.8),
         "at 0us endless; send 1
          at 100us ack 0; expect fcwnd 0.4; expect timeout-us -1
          at 250us send 1; expect timeout-us 700",
@@ -286,7 +272,7 @@ fn a_timeout_waits_for_the_pacing_gap_too() {
 #[test]
 fn timeouts_in_a_row_double_the_next_up_to_a_bound_until_an_acknowledgement() {
     run(
-        SwiftParams { rto_backoff: 2, retx_reset_threshold: 10, min_cwnd: 2.0, ..params(2.0) },
+        &SwiftParams { rto_backoff: 2, retx_reset_threshold: 10, min_cwnd: 2.0, ..params(2.0) },
         "at 0us endless; send 2
          at 20us ack 0; expect timeout-us 270
          at 270us timeout; send 2; expect timeout-us 770
@@ -298,13 +284,13 @@ fn timeouts_in_a_row_double_the_next_up_to_a_bound_until_an_acknowledgement() {
 
 #[test]
 fn a_timeout_is_never_shorter_than_the_least() {
-    run(params(4.0), "at 0us endless; send 2; at 20us ack 0; expect timeout-us 270");
+    run(&params(4.0), "at 0us endless; send 2; at 20us ack 0; expect timeout-us 270");
 }
 
 #[test]
 fn the_timer_rests_while_nothing_is_under_way() {
     run(
-        params(2.0),
+        &params(2.0),
         "at 0us endless; send 2
          # Packet 0 is lost and nothing is under way; the window of 1.25 leaves room to send it again at any time.
          at 20us ack 1; expect inflight 0; expect fcwnd 1.25; expect timeout-us -1
@@ -316,7 +302,7 @@ fn the_timer_rests_while_nothing_is_under_way() {
 #[test]
 fn messages_are_completed_in_order_and_once() {
     run(
-        params(16.0),
+        &params(16.0),
         "at 0us offer 2500; offer 1; offer 1000; send 5; expect idle
          at 20us ack 0; ack 2; expect completed 0; expect delivered 0
          at 21us ack 3; expect completed 0
@@ -331,7 +317,7 @@ fn messages_are_completed_in_order_and_once() {
 #[test]
 fn the_only_ack_to_survive_tells_of_the_hole() {
     run(
-        params(8.0),
+        &params(8.0),
         "at 0us endless; send 5
          at 20us arrive 0; drop; arrive 4; drop
          # Packet 1 comes in order, and its ack reports 4 beyond the hole.
@@ -343,7 +329,7 @@ fn the_only_ack_to_survive_tells_of_the_hole() {
 #[test]
 fn stopped_data_without_end_ends() {
     run(
-        params(4.0),
+        &params(4.0),
         "at 0us endless; send 3; stop; expect idle
          at 20us ack 0; ack 1; ack 2; expect idle; expect timeout-us -1; expect payload 3000
          at 30us offer 10; send 1; at 50us ack 3; expect completed 1; expect payload 3010",

@@ -6,6 +6,7 @@
 // Python hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -79,7 +80,8 @@ impl Scenario {
         scenario::estimate_bytes(&self.loaded.scenario)
     }
 
-    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False; on so many `threads`.
+    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False; on so many `threads`, at
+    /// most one a host, or as many as the simulator sees fit. The result is the same for any number.
     #[pyo3(signature = (progress=None, threads=None))]
     fn run(
         &self,
@@ -87,16 +89,17 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<RunResult> {
-        if threads.is_some_and(|threads| threads > 1) {
-            return Err(ScenarioError::new_err("threads: the simulator runs on one thread so far"));
-        }
+        let scenario = &self.loaded.scenario;
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = threads.unwrap_or_else(|| clearway_sim::threads_for(scenario, cores()));
+        let threads = threads.min(scenario.network.topology.host_count() as usize);
         let started = now();
         let mut observer = Observer { callback: progress, due: started + PROGRESS_INTERVAL, failure: None };
-        let outcome = py.detach(|| clearway_sim::run(&self.loaded.scenario, &mut |at| observer.observe(at)));
+        let outcome = py.detach(|| clearway_sim::run_on(scenario, threads, &mut |at| observer.observe(at)));
         let wall_s = started.elapsed().as_secs_f64();
         match (outcome, observer.failure) {
             (_, Some(failure)) => Err(failure),
-            (Ok(outcome), None) => RunResult::new(py, outcome, wall_s, 1),
+            (Ok(outcome), None) => RunResult::new(py, outcome, wall_s, threads),
             (Err(_), None) => Err(Interrupted::new_err("the run was interrupted")),
         }
     }

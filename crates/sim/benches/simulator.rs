@@ -1,6 +1,7 @@
-//! The simulator's workloads (docs/PERFORMANCE.md): CPU seconds, packet-hops a second, memory.
+//! The simulator's workloads (docs/PERFORMANCE.md): CPU seconds, packet-hops a second, memory; and what a second thread
+//! gains.
 //!
-//! `cargo bench -p clearway-sim [-- [--runs=N] NAME...]`
+//! `cargo bench -p clearway-sim [-- [--runs=N] NAME... | threads]`
 
 use std::ops::ControlFlow;
 
@@ -28,6 +29,11 @@ fn main() {
             measure(name, [must, htsim], &scenario, runs);
         }
     }
+    for name in ["ft1024", "ft8192"] {
+        if wanted.is_empty() || wanted.iter().any(|w| w == "threads") {
+            compare_threads(name, runs);
+        }
+    }
     println!("must and htsim: Mhops/s, htsim's on another machine of the same class; docs/PERFORMANCE.md");
 }
 
@@ -46,8 +52,20 @@ fn workloads() -> Vec<Workload> {
         ("star", Some(18.0), Some(4.0), star(swift())),
         ("star-dctcp", Some(18.0), Some(6.1), star(dctcp())),
         ("ft1024", Some(18.0), Some(0.52), fat_tree(16, swift(), true)),
-        ("ft128", None, None, { let mut s = fat_tree(8, swift(), true); if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern { *bytes = Some(Bytes::new(16_000_000)); } s }),
-        ("ft16", None, None, { let mut s = fat_tree(4, swift(), true); if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern { *bytes = Some(Bytes::new(64_000_000)); } s }),
+        ("ft128", None, None, {
+            let mut s = fat_tree(8, swift(), true);
+            if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern {
+                *bytes = Some(Bytes::new(16_000_000));
+            }
+            s
+        }),
+        ("ft16", None, None, {
+            let mut s = fat_tree(4, swift(), true);
+            if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern {
+                *bytes = Some(Bytes::new(64_000_000));
+            }
+            s
+        }),
         ("ft1024-dctcp", Some(18.0), None, fat_tree(16, dctcp(), true)),
         ("ft1024-sync", None, None, fat_tree(16, swift(), false)),
         ("ft8192", Some(10.0), None, fat_tree(32, swift(), true)),
@@ -166,6 +184,40 @@ fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario, count:
         payload as f64 / 1e9,
         outcome.digest
     );
+}
+
+/// Wall time of a workload on one thread and on two, in turn, so that what else the machine does weighs on both.
+fn compare_threads(wanted: &str, count: usize) {
+    let (name, _, _, scenario) =
+        workloads().into_iter().find(|(name, ..)| *name == wanted).expect("a workload of this name");
+    let mut ratios = Vec::new();
+    let mut walls = [Vec::new(), Vec::new()];
+    for _ in 0..count {
+        let [one, two] = [1, 2].map(|threads| {
+            let started = wall_clock();
+            let outcome = clearway_sim::run_on(&scenario, threads, &mut |_| ControlFlow::Continue(()));
+            let digest = outcome.expect("nothing interrupts it").digest;
+            (started.elapsed().as_secs_f64(), digest)
+        });
+        assert_eq!(one.1, two.1, "the number of threads changes nothing");
+        ratios.push(one.0 / two.0);
+        walls[0].push(one.0);
+        walls[1].push(two.0);
+    }
+    for all in walls.iter_mut().chain([&mut ratios]) {
+        all.sort_by(f64::total_cmp);
+    }
+    let [one, two] = walls.map(|all| all[count / 2]);
+    println!(
+        "{name:<14} on one thread {one:.3} s, on two {two:.3} s: {:.2} times as fast",
+        ratios[count / 2]
+    );
+}
+
+/// Benchmarks may look at the clock.
+#[allow(clippy::disallowed_methods)]
+fn wall_clock() -> std::time::Instant {
+    std::time::Instant::now()
 }
 
 /// CPU time of this process, in seconds; nearly all of it in user mode.

@@ -28,6 +28,15 @@ pub enum Entity {
     HostJitter = 8,
     /// When an initiator issues its operations, and to whom; the id is [`in_table`]`(table, host)`.
     Initiator = 9,
+    /// The errors of a host's clock; the id is the host.
+    HostClock = 10,
+    /// The errors of a NIC's clock; the id is the host.
+    NicClock = 11,
+    /// The error of one reading for the map between two clocks, under a seed that the clock drew; the id is the
+    /// reading's number.
+    ClockMap = 12,
+    /// A probe's choice among equal-cost paths; the id is the probe.
+    ProbePath = 13,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

@@ -3,7 +3,7 @@
 //! The list of schemes is in `model::protocol`; what a scheme does follows from its parameters' [`Scheme`].
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, CongestionControl, Data, Flight, Scheme, Sender, Windows};
+use clearway_proto::transport::{Ack, Data, Flight, Scheme, Sender, Windows};
 use clearway_proto::units::{Bytes, Time};
 
 use crate::model::{for_each_scheme, Protocol};
@@ -11,10 +11,10 @@ use crate::model::{for_each_scheme, Protocol};
 macro_rules! senders {
     ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
         impl Protocol {
-            /// A sender with this control; see [`Scheme::control`].
+            /// See [`Scheme::sender`].
             pub fn sender(&self, mtu: u32, frame: Bytes) -> AnySender {
                 match self {
-                    $(Protocol::$Kind(p) => AnySender::$Kind(Sender::new(p.control(frame), mtu, p.reach())),)*
+                    $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, frame)),)*
                 }
             }
         }
@@ -74,10 +74,21 @@ macro_rules! senders {
             }
 
             pub fn windows(&self) -> Windows {
-                match self { $(AnySender::$Kind(s) => s.control().windows(),)* }
+                match self { $(AnySender::$Kind(s) => s.windows(),)* }
             }
         }
     };
 }
 
 for_each_scheme!(senders);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_largest_sender_is_swifts() {
+        assert_eq!(size_of::<AnySender>(), 8 + size_of::<Sender<clearway_proto::swift::control::Swift>>());
+    }
+}

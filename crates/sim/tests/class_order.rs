@@ -9,7 +9,8 @@ use clearway_sim::net::marking::Marking;
 use clearway_sim::net::memory::{Memory, SharedBuffer};
 use clearway_sim::net::port::{Port, PortKind};
 use clearway_sim::net::ports::Ports;
-use clearway_sim::net::ruled::{Offered, Rules, Transmission};
+use clearway_sim::net::ruled::{Offered, Transmission};
+use clearway_sim::net::rules::Rules;
 use clearway_sim::net::scheduling::{Rule, Scheduler};
 use clearway_sim::random::{Entity, Stream};
 

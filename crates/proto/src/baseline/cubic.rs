@@ -4,10 +4,8 @@
 //! Its answer to marks (§4.6) is left out: its packets are not ECN-capable. Slow start is RFC 5681's, without
 //! `HyStart++` (§4.10); spurious losses are not undone (§4.9).
 
-use std::sync::Arc;
-
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// Cubic's parameters.
@@ -35,8 +33,8 @@ impl Scheme for CubicParams {
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
 
-    fn control(&self, _frame: Bytes) -> Cubic {
-        Cubic::new(Arc::new(self.clone()))
+    fn shared(&self, _frame: Bytes) -> CubicParams {
+        self.clone()
     }
 
     fn reach(&self) -> u32 {
@@ -47,6 +45,10 @@ impl Scheme for CubicParams {
         self.tcp.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.tcp.dup_threshold
+    }
+
     fn ack_policy(&self) -> AckPolicy {
         tcp::ack_policy(&self.tcp, false)
     }
@@ -55,14 +57,13 @@ impl Scheme for CubicParams {
 /// Cubic's congestion control of one flow.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    params: Arc<CubicParams>,
     tcp: TcpWindow,
     /// Window at which the cubic is flat, in packets (`W_max`); zero where no loss has set it.
     w_max: f64,
     /// Window just before the last cut, in packets (`cwnd_prior`).
     cwnd_prior: f64,
-    /// Congestion avoidance since the last cut; none before its first acknowledgement.
-    epoch: Option<Epoch>,
+    /// Congestion avoidance since the last cut; none before its first acknowledgement. Boxed to keep a flow small.
+    epoch: Option<Box<Epoch>>,
 }
 
 /// A stage of congestion avoidance.
@@ -78,17 +79,6 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// For a new flow. Flows share their parameters.
-    pub fn new(params: Arc<CubicParams>) -> Cubic {
-        Cubic {
-            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            epoch: None,
-            params,
-        }
-    }
-
     /// Window at which the cubic is flat, in packets (`W_max`); zero where no loss has set it.
     pub fn w_max(&self) -> f64 {
         self.w_max
@@ -96,58 +86,70 @@ impl Cubic {
 
     /// RFC 9438 §4.2, fig. 2. Where no loss set a maximum above the window, after a timeout (§4.8) or where slow start
     /// ended without a loss (§4.10), the cubic is flat at the window, now.
-    fn begin(&mut self, now: Time) -> Epoch {
+    fn begin(&mut self, params: &CubicParams, now: Time) -> Epoch {
         let cwnd = self.tcp.cwnd;
         if self.w_max <= cwnd {
             (self.w_max, self.cwnd_prior) = (cwnd, cwnd);
         }
-        let k = cube_root((self.w_max - cwnd) / self.params.c);
+        let k = cube_root((self.w_max - cwnd) / params.c);
         Epoch { elapsed: Span::ZERO, last_ack: now, k, w_est: cwnd }
     }
 
     /// RFC 9438 §4.2, fig. 1.
-    fn w_cubic(&self, elapsed: Span, k: f64) -> f64 {
+    fn w_cubic(&self, params: &CubicParams, elapsed: Span, k: f64) -> f64 {
         let t = elapsed.as_secs_f64() - k;
-        self.params.c * t * t * t + self.w_max
+        params.c * t * t * t + self.w_max
     }
 
     /// Congestion avoidance for `acked` packets (RFC 9438 §4.2 to §4.5).
-    fn avoid_congestion(&mut self, now: Time, acked: f64, sample: &AckSample) {
-        let mut epoch = self.epoch.unwrap_or_else(|| self.begin(now));
+    fn avoid_congestion(&mut self, params: &CubicParams, now: Time, acked: f64, sample: &AckSample) {
+        let mut epoch = self.epoch.take().unwrap_or_else(|| Box::new(self.begin(params, now)));
         // Time in which nothing was under way is the application's: an acknowledgement tells of one round trip at most.
         epoch.elapsed += now.since(epoch.last_ack).min(sample.rtt);
         epoch.last_ack = now;
         let cwnd = self.tcp.cwnd;
-        let beta = self.params.beta;
+        let beta = params.beta;
         let alpha = if epoch.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         // As in `TcpWindow::grow`.
         let share = acked / cwnd.max(1.0);
         epoch.w_est += alpha * share;
-        self.tcp.cwnd = if self.w_cubic(epoch.elapsed, epoch.k) < epoch.w_est {
+        self.tcp.cwnd = if self.w_cubic(params, epoch.elapsed, epoch.k) < epoch.w_est {
             // The window may be ahead of the cubic by a round trip, and then does not fall to Reno's.
             cwnd.max(epoch.w_est)
         } else {
-            let target = self.w_cubic(epoch.elapsed + self.tcp.rto.srtt, epoch.k).clamp(cwnd, 1.5 * cwnd);
+            let target =
+                self.w_cubic(params, epoch.elapsed + self.tcp.rto.srtt, epoch.k).clamp(cwnd, 1.5 * cwnd);
             // An acknowledgement of more than a window goes there and no further.
             cwnd + (target - cwnd) * share.min(1.0)
         };
-        self.tcp.cwnd = self.tcp.cwnd.min(self.params.tcp.max_cwnd);
+        self.tcp.cwnd = self.tcp.cwnd.min(params.tcp.max_cwnd);
         self.epoch = Some(epoch);
     }
 
     /// The maximum that a cut at the window as it is leaves behind (RFC 9438 §4.7).
-    fn remember(&mut self) {
+    fn remember(&mut self, params: &CubicParams) {
         let cwnd = self.tcp.cwnd;
-        let lower = self.params.fast_convergence && cwnd < self.w_max;
-        self.w_max = if lower { cwnd * (1.0 + self.params.beta) / 2.0 } else { cwnd };
+        let lower = params.fast_convergence && cwnd < self.w_max;
+        self.w_max = if lower { cwnd * (1.0 + params.beta) / 2.0 } else { cwnd };
         self.cwnd_prior = cwnd;
         self.epoch = None;
     }
 }
 
 impl CongestionControl for Cubic {
+    type Shared = CubicParams;
+
+    fn new(params: &CubicParams) -> Cubic {
+        Cubic {
+            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+        }
+    }
+
     #[inline]
-    fn on_ack(&mut self, now: Time, sample: &AckSample) {
+    fn on_ack(&mut self, params: &CubicParams, now: Time, sample: &AckSample) {
         self.tcp.on_ack(sample);
         if self.tcp.recovering {
             return;
@@ -159,48 +161,45 @@ impl CongestionControl for Cubic {
             }
             return;
         }
-        let acked = self.tcp.slow_start(f64::from(sample.newly_acked), self.params.tcp.max_cwnd);
+        let acked = self.tcp.slow_start(f64::from(sample.newly_acked), params.tcp.max_cwnd);
         if acked > 0.0 {
-            self.avoid_congestion(now, acked, sample);
+            self.avoid_congestion(params, now, acked, sample);
         }
     }
 
     /// RFC 9438 §4.6.
-    fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
+    fn on_loss(&mut self, params: &CubicParams, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
-            self.remember();
-            let ssthresh = self.tcp.flight_size(next) * self.params.beta;
-            self.tcp.recover(ssthresh, self.params.tcp.min_cwnd, next);
+            self.remember(params);
+            let ssthresh = self.tcp.flight_size(cumulative, next) * params.beta;
+            self.tcp.recover(ssthresh, params.tcp.min_cwnd, next);
         }
     }
 
     /// RFC 9438 §4.8.
-    fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(self.tcp.flight_size(next) * self.params.beta, self.params.tcp.min_cwnd, next);
+    fn on_timeout(&mut self, params: &CubicParams, _now: Time, timeout: &Timeout) {
+        let ssthresh = self.tcp.flight_size(timeout.cumulative, timeout.next) * params.beta;
+        self.tcp.on_timeout(ssthresh, params.tcp.min_cwnd, timeout);
         (self.w_max, self.epoch) = (0.0, None);
     }
 
     #[inline]
-    fn window(&self) -> f64 {
+    fn window(&self, _params: &CubicParams) -> f64 {
         self.tcp.cwnd
     }
 
     /// Acknowledgements are the clock.
     #[inline]
-    fn pacing_gap(&self) -> Option<Span> {
+    fn pacing_gap(&self, _params: &CubicParams) -> Option<Span> {
         None
     }
 
     #[inline]
-    fn retransmission_timeout(&self) -> Span {
-        self.tcp.rto.timeout(self.params.tcp.min_rto, self.params.tcp.initial_rto)
+    fn retransmission_timeout(&self, params: &CubicParams, _timeouts: u32) -> Span {
+        self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
     }
 
-    fn dup_threshold(&self) -> u32 {
-        self.params.tcp.dup_threshold
-    }
-
-    fn windows(&self) -> Windows {
+    fn windows(&self, _params: &CubicParams) -> Windows {
         Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
     }
 }

@@ -3,10 +3,8 @@
 //! Counted in packets where the RFC counts bytes. What is not about marks is conventional TCP: slow start and
 //! the reaction to loss (RFC 5681, 6675), the retransmission timer (RFC 6298).
 
-use std::sync::Arc;
-
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// DCTCP's parameters.
@@ -34,8 +32,8 @@ impl Scheme for DctcpParams {
 
     const ECN_CAPABLE: bool = true;
 
-    fn control(&self, _frame: Bytes) -> Dctcp {
-        Dctcp::new(Arc::new(self.clone()))
+    fn shared(&self, _frame: Bytes) -> DctcpParams {
+        self.clone()
     }
 
     fn reach(&self) -> u32 {
@@ -46,6 +44,10 @@ impl Scheme for DctcpParams {
         self.tcp.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.tcp.dup_threshold
+    }
+
     fn ack_policy(&self) -> AckPolicy {
         tcp::ack_policy(&self.tcp, false)
     }
@@ -54,7 +56,6 @@ impl Scheme for DctcpParams {
 /// DCTCP's congestion control of one flow.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
-    params: Arc<DctcpParams>,
     tcp: TcpWindow,
     marks: MarkedFraction,
     /// The smoothed fraction of marked packets.
@@ -97,85 +98,81 @@ impl MarkedFraction {
 }
 
 impl Dctcp {
-    /// For a new flow. Flows share their parameters.
-    pub fn new(params: Arc<DctcpParams>) -> Dctcp {
-        Dctcp {
-            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
-            marks: MarkedFraction::default(),
-            alpha: params.initial_alpha,
-            cut_end: 0,
-            params,
-        }
-    }
-
     /// The smoothed fraction of marked packets (`DCTCP.Alpha`), 0 to 1.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
     /// RFC 8257 §3.3, step 9: `cwnd * (1 - α/2)`.
-    fn cut(&mut self, next: u32) {
+    fn cut(&mut self, params: &DctcpParams, next: u32) {
         let tcp = &mut self.tcp;
-        tcp.cwnd = (tcp.cwnd * (1.0 - self.alpha / 2.0)).max(self.params.tcp.min_cwnd);
+        tcp.cwnd = (tcp.cwnd * (1.0 - self.alpha / 2.0)).max(params.tcp.min_cwnd);
         tcp.ssthresh = tcp.cwnd;
         self.cut_end = next;
     }
 }
 
 impl CongestionControl for Dctcp {
+    type Shared = DctcpParams;
+
+    fn new(params: &DctcpParams) -> Dctcp {
+        Dctcp {
+            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
+            marks: MarkedFraction::default(),
+            alpha: params.initial_alpha,
+            cut_end: 0,
+        }
+    }
+
     #[inline]
-    fn on_ack(&mut self, _now: Time, sample: &AckSample) {
+    fn on_ack(&mut self, params: &DctcpParams, _now: Time, sample: &AckSample) {
         self.tcp.on_ack(sample);
         if let Some(fraction) = self.marks.update(sample) {
             // Step 7.
-            self.alpha = (1.0 - self.params.gain) * self.alpha + self.params.gain * fraction;
+            self.alpha = (1.0 - params.gain) * self.alpha + params.gain * fraction;
         }
         if sample.congestion_experienced {
             // Once a window of data, and never growing on a marked acknowledgement (RFC 3168 §6.1.2). A flow's
             // first packets may be marked too, so packet 0 has no earlier cut to wait for.
             if sample.cumulative > self.cut_end || self.cut_end == 0 {
-                self.cut(sample.next);
+                self.cut(params, sample.next);
             }
         } else if !self.tcp.recovering {
-            self.tcp.grow(sample.newly_acked, 1.0, self.params.tcp.max_cwnd);
+            self.tcp.grow(sample.newly_acked, 1.0, params.tcp.max_cwnd);
         }
     }
 
     /// As conventional TCP (RFC 8257 §3.5): half, once a window of data. A cut for a mark in the same window
     /// does not spare it; after it, marks in the same window cut no more.
-    fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
+    fn on_loss(&mut self, params: &DctcpParams, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
-            self.tcp.recover(self.tcp.cwnd / 2.0, self.params.tcp.min_cwnd, next);
+            self.tcp.recover(self.tcp.cwnd / 2.0, params.tcp.min_cwnd, next);
             self.cut_end = next;
         }
     }
 
-    fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.tcp.min_cwnd, next);
-        self.cut_end = next;
+    fn on_timeout(&mut self, params: &DctcpParams, _now: Time, timeout: &Timeout) {
+        self.tcp.on_timeout(timeout.outstanding() / 2.0, params.tcp.min_cwnd, timeout);
+        self.cut_end = timeout.next;
     }
 
     #[inline]
-    fn window(&self) -> f64 {
+    fn window(&self, _params: &DctcpParams) -> f64 {
         self.tcp.cwnd
     }
 
     /// Acknowledgements are the clock.
     #[inline]
-    fn pacing_gap(&self) -> Option<Span> {
+    fn pacing_gap(&self, _params: &DctcpParams) -> Option<Span> {
         None
     }
 
     #[inline]
-    fn retransmission_timeout(&self) -> Span {
-        self.tcp.rto.timeout(self.params.tcp.min_rto, self.params.tcp.initial_rto)
+    fn retransmission_timeout(&self, params: &DctcpParams, _timeouts: u32) -> Span {
+        self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
     }
 
-    fn dup_threshold(&self) -> u32 {
-        self.params.tcp.dup_threshold
-    }
-
-    fn windows(&self) -> Windows {
+    fn windows(&self, _params: &DctcpParams) -> Windows {
         Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
     }
 }

@@ -5,11 +5,9 @@
 //! packets were sent after the cut. (DCTCP with a gain of 1 comes close, but cuts at a window's first mark, when it
 //! knows the fraction of the window before: mostly none.) All else is DCTCP's. Nobody published the constants.
 
-use std::sync::Arc;
-
 use super::dctcp::MarkedFraction;
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// GCN's parameters. The paper gives none; what is not said to have a source is DCTCP's here, so that the two differ
@@ -36,8 +34,8 @@ impl Scheme for GcnParams {
 
     const ECN_CAPABLE: bool = true;
 
-    fn control(&self, _frame: Bytes) -> Gcn {
-        Gcn::new(Arc::new(self.clone()))
+    fn shared(&self, _frame: Bytes) -> GcnParams {
+        self.clone()
     }
 
     fn reach(&self) -> u32 {
@@ -48,6 +46,10 @@ impl Scheme for GcnParams {
         self.tcp.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.tcp.dup_threshold
+    }
+
     fn ack_policy(&self) -> AckPolicy {
         tcp::ack_policy(&self.tcp, true)
     }
@@ -56,7 +58,6 @@ impl Scheme for GcnParams {
 /// GCN's congestion control of one flow.
 #[derive(Clone, Debug)]
 pub struct Gcn {
-    params: Arc<GcnParams>,
     tcp: TcpWindow,
     marks: MarkedFraction,
     /// The current window of data was sent before the last cut, so its marks are answered.
@@ -64,16 +65,6 @@ pub struct Gcn {
 }
 
 impl Gcn {
-    /// For a new flow. Flows share their parameters.
-    pub fn new(params: Arc<GcnParams>) -> Gcn {
-        Gcn {
-            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
-            marks: MarkedFraction::default(),
-            answered: false,
-            params,
-        }
-    }
-
     /// What was sent before `next`, and is not acknowledged, causes no further cut.
     fn answer(&mut self, cumulative: u32, next: u32) {
         self.marks.restart(next);
@@ -82,18 +73,28 @@ impl Gcn {
 }
 
 impl CongestionControl for Gcn {
+    type Shared = GcnParams;
+
+    fn new(params: &GcnParams) -> Gcn {
+        Gcn {
+            tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd),
+            marks: MarkedFraction::default(),
+            answered: false,
+        }
+    }
+
     #[inline]
-    fn on_ack(&mut self, _now: Time, sample: &AckSample) {
+    fn on_ack(&mut self, params: &GcnParams, _now: Time, sample: &AckSample) {
         self.tcp.on_ack(sample);
         if sample.congestion_experienced {
             // The first mark ends slow start, and no marked acknowledgement grows the window (RFC 3168 §6.1.2).
             self.tcp.ssthresh = self.tcp.ssthresh.min(self.tcp.cwnd);
         } else if !self.tcp.recovering {
-            self.tcp.grow(sample.newly_acked, self.params.ai, self.params.tcp.max_cwnd);
+            self.tcp.grow(sample.newly_acked, params.ai, params.tcp.max_cwnd);
         }
         if let Some(fraction) = self.marks.update(sample) {
             if fraction > 0.0 && !self.answered {
-                self.tcp.cwnd = (self.tcp.cwnd * (1.0 - fraction / 2.0)).max(self.params.tcp.min_cwnd);
+                self.tcp.cwnd = (self.tcp.cwnd * (1.0 - fraction / 2.0)).max(params.tcp.min_cwnd);
                 self.tcp.ssthresh = self.tcp.cwnd;
                 self.answer(sample.cumulative, sample.next);
             } else {
@@ -103,40 +104,36 @@ impl CongestionControl for Gcn {
     }
 
     /// As DCTCP and conventional TCP: half, once a window of data.
-    fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
+    fn on_loss(&mut self, params: &GcnParams, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
-            self.tcp.recover(self.tcp.cwnd / 2.0, self.params.tcp.min_cwnd, next);
+            self.tcp.recover(self.tcp.cwnd / 2.0, params.tcp.min_cwnd, next);
             self.answer(cumulative, next);
         }
     }
 
-    fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(self.tcp.outstanding(next) / 2.0, self.params.tcp.min_cwnd, next);
-        self.marks.restart(next);
+    fn on_timeout(&mut self, params: &GcnParams, _now: Time, timeout: &Timeout) {
+        self.tcp.on_timeout(timeout.outstanding() / 2.0, params.tcp.min_cwnd, timeout);
+        self.marks.restart(timeout.next);
         self.answered = true;
     }
 
     #[inline]
-    fn window(&self) -> f64 {
+    fn window(&self, _params: &GcnParams) -> f64 {
         self.tcp.cwnd
     }
 
     /// Acknowledgements are the clock.
     #[inline]
-    fn pacing_gap(&self) -> Option<Span> {
+    fn pacing_gap(&self, _params: &GcnParams) -> Option<Span> {
         None
     }
 
     #[inline]
-    fn retransmission_timeout(&self) -> Span {
-        self.tcp.rto.timeout(self.params.tcp.min_rto, self.params.tcp.initial_rto)
+    fn retransmission_timeout(&self, params: &GcnParams, _timeouts: u32) -> Span {
+        self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
     }
 
-    fn dup_threshold(&self) -> u32 {
-        self.params.tcp.dup_threshold
-    }
-
-    fn windows(&self) -> Windows {
+    fn windows(&self, _params: &GcnParams) -> Windows {
         Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
     }
 }

@@ -1,6 +1,6 @@
 //! No congestion control: a fixed window, a fixed rate, or neither. Made for closed forms.
 
-use crate::transport::{AckSample, CongestionControl, Scheme};
+use crate::transport::{AckSample, CongestionControl, Scheme, Timeout};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// Parameters of a transport without congestion control.
@@ -28,8 +28,12 @@ impl Scheme for NoneParams {
     /// IPv4 20, UDP 8.
     const HEADER: Bytes = Bytes::new(28);
 
-    fn control(&self, frame: Bytes) -> NoControl {
-        NoControl::new(self, frame)
+    fn shared(&self, frame: Bytes) -> Fixed {
+        Fixed {
+            window: f64::from(self.window.unwrap_or(self.reach)),
+            gap: self.rate.map(|rate| rate.transmission(frame)),
+            rto: self.rto,
+        }
     }
 
     fn reach(&self) -> u32 {
@@ -41,50 +45,44 @@ impl Scheme for NoneParams {
     }
 }
 
-/// A window and a spacing that nothing changes.
+/// A window and a spacing that nothing changes, and a timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NoControl {
+pub struct Fixed {
     window: f64,
     gap: Option<Span>,
     rto: Span,
 }
 
-impl NoControl {
-    /// For a new flow whose full packet, with everything that takes time on the wire, weighs `frame`.
-    pub fn new(params: &NoneParams, frame: Bytes) -> NoControl {
-        NoControl {
-            window: f64::from(params.window.unwrap_or(params.reach)),
-            gap: params.rate.map(|rate| rate.transmission(frame)),
-            rto: params.rto,
-        }
-    }
-}
+/// No congestion control: all of it is the same for every flow.
+#[derive(Clone, Copy, Debug)]
+pub struct NoControl;
 
 impl CongestionControl for NoControl {
-    fn on_ack(&mut self, _now: Time, _sample: &AckSample) {}
+    type Shared = Fixed;
 
-    fn on_loss(&mut self, _now: Time, _cumulative: u32, _next: u32) {}
+    fn new(_fixed: &Fixed) -> NoControl {
+        NoControl
+    }
 
-    fn on_timeout(&mut self, _now: Time, _next: u32) {}
+    fn on_ack(&mut self, _fixed: &Fixed, _now: Time, _sample: &AckSample) {}
+
+    fn on_loss(&mut self, _fixed: &Fixed, _now: Time, _cumulative: u32, _next: u32) {}
+
+    fn on_timeout(&mut self, _fixed: &Fixed, _now: Time, _timeout: &Timeout) {}
 
     #[inline]
-    fn window(&self) -> f64 {
-        self.window
+    fn window(&self, fixed: &Fixed) -> f64 {
+        fixed.window
     }
 
     #[inline]
-    fn pacing_gap(&self) -> Option<Span> {
-        self.gap
+    fn pacing_gap(&self, fixed: &Fixed) -> Option<Span> {
+        fixed.gap
     }
 
     #[inline]
-    fn retransmission_timeout(&self) -> Span {
-        self.rto
-    }
-
-    /// A flow keeps to one path through queues in order, so a hole is a loss.
-    fn dup_threshold(&self) -> u32 {
-        1
+    fn retransmission_timeout(&self, fixed: &Fixed, _timeouts: u32) -> Span {
+        fixed.rto
     }
 }
 
@@ -94,16 +92,16 @@ mod tests {
 
     #[test]
     fn without_a_window_the_reach_is_the_window() {
-        let control = NoControl::new(&NoneParams::default(), Bytes::new(1500));
-        assert_eq!(control.window(), 65_536.0);
-        assert_eq!(control.pacing_gap(), None);
+        let fixed = NoneParams::default().shared(Bytes::new(1500));
+        assert_eq!(NoControl.window(&fixed), 65_536.0);
+        assert_eq!(NoControl.pacing_gap(&fixed), None);
     }
 
     #[test]
     fn a_rate_spaces_packets_by_what_one_takes_on_the_wire() {
         let params = NoneParams { window: Some(4), rate: Some(Rate::from_gbps(10)), ..NoneParams::default() };
-        let control = NoControl::new(&params, Bytes::new(1250));
-        assert_eq!(control.window(), 4.0);
-        assert_eq!(control.pacing_gap(), Some(Span::from_us(1)));
+        let fixed = params.shared(Bytes::new(1250));
+        assert_eq!(NoControl.window(&fixed), 4.0);
+        assert_eq!(NoControl.pacing_gap(&fixed), Some(Span::from_us(1)));
     }
 }

@@ -4,10 +4,8 @@
 //! Which packets are lost, and when they go out again, is the shared scoreboard's; here is what a loss costs: once a
 //! window of data, and the window stands until that window is acknowledged.
 
-use std::sync::Arc;
-
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Windows};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// Reno's parameters.
@@ -23,8 +21,8 @@ impl Scheme for RenoParams {
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
 
-    fn control(&self, _frame: Bytes) -> Reno {
-        Reno::new(Arc::new(self.clone()))
+    fn shared(&self, _frame: Bytes) -> RenoParams {
+        self.clone()
     }
 
     fn reach(&self) -> u32 {
@@ -35,6 +33,10 @@ impl Scheme for RenoParams {
         self.tcp.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.tcp.dup_threshold
+    }
+
     fn ack_policy(&self) -> AckPolicy {
         tcp::ack_policy(&self.tcp, false)
     }
@@ -43,59 +45,54 @@ impl Scheme for RenoParams {
 /// Reno's congestion control of one flow.
 #[derive(Clone, Debug)]
 pub struct Reno {
-    params: Arc<RenoParams>,
     tcp: TcpWindow,
 }
 
-impl Reno {
-    /// For a new flow. Flows share their parameters.
-    pub fn new(params: Arc<RenoParams>) -> Reno {
-        Reno { tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd), params }
-    }
-}
-
 impl CongestionControl for Reno {
+    type Shared = RenoParams;
+
+    fn new(params: &RenoParams) -> Reno {
+        Reno { tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd) }
+    }
+
     #[inline]
-    fn on_ack(&mut self, _now: Time, sample: &AckSample) {
+    fn on_ack(&mut self, params: &RenoParams, _now: Time, sample: &AckSample) {
         self.tcp.on_ack(sample);
         if !self.tcp.recovering && self.tcp.is_limiting(sample) {
-            self.tcp.grow(sample.newly_acked, 1.0, self.params.tcp.max_cwnd);
+            self.tcp.grow(sample.newly_acked, 1.0, params.tcp.max_cwnd);
         }
     }
 
     /// RFC 5681, eq. 4.
-    fn on_loss(&mut self, _now: Time, cumulative: u32, next: u32) {
+    fn on_loss(&mut self, params: &RenoParams, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
-            let half = self.tcp.flight_size(next) / 2.0;
-            self.tcp.recover(half, self.params.tcp.min_cwnd, next);
+            let half = self.tcp.flight_size(cumulative, next) / 2.0;
+            self.tcp.recover(half, params.tcp.min_cwnd, next);
         }
     }
 
-    fn on_timeout(&mut self, _now: Time, next: u32) {
-        self.tcp.on_timeout(self.tcp.flight_size(next) / 2.0, self.params.tcp.min_cwnd, next);
+    fn on_timeout(&mut self, params: &RenoParams, _now: Time, timeout: &Timeout) {
+        let half = self.tcp.flight_size(timeout.cumulative, timeout.next) / 2.0;
+        self.tcp.on_timeout(half, params.tcp.min_cwnd, timeout);
     }
 
     #[inline]
-    fn window(&self) -> f64 {
+    fn window(&self, _params: &RenoParams) -> f64 {
         self.tcp.cwnd
     }
 
     /// Acknowledgements are the clock.
     #[inline]
-    fn pacing_gap(&self) -> Option<Span> {
+    fn pacing_gap(&self, _params: &RenoParams) -> Option<Span> {
         None
     }
 
     #[inline]
-    fn retransmission_timeout(&self) -> Span {
-        self.tcp.rto.timeout(self.params.tcp.min_rto, self.params.tcp.initial_rto)
+    fn retransmission_timeout(&self, params: &RenoParams, _timeouts: u32) -> Span {
+        self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
     }
 
-    fn dup_threshold(&self) -> u32 {
-        self.params.tcp.dup_threshold
-    }
-
-    fn windows(&self) -> Windows {
+    fn windows(&self, _params: &RenoParams) -> Windows {
         Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
     }
 }

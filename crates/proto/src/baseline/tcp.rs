@@ -4,7 +4,7 @@
 //! Counted in packets, of which a window may hold fractions. What an acknowledgement counts for is the packets that it
 //! tells of for the first time, selectively or not: byte counting (RFC 3465), without that RFC's limit L, as Linux.
 
-use crate::transport::{AckPolicy, AckSample};
+use crate::transport::{AckPolicy, AckSample, Timeout};
 use crate::units::Span;
 
 /// Longest that backing off makes the retransmission timeout: the least that RFC 6298 (2.5) allows as a limit.
@@ -73,8 +73,6 @@ pub(super) struct TcpWindow {
     recovery_end: u32,
     /// Fast recovery: the window stands still until `recovery_end` is acknowledged.
     pub(super) recovering: bool,
-    /// Every packet before this one is acknowledged.
-    una: u32,
     /// The next packet when the window was last seen full; 0 before.
     full_until: u32,
     pub(super) rto: RetransmissionTimeout,
@@ -88,7 +86,6 @@ impl TcpWindow {
             ssthresh: max_cwnd,
             recovery_end: 0,
             recovering: false,
-            una: 0,
             full_until: 0,
             rto: RetransmissionTimeout::default(),
         }
@@ -97,7 +94,6 @@ impl TcpWindow {
     /// An acknowledgement arrived. To be called before anything else of it.
     #[inline]
     pub(super) fn on_ack(&mut self, sample: &AckSample) {
-        self.una = sample.cumulative;
         self.rto.sample(sample.rtt);
         if sample.newly_acked > 0 {
             self.rto.backoff = 0;
@@ -138,16 +134,12 @@ impl TcpWindow {
         cumulative >= self.recovery_end
     }
 
-    /// Packets from the lowest unacknowledged one on, selectively acknowledged ones too: RFC 5681's `FlightSize`.
-    pub(super) fn outstanding(&self, next: u32) -> f64 {
-        f64::from(next - self.una)
-    }
-
-    /// Of those, as many as the window allowed: packets that loss tells of having been too many. More are out when
-    /// those above a hole have arrived and let new ones go; RFC 5681 §3.2, step 2, leaves these out. Counted in, they
-    /// would set the threshold after a timeout above the window that overflowed the path.
-    pub(super) fn flight_size(&self, next: u32) -> f64 {
-        self.outstanding(next).min(self.cwnd)
+    /// Of the packets from the lowest unacknowledged one on, selectively acknowledged ones too (RFC 5681's `FlightSize`),
+    /// as many as the window allowed: packets that loss tells of having been too many. More are out when those above a
+    /// hole have arrived and let new ones go; RFC 5681 §3.2, step 2, leaves these out. Counted in, they would set the
+    /// threshold after a timeout above the window that overflowed the path.
+    pub(super) fn flight_size(&self, cumulative: u32, next: u32) -> f64 {
+        f64::from(next - cumulative).min(self.cwnd)
     }
 
     /// Fast recovery begins with `ssthresh` packets (RFC 5681 §3.2, RFC 6675 §5).
@@ -159,13 +151,13 @@ impl TcpWindow {
 
     /// Slow start from `min_cwnd` to `ssthresh` (RFC 5681 §3.1, RFC 6298 §5.5). The threshold is set once for timeouts
     /// in a row: a second one finds only the single packet of the first under way.
-    pub(super) fn on_timeout(&mut self, ssthresh: f64, min_cwnd: f64, next: u32) {
+    pub(super) fn on_timeout(&mut self, ssthresh: f64, min_cwnd: f64, timeout: &Timeout) {
         if self.rto.backoff == 0 {
             self.ssthresh = ssthresh.max(LEAST_SSTHRESH);
         }
         self.cwnd = min_cwnd;
         self.rto.backoff = self.rto.backoff.saturating_add(1);
-        (self.recovery_end, self.recovering) = (next, false);
+        (self.recovery_end, self.recovering) = (timeout.next, false);
     }
 }
 
@@ -177,7 +169,7 @@ pub(super) struct RetransmissionTimeout {
     pub(super) srtt: Span,
     rttvar: Span,
     /// Timeouts since the last new acknowledgement.
-    backoff: u32,
+    backoff: u8,
 }
 
 impl RetransmissionTimeout {

@@ -1,83 +1,93 @@
 //! Fabric and endpoint windows together (§3.4): each watches its own part of the delay, the smaller one rules.
 
-use std::sync::Arc;
-
 use super::pacer::pacing_gap;
 use super::target::FabricTarget;
-use super::window::{Reading, Window};
+use super::window::{Moment, Reading, Window};
 use super::{SwiftParams, Variant};
-use crate::transport::{AckSample, CongestionControl, Scheme, Windows};
+use crate::transport::{AckSample, CongestionControl, Scheme, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// Weight of a new sample in the smoothed round-trip time.
 const SRTT_GAIN: f64 = 0.25;
 
 /// What the flows of one transport share: the parameters and what follows from them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SwiftConfig {
     params: SwiftParams,
     target: FabricTarget,
+    /// There is a window for the endpoint delay.
+    watches_endpoint: bool,
 }
 
 impl SwiftConfig {
-    /// Shared by all flows with these parameters.
-    pub fn new(mut params: SwiftParams) -> Arc<SwiftConfig> {
+    /// For all flows with these parameters.
+    pub fn new(mut params: SwiftParams) -> SwiftConfig {
         if !params.cwnd_below_one {
             params.min_cwnd = params.min_cwnd.max(1.0);
         }
         let target = FabricTarget::new(&params);
-        Arc::new(SwiftConfig { params, target })
+        SwiftConfig { target, watches_endpoint: params.watches_endpoint(), params }
     }
 }
 
-/// Swift's congestion control of one flow.
+/// Swift's congestion control of one flow. The order of the fields is kept: what every acknowledgement touches comes
+/// first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Swift {
-    config: Arc<SwiftConfig>,
     fabric: Window,
+    fabric_decrease: Time,
+    /// Infinite where the endpoint delay has no window: the smaller one rules.
     endpoint: Window,
-    /// Of the last sample; zero before the first.
+    /// The last sample; zero before the first.
     rtt: Span,
     /// Smoothed; zero before the first sample.
     srtt: Span,
     endpoint_delay: EndpointDelay,
-    /// Least time between the starts of two packets: what follows from windows and round trip, kept as it is asked for
-    /// more often than it changes.
-    gap: Option<Span>,
-    /// Timeouts since the last acknowledgement.
-    retransmit_cnt: u32,
+    endpoint_decrease: Time,
+    /// Least time between the starts of two packets while the window is below one: what follows from window and round
+    /// trip, kept as it is asked for more often than it changes.
+    gap: Span,
 }
 
 /// Moving average of the endpoint delay. The gain holds for one sample, and for every round trip between two.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 struct EndpointDelay {
+    /// While the average is zero, as it stays between hosts that take no time: when the last sample came, and
+    /// [`Time::ZERO`] before the first. Else [`Time::NEVER`].
+    quiet: Time,
+    /// When the last sample came since the average is not zero.
+    updated: Time,
     average_ps: f64,
-    /// When the last sample came.
-    updated: Option<Time>,
 }
 
 impl EndpointDelay {
     #[inline]
     fn update(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) -> Span {
-        if sample != Span::ZERO || self.average_ps != 0.0 {
-            self.average(now, sample, srtt, gain);
+        if self.quiet == Time::NEVER || sample != Span::ZERO {
+            return self.average(now, sample, srtt, gain);
         }
-        self.updated = Some(now);
-        Span::from_ps(self.average_ps as u64)
+        self.quiet = now;
+        Span::ZERO
     }
 
     /// A paced flow has few samples, each of which would count for little if the gain held per sample; so one
     /// that comes after n round trips has the weight of n: `1 - (1 - gain)^n`.
-    fn average(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) {
-        let Some(updated) = self.updated else {
-            self.average_ps = sample.as_ps() as f64;
-            return;
+    fn average(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) -> Span {
+        let quiet = std::mem::replace(&mut self.quiet, Time::NEVER);
+        let updated = if quiet == Time::NEVER { self.updated } else { quiet };
+        self.average_ps = if updated == Time::ZERO {
+            sample.as_ps() as f64
+        } else {
+            let (elapsed, srtt) = (now.since(updated).as_ps(), srtt.as_ps().max(1));
+            // An ordinary acknowledgement follows the last within two round trips: no need to divide.
+            let round_trips = if elapsed < 2 * srtt { 1 } else { (elapsed / srtt).min(64) };
+            let kept = power(1.0 - gain, round_trips as u32);
+            kept * self.average_ps + (1.0 - kept) * sample.as_ps() as f64
         };
-        let (elapsed, srtt) = (now.since(updated).as_ps(), srtt.as_ps().max(1));
-        // An ordinary acknowledgement follows the last within two round trips: no need to divide.
-        let round_trips = if elapsed < 2 * srtt { 1 } else { (elapsed / srtt).min(64) };
-        let kept = power(1.0 - gain, round_trips as u32);
-        self.average_ps = kept * self.average_ps + (1.0 - kept) * sample.as_ps() as f64;
+        self.updated = now;
+        Span::from_ps(self.average_ps as u64)
     }
 }
 
@@ -96,38 +106,25 @@ fn power(mut base: f64, mut exponent: u32) -> f64 {
 }
 
 impl Swift {
-    /// For a new flow.
-    pub fn new(config: Arc<SwiftConfig>) -> Swift {
-        let initial = config.params.initial_cwnd.max(config.params.min_cwnd);
-        let mut swift = Swift {
-            config,
-            fabric: Window::new(initial),
-            endpoint: Window::new(initial),
-            rtt: Span::ZERO,
-            srtt: Span::ZERO,
-            endpoint_delay: EndpointDelay::default(),
-            gap: None,
-            retransmit_cnt: 0,
-        };
-        swift.space();
-        swift
-    }
+    /// Bytes at its beginning that every acknowledgement touches; the others only one of a host that takes time, of a
+    /// window below one packet, or that decreases the endpoint window.
+    #[cfg(test)]
+    pub(crate) const TOUCHED_BY_ALL: usize =
+        std::mem::offset_of!(Swift, endpoint_delay) + std::mem::offset_of!(EndpointDelay, updated);
 
     /// After a change of windows or round trip.
     #[inline]
-    fn space(&mut self) {
-        let window = self.window();
-        self.gap = if window >= 1.0 || !self.config.params.pacing {
-            None
-        } else {
-            pacing_gap(self.expected_rtt(), window)
-        };
+    fn space(&mut self, config: &SwiftConfig) {
+        let window = self.window(config);
+        if window < 1.0 && config.params.pacing {
+            self.gap = pacing_gap(self.expected_rtt(config), window).unwrap_or(Span::ZERO);
+        }
     }
 
     /// The round-trip time that spacing and timeouts go by: before the first sample, what it is aimed at.
-    fn expected_rtt(&self) -> Span {
+    fn expected_rtt(&self, config: &SwiftConfig) -> Span {
         if self.srtt == Span::ZERO {
-            self.config.target.at(self.fabric.cwnd(), 1)
+            config.target.at(self.fabric.cwnd(), 1)
         } else {
             self.srtt
         }
@@ -135,61 +132,90 @@ impl Swift {
 }
 
 impl CongestionControl for Swift {
+    type Shared = SwiftConfig;
+
+    fn new(config: &SwiftConfig) -> Swift {
+        let initial = config.params.initial_cwnd.max(config.params.min_cwnd);
+        let mut swift = Swift {
+            fabric: Window::new(initial),
+            fabric_decrease: Time::ZERO,
+            endpoint: Window::new(if config.watches_endpoint { initial } else { f64::INFINITY }),
+            rtt: Span::ZERO,
+            srtt: Span::ZERO,
+            endpoint_delay: EndpointDelay::default(),
+            endpoint_decrease: Time::ZERO,
+            gap: Span::ZERO,
+        };
+        swift.space(config);
+        swift
+    }
+
     #[inline]
-    fn on_ack(&mut self, now: Time, sample: &AckSample) {
-        let config = &*self.config;
+    fn on_ack(&mut self, config: &SwiftConfig, now: Time, sample: &AckSample) {
         let params = &config.params;
-        self.retransmit_cnt = 0; // Algorithm 1, line 5.
-        self.rtt = sample.rtt;
+        let rtt = sample.rtt;
+        self.rtt = rtt;
         self.srtt = if self.srtt == Span::ZERO {
-            sample.rtt
+            rtt
         } else {
             let srtt = self.srtt.as_ps() as f64;
-            Span::from_ps((srtt + SRTT_GAIN * (sample.rtt.as_ps() as f64 - srtt)) as u64)
+            Span::from_ps((srtt + SRTT_GAIN * (rtt.as_ps() as f64 - srtt)) as u64)
         };
         let fabric_delay = match params.variant {
-            Variant::Swift => sample.rtt.saturating_sub(sample.endpoint_delay),
-            Variant::V0 => sample.rtt,
+            Variant::Swift => rtt.saturating_sub(sample.endpoint_delay),
+            Variant::V0 => rtt,
         };
         let fabric_target = config.target.at(self.fabric.cwnd(), sample.hops);
         let acked = sample.newly_acked;
         let fabric = Reading { delay: fabric_delay, target: fabric_target, beta: params.beta };
-        self.fabric.on_ack(now, sample.rtt, &fabric, acked, params);
-        if params.watches_endpoint() {
+        let moment = Moment { now, rtt, last_decrease: &mut self.fabric_decrease };
+        self.fabric.on_ack(moment, &fabric, acked, params);
+        if config.watches_endpoint {
             let delay =
                 self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
             let endpoint = Reading { delay, target: params.endpoint_target, beta: params.endpoint_beta };
-            self.endpoint.on_ack(now, sample.rtt, &endpoint, acked, params);
+            let moment = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
+            self.endpoint.on_ack(moment, &endpoint, acked, params);
         }
-        self.space();
+        self.space(config);
     }
 
-    fn on_loss(&mut self, now: Time, _cumulative: u32, _next: u32) {
-        self.retransmit_cnt = 0;
-        self.fabric.on_fast_recovery(now, self.rtt, &self.config.params);
-        self.endpoint.on_fast_recovery(now, self.rtt, &self.config.params);
-        self.space();
+    fn on_loss(&mut self, config: &SwiftConfig, now: Time, _cumulative: u32, _next: u32) {
+        let rtt = self.rtt;
+        let fabric = Moment { now, rtt, last_decrease: &mut self.fabric_decrease };
+        self.fabric.on_fast_recovery(fabric, &config.params);
+        if config.watches_endpoint {
+            let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
+            self.endpoint.on_fast_recovery(endpoint, &config.params);
+        }
+        self.space(config);
     }
 
-    fn on_timeout(&mut self, now: Time, _next: u32) {
-        self.retransmit_cnt += 1;
-        self.fabric.on_timeout(now, self.rtt, self.retransmit_cnt, &self.config.params);
-        self.endpoint.on_timeout(now, self.rtt, self.retransmit_cnt, &self.config.params);
-        self.space();
+    fn on_timeout(&mut self, config: &SwiftConfig, now: Time, timeout: &Timeout) {
+        let (rtt, retransmit_cnt) = (self.rtt, timeout.in_a_row);
+        let fabric = Moment { now, rtt, last_decrease: &mut self.fabric_decrease };
+        self.fabric.on_timeout(fabric, retransmit_cnt, &config.params);
+        if config.watches_endpoint {
+            let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
+            self.endpoint.on_timeout(endpoint, retransmit_cnt, &config.params);
+        }
+        self.space(config);
     }
 
     #[inline]
-    fn window(&self) -> f64 {
-        if self.config.params.watches_endpoint() {
-            self.fabric.cwnd().min(self.endpoint.cwnd())
+    fn window(&self, _config: &SwiftConfig) -> f64 {
+        let (fabric, endpoint) = (self.fabric.cwnd(), self.endpoint.cwnd());
+        // No window is NaN, so this is one instruction where `f64::min` is five.
+        if fabric < endpoint {
+            fabric
         } else {
-            self.fabric.cwnd()
+            endpoint
         }
     }
 
     #[inline]
-    fn pacing_gap(&self) -> Option<Span> {
-        self.gap
+    fn pacing_gap(&self, config: &SwiftConfig) -> Option<Span> {
+        (self.window(config) < 1.0 && config.params.pacing).then_some(self.gap)
     }
 
     /// Twice the smoothed round trip and the pacing gap: without that a paced flow would time out for nothing. The
@@ -197,25 +223,20 @@ impl CongestionControl for Swift {
     /// may make the round trip longer than any before, and a few timeouts within it would throw the window to its
     /// floor.
     #[inline]
-    fn retransmission_timeout(&self) -> Span {
-        let params = &self.config.params;
-        let backoff = 1 << self.retransmit_cnt.min(params.rto_backoff);
-        let gap = self.pacing_gap().unwrap_or(Span::ZERO);
+    fn retransmission_timeout(&self, config: &SwiftConfig, timeouts: u32) -> Span {
+        let params = &config.params;
+        let backoff = 1 << timeouts.min(params.rto_backoff);
+        let gap = self.pacing_gap(config).unwrap_or(Span::ZERO);
         if self.srtt == Span::ZERO {
             return params.initial_rto * backoff + gap;
         }
         (self.srtt * 2 * backoff + gap).max(params.min_rto * backoff)
     }
 
-    /// A flow keeps to one path, so a hole is a loss.
-    fn dup_threshold(&self) -> u32 {
-        1
-    }
-
-    fn windows(&self) -> Windows {
-        let ecwnd = if self.config.params.watches_endpoint() { self.endpoint.cwnd() } else { f64::NAN };
+    fn windows(&self, config: &SwiftConfig) -> Windows {
+        let ecwnd = if config.watches_endpoint { self.endpoint.cwnd() } else { f64::NAN };
         let fcwnd = self.fabric.cwnd();
-        Windows { cwnd: self.window(), fcwnd, ecwnd, srtt: self.srtt }
+        Windows { cwnd: self.window(config), fcwnd, ecwnd, srtt: self.srtt }
     }
 }
 
@@ -224,8 +245,8 @@ impl Scheme for SwiftParams {
 
     const HEADER: Bytes = Bytes::new(64);
 
-    fn control(&self, _frame: Bytes) -> Swift {
-        Swift::new(SwiftConfig::new(self.clone()))
+    fn shared(&self, _frame: Bytes) -> SwiftConfig {
+        SwiftConfig::new(self.clone())
     }
 
     fn reach(&self) -> u32 {

@@ -7,8 +7,18 @@ use crate::units::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     cwnd: f64,
-    /// [`Time::ZERO`] stands for never: no acknowledgement comes within a round trip of the clock's start.
-    last_decrease: Time,
+}
+
+/// What decides whether a window may be decreased.
+#[derive(Debug)]
+pub struct Moment<'a> {
+    /// The present.
+    pub now: Time,
+    /// The last round trip.
+    pub rtt: Span,
+    /// When this window was last decreased. [`Time::ZERO`] stands for never: no acknowledgement comes within a round
+    /// trip of the clock's start. Kept apart from the window because it is needed far more seldom.
+    pub last_decrease: &'a mut Time,
 }
 
 /// The delay that a window watches, what it is aimed at, and how strongly an excess counts.
@@ -23,9 +33,9 @@ pub struct Reading {
 }
 
 impl Window {
-    /// A window of `cwnd` packets that has never been cut.
+    /// A window of `cwnd` packets.
     pub fn new(cwnd: f64) -> Window {
-        Window { cwnd, last_decrease: Time::ZERO }
+        Window { cwnd }
     }
 
     /// Its size in packets.
@@ -38,8 +48,7 @@ impl Window {
     #[inline]
     pub fn on_ack(
         &mut self,
-        now: Time,
-        rtt: Span,
+        mut moment: Moment,
         &Reading { delay, target, beta }: &Reading,
         num_acked: u32,
         params: &SwiftParams,
@@ -50,49 +59,51 @@ impl Window {
             let increase = params.ai * f64::from(num_acked);
             self.cwnd += if self.cwnd >= 1.0 { increase / self.cwnd } else { increase };
         // 8-11
-        } else if self.can_decrease(now, rtt) {
+        } else if moment.can_decrease() {
             // 13
             let excess = (delay.as_ps() - target.as_ps()) as f64 / delay.as_ps() as f64;
             self.cwnd *= (1.0 - beta * excess).max(1.0 - params.max_mdf);
             // 14
         }
-        self.finish(now, cwnd_prev, params);
+        self.finish(&mut moment, cwnd_prev, params);
     }
 
     /// Lines 15 to 21: the retransmission timer ran out for the `retransmit_cnt`th time in a row.
-    pub fn on_timeout(&mut self, now: Time, rtt: Span, retransmit_cnt: u32, params: &SwiftParams) {
+    pub fn on_timeout(&mut self, mut moment: Moment, retransmit_cnt: u32, params: &SwiftParams) {
         let cwnd_prev = self.cwnd;
         if retransmit_cnt >= params.retx_reset_threshold {
             self.cwnd = params.min_cwnd;
-        } else if self.can_decrease(now, rtt) {
+        } else if moment.can_decrease() {
             self.cwnd *= 1.0 - params.max_mdf;
         }
-        self.finish(now, cwnd_prev, params);
+        self.finish(&mut moment, cwnd_prev, params);
     }
 
     /// Lines 22 to 25: a hole in the acknowledged packets.
-    pub fn on_fast_recovery(&mut self, now: Time, rtt: Span, params: &SwiftParams) {
+    pub fn on_fast_recovery(&mut self, mut moment: Moment, params: &SwiftParams) {
         let cwnd_prev = self.cwnd;
-        if self.can_decrease(now, rtt) {
+        if moment.can_decrease() {
             self.cwnd *= 1.0 - params.max_mdf;
         }
-        self.finish(now, cwnd_prev, params);
-    }
-
-    /// Line 3: at most one decrease a round trip.
-    #[inline]
-    fn can_decrease(&self, now: Time, rtt: Span) -> bool {
-        now.since(self.last_decrease) >= rtt
+        self.finish(&mut moment, cwnd_prev, params);
     }
 
     /// Lines 26 to 28. The listing prints `cwnd <= cwnd_prev`; taken literally, an acknowledgement over target
     /// that changes nothing would put the next decrease off for ever. Strictly less is meant.
     #[inline]
-    fn finish(&mut self, now: Time, cwnd_prev: f64, params: &SwiftParams) {
+    fn finish(&mut self, moment: &mut Moment, cwnd_prev: f64, params: &SwiftParams) {
         self.cwnd = self.cwnd.clamp(params.min_cwnd, params.max_cwnd);
         if self.cwnd < cwnd_prev {
-            self.last_decrease = now;
+            *moment.last_decrease = moment.now;
         }
+    }
+}
+
+impl Moment<'_> {
+    /// Line 3: at most one decrease a round trip.
+    #[inline]
+    fn can_decrease(&self) -> bool {
+        self.now.since(*self.last_decrease) >= self.rtt
     }
 }
 
@@ -114,11 +125,25 @@ mod tests {
         Reading { delay, target: TARGET, beta: 0.8 }
     }
 
+    /// A window that has never been decreased, with the memory of its last decrease.
+    struct Kept(Window, Time);
+
+    impl Kept {
+        fn new(cwnd: f64) -> Kept {
+            Kept(Window::new(cwnd), Time::ZERO)
+        }
+
+        fn on_ack(&mut self, now: Time, rtt: Span, reading: &Reading, num_acked: u32) -> f64 {
+            let moment = Moment { now, rtt, last_decrease: &mut self.1 };
+            self.0.on_ack(moment, reading, num_acked, &params());
+            self.0.cwnd()
+        }
+    }
+
     /// A window of `cwnd` after one acknowledgement for `num_acked` packets that were `delay` late.
     fn after_ack(cwnd: f64, delay: u64, num_acked: u32) -> f64 {
-        let mut window = Window::new(cwnd);
-        window.on_ack(us(1000), Span::from_us(delay), &reading(Span::from_us(delay)), num_acked, &params());
-        window.cwnd()
+        let delay = Span::from_us(delay);
+        Kept::new(cwnd).on_ack(us(1000), delay, &reading(delay), num_acked)
     }
 
     #[test]
@@ -155,12 +180,9 @@ mod tests {
 
     #[test]
     fn line_3_one_decrease_a_round_trip() {
-        let (params, rtt) = (params(), Span::from_us(500));
-        let mut window = Window::new(40.0);
-        let mut cwnd_at = |at| {
-            window.on_ack(us(at), rtt, &reading(rtt), 1, &params);
-            window.cwnd()
-        };
+        let rtt = Span::from_us(500);
+        let mut window = Kept::new(40.0);
+        let mut cwnd_at = |at| window.on_ack(us(at), rtt, &reading(rtt), 1);
         assert_eq!(cwnd_at(1000), 20.0);
         assert_eq!(cwnd_at(1499), 20.0);
         assert_eq!(cwnd_at(1500), 10.0);
@@ -168,25 +190,23 @@ mod tests {
 
     #[test]
     fn line_28_what_does_not_decrease_does_not_put_off_the_next_decrease() {
-        let (params, rtt) = (params(), Span::from_us(500));
-        let mut window = Window::new(40.0);
-        for at in [1000, 1100, 1499, 1500] {
-            window.on_ack(us(at), rtt, &reading(rtt), 1, &params);
-        }
-        assert_eq!(window.cwnd(), 10.0);
+        let rtt = Span::from_us(500);
+        let mut window = Kept::new(40.0);
+        let cwnd = [1000, 1100, 1499, 1500].map(|at| window.on_ack(us(at), rtt, &reading(rtt), 1));
+        assert_eq!(cwnd[3], 10.0);
         // Nor does an increase that the ceiling takes back.
-        let mut window = Window::new(64.0);
-        window.on_ack(us(1000), rtt, &reading(Span::ZERO), 1, &params);
-        window.on_ack(us(1001), rtt, &reading(rtt), 1, &params);
-        assert_eq!(window.cwnd(), 32.0);
+        let mut window = Kept::new(64.0);
+        window.on_ack(us(1000), rtt, &reading(Span::ZERO), 1);
+        assert_eq!(window.on_ack(us(1001), rtt, &reading(rtt), 1), 32.0);
     }
 
     #[test]
     fn lines_16_to_18_timeouts_in_a_row_end_at_the_floor_whatever_the_round_trip() {
         let (params, rtt) = (params(), Span::from_us(500));
-        let mut window = Window::new(40.0);
+        let Kept(mut window, mut last_decrease) = Kept::new(40.0);
         let mut cwnd_at = |at, count| {
-            window.on_timeout(us(at), rtt, count, &params);
+            let moment = Moment { now: us(at), rtt, last_decrease: &mut last_decrease };
+            window.on_timeout(moment, count, &params);
             window.cwnd()
         };
         assert_eq!(cwnd_at(1000, 1), 20.0);
@@ -197,9 +217,10 @@ mod tests {
     #[test]
     fn lines_23_to_25_a_hole_costs_max_mdf_once_a_round_trip() {
         let (params, rtt) = (params(), Span::from_us(500));
-        let mut window = Window::new(40.0);
+        let Kept(mut window, mut last_decrease) = Kept::new(40.0);
         let mut cwnd_at = |at| {
-            window.on_fast_recovery(us(at), rtt, &params);
+            let moment = Moment { now: us(at), rtt, last_decrease: &mut last_decrease };
+            window.on_fast_recovery(moment, &params);
             window.cwnd()
         };
         assert_eq!(cwnd_at(1000), 20.0);

@@ -1,7 +1,10 @@
 //! The one question a sender asks a congestion control: how much may be under way, and how closely spaced. And what
 //! a scheme says of itself beside that.
 
-use super::AckPolicy;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::{AckPolicy, Common, Sender};
 use crate::units::{Bytes, Span, Time};
 
 /// What one acknowledgement tells.
@@ -23,32 +26,57 @@ pub struct AckSample {
     pub next: u32,
 }
 
-/// A congestion control. Windows are in packets and may be fractions of one.
-pub trait CongestionControl {
+/// What the retransmission timer found when it ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeout {
+    /// Timeouts since the last acknowledgement, with this one.
+    pub in_a_row: u32,
+    /// Every packet before this one is acknowledged.
+    pub cumulative: u32,
+    /// The next packet never sent before.
+    pub next: u32,
+}
+
+impl Timeout {
+    /// Packets from the lowest unacknowledged one on, selectively acknowledged ones too.
+    pub fn outstanding(&self) -> f64 {
+        f64::from(self.next - self.cumulative)
+    }
+}
+
+/// A congestion control, as far as it differs from flow to flow. Windows are in packets and may be fractions of one.
+///
+/// What is the same for all flows of a transport is handed to every call, so that a flow's own state stays small: a
+/// simulator holds one for each flow, and takes another one up with every packet.
+pub trait CongestionControl: Clone {
+    /// What the flows of one transport share: the parameters, and what follows from them.
+    type Shared: Clone + Debug;
+
+    /// The state of a new flow.
+    fn new(shared: &Self::Shared) -> Self;
+
     /// An acknowledgement arrived.
-    fn on_ack(&mut self, now: Time, sample: &AckSample);
+    fn on_ack(&mut self, shared: &Self::Shared, now: Time, sample: &AckSample);
 
     /// An acknowledgement showed packets to be lost. `cumulative` and `next` bound what is under way.
-    fn on_loss(&mut self, now: Time, cumulative: u32, next: u32);
+    fn on_loss(&mut self, shared: &Self::Shared, now: Time, cumulative: u32, next: u32);
 
     /// The retransmission timer ran out.
-    fn on_timeout(&mut self, now: Time, next: u32);
+    fn on_timeout(&mut self, shared: &Self::Shared, now: Time, timeout: &Timeout);
 
     /// Packets that may be under way. Below one, a single packet may be, spaced by [`Self::pacing_gap`].
-    fn window(&self) -> f64;
+    fn window(&self, shared: &Self::Shared) -> f64;
 
     /// Least time between the starts of two packets; none where acknowledgements are the clock.
-    fn pacing_gap(&self) -> Option<Span>;
+    fn pacing_gap(&self, shared: &Self::Shared) -> Option<Span>;
 
-    /// How long to wait for an acknowledgement before everything under way counts as lost.
-    fn retransmission_timeout(&self) -> Span;
-
-    /// Packets that must have arrived above a hole before it counts as lost.
-    fn dup_threshold(&self) -> u32;
+    /// How long to wait for an acknowledgement before everything under way counts as lost, when the timer has run out
+    /// `timeouts` times since the last acknowledgement.
+    fn retransmission_timeout(&self, shared: &Self::Shared, timeouts: u32) -> Span;
 
     /// What there is to look at; beside the window, nothing.
-    fn windows(&self) -> Windows {
-        Windows { cwnd: self.window(), fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: Span::ZERO }
+    fn windows(&self, shared: &Self::Shared) -> Windows {
+        Windows { cwnd: self.window(shared), fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: Span::ZERO }
     }
 }
 
@@ -67,8 +95,8 @@ pub struct Windows {
 
 /// A scheme, by its parameters: its congestion control, and what the two ends of a flow have to know beside it.
 pub trait Scheme {
-    /// The congestion control of one flow. A clone of a new one serves another flow: share what is large.
-    type Control: CongestionControl + Clone;
+    /// The congestion control of one flow.
+    type Control: CongestionControl;
 
     /// What a data frame carries beside payload and framing, unless a scenario says otherwise.
     const HEADER: Bytes;
@@ -76,8 +104,8 @@ pub trait Scheme {
     /// Data may be marked where it would be dropped early (ECN).
     const ECN_CAPABLE: bool = false;
 
-    /// For a new flow whose full packet, with everything that takes time on the wire, weighs `frame`.
-    fn control(&self, frame: Bytes) -> Self::Control;
+    /// What flows share whose full packet, with everything that takes time on the wire, weighs `frame`.
+    fn shared(&self, frame: Bytes) -> <Self::Control as CongestionControl>::Shared;
 
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two from 64 on.
     fn reach(&self) -> u32;
@@ -87,8 +115,20 @@ pub trait Scheme {
         f64::from(self.reach())
     }
 
+    /// Packets that must have arrived above a hole before it counts as lost. One where a flow keeps to one path.
+    fn dup_threshold(&self) -> u32 {
+        1
+    }
+
     /// How the receiving side acknowledges.
     fn ack_policy(&self) -> AckPolicy {
         AckPolicy::EveryPacket
+    }
+
+    /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload and of frames as for
+    /// [`Self::shared`]. Flows of one transport are clones of one sender: they share what [`Self::shared`] gives.
+    fn sender(&self, mtu: u32, frame: Bytes) -> Sender<Self::Control> {
+        let (reach, dup_threshold) = (self.reach(), self.dup_threshold());
+        Sender::new(Arc::new(Common { mtu, reach, dup_threshold, control: self.shared(frame) }))
     }
 }

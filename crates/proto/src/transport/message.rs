@@ -1,170 +1,208 @@
 //! A flow's messages: where each ends in the sequence of packets, and how long its last packet is.
+//!
+//! Most flows have one message at a time. So the sender itself holds the end of the one that it began last, and what
+//! concerns more of them is here.
 
 use std::collections::VecDeque;
 
-use crate::units::Bytes;
-
 /// The end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Boundary {
-    /// First packet after it.
-    end: u32,
-    /// Payload of its last packet, in bytes.
-    tail: u32,
+pub(super) struct Boundary {
+    /// First packet after it; `u32::MAX` for data without end.
+    pub(super) end: u32,
+    /// Payload of its last packet, in bytes; 0 where no message ends.
+    pub(super) tail: u32,
 }
 
-/// The messages that are not wholly acknowledged, oldest first.
-#[derive(Clone, Debug)]
+impl Boundary {
+    /// A message of `bytes` from packet `from` on, in packets of up to `mtu` bytes. Panics when it is empty, and when
+    /// it would need packets beyond 2^32 - 2.
+    pub(super) fn new(bytes: u64, from: u32, mtu: u32) -> Boundary {
+        assert!(bytes > 0, "an empty message");
+        let packets = u32::try_from(bytes.div_ceil(u64::from(mtu))).expect("a message too long");
+        let end = from.checked_add(packets).filter(|&end| end < u32::MAX).expect("a flow too long");
+        Boundary { end, tail: (bytes - u64::from(packets - 1) * u64::from(mtu)) as u32 }
+    }
+}
+
+/// The messages that are not wholly acknowledged, beside the one begun last.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Messages {
-    mtu: u32,
-    /// First packet that no message offers; `u32::MAX` for a flow without end.
-    offered: u32,
-    /// The message that the next new packet belongs to, kept apart because every packet asks for it; one that
-    /// has been sent when the next new packet belongs to none.
-    current: Boundary,
-    /// End of the oldest message not wholly acknowledged; `u32::MAX` when there is none.
-    oldest_end: u32,
-    /// Boxed to keep a sender small: one of a thousand packets comes here.
-    #[allow(clippy::box_collection)]
-    boundaries: Box<VecDeque<Boundary>>,
+    /// Wholly sent, not known to be wholly acknowledged; oldest first.
+    sent: VecDeque<Boundary>,
+    /// Not begun, oldest first.
+    waiting: VecDeque<Boundary>,
+    /// Data without end follows those.
+    endless: bool,
 }
 
 impl Messages {
-    pub(super) fn new(mtu: u32) -> Messages {
-        assert!(mtu > 0, "an MTU of zero");
-        let current = Boundary { end: 0, tail: mtu };
-        Messages { mtu, offered: 0, current, oldest_end: u32::MAX, boundaries: Box::default() }
+    /// A message that is wholly sent is no longer the one begun last.
+    pub(super) fn push_sent(&mut self, message: Boundary) {
+        self.sent.push_back(message);
     }
 
-    /// Adds a message, while packet `next` is the first that has not been sent. Panics when the flow would need more
-    /// than 2^32 - 2 packets, or has no end already.
-    pub(super) fn offer(&mut self, bytes: Bytes, next: u32) {
-        assert!(bytes.get() > 0, "an empty message");
-        let packets = u32::try_from(bytes.get().div_ceil(u64::from(self.mtu))).expect("a message too long");
-        let end = self.offered.checked_add(packets).filter(|&end| end < u32::MAX).expect("a flow too long");
-        let tail = (bytes.get() - u64::from(packets - 1) * u64::from(self.mtu)) as u32;
-        let boundary = Boundary { end, tail };
-        if self.boundaries.is_empty() {
-            self.oldest_end = end;
+    /// Adds a message behind one that is not wholly sent.
+    pub(super) fn push_waiting(&mut self, message: Boundary) {
+        self.waiting.push_back(message);
+    }
+
+    /// Adds data without end behind a message that is not wholly sent, or takes it back.
+    pub(super) fn set_endless(&mut self, endless: bool) {
+        self.endless = endless;
+    }
+
+    /// First packet that none of these offers; `u32::MAX` with data without end, none where nothing waits.
+    pub(super) fn offered(&self) -> Option<u32> {
+        if self.endless {
+            return Some(u32::MAX);
         }
-        if self.current.end <= next {
-            self.current = boundary;
-        }
-        self.boundaries.push_back(boundary);
-        self.offered = end;
+        self.waiting.back().map(|last| last.end)
     }
 
-    /// Offers data without end.
-    pub(super) fn offer_endless(&mut self) {
-        self.offered = u32::MAX;
+    /// What is begun next.
+    pub(super) fn pop_waiting(&mut self) -> Option<Boundary> {
+        let endless = self.waiting.is_empty() && std::mem::take(&mut self.endless);
+        self.waiting.pop_front().or(endless.then_some(Boundary { end: u32::MAX, tail: 0 }))
     }
 
-    /// Takes back what an endless flow has not sent, from packet `next` on; messages of a size stay.
-    pub(super) fn stop_endless(&mut self, next: u32) {
-        if self.offered == u32::MAX {
-            self.offered = self.boundaries.back().map_or(next, |last| last.end.max(next));
-        }
+    /// Payload of the last packet of the message that ends at packet `end`, if one does.
+    pub(super) fn tail_at(&self, end: u32) -> Option<u32> {
+        let place = self.sent.binary_search_by_key(&end, |message| message.end).ok()?;
+        Some(self.sent[place].tail)
     }
 
-    pub(super) fn offered(&self) -> u32 {
-        self.offered
+    /// End of the oldest of these that is wholly sent.
+    pub(super) fn oldest_end(&self) -> Option<u32> {
+        self.sent.front().map(|oldest| oldest.end)
     }
 
-    /// Payload of a packet sent for the first time, and whether it ends a message.
-    #[inline]
-    pub(super) fn first_transmission(&mut self, seq: u32) -> (u32, bool) {
-        if seq + 1 != self.current.end {
-            return (self.mtu, false);
-        }
-        let tail = self.current.tail;
-        let following = self.boundaries.partition_point(|b| b.end <= seq + 1);
-        if let Some(&next) = self.boundaries.get(following) {
-            self.current = next;
-        }
-        (tail, true)
-    }
-
-    /// Payload of a packet sent before, and whether it ends a message.
-    pub(super) fn retransmission(&self, seq: u32) -> (u32, bool) {
-        let at = self.boundaries.partition_point(|b| b.end <= seq);
-        match self.boundaries.get(at) {
-            Some(b) if b.end == seq + 1 => (b.tail, true),
-            _ => (self.mtu, false),
-        }
-    }
-
-    /// Forgets the messages that end at or before `cumulative`; how many they are.
-    #[inline]
+    /// Forgets those that end at or before packet `cumulative`; how many they are.
     pub(super) fn acknowledge(&mut self, cumulative: u32) -> u32 {
-        if cumulative < self.oldest_end {
-            return 0;
-        }
-        let done = self.boundaries.partition_point(|b| b.end <= cumulative);
-        self.boundaries.drain(..done);
-        self.oldest_end = self.boundaries.front().map_or(u32::MAX, |b| b.end);
+        let done = self.sent.partition_point(|message| message.end <= cumulative);
+        self.sent.drain(..done);
         done as u32
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::baseline::none::{NoControl, NoneParams};
+    use crate::transport::{Ack, Scheme, Sender};
+    use crate::units::{Bytes, Time};
 
-    /// Sends packets `from..to` for the first time.
-    fn send(messages: &mut Messages, from: u32, to: u32) -> Vec<(u32, bool)> {
-        (from..to).map(|seq| messages.first_transmission(seq)).collect()
+    fn sender(messages: &[u64]) -> Sender<NoControl> {
+        let mut sender = NoneParams::default().sender(100, Bytes::new(100));
+        for &bytes in messages {
+            sender.handle_message(Bytes::new(bytes));
+        }
+        sender
+    }
+
+    /// Payload of the next packets, and whether they end messages; all that may be sent up to so many.
+    fn send(sender: &mut Sender<NoControl>, packets: u32) -> Vec<(u32, bool)> {
+        let ready = |sender: &Sender<_>| sender.readiness(Time::ZERO) == crate::machine::Readiness::Ready;
+        let mut sent = Vec::new();
+        while sent.len() < packets as usize && ready(sender) {
+            let data = sender.transmit(Time::ZERO);
+            sent.push((data.payload, data.last));
+        }
+        sent
+    }
+
+    /// Acknowledges every packet before `cumulative`; how many messages are done.
+    fn acknowledge(sender: &mut Sender<NoControl>, cumulative: u32) -> u32 {
+        let ack = Ack {
+            seq: cumulative - 1,
+            cumulative,
+            sack: 0,
+            echo: Time::ZERO,
+            congestion_experienced: false,
+            hops: 1,
+            remote_queuing_us: 0,
+        };
+        sender.handle_ack(Time::ZERO, Time::ZERO, &ack);
+        sender.poll_completed()
     }
 
     #[test]
     fn a_messages_last_packet_is_what_remains() {
-        let mut messages = Messages::new(100);
-        messages.offer(Bytes::new(250), 0);
-        assert_eq!(send(&mut messages, 0, 3), [(100, false), (100, false), (50, true)]);
+        assert_eq!(send(&mut sender(&[250]), 9), [(100, false), (100, false), (50, true)]);
     }
 
     #[test]
     fn messages_that_wait_together_end_each_where_it_should() {
-        let mut messages = Messages::new(100);
-        for bytes in [150, 1, 100] {
-            messages.offer(Bytes::new(bytes), 0);
-        }
-        assert_eq!(send(&mut messages, 0, 4), [(100, false), (50, true), (1, true), (100, true)]);
-        messages.offer(Bytes::new(30), 4);
-        assert_eq!(send(&mut messages, 4, 5), [(30, true)]);
+        let mut sender = sender(&[150, 1, 100]);
+        assert_eq!(send(&mut sender, 9), [(100, false), (50, true), (1, true), (100, true)]);
+        sender.handle_message(Bytes::new(30));
+        assert_eq!(send(&mut sender, 9), [(30, true)]);
     }
 
     #[test]
     fn a_packet_sent_again_is_the_same_packet() {
-        let mut messages = Messages::new(100);
-        messages.offer(Bytes::new(150), 0);
-        messages.offer(Bytes::new(250), 0);
-        let first = send(&mut messages, 0, 5);
-        let again: Vec<_> = (0..5).map(|seq| messages.retransmission(seq)).collect();
+        let mut sender = sender(&[150, 250, 100, 30]);
+        let first = send(&mut sender, 5);
+        sender.handle_timeout(sender.poll_timeout().expect("packets are under way"));
+        let again = send(&mut sender, 5);
         assert_eq!(first, again);
+        assert_eq!(sender.flight().retransmissions, 5);
+        assert_eq!(send(&mut sender, 9), [(100, true), (30, true)]);
+        sender.handle_timeout(sender.poll_timeout().expect("packets are under way"));
+        assert_eq!(send(&mut sender, 9)[5..], [(100, true), (30, true)]);
     }
 
     #[test]
     fn a_message_is_done_once_wholly_acknowledged() {
-        let mut messages = Messages::new(100);
-        messages.offer(Bytes::new(200), 0);
-        messages.offer(Bytes::new(100), 0);
-        let done: Vec<_> = [1, 2, 2, 3].map(|cumulative| messages.acknowledge(cumulative)).into();
+        let mut sender = sender(&[200, 100]);
+        send(&mut sender, 3);
+        let done: Vec<_> = [1, 2, 2, 3].map(|cumulative| acknowledge(&mut sender, cumulative)).into();
         assert_eq!(done, [0, 1, 0, 1]);
     }
 
     #[test]
+    fn one_message_after_another_is_done_once() {
+        let mut sender = sender(&[]);
+        for from in 0..5 {
+            sender.handle_message(Bytes::new(200));
+            assert_eq!(send(&mut sender, 9), [(100, false), (100, true)]);
+            let done = [1, 2, 2].map(|packets| acknowledge(&mut sender, 2 * from + packets));
+            assert_eq!(done, [0, 1, 0]);
+        }
+    }
+
+    #[test]
+    fn messages_done_by_one_acknowledgement_all_count() {
+        let mut sender = sender(&[100, 100, 100]);
+        send(&mut sender, 3);
+        sender.handle_message(Bytes::new(100));
+        send(&mut sender, 1);
+        assert_eq!(acknowledge(&mut sender, 4), 4);
+    }
+
+    #[test]
     fn data_without_end_follows_the_messages_before_it_and_stops_behind_them() {
-        let mut messages = Messages::new(100);
-        messages.offer(Bytes::new(250), 0);
-        messages.offer_endless();
-        assert_eq!(send(&mut messages, 0, 2), [(100, false), (100, false)]);
-        messages.stop_endless(2);
-        assert_eq!(messages.offered(), 3);
-        assert_eq!(send(&mut messages, 2, 3), [(50, true)]);
-        messages.offer_endless();
-        assert_eq!(send(&mut messages, 3, 5), [(100, false), (100, false)]);
-        messages.stop_endless(5);
-        messages.offer(Bytes::new(70), 5);
-        assert_eq!(send(&mut messages, 5, 6), [(70, true)]);
+        let mut sender = sender(&[250]);
+        sender.handle_endless();
+        assert_eq!(send(&mut sender, 2), [(100, false), (100, false)]);
+        sender.handle_stop();
+        assert_eq!(send(&mut sender, 9), [(50, true)]);
+        sender.handle_endless();
+        assert_eq!(send(&mut sender, 2), [(100, false), (100, false)]);
+        sender.handle_stop();
+        sender.handle_message(Bytes::new(70));
+        assert_eq!(send(&mut sender, 9), [(70, true)]);
+        assert_eq!(acknowledge(&mut sender, 6), 2);
+    }
+
+    #[test]
+    fn data_without_end_may_stop_where_it_would_begin() {
+        let mut sender = sender(&[250]);
+        send(&mut sender, 3);
+        sender.handle_endless();
+        sender.handle_stop();
+        assert_eq!(send(&mut sender, 9), []);
+        sender.handle_timeout(sender.poll_timeout().expect("packets are under way"));
+        assert_eq!(send(&mut sender, 9), [(100, false), (100, false), (50, true)]);
+        assert_eq!(acknowledge(&mut sender, 3), 1);
     }
 }

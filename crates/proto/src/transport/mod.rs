@@ -10,7 +10,7 @@ mod receiver;
 mod scoreboard;
 mod sender;
 
-pub use congestion::{AckSample, CongestionControl, Scheme, Windows};
+pub use congestion::{AckSample, CongestionControl, Scheme, Timeout, Windows};
 pub use packet::{Ack, Data, SACK_BITS};
 pub use receiver::{AckPolicy, Arrival, Receiver};
-pub use sender::{Flight, Sender};
+pub use sender::{Common, Flight, Sender};

@@ -35,28 +35,62 @@ pub enum Arrival {
     BeyondReach,
 }
 
-/// A receiver of one flow.
+/// A receiver of one flow, of which a simulator holds as many as flows: what most packets do not need is boxed.
 #[derive(Debug)]
 pub struct Receiver {
     /// Every packet before this one has arrived.
     expected: u32,
-    /// Messages of which every packet has arrived since last asked.
-    completed: u32,
+    state: State,
+    /// Switches that the newest packet passed.
+    hops: u8,
+    /// The reach's binary logarithm.
+    log_reach: u8,
     payload: u64,
-    /// The newest packet, which the next acknowledgement speaks of.
-    newest: Newest,
-    /// Packets since the last acknowledgement.
-    pending: u32,
+    /// [`Data::sent`] of the newest packet, which the next acknowledgement speaks of.
+    sent: Time,
+    /// Arrival of the newest packet at the NIC (t2): kept with it, never on the wire.
+    received: Time,
+    /// Made when the first packet out of order comes or acknowledgements may wait, and kept.
+    special: Option<Box<Special>>,
+}
+
+/// A few facts, a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State(u8);
+
+impl State {
+    /// The newest packet met congestion.
+    const MARKED: State = State(1);
+    /// A packet has come since the last acknowledgement.
+    const PENDING: State = State(2);
     /// The next acknowledgement goes out at once.
-    due: bool,
-    reach: u32,
-    /// Acknowledgements of what came before each change of the congestion mark, to go out first and in order. Boxed,
-    /// as most flows see no change; bounded, see [`Receiver::note_change`].
-    #[allow(clippy::box_collection)]
-    before_change: Option<Box<VecDeque<Ack>>>,
-    delayed: Option<Box<Delayed>>,
-    /// Made when the first packet out of order comes, and kept.
-    early: Option<Box<Early>>,
+    const DUE: State = State(4);
+    /// A message is complete since last asked; more of them are counted in [`Special::completed`].
+    const COMPLETED: State = State(8);
+
+    #[inline]
+    fn contains(self, fact: State) -> bool {
+        self.0 & fact.0 != 0
+    }
+
+    #[inline]
+    fn set(&mut self, fact: State, holds: bool) {
+        self.0 = self.0 & !fact.0 | if holds { fact.0 } else { 0 };
+    }
+}
+
+/// What only some flows need.
+#[derive(Debug, Default)]
+struct Special {
+    /// The newest packet. Without a special case it is the one before the expected.
+    newest: u32,
+    /// Messages that are complete since last asked, beside the first.
+    completed: u32,
+    /// Acknowledgements of what came before each change of the congestion mark, to go out first and in order; bounded,
+    /// see [`Receiver::note_change`].
+    before_change: VecDeque<Ack>,
+    delayed: Option<Delayed>,
+    early: Option<Early>,
 }
 
 /// Where acknowledgements may wait for more packets.
@@ -66,16 +100,8 @@ struct Delayed {
     delay: Span,
     marked_at_once: bool,
     deadline: Time,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Newest {
-    seq: u32,
-    hops: u8,
-    congestion_experienced: bool,
-    sent: Time,
-    /// Arrival at the NIC (t2): kept with the packet, never on the wire.
-    received: Time,
+    /// Packets since the last acknowledgement.
+    pending: u32,
 }
 
 /// Packets above a hole, and those of them that end messages.
@@ -85,32 +111,51 @@ struct Early {
     ends: SequenceSet,
 }
 
+impl Special {
+    /// No packet has come before one that is missing.
+    fn is_in_order(&self) -> bool {
+        self.early.as_ref().is_none_or(|early| early.arrived.len() == 0)
+    }
+
+    /// A packet came; whether it is acknowledged at once.
+    fn note(&mut self, now: Time, seq: u32, in_order: bool, congestion_experienced: bool) -> bool {
+        self.newest = seq;
+        let Some(delayed) = &mut self.delayed else { return true };
+        delayed.pending += 1;
+        if delayed.pending == 1 {
+            delayed.deadline = now + delayed.delay;
+        }
+        delayed.pending >= delayed.every || !in_order || delayed.marked_at_once && congestion_experienced
+    }
+
+    /// An acknowledgement was made.
+    fn forget_pending(&mut self) {
+        if let Some(delayed) = &mut self.delayed {
+            delayed.pending = 0;
+        }
+    }
+}
+
 impl Receiver {
     /// A receiver that takes packets up to `reach` (a power of two, at least 64) beyond the first missing one.
     pub fn new(policy: AckPolicy, reach: u32) -> Receiver {
-        let delayed = match policy {
+        assert!(reach.is_power_of_two() && reach >= u64::BITS, "a reach that no ring of bits has");
+        let special = match policy {
             AckPolicy::EveryPacket => None,
             AckPolicy::Delayed { every, delay, marked_at_once } => {
-                Some(Box::new(Delayed { every, delay, marked_at_once, deadline: Time::NEVER }))
+                let delayed = Delayed { every, delay, marked_at_once, deadline: Time::NEVER, pending: 0 };
+                Some(Box::new(Special { delayed: Some(delayed), ..Special::default() }))
             }
         };
         Receiver {
             expected: 0,
-            completed: 0,
+            state: State(0),
+            hops: 0,
+            log_reach: reach.ilog2() as u8,
             payload: 0,
-            newest: Newest {
-                seq: 0,
-                hops: 0,
-                congestion_experienced: false,
-                sent: Time::ZERO,
-                received: Time::ZERO,
-            },
-            pending: 0,
-            due: false,
-            reach,
-            before_change: None,
-            delayed,
-            early: None,
+            sent: Time::ZERO,
+            received: Time::ZERO,
+            special,
         }
     }
 
@@ -130,101 +175,152 @@ impl Receiver {
         congestion_experienced: bool,
         hops: u8,
     ) -> Arrival {
-        if self.pending > 0 && congestion_experienced != self.newest.congestion_experienced {
-            self.note_change(now);
-        }
-        let in_order = data.seq == self.expected && self.early.as_ref().is_none_or(|e| e.arrived.len() == 0);
-        let arrival = if in_order {
+        let mark_changes = self.state.contains(State::PENDING)
+            && congestion_experienced != self.state.contains(State::MARKED);
+        let mut arrival = Arrival::New;
+        if self.special.is_none() && data.seq == self.expected && !mark_changes {
             self.expected += 1;
-            self.completed += u32::from(data.last);
-            Arrival::New
+            self.state.set(State::DUE, true);
+            if data.last {
+                self.complete();
+            }
         } else {
-            self.place(data)
-        };
-        if arrival == Arrival::BeyondReach {
-            return arrival;
+            arrival = self.handle_special(now, data, congestion_experienced, mark_changes);
+            if arrival == Arrival::BeyondReach {
+                return arrival;
+            }
         }
         if arrival == Arrival::New {
             self.payload += u64::from(data.payload);
         }
-        self.newest = Newest { seq: data.seq, hops, congestion_experienced, sent: data.sent, received };
-        self.pending += 1;
-        match &mut self.delayed {
-            None => self.due = true,
-            Some(delayed) => {
-                self.due |= self.pending >= delayed.every || !in_order;
-                self.due |= delayed.marked_at_once && congestion_experienced;
-                if self.pending == 1 {
-                    delayed.deadline = now + delayed.delay;
-                }
+        (self.sent, self.received, self.hops) = (data.sent, received, hops);
+        self.state.set(State::PENDING, true);
+        self.state.set(State::MARKED, congestion_experienced);
+        arrival
+    }
+
+    /// A packet that is not the expected one, or of a flow that needs more than most.
+    #[inline(never)]
+    fn handle_special(
+        &mut self,
+        now: Time,
+        data: &Data,
+        congestion_experienced: bool,
+        mark_changes: bool,
+    ) -> Arrival {
+        if mark_changes {
+            self.note_change(now);
+        }
+        let in_order = data.seq == self.expected && self.special.as_ref().is_none_or(|s| s.is_in_order());
+        let mut arrival = Arrival::New;
+        if in_order {
+            self.expected += 1;
+            if data.last {
+                self.complete();
             }
+        } else {
+            arrival = self.place(data);
+        }
+        if arrival != Arrival::BeyondReach {
+            let due = self.special().note(now, data.seq, in_order, congestion_experienced);
+            self.state.set(State::DUE, due || self.state.contains(State::DUE));
         }
         arrival
+    }
+
+    fn special(&mut self) -> &mut Special {
+        let newest = self.expected.saturating_sub(1);
+        self.special.get_or_insert_with(|| Box::new(Special { newest, ..Special::default() }))
+    }
+
+    /// Every packet of a message has arrived.
+    #[inline]
+    fn complete(&mut self) {
+        if self.state.contains(State::COMPLETED) {
+            self.complete_another();
+        }
+        self.state.set(State::COMPLETED, true);
+    }
+
+    #[cold]
+    fn complete_another(&mut self) {
+        self.special().completed += 1;
     }
 
     /// The mark changes: what was pending is acknowledged by itself, behind what waits already. As long as none of
     /// these has left, no sender has more than `reach` packets under way, so more changes than that come of
     /// repetitions only; the oldest then gives way, as the later ones acknowledge what it did.
-    #[cold]
     fn note_change(&mut self, now: Time) {
         let ack = self.acknowledgement(now);
-        let waiting = self.before_change.get_or_insert_with(Box::default);
-        if waiting.len() == self.reach as usize {
-            waiting.pop_front();
+        let reach = 1 << self.log_reach;
+        let special = self.special();
+        special.forget_pending();
+        if special.before_change.len() == reach {
+            special.before_change.pop_front();
         }
-        waiting.push_back(ack);
-        self.pending = 0;
+        special.before_change.push_back(ack);
+        self.state.set(State::PENDING, false);
     }
 
-    #[cold]
     fn place(&mut self, data: &Data) -> Arrival {
-        if data.seq < self.expected {
-            return Arrival::Duplicate;
-        }
-        if data.seq - self.expected >= self.reach {
+        let (reach, expected) = (1 << self.log_reach, self.expected);
+        if data.seq >= expected && data.seq - expected >= reach {
             return Arrival::BeyondReach;
         }
-        let reach = self.reach;
-        let early = self.early.get_or_insert_with(|| {
-            Box::new(Early { arrived: SequenceSet::new(reach), ends: SequenceSet::new(reach) })
-        });
+        let special = self.special();
+        if data.seq < expected {
+            return Arrival::Duplicate;
+        }
+        let early = special
+            .early
+            .get_or_insert_with(|| Early { arrived: SequenceSet::new(reach), ends: SequenceSet::new(reach) });
         if !early.arrived.insert(data.seq) {
             return Arrival::Duplicate;
         }
         if data.last {
             early.ends.insert(data.seq);
         }
-        while early.arrived.remove(self.expected) {
-            self.completed += u32::from(early.ends.remove(self.expected));
-            self.expected += 1;
+        let mut next = expected;
+        let mut completed = 0;
+        while early.arrived.remove(next) {
+            completed += u32::from(early.ends.remove(next));
+            next += 1;
         }
+        self.expected = next;
+        (0..completed).for_each(|_| self.complete());
         Arrival::New
     }
 
     /// The wait of a delayed acknowledgement may be over.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.poll_timeout().is_some_and(|deadline| now >= deadline) {
-            self.due = true;
+            self.state.set(State::DUE, true);
         }
     }
 
     /// When [`Self::handle_timeout`] is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let delayed = self.delayed.as_ref()?;
-        (self.pending > 0 && !self.due).then_some(delayed.deadline)
+        let delayed = self.special.as_ref()?.delayed.as_ref()?;
+        let waits = self.state.contains(State::PENDING) && !self.state.contains(State::DUE);
+        waits.then_some(delayed.deadline)
     }
 
     /// Messages wholly arrived since this was last asked.
     #[inline]
     pub fn poll_completed(&mut self) -> u32 {
-        std::mem::take(&mut self.completed)
+        if !self.state.contains(State::COMPLETED) {
+            return 0;
+        }
+        self.state.set(State::COMPLETED, false);
+        1 + self.special.as_mut().map_or(0, |special| std::mem::take(&mut special.completed))
     }
 
     /// Whether an acknowledgement is to be sent.
     #[inline]
     pub fn readiness(&self) -> Readiness {
-        if self.due || self.before_change.as_ref().is_some_and(|waiting| !waiting.is_empty()) {
+        let due = self.state.contains(State::DUE);
+        if due || self.special.as_ref().is_some_and(|special| !special.before_change.is_empty()) {
             Readiness::Ready
         } else {
             Readiness::Idle
@@ -234,24 +330,28 @@ impl Receiver {
     /// The acknowledgement that is due, sent `now` (t4).
     #[inline]
     pub fn transmit(&mut self, now: Time) -> Ack {
-        if let Some(ack) = self.before_change.as_mut().and_then(|waiting| waiting.pop_front()) {
-            return ack;
+        if let Some(special) = &mut self.special {
+            if let Some(ack) = special.before_change.pop_front() {
+                return ack;
+            }
+            special.forget_pending();
         }
-        self.due = false;
-        self.pending = 0;
+        self.state.set(State::DUE, false);
+        self.state.set(State::PENDING, false);
         self.acknowledgement(now)
     }
 
     #[inline]
     fn acknowledgement(&self, now: Time) -> Ack {
-        let waited_us = now.since(self.newest.received).as_ps() / Span::from_us(1).as_ps();
+        let waited_us = now.since(self.received).as_ps() / Span::from_us(1).as_ps();
+        let special = self.special.as_ref();
         Ack {
-            seq: self.newest.seq,
+            seq: special.map_or(self.expected.saturating_sub(1), |special| special.newest),
             cumulative: self.expected,
-            sack: self.early.as_ref().map_or(0, |early| self.sack(early)),
-            echo: self.newest.sent,
-            congestion_experienced: self.newest.congestion_experienced,
-            hops: self.newest.hops,
+            sack: special.and_then(|special| special.early.as_ref()).map_or(0, |early| self.sack(early)),
+            echo: self.sent,
+            congestion_experienced: self.state.contains(State::MARKED),
+            hops: self.hops,
             remote_queuing_us: u32::try_from(waited_us).unwrap_or(u32::MAX),
         }
     }
@@ -291,6 +391,12 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_receiver_is_small() {
+        assert_eq!(size_of::<Receiver>(), 40);
+    }
+
+    #[test]
     fn every_change_of_the_mark_is_told_even_where_none_could_leave_between() {
         let delayed = AckPolicy::Delayed { every: 8, delay: Span::from_us(500), marked_at_once: false };
         for (policy, at_once) in [(AckPolicy::EveryPacket, true), (delayed, false)] {
@@ -304,6 +410,39 @@ mod tests {
             }
             assert_eq!(drain(&mut receiver), expected, "{policy:?}");
         }
+    }
+
+    #[test]
+    fn messages_that_nobody_asks_for_are_counted() {
+        let mut receiver = Receiver::new(AckPolicy::EveryPacket, 64);
+        // The third fills a hole and completes two.
+        for seq in [0, 1, 3, 2] {
+            receiver.handle_data(Time::ZERO, Time::ZERO, &Data { last: true, ..data(seq) }, false, 1);
+        }
+        assert_eq!((receiver.poll_completed(), receiver.poll_completed()), (4, 0));
+        receiver.handle_data(Time::ZERO, Time::ZERO, &Data { last: true, ..data(4) }, false, 1);
+        assert_eq!((receiver.poll_completed(), receiver.poll_completed()), (1, 0));
+    }
+
+    #[test]
+    fn an_acknowledgement_speaks_of_the_newest_packet() {
+        let mut receiver = Receiver::new(AckPolicy::EveryPacket, 64);
+        let mut spoken = Vec::new();
+        // In order, again, beyond a hole, into the hole, and in order once more.
+        for seq in [0, 0, 2, 1, 3] {
+            arrive(&mut receiver, seq, false);
+            let ack = receiver.transmit(Time::ZERO);
+            spoken.push((ack.seq, ack.cumulative, ack.sack, ack.echo));
+        }
+        let sent = |seq| Time::from_ps(seq);
+        let expected = [
+            (0, 1, 0, sent(0)),
+            (0, 1, 0, sent(0)),
+            (2, 1, 1, sent(2)),
+            (1, 3, 0, sent(1)),
+            (3, 4, 0, sent(3)),
+        ];
+        assert_eq!(spoken, expected);
     }
 
     #[test]

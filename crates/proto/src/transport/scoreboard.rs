@@ -97,8 +97,6 @@ pub(super) struct Scoreboard {
 pub(super) struct Change {
     /// Packets known for the first time to have arrived.
     pub acked: u32,
-    /// How many of the packets under way are so no longer, because they arrived or are lost.
-    pub left_flight: u32,
     /// Packets newly given up.
     pub lost: u32,
 }
@@ -108,20 +106,24 @@ impl Scoreboard {
         Scoreboard { sacked: SequenceSet::new(reach), lost: SequenceSet::new(reach), judged: 0, top: 0 }
     }
 
-    /// Nothing but a cumulative acknowledgement is known of the packets from `una` on.
-    pub(super) fn is_plain(&self, una: u32) -> bool {
-        self.sacked.len() == 0 && self.lost.len() == 0 && self.judged <= una
+    /// Every packet above the cumulative acknowledgement is under way, as far as is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sacked.len() == 0 && self.lost.len() == 0
+    }
+
+    /// Packets of `una..next` that are under way: neither known to have arrived nor given up.
+    pub(super) fn under_way(&self, una: u32, next: u32) -> u32 {
+        next - una - self.sacked.len() - self.lost.len()
     }
 
     /// Moves the cumulative acknowledgement from `una` to `cumulative`.
     pub(super) fn advance(&mut self, una: u32, cumulative: u32) -> Change {
         let mut change = Change::default();
         for seq in una..cumulative {
-            if self.sacked.remove(seq) {
-                continue;
+            if !self.sacked.remove(seq) {
+                change.acked += 1;
+                self.lost.remove(seq);
             }
-            change.acked += 1;
-            change.left_flight += u32::from(!self.lost.remove(seq));
         }
         self.top = self.top.max(cumulative);
         change
@@ -131,7 +133,7 @@ impl Scoreboard {
     pub(super) fn arrived(&mut self, seq: u32, change: &mut Change) {
         if self.sacked.insert(seq) {
             change.acked += 1;
-            change.left_flight += u32::from(!self.lost.remove(seq));
+            self.lost.remove(seq);
             self.top = self.top.max(seq + 1);
         }
     }
@@ -154,7 +156,6 @@ impl Scoreboard {
         for seq in self.judged.max(una)..edge {
             if !self.sacked.contains(seq) && self.lost.insert(seq) {
                 change.lost += 1;
-                change.left_flight += 1;
             }
         }
         self.judged = self.judged.max(edge);
@@ -208,12 +209,14 @@ mod tests {
         let mut change = Change::default();
         board.arrived(1, &mut change);
         board.judge(0, 1, &mut change);
-        assert_eq!(change, Change { acked: 1, left_flight: 2, lost: 1 });
+        assert_eq!(change, Change { acked: 1, lost: 1 });
+        assert_eq!(board.under_way(0, 5), 3);
         assert_eq!(board.take_lost(0, 5), Some(0));
         let mut change = Change::default();
         board.arrived(2, &mut change);
         board.judge(0, 1, &mut change);
-        assert_eq!(change, Change { acked: 1, left_flight: 1, lost: 0 });
+        assert_eq!(change, Change { acked: 1, lost: 0 });
+        assert_eq!(board.under_way(0, 5), 3);
     }
 
     #[test]
@@ -260,9 +263,11 @@ mod tests {
         let mut change = Change::default();
         board.arrived(1, &mut change);
         board.judge(0, 1, &mut change);
+        assert_eq!(board.under_way(0, 5), 3);
         let change = board.advance(0, 2);
-        assert_eq!(change, Change { acked: 1, left_flight: 0, lost: 0 });
-        assert!(board.is_plain(2));
+        assert_eq!(change, Change { acked: 1, lost: 0 });
+        assert_eq!(board.under_way(2, 5), 3);
+        assert!(board.is_empty());
     }
 
     mod against_an_oracle {
@@ -367,13 +372,15 @@ mod tests {
                         }
                         judge(&mut packets, &mut judged, una as usize, threshold as usize);
                         board.judge(una, threshold, &mut change);
-                        let flown = count(&before, Is::UnderWay) - count(&packets, Is::UnderWay);
                         let acked = count(&packets, Is::Arrived) - count(&before, Is::Arrived);
-                        prop_assert_eq!((change.acked, change.left_flight), (acked, flown));
+                        prop_assert_eq!(change.acked, acked);
                         let lost = (0..packets.len()).filter(|&at| packets[at] == Is::Lost && before[at] != Is::Lost);
                         prop_assert_eq!(change.lost as usize, lost.count());
                     }
                     prop_assert_eq!(board.lost(), count(&packets, Is::Lost));
+                    prop_assert_eq!(board.under_way(una, REACH), count(&packets, Is::UnderWay));
+                    let known = packets[una as usize..].iter().any(|&is| is != Is::UnderWay);
+                    prop_assert_eq!(board.is_empty(), !known);
                     if una == REACH {
                         break;
                     }

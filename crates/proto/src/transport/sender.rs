@@ -1,32 +1,85 @@
 //! The sending machine: gives out packets as window and pacing allow, learns from acknowledgements what has
 //! arrived and what is lost, and sends lost packets again before new ones.
 
-use super::message::Messages;
+use std::sync::Arc;
+
+use super::message::{Boundary, Messages};
 use super::scoreboard::{Change, Scoreboard};
-use super::{Ack, AckSample, CongestionControl, Data, SACK_BITS};
+use super::{Ack, AckSample, CongestionControl, Data, Timeout, Windows, SACK_BITS};
 use crate::machine::Readiness;
 use crate::units::{Bytes, Time};
 
-/// A sender of one flow under the congestion control `C`.
+/// What the senders of one transport share: `S` is the congestion control's part.
 #[derive(Clone, Debug)]
-pub struct Sender<C> {
-    control: C,
+pub struct Common<S> {
+    /// Largest payload of a packet, in bytes.
+    pub mtu: u32,
+    /// How many packets may be sent beyond the lowest unacknowledged one; a power of two from 64 on.
+    pub reach: u32,
+    /// Packets that must have arrived above a hole before it counts as lost.
+    pub dup_threshold: u32,
+    /// See [`CongestionControl::Shared`].
+    pub control: S,
+}
+
+/// A sender of one flow under the congestion control `C`.
+///
+/// The order of the fields is kept. First comes what every packet and every acknowledgement touches, then the control,
+/// then what few of them do: of a flow to which nothing happens, a driver then takes up two lines of memory at a time.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Sender<C: CongestionControl> {
+    common: Arc<Common<C::Shared>>,
     /// Next packet never sent before.
     next: u32,
     /// Lowest packet not cumulatively acknowledged.
     una: u32,
-    /// Packets sent and neither acknowledged nor given up.
-    inflight: u32,
-    reach: u32,
+    /// First packet after the message begun last, which is the only one in most flows; `u32::MAX` for data without end.
+    end: u32,
+    /// While the sender [is calm](Self::is_calm): the end of the oldest message not known to be wholly acknowledged, or
+    /// `u32::MAX` without one. Else 0. So one comparison tells that there is nothing to look up.
+    calm_until: u32,
     last_send: Time,
     /// When what is under way counts as lost; [`Time::NEVER`] while nothing is.
     timeout: Time,
-    completed: u32,
+    control: C,
+    /// Payload of the last packet of the message begun last; 0 when it is known to be wholly acknowledged, and for data
+    /// without end.
+    tail: u32,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most flows have no need of, made for the first of them that comes, and kept.
+#[derive(Clone, Debug, Default)]
+struct Rare {
     messages: Messages,
-    /// Made when the first acknowledgement out of order or timeout comes, and kept.
-    scoreboard: Option<Box<Scoreboard>>,
+    /// Made when the first acknowledgement out of order or timeout comes.
+    repair: Option<Repair>,
+}
+
+/// What a sender knows of packets that did not fare well, and how often that was.
+#[derive(Clone, Debug)]
+struct Repair {
+    scoreboard: Scoreboard,
     retransmissions: u32,
     timeouts: u32,
+    /// Timeouts since the last acknowledgement.
+    timeouts_in_a_row: u32,
+}
+
+impl Repair {
+    /// Nothing is left of what went wrong but the counters.
+    fn is_over(&self) -> bool {
+        self.scoreboard.is_empty() && self.timeouts_in_a_row == 0
+    }
+}
+
+/// How many packets there are of each kind.
+#[derive(Clone, Copy, Debug)]
+struct Packets {
+    under_way: u32,
+    /// Given up, waiting to be sent again.
+    lost: u32,
 }
 
 /// A sender's counters.
@@ -43,23 +96,22 @@ pub struct Flight {
 }
 
 impl<C: CongestionControl> Sender<C> {
-    /// A sender with nothing to send yet. `mtu` is the largest payload in bytes; `reach`, a power of two from 64
-    /// on, is how many packets may be sent beyond the lowest unacknowledged one.
-    pub fn new(control: C, mtu: u32, reach: u32) -> Sender<C> {
+    /// A sender with nothing to send yet. Panics on an MTU of zero and on a reach that is no power of two from 64 on.
+    pub fn new(common: Arc<Common<C::Shared>>) -> Sender<C> {
+        assert!(common.mtu > 0, "an MTU of zero");
+        let reach = common.reach;
         assert!(reach.is_power_of_two() && reach >= u64::BITS, "a reach that no ring of bits has");
         Sender {
-            control,
+            control: C::new(&common.control),
+            common,
             next: 0,
             una: 0,
-            inflight: 0,
-            reach,
+            end: 0,
+            calm_until: u32::MAX,
             last_send: Time::ZERO,
             timeout: Time::NEVER,
-            completed: 0,
-            messages: Messages::new(mtu),
-            scoreboard: None,
-            retransmissions: 0,
-            timeouts: 0,
+            tail: 0,
+            rare: None,
         }
     }
 
@@ -68,30 +120,61 @@ impl<C: CongestionControl> Sender<C> {
         &self.control
     }
 
+    /// What the congestion control lets be seen.
+    pub fn windows(&self) -> Windows {
+        self.control.windows(&self.common.control)
+    }
+
     /// The counters.
     pub fn flight(&self) -> Flight {
-        Flight {
-            sent: u64::from(self.next) + u64::from(self.retransmissions),
-            retransmissions: self.retransmissions,
-            timeouts: self.timeouts,
-            inflight: self.inflight,
-        }
+        let (retransmissions, timeouts) =
+            self.repair().map_or((0, 0), |repair| (repair.retransmissions, repair.timeouts));
+        let sent = u64::from(self.next) + u64::from(retransmissions);
+        Flight { sent, retransmissions, timeouts, inflight: self.packets().under_way }
     }
 
     /// The application has a message of `bytes` to send. Panics on an empty one, and when the flow's packets
     /// would be more than 2^32 - 2.
     pub fn handle_message(&mut self, bytes: Bytes) {
-        self.messages.offer(bytes, self.next);
+        let waiting = self.rare.as_ref().and_then(|rare| rare.messages.offered());
+        let message = Boundary::new(bytes.get(), waiting.unwrap_or(self.end), self.common.mtu);
+        if self.next == self.end {
+            self.begin(message);
+            self.look_around();
+        } else {
+            self.rare().messages.push_waiting(message);
+        }
     }
 
     /// The application has data without end.
     pub fn handle_endless(&mut self) {
-        self.messages.offer_endless();
+        if self.next == self.end {
+            self.begin(Boundary { end: u32::MAX, tail: 0 });
+        } else if self.end != u32::MAX {
+            self.rare().messages.set_endless(true);
+        }
     }
 
     /// The application's data without end has ended. Messages of a size are not cut.
     pub fn handle_stop(&mut self) {
-        self.messages.stop_endless(self.next);
+        if self.end == u32::MAX {
+            self.end = self.next;
+        } else if let Some(rare) = &mut self.rare {
+            rare.messages.set_endless(false);
+        }
+    }
+
+    /// Begins a message when the one before is wholly sent.
+    fn begin(&mut self, message: Boundary) {
+        let before = Boundary { end: self.end, tail: self.tail };
+        if before.tail > 0 {
+            self.rare().messages.push_sent(before);
+        }
+        (self.end, self.tail) = (message.end, message.tail);
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
 
     /// Whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
@@ -107,19 +190,14 @@ impl<C: CongestionControl> Sender<C> {
         if !self.believes(ack) {
             return;
         }
-        let plain = ack.seq < ack.cumulative
-            && ack.sack == 0
-            && ack.cumulative >= self.una
-            && self.scoreboard.as_ref().is_none_or(|board| board.is_plain(self.una));
-        let change = if plain {
+        let plain = self.is_calm() && ack.seq < ack.cumulative && ack.sack == 0 && ack.cumulative >= self.una;
+        let (change, under_way) = if plain {
             let acked = ack.cumulative - self.una;
             self.una = ack.cumulative;
-            Change { acked, left_flight: acked, lost: 0 }
+            (Change { acked, lost: 0 }, self.next - self.una)
         } else {
             self.consult_scoreboard(ack)
         };
-        self.inflight -= change.left_flight;
-        self.completed += self.messages.acknowledge(self.una);
         let sample = AckSample {
             rtt: now.since(ack.echo),
             endpoint_delay: ack.remote_queuing() + now.since(received),
@@ -129,40 +207,71 @@ impl<C: CongestionControl> Sender<C> {
             cumulative: self.una,
             next: self.next,
         };
-        self.control.on_ack(now, &sample);
+        let shared = &self.common.control;
+        self.control.on_ack(shared, now, &sample);
         if change.lost > 0 {
-            self.control.on_loss(now, self.una, self.next);
+            self.control.on_loss(shared, now, self.una, self.next);
         }
-        if self.inflight == 0 {
+        if under_way == 0 {
             // Lost packets that wait to be sent again are not waited for: the first one sent arms it anew.
             self.timeout = Time::NEVER;
         } else if change.acked > 0 {
-            self.timeout = now + self.control.retransmission_timeout();
+            self.timeout = now + self.control.retransmission_timeout(shared, 0);
         }
     }
 
+    /// What an acknowledgement changed, and how many packets are under way after it.
     #[cold]
-    fn consult_scoreboard(&mut self, ack: &Ack) -> Change {
-        let reach = self.reach;
-        let board = self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(reach)));
-        let mut change = Change::default();
-        if ack.cumulative > self.una {
-            change = board.advance(self.una, ack.cumulative);
-            self.una = ack.cumulative;
-        }
-        if ack.seq >= self.una {
+    fn consult_scoreboard(&mut self, ack: &Ack) -> (Change, u32) {
+        let (una, next) = (self.una.max(ack.cumulative), self.next);
+        let (before, threshold) = (self.una, self.common.dup_threshold);
+        let repair = self.repair_mut();
+        repair.timeouts_in_a_row = 0;
+        let board = &mut repair.scoreboard;
+        let mut change = board.advance(before, una);
+        if ack.seq >= una {
             board.arrived(ack.seq, &mut change);
         }
         let mut bits = ack.sack;
         while bits != 0 {
             let seq = ack.cumulative.saturating_add(1 + bits.trailing_zeros() % SACK_BITS);
             bits &= bits - 1;
-            if seq >= self.una && seq < self.next {
+            if seq >= una && seq < next {
                 board.arrived(seq, &mut change);
             }
         }
-        board.judge(self.una, self.control.dup_threshold(), &mut change);
-        change
+        board.judge(una, threshold, &mut change);
+        self.una = una;
+        self.look_around();
+        (change, self.packets().under_way)
+    }
+
+    fn repair(&self) -> Option<&Repair> {
+        self.rare.as_ref()?.repair.as_ref()
+    }
+
+    fn repair_mut(&mut self) -> &mut Repair {
+        let reach = self.common.reach;
+        self.rare().repair.get_or_insert_with(|| Repair {
+            scoreboard: Scoreboard::new(reach),
+            retransmissions: 0,
+            timeouts: 0,
+            timeouts_in_a_row: 0,
+        })
+    }
+
+    /// Every packet from `una` on is under way as far as is known, and an acknowledgement came since the last timeout.
+    #[inline]
+    fn is_calm(&self) -> bool {
+        self.calm_until > 0
+    }
+
+    /// After a change of what is known of packets, or of the oldest message.
+    fn look_around(&mut self) {
+        let calm = self.repair().is_none_or(Repair::is_over);
+        let oldest = self.rare.as_ref().and_then(|rare| rare.messages.oldest_end());
+        let newest = if self.tail > 0 { self.end } else { u32::MAX };
+        self.calm_until = if calm { oldest.unwrap_or(newest) } else { 0 };
     }
 
     /// The timer may have run out.
@@ -170,12 +279,14 @@ impl<C: CongestionControl> Sender<C> {
         if now < self.timeout {
             return;
         }
-        let reach = self.reach;
-        let board = self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(reach)));
-        board.give_up(self.una, self.next);
-        self.inflight = 0;
-        self.timeouts += 1;
-        self.control.on_timeout(now, self.next);
+        let (cumulative, next) = (self.una, self.next);
+        let repair = self.repair_mut();
+        repair.scoreboard.give_up(cumulative, next);
+        repair.timeouts += 1;
+        repair.timeouts_in_a_row += 1;
+        let timeout = Timeout { in_a_row: repair.timeouts_in_a_row, cumulative, next };
+        self.look_around();
+        self.control.on_timeout(&self.common.control, now, &timeout);
         // Armed anew by the transmission that follows.
         self.timeout = Time::NEVER;
     }
@@ -189,21 +300,37 @@ impl<C: CongestionControl> Sender<C> {
     /// Messages wholly acknowledged since this was last asked.
     #[inline]
     pub fn poll_completed(&mut self) -> u32 {
-        std::mem::take(&mut self.completed)
+        if self.una < self.calm_until {
+            return 0;
+        }
+        self.count_completed()
+    }
+
+    #[inline(never)]
+    fn count_completed(&mut self) -> u32 {
+        let mut completed = self.rare.as_mut().map_or(0, |rare| rare.messages.acknowledge(self.una));
+        if self.tail > 0 && self.end <= self.una {
+            self.tail = 0;
+            completed += 1;
+        }
+        self.look_around();
+        completed
     }
 
     /// Whether a packet may be sent.
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
-        let fresh = self.next < self.messages.offered() && self.next - self.una < self.reach;
-        if !fresh && self.lost() == 0 {
+        let packets = self.packets();
+        let fresh = self.next < self.end && self.next - self.una < self.common.reach;
+        if !fresh && packets.lost == 0 {
             return Readiness::Idle;
         }
+        let shared = &self.common.control;
         // At least one packet may always be under way; the spacing makes up for a window below one.
-        if f64::from(self.inflight + 1) > self.control.window().max(1.0) {
+        if f64::from(packets.under_way + 1) > self.control.window(shared).max(1.0) {
             return Readiness::Idle;
         }
-        match self.control.pacing_gap() {
+        match self.control.pacing_gap(shared) {
             Some(gap) if self.next > 0 && now < self.last_send + gap => Readiness::At(self.last_send + gap),
             _ => Readiness::Ready,
         }
@@ -213,41 +340,78 @@ impl<C: CongestionControl> Sender<C> {
     /// `Ready`; panics when there is nothing to send.
     #[inline]
     pub fn transmit(&mut self, now: Time) -> Data {
-        let (seq, (payload, last)) = if self.lost() > 0 { self.retransmit() } else { self.transmit_new() };
-        self.inflight += 1;
+        let retransmit = !self.is_calm() && self.packets().lost > 0;
+        let (seq, (payload, last)) = if retransmit { self.retransmit() } else { self.transmit_new() };
         self.last_send = now;
         if self.timeout == Time::NEVER {
-            self.timeout = now + self.control.retransmission_timeout();
+            self.arm(now);
         }
         Data { seq, payload, last, sent: now }
     }
 
+    /// Sets the timer for the first packet under way.
+    fn arm(&mut self, now: Time) {
+        let timeouts = self.repair().map_or(0, |repair| repair.timeouts_in_a_row);
+        self.timeout = now + self.control.retransmission_timeout(&self.common.control, timeouts);
+    }
+
     #[inline]
     fn transmit_new(&mut self) -> (u32, (u32, bool)) {
-        assert!(self.next < self.messages.offered(), "nothing to send");
+        assert!(self.next < self.end, "nothing to send");
         let seq = self.next;
         self.next += 1;
-        (seq, self.messages.first_transmission(seq))
+        let whole = if self.next == self.end { self.finish_message() } else { (self.common.mtu, false) };
+        (seq, whole)
+    }
+
+    /// The packet just sent ends what was begun last. Returns its payload and whether it ends a message.
+    #[cold]
+    fn finish_message(&mut self) -> (u32, bool) {
+        let tail = self.tail;
+        let following = self.rare.as_mut().and_then(|rare| rare.messages.pop_waiting());
+        if let Some(message) = following {
+            self.begin(message);
+        }
+        if tail > 0 {
+            (tail, true)
+        } else {
+            (self.common.mtu, false)
+        }
     }
 
     #[cold]
     fn retransmit(&mut self) -> (u32, (u32, bool)) {
-        let board = self.scoreboard.as_mut().expect("packets are lost, so there is a scoreboard");
-        let seq = board.take_lost(self.una, self.next).expect("packets are lost");
-        self.retransmissions += 1;
-        (seq, self.messages.retransmission(seq))
+        let (una, next) = (self.una, self.next);
+        let repair = self.repair_mut();
+        let seq = repair.scoreboard.take_lost(una, next).expect("packets are lost");
+        repair.retransmissions += 1;
+        let newest = Some(self.tail).filter(|&tail| tail > 0 && seq + 1 == self.end);
+        let tail = newest.or_else(|| self.rare().messages.tail_at(seq + 1));
+        (seq, tail.map_or((self.common.mtu, false), |tail| (tail, true)))
     }
 
+    /// Packets under way and given up.
     #[inline]
-    fn lost(&self) -> u32 {
-        self.scoreboard.as_ref().map_or(0, |board| board.lost())
+    fn packets(&self) -> Packets {
+        if self.is_calm() {
+            Packets { under_way: self.next - self.una, lost: 0 }
+        } else {
+            self.packets_in_trouble()
+        }
+    }
+
+    #[cold]
+    fn packets_in_trouble(&self) -> Packets {
+        let board = &self.repair().expect("who is not calm has something to repair").scoreboard;
+        Packets { under_way: board.under_way(self.una, self.next), lost: board.lost() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::baseline::none::{NoControl, NoneParams};
+    use crate::baseline::none::NoneParams;
+    use crate::transport::Scheme;
 
     fn ack(seq: u32, cumulative: u32) -> Ack {
         Ack {
@@ -262,8 +426,18 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn what_every_packet_touches_comes_first() {
+        use crate::swift::control::Swift;
+
+        assert_eq!(std::mem::offset_of!(Sender<Swift>, control), 40);
+        assert_eq!(std::mem::offset_of!(Sender<Swift>, control) + Swift::TOUCHED_BY_ALL, 88);
+        assert_eq!(size_of::<Sender<Swift>>(), 136);
+    }
+
+    #[test]
     fn acknowledgements_that_cannot_be_are_ignored() {
-        let mut sender = Sender::new(NoControl::new(&NoneParams::default(), Bytes::new(1500)), 1500, 64);
+        let mut sender = NoneParams::default().sender(1500, Bytes::new(1500));
         sender.handle_endless();
         for _ in 0..2 {
             sender.transmit(Time::ZERO);

@@ -13,22 +13,31 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::str::SplitWhitespace;
+use std::sync::Arc;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, AckPolicy, CongestionControl, Data, Receiver, Sender};
+use clearway_proto::transport::{Ack, Common, CongestionControl, Data, Receiver, Scheme, Sender};
 use clearway_proto::units::{Bytes, Span, Time};
 
-/// What a script may ask of a congestion control by name.
+/// What a script may ask of a congestion control by name, beside its windows.
 pub trait Probe {
-    fn probe(&self, name: &str) -> Option<f64>;
+    fn probe(&self, _name: &str) -> Option<f64> {
+        None
+    }
 }
 
-/// Runs `script`; panics with the statement that does not hold.
-pub fn run<C: CongestionControl + Probe>(control: C, policy: AckPolicy, script: &str) {
-    let mut driver = Driver {
+/// Runs `script` for a flow of packets of 1000 bytes; panics with the statement that does not hold.
+pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
+    let control = params.shared(Bytes::new(1000));
+    let mut driver = Driver::<P::Control> {
         now: Time::ZERO,
-        sender: Sender::new(control, 1000, 1024),
-        receiver: Receiver::new(policy, 1024),
+        sender: Sender::new(Arc::new(Common {
+            mtu: 1000,
+            reach: 1024,
+            dup_threshold: params.dup_threshold(),
+            control,
+        })),
+        receiver: Receiver::new(params.ack_policy(), 1024),
         sent: BTreeMap::new(),
         acks: VecDeque::new(),
         processed: Ack {
@@ -51,7 +60,7 @@ pub fn run<C: CongestionControl + Probe>(control: C, policy: AckPolicy, script: 
     }
 }
 
-struct Driver<C> {
+struct Driver<C: CongestionControl> {
     now: Time,
     sender: Sender<C>,
     receiver: Receiver,
@@ -169,7 +178,7 @@ impl<C: CongestionControl + Probe> Driver<C> {
 
     fn expect(&self, statement: &str, mut words: SplitWhitespace) {
         let name = words.next().expect("what to expect");
-        let flight = self.sender.flight();
+        let (flight, windows) = (self.sender.flight(), self.sender.windows());
         let us_until = |at: Option<Time>| at.map_or(-1.0, Time::as_us_f64);
         let actual = match name {
             "ready" => return assert_eq!(self.sender.readiness(self.now), Readiness::Ready, "{statement}"),
@@ -191,7 +200,10 @@ impl<C: CongestionControl + Probe> Driver<C> {
             "echoed-ce" => f64::from(u8::from(self.processed.congestion_experienced)),
             "timeout-us" => us_until(self.sender.poll_timeout()),
             "ack-timeout-us" => us_until(self.receiver.poll_timeout()),
-            "window" => self.sender.control().window(),
+            "window" | "cwnd" => windows.cwnd,
+            "fcwnd" => windows.fcwnd,
+            "ecwnd" => windows.ecwnd,
+            "srtt-us" => windows.srtt.as_us_f64(),
             other => self.sender.control().probe(other).expect("a name the congestion control knows"),
         };
         let expected = number(words.next());

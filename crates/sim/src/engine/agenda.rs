@@ -44,7 +44,10 @@ impl Agenda {
     /// Begins anew with these, in any order.
     #[inline]
     pub fn begin(&mut self, items: impl Iterator<Item = Item>) {
-        debug_assert!(self.next == self.known.len() && self.added.top().is_none(), "a window was left before its end");
+        debug_assert!(
+            self.next == self.known.len() && self.added.top().is_none(),
+            "a window was left before its end"
+        );
         self.known.clear();
         self.next = 0;
         self.known.extend(items);

@@ -48,7 +48,7 @@ impl Windows {
     #[inline]
     pub fn number(self, time: u64) -> u64 {
         // The product is less than one window too large, so it is the quotient or one more.
-        let guess = (u128::from(time) * u128::from(self.reciprocal) >> 64) as u64;
+        let guess = ((u128::from(time) * u128::from(self.reciprocal)) >> 64) as u64;
         guess - u64::from(u128::from(guess) * u128::from(self.length) > u128::from(time))
     }
 
@@ -114,7 +114,7 @@ impl Calendar {
         let schedule = Schedule {
             windows,
             first: 0,
-            ring: Box::new([Bucket::EMPTY; RING]),
+            ring: vec![Bucket::EMPTY; RING].into_boxed_slice().try_into().expect("it has this length"),
             occupied: Box::new([0; RING / 64]),
             pages: Vec::new(),
             below: Vec::new(),
@@ -295,7 +295,8 @@ mod tests {
         let times = [0, 1, 2, 999, 1_005_119, 1_005_120, 123_456_789_012_345, u64::MAX - 1, u64::MAX];
         for length in lengths {
             let windows = Windows::new(length);
-            for time in times.into_iter().chain((0..100).map(|i| i * length)).chain((1..100).map(|i| i * length - 1))
+            for time in
+                times.into_iter().chain((0..100).map(|i| i * length)).chain((1..100).map(|i| i * length - 1))
             {
                 assert_eq!(windows.number(time), time / length, "{time} by {length}");
             }

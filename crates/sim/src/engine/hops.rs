@@ -39,7 +39,9 @@ pub fn sort(hops: &mut Vec<Hop>, spare: &mut Vec<Hop>, length: u64) {
     let shift = LINK_BITS + (u64::BITS - length.leading_zeros()).saturating_sub(GROUPS.trailing_zeros());
     let group = |hop: &Hop| (hop.order >> shift) as usize % GROUPS;
     let mut ends = [0_u32; GROUPS];
-    hops.iter().for_each(|hop| ends[group(hop)] += 1);
+    for hop in &*hops {
+        ends[group(hop)] += 1;
+    }
     let mut from = 0;
     for end in &mut ends {
         from += std::mem::replace(end, from);
@@ -88,7 +90,9 @@ mod tests {
             let length = [2, 1000, 1_005_120, 1 << 24][round % 4];
             let instants = [1, 3, length][round % 3];
             let mut hops: Vec<Hop> = (0..stream.below(300) as u32)
-                .map(|slot| Hop::new(stream.below(instants).min(length - 1), (1 << 28) - 1 - slot, slot, slot + 1))
+                .map(|slot| {
+                    Hop::new(stream.below(instants).min(length - 1), (1 << 28) - 1 - slot, slot, slot + 1)
+                })
                 .collect();
             let mut expected = hops.clone();
             expected.sort_by_key(|hop| hop.order);

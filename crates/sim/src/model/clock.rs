@@ -10,8 +10,8 @@ use clearway_proto::units::Span;
 /// `BASE + t + e * t + offset + error of the reading`,
 ///
 /// the last drawn for each reading, uniformly from `-jitter..=jitter`. [`Clock::BASE`] keeps readings above zero. Two
-/// readings of one clock may be in the wrong order, but what an agent is told of the time never goes back: a reading
-/// before the one that it was told last equals that one. A switch's clock is exact.
+/// readings of one clock may be in the wrong order. An agent stamps its messages by readings; its timers go by what the
+/// clock shows without their errors. A switch's clock is exact.
 ///
 /// **A host has two clocks.** The stack reads Swift's t1, t3, t4 and t6 from the host's clock; the NIC stamps t2 and t5
 /// from a clock of its own (Swift §3.2, figure 2). The two draw from the same limits, independently of each other.

@@ -3,8 +3,7 @@
 //! A line of the list is a scheme: its kind, its parameters, its name in a scenario, and what it is. The rest is made
 //! from the list by those who need it: the reader of its keys in a scenario, and its sender in the simulator.
 
-use clearway_proto::transport::{AckPolicy, CongestionControl, Scheme};
-use clearway_proto::units::Bytes;
+use clearway_proto::transport::{AckPolicy, Scheme};
 
 /// Calls the macro of this name with the list of schemes.
 macro_rules! for_each_scheme {
@@ -50,10 +49,9 @@ macro_rules! protocol {
                 match self { $(Protocol::$Kind(p) => p.max_window(),)* }
             }
 
-            /// See [`CongestionControl::dup_threshold`].
+            /// See [`Scheme::dup_threshold`].
             pub fn dup_threshold(&self) -> u32 {
-                // Every flow of a scheme has the same, whatever its frames weigh.
-                match self { $(Protocol::$Kind(p) => p.control(Bytes::new(1500)).dup_threshold(),)* }
+                match self { $(Protocol::$Kind(p) => p.dup_threshold(),)* }
             }
 
             /// See [`Scheme::ack_policy`].

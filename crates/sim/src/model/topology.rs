@@ -76,7 +76,9 @@ impl Topology {
             Topology::Dumbbell { left, right, .. } => left + right,
             Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
             Topology::FatTree { k } => k * k * k / 4,
-            Topology::Listed { nodes, .. } => nodes.iter().filter(|node| node.switch.is_none()).count() as u32,
+            Topology::Listed { nodes, .. } => {
+                nodes.iter().filter(|node| node.switch.is_none()).count() as u32
+            }
         }
     }
 }

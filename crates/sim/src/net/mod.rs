@@ -1,5 +1,6 @@
 //! The network: nodes and links, the routes through them, and the ports that feed links.
 
+mod backlog;
 mod frames;
 pub mod ideal;
 pub mod loss;
@@ -11,5 +12,6 @@ pub mod ports;
 pub mod routes;
 pub mod routing;
 pub mod ruled;
+pub mod rules;
 pub mod scheduling;
 pub mod topology;

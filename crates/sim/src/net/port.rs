@@ -17,7 +17,7 @@ pub struct Port {
     /// The upper part of that sum: the integral of the bytes waiting.
     waited_high: u32,
     /// The frames of a plain port that wait, behind the one in transmission; see [`super::plain`].
-    pub(super) backlog: super::plain::Backlog,
+    pub(super) backlog: super::backlog::Backlog,
     /// Most bytes held at once, with the frame in transmission, seen when a frame had to wait; 0 where none has.
     pub peak: u32,
     /// The number of the link that it feeds.
@@ -77,7 +77,7 @@ impl Port {
             sent_frames: 0,
             waited_low: 0,
             waited_high: 0,
-            backlog: super::plain::Backlog::EMPTY,
+            backlog: super::backlog::Backlog::EMPTY,
             peak: 0,
             link,
             node: u32::MAX,

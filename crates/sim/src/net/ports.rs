@@ -3,11 +3,12 @@
 
 use clearway_proto::units::Rate;
 
+use super::backlog::Departures;
 use super::frames::WaitingFrames;
 use super::memory::{Memory, SharedBuffer};
-use super::plain::{self, Departures};
+use super::plain;
 use super::port::{Port, PortCounters, PortFigures, PortKind};
-use super::ruled::Rules;
+use super::rules::Rules;
 use super::scheduling::Rule;
 use crate::engine::event::{Frame, Meta};
 use crate::engine::prefetch::prefetch;
@@ -18,7 +19,7 @@ const NO_RULES: u32 = u32::MAX;
 /// The ports of a domain, by their places in it.
 #[derive(Debug)]
 pub struct Ports {
-    pub(super) ports: Vec<Port>,
+    pub(super) all: Vec<Port>,
     pub(super) counters: Vec<PortCounters>,
     pub(super) kinds: Vec<PortKind>,
     departures: Departures,
@@ -35,7 +36,7 @@ impl Ports {
     /// No ports, with these kinds and this service of classes.
     pub fn new(kinds: Vec<PortKind>, classes: Vec<Rule>) -> Ports {
         Ports {
-            ports: Vec::new(),
+            all: Vec::new(),
             counters: Vec::new(),
             kinds,
             departures: Departures::default(),
@@ -51,11 +52,11 @@ impl Ports {
     pub fn add(&mut self, mut port: Port, rules: Option<Rules>) {
         if let Some(rules) = rules {
             port.flags |= Port::RULED;
-            self.rules_of.resize(self.ports.len(), NO_RULES);
+            self.rules_of.resize(self.all.len(), NO_RULES);
             self.rules_of.push(self.rules.len() as u32);
             self.rules.push(rules);
         }
-        self.ports.push(port);
+        self.all.push(port);
         self.counters.push(PortCounters::default());
     }
 
@@ -68,12 +69,12 @@ impl Ports {
     /// A port.
     #[inline(always)]
     pub fn port(&self, at: u32) -> &Port {
-        &self.ports[at as usize]
+        &self.all[at as usize]
     }
 
     /// A port's connection, to be filled in: the node at its link's end and whether that is in another domain.
     pub fn connect(&mut self, at: u32, node: u32, crossing: bool) {
-        let port = &mut self.ports[at as usize];
+        let port = &mut self.all[at as usize];
         port.node = node;
         if crossing {
             port.flags |= Port::CROSSING;
@@ -86,12 +87,12 @@ impl Ports {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.ports.len()
+        self.all.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ports.is_empty()
+        self.all.is_empty()
     }
 
     /// The rules of a ruled port.
@@ -112,7 +113,7 @@ impl Ports {
     /// A frame comes to a plain port: when it arrives at the link's end; none if there was no room for it.
     #[inline(always)]
     pub fn send(&mut self, at: u32, now: u64, meta: &mut Meta) -> Option<u64> {
-        let port = &mut self.ports[at as usize];
+        let port = &mut self.all[at as usize];
         plain::send(port, &mut self.departures, &mut self.counters, at as usize, &self.kinds, now, meta)
     }
 
@@ -168,7 +169,7 @@ impl Ports {
     /// Hints that a port will be used.
     #[inline(always)]
     pub fn prefetch(&self, at: u32) {
-        prefetch(&self.ports, at as usize);
+        prefetch(&self.all, at as usize);
     }
 
     /// Hints that a plain port, which was prefetched before, will have a frame to send.

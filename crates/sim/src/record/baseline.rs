@@ -4,7 +4,7 @@ use clearway_proto::units::Time;
 
 use crate::host::processor::ProcessorCounters;
 use crate::net::port::{PortCounters, PortFigures};
-use crate::net::ruled::ClassCounters;
+use crate::net::rules::ClassCounters;
 use crate::simulation::Simulation;
 
 /// Counters at the end of the warm-up.

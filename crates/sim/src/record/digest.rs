@@ -1,6 +1,8 @@
 //! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
 //! counters, with traffic classes also those of each class at every link, every engine's counters, and when every
-//! operation was issued and done.
+//! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip.
+
+use clearway_proto::units::Span;
 
 use crate::engine::digest::Digest;
 use crate::simulation::Simulation;
@@ -36,6 +38,10 @@ pub fn digest(simulation: &Simulation) -> Digest {
         digest.add(trace);
     }
     simulation.refused_operations().into_iter().for_each(|refused| digest.add(refused));
+    for (sent, round_trip) in simulation.probes().flatten() {
+        digest.add(sent.as_ps());
+        digest.add(round_trip.map_or(u64::MAX, Span::as_ps));
+    }
     digest
 }
 

@@ -37,7 +37,8 @@ impl LinkSamples {
         for link in links.filter(|&link| !simulation.port(link).intersects(Port::NIC)) {
             let (at, transmitted) = (link as usize, simulation.transmitted(link));
             let bytes = transmitted - std::mem::replace(&mut self.transmitted[at], transmitted);
-            let utilisation = bytes * 8.0 / (simulation.graph().link(link).rate.as_bps() as f64 * step.as_secs_f64());
+            let utilisation =
+                bytes * 8.0 / (simulation.graph().link(link).rate.as_bps() as f64 * step.as_secs_f64());
             let counts: Vec<[u64; 3]> = (0..classes).map(|class| counts(simulation, link, class)).collect();
             let last = &mut self.last[at * classes..(at + 1) * classes];
             if utilisation == 0.0 && counts == *last {

@@ -17,7 +17,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
-    /// `throughput` or `links_series`.
+    /// `throughput`, `links_series` or `probes`.
     pub name: &'static str,
     /// Name with its unit, and values.
     pub columns: Vec<(&'static str, Column)>,

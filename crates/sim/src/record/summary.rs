@@ -38,7 +38,8 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
         .filter(|&id| of_these(simulation.specs()[id as usize].transport))
         .collect();
     let total = |value: &dyn Fn(u32) -> u64| flows.iter().map(|&id| value(id)).sum::<u64>();
-    let delivered = total(&|id| simulation.receiver(id).receiver.payload() - measured.start.payload[id as usize]);
+    let delivered =
+        total(&|id| simulation.receiver(id).receiver.payload() - measured.start.payload[id as usize]);
     let sent_whole = total(&|id| simulation.sender(id).sender.flight().sent);
     let sent = sent_whole - total(&|id| measured.start.sent[id as usize]);
     let lost_whole: u64 = transports.iter().map(|&t| simulation.lost_data(t)).sum();
@@ -158,8 +159,7 @@ fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
 
 /// Of all links: the fullest, the longest queue, and totals.
 fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
-    let links: Vec<LinkFigures> =
-        (0..measured.simulation.links()).map(|link| measured.link(link)).collect();
+    let links: Vec<LinkFigures> = (0..measured.simulation.links()).map(|link| measured.link(link)).collect();
     let largest = |value: fn(&LinkFigures) -> f64| links.iter().map(value).fold(0.0, f64::max);
     let total = |value: fn(&LinkFigures) -> u64| Value::Integer(links.iter().map(value).sum());
     vec![

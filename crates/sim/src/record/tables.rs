@@ -11,7 +11,7 @@ const GBPS: f64 = 8.0 / 1e9;
 /// One row a flow.
 pub(super) fn flows(measured: &Measured) -> Table {
     let simulation = measured.simulation;
-        let mut fct = Vec::new();
+    let mut fct = Vec::new();
     let mut ideal = Vec::new();
     for id in 0..simulation.specs().len() as u32 {
         fct.push(measured.completion(id).map_or(f64::NAN, Span::as_us_f64));
@@ -207,4 +207,33 @@ pub(super) fn operations(measured: &Measured) -> Option<Table> {
         ("failed", integers(&|row| u64::from(simulation.is_late(row)))),
     ];
     Some(Table { name: "operations", columns })
+}
+
+/// One row a packet of a probe, by probe and then as sent; none where nothing probes. Round trips are as the prober's
+/// clock had them, and NaN where no answer has come.
+pub(super) fn probes(measured: &Measured) -> Option<Table> {
+    let probes = &measured.scenario.probes;
+    if probes.is_empty() {
+        return None;
+    }
+    let name = |node: u32| measured.simulation.graph().nodes()[node as usize].name.clone();
+    let (mut numbers, mut from, mut to) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut sent_us, mut rtt_us) = (Vec::new(), Vec::new());
+    for (number, (probe, packets)) in probes.iter().zip(measured.simulation.probes()).enumerate() {
+        for (sent, round_trip) in packets {
+            numbers.push(number as u64);
+            from.push(name(probe.from));
+            to.push(name(probe.to));
+            sent_us.push(sent.as_us_f64());
+            rtt_us.push(round_trip.map_or(f64::NAN, Span::as_us_f64));
+        }
+    }
+    let columns = vec![
+        ("probe", Column::Integers(numbers)),
+        ("from", Column::Texts(from)),
+        ("to", Column::Texts(to)),
+        ("sent_us", Column::Floats(sent_us)),
+        ("rtt_us", Column::Floats(rtt_us)),
+    ];
+    Some(Table { name: "probes", columns })
 }

@@ -11,8 +11,8 @@ use crate::net::topology::NodeKind;
 /// Frames and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Amount {
-    frames: u64,
-    bytes: u64,
+    pub frames: u64,
+    pub bytes: u64,
 }
 
 impl Amount {
@@ -38,17 +38,54 @@ impl Simulation {
 
     /// For each flow, data sent = arrived + lost + under way, and so for acknowledgements.
     fn assert_flows_balance(&self) {
-        let mut under_way = vec![[0_u64; 2]; self.plan.specs.len()];
+        let flows = self.plan.specs.len();
+        let mut under_way = vec![[0_u64; 2]; flows + self.plan.probes.len()];
         for frame in self.frames_under_way() {
             let conversation = self.plan.routes.conversation(frame.route());
             under_way[conversation as usize][usize::from(frame.meta.contains(Meta::ACK))] += 1;
+        }
+        let of_probes = under_way.split_off(flows);
+        for (probe, [out, home]) in of_probes.into_iter().enumerate() {
+            self.assert_probe_balances(probe, [out, home]);
         }
         for (flow, [data, acks]) in (0..).zip(under_way) {
             let (sender, receiver) = (self.sender(flow), self.receiver(flow));
             let (sent, lost) = (sender.sender.flight().sent, self.losses(flow));
             assert_eq!(sent, receiver.arrived + lost.data + data, "flow {flow} has lost count of its data");
-            assert_eq!(receiver.acks, sender.acks + lost.acks + acks, "flow {flow} has lost count of its ACKs");
+            assert_eq!(
+                receiver.acks,
+                sender.acks + lost.acks + acks,
+                "flow {flow} has lost count of its ACKs"
+            );
         }
+    }
+
+    /// Packets sent = answered + lost + on their way out, and answers sent = come back + lost + on their way home.
+    fn assert_probe_balances(&self, probe: usize, [out, home]: [u64; 2]) {
+        let lost = self.losses((self.plan.specs.len() + probe) as u32);
+        let [sent, answered] = [0, 1].map(|which| self.seat(probe, which).sent.len() as u64);
+        let back =
+            self.probes().nth(probe).into_iter().flatten().filter(|(_, rtt)| rtt.is_some()).count() as u64;
+        assert_eq!(sent, answered + lost.data + out, "probe {probe} has lost count of its packets");
+        assert_eq!(answered, back + lost.acks + home, "probe {probe} has lost count of its answers");
+    }
+
+    /// For the agents of each probe whose class is meant, their node, and what they have sent and taken there.
+    pub(super) fn by_agents(&self, meant: impl Fn(usize) -> bool) -> Vec<(u32, Amount, Amount)> {
+        let mut all = Vec::new();
+        for (number, probe) in self.plan.probes.iter().enumerate() {
+            let conversation = (self.plan.specs.len() + number) as u32;
+            if !meant(self.plan.class_of_data(conversation)) {
+                continue;
+            }
+            let amount = |frames: u64| Amount { frames, bytes: frames * u64::from(probe.bytes) };
+            let [sent, answered] = [0, 1].map(|which| self.seat(number, which).sent.len() as u64);
+            let packets = self.probes().nth(number).into_iter().flatten();
+            let back = packets.filter(|(_, round_trip)| round_trip.is_some()).count() as u64;
+            all.push((probe.nodes[0], amount(sent), amount(back)));
+            all.push((probe.nodes[1], amount(answered), amount(answered)));
+        }
+        all
     }
 
     /// A sized flow that is complete has delivered its size, and none has delivered more.
@@ -131,6 +168,10 @@ impl Simulation {
                 port.sent_frames + counters.dropped_frames + port.waiting_frames,
                 port.sent_bytes + counters.dropped_bytes + u64::from(port.waiting_bytes),
             );
+        }
+        for (node, sent, taken) in self.by_agents(|_| true) {
+            came[node as usize].add(sent.frames, sent.bytes);
+            went[node as usize].add(taken.frames, taken.bytes);
         }
         for (node, (came, went)) in self.plan.graph.nodes().iter().zip(came.iter().zip(&went)) {
             if matches!(node.kind, NodeKind::Switch(_)) {

@@ -8,20 +8,24 @@ use clearway_proto::units::{Bytes, Time};
 use super::domain::{Domain, HostState, NodeState, Scratch, NONE};
 use super::operations::Operations;
 use super::partition::Partition;
-use super::plan::{sized, Place, Plan};
-use super::processors::Processors;
+use super::place::Place;
+use super::plan::{sized, Plan, ProbePlan};
 use super::wiring::Wiring;
 use crate::engine::agenda::Agenda;
 use crate::engine::calendar::{Calendar, Windows};
 use crate::engine::event::{Event, Kind, MAX_ID, MAX_LINKS};
+use crate::host::agent::{Agent, Seat};
+use crate::host::clock::{HostClocks, LocalClock};
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
+use crate::host::prober::{Prober, Responder};
 use crate::host::processor::Processor;
+use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
-use crate::model::{HostModel, Scenario, SnapHost, Spray};
+use crate::model::{HostModel, Probe, Scenario, SnapHost, Spray, Timestamps};
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
-use crate::net::routing::Router;
+use crate::net::routing::{path_between, Router};
 use crate::net::topology::Graph;
 use crate::random::{in_table, Entity, Stream};
 use crate::record::counters::TransportCounters;
@@ -38,16 +42,14 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
     let partition = Partition::new(&graph, domains);
     let (senders, receivers) = places(&partition, &specs);
-    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }.lay(&senders, &receivers);
-    let classes = scenario.classes.len();
-    let of_flow = |spec: &FlowSpec| {
-        let transport = &scenario.transports[spec.transport as usize];
-        [transport.class as u8, transport.ack_class as u8]
-    };
+    let probes = probe_plans(&partition, &scenario.probes);
+    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }
+        .lay(&senders, &receivers, &probes);
     Plan {
-        windows: Windows::new(look_ahead(&graph, &makers)),
+        windows: Windows::new(look_ahead(&graph, &makers, &scenario.probes)),
         splits_rtt: !scenario.hosts.all_ideal(),
-        classes_of: if classes == 0 { Vec::new() } else { specs.iter().map(of_flow).collect() },
+        classes_of: classes_of(scenario, &specs),
+        classes: scenario.classes.len(),
         graph,
         partition,
         routes,
@@ -55,15 +57,17 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
         senders,
         receivers,
         makers,
-        classes,
+        probes,
     }
 }
 
 /// The quickest way from one node to another, in picoseconds: nothing that a node does is felt elsewhere before.
-fn look_ahead(graph: &Graph, makers: &[Maker]) -> u64 {
-    let smallest = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).min().unwrap_or(1);
-    let smallest = Bytes::new(u64::from(smallest));
-    let quickest = graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
+fn look_ahead(graph: &Graph, makers: &[Maker], probes: &[Probe]) -> u64 {
+    let of_flows = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).map(u64::from);
+    let smallest =
+        Bytes::new(of_flows.chain(probes.iter().map(|probe| probe.bytes.get())).min().unwrap_or(1));
+    let quickest =
+        graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
     quickest.unwrap_or(LONGEST_WINDOW).clamp(2, LONGEST_WINDOW)
 }
 
@@ -79,6 +83,35 @@ fn places(partition: &Partition, specs: &[FlowSpec]) -> (Vec<Place>, Vec<Place>)
     specs.iter().map(|spec| (place(spec.from, 0), place(spec.to, 1))).unzip()
 }
 
+/// By conversation, the classes of its two directions; nothing where there are no classes.
+fn classes_of(scenario: &Scenario, specs: &[FlowSpec]) -> Vec<[u8; 2]> {
+    if scenario.classes.is_empty() {
+        return Vec::new();
+    }
+    let of_flow = |spec: &FlowSpec| {
+        let transport = &scenario.transports[spec.transport as usize];
+        [transport.class as u8, transport.ack_class as u8]
+    };
+    let of_probe = |probe: &Probe| [probe.class as u8; 2];
+    specs.iter().map(of_flow).chain(scenario.probes.iter().map(of_probe)).collect()
+}
+
+/// Who takes part in each probe; in each domain the seats stand in the order of the probes.
+fn probe_plans(partition: &Partition, probes: &[Probe]) -> Vec<ProbePlan> {
+    let mut next = vec![0_u32; partition.domains()];
+    let mut seat = |node: u32| {
+        let domain = partition.node(node).domain;
+        let at = next[domain as usize];
+        next[domain as usize] += 1;
+        Place { domain, at }
+    };
+    let plan = |probe: &Probe| {
+        let nodes = [probe.from, probe.to];
+        ProbePlan { nodes, seats: nodes.map(&mut seat), bytes: probe.bytes.get() as u32 }
+    };
+    probes.iter().map(plan).collect()
+}
+
 /// Lays the routes of all conversations.
 struct Laying<'a> {
     scenario: &'a Scenario,
@@ -90,11 +123,13 @@ struct Laying<'a> {
 impl Laying<'_> {
     /// Routes every flow there and back: each way by its own draw, or over all shortest paths if its packets are
     /// sprayed.
-    fn lay(&self, senders: &[Place], receivers: &[Place]) -> Routes {
+    fn lay(&self, senders: &[Place], receivers: &[Place], probes: &[ProbePlan]) -> Routes {
         let router = Router::new(self.graph, &self.scenario.network);
-        assert!(router.longest() < MAX_LINKS as usize, "a path of more links than a frame can count");
+        let of_probes = self.probe_paths();
+        let longest = of_probes.iter().flatten().map(Vec::len).chain([router.longest()]).max().unwrap_or(0);
+        assert!(longest < MAX_LINKS as usize, "a path of more links than a frame can count");
         let several = self.scenario.transports.iter().any(|transport| transport.spray == Spray::Packet);
-        let mut routes = Routes::new(router.longest(), self.specs.len(), several);
+        let mut routes = Routes::new(longest, self.specs.len() + probes.len(), several);
         let (mut links, mut there, mut back) = (Vec::new(), Vec::new(), Vec::new());
         let mut in_its_table = BTreeMap::<u32, u32>::new();
         for (flow, spec) in self.specs.iter().enumerate() {
@@ -119,15 +154,38 @@ impl Laying<'_> {
             }
             routes.end_conversation();
         }
+        for ([there_links, back_links], probe) in of_probes.iter().zip(probes) {
+            let [prober, responder] = probe.seats;
+            self.partition.steps(there_links, Next::Agent(responder.at), &mut there);
+            self.partition.steps(back_links, Next::Agent(prober.at), &mut back);
+            routes.add(&there, &back);
+            routes.end_conversation();
+        }
         routes
+    }
+
+    /// For each probe the links there and back, each way by its own draw.
+    fn probe_paths(&self) -> Vec<[Vec<u32>; 2]> {
+        let path = |from: u32, to: u32, hash: u64| {
+            let mut links = Vec::new();
+            let joined = path_between(self.graph, from, to, hash, &mut links);
+            assert!(joined, "no path from node {from} to node {to}");
+            links
+        };
+        let of_probe = |(number, probe): (u64, &Probe)| {
+            let mut stream = Stream::new(self.scenario.seed, Entity::ProbePath, number);
+            [path(probe.from, probe.to, stream.bits()), path(probe.to, probe.from, stream.bits())]
+        };
+        (0..).zip(&self.scenario.probes).map(of_probe).collect()
     }
 }
 
 /// The domains of a plan, at time zero.
-pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Box<Domain>> {
+pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
     let mut wiring = Wiring::new(scenario, plan);
-    let mut domains: Vec<Box<Domain>> =
-        (0..plan.partition.domains() as u32).map(|number| Box::new(domain(scenario, plan, number, &mut wiring))).collect();
+    let mut domains: Vec<Domain> = (0..plan.partition.domains() as u32)
+        .map(|number| domain(scenario, plan, number, &mut wiring))
+        .collect();
     for (flow, spec) in plan.specs.iter().enumerate() {
         let (from, to) = (plan.senders[flow], plan.receivers[flow]);
         add_sender(&mut domains[from.domain as usize], plan, flow as u32, spec);
@@ -135,6 +193,7 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Box<Domain>> {
         let receiver = receiver(plan, flow as u32, spec);
         domains[to.domain as usize].receivers.push(receiver);
     }
+    seat_probes(scenario, plan, &mut domains);
     for domain in &mut domains {
         domain.starts.make_contiguous().sort_unstable();
         let ends = [domain.senders.len(), domain.receivers.len()];
@@ -150,7 +209,9 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
     let nodes = plan.partition.nodes_in(number);
     let mut hosts = Vec::new();
     let mut processors = Vec::new();
-    let models: Vec<Option<Arc<SnapHost>>> = scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
+    let mut all_clocks = Vec::new();
+    let models: Vec<Option<Arc<SnapHost>>> =
+        scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
     let mut states = Vec::with_capacity(nodes.len());
     for &node in nodes {
         let is_host = node < plan.graph.host_count();
@@ -165,10 +226,14 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
             processors.extend(model.map(|model| Processor::new(scenario.seed, node, model)));
             let nic = plan.partition.port(plan.graph.nic(node)).at;
             let rounds = (hosts.len() * plan.queues()) as u32;
-            hosts.push(HostState { nic, rounds, processor, armed: false });
+            let clock = &scenario.hosts.of(node).clock;
+            let reads = clock.timestamps == Timestamps::Clock;
+            let clocks = if reads { all_clocks.len() as u32 } else { NONE };
+            all_clocks.extend(reads.then(|| HostClocks::new(scenario.seed, node, clock)));
+            hosts.push(HostState { nic, rounds, processor, clocks, armed: false });
         }
     }
-    let conversations = plan.specs.len();
+    let conversations = plan.specs.len() + plan.probes.len();
     Domain {
         number,
         now: 0,
@@ -179,6 +244,8 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         starts: std::collections::VecDeque::new(),
         rounds: vec![Round::EMPTY; hosts.len() * plan.queues()],
         processors: Processors::new(processors, wiring.classes()),
+        clocks: all_clocks,
+        seats: Vec::new(),
         nodes: states,
         ports,
         hosts,
@@ -196,6 +263,35 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         hops: Vec::new(),
         spare_hops: Vec::new(),
         leaving: Vec::new(),
+    }
+}
+
+/// Gives each probe's prober and responder their seats.
+fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
+    for (number, probe) in scenario.probes.iter().enumerate() {
+        let conversation = (plan.specs.len() + number) as u32;
+        let clock_of = |node: u32| {
+            let clock = (node < plan.graph.host_count()).then(|| &scenario.hosts.of(node).clock);
+            let clock = clock.filter(|clock| !clock.is_exact());
+            clock.map(|clock| LocalClock::new(scenario.seed, Entity::HostClock, node, clock))
+        };
+        let local = |at: Time| clock_of(probe.from).map_or(at, |clock| clock.local(at));
+        let stop = probe.stop.unwrap_or(Time::NEVER);
+        let prober = Prober::new(probe.interval, probe.bytes.get() as u32, local(probe.start), local(stop));
+        let agents =
+            [(probe.from, Agent::Prober(prober)), (probe.to, Agent::Responder(Responder::default()))];
+        for (place, (node, agent)) in plan.probes[number].seats.iter().zip(agents) {
+            let domain = &mut domains[place.domain as usize];
+            assert_eq!(domain.seats.len(), place.at as usize, "seats are given in their order");
+            let at = plan.partition.node(node).at;
+            domain.nodes[at as usize].forwards = false;
+            let mut seat = Seat::new(agent, conversation, clock_of(node));
+            if node == probe.from {
+                seat.timer_at = probe.start;
+                domain.calendar.add(at, Event::bare(probe.start.as_ps(), Kind::Act, place.at));
+            }
+            domain.seats.push(seat);
+        }
     }
 }
 

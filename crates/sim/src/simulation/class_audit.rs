@@ -3,7 +3,7 @@
 
 use super::audit::Amount;
 use super::simulator::Simulation;
-use crate::net::ruled::ClassQueue;
+use crate::net::rules::ClassQueue;
 use crate::net::topology::NodeKind;
 
 impl Simulation {
@@ -68,6 +68,10 @@ impl Simulation {
                 counters.sent_frames + counters.dropped_frames + waiting,
                 counters.sent_bytes + counters.dropped_bytes + u64::from(queue.waiting),
             );
+        }
+        for (node, sent, taken) in self.by_agents(|of| of == class) {
+            came[node as usize].add(sent.frames, sent.bytes);
+            went[node as usize].add(taken.frames, taken.bytes);
         }
         // What is on a link has not come yet: it is as if it had gone.
         for event in self.on_links().filter(|event| self.plan.class_of(&event.frame()) == class) {

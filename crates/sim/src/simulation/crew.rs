@@ -44,7 +44,7 @@ impl Round {
 
 /// A domain to be taken to an instant.
 struct Job {
-    domain: Box<Domain>,
+    domain: Domain,
     limit: u64,
 }
 
@@ -59,15 +59,17 @@ pub(super) struct Crew {
 struct Worker {
     /// None once the crew is dismissed.
     jobs: Option<Sender<Job>>,
-    done: Receiver<Box<Domain>>,
+    done: Receiver<Domain>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Crew {
     /// Threads for so many domains of a plan.
     pub(super) fn new(plan: &Arc<Plan>, domains: usize) -> Crew {
-        let exchange =
-            Arc::new(Exchange { barrier: Barrier::new(domains), rounds: [Round::new(domains), Round::new(domains)] });
+        let exchange = Arc::new(Exchange {
+            barrier: Barrier::new(domains),
+            rounds: [Round::new(domains), Round::new(domains)],
+        });
         let workers = (1..domains).map(|_| Worker::new(plan, &exchange)).collect();
         Crew { exchange, workers }
     }
@@ -77,7 +79,7 @@ impl Crew {
     pub(super) fn run_until(
         &mut self,
         plan: &Plan,
-        domains: &mut Vec<Box<Domain>>,
+        domains: &mut Vec<Domain>,
         limit: u64,
         proceed: &mut dyn FnMut(&mut Domain) -> ControlFlow<()>,
     ) -> ControlFlow<()> {

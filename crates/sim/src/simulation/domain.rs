@@ -12,14 +12,16 @@ use clearway_proto::units::Time;
 use super::operations::Operations;
 use super::parcels::Parcels;
 use super::plan::Plan;
-use super::processors::Processors;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry};
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
 use crate::engine::hops::{self, Hop};
 use crate::engine::prefetch::prefetch;
+use crate::host::agent::Seat;
+use crate::host::clock::HostClocks;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::Received;
+use crate::host::processors::Processors;
 use crate::host::round::Round;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
@@ -58,6 +60,9 @@ pub struct Domain {
     pub(super) senders: Vec<SendingEnd>,
     pub(super) receivers: Vec<ReceivingEnd>,
     pub(super) processors: Processors,
+    /// The clocks of hosts whose transports read them.
+    pub(super) clocks: Vec<HostClocks>,
+    pub(super) seats: Vec<Seat>,
     pub(super) operations: Operations,
     /// By conversation, what was lost in this domain.
     pub(super) losses: Vec<Losses>,
@@ -124,6 +129,8 @@ pub(super) struct HostState {
     pub rounds: u32,
     /// Its processor; [`NONE`] where work takes no time.
     pub processor: u32,
+    /// Its clocks; [`NONE`] where its transports know the exact time.
+    pub clocks: u32,
     /// A plain NIC is to wake when it is free.
     pub armed: bool,
 }
@@ -299,10 +306,12 @@ impl Domain {
                 self.packet_hops += 1;
                 match plan.routes.next(event.route(), event.meta()) {
                     Next::Port(at) => self.offer(plan, at, event.frame()),
-                    Next::Here(_) | Next::Agent(_) => unreachable!("a route ends at a switch"),
+                    Next::Agent(seat) => self.tell_agent(plan, seat, &event.frame()),
+                    Next::Here(_) => unreachable!("a switch has no stack"),
                 }
             }
             Kind::Wake => self.wake_switch_port(plan, event.id()),
+            Kind::Act => self.wake_agent(plan, event.id()),
             kind => unreachable!("{kind:?} happens at no switch"),
         }
     }
@@ -339,7 +348,7 @@ impl Domain {
                 self.offer(plan, nic, event.frame());
             }
             Kind::Issue => self.issue_next(plan, host, event.id()),
-            Kind::Act => unreachable!("no agent is seated here"),
+            Kind::Act => self.wake_agent(plan, event.id()),
         }
     }
 
@@ -347,15 +356,26 @@ impl Domain {
     #[inline(always)]
     fn arrive(&mut self, plan: &Plan, host: u32, event: &Event) -> Option<(Received, u32)> {
         self.packet_hops += 1;
-        let Next::Here(end) = plan.routes.next(event.route(), event.meta()) else {
-            unreachable!("a host forwards nothing");
-        };
         let frame = event.frame();
+        let end = match plan.routes.next(event.route(), event.meta()) {
+            Next::Here(end) => end,
+            next => {
+                self.pass_to_agent(plan, next, &frame);
+                return None;
+            }
+        };
         if self.hosts[host as usize].processor == NONE {
             return Some((Received { frame, at: self.now }, end));
         }
         self.receive(plan, host, &frame);
         None
+    }
+
+    /// A frame reaches a host, and is not for its stack.
+    #[cold]
+    fn pass_to_agent(&mut self, plan: &Plan, next: Next, frame: &Frame) {
+        let Next::Agent(seat) = next else { unreachable!("a host forwards nothing") };
+        self.tell_agent(plan, seat, frame);
     }
 
     /// A frame is to leave over a port.
@@ -421,8 +441,7 @@ impl Domain {
     }
 
     /// An event has come from another domain.
-    pub(super) fn admit(&mut self, crossing: Crossing) {
-        let Crossing { node, mut event, parcel } = crossing;
+    pub(super) fn admit(&mut self, Crossing { node, mut event, parcel }: Crossing) {
         if let Some(ack) = parcel {
             event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(ack));
         }

@@ -1,5 +1,6 @@
 //! The simulator proper: domains that take their events in order and let ports, senders and receivers act on them.
 
+mod agents;
 mod audit;
 mod barrier;
 mod build;
@@ -11,6 +12,7 @@ mod operation_events;
 mod operations;
 mod parcels;
 mod partition;
+mod place;
 mod plan;
 mod processors;
 mod simulator;

@@ -300,4 +300,3 @@ fn initiator(scenario: &Scenario, plan: &Plan, spec: &FlowSpec, first_channel: u
         refused: 0,
     }
 }
-

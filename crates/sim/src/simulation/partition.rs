@@ -1,6 +1,6 @@
 //! Which domain owns which node, and in which place everything of a node stands there.
 
-use super::plan::Place;
+use super::place::Place;
 use crate::net::routes::Next;
 use crate::net::topology::Graph;
 
@@ -41,7 +41,8 @@ impl Partition {
                     near[domain] += 1;
                 }
             }
-            let best = (0..domains).min_by_key(|&domain| (std::cmp::Reverse(near[domain]), load[domain], domain));
+            let best =
+                (0..domains).min_by_key(|&domain| (std::cmp::Reverse(near[domain]), load[domain], domain));
             let best = best.unwrap_or(0);
             owner[switch as usize] = Some(best);
             load[best] += graph.outgoing(switch).len();
@@ -124,7 +125,7 @@ fn switches_from_the_edge(graph: &Graph) -> Vec<u32> {
     let hosts = graph.host_count();
     let mut seen = vec![false; graph.nodes().len()];
     let mut order: Vec<u32> = (0..hosts).collect();
-    order.iter().for_each(|&host| seen[host as usize] = true);
+    seen[..hosts as usize].fill(true);
     let mut next = 0;
     while let Some(&node) = order.get(next) {
         next += 1;

@@ -4,6 +4,7 @@
 use clearway_proto::units::Bytes;
 
 use super::partition::Partition;
+use super::place::Place;
 use crate::engine::calendar::Windows;
 use crate::engine::event::{Frame, Meta};
 use crate::host::transport::Maker;
@@ -11,13 +12,15 @@ use crate::net::routes::Routes;
 use crate::net::topology::Graph;
 use crate::traffic::{Demand, FlowSpec};
 
-/// A place in a domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The domain.
-    pub domain: u32,
-    /// The index there.
-    pub at: u32,
+/// Who takes part in a probe.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbePlan {
+    /// The nodes of the prober and of the responder.
+    pub nodes: [u32; 2],
+    /// Their seats.
+    pub seats: [Place; 2],
+    /// What a packet weighs on the wire.
+    pub bytes: u32,
 }
 
 /// All that is fixed before the first event.
@@ -34,6 +37,8 @@ pub struct Plan {
     pub senders: Vec<Place>,
     /// Where each flow's receiving end is, by flow number.
     pub receivers: Vec<Place>,
+    /// The probes, by number. Their conversations follow those of the flows.
+    pub probes: Vec<ProbePlan>,
     /// What the flows of each transport have in common.
     pub makers: Vec<Maker>,
     /// Work takes time at some host, so round-trip times have a part that was spent in hosts.

@@ -6,47 +6,9 @@ use clearway_proto::units::Time;
 use super::domain::Domain;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
-use crate::host::processor::{Processor, ProcessorCounters, Received};
+use crate::host::processor::{Processor, Received};
+use crate::host::processors::Processors;
 use crate::net::routes::Next;
-use crate::net::scheduling::{Rule, Scheduler};
-
-/// The processors of a domain's hosts.
-#[derive(Debug, Default)]
-pub(super) struct Processors {
-    all: Vec<Processor>,
-    /// By processor, the order among the classes of its flows.
-    schedulers: Vec<Scheduler>,
-    classes: Vec<Rule>,
-    /// By sending end, when its last frame reached its NIC: the way from the stack keeps a flow's order.
-    departed: Vec<u64>,
-    /// The same by receiving end, of acknowledgements.
-    departed_acks: Vec<u64>,
-}
-
-impl Processors {
-    /// These processors, under this service of classes.
-    pub(super) fn new(all: Vec<Processor>, classes: &[Rule]) -> Processors {
-        let schedulers = vec![Scheduler::new(classes); all.len()];
-        Processors { all, schedulers, classes: classes.to_vec(), ..Processors::default() }
-    }
-
-    /// The domain has so many sending and receiving ends.
-    pub(super) fn expect_ends(&mut self, ends: [usize; 2]) {
-        if !self.all.is_empty() {
-            [self.departed, self.departed_acks] = ends.map(|count| vec![0; count]);
-        }
-    }
-
-    /// Every frame that waits for a processor.
-    pub(super) fn received(&self) -> impl Iterator<Item = Frame> + '_ {
-        self.all.iter().flat_map(Processor::received)
-    }
-
-    /// What a processor has counted.
-    pub(super) fn counters(&self, at: u32) -> ProcessorCounters {
-        self.all[at as usize].counters
-    }
-}
 
 impl Domain {
     fn processor(&mut self, host: u32) -> &mut Processor {

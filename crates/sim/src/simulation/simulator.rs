@@ -19,7 +19,7 @@ const CHECK_EVERY: u64 = 8192;
 #[derive(Debug)]
 pub struct Simulation {
     pub(super) plan: Arc<Plan>,
-    pub(super) domains: Vec<Box<Domain>>,
+    pub(super) domains: Vec<Domain>,
     /// None where there is one domain.
     crew: Option<Crew>,
     /// Everything before this instant has happened.

@@ -24,6 +24,7 @@ impl Domain {
     #[inline(always)]
     fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
         let now = self.time();
+        let received = self.arrival_as_read(host, now, received);
         let receiver = &mut self.receivers[end as usize];
         let completed = receiver.handle(&plan.makers[receiver.transport as usize], now, received, frame);
         if completed > 0 {
@@ -114,12 +115,36 @@ impl Domain {
             counters.split_rtt(rtt, ack.remote_queuing() + now.since(received));
         }
         sender.acks += 1;
+        let (received, ack) = self.stamps_as_read(host, now, received, ack);
+        let sender = &mut self.senders[end as usize];
         sender.sender.handle_ack(now, received, &ack);
         let completed = sender.sender.poll_completed();
         if completed > 0 && sender.writes {
             self.end_operations(plan, end, completed);
         }
         self.serve(plan, host, end);
+    }
+
+    /// When a packet arrived at the NIC, as this host's clocks have it.
+    #[inline(always)]
+    fn arrival_as_read(&mut self, host: u32, now: Time, received: Time) -> Time {
+        match self.hosts[host as usize].clocks {
+            NONE => received,
+            clocks => self.clocks[clocks as usize].arrival(now, received),
+        }
+    }
+
+    /// When an acknowledgement arrived at the NIC, and with the time at which its packet was sent, as this host's
+    /// clocks have it.
+    #[inline(always)]
+    fn stamps_as_read(&mut self, host: u32, now: Time, received: Time, ack: Ack) -> (Time, Ack) {
+        match self.hosts[host as usize].clocks {
+            NONE => (received, ack),
+            clocks => {
+                let stamps = self.clocks[clocks as usize].stamps(now, ack.echo, received);
+                (stamps.received, Ack { echo: stamps.echo, ..ack })
+            }
+        }
     }
 
     pub(super) fn start(&mut self, plan: &Plan, host: u32, end: u32) {

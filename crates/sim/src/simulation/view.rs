@@ -6,11 +6,12 @@ use super::domain::{Domain, NONE};
 use super::operations::OperationRecord;
 use super::plan::sized;
 use super::simulator::Simulation;
+use crate::host::agent::{Agent, Seat};
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::ProcessorCounters;
 use crate::net::ideal::ideal_completion;
 use crate::net::port::{Port, PortCounters, PortFigures};
-use crate::net::ruled::ClassQueue;
+use crate::net::rules::ClassQueue;
 use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
 use crate::traffic::FlowSpec;
@@ -53,10 +54,13 @@ impl Simulation {
         &self.domains[place.domain as usize].receivers[place.at as usize]
     }
 
-    /// What a flow has lost.
-    pub fn losses(&self, flow: u32) -> Losses {
-        let each = self.domains.iter().map(|domain| domain.losses[flow as usize]);
-        each.fold(Losses::default(), |all, one| Losses { data: all.data + one.data, acks: all.acks + one.acks })
+    /// What a conversation, such as the flow of this number, has lost.
+    pub fn losses(&self, conversation: u32) -> Losses {
+        let each = self.domains.iter().map(|domain| domain.losses[conversation as usize]);
+        each.fold(Losses::default(), |all, one| Losses {
+            data: all.data + one.data,
+            acks: all.acks + one.acks,
+        })
     }
 
     /// How many ports there are: one a directed link, by whose number they go.
@@ -110,6 +114,24 @@ impl Simulation {
             let at = domain.hosts[domain.nodes[place.at as usize].host as usize].processor;
             (at != NONE).then(|| (host, domain.processors.counters(at)))
         })
+    }
+
+    /// What each probe has measured: for each of its packets when it was sent, and its round trip as the prober's clock
+    /// had it, if its answer has come.
+    pub fn probes(&self) -> impl Iterator<Item = Vec<(Time, Option<Span>)>> + '_ {
+        (0..self.plan.probes.len()).map(|probe| {
+            let seat = self.seat(probe, 0);
+            let Agent::Prober(prober) = &seat.agent else {
+                unreachable!("a probe's first seat is its prober's")
+            };
+            seat.sent.iter().copied().zip(prober.round_trips().iter().copied()).collect()
+        })
+    }
+
+    /// The seat of a probe's prober (0) or responder (1).
+    pub(super) fn seat(&self, probe: usize, which: usize) -> &Seat {
+        let place = self.plan.probes[probe].seats[which];
+        &self.domains[place.domain as usize].seats[place.at as usize]
     }
 
     /// What is counted for a transport.

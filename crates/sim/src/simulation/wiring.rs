@@ -12,7 +12,7 @@ use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
-use crate::net::ruled::Rules;
+use crate::net::rules::Rules;
 use crate::net::scheduling::{Rule, Scheduler};
 use crate::net::topology::NodeKind;
 use crate::random::{Entity, Stream};

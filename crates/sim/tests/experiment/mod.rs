@@ -28,7 +28,8 @@ pub fn run_on(text: &str, seed: Option<u64>, threads: usize) -> Outcome {
     let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks");
     let loaded = load_text(text, "scenario", &networks, &[], seed)
         .unwrap_or_else(|problems| panic!("{problems}\n{text}"));
-    clearway_sim::run_on(&loaded.scenario, threads, &mut |_| ControlFlow::Continue(())).expect("nothing interrupts it")
+    clearway_sim::run_on(&loaded.scenario, threads, &mut |_| ControlFlow::Continue(()))
+        .expect("nothing interrupts it")
 }
 
 /// A table of the outcome.

@@ -1,0 +1,98 @@
+//! When the frames at plain ports leave, as one list a port in a common pool.
+
+use crate::engine::prefetch::prefetch;
+
+/// No place in the pool.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The frames at a port that have not all left, as a list in a pool: the one in transmission and those behind it. It
+/// is empty where no frame has waited since the port was idle, and may begin with frames that have left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backlog {
+    pub head: u32,
+    pub tail: u32,
+    /// The bytes of the list; of the frame sent last where the list is empty.
+    pub held: u32,
+}
+
+impl Backlog {
+    pub(super) const EMPTY: Backlog = Backlog { head: NONE, tail: NONE, held: 0 };
+}
+
+/// A frame at a port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departure {
+    /// When its last bit has left, in picoseconds.
+    pub at: u64,
+    pub size: u32,
+    next: u32,
+}
+
+/// The departures of all plain ports of a domain, in one pool. The place freed last is used first: it is the likeliest
+/// to be in the cache.
+#[derive(Debug)]
+pub(super) struct Departures {
+    nodes: Vec<Departure>,
+    free: u32,
+}
+
+impl Default for Departures {
+    fn default() -> Departures {
+        Departures { nodes: Vec::new(), free: NONE }
+    }
+}
+
+impl Departures {
+    pub(super) fn append(&mut self, backlog: &mut Backlog, at: u64, size: u32) {
+        let node = Departure { at, size, next: NONE };
+        let place = if self.free == NONE {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        } else {
+            let place = self.free;
+            self.free = self.nodes[place as usize].next;
+            self.nodes[place as usize] = node;
+            place
+        };
+        if backlog.head == NONE {
+            backlog.head = place;
+        } else {
+            self.nodes[backlog.tail as usize].next = place;
+        }
+        backlog.tail = place;
+    }
+
+    /// Frees the frames that have left by `now`.
+    #[inline]
+    pub(super) fn settle(&mut self, backlog: &mut Backlog, now: u64) {
+        while let Some(&first) = self.nodes.get(backlog.head as usize) {
+            if first.at > now {
+                break;
+            }
+            backlog.held -= first.size;
+            self.nodes[backlog.head as usize].next = self.free;
+            self.free = backlog.head;
+            backlog.head = first.next;
+        }
+    }
+
+    /// Frees all frames of a port that is idle.
+    #[cold]
+    pub(super) fn clear(&mut self, backlog: &mut Backlog) {
+        self.nodes[backlog.tail as usize].next = self.free;
+        self.free = backlog.head;
+        backlog.head = NONE;
+    }
+
+    /// Hints that frames will be added to a backlog.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, backlog: Backlog) {
+        prefetch(&self.nodes, backlog.head as usize);
+        prefetch(&self.nodes, backlog.tail as usize);
+    }
+
+    pub(super) fn iter(&self, backlog: Backlog) -> impl Iterator<Item = Departure> + '_ {
+        let first = self.nodes.get(backlog.head as usize).copied();
+        std::iter::successors(first, |node| self.nodes.get(node.next as usize).copied())
+    }
+}
