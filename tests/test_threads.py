@@ -94,7 +94,8 @@ def test_any_number_gives_the_same_result(clearway: Clearway, small: Path) -> No
     manifests = [json.loads(Path(f"on{threads}/manifest.json").read_text()) for threads in (1, 2, 3)]
     assert [manifest["threads"] for manifest in manifests] == [1, 2, 3]
     assert len({manifest["digest"] for manifest in manifests}) == 1
-    tables = [{name: table.read_bytes() for name, table in run_files(f"on{threads}")} for threads in (1, 2, 3)]
+    folders = [f"on{threads}" for threads in (1, 2, 3)]
+    tables = [{name: table.read_bytes() for name, table in run_files(folder)} for folder in folders]
     assert tables[0] == tables[1] == tables[2]
     assert "flows" in "".join(tables[0])
 
