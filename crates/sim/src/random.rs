@@ -22,7 +22,7 @@ pub enum Entity {
     LinkLoss = 5,
     /// Which frames a port marks with a probability; the id is the directed link it feeds.
     Marking = 6,
-    /// When a host's engine is preempted, and for how long; the id is the host.
+    /// When a host's processor is preempted, and for how long; the id is the host.
     HostPause = 7,
     /// How long a host's frames take from its stack to its NIC; the id is the host.
     HostJitter = 8,

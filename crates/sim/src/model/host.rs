@@ -89,24 +89,24 @@ impl HostKind {
 pub enum HostModel {
     /// Nothing: a frame is processed as it arrives, and an answer leaves at once.
     Ideal,
-    /// One engine of each host serves every frame that comes or goes.
+    /// One processor of each host serves every frame that comes or goes.
     Snap(SnapHost),
 }
 
-/// A host whose frames are all served by one engine, as Snap's are.
+/// A host whose frames are all served by one processor, as by an engine of Snap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapHost {
-    /// The engine's time for a data packet, without the time to copy its payload.
+    /// The processor's time for a data packet, without the time to copy its payload.
     pub receive_packet: Span,
     /// Speed at which payload is copied.
     pub copy_rate: Rate,
     /// Further time for a packet that ends an operation.
     pub operation: Span,
-    /// The engine's time for an acknowledgement.
+    /// The processor's time for an acknowledgement.
     pub receive_ack: Span,
     /// Further time for the acknowledgement of a packet that ends an operation.
     pub completion: Span,
-    /// The engine's time to send a data packet.
+    /// The processor's time to send a data packet.
     pub transmit: Span,
     /// The longest time that a frame takes from the stack to the NIC; each draws uniformly from zero to this.
     pub jitter: Span,

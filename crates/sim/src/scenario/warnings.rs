@@ -145,7 +145,7 @@ fn pairs_of(scenario: &Scenario, transport: usize) -> impl Iterator<Item = (u32,
     tables.flat_map(|table| pattern::of(&table.pattern).some_pairs(PATHS)).take(PATHS)
 }
 
-/// Hosts of a kind whose engine takes longer for a packet than `rate`, their fastest link's.
+/// Hosts of a kind whose processor takes longer for a packet than `rate`, their fastest link's.
 fn slow_host(scenario: &Scenario, transport: &Transport, kind: &HostKind, rate: Rate) -> Option<String> {
     let HostModel::Snap(host) = &kind.model else { return None };
     let network = &scenario.network;
