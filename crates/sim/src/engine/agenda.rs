@@ -1,38 +1,30 @@
-//! What one node has to do in one window, in order.
+//! What some nodes have to do in one window, in order.
 //!
-//! Most of it is known when the window begins and is sorted once; what the node adds for itself in the window goes
+//! Most of it is known when the window begins and is sorted once; what the nodes add for themselves in the window goes
 //! through a small heap.
 
+use super::calendar::Entry;
 use super::event::Event;
 use super::heap::Heap;
+use super::order::{self, Few};
 
 /// The slot of an event that has none: it is all said by its order.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// An item of an agenda: an event's order, with its slot in the lower 32 bits.
+/// An item of an agenda: an event's order within its window, and below that the entry that says its node and its slot.
 pub type Item = u128;
 
-/// The time of an item.
+/// The entry of an item: its event's node and slot.
 #[inline]
-pub fn time_of(item: Item) -> u64 {
-    (item >> 64) as u64
+pub fn entry_of(item: Item) -> Entry {
+    item as Entry
 }
 
-/// The slot of an item.
-#[inline]
-pub fn slot_of(item: Item) -> u32 {
-    item as u32
-}
-
-/// The event of an item that has no slot.
-#[inline]
-pub fn bare(item: Item) -> Event {
-    Event { time: time_of(item), stamp: 0, route_seq: 0, key: item as u64 >> 32 << 32 }
-}
-
-/// The events of a node in a window.
+/// The events of some nodes in a window.
 #[derive(Debug, Default)]
 pub struct Agenda {
+    /// The first instant of the window.
+    start: u64,
     /// Known when the window began; sorted from `next` on.
     known: Vec<Item>,
     next: usize,
@@ -40,24 +32,41 @@ pub struct Agenda {
     added: Heap,
 }
 
+#[inline(always)]
+fn item(order: u64, entry: Entry) -> Item {
+    u128::from(order) << 64 | u128::from(entry)
+}
+
 impl Agenda {
-    /// Begins anew with these, in any order.
+    /// Begins anew with these entries, in any order, in the window that begins at `start`; `event` finds the event of the
+    /// entry with this number among them.
     #[inline]
-    pub fn begin(&mut self, items: impl Iterator<Item = Item>) {
+    pub fn begin<'a>(&mut self, start: u64, entries: &[Entry], event: impl Fn(usize) -> &'a Event) {
         debug_assert!(
             self.next == self.known.len() && self.added.top().is_none(),
             "a window was left before its end"
         );
-        self.known.clear();
+        self.start = start;
         self.next = 0;
-        self.known.extend(items);
-        sort(&mut self.known);
+        let orders = (0..entries.len()).map(|number| event(number).order_since(start));
+        if entries.len() <= order::FEW {
+            let few = Few::new(orders);
+            self.known.resize(entries.len(), 0);
+            for (number, &entry) in entries.iter().enumerate() {
+                let (order, place) = few.place(number);
+                self.known[place] = item(order, entry);
+            }
+        } else {
+            self.known.clear();
+            self.known.extend(orders.zip(entries).map(|(order, &entry)| item(order, entry)));
+            self.known.sort_unstable();
+        }
     }
 
-    /// Adds an event that happens in this window, no earlier than the one taken last.
+    /// Adds an event of a node that happens in this window, no earlier than the one taken last.
     #[inline]
-    pub fn add(&mut self, event: &Event, slot: u32) {
-        self.added.push(event.order() | u128::from(slot));
+    pub fn add(&mut self, event: &Event, node: u32, slot: u32) {
+        self.added.push(item(event.order_since(self.start), u64::from(node) << 32 | u64::from(slot)));
     }
 
     /// Takes out the next event.
@@ -73,10 +82,10 @@ impl Agenda {
             }
         }
     }
-}
 
-/// Sorts items; all of them differ.
-#[inline]
-pub fn sort(items: &mut [Item]) {
-    items.sort_unstable();
+    /// The event of an item that has no slot.
+    #[inline]
+    pub fn bare(&self, item: Item) -> Event {
+        Event::ordered(self.start, (item >> 64) as u64)
+    }
 }

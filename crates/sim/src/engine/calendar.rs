@@ -280,7 +280,10 @@ impl Schedule {
         let Bucket { mut page, mut filled } = std::mem::replace(&mut self.ring[at], Bucket::EMPTY);
         self.occupied[at / 64] &= !(1 << (at % 64));
         while page != NO_PAGE {
-            out.extend_from_slice(&self.pages[page as usize][..filled as usize]);
+            // A whole page is copied without asking how much of it is filled.
+            let end = out.len() + filled as usize;
+            out.extend_from_slice(&self.pages[page as usize]);
+            out.truncate(end);
             self.free_pages.push(page);
             page = self.below[page as usize];
             filled = PAGE as u32;

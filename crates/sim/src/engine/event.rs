@@ -241,11 +241,17 @@ impl Event {
         Frame { stamp: self.stamp, route_seq: self.route_seq, meta: self.meta() }
     }
 
-    /// Its place among the events of its node, in the upper 96 bits; the lower 32 are free for the event's slot. No
-    /// two events of a node are equal in it.
+    /// Its place among the events of its node in a window that begins at `start` and is shorter than 2^32 ps: by time,
+    /// kind and id. Two that are equal in it are the same timer, set twice for one instant.
     #[inline]
-    pub fn order(&self) -> u128 {
-        u128::from(self.time) << 64 | u128::from(self.key >> 32 << 32)
+    pub fn order_since(&self, start: u64) -> u64 {
+        (self.time - start) << 32 | self.key >> 32
+    }
+
+    /// The event that carries no frame and has this place.
+    #[inline]
+    pub fn ordered(start: u64, order: u64) -> Event {
+        Event { time: start + (order >> 32), stamp: 0, route_seq: 0, key: order << 32 }
     }
 }
 
@@ -284,7 +290,8 @@ mod tests {
             Event::bare(1, Kind::Wake, 9),
             Event::bare(1, Kind::Wake, 3),
         ];
-        events.sort_by_key(Event::order);
+        events.sort_by_key(|event| event.order_since(1));
+        assert_eq!(Event::ordered(1, events[3].order_since(1)), events[3]);
         assert_eq!(events.map(|e| (e.time, e.id())), [(1, 3), (1, 9), (1, 0), (2, 0)]);
     }
 }

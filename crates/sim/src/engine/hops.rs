@@ -1,21 +1,19 @@
 //! The frames that go through a node in a window, in the order in which they arrive.
 
+use super::order::{Few, FEW};
+
 /// The bits of an order below its time.
 const LINK_BITS: u32 = 28;
 /// Groups into which a window's frames are dealt out before they are sorted.
 const GROUPS: usize = 128;
-/// So few are sorted at once.
-const FEW: usize = 12;
 
 /// A frame that goes through a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
     /// Time since the window began, and then the link of arrival.
     order: u64,
-    /// The slot of its arrival.
-    pub slot: u32,
-    /// The port over which it goes on.
-    pub port: u32,
+    /// The slot of its arrival, and in the lower half the port over which it goes on.
+    way: u64,
 }
 
 impl Hop {
@@ -23,7 +21,19 @@ impl Hop {
     /// goes on over `port`.
     #[inline(always)]
     pub fn new(since: u64, link: u32, slot: u32, port: u32) -> Hop {
-        Hop { order: since << LINK_BITS | u64::from(link), slot, port }
+        Hop { order: since << LINK_BITS | u64::from(link), way: u64::from(slot) << 32 | u64::from(port) }
+    }
+
+    /// The slot of its arrival.
+    #[inline(always)]
+    pub fn slot(self) -> u32 {
+        (self.way >> 32) as u32
+    }
+
+    /// The port over which it goes on.
+    #[inline(always)]
+    pub fn port(self) -> u32 {
+        self.way as u32
     }
 }
 
@@ -33,7 +43,13 @@ impl Hop {
 /// to where it belongs.
 pub fn sort(hops: &mut Vec<Hop>, spare: &mut Vec<Hop>, length: u64) {
     if hops.len() <= FEW {
-        settle(hops);
+        let few = Few::new(hops.iter().map(|hop| hop.order));
+        spare.resize(hops.len(), Hop::default());
+        for (number, &Hop { way, .. }) in hops.iter().enumerate() {
+            let (order, place) = few.place(number);
+            spare[place] = Hop { order, way };
+        }
+        std::mem::swap(hops, spare);
         return;
     }
     let shift = LINK_BITS + (u64::BITS - length.leading_zeros()).saturating_sub(GROUPS.trailing_zeros());

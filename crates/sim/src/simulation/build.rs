@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use clearway_proto::units::{Bytes, Time};
 
-use super::domain::{Domain, HostState, NodeState, Scratch, NONE};
+use super::domain::{Domain, HostState, NodeState, NONE};
 use super::operations::Operations;
 use super::partition::Partition;
 use super::place::Place;
 use super::plan::{sized, Plan, ProbePlan};
 use super::wiring::Wiring;
 use crate::engine::agenda::Agenda;
+use crate::engine::batches::Batches;
 use crate::engine::calendar::{Calendar, Windows};
 use crate::engine::event::{Event, Kind, MAX_ID, MAX_LINKS};
 use crate::host::agent::{Agent, Seat};
@@ -259,7 +260,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         packet_hops: 0,
         events: 0,
         outboxes: (0..plan.partition.domains()).map(|_| Vec::new()).collect(),
-        scratch: Scratch::new(nodes.len()),
+        batches: Batches::new(nodes.len()),
         hops: Vec::new(),
         spare_hops: Vec::new(),
         leaving: Vec::new(),

@@ -12,7 +12,8 @@ use clearway_proto::units::Time;
 use super::operations::Operations;
 use super::parcels::Parcels;
 use super::plan::Plan;
-use crate::engine::agenda::{self, Agenda, NO_SLOT};
+use crate::engine::agenda::{entry_of, Agenda, NO_SLOT};
+use crate::engine::batches::Batches;
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry};
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
 use crate::engine::hops::{self, Hop};
@@ -76,7 +77,7 @@ pub struct Domain {
     pub(super) events: u64,
     /// For each domain what is on its way there.
     pub(super) outboxes: Vec<Vec<Crossing>>,
-    pub(super) scratch: Scratch,
+    pub(super) batches: Batches,
     /// The frames that go through the switch that is visited.
     pub(super) hops: Vec<Hop>,
     pub(super) spare_hops: Vec<Hop>,
@@ -91,24 +92,6 @@ pub(super) enum Leaving {
     Dropped,
     /// It goes on in another domain.
     Crosses,
-}
-
-/// Room that every window uses anew.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    entries: Vec<Entry>,
-    /// The slots of the window's events, node by node.
-    slots: Vec<u32>,
-    /// For each node at first how many events it has, then where they end in `slots`; zero between windows.
-    ends: Vec<u32>,
-    /// The nodes that have any.
-    active: Vec<u32>,
-}
-
-impl Scratch {
-    pub(super) fn new(nodes: usize) -> Scratch {
-        Scratch { ends: vec![0; nodes], ..Scratch::default() }
-    }
 }
 
 /// What is at a node.
@@ -147,29 +130,23 @@ impl Domain {
     /// Lets all of a window happen that lies before `end`.
     pub(super) fn run_window(&mut self, plan: &Plan, window: u64, end: u64) {
         self.end = end;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        self.gather(plan, window, &mut scratch);
+        let mut batches = std::mem::take(&mut self.batches);
+        self.gather(plan, window, batches.begin());
+        batches.deal(|node| self.nodes[node as usize].forwards);
         let start = plan.windows.start(window);
-        let mut from = 0;
-        for &node in &scratch.active {
-            let to = std::mem::take(&mut scratch.ends[node as usize]) as usize;
-            self.node = node;
-            let slots = &scratch.slots[from..];
-            if self.nodes[node as usize].forwards {
-                self.visit_switch(plan, start, slots, to - from);
+        for (count, entries) in batches.iter() {
+            if self.nodes[node_of(entries[0]) as usize].forwards {
+                self.visit_switches(plan, start, entries, count);
             } else {
-                self.visit(plan, slots, to - from);
+                self.visit(plan, start, entries, count);
             }
-            from = to;
         }
-        self.events += scratch.entries.len() as u64;
-        self.scratch = scratch;
+        self.events += batches.count() as u64;
+        self.batches = batches;
     }
 
-    /// Takes the window's events out of the calendar and sorts them by node.
-    fn gather(&mut self, plan: &Plan, window: u64, scratch: &mut Scratch) {
-        let Scratch { entries, slots, ends, active } = scratch;
-        entries.clear();
+    /// Takes the window's events out of the calendar.
+    fn gather(&mut self, plan: &Plan, window: u64, entries: &mut Vec<Entry>) {
         self.calendar.take(window, entries);
         while let Some(&(at, sender)) = self.starts.front().filter(|(at, _)| at.as_ps() < self.end) {
             self.starts.pop_front();
@@ -180,29 +157,6 @@ impl Domain {
         }
         if self.end < plan.windows.end(window) {
             self.put_back_late(entries);
-        }
-        // Whether a node is new here cannot be predicted: each is noted, and the next overwrites it where it is not new.
-        let mut found = 0;
-        active.resize(entries.len() + 1, 0);
-        for &entry in &*entries {
-            let count = &mut ends[node_of(entry) as usize];
-            active[found] = node_of(entry);
-            found += usize::from(*count == 0);
-            *count += 1;
-        }
-        let mut from = 0;
-        active.truncate(found);
-        for &node in &*active {
-            let count = &mut ends[node as usize];
-            from += std::mem::replace(count, from);
-        }
-        slots.resize(entries.len(), 0);
-        for &entry in &*entries {
-            let end = &mut ends[node_of(entry) as usize];
-            if let Some(place) = slots.get_mut(*end as usize) {
-                *place = slot_of(entry);
-            }
-            *end += 1;
         }
     }
 
@@ -219,20 +173,21 @@ impl Domain {
         });
     }
 
-    /// All that happens at a switch whose ports are plain: frames come, and go on in their slots. These are the first
-    /// `count` of `slots`; behind them follow those of the nodes that are next.
+    /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
+    /// slots. These are the first `count` of `entries`; behind them follow those of the batches that are next.
     #[inline]
-    fn visit_switch(&mut self, plan: &Plan, start: u64, slots: &[u32], count: usize) {
+    fn visit_switches(&mut self, plan: &Plan, start: u64, entries: &[Entry], count: usize) {
         let (events, schedule) = self.calendar.parts();
         let ports = &mut self.ports;
         self.hops.clear();
-        self.hops.extend(slots[..count].iter().enumerate().map(|(index, &slot)| {
-            if let Some(&ahead) = slots.get(index + AHEAD) {
-                prefetch(events, ahead as usize);
+        self.hops.extend(entries[..count].iter().enumerate().map(|(index, &entry)| {
+            if let Some(&ahead) = entries.get(index + AHEAD) {
+                prefetch(events, slot_of(ahead) as usize);
             }
-            if let Some(&near) = slots.get(index + AHEAD / 2) {
-                plan.routes.prefetch(events[near as usize].route());
+            if let Some(&near) = entries.get(index + AHEAD / 2) {
+                plan.routes.prefetch(events[slot_of(near) as usize].route());
             }
+            let slot = slot_of(entry);
             let event = &events[slot as usize];
             let Next::Port(at) = plan.routes.next(event.route(), event.meta()) else {
                 unreachable!("a route does not end at a switch without an agent");
@@ -244,21 +199,21 @@ impl Domain {
         hops::sort(&mut self.hops, &mut self.spare_hops, plan.windows.length());
         for (index, hop) in self.hops.iter().enumerate() {
             if let Some(ahead) = self.hops.get(index + NEAR) {
-                ports.prefetch_backlog(ahead.port);
+                ports.prefetch_backlog(ahead.port());
             }
-            let event = &mut events[hop.slot as usize];
+            let event = &mut events[hop.slot() as usize];
             let mut meta = event.meta();
-            let Some(arrives) = ports.send(hop.port, event.time, &mut meta) else {
-                self.leaving.push((hop.slot, Leaving::Dropped));
+            let Some(arrives) = ports.send(hop.port(), event.time, &mut meta) else {
+                self.leaving.push((hop.slot(), Leaving::Dropped));
                 continue;
             };
-            let port = ports.port(hop.port);
+            let port = ports.port(hop.port());
             event.time = arrives;
             event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
             if port.intersects(Port::CROSSING) {
-                self.leaving.push((hop.slot, Leaving::Crosses));
+                self.leaving.push((hop.slot(), Leaving::Crosses));
             } else {
-                schedule.enter(port.node, hop.slot, arrives);
+                schedule.enter(port.node, hop.slot(), arrives);
             }
         }
         if !self.leaving.is_empty() {
@@ -279,21 +234,23 @@ impl Domain {
         self.leaving = leaving;
     }
 
-    /// All that happens at a host, at a switch with ruled ports, or where an agent is; `slots` and `count` are as for
-    /// [`Self::visit_switch`].
-    fn visit(&mut self, plan: &Plan, slots: &[u32], count: usize) {
+    /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` and `count` are
+    /// as for [`Self::visit_switches`].
+    fn visit(&mut self, plan: &Plan, start: u64, entries: &[Entry], count: usize) {
         let (events, _) = self.calendar.parts();
-        self.agenda.begin(slots[..count].iter().enumerate().map(|(index, &slot)| {
-            if let Some(&ahead) = slots.get(index + AHEAD) {
-                prefetch(events, ahead as usize);
+        self.agenda.begin(start, &entries[..count], |number| {
+            if let Some(&ahead) = entries.get(number + AHEAD) {
+                prefetch(events, slot_of(ahead) as usize);
             }
-            events[slot as usize].order() | u128::from(slot)
-        }));
-        let host = self.nodes[self.node as usize].host;
+            &events[slot_of(entries[number]) as usize]
+        });
         while let Some(item) = self.agenda.pop() {
-            let slot = agenda::slot_of(item);
-            let event = if slot == NO_SLOT { agenda::bare(item) } else { self.calendar.release(slot) };
+            let entry = entry_of(item);
+            let slot = slot_of(entry);
+            let event = if slot == NO_SLOT { self.agenda.bare(item) } else { self.calendar.release(slot) };
             self.now = event.time;
+            self.node = node_of(entry);
+            let host = self.nodes[self.node as usize].host;
             if host == NONE {
                 self.happen_at_switch(plan, &event);
             } else {
@@ -456,9 +413,9 @@ impl Domain {
             self.calendar.add(self.node, event);
         } else if event.carries() {
             let slot = self.calendar.store(event);
-            self.agenda.add(&event, slot);
+            self.agenda.add(&event, self.node, slot);
         } else {
-            self.agenda.add(&event, NO_SLOT);
+            self.agenda.add(&event, self.node, NO_SLOT);
         }
     }
 

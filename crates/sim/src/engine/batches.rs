@@ -1,0 +1,151 @@
+//! The events of one window, dealt out into batches, each of which is simulated in one go.
+//!
+//! In a window the nodes need no order among each other. Where there are many events, those of one node are a batch, so
+//! that what belongs to the node is fetched once. Where there are few, two batches do: one of the nodes that only forward
+//! frames, and one of all others.
+
+use super::calendar::{node_of, Entry};
+
+/// A window with at most so many events has two batches.
+const FEW: usize = 24;
+
+/// A window's events; room that every window uses anew.
+#[derive(Debug, Default)]
+pub struct Batches {
+    /// The events as they came.
+    entries: Vec<Entry>,
+    /// The same, batch by batch.
+    dealt: Vec<Entry>,
+    /// Where each batch ends in `dealt`.
+    ends: Vec<usize>,
+    /// For each node how many events it has, then where they end in `dealt`; zero between windows.
+    of_node: Vec<u32>,
+    /// The nodes that have events.
+    active: Vec<u32>,
+}
+
+impl Batches {
+    /// Batches of a network with this many nodes.
+    pub fn new(nodes: usize) -> Batches {
+        Batches { of_node: vec![0; nodes], ..Batches::default() }
+    }
+
+    /// A new window's events, to be filled in.
+    pub fn begin(&mut self) -> &mut Vec<Entry> {
+        self.entries.clear();
+        &mut self.entries
+    }
+
+    /// How many events the window has.
+    pub fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Deals the events out; `forwards` says of a node whether it only forwards frames.
+    pub fn deal(&mut self, forwards: impl Fn(u32) -> bool) {
+        self.ends.clear();
+        if self.dealt.len() < self.entries.len() {
+            self.dealt.resize(self.entries.len(), 0);
+        }
+        if self.entries.len() <= FEW {
+            self.part(forwards);
+        } else {
+            self.group();
+        }
+    }
+
+    /// For each batch its length, and the events from its first on: behind its own follow those of the batches that are
+    /// next.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &[Entry])> {
+        let mut from = 0;
+        self.ends.iter().map(move |&to| {
+            let begins = std::mem::replace(&mut from, to);
+            (to - begins, &self.dealt[begins..self.entries.len()])
+        })
+    }
+
+    /// Nodes that forward, then all others.
+    fn part(&mut self, forwards: impl Fn(u32) -> bool) {
+        let count = self.entries.len();
+        let (mut first, mut last) = (0, count);
+        for &entry in &self.entries {
+            // Which it is cannot be predicted: it is written at both ends, and the next overwrites it at one of them.
+            self.dealt[first] = entry;
+            self.dealt[last - 1] = entry;
+            let here = usize::from(forwards(node_of(entry)));
+            first += here;
+            last -= 1 - here;
+        }
+        if first > 0 {
+            self.ends.push(first);
+        }
+        if first < count {
+            self.ends.push(count);
+        }
+    }
+
+    /// Node by node.
+    fn group(&mut self) {
+        // Whether a node is new here cannot be predicted: each is noted, and the next overwrites it where it is not new.
+        let mut found = 0;
+        self.active.resize(self.entries.len() + 1, 0);
+        for &entry in &self.entries {
+            let count = &mut self.of_node[node_of(entry) as usize];
+            self.active[found] = node_of(entry);
+            found += usize::from(*count == 0);
+            *count += 1;
+        }
+        self.active.truncate(found);
+        let mut from = 0;
+        for &node in &self.active {
+            let count = &mut self.of_node[node as usize];
+            from += std::mem::replace(count, from);
+        }
+        for &entry in &self.entries {
+            let end = &mut self.of_node[node_of(entry) as usize];
+            if let Some(place) = self.dealt.get_mut(*end as usize) {
+                *place = entry;
+            }
+            *end += 1;
+        }
+        let of_node = &mut self.of_node;
+        self.ends
+            .extend(self.active.iter().map(|&node| std::mem::take(&mut of_node[node as usize]) as usize));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Entity, Stream};
+
+    /// Every batch is of one node, or of nodes that are alike where there are few, and nothing is lost.
+    #[test]
+    fn every_event_is_in_a_batch_of_its_own_kind() {
+        let mut stream = Stream::new(1, Entity::TrafficTable, 0);
+        let mut batches = Batches::new(10);
+        let forwards = |node: u32| node < 4;
+        for round in 0..500 {
+            let count = round % 60;
+            let mut entries: Vec<Entry> = (0..count).map(|slot| stream.below(10) << 32 | slot).collect();
+            batches.begin().extend_from_slice(&entries);
+            batches.deal(forwards);
+            assert_eq!(batches.count() as u64, count);
+            let mut found = Vec::new();
+            for (length, from_here) in batches.iter() {
+                let batch = &from_here[..length];
+                assert!(!batch.is_empty());
+                let alike = |&entry: &Entry| match entries.len() <= FEW {
+                    true => forwards(node_of(entry)) == forwards(node_of(batch[0])),
+                    false => node_of(entry) == node_of(batch[0]),
+                };
+                assert!(batch.iter().all(alike));
+                found.extend_from_slice(batch);
+            }
+            entries.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found, entries);
+        }
+    }
+}
