@@ -21,15 +21,26 @@ pub fn entry_of(item: Item) -> Entry {
 }
 
 /// The events of some nodes in a window.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Agenda {
     /// The first instant of the window.
     start: u64,
-    /// Known when the window began; sorted from `next` on.
+    /// Known when the window began; sorted from `next` on, with [`END`] behind the last.
     known: Vec<Item>,
     next: usize,
     /// Added since.
     added: Heap,
+    /// The first of those; [`END`] if there is none.
+    soonest: Item,
+}
+
+/// Behind all items.
+const END: Item = Item::MAX;
+
+impl Default for Agenda {
+    fn default() -> Agenda {
+        Agenda { start: 0, known: vec![END], next: 0, added: Heap::default(), soonest: END }
+    }
 }
 
 #[inline(always)]
@@ -43,7 +54,7 @@ impl Agenda {
     #[inline]
     pub fn begin<'a>(&mut self, start: u64, entries: &[Entry], event: impl Fn(usize) -> &'a Event) {
         debug_assert!(
-            self.next == self.known.len() && self.added.top().is_none(),
+            self.known[self.next] == END && self.soonest == END,
             "a window was left before its end"
         );
         self.start = start;
@@ -51,7 +62,8 @@ impl Agenda {
         let orders = (0..entries.len()).map(|number| event(number).order_since(start));
         if entries.len() <= order::FEW {
             let few = Few::new(orders);
-            self.known.resize(entries.len(), 0);
+            self.known.resize(entries.len() + 1, END);
+            self.known[entries.len()] = END;
             for (number, &entry) in entries.iter().enumerate() {
                 let (order, place) = few.place(number);
                 self.known[place] = item(order, entry);
@@ -60,27 +72,36 @@ impl Agenda {
             self.known.clear();
             self.known.extend(orders.zip(entries).map(|(order, &entry)| item(order, entry)));
             self.known.sort_unstable();
+            self.known.push(END);
         }
     }
 
     /// Adds an event of a node that happens in this window, no earlier than the one taken last.
     #[inline]
     pub fn add(&mut self, event: &Event, node: u32, slot: u32) {
-        self.added.push(item(event.order_since(self.start), u64::from(node) << 32 | u64::from(slot)));
+        let item = item(event.order_since(self.start), u64::from(node) << 32 | u64::from(slot));
+        self.added.push(item);
+        self.soonest = self.soonest.min(item);
     }
 
     /// Takes out the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<Item> {
-        let known = self.known.get(self.next).copied();
-        match (known, self.added.top()) {
-            (Some(known), Some(added)) if added < known => self.added.pop(),
-            (None, Some(_)) => self.added.pop(),
-            (known, _) => {
-                self.next += usize::from(known.is_some());
-                known
-            }
+        let known = self.known[self.next];
+        if self.soonest < known {
+            return self.pop_added();
         }
+        if known == END {
+            return None;
+        }
+        self.next += 1;
+        Some(known)
+    }
+
+    fn pop_added(&mut self) -> Option<Item> {
+        let item = self.added.pop();
+        self.soonest = self.added.top().unwrap_or(END);
+        item
     }
 
     /// The event of an item that has no slot.

@@ -205,6 +205,12 @@ impl Event {
         Event { time, stamp: 0, route_seq: 0, key: u64::from(key(kind, id)) << 32 }
     }
 
+    /// Whether a frame arrives.
+    #[inline(always)]
+    pub fn is_arrival(&self) -> bool {
+        self.key >> (32 + ID_BITS) == Kind::Arrival as u64
+    }
+
     /// What happens.
     #[inline]
     pub fn kind(&self) -> Kind {

@@ -49,7 +49,7 @@ impl Next {
 #[derive(Debug, Default)]
 pub struct Routes {
     steps: Vec<u32>,
-    /// The logarithm of the steps of one direction.
+    /// The steps of one direction. A multiplication by it takes a processor less than a shift by a variable would.
     half: u32,
     /// The first route of each conversation, and behind the last the number of routes. Empty where each has one.
     first: Vec<u32>,
@@ -64,7 +64,7 @@ impl Routes {
         let half = (longest + 1).next_power_of_two();
         Routes {
             steps: Vec::with_capacity(conversations * 2 * half),
-            half: half.trailing_zeros(),
+            half: half as u32,
             first: if several { vec![0] } else { Vec::new() },
             conversation: Vec::new(),
         }
@@ -73,11 +73,11 @@ impl Routes {
     /// Adds the next route of the conversation that is being laid: the steps there, and the steps back.
     pub fn add(&mut self, there: &[Next], back: &[Next]) {
         for steps in [there, back] {
-            assert!(steps.len() <= 1 << self.half, "a path longer than the longest");
+            assert!(steps.len() <= self.half as usize, "a path longer than the longest");
             let last = steps.last().expect("a path ends somewhere").code();
             assert!(last & HERE != 0, "a path ends at a stack or an agent");
             self.steps.extend(steps.iter().map(|step| step.code()));
-            self.steps.resize(self.steps.len() + (1 << self.half) - steps.len(), last);
+            self.steps.resize(self.steps.len() + self.half as usize - steps.len(), last);
         }
     }
 
@@ -92,7 +92,7 @@ impl Routes {
 
     /// How many routes there are.
     pub fn len(&self) -> u32 {
-        (self.steps.len() >> (self.half + 1)) as u32
+        self.steps.len() as u32 / (2 * self.half)
     }
 
     /// Whether there is none.
@@ -119,13 +119,19 @@ impl Routes {
     #[inline(always)]
     pub fn next(&self, route: u32, meta: Meta) -> Next {
         let back = usize::from(meta.contains(Meta::ACK));
-        Next::of(self.steps[((route as usize * 2 + back) << self.half) + meta.hop() as usize])
+        Next::of(self.steps[self.line(route, back) + meta.hop() as usize])
+    }
+
+    /// Where the steps of a route begin, there or (1) back.
+    #[inline(always)]
+    fn line(&self, route: u32, back: usize) -> usize {
+        (route as usize * 2 + back) * self.half as usize
     }
 
     /// The steps of a route, there or back, with the last.
     pub fn steps(&self, route: u32, back: bool) -> impl Iterator<Item = Next> + '_ {
-        let from = (route as usize * 2 + usize::from(back)) << self.half;
-        let steps = &self.steps[from..from + (1 << self.half)];
+        let from = self.line(route, usize::from(back));
+        let steps = &self.steps[from..from + self.half as usize];
         let end = steps.iter().position(|code| code & HERE != 0).map_or(steps.len(), |last| last + 1);
         steps[..end].iter().map(|&code| Next::of(code))
     }
@@ -133,7 +139,7 @@ impl Routes {
     /// Hints that a route will be used.
     #[inline(always)]
     pub fn prefetch(&self, route: u32) {
-        prefetch(&self.steps, (route as usize * 2) << self.half);
+        prefetch(&self.steps, self.line(route, 0));
     }
 }
 

@@ -278,10 +278,12 @@ impl Domain {
     /// There is one place from which a stack takes a frame, so that the compiler makes one piece of all that follows.
     #[inline(always)]
     fn happen_at_host(&mut self, plan: &Plan, host: u32, event: &Event) {
-        let (taken, served) = match event.kind() {
-            Kind::Arrival => (self.arrive(plan, host, event), false),
-            Kind::Process => (Some(self.served(plan, host)), true),
-            _ => return self.happen_otherwise(plan, host, event),
+        let (taken, served) = if event.is_arrival() {
+            (self.arrive(plan, host, event), false)
+        } else if event.kind() == Kind::Process {
+            (Some(self.served(plan, host)), true)
+        } else {
+            return self.happen_otherwise(plan, host, event);
         };
         if let Some((Received { frame, at }, end)) = taken {
             self.take(plan, host, end, &frame, Time::from_ps(at));
