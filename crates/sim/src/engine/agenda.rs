@@ -3,21 +3,32 @@
 //! Most of it is known when the window begins and is sorted once; what the nodes add for themselves in the window goes
 //! through a small heap.
 
-use super::calendar::Entry;
 use super::event::Event;
 use super::heap::Heap;
-use super::order::{self, Few};
+use super::order::{self, Item};
 
 /// The slot of an event that has none: it is all said by its order.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// An item of an agenda: an event's order within its window, and below that the entry that says its node and its slot.
-pub type Item = u128;
+/// Behind all items.
+const END: Item = Item { order: u64::MAX, tag: 0 };
 
-/// The entry of an item: its event's node and slot.
-#[inline]
-pub fn entry_of(item: Item) -> Entry {
-    item as Entry
+/// An item's tag is its node, in the upper half, and its slot.
+#[inline(always)]
+fn item(event: &Event, start: u64, node: u32, slot: u32) -> Item {
+    Item { order: event.order_since(start), tag: u64::from(node) << 32 | u64::from(slot) }
+}
+
+/// The node of an item.
+#[inline(always)]
+pub fn node_of(item: Item) -> u32 {
+    (item.tag >> 32) as u32
+}
+
+/// The slot of an item.
+#[inline(always)]
+pub fn slot_of(item: Item) -> u32 {
+    item.tag as u32
 }
 
 /// The events of some nodes in a window.
@@ -30,65 +41,60 @@ pub struct Agenda {
     next: usize,
     /// Added since.
     added: Heap,
-    /// The first of those; [`END`] if there is none.
-    soonest: Item,
+    /// The order of the first of those; that of [`END`] if there is none.
+    soonest: u64,
+    spare: Vec<Item>,
 }
-
-/// Behind all items.
-const END: Item = Item::MAX;
 
 impl Default for Agenda {
     fn default() -> Agenda {
-        Agenda { start: 0, known: vec![END], next: 0, added: Heap::default(), soonest: END }
+        Agenda {
+            start: 0,
+            known: vec![END],
+            next: 0,
+            added: Heap::default(),
+            soonest: END.order,
+            spare: Vec::new(),
+        }
     }
 }
 
-#[inline(always)]
-fn item(order: u64, entry: Entry) -> Item {
-    u128::from(order) << 64 | u128::from(entry)
-}
-
 impl Agenda {
-    /// Begins anew with these entries, in any order, in the window that begins at `start`; `event` finds the event of the
-    /// entry with this number among them.
+    /// Begins anew with these events and the node and the slot of each, in the window that begins at `start`. `nearly`
+    /// says that each is near its place in time.
     #[inline]
-    pub fn begin<'a>(&mut self, start: u64, entries: &[Entry], event: impl Fn(usize) -> &'a Event) {
+    pub fn begin<'a>(
+        &mut self,
+        start: u64,
+        events: impl Iterator<Item = (&'a Event, u32, u32)>,
+        nearly: bool,
+    ) {
         debug_assert!(
-            self.known[self.next] == END && self.soonest == END,
+            self.known[self.next] == END && self.soonest == END.order,
             "a window was left before its end"
         );
         self.start = start;
         self.next = 0;
-        let orders = (0..entries.len()).map(|number| event(number).order_since(start));
-        if entries.len() <= order::FEW {
-            let few = Few::new(orders);
-            self.known.resize(entries.len() + 1, END);
-            self.known[entries.len()] = END;
-            for (number, &entry) in entries.iter().enumerate() {
-                let (order, place) = few.place(number);
-                self.known[place] = item(order, entry);
-            }
-        } else {
-            self.known.clear();
-            self.known.extend(orders.zip(entries).map(|(order, &entry)| item(order, entry)));
-            self.known.sort_unstable();
-            self.known.push(END);
-        }
+        self.known.clear();
+        self.known.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
+        order::sort(&mut self.known, &mut self.spare, nearly);
+        self.known.push(END);
     }
 
     /// Adds an event of a node that happens in this window, no earlier than the one taken last.
     #[inline]
     pub fn add(&mut self, event: &Event, node: u32, slot: u32) {
-        let item = item(event.order_since(self.start), u64::from(node) << 32 | u64::from(slot));
-        self.added.push(item);
-        self.soonest = self.soonest.min(item);
+        let item = item(event, self.start, node, slot);
+        self.added.push(u128::from(item.order) << 64 | u128::from(item.tag));
+        self.soonest = self.soonest.min(item.order);
     }
 
-    /// Takes out the next event.
+    /// Takes out the next event. Two that are equal in their order are one timer, set twice for one instant: it does not
+    /// matter which is first.
     #[inline]
     pub fn pop(&mut self) -> Option<Item> {
         let known = self.known[self.next];
-        if self.soonest < known {
+        if self.soonest < known.order {
             return self.pop_added();
         }
         if known == END {
@@ -99,14 +105,14 @@ impl Agenda {
     }
 
     fn pop_added(&mut self) -> Option<Item> {
-        let item = self.added.pop();
-        self.soonest = self.added.top().unwrap_or(END);
-        item
+        let item = self.added.pop()?;
+        self.soonest = self.added.top().map_or(END.order, |top| (top >> 64) as u64);
+        Some(Item { order: (item >> 64) as u64, tag: item as u64 })
     }
 
     /// The event of an item that has no slot.
     #[inline]
     pub fn bare(&self, item: Item) -> Event {
-        Event::ordered(self.start, (item >> 64) as u64)
+        Event::ordered(self.start, item.order)
     }
 }

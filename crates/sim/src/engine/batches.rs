@@ -4,16 +4,20 @@
 //! that what belongs to the node is fetched once. Where there are few, two batches do: one of the nodes that only forward
 //! frames, and one of all others.
 
-use super::calendar::{node_of, Entry};
+use super::calendar::{node_of, part_of, Entry, MAX_NODES, PARTS};
 
 /// A window with at most so many events has two batches.
 const FEW: usize = 24;
+/// With at least so many, they are dealt out by the part of the window, too.
+const MANY: usize = 1024;
 
 /// A window's events; room that every window uses anew.
 #[derive(Debug, Default)]
 pub struct Batches {
     /// The events as they came.
     entries: Vec<Entry>,
+    /// The same in the order of the parts of the window, where there are many.
+    by_part: Vec<Entry>,
     /// The same, batch by batch.
     dealt: Vec<Entry>,
     /// Where each batch ends in `dealt`.
@@ -27,6 +31,7 @@ pub struct Batches {
 impl Batches {
     /// Batches of a network with this many nodes.
     pub fn new(nodes: usize) -> Batches {
+        assert!(nodes <= MAX_NODES, "a domain of more than {MAX_NODES} nodes");
         Batches { of_node: vec![0; nodes], ..Batches::default() }
     }
 
@@ -52,6 +57,11 @@ impl Batches {
         } else {
             self.group();
         }
+    }
+
+    /// Whether the events of each batch stand in the order of the parts of the window in which they happen.
+    pub fn nearly_in_order(&self) -> bool {
+        self.entries.len() >= MANY
     }
 
     /// For each batch its length, and the events from its first on: behind its own follow those of the batches that are
@@ -97,6 +107,9 @@ impl Batches {
             *count += 1;
         }
         self.active.truncate(found);
+        if self.nearly_in_order() {
+            self.deal_by_part();
+        }
         let mut from = 0;
         for &node in &self.active {
             let count = &mut self.of_node[node as usize];
@@ -112,6 +125,27 @@ impl Batches {
         let of_node = &mut self.of_node;
         self.ends
             .extend(self.active.iter().map(|&node| std::mem::take(&mut of_node[node as usize]) as usize));
+    }
+
+    /// Brings the entries into the order of the parts of the window.
+    fn deal_by_part(&mut self) {
+        self.by_part.resize(self.entries.len(), 0);
+        let mut ends = [0_u32; PARTS];
+        for &entry in &self.entries {
+            ends[part_of(entry)] += 1;
+        }
+        let mut from = 0;
+        for end in &mut ends {
+            from += std::mem::replace(end, from);
+        }
+        for &entry in &self.entries {
+            let end = &mut ends[part_of(entry)];
+            if let Some(place) = self.by_part.get_mut(*end as usize) {
+                *place = entry;
+            }
+            *end += 1;
+        }
+        std::mem::swap(&mut self.entries, &mut self.by_part);
     }
 }
 

@@ -14,13 +14,29 @@ const RING: usize = 4096;
 const PAGE: usize = 32;
 const NO_PAGE: u32 = u32::MAX;
 
-/// An event's node, in its upper half, and the event's slot.
+/// An event's node in 24 bits, the part of the window in which it happens in 8, and its slot in 32.
 pub type Entry = u64;
 
+/// Node numbers are below this.
+pub const MAX_NODES: usize = 1 << 24;
+/// A window has at most so many parts, all but the last of one length.
+pub const PARTS: usize = 256;
+
+#[inline(always)]
+fn entry(node: u32, part: u64, slot: u32) -> Entry {
+    u64::from(node) << 40 | part << 32 | u64::from(slot)
+}
+
 /// The node of an entry.
-#[inline]
+#[inline(always)]
 pub fn node_of(entry: Entry) -> u32 {
-    (entry >> 32) as u32
+    (entry >> 40) as u32
+}
+
+/// The part of the window in which an entry's event happens.
+#[inline(always)]
+pub fn part_of(entry: Entry) -> usize {
+    (entry >> 32) as usize % PARTS
 }
 
 /// The slot of an entry.
@@ -35,28 +51,34 @@ pub struct Windows {
     length: u64,
     /// 2^64 by the length, rounded up: a multiplication is quicker than a division.
     reciprocal: u64,
+    /// The logarithm of a part's length.
+    part: u32,
 }
 
 impl Windows {
     /// Windows of `length` picoseconds, which is at least 2.
     pub fn new(length: u64) -> Windows {
         assert!(length >= 2, "a window of less than 2 ps");
-        Windows { length, reciprocal: u64::MAX / length + 1 }
+        let part = (u64::BITS - (length - 1).leading_zeros()).saturating_sub(PARTS.trailing_zeros());
+        Windows { length, reciprocal: u64::MAX / length + 1, part }
     }
 
     /// The number of the window that contains `time`.
     #[inline]
     pub fn number(self, time: u64) -> u64 {
+        self.find(time).0
+    }
+
+    /// The number of the window that contains `time`, and which part of the window does.
+    #[inline(always)]
+    fn find(self, time: u64) -> (u64, u64) {
         // The product is less than one window too large, so it is the quotient or one more; then the rest is negative,
         // which is a huge number here.
         let guess = ((u128::from(time) * u128::from(self.reciprocal)) >> 64) as u64;
-        guess - u64::from(time.wrapping_sub(guess.wrapping_mul(self.length)) >= self.length)
-    }
-
-    /// How long a window is, in picoseconds.
-    #[inline]
-    pub fn length(self) -> u64 {
-        self.length
+        let rest = time.wrapping_sub(guess.wrapping_mul(self.length));
+        let (number, since) =
+            if rest >= self.length { (guess - 1, rest.wrapping_add(self.length)) } else { (guess, rest) };
+        (number, since >> self.part)
     }
 
     /// The first instant of window `number`.
@@ -170,6 +192,11 @@ impl Calendar {
         self.schedule.enter(node, slot, self.events[slot as usize].time);
     }
 
+    /// An entry of the event in a slot, which happens at `time`.
+    pub fn entry(&self, node: u32, slot: u32, time: u64) -> Entry {
+        entry(node, self.windows().find(time).1, slot)
+    }
+
     /// The event in a slot.
     #[inline(always)]
     pub fn event(&self, slot: u32) -> &Event {
@@ -193,11 +220,11 @@ impl Calendar {
         self.schedule.take(window, out);
     }
 
-    /// Every event to come with its node, in no particular order.
-    pub fn entries(&self) -> impl Iterator<Item = (u32, &Event)> + '_ {
+    /// Every event to come, in no particular order.
+    pub fn events(&self) -> impl Iterator<Item = &Event> + '_ {
         let later = self.schedule.later.iter().map(|entry| entry as u64);
         let soon = self.schedule.ring.iter().flat_map(|bucket| self.schedule.entries_of(*bucket));
-        soon.chain(later).map(|entry| (node_of(entry), self.event(slot_of(entry))))
+        soon.chain(later).map(|entry| self.event(slot_of(entry)))
     }
 }
 
@@ -205,9 +232,9 @@ impl Schedule {
     /// Adds the event in a slot at `time`, at which it happens.
     #[inline(always)]
     pub fn enter(&mut self, node: u32, slot: u32, time: u64) {
-        let window = self.windows.number(time);
+        let (window, part) = self.windows.find(time);
         debug_assert!(self.first <= window, "an event in the past");
-        let entry = u64::from(node) << 32 | u64::from(slot);
+        let entry = entry(node, part, slot);
         if window - self.first < RING as u64 {
             self.put(window, entry);
         } else {
@@ -312,6 +339,11 @@ mod tests {
                 times.into_iter().chain((0..100).map(|i| i * length)).chain((1..100).map(|i| i * length - 1))
             {
                 assert_eq!(windows.number(time), time / length, "{time} by {length}");
+                let part = (time % length) >> windows.part;
+                assert_eq!(windows.find(time).1, part);
+                assert!(
+                    part < PARTS as u64 && (length - 1) >> windows.part >= (PARTS as u64 / 2).min(length - 1)
+                );
             }
             assert_eq!(windows.number(windows.end(9)), 10);
         }
@@ -347,7 +379,7 @@ mod tests {
                 found.sort_unstable();
                 let due = oracle.partition_point(|(time, _)| time / 10 == now);
                 assert_eq!(found, oracle.drain(..due).collect::<Vec<_>>());
-                assert_eq!(calendar.entries().count(), oracle.len());
+                assert_eq!(calendar.events().count(), oracle.len());
             }
         }
     }

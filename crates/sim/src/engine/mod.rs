@@ -6,6 +6,5 @@ pub mod calendar;
 pub mod digest;
 pub mod event;
 mod heap;
-pub mod hops;
-mod order;
+pub mod order;
 pub mod prefetch;

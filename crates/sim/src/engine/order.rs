@@ -1,7 +1,55 @@
-//! Sorting a few things that are in no order at all.
+//! Sorting what happens in a window.
+
+/// Something that happens in a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Item {
+    /// Its place among all that happens at a node in the window: see [`super::event::Event::order_since`].
+    pub order: u64,
+    /// What goes with it.
+    pub tag: u64,
+}
+
+/// Sorts items by their order; `nearly` says that each is near its place. `spare` is room to work in.
+#[inline(always)]
+pub fn sort(items: &mut Vec<Item>, spare: &mut Vec<Item>, nearly: bool) {
+    if !nearly && items.len() <= FEW {
+        let few = Few::new(items.iter().map(|item| item.order));
+        spare.resize(items.len(), Item::default());
+        for (number, &Item { tag, .. }) in items.iter().enumerate() {
+            let (order, place) = few.place(number);
+            spare[place] = Item { order, tag };
+        }
+        std::mem::swap(items, spare);
+    } else {
+        settle(items);
+    }
+}
+
+/// Sorts items that are nearly in order by moving each the few places to where it belongs; where that turns out to be
+/// far, as any others.
+fn settle(items: &mut [Item]) {
+    let mut moves = items.len() * 4;
+    for next in 1..items.len() {
+        if items[next - 1].order <= items[next].order {
+            continue;
+        }
+        let item = items[next];
+        let mut at = next;
+        while at > 0 && items[at - 1].order > item.order {
+            items[at] = items[at - 1];
+            at -= 1;
+        }
+        items[at] = item;
+        if next - at > moves {
+            items.sort_by_key(|item| item.order);
+            return;
+        }
+        moves -= next - at;
+    }
+}
 
 /// So few are sorted by counting.
-pub const FEW: usize = 24;
+const FEW: usize = 24;
 /// The bits that tell that many apart.
 const NUMBER_BITS: u32 = 5;
 
@@ -11,7 +59,7 @@ const NUMBER_BITS: u32 = 5;
 /// them decides where the program goes on, and a processor that guesses wrong there loses more time than many comparisons
 /// take.
 #[derive(Debug)]
-pub struct Few {
+struct Few {
     /// Each thing's order, and its number, so that no two are equal; then only the largest number, in whole fours, so that
     /// the loop over them mostly ends where it ended the time before.
     orders: [u64; FEW],
@@ -21,7 +69,7 @@ pub struct Few {
 impl Few {
     /// At most [`FEW`] things of these orders, which are less than 2^59; those that are equal keep theirs.
     #[inline(always)]
-    pub fn new(orders: impl ExactSizeIterator<Item = u64>) -> Few {
+    fn new(orders: impl ExactSizeIterator<Item = u64>) -> Few {
         let padded = orders.len().next_multiple_of(4);
         let mut few = Few { orders: [u64::MAX; FEW], padded };
         for (number, (place, order)) in few.orders.iter_mut().zip(orders).enumerate() {
@@ -32,7 +80,7 @@ impl Few {
 
     /// The order and the place of thing `number`.
     #[inline(always)]
-    pub fn place(&self, number: usize) -> (u64, usize) {
+    fn place(&self, number: usize) -> (u64, usize) {
         let own = self.orders[number];
         let before = self.orders[..self.padded].iter().map(|&other| usize::from(other < own)).sum();
         (own >> NUMBER_BITS, before)
@@ -47,17 +95,16 @@ mod tests {
     #[test]
     fn as_a_stable_sort() {
         let mut stream = Stream::new(1, Entity::TrafficTable, 0);
-        for round in 0..1000 {
-            let range = [3, 1 << 59][round % 2];
-            let things: Vec<(u64, usize)> =
-                (0..round % (FEW + 1)).map(|number| (stream.below(range), number)).collect();
-            let few = Few::new(things.iter().map(|thing| thing.0));
-            let mut expected = things.clone();
-            expected.sort();
-            for &(order, number) in &things {
-                let (found, place) = few.place(number);
-                assert_eq!((found, expected[place]), (order, (order, number)));
-            }
+        let mut spare = Vec::new();
+        for round in 0..2000 {
+            let range = [1, 3, 1 << 59][round % 3];
+            let count = [FEW as u64 + 1, 300][round % 2];
+            let mut items: Vec<Item> =
+                (0..stream.below(count)).map(|tag| Item { order: stream.below(range), tag }).collect();
+            let mut expected = items.clone();
+            expected.sort_by_key(|item| item.order);
+            sort(&mut items, &mut spare, round % 5 == 0);
+            assert_eq!(items, expected);
         }
     }
 }

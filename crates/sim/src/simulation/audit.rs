@@ -126,8 +126,8 @@ impl Simulation {
 
     /// Every event to come that carries a frame.
     pub(super) fn carriers(&self) -> impl Iterator<Item = &Event> + '_ {
-        let events = self.domains.iter().flat_map(|domain| domain.calendar.entries());
-        events.map(|(_, event)| event).filter(|event| event.carries())
+        let events = self.domains.iter().flat_map(|domain| domain.calendar.events());
+        events.filter(|event| event.carries())
     }
 
     /// Every arrival to come of a frame that is on its link, not still in the queue before it.

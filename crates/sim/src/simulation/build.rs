@@ -261,8 +261,8 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         events: 0,
         outboxes: (0..plan.partition.domains()).map(|_| Vec::new()).collect(),
         batches: Batches::new(nodes.len()),
-        hops: Vec::new(),
-        spare_hops: Vec::new(),
+        frames: Vec::new(),
+        spare_frames: Vec::new(),
         leaving: Vec::new(),
     }
 }

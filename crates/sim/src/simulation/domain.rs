@@ -12,11 +12,11 @@ use clearway_proto::units::Time;
 use super::operations::Operations;
 use super::parcels::Parcels;
 use super::plan::Plan;
-use crate::engine::agenda::{entry_of, Agenda, NO_SLOT};
+use crate::engine::agenda::{self, Agenda, NO_SLOT};
 use crate::engine::batches::Batches;
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry};
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
-use crate::engine::hops::{self, Hop};
+use crate::engine::order::{self, Item};
 use crate::engine::prefetch::prefetch;
 use crate::host::agent::Seat;
 use crate::host::clock::HostClocks;
@@ -79,8 +79,8 @@ pub struct Domain {
     pub(super) outboxes: Vec<Vec<Crossing>>,
     pub(super) batches: Batches,
     /// The frames that go through the switch that is visited.
-    pub(super) hops: Vec<Hop>,
-    pub(super) spare_hops: Vec<Hop>,
+    pub(super) frames: Vec<Item>,
+    pub(super) spare_frames: Vec<Item>,
     /// The slots of those that do not go on in this domain.
     pub(super) leaving: Vec<(u32, Leaving)>,
 }
@@ -134,11 +134,12 @@ impl Domain {
         self.gather(plan, window, batches.begin());
         batches.deal(|node| self.nodes[node as usize].forwards);
         let start = plan.windows.start(window);
+        let nearly = batches.nearly_in_order();
         for (count, entries) in batches.iter() {
             if self.nodes[node_of(entries[0]) as usize].forwards {
-                self.visit_switches(plan, start, entries, count);
+                self.visit_switches(plan, start, (entries, count), nearly);
             } else {
-                self.visit(plan, start, entries, count);
+                self.visit(plan, start, (entries, count), nearly);
             }
         }
         self.events += batches.count() as u64;
@@ -153,7 +154,7 @@ impl Domain {
             let slot = self.calendar.store(Event::bare(at.as_ps(), Kind::Start, sender));
             let flow = self.senders[sender as usize].flow;
             let node = plan.partition.node(plan.specs[flow as usize].from).at;
-            entries.push(u64::from(node) << 32 | u64::from(slot));
+            entries.push(self.calendar.entry(node, slot, at.as_ps()));
         }
         if self.end < plan.windows.end(window) {
             self.put_back_late(entries);
@@ -176,11 +177,11 @@ impl Domain {
     /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
     /// slots. These are the first `count` of `entries`; behind them follow those of the batches that are next.
     #[inline]
-    fn visit_switches(&mut self, plan: &Plan, start: u64, entries: &[Entry], count: usize) {
+    fn visit_switches(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), nearly: bool) {
         let (events, schedule) = self.calendar.parts();
         let ports = &mut self.ports;
-        self.hops.clear();
-        self.hops.extend(entries[..count].iter().enumerate().map(|(index, &entry)| {
+        self.frames.clear();
+        self.frames.extend(entries[..count].iter().enumerate().map(|(index, &entry)| {
             if let Some(&ahead) = entries.get(index + AHEAD) {
                 prefetch(events, slot_of(ahead) as usize);
             }
@@ -193,27 +194,28 @@ impl Domain {
                 unreachable!("a route does not end at a switch without an agent");
             };
             ports.prefetch(at);
-            Hop::new(event.time - start, event.id(), slot, at)
+            Item { order: event.order_since(start), tag: u64::from(slot) << 32 | u64::from(at) }
         }));
         self.packet_hops += count as u64;
-        hops::sort(&mut self.hops, &mut self.spare_hops, plan.windows.length());
-        for (index, hop) in self.hops.iter().enumerate() {
-            if let Some(ahead) = self.hops.get(index + NEAR) {
-                ports.prefetch_backlog(ahead.port());
+        order::sort(&mut self.frames, &mut self.spare_frames, nearly);
+        for (index, frame) in self.frames.iter().enumerate() {
+            if let Some(ahead) = self.frames.get(index + NEAR) {
+                ports.prefetch_backlog(ahead.tag as u32);
             }
-            let event = &mut events[hop.slot() as usize];
+            let (slot, at) = ((frame.tag >> 32) as u32, frame.tag as u32);
+            let event = &mut events[slot as usize];
             let mut meta = event.meta();
-            let Some(arrives) = ports.send(hop.port(), event.time, &mut meta) else {
-                self.leaving.push((hop.slot(), Leaving::Dropped));
+            let Some(arrives) = ports.send(at, event.time, &mut meta) else {
+                self.leaving.push((slot, Leaving::Dropped));
                 continue;
             };
-            let port = ports.port(hop.port());
+            let port = ports.port(at);
             event.time = arrives;
             event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
             if port.intersects(Port::CROSSING) {
-                self.leaving.push((hop.slot(), Leaving::Crosses));
+                self.leaving.push((slot, Leaving::Crosses));
             } else {
-                schedule.enter(port.node, hop.slot(), arrives);
+                schedule.enter(port.node, slot, arrives);
             }
         }
         if !self.leaving.is_empty() {
@@ -236,20 +238,20 @@ impl Domain {
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` and `count` are
     /// as for [`Self::visit_switches`].
-    fn visit(&mut self, plan: &Plan, start: u64, entries: &[Entry], count: usize) {
+    fn visit(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), nearly: bool) {
         let (events, _) = self.calendar.parts();
-        self.agenda.begin(start, &entries[..count], |number| {
-            if let Some(&ahead) = entries.get(number + AHEAD) {
+        let events = entries[..count].iter().enumerate().map(|(index, &entry)| {
+            if let Some(&ahead) = entries.get(index + AHEAD) {
                 prefetch(events, slot_of(ahead) as usize);
             }
-            &events[slot_of(entries[number]) as usize]
+            (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry))
         });
+        self.agenda.begin(start, events, nearly);
         while let Some(item) = self.agenda.pop() {
-            let entry = entry_of(item);
-            let slot = slot_of(entry);
+            let slot = agenda::slot_of(item);
             let event = if slot == NO_SLOT { self.agenda.bare(item) } else { self.calendar.release(slot) };
             self.now = event.time;
-            self.node = node_of(entry);
+            self.node = agenda::node_of(item);
             let host = self.nodes[self.node as usize].host;
             if host == NONE {
                 self.happen_at_switch(plan, &event);
