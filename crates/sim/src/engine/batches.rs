@@ -14,11 +14,11 @@ const MANY: usize = 1024;
 /// A window's events; room that every window uses anew.
 #[derive(Debug, Default)]
 pub struct Batches {
-    /// The events as they came.
+    /// How many events there are.
+    count: usize,
+    /// The events as they came, or in the order of the parts of the window; behind them anything.
     entries: Vec<Entry>,
-    /// The same in the order of the parts of the window, where there are many.
-    by_part: Vec<Entry>,
-    /// The same, batch by batch.
+    /// The same, batch by batch; behind them anything.
     dealt: Vec<Entry>,
     /// Where each batch ends in `dealt`.
     ends: Vec<usize>,
@@ -43,16 +43,15 @@ impl Batches {
 
     /// How many events the window has.
     pub fn count(&self) -> usize {
-        self.entries.len()
+        self.count
     }
 
     /// Deals the events out; `forwards` says of a node whether it only forwards frames.
     pub fn deal(&mut self, forwards: impl Fn(u32) -> bool) {
         self.ends.clear();
-        if self.dealt.len() < self.entries.len() {
-            self.dealt.resize(self.entries.len(), 0);
-        }
-        if self.entries.len() <= FEW {
+        self.count = self.entries.len();
+        self.make_room();
+        if self.count <= FEW {
             self.part(forwards);
         } else {
             self.group();
@@ -61,7 +60,7 @@ impl Batches {
 
     /// Whether the events of each batch stand in the order of the parts of the window in which they happen.
     pub fn nearly_in_order(&self) -> bool {
-        self.entries.len() >= MANY
+        self.count >= MANY
     }
 
     /// For each batch its length, and the events from its first on: behind its own follow those of the batches that are
@@ -71,15 +70,15 @@ impl Batches {
         let mut from = 0;
         self.ends.iter().map(move |&to| {
             let begins = std::mem::replace(&mut from, to);
-            (to - begins, &self.dealt[begins..self.entries.len()])
+            (to - begins, &self.dealt[begins..self.count])
         })
     }
 
     /// Nodes that forward, then all others.
     fn part(&mut self, forwards: impl Fn(u32) -> bool) {
-        let count = self.entries.len();
+        let count = self.count;
         let (mut first, mut last) = (0, count);
-        for &entry in &self.entries {
+        for &entry in &self.entries[..self.count] {
             // Which it is cannot be predicted: it is written at both ends, and the next overwrites it at one of them.
             self.dealt[first] = entry;
             self.dealt[last - 1] = entry;
@@ -99,8 +98,8 @@ impl Batches {
     fn group(&mut self) {
         // Whether a node is new here cannot be predicted: each is noted, and the next overwrites it where it is not new.
         let mut found = 0;
-        self.active.resize(self.entries.len() + 1, 0);
-        for &entry in &self.entries {
+        self.active.resize(self.count + 1, 0);
+        for &entry in &self.entries[..self.count] {
             let count = &mut self.of_node[node_of(entry) as usize];
             self.active[found] = node_of(entry);
             found += usize::from(*count == 0);
@@ -115,7 +114,7 @@ impl Batches {
             let count = &mut self.of_node[node as usize];
             from += std::mem::replace(count, from);
         }
-        for &entry in &self.entries {
+        for &entry in &self.entries[..self.count] {
             let end = &mut self.of_node[node_of(entry) as usize];
             if let Some(place) = self.dealt.get_mut(*end as usize) {
                 *place = entry;
@@ -129,23 +128,29 @@ impl Batches {
 
     /// Brings the entries into the order of the parts of the window.
     fn deal_by_part(&mut self) {
-        self.by_part.resize(self.entries.len(), 0);
         let mut ends = [0_u32; PARTS];
-        for &entry in &self.entries {
+        for &entry in &self.entries[..self.count] {
             ends[part_of(entry)] += 1;
         }
         let mut from = 0;
         for end in &mut ends {
             from += std::mem::replace(end, from);
         }
-        for &entry in &self.entries {
+        for &entry in &self.entries[..self.count] {
             let end = &mut ends[part_of(entry)];
-            if let Some(place) = self.by_part.get_mut(*end as usize) {
+            if let Some(place) = self.dealt.get_mut(*end as usize) {
                 *place = entry;
             }
             *end += 1;
         }
-        std::mem::swap(&mut self.entries, &mut self.by_part);
+        std::mem::swap(&mut self.entries, &mut self.dealt);
+        self.make_room();
+    }
+
+    fn make_room(&mut self) {
+        if self.dealt.len() < self.count {
+            self.dealt.resize(self.count, 0);
+        }
     }
 }
 
