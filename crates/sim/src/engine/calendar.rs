@@ -51,16 +51,13 @@ pub struct Windows {
     length: u64,
     /// 2^64 by the length, rounded up: a multiplication is quicker than a division.
     reciprocal: u64,
-    /// The logarithm of a part's length.
-    part: u32,
 }
 
 impl Windows {
     /// Windows of `length` picoseconds, which is at least 2.
     pub fn new(length: u64) -> Windows {
         assert!(length >= 2, "a window of less than 2 ps");
-        let part = (u64::BITS - (length - 1).leading_zeros()).saturating_sub(PARTS.trailing_zeros());
-        Windows { length, reciprocal: u64::MAX / length + 1, part }
+        Windows { length, reciprocal: u64::MAX / length + 1 }
     }
 
     /// The number of the window that contains `time`.
@@ -69,16 +66,16 @@ impl Windows {
         self.find(time).0
     }
 
-    /// The number of the window that contains `time`, and which part of the window does.
+    /// The number of the window that contains `time`, and about which of its [`PARTS`] does.
     #[inline(always)]
     fn find(self, time: u64) -> (u64, u64) {
+        let product = u128::from(time) * u128::from(self.reciprocal);
         // The product is less than one window too large, so it is the quotient or one more; then the rest is negative,
         // which is a huge number here.
-        let guess = ((u128::from(time) * u128::from(self.reciprocal)) >> 64) as u64;
-        let rest = time.wrapping_sub(guess.wrapping_mul(self.length));
-        let (number, since) =
-            if rest >= self.length { (guess - 1, rest.wrapping_add(self.length)) } else { (guess, rest) };
-        (number, since >> self.part)
+        let guess = (product >> 64) as u64;
+        let number = guess - u64::from(time.wrapping_sub(guess.wrapping_mul(self.length)) >= self.length);
+        // What is left of the product is how much of the window has passed, but for that error.
+        (number, product as u64 >> (u64::BITS - PARTS.trailing_zeros()))
     }
 
     /// The first instant of window `number`.
@@ -339,11 +336,12 @@ mod tests {
                 times.into_iter().chain((0..100).map(|i| i * length)).chain((1..100).map(|i| i * length - 1))
             {
                 assert_eq!(windows.number(time), time / length, "{time} by {length}");
-                let part = (time % length) >> windows.part;
-                assert_eq!(windows.find(time).1, part);
-                assert!(
-                    part < PARTS as u64 && (length - 1) >> windows.part >= (PARTS as u64 / 2).min(length - 1)
-                );
+                if time < 1 << 50 {
+                    let part = (time % length) as f64 / length as f64 * PARTS as f64;
+                    let found = windows.find(time).1 as f64;
+                    let off = (found - part).rem_euclid(PARTS as f64);
+                    assert!(off < 1.0 || off > PARTS as f64 - 1.0, "{time} by {length}: {found} for {part}");
+                }
             }
             assert_eq!(windows.number(windows.end(9)), 10);
         }
