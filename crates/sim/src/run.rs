@@ -64,6 +64,7 @@ pub fn run_on(
         }
     }
     simulation.assert_conservation();
+    simulation.forget_what_is_to_come();
     Ok(observer.finish(&simulation, now))
 }
 

@@ -1,6 +1,7 @@
 //! The network: nodes and links, the routes through them, and the ports that feed links.
 
 mod backlog;
+pub mod counters;
 mod distances;
 mod frames;
 mod graph;

@@ -5,7 +5,8 @@
 //! an instant is read off a list of the times at which its frames have left.
 
 use super::backlog::{Departures, NONE};
-use super::port::{Port, PortCounters, PortFigures, PortKind};
+use super::counters::AllCounters;
+use super::port::{Port, PortFigures, PortKind};
 use crate::engine::event::{Frame, Meta};
 
 /// A frame comes to a plain port. Answers when it arrives at the link's end, or that there is no room for it.
@@ -13,8 +14,8 @@ use crate::engine::event::{Frame, Meta};
 pub(super) fn send(
     port: &mut Port,
     departures: &mut Departures,
-    counters: &mut [PortCounters],
-    at: usize,
+    counters: &mut AllCounters,
+    at: u32,
     kinds: &[PortKind],
     now: u64,
     meta: &mut Meta,
@@ -31,7 +32,7 @@ pub(super) fn send(
         left = now + transmission;
     } else {
         left = port.busy_until + transmission;
-        if !join(port, departures, &mut counters[at], kind, (now, left), meta) {
+        if !join(port, departures, (counters, at), kind, (now, left), meta) {
             return None;
         }
     }
@@ -46,7 +47,7 @@ pub(super) fn send(
 fn join(
     port: &mut Port,
     departures: &mut Departures,
-    counters: &mut PortCounters,
+    (counters, at): (&mut AllCounters, u32),
     kind: &PortKind,
     (now, left): (u64, u64),
     meta: &mut Meta,
@@ -59,13 +60,14 @@ fn join(
     departures.settle(&mut port.backlog, now);
     let held = port.backlog.held;
     if kind.capacity - held.min(kind.capacity) < size {
+        let counters = counters.at(at);
         counters.dropped_frames += 1;
         counters.dropped_bytes += u64::from(size);
         return false;
     }
     if held > kind.mark_above && meta.contains(Meta::ECT) {
         *meta = meta.with(Meta::CE);
-        counters.marked_frames += 1;
+        counters.at(at).marked_frames += 1;
     }
     port.count_wait(port.busy_until - now, size);
     port.peak = port.peak.max(held + size);

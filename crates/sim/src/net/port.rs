@@ -118,21 +118,6 @@ fn byte_time(rate: Rate) -> u32 {
     }
 }
 
-/// What a port counts beside the line that every frame touches: only frames that are marked or lost come here.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PortCounters {
-    /// Frames for which there was no room.
-    pub dropped_frames: u64,
-    /// Bytes of the frames for which there was no room.
-    pub dropped_bytes: u64,
-    /// Frames marked.
-    pub marked_frames: u64,
-    /// Frames lost on the link.
-    pub lost_frames: u64,
-    /// Bytes of the frames lost on the link.
-    pub lost_bytes: u64,
-}
-
 /// What a port has sent and what waits at it, at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortFigures {

@@ -4,10 +4,11 @@
 use clearway_proto::units::Rate;
 
 use super::backlog::Departures;
+use super::counters::{AllCounters, PortCounters};
 use super::frames::WaitingFrames;
 use super::memory::{Memory, SharedBuffer};
 use super::plain;
-use super::port::{Port, PortCounters, PortFigures, PortKind};
+use super::port::{Port, PortFigures, PortKind};
 use super::rules::Rules;
 use super::scheduling::Rule;
 use crate::engine::event::{Frame, Meta};
@@ -20,7 +21,7 @@ const NO_RULES: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Ports {
     pub(super) all: Vec<Port>,
-    pub(super) counters: Vec<PortCounters>,
+    pub(super) counters: AllCounters,
     pub(super) kinds: Vec<PortKind>,
     departures: Departures,
     /// The index of each port's rules; empty where all ports are plain.
@@ -37,7 +38,7 @@ impl Ports {
     pub fn new(kinds: Vec<PortKind>, classes: Vec<Rule>) -> Ports {
         Ports {
             all: Vec::new(),
-            counters: Vec::new(),
+            counters: AllCounters::default(),
             kinds,
             departures: Departures::default(),
             rules_of: Vec::new(),
@@ -57,7 +58,7 @@ impl Ports {
             self.rules.push(rules);
         }
         self.all.push(port);
-        self.counters.push(PortCounters::default());
+        self.counters.add();
     }
 
     /// Adds a shared memory, and gives its index.
@@ -114,7 +115,7 @@ impl Ports {
     #[inline(always)]
     pub fn send(&mut self, at: u32, now: u64, meta: &mut Meta) -> Option<u64> {
         let port = &mut self.all[at as usize];
-        plain::send(port, &mut self.departures, &mut self.counters, at as usize, &self.kinds, now, meta)
+        plain::send(port, &mut self.departures, &mut self.counters, at, &self.kinds, now, meta)
     }
 
     /// Whether a port transmits nothing and nothing waits at it.
@@ -140,7 +141,7 @@ impl Ports {
 
     /// What a port has counted of losses and marks.
     pub fn counters(&self, at: u32) -> &PortCounters {
-        &self.counters[at as usize]
+        self.counters.get(at)
     }
 
     /// What a port has sent and what waits at it, when all before `now` has happened.

@@ -54,7 +54,7 @@ impl Ports {
     pub fn offer(&mut self, at: u32, class: usize, mut frame: Frame, now: u64) -> Offered {
         let size = frame.meta.size();
         if !self.admits(at, class, size) {
-            let counters = &mut self.counters[at as usize];
+            let counters = self.counters.at(at);
             counters.dropped_frames += 1;
             counters.dropped_bytes += u64::from(size);
             let counters = &mut self.rules_mut(at).queues[class].counters;
@@ -68,7 +68,7 @@ impl Ports {
         if queue.marking.marks(held) && frame.meta.contains(Meta::ECT) {
             frame.meta = frame.meta.with(Meta::CE);
             queue.counters.marked_frames += 1;
-            self.counters[at as usize].marked_frames += 1;
+            self.counters.at(at).marked_frames += 1;
         }
         if let Memory::Shared(memory) = self.rules(at).memory {
             self.memories[memory as usize].used += u64::from(size);
@@ -165,7 +165,7 @@ impl Ports {
         if lost {
             own.lost_frames += 1;
             own.lost_bytes += u64::from(size);
-            let counters = &mut self.counters[at as usize];
+            let counters = self.counters.at(at);
             counters.lost_frames += 1;
             counters.lost_bytes += u64::from(size);
         }

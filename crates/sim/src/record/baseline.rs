@@ -3,7 +3,8 @@
 use clearway_proto::units::Time;
 
 use crate::host::processor::ProcessorCounters;
-use crate::net::port::{PortCounters, PortFigures};
+use crate::net::counters::PortCounters;
+use crate::net::port::PortFigures;
 use crate::net::rules::ClassCounters;
 use crate::simulation::Simulation;
 

@@ -9,6 +9,9 @@ use super::build;
 use super::crew::Crew;
 use super::domain::Domain;
 use super::plan::{sized, Plan};
+use crate::engine::agenda::Agenda;
+use crate::engine::batches::Batches;
+use crate::engine::calendar::Calendar;
 use crate::model::Scenario;
 use crate::traffic::FlowSpec;
 
@@ -64,6 +67,18 @@ impl Simulation {
         }
         self.time = limit;
         ControlFlow::Continue(())
+    }
+
+    /// Frees the events to come and the room that windows use, so that there is room for tables. Nothing can happen
+    /// afterwards.
+    pub fn forget_what_is_to_come(&mut self) {
+        for domain in &mut self.domains {
+            domain.calendar = Calendar::new(self.plan.windows);
+            domain.agenda = Agenda::default();
+            domain.batches = Batches::default();
+            domain.frames = Vec::new();
+            domain.spare_frames = Vec::new();
+        }
     }
 }
 

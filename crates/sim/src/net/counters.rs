@@ -1,0 +1,71 @@
+//! What ports count of drops, marks and losses.
+
+/// What one port has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Frames for which there was no room.
+    pub dropped_frames: u64,
+    /// Bytes of the frames for which there was no room.
+    pub dropped_bytes: u64,
+    /// Frames marked.
+    pub marked_frames: u64,
+    /// Frames lost on the link.
+    pub lost_frames: u64,
+    /// Bytes of the frames lost on the link.
+    pub lost_bytes: u64,
+}
+
+/// The counters of all ports of a domain. Most ports never have anything to count, so a port gets its own only with the
+/// first thing that it counts.
+#[derive(Debug)]
+pub(super) struct AllCounters {
+    /// For each port where its counters stand.
+    of: Vec<u32>,
+    /// At first those of every port that has counted nothing.
+    all: Vec<PortCounters>,
+}
+
+impl Default for AllCounters {
+    fn default() -> AllCounters {
+        AllCounters { of: Vec::new(), all: vec![PortCounters::default()] }
+    }
+}
+
+impl AllCounters {
+    /// Adds the next port.
+    pub fn add(&mut self) {
+        self.of.push(0);
+    }
+
+    /// What a port has counted.
+    pub fn get(&self, port: u32) -> &PortCounters {
+        &self.all[self.of[port as usize] as usize]
+    }
+
+    /// The counters of a port that has something to count.
+    #[inline]
+    pub fn at(&mut self, port: u32) -> &mut PortCounters {
+        let place = &mut self.of[port as usize];
+        if *place == 0 {
+            *place = self.all.len() as u32;
+            self.all.push(PortCounters::default());
+        }
+        &mut self.all[*place as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_port_has_its_own() {
+        let mut counters = AllCounters::default();
+        (0..3).for_each(|_| counters.add());
+        counters.at(2).lost_frames = 5;
+        counters.at(0).lost_frames += 1;
+        counters.at(2).lost_frames += 1;
+        assert_eq!([0, 1, 2].map(|port| counters.get(port).lost_frames), [1, 0, 6]);
+        assert_eq!(*counters.get(1), PortCounters::default());
+    }
+}
