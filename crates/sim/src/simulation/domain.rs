@@ -137,7 +137,7 @@ impl Domain {
         let nearly = batches.nearly_in_order();
         for (count, entries) in batches.iter() {
             if self.nodes[node_of(entries[0]) as usize].forwards {
-                self.visit_switches(plan, start, (entries, count), nearly);
+                self.forward_all(plan, start, (entries, count), nearly);
             } else {
                 self.visit(plan, start, (entries, count), nearly);
             }
@@ -177,7 +177,7 @@ impl Domain {
     /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
     /// slots. These are the first `count` of `entries`; behind them follow those of the batches that are next.
     #[inline]
-    fn visit_switches(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), nearly: bool) {
+    fn forward_all(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), nearly: bool) {
         let (events, schedule) = self.calendar.parts();
         let ports = &mut self.ports;
         self.frames.clear();
@@ -237,7 +237,7 @@ impl Domain {
     }
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` and `count` are
-    /// as for [`Self::visit_switches`].
+    /// as for [`Self::forward_all`].
     fn visit(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), nearly: bool) {
         let (events, _) = self.calendar.parts();
         let events = entries[..count].iter().enumerate().map(|(index, &entry)| {
