@@ -156,30 +156,36 @@ impl Batches {
 
 #[cfg(test)]
 mod tests {
+    use super::super::calendar::entry;
     use super::*;
     use crate::random::{Entity, Stream};
 
-    /// Every batch is of one node, or of nodes that are alike where there are few, and nothing is lost.
+    /// Every batch is of one node, or of nodes that are alike where there are few, and nothing is lost. Where there are
+    /// many, those of a batch stand in the order of their parts of the window.
     #[test]
     fn every_event_is_in_a_batch_of_its_own_kind() {
         let mut stream = Stream::new(1, Entity::TrafficTable, 0);
         let mut batches = Batches::new(10);
         let forwards = |node: u32| node < 4;
         for round in 0..500 {
-            let count = round % 60;
-            let mut entries: Vec<Entry> = (0..count).map(|slot| stream.below(10) << 32 | slot).collect();
+            let count = if round % 10 == 9 { MANY + round } else { round % 60 };
+            let mut draw = |slot| entry(stream.below(10) as u32, stream.below(PARTS as u64), slot as u32);
+            let mut entries: Vec<Entry> = (0..count).map(&mut draw).collect();
             batches.begin().extend_from_slice(&entries);
             batches.deal(forwards);
-            assert_eq!(batches.count() as u64, count);
+            assert_eq!(batches.count(), count);
+            assert_eq!(batches.nearly_in_order(), count >= MANY);
             let mut found = Vec::new();
             for (length, from_here) in batches.iter() {
                 let batch = &from_here[..length];
                 assert!(!batch.is_empty());
-                let alike = |&entry: &Entry| match entries.len() <= FEW {
-                    true => forwards(node_of(entry)) == forwards(node_of(batch[0])),
-                    false => node_of(entry) == node_of(batch[0]),
+                let few = count <= FEW;
+                let alike = |&entry: &Entry| {
+                    let nodes = [node_of(entry), node_of(batch[0])];
+                    nodes[0] == nodes[1] || few && forwards(nodes[0]) == forwards(nodes[1])
                 };
                 assert!(batch.iter().all(alike));
+                assert!(count < MANY || batch.iter().map(|&entry| part_of(entry)).is_sorted());
                 found.extend_from_slice(batch);
             }
             entries.sort_unstable();

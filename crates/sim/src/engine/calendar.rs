@@ -22,8 +22,9 @@ pub const MAX_NODES: usize = 1 << 24;
 /// A window has at most so many parts, all but the last of one length.
 pub const PARTS: usize = 256;
 
+/// The entry of an event.
 #[inline(always)]
-fn entry(node: u32, part: u64, slot: u32) -> Entry {
+pub(super) fn entry(node: u32, part: u64, slot: u32) -> Entry {
     u64::from(node) << 40 | part << 32 | u64::from(slot)
 }
 

@@ -46,7 +46,7 @@ impl Baseline {
         let of_link = |link| LinkBaseline {
             figures: simulation.port_figures(link),
             transmitted: simulation.transmitted(link),
-            counters: simulation.port_counters(link).clone(),
+            counters: *simulation.port_counters(link),
         };
         Baseline {
             time: simulation.time(),
