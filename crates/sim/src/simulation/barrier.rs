@@ -1,17 +1,27 @@
 //! Where the threads of a run meet between two windows.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::available_parallelism;
 
-/// How often a thread looks whether the others have come before it goes to sleep. On a machine with a core for each
-/// thread they mostly come while it looks; where a neighbour has taken a core, sleeping gives this one to the thread
-/// that all wait for.
-pub(super) const LOOKS: u32 = 400;
+/// How often one of `threads` looks whether the others have come before it goes to sleep. On a machine with a core for
+/// each thread they mostly come while it looks; where a neighbour has taken a core, sleeping gives this one to the
+/// thread that all wait for. Where threads outnumber cores, that thread may need this very core: it sleeps at once.
+fn looks_of(threads: usize, cores: usize) -> u32 {
+    if threads <= cores {
+        400
+    } else {
+        0
+    }
+}
 
 /// A meeting place of a fixed number of threads, for as many meetings as they like.
 #[derive(Debug)]
 pub(super) struct Barrier {
     threads: usize,
+    /// See [`looks_of`].
+    looks: u32,
     /// Threads that have come to this meeting.
     here: AtomicUsize,
     /// Meetings held.
@@ -27,8 +37,10 @@ pub(super) struct Barrier {
 impl Barrier {
     /// A meeting place of so many threads.
     pub(super) fn new(threads: usize) -> Barrier {
+        let cores = available_parallelism().map_or(1, NonZero::get);
         Barrier {
             threads,
+            looks: looks_of(threads, cores),
             here: AtomicUsize::new(0),
             meetings: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -36,6 +48,11 @@ impl Barrier {
             lock: Mutex::new(()),
             bell: Condvar::new(),
         }
+    }
+
+    /// How often a thread that waits for another looks whether it has come, before it goes to sleep.
+    pub(super) fn looks(&self) -> u32 {
+        self.looks
     }
 
     /// Waits until all threads have come. Panics when one of them has panicked.
@@ -56,7 +73,7 @@ impl Barrier {
     }
 
     fn wait(&self, meeting: usize) {
-        for _ in 0..LOOKS {
+        for _ in 0..self.looks {
             if self.is_over(meeting) {
                 return;
             }
@@ -109,6 +126,12 @@ mod tests {
                 }
             });
         }
+    }
+
+    #[test]
+    fn a_thread_looks_before_it_sleeps_only_where_each_has_a_core() {
+        assert!(looks_of(2, 2) > 0);
+        assert_eq!(looks_of(3, 2), 0);
     }
 
     #[test]

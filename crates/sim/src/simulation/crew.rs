@@ -7,7 +7,7 @@ use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::barrier::{Barrier, LOOKS};
+use super::barrier::Barrier;
 use super::domain::{Crossing, Domain};
 use super::plan::Plan;
 
@@ -88,8 +88,9 @@ impl Crew {
             jobs.send(Job { domain, limit }).expect("a worker waits for jobs");
         }
         let flow = run_domain(plan, &self.exchange, &mut domains[0], limit, proceed);
+        let looks = self.exchange.barrier.looks();
         for worker in &self.workers {
-            domains.push(await_next(&worker.done).expect("a worker hands its domain back"));
+            domains.push(await_next(&worker.done, looks).expect("a worker hands its domain back"));
         }
         flow
     }
@@ -113,7 +114,7 @@ impl Worker {
         let (outbox, done) = channel();
         let (plan, exchange) = (Arc::clone(plan), Arc::clone(exchange));
         let work = move || {
-            while let Some(Job { mut domain, limit }) = await_next(&inbox) {
+            while let Some(Job { mut domain, limit }) = await_next(&inbox, exchange.barrier.looks()) {
                 // The caller decides when to stop, and hears of it first.
                 let _: ControlFlow<()> =
                     run_domain(&plan, &exchange, &mut domain, limit, &mut |_| ControlFlow::Continue(()));
@@ -128,8 +129,8 @@ impl Worker {
 
 /// Receives what comes next; none where the other side is gone. As at a meeting, it mostly comes soon: the thread looks
 /// for a while before it goes to sleep.
-fn await_next<T>(inbox: &Receiver<T>) -> Option<T> {
-    for _ in 0..LOOKS {
+fn await_next<T>(inbox: &Receiver<T>, looks: u32) -> Option<T> {
+    for _ in 0..looks {
         match inbox.try_recv() {
             Ok(next) => return Some(next),
             Err(TryRecvError::Empty) => std::hint::spin_loop(),
