@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use super::barrier::Barrier;
 use super::domain::{Crossing, Domain};
 use super::plan::Plan;
+use super::ways::{Choice, Stretch, Way, STRETCH};
 
 /// No window: nothing is to come.
 const NEVER: u64 = u64::MAX;
@@ -20,6 +22,8 @@ const NEVER: u64 = u64::MAX;
 struct Exchange {
     barrier: Barrier,
     rounds: [Round; 2],
+    /// For each domain the nanoseconds that its thread has waited since the domains were taken up.
+    waited: Vec<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -28,8 +32,8 @@ struct Round {
     crossings: Vec<Vec<Mutex<Vec<Crossing>>>>,
     /// For each domain the first window in which it knows of something.
     next: Vec<AtomicU64>,
-    /// The caller wants no more.
-    stop: AtomicBool,
+    /// All are to halt before the limit.
+    halt: AtomicBool,
 }
 
 impl Round {
@@ -37,9 +41,20 @@ impl Round {
         Round {
             crossings: (0..domains).map(|_| (0..domains).map(|_| Mutex::default()).collect()).collect(),
             next: (0..domains).map(|_| AtomicU64::new(NEVER)).collect(),
-            stop: AtomicBool::new(false),
+            halt: AtomicBool::new(false),
         }
     }
+}
+
+/// Why a run halts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Halt {
+    /// Everything before the limit has happened.
+    Limit,
+    /// A stretch is over.
+    Pause,
+    /// The caller wants no more.
+    Stop,
 }
 
 /// A domain to be taken to an instant.
@@ -53,6 +68,7 @@ struct Job {
 pub(super) struct Crew {
     exchange: Arc<Exchange>,
     workers: Vec<Worker>,
+    choice: Choice,
 }
 
 #[derive(Debug)]
@@ -69,9 +85,10 @@ impl Crew {
         let exchange = Arc::new(Exchange {
             barrier: Barrier::new(domains),
             rounds: [Round::new(domains), Round::new(domains)],
+            waited: (0..domains).map(|_| AtomicU64::new(0)).collect(),
         });
         let workers = (1..domains).map(|_| Worker::new(plan, &exchange)).collect();
-        Crew { exchange, workers }
+        Crew { exchange, workers, choice: Choice::new() }
     }
 
     /// Lets everything before `limit` happen. `proceed` is asked between windows, with the events in the first domain
@@ -83,17 +100,97 @@ impl Crew {
         limit: u64,
         proceed: &mut dyn FnMut(&mut Domain) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        loop {
+            let begun = now();
+            let before = hops_of(domains);
+            let (halt, waited) = match self.choice.way() {
+                Way::Threads => self.run_on_threads(plan, domains, limit, proceed),
+                Way::InTurn => (run_in_turn(plan, domains, limit, proceed), Duration::ZERO),
+            };
+            let packet_hops = hops_of(domains) - before;
+            self.choice.note(Stretch { packet_hops, took: begun.elapsed(), waited });
+            match halt {
+                Halt::Limit => return ControlFlow::Continue(()),
+                Halt::Stop => return ControlFlow::Break(()),
+                Halt::Pause => (),
+            }
+        }
+    }
+
+    /// Each domain on its thread. Also how long the thread waited that waited longest.
+    fn run_on_threads(
+        &self,
+        plan: &Plan,
+        domains: &mut Vec<Domain>,
+        limit: u64,
+        proceed: &mut dyn FnMut(&mut Domain) -> ControlFlow<()>,
+    ) -> (Halt, Duration) {
         for (worker, domain) in self.workers.iter().zip(domains.drain(1..)) {
             let jobs = worker.jobs.as_ref().expect("a crew at work is not dismissed");
             jobs.send(Job { domain, limit }).expect("a worker waits for jobs");
         }
-        let flow = run_domain(plan, &self.exchange, &mut domains[0], limit, proceed);
+        let mut halt = Halt::Limit;
+        let pause_at = domains[0].packet_hops + STRETCH / self.exchange.rounds[0].next.len() as u64;
+        let mut lead = |domain: &mut Domain| {
+            if proceed(domain).is_break() {
+                halt = Halt::Stop;
+            } else if domain.packet_hops >= pause_at {
+                halt = Halt::Pause;
+            }
+            halt != Halt::Limit
+        };
+        run_domain(plan, &self.exchange, &mut domains[0], limit, Some(&mut lead));
         let looks = self.exchange.barrier.looks();
         for worker in &self.workers {
             domains.push(await_next(&worker.done, looks).expect("a worker hands its domain back"));
         }
-        flow
+        let waited = self.exchange.waited.iter().map(|waited| waited.swap(0, SeqCst)).max().unwrap_or(0);
+        (halt, Duration::from_nanos(waited))
     }
+}
+
+/// One domain after the other, on this thread.
+fn run_in_turn(
+    plan: &Plan,
+    domains: &mut [Domain],
+    limit: u64,
+    proceed: &mut dyn FnMut(&mut Domain) -> ControlFlow<()>,
+) -> Halt {
+    let pause_at = hops_of(domains) + STRETCH;
+    loop {
+        let window = domains.iter().filter_map(Domain::next_window).min().unwrap_or(NEVER);
+        if window == NEVER || plan.windows.start(window) >= limit {
+            return Halt::Limit;
+        }
+        let end = plan.windows.end(window).min(limit);
+        domains.iter_mut().for_each(|domain| domain.run_window(plan, window, end));
+        for from in 0..domains.len() {
+            for to in 0..domains.len() {
+                let mut crossings = std::mem::take(&mut domains[from].outboxes[to]);
+                crossings.drain(..).for_each(|crossing| domains[to].admit(crossing));
+                domains[from].outboxes[to] = crossings;
+            }
+        }
+        if proceed(&mut domains[0]).is_break() {
+            return Halt::Stop;
+        }
+        if end == limit {
+            return Halt::Limit;
+        }
+        if hops_of(domains) >= pause_at {
+            return Halt::Pause;
+        }
+    }
+}
+
+fn hops_of(domains: &[Domain]) -> u64 {
+    domains.iter().map(|domain| domain.packet_hops).sum()
+}
+
+/// What it is by the machine's clock: it decides which thread does the work, not what comes of it.
+#[allow(clippy::disallowed_methods)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 impl Drop for Crew {
@@ -115,9 +212,7 @@ impl Worker {
         let (plan, exchange) = (Arc::clone(plan), Arc::clone(exchange));
         let work = move || {
             while let Some(Job { mut domain, limit }) = await_next(&inbox, exchange.barrier.looks()) {
-                // The caller decides when to stop, and hears of it first.
-                let _: ControlFlow<()> =
-                    run_domain(&plan, &exchange, &mut domain, limit, &mut |_| ControlFlow::Continue(()));
+                run_domain(&plan, &exchange, &mut domain, limit, None);
                 if outbox.send(domain).is_err() {
                     break;
                 }
@@ -151,42 +246,36 @@ impl Drop for Attendance<'_> {
     }
 }
 
+/// Asked on the caller's thread before each meeting whether all are to halt.
+type Lead<'a> = &'a mut dyn FnMut(&mut Domain) -> bool;
+
 /// One thread's part of a run up to `limit`. All threads come to the same decisions, as they are taken from what was
 /// told at the meeting.
-fn run_domain(
-    plan: &Plan,
-    exchange: &Exchange,
-    domain: &mut Domain,
-    limit: u64,
-    proceed: &mut dyn FnMut(&mut Domain) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+fn run_domain(plan: &Plan, exchange: &Exchange, domain: &mut Domain, limit: u64, mut lead: Option<Lead>) {
     let _attendance = Attendance(&exchange.barrier);
     let me = domain.number as usize;
     let mut done = false;
     for turn in 0.. {
         let round = &exchange.rounds[turn % 2];
         hand_over(domain, &round.crossings[me], &round.next[me]);
-        if me == 0 {
-            let stop = proceed(domain).is_break();
-            round.stop.store(stop, SeqCst);
+        if let Some(halts) = &mut lead {
+            round.halt.store(halts(domain), SeqCst);
         }
+        let came = now();
         exchange.barrier.meet();
+        exchange.waited[me].fetch_add(came.elapsed().as_nanos() as u64, SeqCst);
         for from in &round.crossings {
             let mut arrived = from[me].lock().unwrap_or_else(PoisonError::into_inner);
             arrived.drain(..).for_each(|crossing| domain.admit(crossing));
         }
-        if round.stop.load(SeqCst) {
-            return ControlFlow::Break(());
-        }
         let window = round.next.iter().map(|next| next.load(SeqCst)).min().unwrap_or(NEVER);
-        if done || window == NEVER || plan.windows.start(window) >= limit {
-            break;
+        if done || window == NEVER || plan.windows.start(window) >= limit || round.halt.load(SeqCst) {
+            return;
         }
         let end = plan.windows.end(window).min(limit);
         domain.run_window(plan, window, end);
         done = end == limit;
     }
-    ControlFlow::Continue(())
 }
 
 /// Gives what crosses to the exchange, and tells the first window in which anything is known to happen.

@@ -18,6 +18,7 @@ mod processors;
 mod simulator;
 mod transport;
 mod view;
+mod ways;
 mod wiring;
 
 pub use operations::OperationRecord;
