@@ -7,6 +7,7 @@ use clearway_proto::units::{Bytes, Time};
 
 use super::domain::{Domain, HostState, NodeState, NONE};
 use super::operations::Operations;
+use super::outbox::Outbox;
 use super::partition::Partition;
 use super::place::Place;
 use super::plan::{sized, Plan, ProbePlan};
@@ -259,7 +260,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         incomplete: 0,
         packet_hops: 0,
         events: 0,
-        outboxes: (0..plan.partition.domains()).map(|_| Vec::new()).collect(),
+        outboxes: (0..plan.partition.domains()).map(|_| Outbox::default()).collect(),
         batches: Batches::new(nodes.len()),
         frames: Vec::new(),
         spare_frames: Vec::new(),

@@ -9,7 +9,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::barrier::Barrier;
-use super::domain::{Crossing, Domain};
+use super::domain::Domain;
+use super::outbox::Outbox;
 use super::plan::Plan;
 use super::ways::{Choice, Stretch, Way, STRETCH};
 
@@ -29,7 +30,7 @@ struct Exchange {
 #[derive(Debug)]
 struct Round {
     /// What crosses, by sending and then by receiving domain.
-    crossings: Vec<Vec<Mutex<Vec<Crossing>>>>,
+    crossings: Vec<Vec<Mutex<Outbox>>>,
     /// For each domain the first window in which it knows of something.
     next: Vec<AtomicU64>,
     /// All are to halt before the limit.
@@ -163,11 +164,13 @@ fn run_in_turn(
             return Halt::Limit;
         }
         let end = plan.windows.end(window).min(limit);
-        domains.iter_mut().for_each(|domain| domain.run_window(plan, window, end));
+        for domain in domains.iter_mut() {
+            domain.run_window(plan, window, end);
+        }
         for from in 0..domains.len() {
             for to in 0..domains.len() {
                 let mut crossings = std::mem::take(&mut domains[from].outboxes[to]);
-                crossings.drain(..).for_each(|crossing| domains[to].admit(crossing));
+                domains[to].admit(&mut crossings);
                 domains[from].outboxes[to] = crossings;
             }
         }
@@ -265,8 +268,7 @@ fn run_domain(plan: &Plan, exchange: &Exchange, domain: &mut Domain, limit: u64,
         exchange.barrier.meet();
         exchange.waited[me].fetch_add(came.elapsed().as_nanos() as u64, SeqCst);
         for from in &round.crossings {
-            let mut arrived = from[me].lock().unwrap_or_else(PoisonError::into_inner);
-            arrived.drain(..).for_each(|crossing| domain.admit(crossing));
+            domain.admit(&mut from[me].lock().unwrap_or_else(PoisonError::into_inner));
         }
         let window = round.next.iter().map(|next| next.load(SeqCst)).min().unwrap_or(NEVER);
         if done || window == NEVER || plan.windows.start(window) >= limit || round.halt.load(SeqCst) {
@@ -279,15 +281,13 @@ fn run_domain(plan: &Plan, exchange: &Exchange, domain: &mut Domain, limit: u64,
 }
 
 /// Gives what crosses to the exchange, and tells the first window in which anything is known to happen.
-fn hand_over(domain: &mut Domain, crossings: &[Mutex<Vec<Crossing>>], next: &AtomicU64) {
+fn hand_over(domain: &mut Domain, crossings: &[Mutex<Outbox>], next: &AtomicU64) {
     let mut first = domain.next_window().unwrap_or(NEVER);
     for (outbox, place) in domain.outboxes.iter_mut().zip(crossings) {
-        if outbox.is_empty() {
+        if outbox.arrivals.is_empty() {
             continue;
         }
-        let windows = domain.calendar.windows();
-        let soonest = outbox.iter().map(|crossing| crossing.event.time).min();
-        first = first.min(soonest.map_or(NEVER, |time| windows.number(time)));
+        first = first.min(domain.calendar.windows().number(outbox.soonest));
         std::mem::swap(&mut *place.lock().unwrap_or_else(PoisonError::into_inner), outbox);
     }
     next.store(first, SeqCst);

@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
-use clearway_proto::transport::Ack;
 use clearway_proto::units::Time;
 
 use super::operations::Operations;
+use super::outbox::Outbox;
 use super::parcels::Parcels;
 use super::plan::Plan;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
@@ -76,7 +76,7 @@ pub struct Domain {
     /// Events since the domain was asked last.
     pub(super) events: u64,
     /// For each domain what is on its way there.
-    pub(super) outboxes: Vec<Vec<Crossing>>,
+    pub(super) outboxes: Vec<Outbox>,
     pub(super) batches: Batches,
     /// The frames that go through the switch that is visited.
     pub(super) frames: Vec<Item>,
@@ -90,8 +90,8 @@ pub struct Domain {
 pub(super) enum Leaving {
     /// There was no room for it.
     Dropped,
-    /// It goes on in another domain.
-    Crosses,
+    /// It goes on in another domain, to which this port leads.
+    Crosses(u32),
 }
 
 /// What is at a node.
@@ -116,14 +116,6 @@ pub(super) struct HostState {
     pub clocks: u32,
     /// A plain NIC is to wake when it is free.
     pub armed: bool,
-}
-
-/// An event on its way to another domain, with what does not fit it.
-#[derive(Debug)]
-pub(super) struct Crossing {
-    pub node: u32,
-    pub event: Event,
-    pub parcel: Option<Ack>,
 }
 
 impl Domain {
@@ -213,7 +205,7 @@ impl Domain {
             event.time = arrives;
             event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
             if port.intersects(Port::CROSSING) {
-                self.leaving.push((slot, Leaving::Crosses));
+                self.leaving.push((slot, Leaving::Crosses(at)));
             } else {
                 schedule.enter(port.node, slot, arrives);
             }
@@ -230,7 +222,7 @@ impl Domain {
             let event = self.calendar.release(slot);
             match how {
                 Leaving::Dropped => self.lose(plan, &event.frame()),
-                Leaving::Crosses => self.cross(plan, event),
+                Leaving::Crosses(at) => self.cross(at, event),
             }
         }
         self.leaving = leaving;
@@ -349,7 +341,7 @@ impl Domain {
             return;
         }
         match self.ports.send(at, self.now, &mut frame.meta) {
-            Some(arrives) => self.send_on(plan, at, arrives, &frame),
+            Some(arrives) => self.send_on(at, arrives, &frame),
             None => self.lose(plan, &frame),
         }
     }
@@ -366,7 +358,7 @@ impl Domain {
     pub(super) fn follow(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
         self.schedule(Event::bare(transmission.ends, Kind::Wake, at));
         match transmission.arrives {
-            Some(arrives) => self.send_on(plan, at, arrives, &transmission.frame),
+            Some(arrives) => self.send_on(at, arrives, &transmission.frame),
             None => self.lose(plan, &transmission.frame),
         }
     }
@@ -384,30 +376,36 @@ impl Domain {
 
     /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.
     #[inline(always)]
-    pub(super) fn send_on(&mut self, plan: &Plan, at: u32, arrives: u64, frame: &Frame) {
+    pub(super) fn send_on(&mut self, at: u32, arrives: u64, frame: &Frame) {
         let port = self.ports.port(at);
         let crossed = Frame { meta: frame.meta.crossed(), ..*frame };
         if port.intersects(Port::CROSSING) {
-            self.cross(plan, Event::arrival(arrives, port.link, &crossed));
+            self.cross(at, Event::arrival(arrives, port.link, &crossed));
         } else {
             self.calendar.add(port.node, Event::arrival(arrives, port.link, &crossed));
         }
     }
 
-    /// An arrival at a node of another domain.
-    fn cross(&mut self, plan: &Plan, event: Event) {
-        let to = plan.partition.node(plan.graph.link(event.id()).to);
+    /// An arrival at the node of another domain to which a port leads.
+    fn cross(&mut self, at: u32, event: Event) {
+        let (domain, node) = self.ports.beyond(at);
         let pooled = event.meta().contains(Meta::POOLED);
         let parcel = pooled.then(|| self.parcels.take(event.frame().seq()));
-        self.outboxes[to.domain as usize].push(Crossing { node: to.at, event, parcel });
+        self.outboxes[domain as usize].add(node, event, parcel);
     }
 
-    /// An event has come from another domain.
-    pub(super) fn admit(&mut self, Crossing { node, mut event, parcel }: Crossing) {
-        if let Some(ack) = parcel {
-            event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(ack));
+    /// Events have come from another domain.
+    pub(super) fn admit(&mut self, from: &mut Outbox) {
+        let mut parcels = from.parcels.iter();
+        for &(node, event) in &from.arrivals {
+            let mut event = event;
+            if event.meta().contains(Meta::POOLED) {
+                let ack = parcels.next().expect("what does not fit an event goes with it");
+                event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(*ack));
+            }
+            self.calendar.add(node, event);
         }
-        self.calendar.add(node, event);
+        from.clear();
     }
 
     /// Adds an event of the node at which something happens now.

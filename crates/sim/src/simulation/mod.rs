@@ -10,6 +10,7 @@ mod domain;
 mod nic;
 mod operation_events;
 mod operations;
+mod outbox;
 mod parcels;
 mod partition;
 mod place;

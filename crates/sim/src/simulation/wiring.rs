@@ -103,7 +103,7 @@ impl<'a> Wiring<'a> {
             let rules = self.rules(link, &mut ports, &mut memories);
             ports.add(Port::new(kind, link, flags), rules);
             let to = self.plan.partition.node(self.plan.graph.link(link).to);
-            ports.connect(at as u32, to.at, to.domain != domain);
+            ports.connect(at as u32, to.at, (to.domain != domain).then_some(to.domain));
         }
         ports
     }
