@@ -272,7 +272,7 @@ mod _clearway {
     #[pymodule_export]
     use super::{load, load_text, schema, Interrupted, RunResult, Scenario, ScenarioError};
 
-    /// Of the engine; the Python package has the same.
+    /// The version of the simulator; the Python package has the same.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -22,6 +22,13 @@ pub struct TransportCounters {
 }
 
 impl TransportCounters {
+    /// Memory in bytes that the counters of a transport take.
+    pub fn bytes() -> usize {
+        // Four of packets' times, and one of operations'; each has 256 buckets for each of 57 powers of two.
+        const HISTOGRAM: usize = 57 * 256 * size_of::<u64>();
+        size_of::<TransportCounters>() + 5 * HISTOGRAM
+    }
+
     /// Notes a round trip of which this much was spent in hosts.
     pub fn split_rtt(&mut self, rtt: Span, endpoint: Span) {
         self.endpoint.record(endpoint);

@@ -54,7 +54,7 @@ pub struct Progress {
     pub simulated_ps: u64,
     /// Simulated time at which the run ends at the latest, in picoseconds.
     pub end_ps: u64,
-    /// Packet-hops so far.
+    /// Packet-hops so far. On several threads, those of the first since all met last count for each of the others too.
     pub packet_hops: u64,
 }
 

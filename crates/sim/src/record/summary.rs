@@ -147,10 +147,10 @@ fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, 
 /// The figures of all hosts, where they are not ideal: the busiest, and what found no room in a receive queue.
 fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
     let processors = measured.simulation.processors().map(|(_, counters)| counters);
-    let engines: Vec<_> = processors.zip(&measured.start.processors).collect();
-    let busiest = engines.iter().map(|(now, then)| now.busy - then.busy).max();
+    let now_and_then: Vec<_> = processors.zip(&measured.start.processors).collect();
+    let busiest = now_and_then.iter().map(|(now, then)| now.busy - then.busy).max();
     let Some(busiest) = busiest else { return Vec::new() };
-    let drops = engines.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();
+    let drops = now_and_then.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();
     vec![
         entry("host_utilisation_max", float(Some(busiest as f64 / 1e12 / measured.seconds()))),
         entry("host_drops", Value::Integer(drops)),

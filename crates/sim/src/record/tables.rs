@@ -1,12 +1,37 @@
 //! The tables of a run, made at its end.
 
+use super::footprint::{link_name_bytes, text_bytes, NUMBER};
 use super::measured::{LinkFigures, Measured};
 use super::outcome::{Column, Table};
+use crate::net::shape::Shape;
 use crate::simulation::OperationRecord;
 use crate::traffic::Part;
 use clearway_proto::units::{Span, Time};
 
 const GBPS: f64 = 8.0 / 1e9;
+
+/// Memory in bytes for a row of [`flows`], of a transport whose name is so long.
+pub fn flow_row_bytes(name: usize) -> f64 {
+    NUMBER * 11.0 + text_bytes(name) + text_bytes("requests".len())
+}
+
+/// Memory in bytes for a row of [`links`], and for what it is made of.
+pub fn link_row_bytes(shape: &dyn Shape) -> f64 {
+    link_name_bytes(shape) + NUMBER * 10.0 + size_of::<LinkFigures>() as f64
+}
+
+/// Memory in bytes for a row of [`link_classes`], of a class whose name is so long.
+pub fn link_class_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
+    link_name_bytes(shape) + text_bytes(name) + NUMBER * 5.0
+}
+
+/// Memory in bytes for a row of [`operations`], and for the record that it is made of.
+pub const OPERATION_ROW: f64 = NUMBER * 9.0 + size_of::<OperationRecord>() as f64;
+
+/// Memory in bytes for a row of [`probes`].
+pub fn probe_row_bytes(shape: &dyn Shape) -> f64 {
+    NUMBER * 3.0 + 2.0 * text_bytes(shape.longest_name())
+}
 
 /// One row a flow.
 pub(super) fn flows(measured: &Measured) -> Table {

@@ -72,7 +72,9 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         base,
     };
     let traffic = r.list("traffic", "Who talks to whom.", true, |r| traffic::read(r, &scene));
-    let names = net.as_ref().map(Names::of);
+    // A network that is too large for memory is not built to look its names up: the check at the end says so.
+    let fits = |net: &&Network| memory::network_fits(net, classes.as_ref().map_or(0, Vec::len));
+    let names = net.as_ref().filter(fits).map(Names::of);
     let scene = probe::Scene { names: names.as_ref(), classes: classes.as_deref(), duration };
     let probes = r.list("probe", PROBES, false, |r| probe::read(r, &scene));
     let faults = r.list("fault", "What goes wrong with links.", false, |r| fault::read(r, names.as_ref()));

@@ -154,7 +154,7 @@ fn slow_host(scenario: &Scenario, transport: &Transport, kind: &HostKind, rate: 
         (Span::from_ps(host.service(Meta::new(0, 0), network.mtu)), rate.transmission(Bytes::new(frame)));
     (service > wire).then(|| {
         format!(
-            "host.{}: the engine takes {} for a full packet of transport {} and the link {}: a host receives at \
+            "host.{}: the processor takes {} for a full packet of transport {} and the link {}: a host receives at \
              most {:.1}Gbps of {} and its receive queue fills; lower receive_packet or raise copy_rate",
             kind.name,
             us(service),

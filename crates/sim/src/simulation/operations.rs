@@ -10,6 +10,7 @@ use clearway_proto::units::{Bytes, Span, Time};
 use super::plan::Plan;
 use crate::model::{Arrivals, OperationKind, Pattern, Scenario};
 use crate::random::{in_table, mix, Entity, Stream};
+use crate::traffic::pattern::{self, OperationLoop};
 use crate::traffic::{Demand, FlowSpec, Part};
 
 /// The operations whose initiators are in a domain.
@@ -257,12 +258,8 @@ impl Operations {
 }
 
 fn table(pattern: &Pattern, stop: Option<Time>) -> Option<Table> {
-    let operations = pattern.operations()?;
-    let (outstanding, backlog) = match pattern {
-        Pattern::ClosedLoop { outstanding, .. } => (*outstanding, u32::MAX),
-        Pattern::OpenLoop { backlog, .. } => (0, *backlog),
-        _ => return None,
-    };
+    let pattern = pattern::of(pattern);
+    let OperationLoop { operations, outstanding, backlog, .. } = pattern.operation_loop()?;
     let request = match operations.kind {
         OperationKind::Write => operations.bytes,
         OperationKind::Read(request) => request,
@@ -281,14 +278,12 @@ fn table(pattern: &Pattern, stop: Option<Time>) -> Option<Table> {
 
 /// The initiator of this flow, its first.
 fn initiator(scenario: &Scenario, plan: &Plan, spec: &FlowSpec, first_channel: u32) -> Initiator {
-    let Pattern::OpenLoop { operations, arrivals, offered, .. } =
-        &scenario.traffic[spec.table as usize].pattern
-    else {
-        unreachable!("a flow of an open loop is of an open loop's table");
-    };
+    let pattern = pattern::of(&scenario.traffic[spec.table as usize].pattern);
+    let OperationLoop { operations, issued, .. } = pattern.operation_loop().expect("a loop's table");
+    let (arrivals, offered) = issued.expect("a flow of an open loop is of an open loop's table");
     let rate = plan.graph.link(plan.graph.nic(spec.from)).rate;
     Initiator {
-        arrivals: *arrivals,
+        arrivals,
         stream: Stream::new(scenario.seed, Entity::Initiator, in_table(spec.table, spec.from)),
         start: spec.start,
         gap_ps: offered.gap_ps(operations.bytes, rate),

@@ -88,6 +88,10 @@ impl Shape for Listed<'_> {
         Box::new(Routes::new(graph))
     }
 
+    fn longest_name(&self) -> usize {
+        self.nodes.iter().map(|node| node.name.len()).max().unwrap_or(0)
+    }
+
     fn most_paths(&self) -> u32 {
         let mut plan = Plan::default();
         self.add_to(&mut plan);

@@ -6,9 +6,6 @@ use crate::net::topology::Graph;
 use crate::traffic::flow::{Demand, FlowSpec, Part};
 use crate::traffic::table::Table;
 
-/// Memory in bytes for a pair of hosts, for each of its flows.
-const CHANNEL: f64 = 64.0;
-
 /// The member of the table with which a flow starts.
 #[derive(Clone, Copy)]
 pub(super) enum StartsWith {
@@ -61,7 +58,7 @@ pub(super) fn flows(operations: &Operations) -> f64 {
     channels(operations) * f64::from(operations.flows_each())
 }
 
-/// Memory in bytes for the hosts listed and for the pairs.
+/// Memory in bytes for the hosts listed.
 pub(super) fn list_bytes(operations: &Operations) -> f64 {
-    (operations.from.len() + operations.to.len()) as f64 * LISTED_HOST + channels(operations) * CHANNEL
+    (operations.from.len() + operations.to.len()) as f64 * LISTED_HOST
 }

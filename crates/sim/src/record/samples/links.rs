@@ -2,9 +2,13 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::measured::Measured;
-use super::outcome::{Column, Table};
+use super::contract::Sampled;
+use crate::model::Scenario;
 use crate::net::port::Port;
+use crate::net::shape;
+use crate::record::footprint::{link_name_bytes, switch_ports, text_bytes, NUMBER};
+use crate::record::measured::Measured;
+use crate::record::outcome::{Column, Table};
 use crate::simulation::Simulation;
 
 /// The samples so far, and the counters at the last.
@@ -23,6 +27,15 @@ pub(super) struct LinkSamples {
 }
 
 impl LinkSamples {
+    /// What these samples take: for each row the time, numbers and names of link and class, and four values.
+    pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
+        let shape = shape::of(&scenario.network.topology);
+        let longest = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
+        let row_bytes = NUMBER * 6.0 + link_name_bytes(&*shape) + text_bytes(longest);
+        let rows = switch_ports(&*shape) * scenario.classes.len().max(1) as f64;
+        Sampled::every("record.links", scenario.record.links, rows, row_bytes, scenario)
+    }
+
     /// No samples yet.
     pub(super) fn new(simulation: &Simulation) -> LinkSamples {
         let links = simulation.links() as usize;
