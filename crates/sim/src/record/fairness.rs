@@ -5,7 +5,8 @@ use clearway_proto::units::{Span, Time};
 use crate::simulation::Simulation;
 use crate::traffic::{Demand, Part};
 
-/// `(Σx)² / (n Σx²)`: 1 when all are equal, 1/n when one has everything. None of nothing.
+/// Jain's index, `(Σx)² / (n Σx²)`: 1 when all values are equal, 1/n when one has everything. None for no values, or
+/// where all are zero.
 ///
 /// ```
 /// # use clearway_sim::record::fairness::jain;
@@ -26,7 +27,7 @@ pub(super) struct Fairness {
     /// Start of the interval under way.
     from: Time,
     payload: Vec<u64>,
-    /// Per transport, an index for each interval.
+    /// For each transport, an index for each interval.
     indices: Vec<Vec<f64>>,
 }
 

@@ -1,4 +1,4 @@
-//! What each kind of samples takes, known before a run.
+//! The memory that each kind of samples takes, known before a run.
 
 use clearway_proto::units::Span;
 

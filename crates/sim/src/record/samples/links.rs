@@ -11,7 +11,7 @@ use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
 use crate::simulation::Simulation;
 
-/// The samples so far, and the counters at the last.
+/// The samples so far, and the counters at the last sample.
 #[derive(Debug, Default)]
 pub(super) struct LinkSamples {
     time_us: Vec<f64>,
@@ -20,14 +20,14 @@ pub(super) struct LinkSamples {
     utilisation: Vec<f64>,
     /// Sent bytes, dropped bytes, dropped frames.
     counts: [Vec<u64>; 3],
-    /// Per link: bytes on the wire.
+    /// For each link, the bytes on the wire at the last sample.
     transmitted: Vec<f64>,
-    /// Per link and class.
+    /// For each link and class, the counters at the last sample.
     last: Vec<[u64; 3]>,
 }
 
 impl LinkSamples {
-    /// What these samples take: for each row the time, numbers and names of link and class, and four values.
+    /// The memory that these samples take: each row has the time, numbers and names of link and class, and four values.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let shape = shape::of(&scenario.network.topology);
         let longest = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
@@ -43,7 +43,7 @@ impl LinkSamples {
         LinkSamples { transmitted: vec![0.0; links], last, ..LinkSamples::default() }
     }
 
-    /// Ports at which nothing was sent, under way or dropped for `step` are left out.
+    /// Samples the ports of switches. Those at which nothing was sent, under way or dropped for `step` are left out.
     pub(super) fn sample(&mut self, simulation: &Simulation, now: Time, step: Span) {
         let classes = simulation.classes().max(1);
         let links = 0..simulation.links();

@@ -25,7 +25,7 @@ use super::outcome::Table;
 use crate::model::{Record, Scenario};
 use crate::simulation::Simulation;
 
-/// What the samples of each kind that a scenario asks for take.
+/// The memory that the samples of each kind take that a scenario asks for.
 pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
     let kinds = [
         QueueSamples::footprint(scenario),

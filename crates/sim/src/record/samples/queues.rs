@@ -22,7 +22,7 @@ pub(super) struct QueueSamples {
 }
 
 impl QueueSamples {
-    /// What these samples take: for each row the time, the link's number and its name, and the bytes.
+    /// The memory that these samples take: each row has the time, the link's number and its name, and the bytes.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let shape = shape::of(&scenario.network.topology);
         let (ports, row_bytes) = (switch_ports(&*shape), NUMBER * 2.5 + link_name_bytes(&*shape));

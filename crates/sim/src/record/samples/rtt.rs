@@ -17,7 +17,7 @@ pub(super) struct RttSamples {
 }
 
 impl RttSamples {
-    /// What these samples take.
+    /// The memory that these samples take.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let rows = scenario.transports.len() as f64;
         Sampled::every("record.rtt", scenario.record.rtt, rows, Series::<2>::row_bytes(scenario), scenario)

@@ -17,7 +17,7 @@ pub(super) struct ThroughputSamples {
 }
 
 impl ThroughputSamples {
-    /// What these samples take.
+    /// The memory that these samples take.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let (rows, row_bytes) = (scenario.transports.len() as f64, Series::<1>::row_bytes(scenario));
         Sampled::every("record.throughput", scenario.record.throughput, rows, row_bytes, scenario)

@@ -18,7 +18,7 @@ pub(super) struct WindowSamples {
 }
 
 impl WindowSamples {
-    /// What these samples take: for each row the time, the flow, and four values.
+    /// The memory that these samples take: each row has the time, the flow, and four values.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let (rows, row_bytes) = (most_flows(scenario), NUMBER * 6.0);
         Sampled::every("record.windows", scenario.record.windows, rows, row_bytes, scenario)
