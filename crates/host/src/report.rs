@@ -52,7 +52,7 @@ pub struct Delays {
     pub rtt: Span,
     /// The part of the round trip that was spent in the two hosts.
     pub endpoint: Span,
-    /// The congestion window after the acknowledgement.
+    /// The windows after the acknowledgement.
     pub windows: Windows,
 }
 

@@ -245,8 +245,8 @@ impl Socket {
         }
     }
 
-    /// Sends the whole outbox with one system call, where `joined` says how many datagrams each message joins; returns
-    /// how many messages were sent.
+    /// Sends the whole outbox with one system call; returns how many datagrams each message joins, and how many messages
+    /// were sent.
     fn send(&self) -> ([usize; BATCH], io::Result<usize>) {
         let (outbox, mut runs, mut messages) = (&self.outbox, [0; BATCH], 0);
         let mut addresses = [([0_u8; ADDRESS_BYTES], 0_u32); BATCH];

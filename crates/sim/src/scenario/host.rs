@@ -15,11 +15,11 @@ enum Model {
     Snap,
 }
 
-/// The largest number of tables `[host.NAME]`.
+/// The largest number of `[host.NAME]` tables.
 const MAX_KINDS: usize = 1000;
 
-/// What the file says of hosts before it says what they do: how many there are, and the named groups. Parts that are
-/// wrong in the file are missing.
+/// What is known of hosts before their tables are read: how many there are, and the named groups. Parts that are wrong
+/// in the file are missing.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     /// How many hosts there are.
@@ -56,7 +56,8 @@ fn read_hosts(r: &mut Section, known: Known) -> HostSet {
     set.unwrap_or_else(HostSet::none)
 }
 
-/// None, and said, where two tables list one host or there are too many tables.
+/// Checks the tables of hosts; none, with the problem noted, where two tables list one host or there are too many
+/// tables.
 fn check_apart(r: &Section, kinds: &[(String, (HostSet, HostKind))]) -> Option<()> {
     if kinds.len() > MAX_KINDS {
         let message = format!("found {} tables beside default; the most is {MAX_KINDS}", kinds.len());

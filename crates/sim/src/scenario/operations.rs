@@ -11,7 +11,7 @@ use crate::net::topology::Graph;
 use crate::traffic::pattern::{self, OperationLoop};
 use crate::traffic::Table;
 
-/// What a host's memory is taken to hold: no operation is larger.
+/// The largest operation: what a host's memory is assumed to hold.
 const HOST_MEMORY: Bytes = Bytes::new(1_000_000_000_000);
 
 impl PatternReader<'_> {
@@ -93,7 +93,7 @@ impl PatternReader<'_> {
 /// The shortest mean time between two operations of an initiator, in picoseconds, as the largest rate has it.
 const LEAST_GAP_PS: f64 = 1000.0;
 
-/// Exactly one of `rate` and `load`.
+/// Reads exactly one of `rate` and `load`.
 fn offered(r: &mut Section) -> Offered {
     let doc = "Operations a second of each initiator; give this or load.";
     let rate = Key::new("rate", doc, PerSecond(1)..=PerSecond(1_000_000_000));
@@ -160,7 +160,7 @@ fn check_offered(r: &Section, table: &Table<'_>, operations: &Operations, target
     }
 }
 
-/// Targets of each initiator.
+/// The number of targets of each initiator.
 fn targets(operations: &Operations, graph: &Graph) -> Vec<u64> {
     let mut under = vec![0u64; graph.nodes().len()];
     for &host in &operations.to {

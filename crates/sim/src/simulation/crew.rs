@@ -14,21 +14,22 @@ use super::plan::Plan;
 /// No window: nothing is to come.
 const NEVER: u64 = u64::MAX;
 
-/// What the threads tell each other at a meeting. There are two of each, used in turn: while a slow thread reads one, a
-/// quick one may write the other already.
+/// What the threads share: the place where they meet, and what they tell each other there. Of the latter there are two,
+/// used in turn: while a slow thread reads one, a quick one may already write the other.
 #[derive(Debug)]
 struct Exchange {
     barrier: Barrier,
     rounds: [Round; 2],
 }
 
+/// What the threads tell each other at one meeting.
 #[derive(Debug)]
 struct Round {
-    /// What crosses, by sending and then by receiving domain.
+    /// Events that cross to another domain, by sending and then by receiving domain.
     crossings: Vec<Vec<Mutex<Vec<Crossing>>>>,
-    /// For each domain the first window in which it knows of something.
+    /// For each domain, the first window for which it knows of an event.
     next: Vec<AtomicU64>,
-    /// The caller wants no more.
+    /// Whether the caller wants to stop.
     stop: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! What each shape of network answers.
+//! What each shape of network can be asked.
 
 use std::fmt::Debug;
 

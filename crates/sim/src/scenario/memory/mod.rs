@@ -1,9 +1,9 @@
 //! How much memory a run needs at most, and whether the machine has it; asked before anything is built.
 //!
-//! The estimate is a sum of shares, a file here for each part of a scenario. How many there are of what, the patterns of
-//! traffic, the shapes of networks and the kinds of samples say; how much one takes, those who hold it:
-//! [`crate::simulation::footprint`], [`crate::record::tables`] and [`crate::record::samples`]. The few megabytes that any
-//! run takes are left out.
+//! The estimate is a sum of shares; each part of a scenario has its file here. The number of things that take memory
+//! comes from the patterns of traffic, the shapes of networks and the kinds of samples; the memory that each takes
+//! comes from those who hold it: [`crate::simulation::footprint`], [`crate::record::tables`] and
+//! [`crate::record::samples`]. The few megabytes that any run takes are left out.
 
 mod limit;
 mod network;
@@ -26,7 +26,7 @@ pub fn estimate_bytes(scenario: &Scenario) -> u64 {
     shares(scenario, sprayed_paths(scenario)).iter().map(|share| share.bytes).sum::<f64>() as u64
 }
 
-/// Whether a scenario keeps to `limit` bytes; if not, the key to blame and a sentence.
+/// Checks that a scenario keeps to `limit` bytes; the error is the key to blame and a sentence.
 pub(super) fn check(scenario: &Scenario, limit: u64) -> Result<(), (String, String)> {
     // A listed network's paths are counted by its routes: where those do not fit, its size alone is to blame.
     let routes_fit = ports_share(scenario).bytes <= limit as f64;

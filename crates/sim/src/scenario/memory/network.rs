@@ -1,4 +1,4 @@
-//! What the network takes: ports with their links and routes, and the frames that wait.
+//! The memory of the network: ports with their links and routes, and the frames that wait.
 
 use super::share::Share;
 use super::traffic;

@@ -1,4 +1,4 @@
-//! What probes and samples take.
+//! The memory of probes and samples.
 
 use super::share::Share;
 use crate::model::{Probe, Scenario};
@@ -9,7 +9,7 @@ use crate::record::tables::probe_row_bytes;
 use crate::scenario::key::Quantity;
 use crate::simulation::footprint::probe_bytes;
 
-/// For each probe.
+/// The share of each probe.
 pub(super) fn probe_shares(scenario: &Scenario) -> Vec<Share> {
     let row_bytes = probe_row_bytes(&*shape::of(&scenario.network.topology));
     let share = |(i, probe): (usize, &Probe)| {
@@ -24,7 +24,7 @@ pub(super) fn probe_shares(scenario: &Scenario) -> Vec<Share> {
     scenario.probes.iter().enumerate().map(share).collect()
 }
 
-/// For each kind of samples.
+/// The share of each kind of samples.
 pub(super) fn sample_shares(scenario: &Scenario) -> Vec<Share> {
     let share = |Sampled { key, interval, rows, row_bytes }| Share {
         bytes: table_bytes(rows, row_bytes),

@@ -1,4 +1,4 @@
-//! What flows take, and operations.
+//! The memory of flows and operations.
 
 use super::share::Share;
 use crate::net::shape;
@@ -20,7 +20,7 @@ pub(super) fn window(table: &Table<'_>) -> f64 {
     window.min(packets(table) as f64)
 }
 
-/// Flows of a table, but for luck.
+/// Flows of a table at most, except in runs of one in millions.
 pub(super) fn flows(table: &Table<'_>) -> f64 {
     pattern::of(&table.traffic.pattern).most_flows(table)
 }
@@ -33,7 +33,7 @@ fn bytes(table: &Table<'_>, flows: f64) -> f64 {
     flows * each + table_bytes(flows, flow_row_bytes(transport.name.len()))
 }
 
-/// For a table's flows, for operations that are open, and for those that are recorded.
+/// The shares of a table's flows, of operations that are open, and of those that are recorded.
 pub(super) fn shares(table: &Table<'_>) -> Vec<Share> {
     let (pattern, number) = (pattern::of(&table.traffic.pattern), table.number);
     let flows = flows(table);

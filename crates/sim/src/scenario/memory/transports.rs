@@ -1,4 +1,4 @@
-//! What transports take: what is counted for each, and the paths over which packets are sprayed.
+//! The memory of transports: the counters of each, and the paths over which packets are sprayed.
 
 use super::share::Share;
 use super::traffic;
@@ -26,7 +26,7 @@ pub(super) fn counters_share(scenario: &Scenario) -> Share {
     }
 }
 
-/// For each transport that sprays its packets over `paths` paths.
+/// The share of each transport that sprays its packets over `paths` paths.
 pub(super) fn spray_shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     let transports = scenario.transports.iter().enumerate();
     let sprayed = transports.filter(|(_, transport)| transport.spray == Spray::Packet);

@@ -1,4 +1,4 @@
-//! What each pattern of traffic answers.
+//! What each pattern of traffic can be asked.
 
 use clearway_proto::units::Bytes;
 
@@ -14,11 +14,11 @@ pub trait TrafficPattern {
     /// Appends the flows of this table.
     fn generate(&self, table: &Table<'_>, flows: &mut Vec<FlowSpec>);
 
-    /// How many flows there are: exactly, save for a pattern that draws its flows, which says its mean, and for loops,
-    /// which count pairs under one switch even if they leave them out.
+    /// How many flows there are: exactly, except for a pattern that draws its flows, which says its mean, and for
+    /// loops, which count pairs under one switch even if they leave them out.
     fn flows(&self, table: &Table<'_>) -> f64;
 
-    /// How many flows there are at most, but for luck beyond five standard deviations.
+    /// How many flows there are at most; what is drawn stays below with five standard deviations.
     fn most_flows(&self, table: &Table<'_>) -> f64 {
         self.flows(table)
     }
@@ -72,7 +72,7 @@ pub struct OperationLoop<'a> {
 pub struct MostOffered {
     /// Mean time in picoseconds between the operations of the initiator that issues the most.
     pub shortest_gap_ps: f64,
-    /// Packets that any flow is offered in a whole run, but for luck beyond ten standard deviations.
+    /// Packets that any flow is offered in a whole run at most; what is drawn stays below with ten standard deviations.
     pub packets_a_flow: f64,
 }
 

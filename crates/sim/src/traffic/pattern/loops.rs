@@ -6,12 +6,12 @@ use crate::net::topology::Graph;
 use crate::traffic::flow::{Demand, FlowSpec, Part};
 use crate::traffic::table::Table;
 
-/// The member of the table with which a flow starts.
+/// The member of the table whose start a flow has.
 #[derive(Clone, Copy)]
 pub(super) enum StartsWith {
-    /// Its initiator, as all its flows do.
+    /// Its initiator: all flows of one initiator start together.
     Initiator,
-    /// Itself: every flow is a member.
+    /// The flow itself: every flow is a member of the table.
     Itself,
 }
 
