@@ -2,6 +2,9 @@
 
 use clearway_proto::units::{Span, Time};
 
+use super::footprint::NUMBER;
+use super::samples::Sampled;
+use crate::model::Scenario;
 use crate::simulation::Simulation;
 use crate::traffic::{Demand, Part};
 
@@ -32,6 +35,12 @@ pub(super) struct Fairness {
 }
 
 impl Fairness {
+    /// The memory that the indices take.
+    pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
+        let (interval, rows) = (Some(scenario.record.fairness), scenario.transports.len() as f64);
+        Sampled::every("record.fairness", interval, rows, NUMBER, scenario)
+    }
+
     pub(super) fn new(interval: Span, warm: Time, simulation: &Simulation) -> Fairness {
         let indices = vec![Vec::new(); simulation.transports()];
         Fairness { interval, from: warm, payload: delivered(simulation), indices }

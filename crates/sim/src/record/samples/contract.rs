@@ -18,7 +18,7 @@ pub struct Sampled {
 
 impl Sampled {
     /// Samples with at most `rows` rows at each instant; none where there is no interval.
-    pub(super) fn every(
+    pub(in crate::record) fn every(
         key: &'static str,
         interval: Option<Span>,
         rows: f64,

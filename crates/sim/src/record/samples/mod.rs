@@ -20,6 +20,7 @@ use rtt::RttSamples;
 use throughput::ThroughputSamples;
 use windows::WindowSamples;
 
+use super::fairness::Fairness;
 use super::measured::Measured;
 use super::outcome::Table;
 use crate::model::{Record, Scenario};
@@ -33,6 +34,7 @@ pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
         RttSamples::footprint(scenario),
         ThroughputSamples::footprint(scenario),
         LinkSamples::footprint(scenario),
+        Fairness::footprint(scenario),
     ];
     kinds.into_iter().flatten().collect()
 }

@@ -606,6 +606,7 @@ fn every_contributor_is_named() {
     assert_eq!(blamed(&rows("queues", "10ns")), "record.queues");
     assert_eq!(blamed(&rows("windows", "10ns")), "record.windows");
     assert_eq!(blamed(&rows("rtt", "10ns")), "record.rtt");
+    assert_eq!(blamed(&rows("fairness", "1ns")), "record.fairness");
     let many = with(&with(SMALL, "hosts = 4", "hosts = 10000"), "1MB", "1B");
     assert_eq!(blamed(&many), "traffic[0].flows_per_pair");
     let large = with(SMALL, "bytes = \"1MB\"", "flows_per_pair = 1000");
