@@ -1,8 +1,8 @@
 //! The driver's one clock, and arrivals put onto it.
 //!
 //! Machines count [`Time`] from the driver's start, by the monotonic clock. The kernel stamps arrivals with the wall
-//! clock, which others may set. As with a NIC's own clock (Swift, appendix A), the map between the two is `host = ratio
-//! * stamp + offset` through the two latest readings of both clocks.
+//! clock, which others may set. As with a NIC's own clock (Swift, appendix A), the map between the two is
+//! `host = ratio * stamp + offset` through the two latest readings of both clocks.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
