@@ -34,7 +34,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        """What the row is called."""
+        """Return the label of the row."""
         return f"{self.group}: {self.figure.label}" if self.group else self.figure.label
 
     def readable(self, column: int) -> str:

@@ -51,7 +51,7 @@ class Quantity:
 
     value: float
     unit: str
-    """us, bytes, gbps; nothing for a plain number."""
+    """The unit, such as us, bytes or gbps; nothing for a plain number."""
 
 
 def quantity(value: Any) -> Quantity | None:

@@ -22,7 +22,7 @@ class Figure:
     label: str
     kind: Kind
     better: Better | None = None
-    """None where neither way is better."""
+    """Which way is better; None where neither is."""
     headline: bool = False
     """Whether a difference is worth a sentence."""
     rare: bool = False

@@ -44,11 +44,11 @@ class Run:
     summary: dict[str, Any]
     """Figures by name, each with its unit in the name; None where nothing was measured."""
     scenario: dict[str, Any]
-    """As resolved: every default filled in."""
+    """The scenario as resolved, with every default filled in."""
     tables: Mapping[str, Columns]
     """NumPy columns by table and name."""
     warnings: tuple[str, ...] = ()
-    """What can be run and is hardly meant, a sentence each."""
+    """A sentence for each thing that can be run but is unlikely to be meant."""
     path: Path | None = None
     """The run directory, if it has one."""
     threads: int = 1
@@ -106,52 +106,52 @@ class Run:
 
     @property
     def flows(self) -> Columns:
-        """One row a flow."""
+        """Return the table of flows, a row for each."""
         return self.table("flows")
 
     @property
     def links(self) -> Columns:
-        """One row a direction of a link."""
+        """Return the table of links, a row for each direction."""
         return self.table("links")
 
     @property
     def rtt(self) -> Columns:
-        """Histogram of round-trip times, by transport."""
+        """Return the histogram of round-trip times, by transport."""
         return self.table("rtt")
 
     @property
     def operations(self) -> Columns:
-        """One row a read or write of a loop."""
+        """Return the table of operations, a row for each read or write of a loop."""
         return self.table("operations")
 
     @property
     def queues(self) -> Columns:
-        """Samples of the bytes waiting at switch ports."""
+        """Return the samples of the bytes waiting at switch ports."""
         return self.table("queues")
 
     @property
     def windows(self) -> Columns:
-        """Samples of every flow's windows."""
+        """Return the samples of every flow's windows."""
         return self.table("windows")
 
     @property
     def rtt_series(self) -> Columns:
-        """Mean and largest round-trip time in each interval, by transport."""
+        """Return the mean and the largest round-trip time in each interval, by transport."""
         return self.table("rtt_series")
 
     @property
     def throughput(self) -> Columns:
-        """Payload delivered in each interval, by transport."""
+        """Return the payload delivered in each interval, by transport."""
         return self.table("throughput")
 
     @property
     def link_classes(self) -> Columns:
-        """One row a direction of a link and traffic class."""
+        """Return the table of classes at links, a row for each direction and traffic class."""
         return self.table("link_classes")
 
     @property
     def links_series(self) -> Columns:
-        """What every switch port and traffic class sent and dropped in each interval."""
+        """Return what every switch port and traffic class sent and dropped in each interval."""
         return self.table("links_series")
 
     def to_pandas(self, table: str) -> pandas.DataFrame:
@@ -217,13 +217,13 @@ class Seeds:
     """One scenario under several seeds."""
 
     runs: Sequence[Run]
-    """At least one, by seed."""
+    """The runs, at least one, in the order of their seeds."""
     path: Path | None = None
     """The directory that has a run directory for each, if there is one."""
 
     @property
     def name(self) -> str:
-        """The scenario's."""
+        """Return the name of the scenario."""
         return self.runs[0].name
 
     @property

@@ -56,7 +56,7 @@ def show_error(message: str, remedy: str | None = None) -> None:
 
 
 def show_warning(message: str) -> None:
-    """Print what can be run and is hardly meant."""
+    """Print the warnings: what can be run but is unlikely to be meant."""
     _console(sys.stderr).print(Text.assemble(("warning: ", "bold yellow"), message), soft_wrap=True)
 
 

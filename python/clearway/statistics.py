@@ -19,10 +19,10 @@ class Interval:
 
     mean: float
     half_width: float | None
-    """None for a single sample, which says nothing about its spread."""
+    """Half the width of the interval; None for a single sample, which says nothing about its spread."""
     count: int
     variance: float
-    """Of the samples, unbiased; 0 for a single one."""
+    """The unbiased variance of the samples; 0 for a single one."""
 
 
 def interval(samples: Sequence[float]) -> Interval:

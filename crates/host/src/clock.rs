@@ -1,25 +1,26 @@
 //! The driver's one clock, and arrivals put onto it.
 //!
-//! Machines live in [`Time`] since the driver's start, which is the monotonic clock. The kernel stamps arrivals with
-//! the wall clock, which others set. As for a NIC's own clock (Swift, appendix A), the map between the two is
-//! `host = ratio * stamp + offset` through the two latest readings of both.
+//! Machines count [`Time`] from the driver's start, by the monotonic clock. The kernel stamps arrivals with the wall
+//! clock, which others may set. As with a NIC's own clock (Swift, appendix A), the map between the two is
+//! `host = ratio * stamp + offset` through the two latest readings of both clocks.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clearway_proto::units::{Span, Time};
 
-/// How long a reading of both clocks serves.
+/// How long a reading of both clocks is used before they are read again.
 const REFRESH: Span = Span::from_ms(100);
-/// Attempts at a reading; the one in the shortest time counts.
+/// How often a reading is attempted; the attempt that took the shortest time counts.
 const ATTEMPTS: u32 = 5;
-/// Two clocks that both go right differ by less than this part; more is a clock that was set.
+/// Two clocks that both run correctly differ in rate by less than this part; a larger difference means that one was
+/// set.
 const MOST_DRIFT: f64 = 1e-3;
 
-/// When the kernel saw a datagram, by the wall clock: nanoseconds since 1970.
+/// When the kernel received a datagram, by the wall clock, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(pub i64);
 
-/// The map from stamps to the driver's clock.
+/// The map from the kernel's stamps to the driver's clock.
 #[derive(Clone, Copy, Debug)]
 struct Map {
     host: Time,
@@ -32,7 +33,7 @@ impl Map {
         Map { host, stamp, ratio: 1.0 }
     }
 
-    /// With a later reading. A quotient too far from one is not a clock's speed: it has been set in between.
+    /// The map with a later reading. A ratio too far from one is not a clock's rate: a clock has been set in between.
     fn advanced(self, host: Time, stamp: Stamp) -> Map {
         let quotient = host.since(self.host).as_ps() as f64 / ((stamp.0 - self.stamp.0) as f64 * 1e3);
         let ratio = if (quotient - 1.0).abs() <= MOST_DRIFT { quotient } else { 1.0 };
@@ -57,21 +58,21 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts now.
+    /// A clock that starts now.
     pub fn start() -> Clock {
         let start = instant();
         let (host, stamp) = reading(start);
         Clock { start, map: Map::new(host, stamp) }
     }
 
-    /// Time since the start.
+    /// The time since the clock's start.
     #[inline]
     pub fn now(&self) -> Time {
         since(self.start, instant())
     }
 
-    /// When a datagram that is looked at `now` arrived: by its stamp, and `now` where it has none or one that lies
-    /// ahead.
+    /// When a datagram that is looked at `now` arrived: by its stamp, or `now` where it has none or one that lies in
+    /// the future.
     pub fn arrival(&mut self, now: Time, stamp: Option<Stamp>) -> Time {
         let Some(stamp) = stamp else { return now };
         if now.since(self.map.host) > REFRESH {

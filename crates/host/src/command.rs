@@ -23,12 +23,12 @@ use crate::socket::{self, Socket};
 
 const FAILED: u8 = 1;
 const BAD_INPUT: u8 = 2;
-/// As shells have it: 128 and the signal's number.
+/// The exit status after a signal, as shells have it: 128 and the signal's number.
 const INTERRUPTED: u8 = 130;
-/// Between two lines of progress.
+/// The time between two lines of progress.
 const PROGRESS: Span = Span::from_ms(200);
 
-/// Runs a command line, without the program's name; the exit status.
+/// Runs a command line, without the program's name, and returns the exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let done = match args::read(args) {
         Ok(Command::Show(text)) => {
@@ -121,7 +121,7 @@ fn show_unmet(unmet: &Unmet) {
     );
 }
 
-/// What to send and in which packets.
+/// The plan of a transfer: what to send, and in which packets.
 fn content(args: &SendArgs) -> Result<(Source, Layout), ArgError> {
     let mtu = args.mtu.get() as u32;
     let (source, layout) = if let Some(path) = &args.file {
@@ -235,7 +235,7 @@ fn receive(args: &ReceiveArgs) -> Result<u8, ArgError> {
     }
 }
 
-/// What a receiver says that is told to stop: of a file that has not come whole nothing is kept.
+/// What a receiver that is told to stop says: of a file that has not arrived whole nothing is kept.
 fn interrupted(receiving: &Receiving) -> ArgError {
     let Some(received) = receiving.report() else {
         return ArgError { message: "interrupted".into(), remedy: None };
@@ -270,7 +270,7 @@ fn show_transfer(transfer: &Transfer, effort: &Effort, args: &ReceiveArgs) -> u8
     error.map_or(0, |_| FAILED)
 }
 
-/// A transfer replaces what is there; that may only be a file.
+/// A transfer replaces what is at its target; only a file may be replaced.
 fn check_writable(path: &Path) -> Result<(), ArgError> {
     let name = path.display().to_string();
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -286,7 +286,7 @@ fn check_writable(path: &Path) -> Result<(), ArgError> {
     }
 }
 
-/// A number that nobody guesses.
+/// A random number that nobody can guess.
 fn connection() -> io::Result<u64> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -323,13 +323,14 @@ fn show_error(error: &ArgError) {
     let _ = write!(io::stderr(), "error: {}\n{remedy}", error.message);
 }
 
-/// To standard output at once: what reads a pipe wants it now. A reader that has gone has seen enough.
+/// Writes a line to standard output and flushes it, as a reader at a pipe wants it at once. A reader that has gone away
+/// is no error.
 fn print(text: &str) {
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// One line on a terminal, drawn over; nothing elsewhere.
+/// Shows one line of progress on a terminal, over the one before; shows nothing elsewhere.
 struct Progress {
     shown: bool,
     next: Time,

@@ -1,7 +1,8 @@
 //! The loop that both ends share: it moves datagrams between a socket and a machine, and tells the machine the time.
 //!
-//! It keeps the machines' contract ([`clearway_proto::machine`]): whatever happens is handed in, then readiness and
-//! timeout are asked anew. What is ready leaves in batches; nothing is queued below the machine but one batch.
+//! It keeps the machines' contract ([`clearway_proto::machine`]): whatever happens is handed to the machine, which is
+//! then asked anew for its readiness and timeout. What is ready leaves in batches; no more than one batch is queued
+//! below the machine.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,29 +13,29 @@ use clearway_proto::units::{Span, Time};
 use crate::clock::Clock;
 use crate::socket::{sleep_precisely, Socket};
 
-/// Waits shorter than this are not worth sleeping.
+/// Waits shorter than this are spent polling instead of sleeping.
 const SPIN: Span = Span::from_us(3);
-/// Longest sleep: how late an end that nothing else wakes looks at what its user sees.
+/// The longest sleep, which bounds how late an end that nothing else wakes notices what its user wants.
 const LONGEST_WAIT: Span = Span::from_ms(100);
 
-/// How a datagram came.
+/// What is known of a datagram's arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Who sent it.
     pub from: SocketAddr,
     /// When it reached this host, by the driver's clock (t2 for data, t5 for acknowledgements).
     pub received: Time,
-    /// Switches on its way.
+    /// How many switches it crossed.
     pub hops: u8,
 }
 
-/// One end of a connection: a machine that deals in datagrams.
+/// One end of a connection: a machine that sends and receives datagrams.
 pub trait Endpoint {
-    /// Each datagram has its answer at once (an acknowledgement): what is ready is asked for after each, not after all
-    /// that came together.
+    /// Whether each datagram is answered at once (by an acknowledgement): then the end is asked after each datagram
+    /// what it has ready, and not only after all that arrived together.
     const ANSWERS_EACH: bool;
 
-    /// A datagram came.
+    /// A datagram has arrived.
     fn handle_datagram(&mut self, now: Time, arrival: &Arrival, bytes: &[u8]);
 
     /// A timer may have run out.
@@ -46,15 +47,16 @@ pub trait Endpoint {
     /// Whether a datagram is to be sent.
     fn readiness(&self, now: Time) -> Readiness;
 
-    /// Writes the datagram that is ready into `buffer`, which has room for the longest; its length and whom it is for.
-    /// None if there is none after all.
+    /// Writes the datagram that is ready into `buffer`, which has room for the longest, and returns its length and its
+    /// receiver; none if there is none after all.
     fn transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)>;
 
     /// A datagram could not be sent.
     fn handle_send_error(&mut self, now: Time, error: &io::Error);
 }
 
-/// Drives one end until `done` says so, which is asked after every round. Errors of the socket as a whole end it, too.
+/// Drives one end until `done` says so, which is asked after every pass of the loop. An error of the socket itself ends
+/// it, too.
 pub fn drive<E: Endpoint>(
     socket: &mut Socket,
     clock: &mut Clock,
@@ -88,7 +90,7 @@ pub fn drive<E: Endpoint>(
     }
 }
 
-/// Hands in all that has come; how many runs of datagrams it was.
+/// Hands in all datagrams that have arrived, and returns how many runs of joined ones they were.
 fn receive<E: Endpoint>(socket: &mut Socket, clock: &mut Clock, endpoint: &mut E) -> io::Result<usize> {
     let runs = socket.receive()?;
     for run in 0..runs {

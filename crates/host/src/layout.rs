@@ -1,13 +1,13 @@
 //! Where each packet belongs: operations of one size, dealt out to flows in turn, each in packets of its own.
 //!
 //! A file is one operation. Both ends compute the place of a packet from its flow and number, so no packet carries it,
-//! and a packet that claims another length than it can have is known for garbage.
+//! and a packet that claims a length that it cannot have is recognised as garbage.
 
-/// Most flows of a connection.
+/// The most flows of a connection.
 pub const MAX_FLOWS: u32 = 64;
-/// Largest payload of a packet, in bytes: what a UDP datagram holds, roughly.
+/// The largest payload of a packet, in bytes: about what a UDP datagram holds.
 pub const MAX_MTU: u32 = 65_000;
-/// Most bytes of a connection: what a file's offset holds.
+/// The most bytes of a connection: the largest offset into a file.
 const MAX_BYTES: u64 = i64::MAX as u64;
 
 /// What a connection carries, and in which pieces.
@@ -15,27 +15,27 @@ const MAX_BYTES: u64 = i64::MAX as u64;
 pub struct Layout {
     /// Operations of all flows together.
     pub operations: u64,
-    /// Bytes of each.
+    /// The size of each operation, in bytes.
     pub size: u64,
-    /// Largest payload of a packet, in bytes.
+    /// The largest payload of a packet, in bytes.
     pub mtu: u32,
-    /// Flows; operation `n` is of flow `n % flows`.
+    /// How many flows there are; operation `n` belongs to flow `n % flows`.
     pub flows: u32,
 }
 
 /// Where a packet belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its first byte among those of all operations.
+    /// The position of its first byte among those of all operations.
     pub offset: u64,
-    /// Its bytes.
+    /// How many bytes it carries.
     pub payload: u32,
-    /// It ends an operation.
+    /// Whether it ends an operation.
     pub last: bool,
 }
 
 impl Layout {
-    /// What is wrong with it, if anything is.
+    /// What is wrong with the layout, if anything is.
     pub fn check(&self) -> Result<(), String> {
         if self.mtu == 0 || self.mtu > MAX_MTU {
             return Err(format!("packets of {}B where 1B to {MAX_MTU}B are taken", self.mtu));
@@ -60,7 +60,7 @@ impl Layout {
         Ok(())
     }
 
-    /// All bytes.
+    /// The bytes of all operations.
     pub fn bytes(&self) -> u64 {
         self.operations * self.size
     }
@@ -80,7 +80,7 @@ impl Layout {
         self.size.div_ceil(u64::from(self.mtu))
     }
 
-    /// Bytes of a flow before packet `seq`.
+    /// The bytes of a flow before packet `seq`.
     pub fn bytes_before(&self, seq: u32) -> u64 {
         let (seq, each) = (u64::from(seq), self.packets_each().max(1));
         seq / each * self.size + seq % each * u64::from(self.mtu)

@@ -26,9 +26,9 @@ use clearway_proto::swift::header::{HeaderError, Packet, HEADER_BYTES};
 
 use crate::layout::Layout;
 
-/// Length of everything before the payload.
+/// The length of everything before the payload, in bytes.
 pub const PREFIX_BYTES: usize = 8 + HEADER_BYTES as usize;
-/// What IPv6 and UDP add to a datagram; IPv4 adds 20 bytes less.
+/// What IPv6 and UDP add to a datagram, in bytes; IPv4 adds 20 bytes less.
 pub const IP_UDP_BYTES: usize = 48;
 
 const VERSION: u8 = 1;
@@ -39,7 +39,7 @@ const FINISH: u8 = 0x15;
 const FINISHED: u8 = 0x16;
 const CLOSE: u8 = 0x17;
 
-/// Where each field begins.
+/// The offset of each field.
 mod offset {
     pub const CONNECTION: usize = 0;
     pub const VERSION_AND_TYPE: usize = 8;
@@ -53,10 +53,10 @@ mod offset {
     pub const TAIL: usize = 40;
 }
 
-/// A datagram's meaning, beside a payload.
+/// The meaning of a datagram, without a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The connection that it belongs to.
+    /// The number of its connection.
     pub connection: u64,
     /// What it says.
     pub body: Body,
@@ -65,85 +65,85 @@ pub struct Datagram {
 /// What a datagram says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Sender: take what follows.
+    /// The sender announces what follows.
     Open(Open),
-    /// Receiver: go on.
+    /// The receiver accepts.
     Accept,
     /// Data or an acknowledgement of one flow.
     Flow(u32, Packet),
-    /// Sender: everything is acknowledged.
+    /// The sender has everything acknowledged.
     Finish(Finish),
-    /// Receiver: what came of it.
+    /// The receiver reports the result.
     Finished(Finished),
-    /// Either: no more of this connection.
+    /// Either end closes the connection.
     Close(Reason),
 }
 
-/// What a sender is about to send.
+/// What a sender announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     /// Where each packet belongs.
     pub layout: Layout,
-    /// How far ahead of the lowest unacknowledged packet it may be, in packets; of each flow.
+    /// How far ahead of the lowest unacknowledged packet each flow may be, in packets.
     pub reach: u32,
 }
 
 /// What a sender has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finish {
-    /// Data packets, those sent again too.
+    /// Data packets sent, retransmissions included.
     pub sent: u64,
-    /// Of all payload and where it belongs.
+    /// The digest of all payload and its positions.
     pub digest: u64,
 }
 
 /// What a receiver has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// Whether it is what was sent.
+    /// Whether what was received is what was sent.
     pub verdict: Verdict,
-    /// Data packets, those that came again too.
+    /// Data packets that arrived, duplicates included.
     pub arrived: u64,
-    /// Of what it has, for the sender to see for itself.
+    /// The digest of what it has received, for the sender to check.
     pub digest: u64,
 }
 
 /// Whether what was received is what was sent. THE ORDER IS THAT OF THE NUMBERS ON THE WIRE, FROM ZERO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every byte of it.
+    /// Every byte is.
     Whole,
-    /// Bytes differ.
+    /// Some bytes differ.
     Differs,
-    /// The receiver could not keep it.
+    /// The receiver could not store it.
     NotKept,
 }
 
-/// Why a connection ends before it is finished, or after. THE ORDER IS THAT OF THE NUMBERS ON THE WIRE, FROM ZERO.
+/// Why a connection ends, before it is finished or after. THE ORDER IS THAT OF THE NUMBERS ON THE WIRE, FROM ZERO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Nothing more is wanted: the answer to [`Body::Finished`].
+    /// The transfer is complete: the answer to [`Body::Finished`].
     Done,
-    /// The receiver has another sender.
+    /// The receiver is busy with another sender.
     Busy,
-    /// The receiver will not take so much, or in such pieces.
+    /// The receiver does not accept so much data, or data in such pieces.
     Layout,
     /// The peer could not read or write its file.
     File,
 }
 
-/// Why bytes are no datagram.
+/// Why bytes are not a valid datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketError {
-    /// Fewer bytes than every datagram has; how many there are.
+    /// There are fewer bytes than every datagram has; this many.
     Truncated(usize),
-    /// Of another version.
+    /// They are of another version of the protocol.
     Version(u8),
-    /// A header that is none.
+    /// Their header is invalid.
     Header(HeaderError),
-    /// Of a length other than the header says: the bytes behind the header.
+    /// Their length is not what the header says; there are this many bytes behind the header.
     Payload(usize),
-    /// A field that has no such value; the offset of its first byte.
+    /// A field has an invalid value; this is the offset of its first byte.
     Field(usize),
 }
 
@@ -196,8 +196,8 @@ impl Datagram {
         set(bytes, offset::VERSION_AND_TYPE, [kind, code]);
     }
 
-    /// Reads a datagram, and what follows its header: a payload of the length that the header says, or an open's
-    /// filling.
+    /// Decodes a datagram, and returns it with what follows its header: a payload of the length that the header says,
+    /// or the padding of an open.
     pub fn decode(bytes: &[u8]) -> Result<(Datagram, &[u8]), PacketError> {
         let (prefix, rest) =
             bytes.split_at_checked(PREFIX_BYTES).ok_or(PacketError::Truncated(bytes.len()))?;
@@ -269,12 +269,12 @@ fn close(prefix: &[u8]) -> Result<Body, PacketError> {
     Ok(Body::Close(code(prefix, [Reason::Done, Reason::Busy, Reason::Layout, Reason::File])?))
 }
 
-/// The one of `known`, which stand in the order of their numbers, that the code names.
+/// The one of `known`, which stand in the order of their numbers, that the code stands for.
 fn code<T: Copy, const N: usize>(prefix: &[u8], known: [T; N]) -> Result<T, PacketError> {
     known.get(usize::from(prefix[offset::CODE])).copied().ok_or(PacketError::Field(offset::CODE))
 }
 
-/// Bytes `from..to` must be zero.
+/// Checks that the bytes `from..to` are zero.
 fn zero(prefix: &[u8], from: usize, to: usize) -> Result<(), PacketError> {
     match prefix[from..to].iter().position(|&byte| byte != 0) {
         Some(at) => Err(PacketError::Field(from + at)),

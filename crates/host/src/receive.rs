@@ -1,4 +1,4 @@
-//! The receiving end: takes one sender at a time, keeps what is new, and says at the end whether it was all.
+//! The receiving end: accepts one sender at a time, keeps what is new, and says at the end whether it was all.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,30 +16,30 @@ use crate::layout::Layout;
 use crate::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
 use crate::report::{Ignored, Received};
 
-/// How long an end that is done answers a sender that has not heard so.
+/// How long an end that is done answers a sender that has not heard of it.
 const LINGER: Span = Span::from_ms(500);
-/// Furthest that a sender may be ahead, in packets: what is kept of a flow is two bits for each.
+/// The furthest that a sender may be ahead, in packets; two bits are kept for each packet of a flow.
 const MAX_REACH: u32 = 1 << 20;
-/// Answers that wait at most; a sender asks again for what does not fit.
+/// The most answers that wait; a sender asks again for one that does not fit.
 const MAX_REPLIES: usize = 64;
 
 /// Where to put what comes, and how long to wait for it.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The file to write; none to discard.
+    /// The file to write; none to discard what arrives.
     pub out: Option<PathBuf>,
-    /// Longest time without progress.
+    /// The longest time without progress before the transfer is given up.
     pub idle_timeout: Span,
 }
 
-/// Why a transfer came to nothing.
+/// Why a transfer failed.
 #[derive(Debug)]
 pub enum ReceiveError {
-    /// The sender went silent, or made no progress, for this long.
+    /// The sender was silent, or made no progress, for this long.
     Stopped(Span),
     /// The sender ended the connection.
     Closed(Reason),
-    /// Other bytes came than were sent.
+    /// Other bytes arrived than were sent.
     Differs,
     /// The file could not be written.
     Sink(io::Error),
@@ -69,7 +69,7 @@ struct Connection {
     received: Received,
 }
 
-/// A connection that is done, as long as its sender may not know.
+/// A connection that is done, kept as long as its sender may not know.
 #[derive(Clone, Copy, Debug)]
 struct Linger {
     id: u64,
@@ -84,17 +84,17 @@ pub struct Receiving {
     place: Place,
     connection: Option<Box<Connection>>,
     linger: Option<Linger>,
-    /// The latest connection that is over: an open of it that comes late opens nothing.
+    /// The latest connection that is over: a late open of it opens nothing.
     over: Option<u64>,
-    /// What is to be said beside acknowledgements.
+    /// Answers to send, beside acknowledgements.
     replies: VecDeque<(SocketAddr, Datagram)>,
     transfer: Option<Transfer>,
-    /// While there was no connection.
+    /// Datagrams that were ignored while there was no connection.
     ignored: Ignored,
 }
 
 impl Receiving {
-    /// With nobody to receive from yet.
+    /// A receiving end without a sender yet.
     pub fn new(place: Place) -> Receiving {
         Receiving {
             place,
@@ -112,17 +112,17 @@ impl Receiving {
         self.transfer.take()
     }
 
-    /// No sender is open, and none that is done has to be told so again.
+    /// Whether no sender is open, and none that is done has to be told again.
     pub fn is_quiet(&self) -> bool {
         self.connection.is_none() && self.linger.is_none() && self.replies.is_empty()
     }
 
-    /// What there is to report of a transfer under way.
+    /// The report so far of a transfer under way.
     pub fn report(&self) -> Option<&Received> {
         self.connection.as_ref().map(|connection| &connection.received)
     }
 
-    /// Where to count what is ignored: in the connection's report, or in the next one's.
+    /// Where ignored datagrams are counted: in the connection's report, or in that of the next one.
     fn ignored(&mut self) -> &mut Ignored {
         self.connection.as_mut().map_or(&mut self.ignored, |connection| &mut connection.received.ignored)
     }
@@ -206,7 +206,7 @@ impl Receiving {
         self.reply(peer, id, Body::Finished(finished));
     }
 
-    /// A datagram of a connection that is done, or of none.
+    /// Handles a datagram of a connection that is done, or of none.
     fn handle_stray(&mut self, now: Time, from: SocketAddr, datagram: &Datagram) {
         match (&mut self.linger, datagram.body) {
             (Some(linger), Body::Finish(_)) if linger.id == datagram.connection && linger.peer == from => {
@@ -228,7 +228,7 @@ impl Connection {
         self.received.payload == self.layout.bytes()
     }
 
-    /// A data packet: its payload is kept when it is new. An error is one of the sink.
+    /// Handles a data packet: its payload is kept if it is new. An error comes from the sink.
     fn handle_data(
         &mut self,
         now: Time,

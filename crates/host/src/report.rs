@@ -16,20 +16,20 @@ const SAMPLES_TO_TELL: u64 = 32;
 /// Datagrams that were counted and otherwise ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ignored {
-    /// Not of this protocol and version, or cut.
+    /// Datagrams that are not of this protocol and version, or are cut short.
     pub malformed: u64,
-    /// Of another connection.
+    /// Datagrams of another connection.
     pub connection: u64,
-    /// Of this connection from another address.
+    /// Datagrams of this connection from another address.
     pub address: u64,
-    /// Of packets that there are not, or too far ahead; acknowledgements of packets never sent.
+    /// Datagrams of packets that do not exist or are too far ahead, and acknowledgements of packets never sent.
     pub sequence: u64,
-    /// At the wrong time, or for the other end.
+    /// Datagrams at the wrong time, or for the other end.
     pub unexpected: u64,
 }
 
 impl Ignored {
-    /// All of them.
+    /// The number of all ignored datagrams.
     pub fn total(&self) -> u64 {
         self.malformed + self.connection + self.address + self.sequence + self.unexpected
     }
@@ -48,11 +48,11 @@ impl Ignored {
 /// What one acknowledgement showed.
 #[derive(Clone, Copy, Debug)]
 pub struct Delays {
-    /// t6 - t1.
+    /// The round-trip time, t6 - t1.
     pub rtt: Span,
-    /// Of that, in the two hosts.
+    /// The part of the round trip that was spent in the two hosts.
     pub endpoint: Span,
-    /// After it.
+    /// The windows after the acknowledgement.
     pub windows: Windows,
 }
 
@@ -62,7 +62,7 @@ pub struct Measured {
     rtt: Histogram,
     fabric: Histogram,
     endpoint: Histogram,
-    /// Windows as spans of as many microseconds.
+    /// Windows, kept as spans of as many microseconds.
     cwnd: Histogram,
     fcwnd: Histogram,
     ecwnd: Histogram,
@@ -70,19 +70,19 @@ pub struct Measured {
     least: Option<Least>,
 }
 
-/// The smallest of each delay, whichever acknowledgement it was of.
+/// The smallest value of each delay; they may come from different acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Least {
-    /// t6 - t1.
+    /// The round-trip time, t6 - t1.
     pub rtt: Span,
-    /// Of that, outside the two hosts.
+    /// The part of the round trip outside the two hosts.
     pub fabric: Span,
-    /// Of that, in the two hosts.
+    /// The part of the round trip in the two hosts.
     pub endpoint: Span,
 }
 
 impl Measured {
-    /// Adds an acknowledgement's.
+    /// Takes the delays of an acknowledgement into account.
     pub fn record(&mut self, delays: &Delays) {
         self.rtt.record(delays.rtt);
         self.endpoint.record(delays.endpoint);
@@ -105,12 +105,12 @@ impl Measured {
         });
     }
 
-    /// The smallest delays, once there are samples enough to tell.
+    /// The smallest delays, once there are enough samples to tell.
     pub fn least(&self) -> Option<Least> {
         self.least.filter(|_| self.rtt.count() >= SAMPLES_TO_TELL)
     }
 
-    /// Of the latest acknowledgement.
+    /// The windows after the latest acknowledgement.
     pub fn latest(&self) -> Option<&Delays> {
         self.latest.as_ref()
     }
@@ -127,7 +127,7 @@ pub struct Sent {
     pub bytes: u64,
     /// Flows of which everything is acknowledged.
     pub completed: u64,
-    /// Data packets sent, those sent again too.
+    /// Data packets sent, retransmissions included.
     pub packets: u64,
     /// Data packets sent again.
     pub retransmissions: u64,
@@ -137,15 +137,15 @@ pub struct Sent {
     pub acks: u64,
     /// Data packets that the peer says arrived; none before it says so.
     pub arrived: Option<u64>,
-    /// Switches on the way there, by the latest acknowledgement.
+    /// Switches on the way to the peer, by the latest acknowledgement.
     pub hops: u8,
     /// Round trips and windows.
     pub delays: Measured,
-    /// From an operation's issue to its last acknowledgement.
+    /// The time from an operation's issue to its last acknowledgement.
     pub latency: Histogram,
     /// Datagrams that the kernel refused to send.
     pub unsendable: u64,
-    /// What came and was ignored.
+    /// What arrived and was ignored.
     pub ignored: Ignored,
 }
 
@@ -173,31 +173,31 @@ impl Sent {
 /// What a receiving end measured.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// The sender.
+    /// The sender's address.
     pub peer: SocketAddr,
-    /// What it announced.
+    /// What the sender announced.
     pub layout: Layout,
-    /// When it opened.
+    /// When the sender opened the connection.
     pub began: Time,
-    /// When the last new packet came.
+    /// When the last new packet arrived.
     pub ended: Time,
     /// Bytes of payload, each counted once.
     pub payload: u64,
-    /// Operations of which every packet came.
+    /// Operations of which every packet arrived.
     pub messages: u64,
-    /// Data packets, those that came again too.
+    /// Data packets that arrived, duplicates included.
     pub packets: u64,
-    /// Data packets that had come before.
+    /// Data packets that had arrived before.
     pub duplicates: u64,
     /// Acknowledgements sent.
     pub acks: u64,
     /// Data packets that the peer says it sent; none before it says so.
     pub sent: Option<u64>,
-    /// Switches on the way here, by the latest packet.
+    /// Switches on the way from the peer, by the latest packet.
     pub hops: u8,
     /// Datagrams that the kernel refused to send.
     pub unsendable: u64,
-    /// What came and was ignored.
+    /// What arrived and was ignored.
     pub ignored: Ignored,
 }
 
@@ -221,21 +221,22 @@ impl Received {
     }
 }
 
-/// What the process and its socket say beside an end's own counters.
+/// What the process and its socket counted beside an end's own counters.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Processor time of this transfer.
+    /// The processor time of this transfer.
     pub cpu: Span,
     /// Datagrams that the kernel dropped for want of room in the socket.
     pub overflow: u32,
 }
 
-/// Payload over time, in Gb/s; none of no time.
+/// Payload over time, in Gb/s; none if no time has passed.
 pub fn goodput_gbps(bytes: u64, took: Span) -> Option<f64> {
     (took > Span::ZERO).then(|| bytes as f64 * 8.0 / took.as_secs_f64() / 1e9)
 }
 
-/// Figures in the order in which they are shown: key (its last word the unit, as in a run's summary), label, value.
+/// Figures in the order in which they are shown: the key (its last word is the unit, as in a run's summary), the label
+/// and the value.
 #[derive(Clone, Debug, Default)]
 pub struct Figures(Vec<(String, &'static str, Value)>);
 
@@ -252,7 +253,7 @@ impl Figures {
         self.add(&format!("{key}_p999_us"), labels[3], us(0.999));
     }
 
-    /// Of windows kept as microseconds: mean, and the 1st and 50th percentile as figure 19 has them.
+    /// The figures of windows kept as microseconds: the mean, and the 1st and 50th percentile as in figure 19.
     fn add_windows(&mut self, key: &str, labels: [&'static str; 3], of: &Histogram) {
         self.add(&format!("{key}_mean_packets"), labels[0], of.mean().map(|ps| ps / 1e6));
         self.add(&format!("{key}_p1_packets"), labels[1], of.quantile(0.01).map(|ps| ps as f64 / 1e6));
@@ -266,14 +267,14 @@ impl Figures {
         self.add("socket_drops", "drops at the socket", effort.overflow);
     }
 
-    /// As one JSON object, behind what the transfer was.
+    /// The figures as one JSON object, behind the description of the transfer.
     pub fn json(&self, mut head: Map<String, Value>) -> Value {
         head.extend(self.0.iter().map(|(key, _, value)| (key.clone(), value.clone())));
         Value::Object(head)
     }
 
-    /// As lines: label and value, each with its unit. What there is none of, and counts of nothing ignored, are left
-    /// out.
+    /// The figures as lines: each has a label and a value with its unit. Missing values and zero counts of ignored
+    /// datagrams are left out.
     pub fn table(&self) -> String {
         let rows: Vec<(&str, String)> =
             self.0.iter().filter_map(|(key, label, value)| Some((*label, readable(key, value)?))).collect();
@@ -358,7 +359,7 @@ fn loss_rate(sent: Option<u64>, arrived: Option<u64>) -> Option<f64> {
     Some(sent.saturating_sub(arrived) as f64 / sent as f64)
 }
 
-/// A value with its unit; none of what is missing and of counts of nothing ignored.
+/// A value with its unit; none for a missing value and for a zero count of ignored datagrams.
 fn readable(key: &str, value: &Value) -> Option<String> {
     let scaled = |value: f64, scales: &[(f64, &str)]| {
         let &(scale, unit) =
@@ -384,7 +385,7 @@ fn readable(key: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Four figures, as the simulator's tables have them.
+/// A number with four significant figures, as in the simulator's tables.
 fn four(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();

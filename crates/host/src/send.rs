@@ -1,4 +1,5 @@
-//! The sending end: opens a connection, lets Swift's machines send what there is, and asks the peer whether all came.
+//! The sending end: opens a connection, lets Swift's machines send what there is, and asks the peer whether all of it
+//! arrived.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,40 +18,40 @@ use crate::layout::Layout;
 use crate::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
 use crate::report::{Delays, Ignored, Sent};
 
-/// Between two attempts to open or to finish.
+/// The time between two attempts to open or to finish a connection.
 const RETRY: Span = Span::from_ms(50);
 
 /// What to send, to whom, and how.
 #[derive(Debug)]
 pub struct Task {
-    /// The receiver.
+    /// The receiver's address.
     pub peer: SocketAddr,
-    /// What names the connection: drawn at random.
+    /// The number of the connection, drawn at random.
     pub connection: u64,
-    /// Which packets there are. Must pass [`Layout::check`].
+    /// Which packets there are; must pass [`Layout::check`].
     pub layout: Layout,
-    /// Operations under way at once, of each flow.
+    /// How many operations each flow may have under way at once.
     pub outstanding: u32,
-    /// Where their bytes come from.
+    /// Where the operations' bytes come from.
     pub source: Source,
-    /// Of each flow.
+    /// The Swift parameters of each flow.
     pub swift: SwiftParams,
-    /// Longest time without progress.
+    /// The longest time without progress before the transfer is given up.
     pub idle_timeout: Span,
 }
 
-/// Why nothing came of it.
+/// Why a transfer failed.
 #[derive(Debug)]
 pub enum SendError {
-    /// No answer to so many attempts to open the connection.
+    /// The peer did not answer this many attempts to open the connection.
     NoAnswer(u32),
-    /// The peer went silent, or made no progress, for this long.
+    /// The peer was silent, or made no progress, for this long.
     Stopped(Span),
     /// The peer ended the connection.
     Closed(Reason),
-    /// The peer has other bytes than were sent.
+    /// The peer has received other bytes than were sent.
     Differs,
-    /// The peer could not keep what it received.
+    /// The peer could not store what it received.
     NotKept,
     /// The source could not be read.
     Source(io::Error),
@@ -58,42 +59,42 @@ pub enum SendError {
     Unsendable(io::Error),
 }
 
-/// A target below what an empty path takes.
+/// A delay target below what an empty path takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unmet {
-    /// The option that sets it.
+    /// The option that sets the target.
     pub option: &'static str,
-    /// What that option says.
+    /// The value of that option.
     pub base: Span,
-    /// The largest that the target can be: with what path and smallest window add.
+    /// The largest value that the target can have, with what the path and the smallest window add to it.
     pub target: Span,
-    /// The smallest delay seen.
+    /// The smallest delay that was measured.
     pub least: Span,
 }
 
-/// How far a connection is.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Opening,
     Transferring,
     Finishing,
-    /// Says why it ends, once.
+    /// The connection has failed and tells the peer why, once.
     Closing(Reason),
     Over,
 }
 
-/// One of the flows.
+/// One of the connection's flows.
 #[derive(Debug)]
 struct Flow {
     sender: Sender<Swift>,
-    /// Operations not handed to the machine yet.
+    /// Operations not yet handed to the machine.
     waiting: u64,
-    /// When each that is under way was handed to it.
+    /// When each operation that is under way was handed to the machine.
     issued: VecDeque<Time>,
-    /// Every packet before this one is acknowledged.
+    /// Every packet before this one has been acknowledged.
     cumulative: u32,
     packets: u32,
-    /// No packet before this one is sent for the first time any more.
+    /// Every packet before this one has been sent at least once.
     digested: u32,
 }
 
@@ -105,7 +106,7 @@ pub struct Sending {
     flows: Vec<Flow>,
     /// The flow that is asked first whether it has something to send.
     turn: usize,
-    /// When to open or finish again.
+    /// When to try again to open or to finish the connection.
     retry: Time,
     attempts: u32,
     last_progress: Time,
@@ -115,7 +116,7 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Begins `now`.
+    /// A sending end whose connection begins `now`.
     pub fn new(now: Time, task: Task) -> Sending {
         let mtu = task.layout.mtu;
         let sender = task.swift.sender(mtu, Bytes::new(u64::from(mtu)));
@@ -143,24 +144,24 @@ impl Sending {
         }
     }
 
-    /// Nothing more will happen.
+    /// Whether nothing more will happen.
     pub fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
 
-    /// What there is to report, and what went wrong.
+    /// The report of a transfer that has ended, and what went wrong.
     pub fn into_report(mut self) -> (Sent, Option<SendError>) {
         self.measure();
         (self.sent, self.error)
     }
 
-    /// What there is to report so far.
+    /// The report so far.
     pub fn report(&mut self) -> &Sent {
         self.measure();
         &self.sent
     }
 
-    /// A target that no packet has met, which keeps the window at its floor: its name, how it is made up, and the
+    /// A target that no packet has met, which keeps the window at its minimum: its name, how it is made up, and the
     /// smallest delay.
     pub fn unmet_target(&self) -> Option<Unmet> {
         let swift = &self.task.swift;
@@ -263,7 +264,7 @@ impl Sending {
         }
     }
 
-    /// The next flow in turn that may send, and when the others may.
+    /// The next flow in turn that may send now, or the time at which one may.
     fn next_flow(&self, now: Time) -> Result<usize, Readiness> {
         let mut at = Time::NEVER;
         for step in 0..self.flows.len() {
@@ -400,7 +401,8 @@ impl Endpoint for Sending {
         }
     }
 
-    /// Before the peer has answered that is the end of it; afterwards a datagram is lost, as others are.
+    /// Before the peer has answered, an error ends the transfer; afterwards the datagram counts as lost, as others may
+    /// be.
     fn handle_send_error(&mut self, _now: Time, error: &io::Error) {
         self.sent.unsendable += 1;
         if self.stage == Stage::Opening {
@@ -412,14 +414,14 @@ impl Endpoint for Sending {
 }
 
 impl Ignored {
-    /// The datagram that `bytes` are, if they are one.
+    /// Decodes `bytes` as a datagram, if they are one.
     pub(crate) fn decoded<'a>(&mut self, bytes: &'a [u8]) -> Option<(Datagram, &'a [u8])> {
         let decoded = Datagram::decode(bytes);
         self.malformed += u64::from(decoded.is_err());
         decoded.ok()
     }
 
-    /// Whether a datagram is of this connection and from its peer.
+    /// Whether a datagram belongs to this connection and comes from its peer.
     pub(crate) fn of_connection(&mut self, same: bool, from: SocketAddr, peer: SocketAddr) -> bool {
         if !same {
             self.connection += 1;

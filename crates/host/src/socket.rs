@@ -1,5 +1,5 @@
-//! A UDP socket as the driver wants it: batches in both directions, and with each datagram what the kernel knows of it
-//! (arrival, TTL). The only `unsafe` of the project is here: six system calls that `std` does not have.
+//! A UDP socket for the driver: it sends and receives in batches, and tells with each datagram what the kernel knows of
+//! it (arrival, TTL). The only `unsafe` of this crate is here: six system calls that `std` does not have.
 //!
 //! Datagrams of one length to one peer leave as one (`UDP_SEGMENT`) and may arrive so (`UDP_GRO`) where the kernel can;
 //! the rest goes through `sendmmsg` and `recvmmsg`.
@@ -16,29 +16,30 @@ use clearway_proto::units::Span;
 
 use crate::clock::Stamp;
 
-/// Datagrams, or runs of joined ones, received at once.
+/// Datagrams, or runs of joined ones, that are received at once.
 const RECEIVED_AT_ONCE: usize = 16;
-/// Datagrams gathered before they leave.
+/// Datagrams that are gathered before they are sent.
 pub const BATCH: usize = 16;
-/// Longest datagram, and longest run of joined ones.
+/// The longest datagram, and the longest run of joined ones, in bytes.
 const MAX_DATAGRAM: usize = 65_507;
-/// What a sender's packets start with; the hops are what is missing at the other end (Swift, appendix B).
+/// The TTL with which a sender's packets start; what is missing of it on arrival are the hops (Swift, appendix B).
 pub const INITIAL_TTL: u8 = 64;
-/// Room asked for in the kernel, each way.
+/// The size of the kernel's buffers that is asked for, in each direction.
 const KERNEL_BUFFER: i32 = 8 << 20;
-/// Of ancillary data of one datagram, in words of 8 bytes: stamps, TTL, overflow and segment length take 136 bytes.
+/// The size of a datagram's ancillary data, in words of 8 bytes: stamps, TTL, overflow and segment length take 136
+/// bytes.
 const CONTROL_WORDS: usize = 32;
-/// Longest address: IPv6's.
+/// The longest address: IPv6's.
 const ADDRESS_BYTES: usize = size_of::<libc::sockaddr_in6>();
 
-/// What came with a datagram.
+/// What is known of a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// Who sent it.
     pub from: SocketAddr,
-    /// When the kernel saw it; none where it did not say.
+    /// When the kernel received it; none where it did not say.
     pub stamp: Option<Stamp>,
-    /// Switches on its way: what is missing of its TTL.
+    /// How many switches it crossed: what is missing of its TTL.
     pub hops: u8,
 }
 
@@ -58,12 +59,12 @@ struct Outgoing {
 }
 
 impl Outbox {
-    /// No more fits.
+    /// Whether no further datagram fits.
     pub fn is_full(&self) -> bool {
         self.datagrams.len() >= BATCH
     }
 
-    /// Nothing waits.
+    /// Whether no datagram waits.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
@@ -81,7 +82,8 @@ impl Outbox {
         }
     }
 
-    /// How many datagrams from the first on can leave joined: of one length and to one peer, the last may be shorter.
+    /// How many datagrams, from the first on, can leave joined: they have one length and one peer, and the last may be
+    /// shorter.
     fn run(&self, from: usize, joined: bool) -> usize {
         let first = self.datagrams[from];
         let mut total = first.len;
@@ -107,7 +109,7 @@ impl Outbox {
     }
 }
 
-/// Where received datagrams lie.
+/// Where received datagrams are kept.
 #[derive(Debug)]
 struct Inbox {
     buffers: Vec<Box<[u8]>>,
@@ -119,11 +121,11 @@ struct Inbox {
 /// A datagram, or a run of joined ones.
 #[derive(Clone, Copy, Debug)]
 struct Received {
-    /// Its buffer.
+    /// The index of its buffer.
     at: usize,
     envelope: Envelope,
     len: usize,
-    /// Length of each joined one; the last may be shorter.
+    /// The length of each joined datagram; the last may be shorter.
     segment: usize,
 }
 
@@ -134,12 +136,12 @@ pub struct Socket {
     joined: bool,
     inbox: Inbox,
     outbox: Outbox,
-    /// Datagrams that the kernel dropped for want of room.
+    /// Datagrams that the kernel dropped for lack of room.
     overflow: u32,
 }
 
 impl Socket {
-    /// Binds to `address`.
+    /// Binds a socket to `address`.
     pub fn bind(address: SocketAddr) -> io::Result<Socket> {
         let udp = UdpSocket::bind(address)?;
         udp.set_nonblocking(true)?;
@@ -191,17 +193,17 @@ impl Socket {
         self.udp.local_addr()
     }
 
-    /// Datagrams that the kernel dropped before they were received, for want of room.
+    /// Datagrams that the kernel dropped before they were received, for lack of room.
     pub fn overflow(&self) -> u32 {
         self.overflow
     }
 
-    /// Where to put what is to leave with the next [`Self::flush`].
+    /// The outbox, for datagrams that are to leave with the next [`Self::flush`].
     pub fn outbox(&mut self) -> &mut Outbox {
         &mut self.outbox
     }
 
-    /// Receives what is there, for [`Self::next`]; how many runs of datagrams it is.
+    /// Receives what has arrived, for [`Self::next`], and returns how many runs of datagrams it is.
     pub fn receive(&mut self) -> io::Result<usize> {
         match self.inbox.receive(self.udp.as_raw_fd()) {
             Ok(overflow) => self.overflow = overflow.unwrap_or(self.overflow),
@@ -212,7 +214,7 @@ impl Socket {
         Ok(self.inbox.received.len())
     }
 
-    /// The datagram of run `run` that begins at byte `at`, which moves on, with the outbox for answers; none behind the
+    /// The datagram of run `run` that begins at byte `at`, which moves on, with the outbox for answers; none after the
     /// last.
     pub fn next(&mut self, run: usize, at: &mut usize) -> Option<(Envelope, &[u8], &mut Outbox)> {
         let received = self.inbox.received[run];
@@ -225,8 +227,8 @@ impl Socket {
         Some((received.envelope, &self.inbox.buffers[received.at][from..to], &mut self.outbox))
     }
 
-    /// Sends what the outbox holds; what the kernel has no room for stays. Datagrams that cannot be sent are gone, each
-    /// kind of trouble told to `failed` with their number.
+    /// Sends what the outbox holds; what the kernel has no room for stays. Datagrams that cannot be sent are discarded,
+    /// and `failed` is told of each kind of error with their number.
     pub fn flush(&mut self, mut failed: impl FnMut(usize, io::Error)) {
         while !self.outbox.is_empty() {
             let (runs, result) = self.send();
@@ -243,7 +245,8 @@ impl Socket {
         }
     }
 
-    /// One system call for the whole outbox: how many datagrams each message joins, and how many messages were sent.
+    /// Sends the whole outbox with one system call; returns how many datagrams each message joins, and how many messages
+    /// were sent.
     fn send(&self) -> ([usize; BATCH], io::Result<usize>) {
         let (outbox, mut runs, mut messages) = (&self.outbox, [0; BATCH], 0);
         let mut addresses = [([0_u8; ADDRESS_BYTES], 0_u32); BATCH];
@@ -279,7 +282,8 @@ impl Socket {
         (runs, check(sent as isize))
     }
 
-    /// Waits until a datagram is there, there is room for what the outbox holds, or `at_most` has passed.
+    /// Waits until a datagram has arrived, until there is room for what the outbox holds, or until `at_most` has
+    /// passed.
     pub fn wait(&self, at_most: Span) -> io::Result<()> {
         let mut events = libc::POLLIN;
         if !self.outbox.is_empty() {
@@ -307,7 +311,7 @@ impl Inbox {
         }
     }
 
-    /// Receives what is there; the kernel's count of dropped datagrams, if it gave one.
+    /// Receives what has arrived; the kernel's count of dropped datagrams, if it gave one.
     fn receive(&mut self, socket: i32) -> io::Result<Option<u32>> {
         self.received.clear();
         let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; RECEIVED_AT_ONCE];
@@ -354,7 +358,7 @@ impl Inbox {
     }
 }
 
-/// Lets this thread's sleeps end when they should: by default Linux adds up to 50 us, which a pacer cannot use.
+/// Lets this thread's sleeps end on time: by default Linux adds up to 50 us, which is too much for a pacer.
 pub fn sleep_precisely() {
     let slack: libc::c_ulong = 1;
     // SAFETY: the option takes one number, of nanoseconds, and no memory. Where it fails sleeps are longer, no more.
@@ -379,7 +383,7 @@ extern "C" fn note_stop(_signal: libc::c_int) {
     TOLD_TO_STOP.store(true, Ordering::Relaxed);
 }
 
-/// From here on SIGINT and SIGTERM are noted instead of ending the process, each once: a second one ends it.
+/// From here on SIGINT and SIGTERM are noted instead of ending the process, once each: a second one ends it.
 pub fn note_stops() {
     // SAFETY: all zeroes are a valid value: no flags, an empty mask.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
@@ -401,7 +405,8 @@ fn check(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// The device, or the packets' length, lets nothing be joined: each by itself then says what is wrong, if anything is.
+/// Whether the device, or the packets' length, does not allow datagrams to be joined: each is then sent by itself,
+/// which shows what is wrong, if anything is.
 fn unjoinable(error: &io::Error) -> bool {
     let errors = [libc::EINVAL, libc::EIO, libc::EOPNOTSUPP, libc::EMSGSIZE];
     error.raw_os_error().is_some_and(|code| errors.contains(&code))
@@ -415,7 +420,7 @@ fn ignorable(error: &io::Error) -> bool {
     )
 }
 
-/// What the kernel tells beside a datagram.
+/// What the kernel tells about a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Told {
     stamp: Option<Stamp>,
@@ -449,7 +454,7 @@ fn ancillary(control: &[u64], len: usize) -> Told {
     told
 }
 
-/// Of the three stamps the first, the kernel's own; zero stands for none.
+/// The first of the three stamps, the kernel's own; zero stands for none.
 fn stamp(data: &[u64]) -> Option<Stamp> {
     let &[seconds, nanoseconds, ..] = data else { return None };
     let ns = (seconds as i64).checked_mul(1_000_000_000)?.checked_add(nanoseconds as i64)?;
@@ -467,7 +472,7 @@ fn segment_control(len: u16) -> [u64; 3] {
     [16 + 2, u64::from_ne_bytes(pair), u64::from_ne_bytes(data)]
 }
 
-/// A `sockaddr_in` or `sockaddr_in6`, and its length.
+/// An address as a `sockaddr_in` or `sockaddr_in6`, and its length.
 fn address_bytes(address: SocketAddr) -> ([u8; ADDRESS_BYTES], u32) {
     let mut bytes = [0; ADDRESS_BYTES];
     let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };

@@ -1,4 +1,4 @@
-//! The binding: a scenario in, `NumPy` columns out; nothing else.
+//! The Python binding: takes a scenario, returns `NumPy` columns, and does nothing else.
 //!
 //! The interpreter is released while a scenario loads and runs. Every 50 ms of wall time a run looks for
 //! signals and calls back, so that a program can show progress and stop it.
@@ -28,7 +28,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 create_exception!(clearway, ScenarioError, PyValueError, "A scenario that cannot be run, and why.");
 create_exception!(clearway, Interrupted, PyRuntimeError, "The progress function told the run to stop.");
 
-/// One experiment: read, checked, resolved.
+/// One experiment, read, checked and resolved.
 #[pyclass(frozen, module = "clearway._clearway")]
 struct Scenario {
     loaded: Loaded,
@@ -36,13 +36,13 @@ struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// What a person calls it.
+    /// The experiment's name.
     #[getter]
     fn name(&self) -> &str {
         &self.loaded.scenario.name
     }
 
-    /// Root of every random stream.
+    /// The root of every random stream.
     #[getter]
     fn seed(&self) -> u64 {
         self.loaded.scenario.seed
@@ -68,13 +68,13 @@ impl Scenario {
         Some(microseconds(FabricTarget::new(params).at(cwnd, hops).as_ps()))
     }
 
-    /// A sentence for each thing that can be run and is hardly meant.
+    /// A sentence for each thing that can be run but is unlikely to be meant.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.loaded.warnings.clone()
     }
 
-    /// Memory that a run will take, roughly.
+    /// An upper bound of the memory that a run takes, in bytes, beyond the few megabytes that any run does.
     #[getter]
     fn estimated_bytes(&self) -> u64 {
         scenario::estimate_bytes(&self.loaded.scenario)
@@ -129,7 +129,7 @@ impl Observer {
         }
     }
 
-    /// Whether to go on.
+    /// Whether to continue.
     fn ask(&self, py: Python<'_>, at: Progress) -> PyResult<bool> {
         py.check_signals()?;
         match &self.callback {
@@ -142,13 +142,13 @@ impl Observer {
     }
 }
 
-/// What a run left.
+/// The result of a run.
 #[pyclass(frozen, name = "Result", module = "clearway._clearway")]
 struct RunResult {
     /// Digest over every flow's completion and every counter.
     #[pyo3(get)]
     digest: String,
-    /// Packets times links crossed.
+    /// One packet over one link is one hop.
     #[pyo3(get)]
     packet_hops: u64,
     /// Wall time the run took, in seconds.
@@ -239,7 +239,8 @@ fn load(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>, seed: Option
     scenario_of(py.detach(|| scenario::load(&path, &sets, seed)))
 }
 
-/// The same for text; `name` stands for the file in messages, files it names are sought in `base_dir`.
+/// Reads and checks a scenario from text; `name` stands for the file in messages, and files that it names are sought in
+/// `base_dir`.
 #[pyfunction]
 #[pyo3(signature = (text, name="scenario", base_dir=PathBuf::from("."), sets=Vec::new(), seed=None))]
 fn load_text(
@@ -272,7 +273,7 @@ mod _clearway {
     #[pymodule_export]
     use super::{load, load_text, schema, Interrupted, RunResult, Scenario, ScenarioError};
 
-    /// Of the engine; the Python package has the same.
+    /// The version of the simulator; the Python package has the same.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

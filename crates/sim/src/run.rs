@@ -1,5 +1,5 @@
-//! One run, from a scenario to its outcome: lets the simulator go from one point of a fixed time grid to the
-//! next and looks at it there. What is sampled causes nothing in the network.
+//! One run, from a scenario to its outcome: lets the simulator go from one point of a fixed time grid to the next and
+//! observes it there. Sampling does not change what happens in the network.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use crate::simulation::Simulation;
 /// Grid on which a run that ends with its flows ends.
 const COMPLETION_GRID: Span = Span::from_us(10);
 
-/// Hosts that are worth a thread: with fewer, threads wait for each other longer than they work.
+/// How many hosts are worth a thread: with fewer, threads wait for each other longer than they work.
 const HOSTS_A_THREAD: usize = 256;
 
 /// The threads that a run of this scenario takes: as many as `asked` for, but at most one a host; without that one for
@@ -38,7 +38,7 @@ pub fn run(
 /// Simulates a scenario on at most so many threads; the outcome is the same for any number. `progress` is called every
 /// few thousand events and at every look, and may stop the run.
 ///
-/// Panics when the simulator has lost count of a frame: conservation is checked at the end of every run.
+/// Panics when the simulator has lost track of a frame: conservation is checked at the end of every run.
 pub fn run_on(
     scenario: &Scenario,
     threads: usize,

@@ -29,7 +29,7 @@ class Line:
 
     label: str
     run: int
-    """Which run it belongs to: gives the colour."""
+    """The index of the run that it belongs to, which gives the colour."""
     x: Floats
     y: Floats
     dashed: bool = False
@@ -58,7 +58,7 @@ class Chart:
     y: str
     lines: Sequence[Line] = field(default_factory=list)
     remedy: str = ""
-    """Shown where there are no lines."""
+    """The text that is shown where there are no lines."""
     log_x: bool = False
     log_y: bool = False
     points: bool = False

@@ -29,7 +29,7 @@ class Made:
     """What `run_points` did."""
 
     runs: Sequence[Run]
-    """In the order of the points."""
+    """The runs, in the order of the points."""
     found: int
     """How many different points were there already."""
     run: int

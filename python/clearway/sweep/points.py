@@ -27,13 +27,13 @@ class Point:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """What sets it apart from its neighbours: for people, and for the axes of a figure."""
     base_dir: Path = Path()
-    """Where the files are that the scenario names."""
+    """The directory of the files that the scenario names."""
     keep: tuple[str, ...] | None = None
     """The tables to keep; None for all. A point with fewer tables is another point."""
 
     @property
     def key(self) -> str:
-        """What it is known by: the same for the same scenario, whatever it is called."""
+        """Return the key of the point in the store: the same for the same scenario, whatever its name."""
         resolved = json.loads(self.scenario.resolved)
         del resolved["name"]
         named = {text: _digest_of(self.base_dir / text) for text in _texts(resolved)}
@@ -47,7 +47,7 @@ class Point:
 
     @property
     def label(self) -> str:
-        """What it is called in a message."""
+        """Return the name of the point in messages."""
         return ", ".join(f"{key} = {value}" for key, value in self.overrides.items()) or self.scenario.name
 
 

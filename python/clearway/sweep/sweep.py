@@ -31,7 +31,7 @@ class Planned:
 
     @property
     def name(self) -> str:
-        """The scenario's."""
+        """Return the name of the scenario."""
         return self.points[0].scenario.name
 
 

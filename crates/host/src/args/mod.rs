@@ -1,5 +1,5 @@
-//! The command line: what a person asks for. The functions that read a command define its options; walked without
-//! values, they make its help.
+//! The command line: what a person asks for. The functions that read a command also define its options: called without
+//! values, they make the help.
 
 mod options;
 mod swift;
@@ -19,13 +19,13 @@ pub use options::ArgError;
 
 /// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.
 pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + PREFIX_BYTES) as u64;
-/// Most operations under way of one flow: each takes room in the machine.
+/// The most operations that a flow may have under way; each takes memory.
 const MAX_OUTSTANDING: u32 = 65_536;
 
 /// What a person asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// A text to print: help or version.
+    /// Print a text: the help or the version.
     Show(String),
     /// Send to one receiver.
     Send(SendArgs),
@@ -33,43 +33,43 @@ pub enum Command {
     Receive(ReceiveArgs),
 }
 
-/// What to send.
+/// What `clearwayd send` is to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SendArgs {
-    /// The receiver.
+    /// The receiver's address.
     pub to: SocketAddr,
-    /// A file, or else generated operations.
+    /// The file to send; without one, generated operations are sent.
     pub file: Option<PathBuf>,
-    /// How many.
+    /// How many operations there are.
     pub operations: u64,
-    /// Of how many bytes each.
+    /// The size of each operation, in bytes.
     pub size: Bytes,
-    /// Under way at once, of each flow.
+    /// How many operations each flow may have under way at once.
     pub outstanding: u32,
-    /// Flows that share them.
+    /// How many flows share the operations.
     pub flows: u32,
-    /// Largest payload of a packet.
+    /// The largest payload of a packet, in bytes.
     pub mtu: Bytes,
-    /// Longest time without progress.
+    /// The longest time without progress before the transfer is given up.
     pub idle_timeout: Span,
-    /// Of each flow.
+    /// The Swift parameters of each flow.
     pub swift: SwiftParams,
-    /// One JSON object instead of a table.
+    /// Whether to print one JSON object instead of a table.
     pub json: bool,
 }
 
-/// Where to receive.
+/// What `clearwayd receive` is to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceiveArgs {
-    /// The address to wait at.
+    /// The address to listen at.
     pub listen: SocketAddr,
-    /// A file, or else discard.
+    /// The file to write; without one, what arrives is discarded.
     pub out: Option<PathBuf>,
-    /// End after one transfer.
+    /// Whether to end after one transfer.
     pub once: bool,
-    /// Longest time without progress of an open sender.
+    /// The longest time that an open sender may go without progress before it is given up.
     pub idle_timeout: Span,
-    /// One JSON object a transfer instead of a table.
+    /// Whether to print one JSON object for each transfer instead of a table.
     pub json: bool,
 }
 
@@ -83,7 +83,7 @@ clearwayd receive --help and clearwayd send --help list all options.
 Exit status: 0 done, 1 the transfer failed, 2 bad input.
 ";
 
-/// Reads a command line, without the program's name. All problems of it at once.
+/// Reads a command line, without the program's name, and reports all of its problems at once.
 pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<ArgError>> {
     let mut parser = lexopt::Parser::from_args(args);
     let first = parser.next().map_err(|error| vec![problem(error)])?;

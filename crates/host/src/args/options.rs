@@ -1,4 +1,5 @@
-//! Options of a command: defined once each, where they are read, with name, sentence, default and range.
+//! The options of a command: each is defined once, where it is read, with its name, a sentence, its default and its
+//! range.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
@@ -11,7 +12,7 @@ use clearway_proto::units::{Bytes, Span};
 
 const DEFAULT_IDLE: Span = Span::from_secs(5);
 
-/// A problem of the command line.
+/// A problem with the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgError {
     /// What is wrong.
@@ -24,13 +25,13 @@ pub struct ArgError {
 #[derive(Clone, Debug)]
 struct Known {
     name: &'static str,
-    /// Nothing for a flag.
+    /// The value's placeholder in the help; nothing for a flag.
     value: &'static str,
     doc: &'static str,
     default: Option<String>,
 }
 
-/// Options, as they are defined and as they are given.
+/// The options of a command, as they are defined and as they were given.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     given: BTreeMap<&'static str, String>,
@@ -39,7 +40,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Options of which those are given that the command line gives; none when help is asked for.
+    /// Options with the values that the command line gives; without values when help is asked for.
     pub(super) fn given(&self, mut parser: lexopt::Parser) -> Result<Option<Self>, ArgError> {
         let mut given = BTreeMap::new();
         while let Some(arg) = parser.next().map_err(problem)? {
@@ -66,7 +67,7 @@ impl Options {
         Ok(Some(Self { given, ..Self::default() }))
     }
 
-    /// What was read of them, or all that is wrong with them.
+    /// What was read of the options, or all that is wrong with them.
     pub(super) fn finish<T>(self, read: T) -> Result<T, Vec<ArgError>> {
         if self.errors.is_empty() {
             Ok(read)
@@ -108,7 +109,7 @@ impl Options {
         self.errors.push(ArgError { message: message.into(), remedy: Some(remedy.into()) });
     }
 
-    /// A value that there must be; a placeholder stands in where it is missing, so that other problems are found.
+    /// A required value. Where it is missing a placeholder stands in, so that other problems are found, too.
     pub(super) fn required(
         &mut self,
         name: &'static str,
@@ -165,7 +166,7 @@ impl Options {
         }
     }
 
-    /// One of several names, of which the first is the default.
+    /// One of several names; the first is the default.
     pub(super) fn choice<T: Copy>(
         &mut self,
         name: &'static str,
@@ -286,7 +287,7 @@ pub(super) fn problem(error: lexopt::Error) -> ArgError {
     ArgError { message: error.to_string(), remedy: Some("clearwayd --help shows what there is".into()) }
 }
 
-/// The nearest of `names`, if `name` is a slip of it.
+/// The nearest of `names`, if `name` looks like a misspelling of it.
 pub(super) fn did_you_mean<'a>(
     name: &str,
     names: impl Iterator<Item = &'a str>,

@@ -9,12 +9,13 @@ use super::options::Options;
 
 const MAX_REACH: u32 = 1 << 20;
 
-/// The first is the default.
+/// The names and variants of Swift; the first is the default.
 const VARIANTS: &[(&str, Variant)] = &[("swift", Variant::Swift), ("v0", Variant::V0)];
 
-/// Swift's own, but for what assumes a stack that polls. A process that sleeps is woken tens of microseconds late, at
-/// both ends, which its endpoint delay holds. And one that Linux keeps from its processor for some milliseconds, as it
-/// does with other work about, is no loss: three timeouts within that would throw the window to its floor.
+/// Swift's own defaults, except where they assume a stack that polls. A process that sleeps is woken tens of
+/// microseconds late at both ends, and its endpoint delay contains that. When Linux does not schedule a process for
+/// some milliseconds, as happens on a busy machine, nothing is lost: three timeouts within that time would reduce the
+/// window to its minimum.
 fn defaults() -> SwiftParams {
     SwiftParams {
         endpoint_target: Span::from_us(500),
@@ -33,7 +34,7 @@ pub(super) fn read(o: &mut Options) -> SwiftParams {
     params
 }
 
-/// What the fabric target is made of.
+/// The options that make up the fabric target.
 fn fabric_target(o: &mut Options, d: &SwiftParams) -> SwiftParams {
     SwiftParams {
         variant: o.choice("variant", "Delays apart, or one target for the whole round trip.", VARIANTS),
@@ -58,7 +59,7 @@ fn fabric_target(o: &mut Options, d: &SwiftParams) -> SwiftParams {
     }
 }
 
-/// The window for the delay in the hosts.
+/// The options of the window for the delay in the hosts.
 fn endpoint_window(o: &mut Options, d: &SwiftParams) -> SwiftParams {
     SwiftParams {
         endpoint_window: o.switch(
@@ -90,7 +91,7 @@ fn endpoint_window(o: &mut Options, d: &SwiftParams) -> SwiftParams {
     }
 }
 
-/// The window for the delay in the fabric, and its bounds.
+/// The options of the window for the delay in the fabric, and the bounds of the window.
 fn fabric_window(o: &mut Options, d: &SwiftParams) -> SwiftParams {
     SwiftParams {
         ai: o.number("ai", "PACKETS", "Additive increase a round trip.", d.ai, 1e-6..=1000.0),
@@ -111,7 +112,7 @@ fn fabric_window(o: &mut Options, d: &SwiftParams) -> SwiftParams {
     }
 }
 
-/// When packets are sent again, and how far a sender may be ahead.
+/// The options that say when packets are retransmitted, and how far ahead of acknowledgements a sender may be.
 fn retransmission(o: &mut Options, d: &SwiftParams) -> SwiftParams {
     SwiftParams {
         retx_reset_threshold: o.number(

@@ -1,10 +1,11 @@
-//! One line that stands for all that a run did: equal digests, equal runs.
+//! A digest of all that a run did: equal digests mean equal runs.
 //!
 //! What it covers (`record/digest.rs`) is part of its version.
 
 use std::fmt;
 
-/// Two FNV-1a sums of 64 bits with different starts, side by side. Made to tell runs apart, not to resist anyone.
+/// Two FNV-1a sums of 64 bits with different starts, side by side. They are made to tell runs apart, not to resist an
+/// attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     sums: [u64; 2],

@@ -1,4 +1,5 @@
-//! A host whose work takes time: one processor, as an engine of Snap, serves what has arrived and sends what may leave.
+//! A host whose work takes time: one processor, like an engine of Google's Snap, serves what has arrived and sends what
+//! may leave.
 //!
 //! A frame that arrives waits in the NIC's receive queue until the processor has served all before it; that wait and
 //! its own service are the host's delay (t2 to t4, and t5 to t6, of Swift §3.2). A transmission takes the processor
@@ -59,7 +60,7 @@ pub struct ProcessorCounters {
     pub busy: u64,
     /// Bytes in the receive queue, with the frame in service.
     pub held: u64,
-    /// Most that this ever was.
+    /// The most bytes that the receive queue held, with the frame in service.
     pub peak: u64,
 }
 

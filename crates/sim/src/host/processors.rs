@@ -7,7 +7,7 @@ use crate::net::scheduling::{Rule, Scheduler};
 /// The processors of a domain's hosts.
 #[derive(Debug, Default)]
 pub struct Processors {
-    /// By the host's index of its processor.
+    /// The processors, by the index that a host has for its own.
     pub all: Vec<Processor>,
     /// For each processor the order among the classes of its flows.
     pub schedulers: Vec<Scheduler>,
@@ -15,18 +15,18 @@ pub struct Processors {
     pub classes: Vec<Rule>,
     /// By sending end, when its last frame reached its NIC: the way from the stack keeps a flow's order.
     pub departed: Vec<u64>,
-    /// The same by receiving end, of acknowledgements.
+    /// By receiving end, when its last acknowledgement reached its NIC.
     pub departed_acks: Vec<u64>,
 }
 
 impl Processors {
-    /// These processors, under this service of classes.
+    /// The processors of a domain, under this service of classes.
     pub fn new(all: Vec<Processor>, classes: &[Rule]) -> Processors {
         let schedulers = vec![Scheduler::new(classes); all.len()];
         Processors { all, schedulers, classes: classes.to_vec(), ..Processors::default() }
     }
 
-    /// The domain has so many sending and receiving ends.
+    /// Prepares for so many sending and receiving ends.
     pub fn expect_ends(&mut self, ends: [usize; 2]) {
         if !self.all.is_empty() {
             [self.departed, self.departed_acks] = ends.map(|count| vec![0; count]);

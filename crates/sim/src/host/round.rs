@@ -1,7 +1,7 @@
 //! A round: the flows of a host, of one traffic class, that are ready to send. The NIC asks them in turn whenever its
 //! port is free, so no queue forms below the transport (the pull model of Swift §3.2).
 
-/// No flow.
+/// The number that stands for no flow.
 pub const NO_FLOW: u32 = u32::MAX;
 
 /// The flows that wait for the NIC, as a list through the flows themselves.

@@ -9,8 +9,8 @@ pub struct TrafficClass {
     pub name: String,
     /// 0 is served first; a class waits while one of a smaller number has a frame.
     pub priority: u32,
-    /// Its share in the capacity left to the classes of its priority; above zero.
+    /// Its share of the capacity left to the classes of its priority; above zero.
     pub weight: u32,
-    /// How its queues at switches mark, compared with the class's own queue; none: as the switch's table says.
+    /// How its queues at switches mark, by the length of the class's own queue; none: as the switch's table says.
     pub ecn: Option<Ecn>,
 }

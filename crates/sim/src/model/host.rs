@@ -87,13 +87,13 @@ impl HostKind {
 /// What a host's work costs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostModel {
-    /// Nothing: a frame is processed as it arrives, and an answer leaves at once.
+    /// It costs nothing: a frame is processed as it arrives, and an answer leaves at once.
     Ideal,
     /// One processor of each host serves every frame that comes or goes.
     Snap(SnapHost),
 }
 
-/// A host whose frames are all served by one processor, as by an engine of Snap.
+/// A host whose frames are all served by one processor, as by an engine of Google's Snap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapHost {
     /// The processor's time for a data packet, without the time to copy its payload.
@@ -119,7 +119,8 @@ pub struct SnapHost {
 }
 
 impl Default for SnapHost {
-    /// The named set: calibrated on figures of the Swift paper, as docs/DEVIATIONS.md says value by value.
+    /// The set of values named `snap`: calibrated on figures of the Swift paper, as docs/DEVIATIONS.md says value by
+    /// value.
     fn default() -> SnapHost {
         SnapHost {
             receive_packet: Span::from_ns(305),

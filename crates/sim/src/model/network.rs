@@ -7,7 +7,7 @@ use super::topology::Topology;
 /// Nodes, links, and what a frame weighs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// The shape.
+    /// The network's shape.
     pub topology: Topology,
     /// The rate of every link for which the topology gives no other.
     pub rate: Rate,

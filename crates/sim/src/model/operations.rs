@@ -43,9 +43,9 @@ pub enum OperationKind {
 /// When an open loop's operations are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// In a Poisson process.
+    /// Initiators issue them in a Poisson process.
     Poisson,
-    /// At the start, and then at a constant interval.
+    /// Initiators issue one at the start, and then one at a constant interval.
     Constant,
 }
 

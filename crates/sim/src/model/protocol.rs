@@ -30,7 +30,7 @@ macro_rules! protocol {
         }
 
         impl Protocol {
-            /// What there is, in a sentence.
+            /// All schemes in a sentence, for the schema.
             pub(crate) const DOC: &str =
                 concat!("What decides how much is under way" $(, "; ", $name, ": ", $what)*, ".");
 

@@ -15,7 +15,7 @@ use super::transport::Transport;
 /// One experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What a person calls it.
+    /// The experiment's name.
     pub name: String,
     /// The root of every random stream.
     pub seed: u64,

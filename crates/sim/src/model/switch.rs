@@ -59,15 +59,16 @@ pub enum Buffer {
     },
 }
 
-/// When a queue marks congestion experienced. What is compared are the bytes waiting at the port as a frame arrives,
-/// with the frame in transmission and without the arriving one.
+/// When a queue marks frames as having met congestion. The bytes that are compared are those waiting at the port as a
+/// frame arrives, with the frame in transmission and without the arriving one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ecn {
-    /// Never.
+    /// It never marks.
     Off,
-    /// When the queue is above the threshold.
+    /// It marks when the queue is above the threshold.
     Step(Bytes),
-    /// Never up to `min`, always above `max`, with a probability rising linearly to `pmax` between.
+    /// It never marks up to `min`, always above `max`, and between them with a probability that rises linearly to
+    /// `pmax`.
     Red {
         /// Nothing is marked up to this queue length.
         min: Bytes,

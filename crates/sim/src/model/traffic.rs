@@ -96,16 +96,6 @@ pub enum Pattern {
     },
 }
 
-impl Pattern {
-    /// The operations of a loop; none for other patterns.
-    pub fn operations(&self) -> Option<&Operations> {
-        match self {
-            Pattern::ClosedLoop { operations, .. } | Pattern::OpenLoop { operations, .. } => Some(operations),
-            _ => None,
-        }
-    }
-}
-
 /// One line of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceFlow {

@@ -8,7 +8,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameQueue {
     head: u32,
-    /// Meaningless where there is no head.
+    /// The place of the last frame; meaningless where there is no head.
     tail: u32,
 }
 

@@ -23,9 +23,9 @@ pub struct Graph {
 /// A host or a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Unique.
+    /// The node's name, which no other node has.
     pub name: String,
-    /// Which of the two.
+    /// Whether it is a host or a switch.
     pub kind: NodeKind,
 }
 

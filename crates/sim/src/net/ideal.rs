@@ -2,10 +2,10 @@
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
-/// From the start of the first bit at the NIC to the last bit's arrival at the destination, when `frames`
-/// frames are sent back to back over these store-and-forward links with nothing else on them. All but the
-/// last frame weigh `full_frame`. Exact to the picosecond: each transmission takes `ceil(bits / rate)`. Takes
-/// time in proportion to the links, not to the frames. Panics without a frame.
+/// The time from the start of the first bit at the NIC to the last bit's arrival at the destination, when `frames`
+/// frames are sent back to back over these store-and-forward links with nothing else on them. All but the last frame
+/// weigh `full_frame`. The result is exact to the picosecond: each transmission takes `ceil(bits / rate)`. The
+/// computation takes time in proportion to the links, not to the frames. Panics without a frame.
 pub fn ideal_completion(links: &[(Rate, Span)], full_frame: Bytes, last_frame: Bytes, frames: u64) -> Span {
     assert!(frames > 0, "a train without a frame");
     let full_frames = frames - 1;
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
     use crate::random::{Entity, Stream};
 
-    /// Every frame at every hop: it starts when it has arrived and the port is free.
+    /// Computes the same frame by frame and hop by hop: each starts when it has arrived and the port is free.
     fn frame_by_frame(links: &[(Rate, Span)], full: Bytes, last: Bytes, frames: u64) -> Span {
         let mut port_free = vec![Span::ZERO; links.len()];
         let mut arrived = Span::ZERO;

@@ -18,7 +18,7 @@ pub struct LossWindow {
 /// When a link loses frames, and which.
 #[derive(Debug)]
 pub struct Loss {
-    /// They may overlap.
+    /// The times in which it loses frames; they may overlap.
     pub windows: Vec<LossWindow>,
     /// The random stream that decides.
     pub stream: Stream,

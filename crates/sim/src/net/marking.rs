@@ -7,7 +7,7 @@ use crate::random::Stream;
 pub struct Marking {
     /// ECN-capable frames that find more bytes are marked.
     pub above: u32,
-    /// Marking with a probability, beside that.
+    /// Marking with a probability, in addition to the threshold.
     pub red: Option<RedMarking>,
 }
 

@@ -4,7 +4,7 @@
 /// times what is free (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998).
 #[derive(Clone, Copy, Debug)]
 pub struct SharedBuffer {
-    /// Bytes of the whole memory.
+    /// The size of the whole memory, in bytes.
     pub size: u64,
     /// Bytes taken.
     pub used: u64,

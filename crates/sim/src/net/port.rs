@@ -26,7 +26,7 @@ pub struct Port {
     pub node: u32,
     /// Index of its [`PortKind`].
     pub kind: u16,
-    /// See the constants below.
+    /// The port's flags; see the constants below.
     pub flags: u8,
 }
 

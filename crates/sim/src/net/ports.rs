@@ -14,7 +14,7 @@ use super::scheduling::Rule;
 use crate::engine::event::{Frame, Meta};
 use crate::engine::prefetch::prefetch;
 
-/// The index of no rules.
+/// The index that stands for a plain port, which has no rules.
 const NO_RULES: u32 = u32::MAX;
 
 /// The ports of a domain, by their places in it.
@@ -112,7 +112,7 @@ impl Ports {
         &self.rules[self.rules_of[at as usize] as usize]
     }
 
-    /// The same, to be changed.
+    /// The rules of a ruled port, to be changed.
     pub fn rules_mut(&mut self, at: u32) -> &mut Rules {
         &mut self.rules[self.rules_of[at as usize] as usize]
     }
@@ -190,7 +190,7 @@ impl Ports {
         self.departures.prefetch(self.port(at).backlog);
     }
 
-    /// What all ports hold and what shared memories say they hold must agree.
+    /// Checks that what all ports hold and what shared memories say they hold agree.
     pub fn assert_memories_balance(&self) {
         for (which, memory) in self.memories.iter().enumerate() {
             let held: u64 = self

@@ -10,18 +10,18 @@ use crate::engine::prefetch::prefetch;
 /// Where a frame goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Over the port of this place in the domain.
+    /// It takes the port at this place in the domain.
     Port(u32),
-    /// It is there, for the end of this place in the domain that owns the host: the receiver of data, the sender that
-    /// an acknowledgement is for.
+    /// It has arrived, for the end at this place in the domain that owns the host: the receiver of data, or the sender
+    /// that an acknowledgement is for.
     Here(u32),
-    /// It is there, for the agent in the seat of this place in the domain.
+    /// It has arrived, for the agent in the seat at this place in the domain.
     Agent(u32),
 }
 
-/// Set in a step that is the last: the frame is there.
+/// The bit that is set in the last step: the frame has arrived.
 const HERE: u32 = 1 << 31;
-/// Set beside it where an agent awaits the frame.
+/// The bit that is set beside it where an agent receives the frame.
 const AGENT: u32 = 1 << 30;
 
 impl Next {

@@ -14,7 +14,7 @@ use crate::engine::event::{Frame, Meta};
 pub enum Turn {
     /// The first frame that waits in this class.
     Queue(usize),
-    /// What this class's sources at the host have to send, who asked for the port.
+    /// What this class's sources at the host have to send, which asked for the port.
     Pull(usize),
 }
 

@@ -80,7 +80,7 @@ impl Rules {
         }
     }
 
-    /// When the link loses frames, to be filled in.
+    /// The times at which the link loses frames, to be filled in.
     pub fn loss_mut(&mut self) -> &mut Option<Box<Loss>> {
         &mut self.loss
     }

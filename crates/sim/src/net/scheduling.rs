@@ -27,7 +27,7 @@ const VIRTUAL_BYTE: u64 = 80_313_433_200;
 pub struct Rule {
     /// 0 is served first.
     pub level: u8,
-    /// Share among those of its level; above zero, at most 1000.
+    /// Its share among the classes of its level; above zero, at most 1000.
     pub weight: u32,
 }
 

@@ -12,7 +12,7 @@ use crate::simulation::Simulation;
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkBaseline {
     pub figures: PortFigures,
-    /// Bytes transmitted.
+    /// Bytes transmitted on the link.
     pub transmitted: f64,
     pub counters: PortCounters,
 }
@@ -28,11 +28,12 @@ pub(super) struct Baseline {
     pub retransmissions: Vec<u64>,
     /// Data packets lost, per transport.
     pub lost_data: Vec<u64>,
-    /// Per link; empty where nothing had happened yet, which spares a large network a tenth of its memory.
+    /// The counters of each link; empty where nothing had happened yet, which saves a large network a tenth of its
+    /// memory.
     links: Vec<LinkBaseline>,
-    /// Per link and class.
+    /// The counters of each class at each link.
     pub classes: Vec<ClassCounters>,
-    /// Per host whose work takes time.
+    /// The counters of each host whose work takes time.
     pub processors: Vec<ProcessorCounters>,
 }
 

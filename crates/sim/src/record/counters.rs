@@ -4,31 +4,39 @@ use clearway_proto::units::Span;
 
 use clearway_proto::histogram::Histogram;
 
-/// Of all flows of one transport.
+/// The counters of all flows of one transport.
 #[derive(Clone, Debug, Default)]
 pub struct TransportCounters {
     /// Data frames lost anywhere.
     pub lost_data: u64,
     /// Every acknowledgement's round-trip time.
     pub rtt: Histogram,
-    /// The part of it that was spent in hosts (t4 - t2 and t6 - t5 of Swift §3.2); empty where hosts are ideal.
+    /// The part of each round trip that was spent in hosts (t4 - t2 and t6 - t5 of Swift §3.2); empty where hosts are
+    /// ideal.
     pub endpoint: Histogram,
-    /// The rest.
+    /// The part of each round trip that was not spent in hosts; empty where hosts are ideal.
     pub fabric: Histogram,
     /// What each data packet spent in the receiving host, from NIC to stack's end (t4 - t2).
     pub nic_delay: Histogram,
-    /// Of operations, since the measurement began.
+    /// The operations since the measurement began.
     pub operations: OperationCounters,
 }
 
 impl TransportCounters {
+    /// Memory in bytes that the counters of a transport take.
+    pub fn bytes() -> usize {
+        // Four of packets' times, and one of operations'; each has 256 buckets for each of 57 powers of two.
+        const HISTOGRAM: usize = 57 * 256 * size_of::<u64>();
+        size_of::<TransportCounters>() + 5 * HISTOGRAM
+    }
+
     /// Notes a round trip of which this much was spent in hosts.
     pub fn split_rtt(&mut self, rtt: Span, endpoint: Span) {
         self.endpoint.record(endpoint);
         self.fabric.record(rtt.saturating_sub(endpoint));
     }
 
-    /// Adds all that another has.
+    /// Adds the counters of another domain.
     pub fn merge(&mut self, other: &TransportCounters) {
         self.lost_data += other.lost_data;
         self.rtt.merge(&other.rtt);
@@ -46,21 +54,21 @@ impl TransportCounters {
     }
 }
 
-/// Of operations.
+/// The counters of operations.
 #[derive(Clone, Debug, Default)]
 pub struct OperationCounters {
-    /// Of those issued and done since the measurement began.
+    /// The latencies of the operations that were issued and completed since the measurement began.
     pub latency: Histogram,
-    /// Of those, how many took longer than their deadline.
+    /// How many of the operations in `latency` took longer than their deadline.
     pub late: u64,
-    /// Done in time since the measurement began, whenever they were issued.
+    /// Operations completed in time since the measurement began, whenever they were issued.
     pub in_time: u64,
-    /// Not issued because too many were open.
+    /// Operations that were not issued because too many were open.
     pub refused: u64,
 }
 
 impl OperationCounters {
-    /// One is done; `measured` says whether it was issued since the measurement began.
+    /// Counts a completed operation; `measured` says whether it was issued since the measurement began.
     pub fn count(&mut self, latency: Span, late: bool, measured: bool) {
         self.in_time += u64::from(!late);
         if measured {
@@ -69,7 +77,7 @@ impl OperationCounters {
         }
     }
 
-    /// Adds all that another has.
+    /// Adds the counters of another domain.
     pub fn merge(&mut self, other: &OperationCounters) {
         self.latency.merge(&other.latency);
         self.late += other.late;

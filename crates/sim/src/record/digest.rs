@@ -60,7 +60,7 @@ fn add_links(digest: &mut Digest, simulation: &Simulation) {
     }
 }
 
-/// Nothing where there are no classes.
+/// Adds the counters of each class at each link; there are none without classes.
 fn add_classes(digest: &mut Digest, simulation: &Simulation) {
     for queue in (0..simulation.links()).flat_map(|link| simulation.port_classes(link)) {
         let counters = &queue.counters;

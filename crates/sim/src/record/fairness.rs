@@ -2,10 +2,14 @@
 
 use clearway_proto::units::{Span, Time};
 
+use super::footprint::NUMBER;
+use super::samples::Sampled;
+use crate::model::Scenario;
 use crate::simulation::Simulation;
 use crate::traffic::{Demand, Part};
 
-/// `(Σx)² / (n Σx²)`: 1 when all are equal, 1/n when one has everything. None of nothing.
+/// Jain's index, `(Σx)² / (n Σx²)`: 1 when all values are equal, 1/n when one has everything. None for no values, or
+/// where all are zero.
 ///
 /// ```
 /// # use clearway_sim::record::fairness::jain;
@@ -26,11 +30,17 @@ pub(super) struct Fairness {
     /// Start of the interval under way.
     from: Time,
     payload: Vec<u64>,
-    /// Per transport, an index for each interval.
+    /// For each transport, an index for each interval.
     indices: Vec<Vec<f64>>,
 }
 
 impl Fairness {
+    /// The memory that the indices take.
+    pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
+        let (interval, rows) = (Some(scenario.record.fairness), scenario.transports.len() as f64);
+        Sampled::every("record.fairness", interval, rows, NUMBER, scenario)
+    }
+
     pub(super) fn new(interval: Span, warm: Time, simulation: &Simulation) -> Fairness {
         let indices = vec![Vec::new(); simulation.transports()];
         Fairness { interval, from: warm, payload: delivered(simulation), indices }

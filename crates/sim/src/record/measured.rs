@@ -1,4 +1,4 @@
-//! A run that has ended, and the figures that summary and tables share.
+//! A run that has ended, and the figures that the summary and the tables share.
 
 use clearway_proto::units::{Span, Time};
 
@@ -14,20 +14,20 @@ pub(super) struct Measured<'a> {
     pub simulation: &'a Simulation,
     pub start: Baseline,
     pub end: Time,
-    /// What is counted, per transport.
+    /// The counters of each transport.
     pub counters: Vec<TransportCounters>,
-    /// Jain's index per transport.
+    /// Jain's index of each transport.
     pub fairness: Vec<Option<f64>>,
 }
 
-/// A link in the measured time.
+/// The figures of a link in the measured time.
 pub(super) struct LinkFigures {
     pub utilisation: f64,
     pub frames: u64,
     pub wire_bytes: u64,
     /// Time-weighted mean of the bytes waiting, without the frame in transmission.
     pub queue_mean_bytes: f64,
-    /// Of the whole run; with the frame in transmission.
+    /// The most bytes at the port in the whole run, with the frame in transmission.
     pub queue_peak_bytes: u64,
     pub drops: u64,
     pub marks: u64,
@@ -52,13 +52,13 @@ impl Measured<'_> {
         }
     }
 
-    /// From a sized flow's start to the arrival of its last byte.
+    /// The time from a sized flow's start to the arrival of its last byte.
     pub fn completion(&self, flow: u32) -> Option<Span> {
         let at = self.simulation.receiver(flow).completed_at;
         (at != Time::NEVER).then(|| at.since(self.simulation.specs()[flow as usize].start))
     }
 
-    /// Packets that a flow sent again in the whole run.
+    /// Packets that a flow retransmitted in the whole run.
     pub fn retransmissions(&self, flow: u32) -> u64 {
         u64::from(self.simulation.sender(flow).sender.flight().retransmissions)
     }

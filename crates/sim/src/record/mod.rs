@@ -4,12 +4,12 @@ mod baseline;
 pub mod counters;
 mod digest;
 pub mod fairness;
-mod link_samples;
+pub mod footprint;
 mod measured;
 pub mod observer;
 mod outcome;
-mod samples;
+pub mod samples;
 mod summary;
-mod tables;
+pub(crate) mod tables;
 
 pub use outcome::{Column, Interrupted, Outcome, Progress, Table, Value};

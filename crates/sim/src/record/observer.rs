@@ -1,4 +1,4 @@
-//! Looks at a running simulation at fixed instants and makes the outcome of what it saw.
+//! Observes a running simulation at fixed instants, and makes the outcome from what was observed.
 //!
 //! Steady-state figures are differences between the end of the run and the end of its warm-up.
 
@@ -26,7 +26,7 @@ pub struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    /// Before anything has happened.
+    /// An observer of a simulation in which nothing has happened yet.
     pub fn new(scenario: &'a Scenario, simulation: &Simulation) -> Observer<'a> {
         Observer {
             scenario,
@@ -37,13 +37,13 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// When it wants to look next.
+    /// The next instant at which there is something to observe.
     pub fn next_look(&self) -> Time {
         let warm_up = if self.warm { Time::NEVER } else { Time::ZERO + self.scenario.warmup };
         warm_up.min(self.fairness.next_look()).min(self.samples.next_look())
     }
 
-    /// Looks, if it is time for any of what it looks at.
+    /// Observes the simulation at `now`, if there is something to observe at that instant.
     pub fn look(&mut self, simulation: &mut Simulation, now: Time) {
         self.samples.look(simulation, now);
         if !self.warm && now >= Time::ZERO + self.scenario.warmup {

@@ -1,15 +1,16 @@
-//! What a run leaves, and how far one is.
+//! The result of a run, and how far a run has come.
 
 /// A run's result. The same scenario and seed give the same outcome on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Digest over every flow's completion and the counters of flows and links, with its version in front: `v2:` and 32 hex digits.
+    /// The digest of every flow's completion and of the counters of flows and links, with its version in front: `v2:`
+    /// and 32 hex digits.
     pub digest: String,
-    /// One packet (data or acknowledgement) over one link is one hop.
+    /// The number of packet-hops: one packet (data or acknowledgement) over one link is one hop.
     pub packet_hops: u64,
-    /// Figures of the whole run.
+    /// The figures of the whole run.
     pub summary: Value,
-    /// Tables: flows, links and rtt always, the others when asked for or when there is something to say.
+    /// The tables: flows, links and rtt always, the others where they are asked for or have something to show.
     pub tables: Vec<Table>,
 }
 
@@ -19,7 +20,7 @@ pub struct Table {
     /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
     /// `throughput`, `links_series` or `probes`.
     pub name: &'static str,
-    /// Name with its unit, and values.
+    /// The columns: the name of each, with its unit, and its values.
     pub columns: Vec<(&'static str, Column)>,
 }
 
@@ -43,18 +44,19 @@ pub enum Value {
     Integer(u64),
     /// A measured value; finite.
     Float(f64),
-    /// In the order they are shown.
+    /// Several figures, in the order in which they are shown.
     Object(Vec<(String, Value)>),
 }
 
-/// How far a run is.
+/// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Simulated time reached, in picoseconds.
     pub simulated_ps: u64,
     /// Simulated time at which the run ends at the latest, in picoseconds.
     pub end_ps: u64,
-    /// Packet-hops so far.
+    /// Packet-hops so far. On several threads this is an estimate: what the first thread has done since all last
+    /// finished a stretch together counts for each of the others, too.
     pub packet_hops: u64,
 }
 

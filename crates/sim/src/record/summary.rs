@@ -1,4 +1,4 @@
-//! The figures of a whole run: of everything together, and of each transport.
+//! The figures of a whole run: of all transports together, and of each.
 
 use clearway_proto::histogram::Histogram;
 
@@ -66,7 +66,7 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     figures
 }
 
-/// The figures of round-trip times; where hosts are not ideal of their parts, too.
+/// The figures of round-trip times, and where hosts are not ideal of their parts, too.
 fn rtt_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
     let all = |times: fn(&TransportCounters) -> &Histogram| {
         let mut all = Histogram::default();
@@ -115,7 +115,8 @@ fn completion_figures(measured: &Measured, flows: &[u32]) -> Vec<(String, Value)
     ]
 }
 
-/// The figures of operations issued after the warm-up, save for their rate: of all that were done in time after it.
+/// The figures of operations issued after the warm-up, except for their rate, which counts all that completed in time
+/// after it.
 fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
     let simulation = measured.simulation;
     let mut all = OperationCounters::default();
@@ -144,13 +145,14 @@ fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, 
     ]
 }
 
-/// The figures of all hosts, where they are not ideal: the busiest, and what found no room in a receive queue.
+/// The figures of all hosts, where they are not ideal: the utilisation of the busiest, and the frames for which receive
+/// queues had no room.
 fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
     let processors = measured.simulation.processors().map(|(_, counters)| counters);
-    let engines: Vec<_> = processors.zip(&measured.start.processors).collect();
-    let busiest = engines.iter().map(|(now, then)| now.busy - then.busy).max();
+    let now_and_then: Vec<_> = processors.zip(&measured.start.processors).collect();
+    let busiest = now_and_then.iter().map(|(now, then)| now.busy - then.busy).max();
     let Some(busiest) = busiest else { return Vec::new() };
-    let drops = engines.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();
+    let drops = now_and_then.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();
     vec![
         entry("host_utilisation_max", float(Some(busiest as f64 / 1e12 / measured.seconds()))),
         entry("host_drops", Value::Integer(drops)),
@@ -179,7 +181,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The value that a `fraction` of all do not exceed. Sorts.
+/// The value that a `fraction` of all values do not exceed. Sorts the values.
 fn quantile(values: &mut [f64], fraction: f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let rank = (values.len() as f64 * fraction).ceil() as usize;

@@ -1,14 +1,39 @@
 //! The tables of a run, made at its end.
 
+use super::footprint::{link_name_bytes, text_bytes, NUMBER};
 use super::measured::{LinkFigures, Measured};
 use super::outcome::{Column, Table};
+use crate::net::shape::Shape;
 use crate::simulation::OperationRecord;
 use crate::traffic::Part;
 use clearway_proto::units::{Span, Time};
 
 const GBPS: f64 = 8.0 / 1e9;
 
-/// One row a flow.
+/// Memory in bytes for a row of [`flows`], where the transport's name has so many characters.
+pub fn flow_row_bytes(name: usize) -> f64 {
+    NUMBER * 11.0 + text_bytes(name) + text_bytes("requests".len())
+}
+
+/// Memory in bytes for a row of [`links`], and for the figures that it is made of.
+pub fn link_row_bytes(shape: &dyn Shape) -> f64 {
+    link_name_bytes(shape) + NUMBER * 10.0 + size_of::<LinkFigures>() as f64
+}
+
+/// Memory in bytes for a row of [`link_classes`], where the class's name has so many characters.
+pub fn link_class_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
+    link_name_bytes(shape) + text_bytes(name) + NUMBER * 5.0
+}
+
+/// Memory in bytes for a row of [`operations`], and for the record that it is made of.
+pub const OPERATION_ROW: f64 = NUMBER * 9.0 + size_of::<OperationRecord>() as f64;
+
+/// Memory in bytes for a row of [`probes`].
+pub fn probe_row_bytes(shape: &dyn Shape) -> f64 {
+    NUMBER * 3.0 + 2.0 * text_bytes(shape.longest_name())
+}
+
+/// The table of flows: a row for each.
 pub(super) fn flows(measured: &Measured) -> Table {
     let simulation = measured.simulation;
     let mut fct = Vec::new();
@@ -59,7 +84,7 @@ fn carries(part: Option<Part>) -> &'static str {
     }
 }
 
-/// One row a directed link; rates, utilisation and queues are of the measured time.
+/// The table of links: a row for each directed link. Rates, utilisation and queues are of the measured time.
 pub(super) fn links(measured: &Measured) -> Table {
     let simulation = measured.simulation;
     let links: Vec<_> = (0..simulation.links()).map(|link| measured.link(link)).collect();
@@ -88,8 +113,8 @@ pub(super) fn links(measured: &Measured) -> Table {
     }
 }
 
-/// One row a directed link and class that sent or dropped anything in the measured time; none where there are no
-/// classes.
+/// The table of classes at links: a row for each directed link and class that sent or dropped anything in the measured
+/// time; none where there are no classes.
 pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
     let names = &measured.scenario.classes;
     if names.is_empty() {
@@ -123,7 +148,7 @@ pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
     Some(Table { name: "link_classes", columns })
 }
 
-/// The distribution of round-trip times in the measured time: largest value and count of each bucket.
+/// The distribution of round-trip times in the measured time: the largest value and the count of each bucket.
 pub(super) fn rtt(measured: &Measured) -> Table {
     let (mut transport, mut rtt_us, mut counts) = (Vec::new(), Vec::new(), Vec::new());
     for (index, counters) in measured.counters.iter().enumerate() {
@@ -141,7 +166,7 @@ pub(super) fn rtt(measured: &Measured) -> Table {
     Table { name: "rtt", columns }
 }
 
-/// One row a host; none where hosts are ideal. The receive queue's peak is of the whole run.
+/// The table of hosts: a row for each; none where hosts are ideal. The receive queue's peak is of the whole run.
 pub(super) fn hosts(measured: &Measured) -> Option<Table> {
     let (hosts, processors): (Vec<u32>, Vec<_>) = measured.simulation.processors().unzip();
     if hosts.is_empty() {
@@ -160,7 +185,8 @@ pub(super) fn hosts(measured: &Measured) -> Option<Table> {
     Some(Table { name: "hosts", columns })
 }
 
-/// The distributions of the parts of round-trip times in the measured time, as [`rtt`]'s; none where hosts are ideal.
+/// The distributions of the parts of round-trip times in the measured time, in the form of [`rtt`]; none where hosts
+/// are ideal.
 pub(super) fn delays(measured: &Measured) -> Option<Table> {
     let (mut transport, mut part, mut us, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, counters) in measured.counters.iter().enumerate() {
@@ -184,8 +210,8 @@ pub(super) fn delays(measured: &Measured) -> Option<Table> {
     measured.simulation.processors().next().map(|_| Table { name: "delays", columns })
 }
 
-/// One row an operation, if each is recorded: first those that are done, as they were, then those that are open,
-/// by flow. One that could not even be issued is not among them.
+/// The table of operations, if each is recorded: first those that are complete, in the order of completion, then those
+/// that are open, by flow. One that could not be issued is not among them.
 pub(super) fn operations(measured: &Measured) -> Option<Table> {
     let (simulation, specs) = (measured.simulation, measured.simulation.specs());
     let mut rows = simulation.operation_records()?;
@@ -209,8 +235,8 @@ pub(super) fn operations(measured: &Measured) -> Option<Table> {
     Some(Table { name: "operations", columns })
 }
 
-/// One row a packet of a probe, by probe and then as sent; none where nothing probes. Round trips are as the prober's
-/// clock had them, and NaN where no answer has come.
+/// The table of probes: a row for each packet, by probe and then in the order of sending; none where nothing probes.
+/// Round trips are by the prober's clock, and NaN where no answer has come.
 pub(super) fn probes(measured: &Measured) -> Option<Table> {
     let probes = &measured.scenario.probes;
     if probes.is_empty() {

@@ -13,7 +13,7 @@ use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
 use crate::model::{Buffer, Ecn, Scenario, SwitchKinds, SwitchRole, TrafficClass, Transport};
 use crate::net::scheduling::MOST_CLASSES;
 
-/// Of a weight: the finest share is one part in this and one.
+/// The largest weight: the smallest share of a class is one part in this and one.
 const MAX_WEIGHT: u32 = 1000;
 
 /// Reads one table; its name is for the caller to fill in.
@@ -42,7 +42,7 @@ fn read_ecn(r: &mut Section, switches: Option<&SwitchKinds>) -> Option<Ecn> {
     Some(read_marking(r, marking, switches.map_or(MAX_BYTES, largest_buffer)))
 }
 
-/// What no queue of any switch can exceed.
+/// A threshold that no queue of any switch can exceed.
 fn largest_buffer(switches: &SwitchKinds) -> Bytes {
     let room = |role| match switches.of(role).buffer {
         Buffer::PerPort(size) | Buffer::Shared { size, .. } => size,
@@ -51,8 +51,8 @@ fn largest_buffer(switches: &SwitchKinds) -> Bytes {
     roles.map(room).into_iter().max().unwrap_or(MAX_BYTES)
 }
 
-/// Reads the class of a transport's data and that of its acknowledgements. Where the classes themselves are wrong
-/// there are none, and nothing is said.
+/// Reads the class of a transport's data and that of its acknowledgements. Where the classes themselves are wrong there
+/// are none, and no further problem is noted.
 pub(super) fn read_names(r: &mut Section, classes: Option<&[TrafficClass]>) -> (usize, usize) {
     let class = read_name_or_first(r, "class", "NAME of the [class.NAME] of its data.", classes);
     let doc = "NAME of the [class.NAME] of its acknowledgements.";
@@ -64,7 +64,7 @@ pub(super) fn read_names(r: &mut Section, classes: Option<&[TrafficClass]>) -> (
     (class, ack_class)
 }
 
-/// Reads a class's name; without it, it is the first class.
+/// Reads a class's name; without the key, it is the first class.
 pub(super) fn read_name_or_first(
     r: &mut Section,
     name: &'static str,
@@ -108,7 +108,7 @@ fn read_name(
     })
 }
 
-/// There are not too many, and each is of use.
+/// Checks that there are not too many classes, and that each is used.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
     let Scenario { classes, transports, probes, .. } = scenario;
     if classes.len() > MOST_CLASSES {

@@ -4,27 +4,27 @@ use toml_edit::{Item, TomlError};
 
 use super::error::Problem;
 
-/// Where a key or value stands.
+/// The place of a key or value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nowhere in particular: the whole file.
+    /// No particular place: the whole file.
     File,
-    /// Line and column, both from 1.
+    /// A line and a column, both counted from 1.
     At(u32, u32),
-    /// In this override.
+    /// The override of this index.
     Set(usize),
 }
 
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    /// What stands there.
+    /// The value.
     pub(super) value: Value,
     /// Where the value begins.
     pub(super) place: Place,
 }
 
-/// What a key can hold. Dates are no use here and are kept as their text.
+/// What a key can hold. Dates have no use here and are kept as their text.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),
@@ -57,18 +57,18 @@ impl Value {
 /// Keys and values in the file's order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    /// The entries; no key twice.
+    /// The entries; each key occurs once.
     pub(super) entries: Vec<Entry>,
 }
 
 /// One key of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// Its name.
+    /// The key's name.
     pub(super) key: String,
-    /// Where the key stands.
+    /// The place of the key.
     pub(super) place: Place,
-    /// What it holds.
+    /// The key's value.
     pub(super) node: Node,
 }
 
@@ -78,7 +78,7 @@ impl Table {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Where the key of this path stands, such as `traffic[0].bytes`, or the last part of the path that exists.
+    /// The place of the key of this path, such as `traffic[0].bytes`, or of the last part of the path that exists.
     pub(super) fn locate(&self, path: &str) -> Place {
         self.walk(path).0
     }
@@ -115,7 +115,7 @@ fn steps(path: &str) -> impl Iterator<Item = &str> {
     path.split(['.', '[']).map(|step| step.trim_end_matches(']').trim())
 }
 
-/// Parses a file. The problem has `file` as its file.
+/// Parses a file; a problem names it as `file`.
 pub(super) fn parse(text: &str, file: &str) -> Result<Table, Box<Problem>> {
     let lines = Lines::of(text);
     let document = toml_edit::Document::parse(text).map_err(|error| not_toml(&error, &lines, file))?;
@@ -207,8 +207,8 @@ fn value_node(source: &toml_edit::Value, lines: &Lines) -> Node {
     Node { value, place: lines.span(source.span()) }
 }
 
-/// Applies override number `index`: the value at `path` becomes `text`, read as TOML if it is any, else as a string.
-/// The error is a sentence.
+/// Applies override number `index`: the value at `path` becomes `text`, read as TOML if it is valid TOML, and otherwise
+/// as a string. The error is a sentence.
 pub(super) fn apply(root: &mut Table, index: usize, path: &str, text: &str) -> Result<(), String> {
     let steps: Vec<&str> = steps(path).collect();
     if steps.iter().any(|step| step.is_empty()) {
@@ -228,7 +228,7 @@ fn free_value(text: &str, index: usize) -> Value {
     node.value
 }
 
-/// What stands in an override has no line.
+/// Marks a value as coming from an override: it has no line.
 fn settle(node: &mut Node, index: usize) {
     node.place = Place::Set(index);
     match &mut node.value {

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: where, which key, what stood there and what was expected.
+//! What is wrong with a scenario: the place, the key, the value found and what was expected.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct ScenarioError {
     pub problems: Vec<Problem>,
 }
 
-/// One thing wrong with a scenario.
+/// One problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file that must be changed: the scenario, or one that it names.
@@ -22,13 +22,13 @@ pub struct Problem {
     pub set: Option<String>,
     /// Full path of the key, such as `transport.bulk.base_target` or `traffic[0].bytes`; empty for a whole file.
     pub key: String,
-    /// What stood there, if it is one value.
+    /// The value that was found, if it is one value.
     pub found: Option<String>,
     /// What was expected there, if it can be said in general.
     pub expected: Option<String>,
-    /// The valid name nearest to what stood there.
+    /// The valid name nearest to the one that was found.
     pub nearest: Option<String>,
-    /// The sentence shown to people, without place and key.
+    /// The sentence shown to people, without the place and the key.
     pub message: String,
 }
 
@@ -61,18 +61,18 @@ impl std::error::Error for ScenarioError {}
 /// Why a value cannot be what its key wants; becomes a [`Problem`] where place and key are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Misread {
-    /// Something else was expected; perhaps a name near the one found.
+    /// Something else was expected; perhaps with a valid name near the one found.
     Expected(String, Option<String>),
-    /// The key itself is not one of these; perhaps the one meant.
+    /// The key itself is not a valid one; perhaps with the one that was meant.
     Unknown(Vec<&'static str>, Option<String>),
-    /// A sentence of its own.
+    /// The problem has a sentence of its own.
     Says(String),
-    /// What is wrong stands in other files and is said of those.
+    /// The problems are in other files and are reported for those.
     Elsewhere(Vec<Problem>),
 }
 
 impl Misread {
-    /// `expected` stood not there.
+    /// A value that is not the `expected` one.
     pub(super) fn expected(expected: impl Into<String>) -> Misread {
         Misread::Expected(expected.into(), None)
     }

@@ -24,10 +24,10 @@ use crate::net::shape;
 use crate::net::topology::Graph;
 use crate::traffic::pattern;
 
-/// Of a seed: what a JSON number holds exactly.
+/// The largest seed: what a JSON number holds exactly.
 pub(super) const MAX_SEED: u64 = 1 << 53;
 
-/// Warmup is at most this part of the run.
+/// The warm-up is at most this part of the run.
 const WARMUP_PART: u64 = 5;
 
 const PROBES: &str = "Packets that measure the round-trip time of a path.";
@@ -72,7 +72,9 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         base,
     };
     let traffic = r.list("traffic", "Who talks to whom.", true, |r| traffic::read(r, &scene));
-    let names = net.as_ref().map(Names::of);
+    // A network that is too large for memory is not built to look its names up: the check at the end says so.
+    let fits = |net: &&Network| memory::network_fits(net, classes.as_ref().map_or(0, Vec::len));
+    let names = net.as_ref().filter(fits).map(Names::of);
     let scene = probe::Scene { names: names.as_ref(), classes: classes.as_deref(), duration };
     let probes = r.list("probe", PROBES, false, |r| probe::read(r, &scene));
     let faults = r.list("fault", "What goes wrong with links.", false, |r| fault::read(r, names.as_ref()));
@@ -163,7 +165,7 @@ fn read_record(r: &mut Section) -> Record {
     }
 }
 
-/// What tables demand of each other, once each is right in itself.
+/// Checks what tables demand of each other, once each is right in itself.
 fn check(r: &Section, scenario: &Scenario) {
     if !r.sound() {
         return;
@@ -187,8 +189,8 @@ fn check(r: &Section, scenario: &Scenario) {
     }
 }
 
-/// A frame counts the links it crosses in few bits. Only a listed network can have longer paths, or nodes without one
-/// between them; it must fit into memory to be asked.
+/// A frame counts the links that it crosses in few bits. Only a listed network can have longer paths, or nodes that no
+/// path joins; it must fit into memory to be checked.
 fn check_links(r: &Section, scenario: &Scenario) {
     if shape::of(&scenario.network.topology).is_regular() {
         return;

@@ -19,8 +19,8 @@ enum Kind {
 
 const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \"h0-tor0\"";
 
-/// Reads one table: a fault for each direction. Without names, where the network is not known, only the form of the
-/// link is checked.
+/// Reads one table and returns a fault for each direction. Without names, where the network is not known, only the form
+/// of the link is checked.
 pub(super) fn read(r: &mut Section, names: Option<&Names>) -> Vec<Fault> {
     let kinds = [("loss", Kind::Loss), ("down", Kind::Down)];
     let kind = r.choice("kind", "Frames are lost at random, or all of them are.", None, &kinds);
@@ -60,7 +60,7 @@ fn node_text(node: &Node) -> &str {
     }
 }
 
-/// The ways that a text names.
+/// The directions of a link that a text names.
 fn parse(node: &Node, names: Option<&Names>) -> Result<Vec<(String, String)>, Misread> {
     let text = node_text(node);
     let one_way = text.split_once('>');

@@ -7,15 +7,15 @@ use serde_json::{json, Value as Json};
 use super::document::{Node, Value};
 use super::error::{Misread, Problem};
 
-/// Larger files are nobody's list of flows; a limit, so that reading one is bounded.
+/// The largest file that is read, in bytes: a limit, so that reading is bounded.
 pub(super) const MAX_BYTES: u64 = 1 << 30;
 
-/// A path in the schema.
+/// A path, as the schema describes it.
 pub(super) fn schema() -> Json {
     json!({ "type": "string", "minLength": 1, "x-unit": "file" })
 }
 
-/// The path in a value, as written.
+/// The path that a value holds, as written.
 pub(super) fn name(node: &Node) -> Result<String, Misread> {
     match &node.value {
         Value::Text(name) if !name.is_empty() => Ok(name.clone()),
@@ -33,7 +33,7 @@ pub(super) fn read(base: &Path, name: &str) -> Result<String, Misread> {
     read_text(&base.join(name)).map_err(Misread::Says)
 }
 
-/// Reads a file of text, or says why not.
+/// Reads a file of text; the error says why that failed.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {}", path.display(), reason(&error));
     let about = std::fs::metadata(path).map_err(failed)?;

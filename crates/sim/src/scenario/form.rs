@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-/// Names that tables and groups can be given.
+/// The names that tables and groups can be given, as a pattern.
 pub(super) const NAME_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_-]*$";
 
 /// Whether `text` matches [`NAME_PATTERN`].
@@ -14,34 +14,34 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// A key as the schema shows it.
 pub(super) struct Field {
-    /// Its name.
+    /// The key's name.
     pub(super) name: &'static str,
-    /// Whether it must be given.
+    /// Whether the key must be given.
     pub(super) required: bool,
-    /// What it may hold.
+    /// What the key may hold.
     pub(super) schema: Map<String, Json>,
 }
 
 /// The keys of a table under one combination of its choices.
 pub(super) struct Variant {
-    /// Key and value of every choice.
+    /// The key and the value of every choice.
     pub(super) choices: Vec<(&'static str, &'static str)>,
-    /// All keys, the choices among them.
+    /// All keys, with those of the choices.
     pub(super) fields: Vec<Field>,
-    /// What any other key may hold, where there may be keys of the file's own.
+    /// What any other key may hold, where a file may have keys of its own.
     pub(super) others: Option<Map<String, Json>>,
 }
 
 /// How a key with a grammar of its own is described; see [`Section::parsed`].
 pub(super) struct Form {
-    /// Its name.
+    /// The key's name.
     pub(super) name: &'static str,
-    /// What it means.
+    /// What the key means.
     pub(super) doc: &'static str,
-    /// Whether it must be given.
+    /// Whether the key must be given.
     pub(super) required: bool,
-    /// What holds when it is not given, in words.
+    /// What holds when the key is not given, in words.
     pub(super) otherwise: &'static str,
-    /// Type, pattern and unit.
+    /// The key's type, pattern and unit.
     pub(super) schema: Json,
 }

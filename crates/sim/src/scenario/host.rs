@@ -15,11 +15,11 @@ enum Model {
     Snap,
 }
 
-/// The largest number of tables `[host.NAME]`.
+/// The largest number of `[host.NAME]` tables.
 const MAX_KINDS: usize = 1000;
 
-/// What the file says of hosts before it says what they do: how many there are, and the named groups. Parts that are
-/// wrong in the file are missing.
+/// What is known of hosts before their tables are read: how many there are, and the named groups. Parts that are wrong
+/// in the file are missing.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     /// How many hosts there are.
@@ -56,7 +56,8 @@ fn read_hosts(r: &mut Section, known: Known) -> HostSet {
     set.unwrap_or_else(HostSet::none)
 }
 
-/// None, and said, where two tables list one host or there are too many tables.
+/// Checks the tables of hosts; none, with the problem noted, where two tables list one host or there are too many
+/// tables.
 fn check_apart(r: &Section, kinds: &[(String, (HostSet, HostKind))]) -> Option<()> {
     if kinds.len() > MAX_KINDS {
         let message = format!("found {} tables beside default; the most is {MAX_KINDS}", kinds.len());
@@ -115,7 +116,7 @@ fn read_clock(r: &mut Section) -> Clock {
 fn read_model(r: &mut Section) -> HostModel {
     let model = r.choice(
         "model",
-        "What a host's work costs: ideal, nothing; snap, one engine serves all that comes and goes, as Swift's hosts have.",
+        "What a host's work costs: ideal, nothing; snap, one processor serves all that comes and goes, as Swift's hosts have.",
         Some("ideal"),
         &[("ideal", Model::Ideal), ("snap", Model::Snap)],
     );
@@ -128,32 +129,32 @@ fn read_model(r: &mut Section) -> HostModel {
 fn read_snap(r: &mut Section) -> SnapHost {
     let d = SnapHost::default();
     let cost = |name, doc| Key::new(name, doc, Span::ZERO..=Span::from_ms(10));
-    let copy = rate_key("copy_rate", "Speed at which the engine copies payload.");
+    let copy = rate_key("copy_rate", "Speed at which the processor copies payload.");
     let queue = Key::new(
         "receive_queue",
-        "Room for frames that wait for the engine.",
+        "Room for frames that wait for the processor.",
         Bytes::new(100)..=Bytes::new(4_000_000_000),
     );
     let interval = Key::new(
         "pause_interval",
-        "Mean time between two pauses, in which the engine does not run.",
+        "Mean time between two pauses, in which the processor does not run.",
         Span::from_us(1)..=Span::from_secs(1000),
     );
     SnapHost {
         receive_packet: r
-            .get(&cost("receive_packet", "The engine's time for a data packet.").or(d.receive_packet)),
+            .get(&cost("receive_packet", "The processor's time for a data packet.").or(d.receive_packet)),
         copy_rate: r.get(&copy.or(d.copy_rate)),
         operation: r.get(
             &cost("operation", "What an operation's last packet takes beside, at its target.")
                 .or(d.operation),
         ),
         receive_ack: r
-            .get(&cost("receive_ack", "The engine's time for an acknowledgement.").or(d.receive_ack)),
+            .get(&cost("receive_ack", "The processor's time for an acknowledgement.").or(d.receive_ack)),
         completion: r.get(
             &cost("completion", "What the acknowledgement of an operation's last packet takes beside.")
                 .or(d.completion),
         ),
-        transmit: r.get(&cost("transmit", "The engine's time to send a data packet.").or(d.transmit)),
+        transmit: r.get(&cost("transmit", "The processor's time to send a data packet.").or(d.transmit)),
         jitter: r.get(
             &cost("jitter", "Most that a frame takes from the stack to the NIC; uniform from nothing.")
                 .or(d.jitter),

@@ -10,10 +10,10 @@ use super::document::{Node, Value};
 use super::error::Misread;
 use super::suggest;
 
-/// Hosts in the lists of all traffic tables together: a bound on what a short file can ask for.
+/// The most hosts in the lists of all traffic tables together, which bounds what a short file can ask for.
 const MAX_LISTED: u64 = 50_000_000;
 
-/// What a message wants where hosts are listed.
+/// What a message says is expected where hosts are listed.
 pub(super) const WANTED: &str = "hosts, such as 7, \"0..50\", [1, 2, \"5..9\"] or a group's name";
 
 /// A set of hosts as ranges, in order and apart from each other.
@@ -21,7 +21,7 @@ pub(super) const WANTED: &str = "hosts, such as 7, \"0..50\", [1, 2, \"5..9\"] o
 pub(super) struct HostSet(Vec<(u32, u32)>);
 
 impl HostSet {
-    /// The hosts from 0 up to `hosts`, which is not among them.
+    /// All hosts below `hosts`.
     pub(super) fn all(hosts: u32) -> HostSet {
         HostSet(vec![(0, hosts)])
     }
@@ -38,7 +38,7 @@ impl HostSet {
         HostSet(merged)
     }
 
-    /// No host.
+    /// The empty set.
     pub(super) fn none() -> HostSet {
         HostSet(Vec::new())
     }
@@ -48,17 +48,17 @@ impl HostSet {
         self.0.iter().map(|(start, end)| *start..*end).collect()
     }
 
-    /// How many.
+    /// How many hosts there are in the set.
     pub(super) fn len(&self) -> u64 {
         self.0.iter().map(|(start, end)| u64::from(end - start)).sum()
     }
 
-    /// Whether this host is one of them.
+    /// Whether this host is in the set.
     pub(super) fn contains(&self, host: u32) -> bool {
         self.0.iter().any(|(start, end)| (*start..*end).contains(&host))
     }
 
-    /// All but this host.
+    /// The set without this host.
     pub(super) fn without(&self, host: u32) -> HostSet {
         let split = |&(start, end): &(u32, u32)| {
             let inside = (start..end).contains(&host);
@@ -68,7 +68,7 @@ impl HostSet {
         HostSet(self.0.iter().flat_map(split).collect())
     }
 
-    /// The set if it is one host.
+    /// The only host of the set, if it has one host.
     pub(super) fn only(&self) -> Option<u32> {
         match self.0.as_slice() {
             [(host, end)] if host + 1 == *end => Some(*host),
@@ -76,7 +76,7 @@ impl HostSet {
         }
     }
 
-    /// As a file holds it.
+    /// The set in the form in which a file holds it.
     pub(super) fn json(&self) -> Json {
         let mut items = self.0.iter().map(|&(start, end)| {
             if start + 1 == end {
@@ -104,12 +104,12 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Of a network of `hosts` hosts.
+    /// The directory of a network of `hosts` hosts.
     pub(super) fn new(hosts: u32, groups: Vec<(String, HostSet)>, duration: Span) -> Directory {
         Directory { hosts, groups, duration, listed: Cell::new(0) }
     }
 
-    /// The hosts one by one; none if the file's lists become longer than anything that can be run.
+    /// The hosts one by one; none if all lists of the file together become longer than anything that can be run.
     pub(super) fn list(&self, set: &HostSet) -> Option<Vec<u32>> {
         self.listed.set(self.listed.get() + set.len());
         let within = self.listed.get() <= MAX_LISTED;
@@ -177,7 +177,7 @@ fn add(
     Ok(())
 }
 
-/// `"3"` or `"0..50"`, the end not included.
+/// Parses `"3"` or `"0..50"`, whose end is not included.
 fn range(text: &str) -> Option<(i64, i64)> {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,5 @@
-//! One key of the file: its name, what it means, its default and its range. Defined where it is read, nowhere else.
+//! One key of the file: its name, what it means, its default and its range. A key is defined where it is read, and
+//! nowhere else.
 
 use std::ops::RangeInclusive;
 
@@ -20,11 +21,11 @@ pub(super) struct Key<T> {
 
 /// What holds when a key is not given.
 pub(super) enum Fallback<T> {
-    /// It must be given.
+    /// The key must be given.
     Required,
-    /// This, always.
+    /// This value is the default.
     Always(T),
-    /// This, which depends on other keys as the words say.
+    /// This value is the default; it depends on other keys, as the words say.
     Follows(T, &'static str),
 }
 
@@ -34,17 +35,17 @@ impl<T: Quantity> Key<T> {
         Key { name, doc, range, default: Fallback::Required }
     }
 
-    /// With a default.
+    /// The key with a default.
     pub(super) fn or(self, default: T) -> Key<T> {
         Key { default: Fallback::Always(default), ..self }
     }
 
-    /// With a default that depends on other keys.
+    /// The key with a default that depends on other keys.
     pub(super) fn or_as(self, default: T, words: &'static str) -> Key<T> {
         Key { default: Fallback::Follows(default, words), ..self }
     }
 
-    /// What a reader that has to go on without a value takes: in range whatever else holds.
+    /// The value with which a reader continues that has none: it is in the key's range.
     pub(super) fn placeholder(&self) -> T {
         match self.default {
             Fallback::Required => *self.range.start(),
@@ -52,7 +53,7 @@ impl<T: Quantity> Key<T> {
         }
     }
 
-    /// Reads a value, in range.
+    /// Reads a value and checks that it is in range.
     pub(super) fn read(&self, value: &Value) -> Result<T, Misread> {
         match T::read(value)? {
             Some(read) if self.range.contains(&read) => Ok(read),
@@ -60,7 +61,7 @@ impl<T: Quantity> Key<T> {
         }
     }
 
-    /// What the key wants, in words.
+    /// What the key expects, in words.
     pub(super) fn wanted(&self) -> String {
         format!("{} from {} to {}", T::NOUN, self.range.start().shown(), self.range.end().shown())
     }
@@ -76,15 +77,15 @@ impl<T: Quantity> Key<T> {
 
 /// A value with an order, a spelling and a unit.
 pub(super) trait Quantity: Copy + PartialOrd {
-    /// How a message speaks of it.
+    /// The name of the quantity in messages.
     const NOUN: &'static str;
-    /// Reads a value; none if it is beyond what the type holds.
+    /// Reads a value; none if it is beyond what the type can hold.
     fn read(value: &Value) -> Result<Option<Self>, Misread>;
-    /// The value as a file holds it.
+    /// The value in the form in which a file holds it.
     fn json(self) -> Json;
-    /// Type, unit and limits for the schema.
+    /// The type, the unit and the limits for the schema.
     fn schema(min: Self, max: Self) -> Map<String, Json>;
-    /// The value in a message.
+    /// The value in the form in which a message shows it.
     fn shown(self) -> String {
         match self.json() {
             Json::String(text) => text,
@@ -93,7 +94,7 @@ pub(super) trait Quantity: Copy + PartialOrd {
     }
 }
 
-/// A quantity that is written with its unit.
+/// Reads a quantity that is written with its unit.
 fn with_unit(value: &Value, units: Units, wanted: &str) -> Result<Option<u64>, Misread> {
     let Value::Text(text) = value else { return Err(Misread::expected(wanted)) };
     match units::parse(text, units) {

@@ -1,4 +1,4 @@
-//! Reads one scenario: its text, the overrides, the checks, and what is said of it.
+//! Reads one scenario: its text, the overrides, the checks, and the warnings.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::source::Source;
 use super::{experiment, files, reader, warnings};
 use crate::model::Scenario;
 
-/// Longest scenario that is read, in bytes; topologies and traces are files of their own.
+/// The longest scenario that is read, in bytes; topologies and traces have files of their own.
 const MAX_SCENARIO: usize = 16 << 20;
 
 /// A scenario that was read.
@@ -19,7 +19,7 @@ pub struct Loaded {
     /// The file as resolved: overrides applied, every default filled in, values with their units. Written back to
     /// TOML beside the original it gives the same scenario. Files that it names are still named, not included.
     pub resolved: serde_json::Value,
-    /// A sentence for each thing that can be run and is hardly meant.
+    /// A sentence for each thing that can be run but is unlikely to be meant.
     pub warnings: Vec<String>,
 }
 

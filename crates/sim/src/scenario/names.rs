@@ -6,7 +6,7 @@ use super::suggest;
 use crate::model::Network;
 use crate::net::topology::Graph;
 
-/// As many neighbours are listed in a message.
+/// The most neighbours that a message lists.
 const MOST_LISTED: usize = 8;
 
 /// The nodes of a network by name. The graph is built when it is first asked.
@@ -16,7 +16,7 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Of this network.
+    /// The names of this network.
     pub(super) fn of(network: &'a Network) -> Names<'a> {
         Names { network, graph: OnceCell::new() }
     }
@@ -56,7 +56,7 @@ impl<'a> Names<'a> {
         suggest::nearest(name, self.graph().nodes().iter().map(|node| node.name.as_str()))
     }
 
-    /// What the node of this name is linked to, in words.
+    /// The names of the nodes that the node of this name is linked to, as a message lists them.
     pub(super) fn neighbours(&self, name: &str) -> String {
         let graph = self.graph();
         let links = graph.node_named(name).map_or([].as_slice(), |node| graph.outgoing(node));

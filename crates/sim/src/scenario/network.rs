@@ -14,10 +14,10 @@ use super::topology_file;
 use crate::model::{Network, Topology};
 use crate::net::shape;
 
-/// Nor more two-way links.
+/// The most two-way links of a network.
 const MAX_LINKS: f64 = 1e7;
 
-/// Of the uplinks of a leaf-spine, which may stand for many links.
+/// The largest rate of the uplinks of a leaf-spine, which may stand for many links.
 const MAX_UPLINK_BPS: f64 = 1e15;
 
 /// The longest frame, in bytes with framing: 17 bits.

@@ -7,15 +7,12 @@ use super::key::{Key, Quantity};
 use super::reader::Section;
 use super::traffic::{bytes_key, flows_per_pair, PatternReader, MAX_PACKETS};
 use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario};
-use crate::net::shape::host_rates;
 use crate::net::topology::Graph;
+use crate::traffic::pattern::{self, OperationLoop};
+use crate::traffic::Table;
 
-/// What a host's memory is taken to hold: no operation is larger.
+/// The largest operation: what a host's memory is assumed to hold.
 const HOST_MEMORY: Bytes = Bytes::new(1_000_000_000_000);
-
-/// How far a Poisson number may lie above its mean before it is no longer to be expected in any run: ten standard
-/// deviations, and some for small means.
-const SURELY_BELOW: (f64, f64) = (10.0, 50.0);
 
 impl PatternReader<'_> {
     pub(super) fn closed_loop(&mut self, r: &mut Section) -> Pattern {
@@ -93,10 +90,10 @@ impl PatternReader<'_> {
     }
 }
 
-/// Between two operations of an initiator, as the largest rate has it.
+/// The shortest mean time between two operations of an initiator, in picoseconds, as the largest rate has it.
 const LEAST_GAP_PS: f64 = 1000.0;
 
-/// Exactly one of `rate` and `load`.
+/// Reads exactly one of `rate` and `load`.
 fn offered(r: &mut Section) -> Offered {
     let doc = "Operations a second of each initiator; give this or load.";
     let rate = Key::new("rate", doc, PerSecond(1)..=PerSecond(1_000_000_000));
@@ -119,10 +116,10 @@ fn offered(r: &mut Section) -> Offered {
 /// open loop's flows are offered.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
     let mut graph = None;
-    for (i, traffic) in scenario.traffic.iter().enumerate() {
-        let Some(operations) = traffic.pattern.operations() else { continue };
-        let open = matches!(traffic.pattern, Pattern::OpenLoop { .. });
-        if !operations.remote && !open {
+    for table in Table::all(scenario) {
+        let (pattern, i) = (pattern::of(&table.traffic.pattern), table.number);
+        let Some(OperationLoop { operations, issued, .. }) = pattern.operation_loop() else { continue };
+        if !operations.remote && issued.is_none() {
             continue;
         }
         let graph = graph.get_or_insert_with(|| Graph::build(&scenario.network));
@@ -135,28 +132,35 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
                 break;
             }
         }
-        if open && r.sound() {
-            check_load(r, scenario, i);
-            check_sequence(r, scenario, i, &targets);
+        if r.sound() {
+            check_offered(r, &table, operations, &targets);
         }
     }
 }
 
-/// A load is at most as many operations as a rate can be.
-fn check_load(r: &Section, scenario: &Scenario, i: usize) {
-    let Pattern::OpenLoop { operations, offered, .. } = &scenario.traffic[i].pattern else { return };
-    let rates = host_rates(&scenario.network);
-    let gaps = operations.from.iter().map(|&host| offered.gap_ps(operations.bytes, rates.get(host)));
-    let shortest = gaps.fold(f64::INFINITY, f64::min);
-    if shortest < LEAST_GAP_PS {
-        let (each, bytes) = (1e12 / shortest, operations.bytes.shown());
+/// A load of an open loop is at most as many operations as a rate can be, and what a flow is offered has to have
+/// sequence numbers, sent or not.
+fn check_offered(r: &Section, table: &Table<'_>, operations: &Operations, targets: &[u64]) {
+    let Some(most) = pattern::of(&table.traffic.pattern).most_offered(table, targets) else { return };
+    let key = |name: &str| format!("traffic[{}].{name}", table.number);
+    if most.shortest_gap_ps < LEAST_GAP_PS {
+        let (each, bytes) = (1e12 / most.shortest_gap_ps, operations.bytes.shown());
         let message =
             format!("is {each:.3e} operations of {bytes} a second of each initiator; the most is 1G/s: make them larger");
-        r.conflict_at(&format!("traffic[{i}].load"), message);
+        r.conflict_at(&key("load"), message);
+    }
+    // Half of the sequence numbers for what is offered; the other half is what a spread beyond this could take.
+    if most.packets_a_flow > MAX_PACKETS as f64 {
+        let message = format!(
+            "a flow could be offered {:.0} packets; the most is 2^31, {MAX_PACKETS}: make operations smaller or fewer, \
+             raise flows_per_pair, or shorten duration",
+            most.packets_a_flow
+        );
+        r.conflict_at(&key("bytes"), message);
     }
 }
 
-/// Targets of each initiator.
+/// The number of targets of each initiator.
 fn targets(operations: &Operations, graph: &Graph) -> Vec<u64> {
     let mut under = vec![0u64; graph.nodes().len()];
     for &host in &operations.to {
@@ -171,32 +175,4 @@ fn targets(operations: &Operations, graph: &Graph) -> Vec<u64> {
         }
     };
     operations.from.iter().map(|&host| all - own(host)).collect()
-}
-
-/// What a flow of an open loop is offered has to have sequence numbers, sent or not.
-fn check_sequence(r: &Section, scenario: &Scenario, i: usize, targets: &[u64]) {
-    let traffic = &scenario.traffic[i];
-    let Pattern::OpenLoop { operations, offered, .. } = &traffic.pattern else { return };
-    let rates = host_rates(&scenario.network);
-    let active = traffic.active(scenario.duration).as_ps() as f64;
-    let mtu = u64::from(scenario.network.mtu);
-    let request = match operations.kind {
-        OperationKind::Write => 0,
-        OperationKind::Read(request) => request.get(),
-    };
-    let packets = operations.bytes.get().max(request).div_ceil(mtu) as f64;
-    let most = operations.from.iter().zip(targets).map(|(&host, &targets)| {
-        let flows = targets as f64 * f64::from(operations.flows_per_pair);
-        let mean = active / offered.gap_ps(operations.bytes, rates.get(host)) / flows;
-        (mean + SURELY_BELOW.0 * mean.sqrt() + SURELY_BELOW.1) * packets
-    });
-    let most = most.fold(0.0, f64::max);
-    // Half of the sequence numbers for what is offered; the other half is what a spread beyond this could take.
-    if most > MAX_PACKETS as f64 {
-        let message = format!(
-            "a flow could be offered {most:.0} packets; the most is 2^31, {MAX_PACKETS}: make operations smaller or \
-             fewer, raise flows_per_pair, or shorten duration"
-        );
-        r.conflict_at(&format!("traffic[{i}].bytes"), message);
-    }
 }

@@ -16,7 +16,7 @@ use crate::model::{Probe, TrafficClass};
 /// The largest number of probes.
 pub(super) const MAX_PROBES: usize = 10_000;
 
-/// What is smaller is no Ethernet frame.
+/// The smallest packet: the smallest Ethernet frame.
 const MIN_BYTES: Bytes = Bytes::new(64);
 
 const WANTED: &str = "a host's number or a node's name, such as 3, \"h3\" or \"tor0\"";
@@ -25,7 +25,7 @@ const WANTED: &str = "a host's number or a node's name, such as 3, \"h3\" or \"t
 pub(super) struct Scene<'a> {
     /// The nodes.
     pub(super) names: Option<&'a Names<'a>>,
-    /// In the file's order.
+    /// The traffic classes, in the file's order.
     pub(super) classes: Option<&'a [TrafficClass]>,
     /// When the run ends.
     pub(super) duration: Span,

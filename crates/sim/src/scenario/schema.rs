@@ -11,12 +11,12 @@ use serde_json::{json, Map, Value as Json};
 use super::form::{Form, Variant, NAME_PATTERN};
 use super::key::object;
 
-/// True or false.
+/// The schema of a key that is true or false.
 pub(super) fn flag(default: bool) -> Map<String, Json> {
     object(json!({ "type": "boolean", "default": default, "x-unit": "boolean" }))
 }
 
-/// A key with a grammar of its own.
+/// The schema of a key with a grammar of its own.
 pub(super) fn form(form: &Form) -> Map<String, Json> {
     let mut schema = object(form.schema.clone());
     if !form.required {
@@ -25,7 +25,7 @@ pub(super) fn form(form: &Form) -> Map<String, Json> {
     schema
 }
 
-/// One of several names.
+/// The schema of a key that holds one of several names.
 pub(super) fn one_of<T>(default: Option<&str>, options: &[(&'static str, T)]) -> Map<String, Json> {
     let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
     let mut schema = object(json!({ "type": "string", "enum": names, "x-unit": "choice" }));
@@ -35,7 +35,7 @@ pub(super) fn one_of<T>(default: Option<&str>, options: &[(&'static str, T)]) ->
     schema
 }
 
-/// A choice as it stands in one variant.
+/// The schema of a choice in one variant.
 pub(super) fn choice(chosen: &str, default: Option<&str>) -> Map<String, Json> {
     let mut schema = object(json!({ "type": "string", "const": chosen, "x-unit": "choice" }));
     if let Some(default) = default {
@@ -44,7 +44,7 @@ pub(super) fn choice(chosen: &str, default: Option<&str>) -> Map<String, Json> {
     schema
 }
 
-/// A table of these variants.
+/// The schema of a table with these variants.
 pub(super) fn table(variants: &[Variant]) -> Map<String, Json> {
     let mut schema = match variants {
         [only] => closed(only),
@@ -87,8 +87,8 @@ fn needs_content(schema: &Map<String, Json>) -> bool {
     single && several.map_or_else(|| demands(&schema.clone().into()), |all| all.iter().all(demands))
 }
 
-/// A table that takes what it does not say from its sibling `of`, which has the schema `parent`: any key of any variant,
-/// and none required but what the parent cannot give.
+/// The schema of a table that takes what it does not say from its sibling `of`, which has the schema `parent`: any key
+/// of any variant, of which only those are required that the parent cannot give.
 pub(super) fn heir(variants: &[Variant], of: &str, parent: &Map<String, Json>) -> Map<String, Json> {
     let mut properties: Map<String, Json> = Map::new();
     let mut required = Vec::new();
@@ -127,12 +127,12 @@ fn has_key(schema: &Map<String, Json>, key: &str) -> bool {
     several.map_or_else(|| in_one(&schema.clone().into()), |variants| variants.iter().any(in_one))
 }
 
-/// An array of tables.
+/// The schema of an array of tables.
 pub(super) fn list(variants: &[Variant]) -> Map<String, Json> {
     object(json!({ "type": "array", "items": table(variants), "x-unit": "tables" }))
 }
 
-/// A table whose keys the file names.
+/// The schema of a table whose keys the file names.
 pub(super) fn named(item: &Map<String, Json>) -> Map<String, Json> {
     object(json!({
         "type": "object",

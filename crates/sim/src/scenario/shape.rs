@@ -2,7 +2,7 @@
 
 use crate::model::SwitchRole;
 
-/// More hosts than this are not simulated.
+/// The most hosts of a network.
 pub(super) const MAX_HOSTS: u32 = 1_000_000;
 
 /// The name of a role in the file.

@@ -1,4 +1,4 @@
-//! Flow sizes: one size, an exponential, or a distribution that is built in or read from a file.
+//! Flow sizes: a single size, an exponential distribution, or a distribution that is built in or read from a file.
 
 use std::path::Path;
 

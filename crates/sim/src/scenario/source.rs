@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use super::document::Place;
 use super::error::{Misread, Problem};
 
-/// More problems than this help nobody.
+/// The most problems that are shown; more help nobody.
 const MAX_PROBLEMS: usize = 100;
 
 /// A file being read, and what is wrong with it.
@@ -59,12 +59,12 @@ impl Source {
         }
     }
 
-    /// How many were noted so far.
+    /// How many problems were noted so far.
     pub(super) fn count(&self) -> usize {
         self.count.get()
     }
 
-    /// All that was noted.
+    /// All problems that were noted.
     pub(super) fn into_problems(self) -> Vec<Problem> {
         self.problems.into_inner()
     }

@@ -8,7 +8,7 @@ use super::shape::role_name;
 use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
 use crate::net::shape;
 
-/// Of a buffer or a threshold: with a frame on top it still fits a port's 32-bit counts.
+/// The largest buffer or threshold: with a frame on top it still fits a port's 32-bit counts.
 pub(super) const MAX_BYTES: Bytes = Bytes::new(4_000_000_000);
 
 #[derive(Clone, Copy)]
@@ -118,7 +118,7 @@ pub(super) fn read_marking(r: &mut Section, marking: Marking, buffer: Bytes) -> 
     }
 }
 
-/// A threshold that no queue can exceed is a slip of units.
+/// Checks that a queue can exceed a threshold; one that no queue can exceed is a mistaken unit.
 fn check_threshold(r: &Section, name: &str, threshold: Bytes, buffer: Bytes) {
     if r.sound() && threshold >= buffer {
         let (threshold, buffer) = (threshold.shown(), buffer.shown());

@@ -18,7 +18,7 @@ use crate::model::{ListedLink, ListedNode, SwitchRole};
 /// Nodes and links as a scenario holds them.
 type Listed = (Vec<ListedNode>, Vec<ListedLink>);
 
-/// What a node's name may consist of beside letters and digits: no `>`, which a fault's link needs.
+/// The characters that a node's name may contain beside letters and digits: no `>`, which a fault's link needs.
 const NAME_MARKS: &str = "_.:/-";
 
 const ROLES: &[(&str, Option<SwitchRole>)] = &[
@@ -62,7 +62,7 @@ fn is_node_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || NAME_MARKS.contains(c))
 }
 
-/// Numbers of nodes by name.
+/// The numbers of nodes by name.
 fn index<'a>(r: &Section, nodes: &'a [ListedNode]) -> Option<BTreeMap<&'a str, u32>> {
     let mut names = BTreeMap::new();
     for (i, node) in nodes.iter().enumerate() {
@@ -109,7 +109,7 @@ fn end(node: &Node, names: Option<&BTreeMap<&str, u32>>, wanted: &str) -> Result
 /// Pairs of rate and delay that links may have: with every role of switch they are numbered in 16 bits.
 const MAX_KINDS: usize = 10_000;
 
-/// What makes lists a network; notes what does not.
+/// Checks that the lists make up a network; notes what does not.
 fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
     let say = |path: String, message: String| {
         source.report(root.locate(&path), &path, None, Misread::Says(message));

@@ -10,11 +10,11 @@ use crate::model::TraceFlow;
 
 const HEADER: [&str; 4] = ["start", "from", "to", "bytes"];
 
-/// What a line must keep to.
+/// The limits that each line must keep to.
 pub(super) struct Limits {
-    /// Hosts of the network.
+    /// How many hosts the network has.
     pub(super) hosts: u32,
-    /// Of one flow.
+    /// The largest size of a flow, in bytes.
     pub(super) bytes: u64,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn read(text: &str, file: &str, limits: Option<&Limits>) -> Result<Ve
     }
 }
 
-/// One line; the error is a column and a sentence.
+/// Reads one line; the error is a column and a sentence.
 fn flow(line: &str, limits: Option<&Limits>) -> Result<TraceFlow, (&'static str, String)> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let [start, from, to, bytes] = fields.as_slice() else {

@@ -15,10 +15,10 @@ use super::{files, sizes, suggest, trace};
 use crate::model::{Network, Pattern, Sizes, Traffic, Transport};
 use crate::net::shape;
 
-/// Packets of one flow: half of the sequence numbers.
+/// The most packets of a flow: half of the sequence numbers.
 pub(super) const MAX_PACKETS: u128 = 1 << 31;
 
-/// Of a start, a stop or a stagger.
+/// The longest start, stop or stagger.
 const LONGEST: Span = Span::from_secs(1000);
 
 /// What the traffic tables refer to. Parts that are wrong in the file are missing here; what depends on them is
@@ -30,9 +30,9 @@ pub(super) struct Scene<'a> {
     pub(super) network: Option<&'a Network>,
     /// The fastest link of any host.
     pub(super) fastest: Rate,
-    /// In the file's order.
+    /// The transports, in the file's order.
     pub(super) transports: Option<&'a [Transport]>,
-    /// Where files are.
+    /// The directory in which files are looked for.
     pub(super) base: &'a Path,
 }
 
@@ -251,7 +251,7 @@ impl PatternReader<'_> {
         Some(trace::Limits { hosts: directory.hosts, bytes: bytes as u64 })
     }
 
-    /// The hosts of a pattern in which all are alike.
+    /// Reads the hosts of a pattern in which all hosts are alike.
     fn peers(&mut self, r: &mut Section) -> Option<HostSet> {
         let set = self.set(r, "hosts", "At least two.", None, Some(("every host", &HostSet::clone)));
         if let Some(set) = set.as_ref().filter(|set| r.sound() && set.len() < 2) {
@@ -289,7 +289,7 @@ impl PatternReader<'_> {
         Some(set)
     }
 
-    /// The hosts one by one, once all that can be said of the set as such has been.
+    /// The hosts of a set one by one, once all that can be said of the set itself has been noted.
     pub(super) fn list(&self, r: &Section, name: &str, set: Option<HostSet>) -> Vec<u32> {
         let (true, Some(set), Some(directory)) = (r.sound(), set, self.scene.directory) else {
             return Vec::new();
@@ -321,8 +321,8 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Limits what a flow that is only ended by the clock can send at line rate; in messages of that size, so many
-    /// a round trip, if given.
+    /// Limits what a flow that only the clock ends can send at line rate; where `messages` are given, in messages of
+    /// that size, so many a round trip.
     pub(super) fn check_endless(&self, r: &Section, name: &str, messages: Option<(Bytes, u32)>) {
         let (true, Some(active), Some(network)) = (r.sound(), self.active, self.scene.network) else {
             return;

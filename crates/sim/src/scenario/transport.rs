@@ -26,7 +26,7 @@ const SPRAY: &str = "Which of the shortest paths packets take: all of a flow's o
                      overtake each other.";
 const SPRAYS: &[(&str, Spray)] = &[("flow", Spray::Flow), ("packet", Spray::Packet)];
 
-/// Parameters that a scenario can give.
+/// Reads the parameters of a scheme from a scenario.
 trait Keys {
     /// Reads each key.
     fn read(r: &mut Section) -> Self;
@@ -37,7 +37,7 @@ type Reader = fn(&mut Section) -> (Protocol, Bytes);
 
 macro_rules! readers {
     ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
-        /// Name and reader of each scheme.
+        /// The name and the reader of each scheme.
         pub(super) const READERS: &[(&str, Reader)] =
             &[$(($name, |r| (Protocol::$Kind(<$Params as Keys>::read(r)), <$Params>::HEADER)),)*];
     };
@@ -79,12 +79,12 @@ fn check_frames(r: &Section, transport: &Transport, network: &Network) {
     }
 }
 
-/// A window in packets.
+/// The key of a window, in packets.
 fn window(name: &'static str, doc: &'static str) -> Key<f64> {
     Key::new(name, doc, 1e-6..=f64::from(MAX_REACH))
 }
 
-/// A span that is a target or a timer.
+/// The key of a span that is a target or a timer.
 fn span(name: &'static str, doc: &'static str, range: RangeInclusive<Span>) -> Key<Span> {
     Key::new(name, doc, range)
 }
@@ -159,7 +159,7 @@ impl Keys for SwiftParams {
     }
 }
 
-/// How strongly a window answers to its delay.
+/// The key that says how strongly a window reacts to its delay.
 fn reaction(name: &'static str, doc: &'static str) -> Key<f64> {
     Key::new(name, doc, 0.0..=10.0)
 }
@@ -262,7 +262,7 @@ impl Keys for NoneParams {
     }
 }
 
-/// What every TCP has.
+/// Reads the keys that every TCP has.
 fn read_tcp(r: &mut Section, d: &TcpParams, ack_every: &'static str) -> TcpParams {
     let params = TcpParams {
         initial_cwnd: r.get(&initial_cwnd().or(d.initial_cwnd)),

@@ -1,18 +1,17 @@
-//! Unit strings such as `25us`, `12.7MB` and `50Gbps`: as [`clearway_proto::quantity`] reads them, with the unit that a
-//! slip of one meant, and for JSON Schema.
+//! Unit strings such as `25us`, `12.7MB` and `50Gbps`: read as by [`clearway_proto::quantity`], with the unit that a
+//! misspelt one meant, and described for JSON Schema.
 
 pub(super) use clearway_proto::quantity::{parse, spell, UnitError, Units, BYTES, RATE, TIME};
 
 use super::suggest;
 
-/// Of how often something happens, in times a second.
+/// The units of frequencies, in times a second.
 pub(super) const FREQUENCY: Units = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000), ("G/s", 1_000_000_000)];
 
-/// Of rate errors, in parts of a thousand million.
+/// The units of rate errors, in parts of a thousand million.
 pub(super) const PARTS: Units = &[("ppb", 1), ("ppm", 1_000)];
 
-/// The unit that stands in `text` where there is none of its name, if it is a slip of one: a wrong case, a space,
-/// `Gb/s` for `Gbps`.
+/// The unit that was meant by a misspelt one in `text`, if it is recognised: a wrong case, a space, `Gb/s` for `Gbps`.
 pub(super) fn meant(text: &str, units: Units) -> Option<String> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let trimmed = unit.trim();

@@ -1,4 +1,4 @@
-//! What can be run and is hardly meant: said with its arithmetic, and run.
+//! Warnings: what can be run but is unlikely to be meant, with the arithmetic that shows it.
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
@@ -10,28 +10,28 @@ use crate::net::shape;
 use crate::net::topology::Graph;
 use crate::traffic::pattern;
 
-/// Paths of a transport that are looked at.
+/// The most paths of a transport that are examined.
 const PATHS: usize = 1000;
 
-/// Probes whose paths are looked at.
+/// The most probes whose paths are examined.
 const PROBES: usize = 100;
 
-/// What a probe may take of a link and still be said to measure the load of others.
+/// The largest part of a link that a probe may take and still be said to measure the load of others.
 const MOST_OF_A_LINK: f64 = 0.1;
 
-/// A path there and back with nothing on it.
+/// A path there and back without any other traffic.
 struct EmptyPath {
     hosts: (u32, u32),
     switches: u64,
-    /// Of a full frame.
+    /// The time that a full frame takes there.
     there: Span,
-    /// Of its acknowledgement.
+    /// The time that its acknowledgement takes back.
     back: Span,
-    /// The most that both take from stack to NIC, together.
+    /// The longest time that both together take from stack to NIC.
     jitter: Span,
 }
 
-/// A sentence for each thing that is hardly meant.
+/// A sentence for each thing that is unlikely to be meant.
 pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     let mut warnings = targets_below_empty_paths(scenario);
     let rates = shape::host_rates(&scenario.network);
@@ -52,7 +52,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings
 }
 
-/// The work of a host of this number, if it costs anything.
+/// The model of a host's work, if its work costs anything.
 fn snap(scenario: &Scenario, host: u32) -> Option<&SnapHost> {
     match &scenario.hosts.of(host).model {
         HostModel::Ideal => None,
@@ -139,13 +139,13 @@ fn empty_path(
     EmptyPath { hosts, switches: count as u64 - 1, there, back, jitter }
 }
 
-/// Some pairs of hosts that talk by this transport.
+/// Some pairs of hosts that use this transport.
 fn pairs_of(scenario: &Scenario, transport: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
     let tables = scenario.traffic.iter().filter(move |table| table.transport == transport);
     tables.flat_map(|table| pattern::of(&table.pattern).some_pairs(PATHS)).take(PATHS)
 }
 
-/// Hosts of a kind whose processor takes longer for a packet than `rate`, their fastest link's.
+/// Warns of hosts of a kind whose processor takes longer for a packet than their fastest link, of this `rate`.
 fn slow_host(scenario: &Scenario, transport: &Transport, kind: &HostKind, rate: Rate) -> Option<String> {
     let HostModel::Snap(host) = &kind.model else { return None };
     let network = &scenario.network;
@@ -154,7 +154,7 @@ fn slow_host(scenario: &Scenario, transport: &Transport, kind: &HostKind, rate: 
         (Span::from_ps(host.service(Meta::new(0, 0), network.mtu)), rate.transmission(Bytes::new(frame)));
     (service > wire).then(|| {
         format!(
-            "host.{}: the engine takes {} for a full packet of transport {} and the link {}: a host receives at \
+            "host.{}: the processor takes {} for a full packet of transport {} and the link {}: a host receives at \
              most {:.1}Gbps of {} and its receive queue fills; lower receive_packet or raise copy_rate",
             kind.name,
             us(service),
@@ -166,7 +166,7 @@ fn slow_host(scenario: &Scenario, transport: &Transport, kind: &HostKind, rate: 
     })
 }
 
-/// An endpoint target that a packet's own service exceeds.
+/// Warns of an endpoint target that a packet's own service time exceeds.
 fn endpoint_target_below_service(scenario: &Scenario, transport: usize) -> Option<String> {
     let pairs = pairs_of(scenario, transport);
     let transport = &scenario.transports[transport];
@@ -193,7 +193,8 @@ fn endpoint_target_below_service(scenario: &Scenario, transport: usize) -> Optio
     })
 }
 
-/// Packets on several paths overtake each other, which a scheme that waits for fewer of them takes for loss.
+/// Warns of sprayed packets that are taken for lost: they overtake each other, and the scheme waits for fewer of them
+/// than there are paths.
 fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
     let sprayed = scenario.transports.iter().filter(|transport| transport.spray == Spray::Packet);
     let few = sprayed.map(|transport| (transport, transport.protocol.dup_threshold()));
@@ -214,7 +215,7 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
-/// Clocks that are wrong, and nothing that reads them.
+/// Warns of clocks that are wrong and that nothing reads.
 fn unread_clocks(scenario: &Scenario) -> Vec<String> {
     let hosts = shape::of(&scenario.network.topology).hosts();
     let probed = |kind: usize| {
@@ -236,7 +237,7 @@ fn unread_clocks(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
-/// Probes that take a good part of a link on their way.
+/// Warns of probes that take a large part of a link on their way.
 fn probes_that_load(scenario: &Scenario) -> Vec<String> {
     if scenario.probes.is_empty() {
         return Vec::new();
@@ -262,7 +263,7 @@ fn probes_that_load(scenario: &Scenario) -> Vec<String> {
     warnings
 }
 
-/// In microseconds, to the nanosecond.
+/// A time in microseconds, to the nanosecond.
 fn us(span: Span) -> String {
     let ns = span.as_ps().div_ceil(1000);
     let digits = format!("{}.{:03}", ns / 1000, ns % 1000);

@@ -23,7 +23,7 @@ impl Amount {
 }
 
 impl Simulation {
-    /// Panics, naming the flow or node, when something was lost count of.
+    /// Panics, naming the flow or node, when the simulator has lost track of something.
     pub fn assert_conservation(&self) {
         self.assert_flows_balance();
         self.assert_nodes_balance();

@@ -17,8 +17,8 @@ use super::ways::{Choice, Stretch, Way, STRETCH};
 /// No window: nothing is to come.
 const NEVER: u64 = u64::MAX;
 
-/// What the threads tell each other at a meeting. There are two of each, used in turn: while a slow thread reads one, a
-/// quick one may write the other already.
+/// What the threads share: the place where they meet, and what they tell each other there. Of the latter there are two,
+/// used in turn: while a slow thread reads one, a quick one may already write the other.
 #[derive(Debug)]
 struct Exchange {
     barrier: Barrier,
@@ -27,13 +27,14 @@ struct Exchange {
     waited: Vec<AtomicU64>,
 }
 
+/// What the threads tell each other at one meeting.
 #[derive(Debug)]
 struct Round {
-    /// What crosses, by sending and then by receiving domain.
+    /// Frames that cross to another domain, by sending and then by receiving domain.
     crossings: Vec<Vec<Mutex<Outbox>>>,
-    /// For each domain the first window in which it knows of something.
+    /// For each domain, the first window for which it knows of an event.
     next: Vec<AtomicU64>,
-    /// All are to halt before the limit.
+    /// Whether all are to halt before the limit.
     halt: AtomicBool,
 }
 

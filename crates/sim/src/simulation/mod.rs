@@ -7,6 +7,7 @@ mod build;
 mod class_audit;
 mod crew;
 mod domain;
+pub mod footprint;
 mod nic;
 mod operation_events;
 mod operations;

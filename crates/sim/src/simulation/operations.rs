@@ -10,6 +10,7 @@ use clearway_proto::units::{Bytes, Span, Time};
 use super::plan::Plan;
 use crate::model::{Arrivals, OperationKind, Pattern, Scenario};
 use crate::random::{in_table, mix, Entity, Stream};
+use crate::traffic::pattern::{self, OperationLoop};
 use crate::traffic::{Demand, FlowSpec, Part};
 
 /// The operations whose initiators are in a domain.
@@ -25,7 +26,7 @@ pub struct Operations {
     open: u64,
     /// Operations issued before this count in no figure of latency.
     pub(super) measured_from: Time,
-    /// Those that are done, if each is to be recorded.
+    /// The operations that are complete, if each is to be recorded.
     records: Option<Vec<OperationRecord>>,
 }
 
@@ -34,7 +35,7 @@ pub struct Operations {
 pub(super) struct Table {
     /// What the initiator sends for an operation.
     pub request: Bytes,
-    /// What the target answers.
+    /// What the target answers with.
     pub answer: Bytes,
     pub deadline: Option<Span>,
     pub stop: Time,
@@ -49,7 +50,7 @@ pub(super) struct Table {
 /// A flow from an initiator to a target, and its operations.
 #[derive(Debug)]
 pub(super) struct Channel {
-    /// When those that are open were issued.
+    /// When the operations that are open were issued, oldest first.
     pub issued: VecDeque<Time>,
     /// A hash of the times at which all were issued and done, in their order.
     trace: u64,
@@ -86,13 +87,13 @@ pub(super) struct Initiator {
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationRecord {
-    /// The initiator's flow,
+    /// The flow that carries it from its initiator.
     pub flow: u32,
-    /// and its number there.
+    /// Its number among the operations of that flow.
     pub number: u32,
-    /// When the initiator had it.
+    /// When the initiator issued it.
     pub issued: Time,
-    /// When the initiator knew it done; [`Time::NEVER`] while it is open.
+    /// When the initiator knew that it was complete; [`Time::NEVER`] while it is open.
     pub done: Time,
 }
 
@@ -200,12 +201,12 @@ impl Operations {
         Some(first + turn as usize)
     }
 
-    /// Issued and not done.
+    /// How many operations are issued and not complete.
     pub fn open_count(&self) -> u64 {
         self.open
     }
 
-    /// Those that are open, by flow and then as issued.
+    /// The operations that are open, by flow and then as issued.
     pub fn all_open(&self) -> impl Iterator<Item = OperationRecord> + '_ {
         self.channels.iter().flat_map(|channel| {
             let numbers = channel.done..;
@@ -218,12 +219,12 @@ impl Operations {
         })
     }
 
-    /// Those that are done, in the order in which they were, if each is recorded.
+    /// The operations that are complete, in the order of completion, if each is recorded.
     pub fn records(&self) -> Option<&[OperationRecord]> {
         self.records.as_deref()
     }
 
-    /// For each flow of an initiator: the flow, how many operations are done on it, and what stands for when.
+    /// For each flow of an initiator: the flow, how many operations are complete on it, and a hash of the times.
     pub fn traces(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
         self.channels.iter().map(|channel| (channel.flow, channel.done, channel.trace))
     }
@@ -240,7 +241,7 @@ impl Operations {
         deadline.is_some_and(|deadline| operation.done.min(now).since(operation.issued) > deadline)
     }
 
-    /// What an operation moves.
+    /// How many bytes an operation of this flow moves.
     pub fn bytes(&self, spec: &FlowSpec) -> Bytes {
         let table = self.table(spec);
         if table.flows_each == 1 {
@@ -257,12 +258,8 @@ impl Operations {
 }
 
 fn table(pattern: &Pattern, stop: Option<Time>) -> Option<Table> {
-    let operations = pattern.operations()?;
-    let (outstanding, backlog) = match pattern {
-        Pattern::ClosedLoop { outstanding, .. } => (*outstanding, u32::MAX),
-        Pattern::OpenLoop { backlog, .. } => (0, *backlog),
-        _ => return None,
-    };
+    let pattern = pattern::of(pattern);
+    let OperationLoop { operations, outstanding, backlog, .. } = pattern.operation_loop()?;
     let request = match operations.kind {
         OperationKind::Write => operations.bytes,
         OperationKind::Read(request) => request,
@@ -281,14 +278,12 @@ fn table(pattern: &Pattern, stop: Option<Time>) -> Option<Table> {
 
 /// The initiator of this flow, its first.
 fn initiator(scenario: &Scenario, plan: &Plan, spec: &FlowSpec, first_channel: u32) -> Initiator {
-    let Pattern::OpenLoop { operations, arrivals, offered, .. } =
-        &scenario.traffic[spec.table as usize].pattern
-    else {
-        unreachable!("a flow of an open loop is of an open loop's table");
-    };
+    let pattern = pattern::of(&scenario.traffic[spec.table as usize].pattern);
+    let OperationLoop { operations, issued, .. } = pattern.operation_loop().expect("a loop's table");
+    let (arrivals, offered) = issued.expect("a flow of an open loop is of an open loop's table");
     let rate = plan.graph.link(plan.graph.nic(spec.from)).rate;
     Initiator {
-        arrivals: *arrivals,
+        arrivals,
         stream: Stream::new(scenario.seed, Entity::Initiator, in_table(spec.table, spec.from)),
         start: spec.start,
         gap_ps: offered.gap_ps(operations.bytes, rate),

@@ -1,4 +1,4 @@
-//! What does not fit an event: its frame says the place here instead.
+//! The pool for what does not fit an event, whose frame holds the place in the pool instead.
 
 use clearway_proto::transport::Ack;
 
@@ -10,7 +10,7 @@ pub struct Parcels {
 }
 
 impl Parcels {
-    /// How many are under way.
+    /// How many are in the pool.
     pub fn len(&self) -> usize {
         self.acks.len() - self.free.len()
     }

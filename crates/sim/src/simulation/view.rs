@@ -28,7 +28,7 @@ impl Simulation {
         &self.plan.graph
     }
 
-    /// Over how many domains, and threads, the network is cut.
+    /// How many domains, and threads, the network is cut into.
     pub fn threads(&self) -> usize {
         self.domains.len()
     }
@@ -135,7 +135,7 @@ impl Simulation {
         &self.domains[place.domain as usize].seats[place.at as usize]
     }
 
-    /// What is counted for a transport.
+    /// The counters of a transport.
     pub fn counters(&self, transport: usize) -> TransportCounters {
         let mut all = self.domains[0].counters[transport].clone();
         self.domains[1..].iter().for_each(|domain| all.merge(&domain.counters[transport]));
@@ -167,7 +167,7 @@ impl Simulation {
         }
     }
 
-    /// The operations that are done, in the order in which they were, if each is recorded.
+    /// The operations that are complete, in the order of completion, if each is recorded.
     pub fn operation_records(&self) -> Option<Vec<OperationRecord>> {
         let mut all = Vec::new();
         for domain in &self.domains {
@@ -204,7 +204,7 @@ impl Simulation {
         self.domains[0].operations.is_late(spec, operation, self.time)
     }
 
-    /// What an operation of a flow moves.
+    /// How many bytes an operation of a flow moves.
     pub fn operation_bytes(&self, flow: u32) -> Bytes {
         self.domains[0].operations.bytes(&self.plan.specs[flow as usize])
     }
@@ -214,12 +214,12 @@ impl Simulation {
         self.domains[0].operations.measured_from()
     }
 
-    /// Packets over links so far.
+    /// How many packet-hops there have been so far.
     pub fn packet_hops(&self) -> u64 {
         self.domains.iter().map(|domain| domain.packet_hops).sum()
     }
 
-    /// The time reached.
+    /// The simulated time that has been reached.
     pub fn time(&self) -> Time {
         self.time
     }

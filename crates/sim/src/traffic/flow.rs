@@ -25,7 +25,7 @@ pub struct FlowSpec {
 /// How much a flow offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// So many bytes, then it is complete; never zero.
+    /// This many bytes, after which it is complete; never zero.
     Sized(Bytes),
     /// As much as can be sent.
     Endless,
@@ -38,11 +38,11 @@ pub enum Demand {
 /// What a flow carries of its operations. A flow of answers follows its flow of requests, in number too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What is written, from the initiator to the target.
+    /// Data that is written, from the initiator to the target.
     Writes,
-    /// Requests of what is to be read, from the initiator to the target.
+    /// Requests for data that is to be read, from the initiator to the target.
     Requests,
-    /// What is read, from the target to the initiator.
+    /// Data that is read, from the target to the initiator.
     Answers,
 }
 

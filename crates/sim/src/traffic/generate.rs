@@ -27,6 +27,11 @@ pub fn expected_flows(scenario: &Scenario) -> f64 {
     Table::all(scenario).map(|table| pattern::of(&table.traffic.pattern).flows(&table)).sum()
 }
 
+/// How many flows [`generate`] will make at most: what it draws stays below with five standard deviations.
+pub fn most_flows(scenario: &Scenario) -> f64 {
+    Table::all(scenario).map(|table| pattern::of(&table.traffic.pattern).most_flows(&table)).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{scenario, table};

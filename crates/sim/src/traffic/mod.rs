@@ -14,5 +14,5 @@ mod table;
 mod tests;
 
 pub use flow::{Demand, FlowSpec, Part};
-pub use generate::{expected_flows, generate};
+pub use generate::{expected_flows, generate, most_flows};
 pub use table::Table;

@@ -1,4 +1,4 @@
-//! Flow sizes: what is drawn, and the exact mean of it, from which the rate of arrivals follows.
+//! Flow sizes: the draw, and its exact mean, from which the rate of arrivals follows.
 
 use crate::model::Sizes;
 use crate::random::Stream;
@@ -17,8 +17,8 @@ impl Sizes {
         }
     }
 
-    /// The mean size in bytes, at least one. For a distribution that of its lines, which rounding to whole
-    /// bytes moves by less than a byte.
+    /// The mean size in bytes, at least one. For a distribution it is the mean of its lines, which rounding to whole
+    /// bytes changes by less than a byte.
     pub fn mean(&self) -> f64 {
         match self {
             Sizes::Fixed(size) => size.get() as f64,
@@ -28,7 +28,7 @@ impl Sizes {
         }
     }
 
-    /// A size; at least a byte.
+    /// Draws a size; at least a byte.
     pub(super) fn draw(&self, stream: &mut Stream) -> Bytes {
         let bytes = match self {
             Sizes::Fixed(size) => size.get(),

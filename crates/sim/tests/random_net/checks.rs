@@ -45,6 +45,10 @@ fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<O
 /// as leaving out the rate of a link, may not.
 const MOST_HOPS: u64 = 1_000_000;
 
+/// Packet-hops after which a case that has been run once is given up. On several threads the simulator reports what its
+/// first thread has done times the number of threads, which may be that many times what there is.
+const MOST_HOPS_REPORTED: u64 = 7 * MOST_HOPS;
+
 /// How often the simulator may report progress: every few thousand events, and at every sample.
 const MOST_REPORTS: u64 = 10_000_000;
 
@@ -74,7 +78,7 @@ impl Failure {
 
 /// Checks a case in every way there is.
 pub fn check(case: &Case) -> Result<Verdict, Failure> {
-    let Some(first) = run(case, as_usual)? else { return Ok(Verdict::TooLong) };
+    let Some(first) = run(case, as_usual, MOST_HOPS)? else { return Ok(Verdict::TooLong) };
     let first = match first {
         Ok(outcome) => outcome,
         Err(refusal) => return Ok(Verdict::Refused(refusal)),
@@ -88,7 +92,7 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
     }
     for way in WAYS {
         let check = format!("it is the same when it is run {}", way.name);
-        let Some(Ok(again)) = run(case, way.run)? else {
+        let Some(Ok(again)) = run(case, way.run, MOST_HOPS_REPORTED)? else {
             return Err(Failure::of(check, "it is not run to its end"));
         };
         if let Some(difference) = difference(&first, &again) {
@@ -98,7 +102,7 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
     for rewriting in REWRITINGS {
         let Some(rewritten) = (rewriting.rewrite)(case, &first) else { continue };
         let check = format!("it is the same {}", rewriting.name);
-        let again = match run(&rewritten, as_usual)? {
+        let again = match run(&rewritten, as_usual, MOST_HOPS_REPORTED)? {
             Some(Ok(again)) => again,
             Some(Err(refusal)) => return Err(Failure::of(check, format!("it is refused: {refusal}"))),
             None => return Err(Failure::of(check, "it is not run to its end")),
@@ -110,8 +114,9 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
     Ok(Verdict::Ran(Box::new(first)))
 }
 
-/// Reads and runs a case. The inner error is a refusal; none if it was given up; a panic is a failure.
-fn run(case: &Case, run: Run) -> Result<Option<Result<Outcome, String>>, Failure> {
+/// Reads and runs a case. The inner error is a refusal; none if it was given up, after so many packet-hops; a panic is a
+/// failure.
+fn run(case: &Case, run: Run, most_hops: u64) -> Result<Option<Result<Outcome, String>>, Failure> {
     let folder = Folder::of(case);
     catch(|| {
         let loaded = match load_text(&case.text(), "scenario.toml", folder.path(), &[], None) {
@@ -121,7 +126,7 @@ fn run(case: &Case, run: Run) -> Result<Option<Result<Outcome, String>>, Failure
         let mut reports = 0;
         let outcome = run(&loaded, &mut |progress| {
             reports += 1;
-            if progress.packet_hops > MOST_HOPS || reports > MOST_REPORTS {
+            if progress.packet_hops > most_hops || reports > MOST_REPORTS {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())

@@ -141,6 +141,13 @@ fn every_pair_of_features_is_drawn_and_accepted() {
     assert_eq!(coverage.pairs().into_iter().filter(|(_, count)| *count == 0).collect::<Vec<_>>(), []);
 }
 
+/// Most of what happens in this one happens in the first of seven domains: its progress is reported as far more than the
+/// packet-hops after which a run is given up.
+#[test]
+fn a_run_whose_first_thread_does_most_of_the_work_is_not_given_up() {
+    assert!(matches!(checks::check(&draw::case(3641)), Ok(Verdict::Ran(_))));
+}
+
 #[test]
 fn a_seed_draws_one_scenario_and_another_seed_another() {
     assert_eq!(draw::case(1), draw::case(1));

@@ -1,4 +1,4 @@
-//! What each shape of network answers.
+//! What each shape of network can be asked.
 
 use std::fmt::Debug;
 
@@ -40,6 +40,11 @@ pub trait Shape {
 
     /// Routing through the graph that was drawn.
     fn ways(&self, graph: &Graph) -> Box<dyn Ways>;
+
+    /// The characters of the longest name of a node at most: a role's, and a number below that of links.
+    fn longest_name(&self) -> usize {
+        "spine".len() + (self.links() as u64).max(1).ilog10() as usize + 1
+    }
 
     /// The largest number of shortest paths between any two hosts, or `u32::MAX` where there are more.
     fn most_paths(&self) -> u32;

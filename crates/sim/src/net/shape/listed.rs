@@ -88,6 +88,10 @@ impl Shape for Listed<'_> {
         Box::new(Routes::new(graph))
     }
 
+    fn longest_name(&self) -> usize {
+        self.nodes.iter().map(|node| node.name.len()).max().unwrap_or(0)
+    }
+
     fn most_paths(&self) -> u32 {
         let mut plan = Plan::default();
         self.add_to(&mut plan);
@@ -98,12 +102,12 @@ impl Shape for Listed<'_> {
         false
     }
 
-    /// As regular shapes, with the most links that a path may have.
+    /// As for regular shapes, but with the most links that a path may have.
     fn path_bytes(&self) -> f64 {
         8.0 * MAX_LINKS as f64
     }
 
-    /// 4 B for the distance between any two switches.
+    /// Distances take 4 B for each pair of switches.
     fn route_bytes(&self) -> f64 {
         let switches = self.nodes.iter().filter(|node| node.switch.is_some()).count() as f64;
         switches * switches * 4.0
@@ -114,7 +118,7 @@ impl Shape for Listed<'_> {
 #[derive(Clone, Debug)]
 struct Routes {
     graph: Graph,
-    /// By destination switch, how many links away every switch (counted from the first) is.
+    /// For each destination switch, how many links away every switch (counted from the first) is.
     distances: BTreeMap<u32, Vec<u32>>,
     longest: usize,
 }
@@ -144,7 +148,7 @@ impl Routes {
         (first, distances)
     }
 
-    /// Over all pairs of switches with hosts; with two hosts at one there is at least one path.
+    /// The most paths between any two switches with hosts; with two hosts at one there is at least one path.
     fn most_paths(&self) -> u32 {
         let first = self.graph.host_count();
         let all = self.distances.values().flat_map(|distances| {
@@ -183,8 +187,8 @@ impl Ways for Routes {
     }
 }
 
-/// Over all pairs of switches with hosts (a switch with itself when it has two): the links between, and the
-/// two at the ends.
+/// The links on the longest of the shortest paths between hosts: the most between two switches with hosts (a switch and
+/// itself when it has two), and the two links of the hosts.
 fn longest(graph: &Graph, distances: &BTreeMap<u32, Vec<u32>>, hosts_at: &BTreeMap<u32, u32>) -> usize {
     let between = distances.iter().flat_map(|(to, distances)| {
         hosts_at

@@ -6,9 +6,9 @@ use clearway_proto::units::Rate;
 
 /// The rates of the hosts' links.
 pub enum HostRates {
-    /// All have this one.
+    /// All hosts have this rate.
     Alike(Rate),
-    /// Each host has its own, by its number.
+    /// Each host has its own rate, by its number.
     Listed(Vec<Rate>),
 }
 
@@ -36,7 +36,7 @@ impl HostRates {
         }
     }
 
-    /// The fastest of all; none if there is no host.
+    /// The fastest of all hosts; none if there is no host.
     pub fn fastest(&self) -> Option<Rate> {
         match self {
             HostRates::Alike(rate) => Some(*rate),

@@ -9,7 +9,8 @@ use super::super::key::{Fallback, Key, Quantity};
 use super::super::source::Source;
 use super::super::{schema, suggest};
 
-/// Which variant of each choice a describing walk takes: the picks so far, and how many there were to pick from.
+/// Which variant of each choice a walk that describes takes: the variants picked so far, and how many there were to
+/// pick from.
 struct Script {
     picks: Vec<usize>,
     taken: Vec<(usize, usize)>,
@@ -26,7 +27,7 @@ pub(in crate::scenario) struct Section<'a> {
     known: Vec<&'static str>,
     fields: Vec<Field>,
     choices: Vec<(&'static str, &'static str)>,
-    /// Keys of the file's own are read too; while describing, what they may hold.
+    /// What keys of the file's own may hold, where they are allowed.
     pub(super) others: Option<Map<String, Json>>,
     resolved: Map<String, Json>,
     problems_before: usize,
@@ -145,7 +146,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Notes that a key is not there.
+    /// Notes that a key is missing.
     pub(in crate::scenario) fn report_missing(&self, name: &str, expected: String) {
         self.report(self.place, name, None, Misread::Expected(expected, None));
     }
@@ -179,7 +180,7 @@ impl<'a> Section<'a> {
         field.map_or_else(Map::new, |field| field.schema.clone())
     }
 
-    /// The entries of the table that is read whose keys are not known.
+    /// The entries of the table whose keys are not known.
     pub(super) fn unknown(&self) -> Vec<&'a Entry> {
         let entries = self.table.map_or([].as_slice(), |table| table.entries.as_slice());
         entries.iter().filter(|entry| !self.known.contains(&entry.key.as_str())).collect()
@@ -216,7 +217,7 @@ impl<'a> Section<'a> {
         value
     }
 
-    /// Reads a quantity that need not be there; `otherwise` says what holds then.
+    /// Reads a quantity that may be absent; `otherwise` says what holds then.
     pub(in crate::scenario) fn optional<T: Quantity>(
         &mut self,
         key: &Key<T>,

@@ -1,4 +1,5 @@
-//! Tables within tables: one, an heir of its sibling, an array of them, or any number under names of the file's own.
+//! Tables within tables: a single one, one that inherits from its sibling, an array, or any number under names of the
+//! file's own.
 
 use serde_json::{Map, Value as Json};
 
@@ -108,7 +109,7 @@ impl<'a> Section<'a> {
         value
     }
 
-    /// None if there is no table to read; inside, none if something is wrong with it.
+    /// Reads a table; none if there is none to read, and none inside if something is wrong with it.
     fn read_table<T>(
         &self,
         path: &str,
@@ -215,7 +216,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Says so if a name that the file gives is none.
+    /// Notes a problem if a name that the file gives is not a valid one.
     fn check_name(&self, entry: &Entry, path: &str) {
         if !is_name(&entry.key) {
             let wanted = "a name of letters, digits, _ and -, with no digit first";

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::fixture::{good, read, said, set, toml, with, SMALL};
 use crate::model::{Clock, HostModel, PartsPerBillion, SnapHost, Timestamps};
 use crate::scenario::memory;
+use crate::simulation::footprint::FRAME;
 
 /// The small scenario, with four hosts, and this about them.
 fn hosts(tables: &str) -> String {
@@ -140,9 +141,9 @@ fn only_hosts_that_have_a_receive_queue_need_room_for_it() {
     };
     let (small, large) = (needed("100MB"), needed("141.62MB"));
     let more = memory::estimate_bytes(&large) - memory::estimate_bytes(&small);
-    assert_eq!(more / 32, 2 * 10_000);
+    assert_eq!(more, 2 * 10_000 * FRAME as u64);
     let blamed = memory::check(&needed("4GB"), 1_000_000).expect_err("more than a megabyte").0;
     assert_eq!(blamed, "traffic[0].flows_per_pair");
-    let HostModel::Snap(host) = &large.hosts.of(2).model else { panic!("an engine") };
+    let HostModel::Snap(host) = &large.hosts.of(2).model else { panic!("a processor") };
     assert_eq!(host.receive_queue, Bytes::new(141_620_000));
 }

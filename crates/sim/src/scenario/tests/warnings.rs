@@ -70,7 +70,7 @@ fn a_host_that_cannot_keep_up_is_named() {
     let said = with("305ns");
     assert_eq!(
         said,
-        ["host.default: the engine takes 0.715us for a full packet of transport a and the link 0.666us: a host receives \
+        ["host.default: the processor takes 0.715us for a full packet of transport a and the link 0.666us: a host receives \
           at most 46.6Gbps of 50Gbps and its receive queue fills; lower receive_packet or raise copy_rate"]
     );
     assert_eq!(with("256ns"), [""; 0]);
@@ -140,7 +140,7 @@ fn kinds_of_hosts_that_cannot_keep_up_are_named() {
     for kind in ["default", "a"] {
         let said = slow(kind);
         assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].starts_with(&format!("host.{kind}: the engine takes 0.715us")), "{said:?}");
+        assert!(said[0].starts_with(&format!("host.{kind}: the processor takes 0.715us")), "{said:?}");
     }
     // No host is of a kind that all have left.
     let left =

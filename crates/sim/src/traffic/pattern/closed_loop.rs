@@ -1,6 +1,6 @@
 //! A closed loop of operations: each pair keeps some open, and issues a new one when one completes.
 
-use super::contract::{cross, OperationCount, TrafficPattern};
+use super::contract::{cross, OperationCount, OperationLoop, TrafficPattern};
 use super::loops::{self, channels, StartsWith};
 use crate::model::Operations;
 use crate::net::shape::{host_rates, least_delay};
@@ -30,10 +30,16 @@ impl TrafficPattern for ClosedLoop<'_> {
         loops::list_bytes(self.operations)
     }
 
-    fn operations(&self, table: &Table<'_>) -> Option<OperationCount> {
-        let open = channels(self.operations) * f64::from(self.outstanding);
+    fn operation_loop(&self) -> Option<OperationLoop<'_>> {
+        let Self { operations, outstanding } = *self;
+        Some(OperationLoop { operations, outstanding, backlog: u32::MAX, issued: None })
+    }
+
+    fn operation_count(&self, table: &Table<'_>) -> Option<OperationCount> {
+        let channels = channels(self.operations);
+        let open = channels * f64::from(self.outstanding);
         let all = self.completions(table, open);
-        Some(OperationCount { open, all, key: "outstanding", remedy: "lower outstanding" })
+        Some(OperationCount { channels, open, all, key: "outstanding", remedy: "lower outstanding" })
     }
 
     fn some_pairs(&self, _: usize) -> Vec<(u32, u32)> {

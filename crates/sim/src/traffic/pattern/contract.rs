@@ -1,7 +1,8 @@
-//! What each pattern of traffic answers.
+//! What each pattern of traffic can be asked.
 
 use clearway_proto::units::Bytes;
 
+use crate::model::{Arrivals, Offered, Operations};
 use crate::traffic::flow::{Demand, FlowSpec};
 use crate::traffic::table::Table;
 
@@ -13,11 +14,11 @@ pub trait TrafficPattern {
     /// Appends the flows of this table.
     fn generate(&self, table: &Table<'_>, flows: &mut Vec<FlowSpec>);
 
-    /// How many flows there are: exactly, save for a pattern that draws its flows, which says its mean, and for loops,
-    /// which count pairs under one switch even if they leave them out.
+    /// How many flows there are: exactly, except for a pattern that draws its flows, which says its mean, and for
+    /// loops, which count pairs under one switch even if they leave them out.
     fn flows(&self, table: &Table<'_>) -> f64;
 
-    /// How many flows there are at most, but for luck beyond five standard deviations.
+    /// How many flows there are at most; what is drawn stays below with five standard deviations.
     fn most_flows(&self, table: &Table<'_>) -> f64 {
         self.flows(table)
     }
@@ -25,7 +26,7 @@ pub trait TrafficPattern {
     /// The most bytes that a flow can have under way, as far as the pattern limits them.
     fn largest_bytes(&self) -> u64;
 
-    /// Memory in bytes for what the pattern lists and for the pairs of hosts of a loop, without flows.
+    /// Memory in bytes for what the pattern lists, without flows.
     fn list_bytes(&self) -> f64;
 
     /// The key to blame where flows are too many for memory, and what to do about it.
@@ -33,8 +34,18 @@ pub trait TrafficPattern {
         ("flows_per_pair", "lower flows_per_pair, or list fewer hosts")
     }
 
+    /// The loop of operations that the pattern is; none where it is not one.
+    fn operation_loop(&self) -> Option<OperationLoop<'_>> {
+        None
+    }
+
     /// How many operations there are; none where the pattern has none.
-    fn operations(&self, _table: &Table<'_>) -> Option<OperationCount> {
+    fn operation_count(&self, _table: &Table<'_>) -> Option<OperationCount> {
+        None
+    }
+
+    /// What an open loop offers at most, where each initiator has so many targets; none for other patterns.
+    fn most_offered(&self, _table: &Table<'_>, _targets: &[u64]) -> Option<MostOffered> {
         None
     }
 
@@ -45,8 +56,30 @@ pub trait TrafficPattern {
     fn endless(&self) -> Option<&'static str>;
 }
 
+/// A loop of operations.
+pub struct OperationLoop<'a> {
+    /// What the operations are, and between whom.
+    pub operations: &'a Operations,
+    /// Operations with which each flow starts.
+    pub outstanding: u32,
+    /// Operations that an initiator may have open; one beyond that fails at once.
+    pub backlog: u32,
+    /// When initiators issue operations, and how many; none where each is issued when another completes.
+    pub issued: Option<(Arrivals, Offered)>,
+}
+
+/// What an open loop offers at most.
+pub struct MostOffered {
+    /// Mean time in picoseconds between the operations of the initiator that issues the most.
+    pub shortest_gap_ps: f64,
+    /// Packets that any flow is offered in a whole run at most; what is drawn stays below with ten standard deviations.
+    pub packets_a_flow: f64,
+}
+
 /// How many operations a table of traffic has at most.
 pub struct OperationCount {
+    /// Flows that carry operations, without those for answers.
+    pub channels: f64,
     /// Operations that can be open at a time.
     pub open: f64,
     /// Operations of the whole run.

@@ -6,15 +6,12 @@ use crate::net::topology::Graph;
 use crate::traffic::flow::{Demand, FlowSpec, Part};
 use crate::traffic::table::Table;
 
-/// Memory in bytes for a pair of hosts, for each of its flows.
-const CHANNEL: f64 = 64.0;
-
-/// The member of the table with which a flow starts.
+/// The member of the table whose start a flow has.
 #[derive(Clone, Copy)]
 pub(super) enum StartsWith {
-    /// Its initiator, as all its flows do.
+    /// Its initiator: all flows of one initiator start together.
     Initiator,
-    /// Itself: every flow is a member.
+    /// The flow itself: every flow is a member of the table.
     Itself,
 }
 
@@ -61,7 +58,7 @@ pub(super) fn flows(operations: &Operations) -> f64 {
     channels(operations) * f64::from(operations.flows_each())
 }
 
-/// Memory in bytes for the hosts listed and for the pairs.
+/// Memory in bytes for the hosts listed.
 pub(super) fn list_bytes(operations: &Operations) -> f64 {
-    (operations.from.len() + operations.to.len()) as f64 * LISTED_HOST + channels(operations) * CHANNEL
+    (operations.from.len() + operations.to.len()) as f64 * LISTED_HOST
 }

@@ -12,7 +12,7 @@ mod permutation;
 mod poisson;
 mod trace;
 
-pub use contract::{OperationCount, TrafficPattern};
+pub use contract::{MostOffered, OperationCount, OperationLoop, TrafficPattern};
 
 use crate::model::Pattern;
 
@@ -34,8 +34,9 @@ pub fn of(pattern: &Pattern) -> Box<dyn TrafficPattern + '_> {
         Pattern::ClosedLoop { operations, outstanding } => {
             Box::new(closed_loop::ClosedLoop { operations, outstanding: *outstanding })
         }
-        Pattern::OpenLoop { operations, offered, backlog, .. } => {
-            Box::new(open_loop::OpenLoop { operations, offered: *offered, backlog: *backlog })
+        Pattern::OpenLoop { operations, arrivals, offered, backlog } => {
+            let (arrivals, offered, backlog) = (*arrivals, *offered, *backlog);
+            Box::new(open_loop::OpenLoop { operations, arrivals, offered, backlog })
         }
         Pattern::Trace { flows } => Box::new(trace::Trace { flows }),
     }

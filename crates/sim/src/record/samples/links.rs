@@ -2,12 +2,16 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::measured::Measured;
-use super::outcome::{Column, Table};
+use super::contract::Sampled;
+use crate::model::Scenario;
 use crate::net::port::Port;
+use crate::net::shape;
+use crate::record::footprint::{link_name_bytes, switch_ports, text_bytes, NUMBER};
+use crate::record::measured::Measured;
+use crate::record::outcome::{Column, Table};
 use crate::simulation::Simulation;
 
-/// The samples so far, and the counters at the last.
+/// The samples so far, and the counters at the last sample.
 #[derive(Debug, Default)]
 pub(super) struct LinkSamples {
     time_us: Vec<f64>,
@@ -16,13 +20,22 @@ pub(super) struct LinkSamples {
     utilisation: Vec<f64>,
     /// Sent bytes, dropped bytes, dropped frames.
     counts: [Vec<u64>; 3],
-    /// Per link: bytes on the wire.
+    /// For each link, the bytes on the wire at the last sample.
     transmitted: Vec<f64>,
-    /// Per link and class.
+    /// For each link and class, the counters at the last sample.
     last: Vec<[u64; 3]>,
 }
 
 impl LinkSamples {
+    /// The memory that these samples take: each row has the time, numbers and names of link and class, and four values.
+    pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
+        let shape = shape::of(&scenario.network.topology);
+        let longest = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
+        let row_bytes = NUMBER * 6.0 + link_name_bytes(&*shape) + text_bytes(longest);
+        let rows = switch_ports(&*shape) * scenario.classes.len().max(1) as f64;
+        Sampled::every("record.links", scenario.record.links, rows, row_bytes, scenario)
+    }
+
     /// No samples yet.
     pub(super) fn new(simulation: &Simulation) -> LinkSamples {
         let links = simulation.links() as usize;
@@ -30,7 +43,7 @@ impl LinkSamples {
         LinkSamples { transmitted: vec![0.0; links], last, ..LinkSamples::default() }
     }
 
-    /// Ports at which nothing was sent, under way or dropped for `step` are left out.
+    /// Samples the ports of switches. Those at which nothing was sent, under way or dropped for `step` are left out.
     pub(super) fn sample(&mut self, simulation: &Simulation, now: Time, step: Span) {
         let classes = simulation.classes().max(1);
         let links = 0..simulation.links();

@@ -1,0 +1,100 @@
+//! What is sampled on request, a file for each kind: queues, windows, round-trip times, throughput and links, each on a
+//! time grid of its own.
+
+mod contract;
+mod grid;
+mod links;
+mod queues;
+mod rtt;
+mod series;
+mod throughput;
+mod windows;
+
+use clearway_proto::units::Time;
+
+pub use contract::Sampled;
+use grid::Grid;
+use links::LinkSamples;
+use queues::QueueSamples;
+use rtt::RttSamples;
+use throughput::ThroughputSamples;
+use windows::WindowSamples;
+
+use super::fairness::Fairness;
+use super::measured::Measured;
+use super::outcome::Table;
+use crate::model::{Record, Scenario};
+use crate::simulation::Simulation;
+
+/// The memory that the samples of each kind take that a scenario asks for.
+pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
+    let kinds = [
+        QueueSamples::footprint(scenario),
+        WindowSamples::footprint(scenario),
+        RttSamples::footprint(scenario),
+        ThroughputSamples::footprint(scenario),
+        LinkSamples::footprint(scenario),
+        Fairness::footprint(scenario),
+    ];
+    kinds.into_iter().flatten().collect()
+}
+
+/// All samples so far.
+#[derive(Debug)]
+pub(super) struct Samples {
+    queues: (Grid, QueueSamples),
+    windows: (Grid, WindowSamples),
+    rtt: (Grid, RttSamples),
+    throughput: (Grid, ThroughputSamples),
+    links: (Grid, LinkSamples),
+}
+
+impl Samples {
+    pub(super) fn new(record: &Record, simulation: &Simulation) -> Samples {
+        Samples {
+            queues: (Grid::new(record.queues), QueueSamples::new(simulation)),
+            windows: (Grid::new(record.windows), WindowSamples::default()),
+            rtt: (Grid::new(record.rtt), RttSamples::new(simulation)),
+            throughput: (Grid::new(record.throughput), ThroughputSamples::new(simulation)),
+            links: (Grid::new(record.links), LinkSamples::new(simulation)),
+        }
+    }
+
+    pub(super) fn next_look(&self) -> Time {
+        let series = self.rtt.0.next.min(self.throughput.0.next).min(self.links.0.next);
+        self.queues.0.next.min(self.windows.0.next).min(series)
+    }
+
+    /// The round-trip times so far have been forgotten.
+    pub(super) fn restart_rtt(&mut self) {
+        self.rtt.1.restart();
+    }
+
+    pub(super) fn look(&mut self, simulation: &mut Simulation, now: Time) {
+        if self.queues.0.strikes(now) {
+            self.queues.1.sample(simulation, now);
+        }
+        if self.windows.0.strikes(now) {
+            self.windows.1.sample(simulation, now);
+        }
+        if self.rtt.0.strikes(now) {
+            self.rtt.1.sample(simulation, now);
+        }
+        if let (true, Some(step)) = (self.throughput.0.strikes(now), self.throughput.0.step) {
+            self.throughput.1.sample(simulation, now, step);
+        }
+        if let (true, Some(step)) = (self.links.0.strikes(now), self.links.0.step) {
+            self.links.1.sample(simulation, now, step);
+        }
+    }
+
+    pub(super) fn into_tables(self, measured: &Measured) -> Vec<Table> {
+        let scenario = measured.scenario;
+        let queues = self.queues.0.step.map(|_| self.queues.1.into_table(measured));
+        let windows = self.windows.0.step.map(|_| self.windows.1.into_table());
+        let rtt = self.rtt.0.step.map(|_| self.rtt.1.into_table(scenario));
+        let throughput = self.throughput.0.step.map(|_| self.throughput.1.into_table(scenario));
+        let links = self.links.0.step.map(|_| self.links.1.into_table(measured));
+        [queues, windows, rtt, throughput, links].into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,48 @@
+//! The payload that every transport delivered in each interval.
+
+use clearway_proto::units::{Span, Time};
+
+use super::contract::Sampled;
+use super::series::Series;
+use crate::model::Scenario;
+use crate::record::outcome::Table;
+use crate::simulation::Simulation;
+
+/// The samples so far.
+#[derive(Debug)]
+pub(super) struct ThroughputSamples {
+    series: Series<1>,
+    /// For each transport the payload that it had delivered at the last sample, in bytes.
+    last: Vec<u64>,
+}
+
+impl ThroughputSamples {
+    /// The memory that these samples take.
+    pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
+        let (rows, row_bytes) = (scenario.transports.len() as f64, Series::<1>::row_bytes(scenario));
+        Sampled::every("record.throughput", scenario.record.throughput, rows, row_bytes, scenario)
+    }
+
+    /// No samples yet.
+    pub(super) fn new(simulation: &Simulation) -> ThroughputSamples {
+        ThroughputSamples { series: Series::new(), last: vec![0; simulation.transports()] }
+    }
+
+    /// Samples every transport, `step` after the last sample.
+    pub(super) fn sample(&mut self, simulation: &Simulation, now: Time, step: Span) {
+        let step = step.as_secs_f64();
+        let mut payload = vec![0; self.last.len()];
+        for (flow, spec) in (0..).zip(simulation.specs()) {
+            payload[spec.transport as usize] += simulation.receiver(flow).receiver.payload();
+        }
+        for (transport, &bytes) in payload.iter().enumerate() {
+            let gbps = (bytes - self.last[transport]) as f64 * 8.0 / step / 1e9;
+            self.series.push(now, transport, [gbps]);
+        }
+        self.last = payload;
+    }
+
+    pub(super) fn into_table(self, scenario: &Scenario) -> Table {
+        self.series.into_table("throughput", ["goodput_gbps"], scenario)
+    }
+}

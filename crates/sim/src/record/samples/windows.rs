@@ -1,0 +1,57 @@
+//! Every flow's windows.
+
+use clearway_proto::units::Time;
+
+use super::contract::Sampled;
+use crate::model::Scenario;
+use crate::record::footprint::NUMBER;
+use crate::record::outcome::{Column, Table};
+use crate::simulation::Simulation;
+use crate::traffic::most_flows;
+
+/// The samples so far.
+#[derive(Debug, Default)]
+pub(super) struct WindowSamples {
+    time_us: Vec<f64>,
+    flow: Vec<u64>,
+    windows: [Vec<f64>; 4],
+}
+
+impl WindowSamples {
+    /// The memory that these samples take: each row has the time, the flow, and four values.
+    pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
+        let (rows, row_bytes) = (most_flows(scenario), NUMBER * 6.0);
+        Sampled::every("record.windows", scenario.record.windows, rows, row_bytes, scenario)
+    }
+
+    /// Samples the windows of every flow that has begun and is not complete.
+    pub(super) fn sample(&mut self, simulation: &Simulation, now: Time) {
+        for (flow, spec) in (0..).zip(simulation.specs()) {
+            if spec.start > now || simulation.receiver(flow).completed_at <= now {
+                continue;
+            }
+            let windows = simulation.sender(flow).sender.windows();
+            self.time_us.push(now.as_us_f64());
+            self.flow.push(u64::from(flow));
+            let values = [windows.cwnd, windows.fcwnd, windows.ecwnd, windows.srtt.as_us_f64()];
+            for (column, value) in self.windows.iter_mut().zip(values) {
+                column.push(value);
+            }
+        }
+    }
+
+    pub(super) fn into_table(self) -> Table {
+        let [cwnd, fcwnd, ecwnd, srtt] = self.windows.map(Column::Floats);
+        Table {
+            name: "windows",
+            columns: vec![
+                ("time_us", Column::Floats(self.time_us)),
+                ("flow", Column::Integers(self.flow)),
+                ("cwnd_packets", cwnd),
+                ("fcwnd_packets", fcwnd),
+                ("ecwnd_packets", ecwnd),
+                ("srtt_us", srtt),
+            ],
+        }
+    }
+}

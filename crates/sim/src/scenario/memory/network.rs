@@ -1,0 +1,85 @@
+//! The memory of the network: ports with their links and routes, and the frames that wait.
+
+use super::share::Share;
+use super::traffic;
+use crate::model::{Buffer, Ecn, HostKind, HostModel, Network, Scenario};
+use crate::net::shape;
+use crate::record::footprint::table_bytes;
+use crate::record::tables::{link_class_row_bytes, link_row_bytes};
+use crate::simulation::footprint::{port_bytes, FRAME};
+use crate::traffic::Table;
+
+/// Memory in bytes for the ports and routes of a network whose ports have so many queues of their own, without the rows
+/// of tables.
+pub(super) fn least_bytes(network: &Network, queues: usize) -> f64 {
+    let shape = shape::of(&network.topology);
+    2.0 * shape.links() * port_bytes(queues) + shape.route_bytes()
+}
+
+/// Queues that ports have of their own: one a class, and none where all ports are plain.
+fn queues(scenario: &Scenario) -> usize {
+    let roles = shape::of(&scenario.network.topology).roles();
+    let ruled = roles.into_iter().map(|role| scenario.switches.of(role)).any(|switch| {
+        matches!(switch.buffer, Buffer::Shared { .. }) || matches!(switch.ecn, Ecn::Red { .. })
+    });
+    scenario.classes.len().max(usize::from(ruled || !scenario.faults.is_empty()))
+}
+
+pub(super) fn ports_share(scenario: &Scenario) -> Share {
+    let shape = shape::of(&scenario.network.topology);
+    let ports = 2.0 * shape.links();
+    let rows = scenario.classes.iter().map(|class| link_class_row_bytes(&*shape, class.name.len()));
+    let rows = link_row_bytes(&*shape) + rows.sum::<f64>();
+    Share {
+        bytes: least_bytes(&scenario.network, queues(scenario)) + table_bytes(ports, rows),
+        what: format!("{ports:.0} ports and their routes"),
+        key: "network".into(),
+        remedy: "make the network smaller",
+    }
+}
+
+pub(super) fn queue_share(scenario: &Scenario) -> Share {
+    let network = &scenario.network;
+    let header = scenario.transports.iter().map(|transport| transport.header).min().unwrap_or(0);
+    let frame = f64::from(network.mtu + header + network.framing);
+    let shape = shape::of(&network.topology);
+    let buffers: f64 = shape
+        .roles()
+        .into_iter()
+        .map(|role| {
+            let (switches, ports) = shape.switch_ports(role);
+            match scenario.switches.of(role).buffer {
+                Buffer::PerPort(size) => ports * size.get() as f64,
+                Buffer::Shared { size, .. } => switches * size.get() as f64,
+            }
+        })
+        .sum();
+    let (received, widest) = receive_queues(scenario);
+    let windows: f64 =
+        Table::all(scenario).map(|table| traffic::flows(&table) * traffic::window(&table)).sum();
+    let probes: f64 = scenario.probes.iter().map(|probe| probe.packets(scenario.duration) as f64).sum();
+    let frames = ((buffers + received) / frame).min(windows + probes);
+    Share {
+        bytes: frames * FRAME,
+        what: format!("{frames:.0} frames in buffers and receive queues"),
+        key: match widest {
+            Some(kind) if received > buffers => format!("host.{kind}.receive_queue"),
+            _ => "switch.default.buffer".into(),
+        },
+        remedy: "make buffers or windows smaller",
+    }
+}
+
+/// Room in all hosts' receive queues, and the name of the kind of host that has most of it.
+fn receive_queues(scenario: &Scenario) -> (f64, Option<&str>) {
+    let hosts = shape::of(&scenario.network.topology).hosts();
+    let room = |(i, kind): (usize, &HostKind)| {
+        let HostModel::Snap(host) = &kind.model else { return 0.0 };
+        let members: u32 = scenario.hosts.members(i, hosts).iter().map(|range| range.end - range.start).sum();
+        f64::from(members) * host.receive_queue.get() as f64
+    };
+    let kinds = &scenario.hosts.kinds;
+    let rooms: Vec<f64> = kinds.iter().enumerate().map(room).collect();
+    let widest = kinds.iter().zip(&rooms).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    (rooms.iter().sum(), widest.map(|(kind, _)| kind.name.as_str()))
+}

@@ -1,0 +1,77 @@
+//! Memory that the parts of a simulation take, for those who estimate it before a run.
+
+use clearway_proto::units::Time;
+
+use super::operations::{Channel, Initiator, OperationRecord};
+use super::place::Place;
+use crate::engine::calendar::Entry;
+use crate::engine::event::{Event, Frame};
+use crate::host::agent::Seat;
+use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
+use crate::model::Transport;
+use crate::net::counters::PortCounters;
+use crate::net::port::{Port, PortFigures};
+use crate::net::rules::{ClassCounters, ClassQueue, Rules};
+use crate::net::topology::{Link, Node};
+use crate::record::counters::TransportCounters;
+use crate::traffic::FlowSpec;
+
+/// Memory in bytes for a pending event: its slot, its entry in the calendar, and its place in a window that is sorted.
+const EVENT: usize = size_of::<Event>() + 2 * size_of::<Entry>() + 2 * size_of::<u32>();
+
+/// Memory in bytes for a block of its own, beside its content.
+const BLOCK: usize = 16;
+
+/// Memory in bytes for the few words around the sets of bits.
+const POINTERS: usize = 64;
+
+/// A set of bits that takes more than a page takes whole pages.
+const PAGE: usize = 4096;
+
+/// Memory in bytes for a flow of this transport and so many packets, without its routes and the row of its table.
+pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
+    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>();
+    // What each end knows of packets out of order, once there are any: four sets of bits, of which only those are
+    // touched that stand for a packet, and a few words around them.
+    let (reach, packets) = (transport.protocol.reach() as usize / 8, packets.div_ceil(8) as usize);
+    let out_of_order = 4 * (reach.min(packets.saturating_add(PAGE)) + BLOCK) + POINTERS;
+    let plan = size_of::<FlowSpec>() + 2 * size_of::<Place>() + size_of::<Losses>() + size_of::<[u8; 2]>();
+    // A start, and the timers of both ends and of pacing.
+    let events = size_of::<(Time, u32)>() + 3 * EVENT;
+    // Counters at the end of the warm-up, and what fairness remembers.
+    let observed = 5 * size_of::<u64>();
+    (ends + out_of_order + plan + events + observed) as f64
+}
+
+/// Memory in bytes for a port with its link and a node. A plain port has no `queues` of its own, any other at least one.
+pub fn port_bytes(queues: usize) -> f64 {
+    let link = size_of::<Link>() + 3 * size_of::<u32>() + size_of::<Node>() + 2 * BLOCK;
+    let port = size_of::<Port>() + size_of::<PortCounters>() + size_of::<Place>();
+    let observed = size_of::<PortFigures>() + size_of::<f64>() + size_of::<PortCounters>();
+    let queue = size_of::<ClassQueue>() + 2 * size_of::<ClassCounters>();
+    let rules = if queues == 0 { 0 } else { size_of::<Rules>() + 2 * BLOCK + queue * queues };
+    (link + port + observed + rules + EVENT) as f64
+}
+
+/// Memory in bytes for a frame that waits or is under way, with the departure that is known of it.
+pub const FRAME: f64 = (EVENT + size_of::<Frame>() + size_of::<u64>()) as f64;
+
+/// Memory in bytes for what is counted for a transport, in the simulation and at the end.
+pub fn transport_bytes() -> f64 {
+    2.0 * TransportCounters::bytes() as f64
+}
+
+/// Memory in bytes for a prober and its responder that exchange so many packets.
+pub fn probe_bytes(packets: f64) -> f64 {
+    let seats = 2 * (size_of::<Seat>() + EVENT) + size_of::<Losses>();
+    seats as f64 + packets * size_of::<(Time, Option<Time>)>() as f64
+}
+
+/// Memory in bytes for the flow of a loop, beside that of any flow.
+pub const CHANNEL: f64 = (size_of::<Channel>() + size_of::<Initiator>() + BLOCK) as f64;
+
+/// Memory in bytes for an operation that is open.
+pub const OPEN_OPERATION: f64 = (2 * size_of::<Time>() + EVENT) as f64;
+
+/// Memory in bytes for the record of an operation: as it was made, in the order of all, and while they are sorted.
+pub const OPERATION: f64 = (3 * size_of::<OperationRecord>()) as f64;
