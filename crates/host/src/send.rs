@@ -5,10 +5,9 @@ use std::io;
 use std::net::SocketAddr;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::swift::control::Swift;
 use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
-use clearway_proto::transport::{Scheme, Sender};
+use clearway_proto::transport::{Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::content::{Digest, Source};
@@ -85,7 +84,7 @@ enum Stage {
 /// One of the flows.
 #[derive(Debug)]
 struct Flow {
-    sender: Sender<Swift>,
+    sender: SenderOf<SwiftParams>,
     /// Operations not handed to the machine yet.
     waiting: u64,
     /// When each that is under way was handed to it.

@@ -12,7 +12,7 @@ use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, Arrival, Common, CongestionControl, Data, Receiver, Scheme, Sender};
+use clearway_proto::transport::{Ack, Arrival, Common, Data, Receiver, Scheme, Sender, SenderOf};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -85,9 +85,9 @@ struct Counts {
     delivered: u64,
 }
 
-struct World<C: CongestionControl> {
+struct World<P: Scheme> {
     now: Time,
-    sender: Sender<C>,
+    sender: SenderOf<P>,
     receiver: Receiver,
     schedule: Schedule,
     counts: Counts,
@@ -96,8 +96,8 @@ struct World<C: CongestionControl> {
     made: u64,
 }
 
-impl<C: CongestionControl> World<C> {
-    fn new<P: Scheme<Control = C>>(params: &P, schedule: Schedule) -> World<C> {
+impl<P: Scheme> World<P> {
+    fn new(params: &P, schedule: Schedule) -> World<P> {
         let mut world = World {
             now: Time::ZERO,
             sender: sender(params),
@@ -243,7 +243,7 @@ impl<C: CongestionControl> World<C> {
     }
 }
 
-fn sender<P: Scheme>(params: &P) -> Sender<P::Control> {
+fn sender<P: Scheme>(params: &P) -> SenderOf<P> {
     let control = params.shared(Bytes::new(1100));
     Sender::new(Arc::new(Common { mtu: MTU, reach: REACH, dup_threshold: params.dup_threshold(), control }))
 }

@@ -3,7 +3,7 @@
 //! The list of schemes is in `model::protocol`; what a scheme does follows from its parameters' [`Scheme`].
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Data, Flight, Scheme, Sender, Windows};
+use clearway_proto::transport::{Ack, Data, Flight, Scheme, SenderOf, Windows};
 use clearway_proto::units::{Bytes, Time};
 
 use crate::model::{for_each_scheme, Protocol};
@@ -19,11 +19,12 @@ macro_rules! senders {
             }
         }
 
-        /// A sender of any kind. Each method is the [`Sender`]'s of that name.
+        /// A sender of any kind. Each method is the one of that name of
+        /// [`Sender`](clearway_proto::transport::Sender).
         #[derive(Clone, Debug)]
         #[allow(missing_docs)]
         pub enum AnySender {
-            $($Kind(Sender<<$Params as Scheme>::Control>),)*
+            $($Kind(SenderOf<$Params>),)*
         }
 
         #[allow(missing_docs)]
@@ -89,6 +90,6 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn the_largest_sender_is_swifts() {
-        assert_eq!(size_of::<AnySender>(), 8 + size_of::<Sender<clearway_proto::swift::control::Swift>>());
+        assert_eq!(size_of::<AnySender>(), 8 + size_of::<SenderOf<clearway_proto::swift::SwiftParams>>());
     }
 }

@@ -5,7 +5,7 @@
 //! `HyStart++` (§4.10); spurious losses are not undone (§4.9).
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// Cubic's parameters.
@@ -29,6 +29,7 @@ impl Default for CubicParams {
 
 impl Scheme for CubicParams {
     type Control = Cubic;
+    type Recovery = SelectiveRepeat;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);

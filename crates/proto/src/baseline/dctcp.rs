@@ -4,7 +4,7 @@
 //! the reaction to loss (RFC 5681, 6675), the retransmission timer (RFC 6298).
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// DCTCP's parameters.
@@ -26,6 +26,7 @@ impl Default for DctcpParams {
 
 impl Scheme for DctcpParams {
     type Control = Dctcp;
+    type Recovery = SelectiveRepeat;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);

@@ -7,7 +7,7 @@
 
 use super::dctcp::MarkedFraction;
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// GCN's parameters. The paper gives none; what is not said to have a source is DCTCP's here, so that the two differ
@@ -28,6 +28,7 @@ impl Default for GcnParams {
 
 impl Scheme for GcnParams {
     type Control = Gcn;
+    type Recovery = SelectiveRepeat;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);

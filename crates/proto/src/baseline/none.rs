@@ -1,6 +1,6 @@
 //! No congestion control: a fixed window, a fixed rate, or neither. Made for closed forms.
 
-use crate::transport::{AckSample, CongestionControl, Scheme, Timeout};
+use crate::transport::{AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// Parameters of a transport without congestion control.
@@ -24,6 +24,7 @@ impl Default for NoneParams {
 
 impl Scheme for NoneParams {
     type Control = NoControl;
+    type Recovery = SelectiveRepeat;
 
     /// IPv4 20, UDP 8.
     const HEADER: Bytes = Bytes::new(28);

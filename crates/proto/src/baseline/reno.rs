@@ -5,7 +5,7 @@
 //! window of data, and the window stands until that window is acknowledged.
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// Reno's parameters.
@@ -17,6 +17,7 @@ pub struct RenoParams {
 
 impl Scheme for RenoParams {
     type Control = Reno;
+    type Recovery = SelectiveRepeat;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);

@@ -4,7 +4,7 @@ use super::pacer::pacing_gap;
 use super::target::FabricTarget;
 use super::window::{Moment, Reading, Window};
 use super::{SwiftParams, Variant};
-use crate::transport::{AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::transport::{AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
 use crate::units::{Bytes, Span, Time};
 
 /// Weight of a new sample in the smoothed round-trip time.
@@ -242,6 +242,7 @@ impl CongestionControl for Swift {
 
 impl Scheme for SwiftParams {
     type Control = Swift;
+    type Recovery = SelectiveRepeat;
 
     const HEADER: Bytes = Bytes::new(64);
 

@@ -7,12 +7,14 @@ mod congestion;
 mod message;
 mod packet;
 mod receiver;
+mod recovery;
 mod scheme;
-mod scoreboard;
 mod sender;
+mod sequence_set;
 
 pub use congestion::{AckSample, CongestionControl, Timeout, Windows};
 pub use packet::{Ack, Data, SACK_BITS};
 pub use receiver::{AckPolicy, Arrival, Receiver};
-pub use scheme::Scheme;
+pub use recovery::{Change, GoBackN, Recovery, SelectiveRepeat};
+pub use scheme::{Scheme, SenderOf};
 pub use sender::{Common, Flight, Sender};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::scoreboard::SequenceSet;
+use super::sequence_set::SequenceSet;
 use super::{Ack, Data, SACK_BITS};
 use crate::machine::Readiness;
 use crate::units::{Span, Time};

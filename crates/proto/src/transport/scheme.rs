@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{AckPolicy, Common, CongestionControl, Sender};
+use super::{AckPolicy, Common, CongestionControl, Recovery, Sender};
 use crate::units::Bytes;
+
+/// The sender of a scheme.
+pub type SenderOf<P> = Sender<<P as Scheme>::Control, <P as Scheme>::Recovery>;
 
 /// A scheme, by its parameters: its congestion control, and what the two ends of a flow have to know beside it.
 pub trait Scheme {
     /// The congestion control of one flow.
     type Control: CongestionControl;
+    /// How its sender recovers from loss.
+    type Recovery: Recovery;
 
     /// What a data frame carries beside payload and framing, unless a scenario says otherwise.
     const HEADER: Bytes;
@@ -39,7 +44,7 @@ pub trait Scheme {
 
     /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload and of frames as for
     /// [`Self::shared`]. Flows of one transport are clones of one sender: they share what [`Self::shared`] gives.
-    fn sender(&self, mtu: u32, frame: Bytes) -> Sender<Self::Control> {
+    fn sender(&self, mtu: u32, frame: Bytes) -> SenderOf<Self> {
         let (reach, dup_threshold) = (self.reach(), self.dup_threshold());
         Sender::new(Arc::new(Common { mtu, reach, dup_threshold, control: self.shared(frame) }))
     }

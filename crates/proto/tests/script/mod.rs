@@ -16,7 +16,7 @@ use std::str::SplitWhitespace;
 use std::sync::Arc;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Common, CongestionControl, Data, Receiver, Scheme, Sender};
+use clearway_proto::transport::{Ack, Common, Data, Receiver, Scheme, Sender, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time};
 
 /// What a script may ask of a congestion control by name, beside its windows.
@@ -29,7 +29,7 @@ pub trait Probe {
 /// Runs `script` for a flow of packets of 1000 bytes; panics with the statement that does not hold.
 pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
     let control = params.shared(Bytes::new(1000));
-    let mut driver = Driver::<P::Control> {
+    let mut driver = Driver::<P> {
         now: Time::ZERO,
         sender: Sender::new(Arc::new(Common {
             mtu: 1000,
@@ -60,9 +60,9 @@ pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
     }
 }
 
-struct Driver<C: CongestionControl> {
+struct Driver<P: Scheme> {
     now: Time,
-    sender: Sender<C>,
+    sender: SenderOf<P>,
     receiver: Receiver,
     /// The last transmission of each packet.
     sent: BTreeMap<u32, Data>,
@@ -111,7 +111,7 @@ fn span(text: &str) -> Span {
     }
 }
 
-impl<C: CongestionControl + Probe> Driver<C> {
+impl<P: Scheme<Control: Probe>> Driver<P> {
     fn statement(&mut self, statement: &str) {
         let mut words = statement.split_whitespace();
         let mut verb = words.next().expect("a statement");
