@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
-use clearway_proto::transport::{AckPolicy, Arrival as Seen, Receiver};
+use clearway_proto::transport::{AckPolicy, Arrival as Seen, Receiver, SelectiveReceiver};
 use clearway_proto::units::{Span, Time};
 
 use crate::content::{Digest, Sink};
@@ -60,7 +60,7 @@ struct Connection {
     id: u64,
     peer: SocketAddr,
     layout: Layout,
-    flows: Vec<Receiver>,
+    flows: Vec<SelectiveReceiver>,
     /// Flows that have an acknowledgement to send, each once.
     owing: VecDeque<u32>,
     sink: Sink,
@@ -158,7 +158,7 @@ impl Receiving {
                 }
             },
         };
-        let flow = |_| Receiver::new(AckPolicy::EveryPacket, open.reach);
+        let flow = |_| SelectiveReceiver::new(AckPolicy::EveryPacket, open.reach);
         self.connection = Some(Box::new(Connection {
             id,
             peer: from,
@@ -257,7 +257,7 @@ impl Connection {
                 self.last_progress = now;
             }
             Seen::Duplicate => self.received.duplicates += 1,
-            Seen::BeyondReach => {
+            Seen::BeyondReach | Seen::OutOfOrder => {
                 self.received.ignored.sequence += 1;
                 return Ok(());
             }

@@ -2,7 +2,6 @@
 //! does, everything offered is delivered exactly once and the sender learns of it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use clearway_proto::baseline::cubic::CubicParams;
 use clearway_proto::baseline::dctcp::DctcpParams;
@@ -12,7 +11,7 @@ use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, Arrival, Common, Data, Receiver, Scheme, Sender, SenderOf};
+use clearway_proto::transport::{Ack, Arrival, Data, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -81,6 +80,8 @@ struct Counts {
     /// Of packets at the receiver.
     new: u64,
     duplicates: u64,
+    /// Not the next in order, at a receiver that takes no other.
+    refused: u64,
     completed: u64,
     delivered: u64,
 }
@@ -88,7 +89,7 @@ struct Counts {
 struct World<P: Scheme> {
     now: Time,
     sender: SenderOf<P>,
-    receiver: Receiver,
+    receiver: P::Receiver,
     schedule: Schedule,
     counts: Counts,
     /// By time, then by order of making.
@@ -101,7 +102,7 @@ impl<P: Scheme> World<P> {
         let mut world = World {
             now: Time::ZERO,
             sender: sender(params),
-            receiver: Receiver::new(params.ack_policy(), REACH),
+            receiver: params.receiver(),
             counts: Counts::default(),
             events: BTreeMap::new(),
             made: 0,
@@ -176,6 +177,7 @@ impl<P: Scheme> World<P> {
                     Arrival::New => self.counts.new += 1,
                     Arrival::Duplicate => self.counts.duplicates += 1,
                     Arrival::BeyondReach => panic!("sender and receiver have the same reach"),
+                    Arrival::OutOfOrder => self.counts.refused += 1,
                 }
                 self.counts.delivered += u64::from(self.receiver.poll_completed());
             }
@@ -238,22 +240,24 @@ impl<P: Scheme> World<P> {
         assert_eq!(flight.inflight, 0);
         assert_eq!(flight.sent, counts.data as u64);
         assert_eq!(flight.sent, packets + u64::from(flight.retransmissions));
-        assert_eq!(flight.sent + counts.repeated, counts.new + counts.duplicates + counts.lost);
+        assert_eq!(
+            flight.sent + counts.repeated,
+            counts.new + counts.duplicates + counts.refused + counts.lost
+        );
         assert_eq!(self.sender.readiness(self.now), Readiness::Idle);
     }
 }
 
 fn sender<P: Scheme>(params: &P) -> SenderOf<P> {
-    let control = params.shared(Bytes::new(1100));
-    Sender::new(Arc::new(Common { mtu: MTU, reach: REACH, dup_threshold: params.dup_threshold(), control }))
+    params.sender(MTU, Bytes::new(1100))
 }
 
 fn swift(initial_cwnd: f64) -> SwiftParams {
-    SwiftParams { initial_cwnd, min_cwnd: 0.01, ..SwiftParams::default() }
+    SwiftParams { initial_cwnd, min_cwnd: 0.01, reach: REACH, ..SwiftParams::default() }
 }
 
 fn tcp(ack_every: u32) -> TcpParams {
-    TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() }
+    TcpParams { ack_every, min_rto: Span::from_us(300), reach: REACH, ..TcpParams::default() }
 }
 
 fn dctcp(ack_every: u32) -> DctcpParams {
@@ -339,7 +343,7 @@ proptest! {
     fn no_data_breaks_the_receiver(
         packets in vec((prop_oneof![0_u32..200, 0..u32::MAX], any::<u32>(), any::<bool>(), any::<bool>()), 0..200),
     ) {
-        let mut receiver = Receiver::new(dctcp(2).ack_policy(), REACH);
+        let mut receiver = dctcp(2).receiver();
         let mut highest = 0;
         for (seq, payload, last, ce) in packets {
             let data = Data { seq, payload, last, sent: Time::ZERO };

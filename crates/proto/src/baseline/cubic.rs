@@ -5,7 +5,9 @@
 //! `HyStart++` (§4.10); spurious losses are not undone (§4.9).
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
+use crate::transport::{
+    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Cubic's parameters.
@@ -30,6 +32,7 @@ impl Default for CubicParams {
 impl Scheme for CubicParams {
     type Control = Cubic;
     type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
@@ -50,8 +53,8 @@ impl Scheme for CubicParams {
         self.tcp.dup_threshold
     }
 
-    fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(&self.tcp, false)
+    fn receiver(&self) -> SelectiveReceiver {
+        tcp::receiver(&self.tcp, false)
     }
 }
 

@@ -4,7 +4,9 @@
 //! the reaction to loss (RFC 5681, 6675), the retransmission timer (RFC 6298).
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
+use crate::transport::{
+    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// DCTCP's parameters.
@@ -27,6 +29,7 @@ impl Default for DctcpParams {
 impl Scheme for DctcpParams {
     type Control = Dctcp;
     type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
@@ -49,8 +52,8 @@ impl Scheme for DctcpParams {
         self.tcp.dup_threshold
     }
 
-    fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(&self.tcp, false)
+    fn receiver(&self) -> SelectiveReceiver {
+        tcp::receiver(&self.tcp, false)
     }
 }
 

@@ -7,7 +7,9 @@
 
 use super::dctcp::MarkedFraction;
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
+use crate::transport::{
+    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// GCN's parameters. The paper gives none; what is not said to have a source is DCTCP's here, so that the two differ
@@ -29,6 +31,7 @@ impl Default for GcnParams {
 impl Scheme for GcnParams {
     type Control = Gcn;
     type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
@@ -51,8 +54,8 @@ impl Scheme for GcnParams {
         self.tcp.dup_threshold
     }
 
-    fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(&self.tcp, true)
+    fn receiver(&self) -> SelectiveReceiver {
+        tcp::receiver(&self.tcp, true)
     }
 }
 

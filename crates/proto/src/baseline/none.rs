@@ -1,6 +1,8 @@
 //! No congestion control: a fixed window, a fixed rate, or neither. Made for closed forms.
 
-use crate::transport::{AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout};
+use crate::transport::{
+    AckPolicy, AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
+};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// Parameters of a transport without congestion control.
@@ -25,6 +27,7 @@ impl Default for NoneParams {
 impl Scheme for NoneParams {
     type Control = NoControl;
     type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, UDP 8.
     const HEADER: Bytes = Bytes::new(28);
@@ -43,6 +46,10 @@ impl Scheme for NoneParams {
 
     fn max_window(&self) -> f64 {
         f64::from(self.window.unwrap_or(self.reach))
+    }
+
+    fn receiver(&self) -> SelectiveReceiver {
+        SelectiveReceiver::new(AckPolicy::EveryPacket, self.reach)
     }
 }
 

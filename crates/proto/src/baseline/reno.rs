@@ -5,7 +5,9 @@
 //! window of data, and the window stands until that window is acknowledged.
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
+use crate::transport::{
+    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Reno's parameters.
@@ -18,6 +20,7 @@ pub struct RenoParams {
 impl Scheme for RenoParams {
     type Control = Reno;
     type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
@@ -38,8 +41,8 @@ impl Scheme for RenoParams {
         self.tcp.dup_threshold
     }
 
-    fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(&self.tcp, false)
+    fn receiver(&self) -> SelectiveReceiver {
+        tcp::receiver(&self.tcp, false)
     }
 }
 

@@ -4,7 +4,7 @@
 //! Counted in packets, of which a window may hold fractions. What an acknowledgement counts for is the packets that it
 //! tells of for the first time, selectively or not: byte counting (RFC 3465), without that RFC's limit L, as Linux.
 
-use crate::transport::{AckPolicy, AckSample, Timeout};
+use crate::transport::{AckPolicy, AckSample, SelectiveReceiver, Timeout};
 use crate::units::Span;
 
 /// Longest that backing off makes the retransmission timeout: the least that RFC 6298 (2.5) allows as a limit.
@@ -53,8 +53,12 @@ impl Default for TcpParams {
     }
 }
 
-/// Every packet at once, or every `ack_every` packets and at the latest after `ack_delay`.
-pub(super) fn ack_policy(params: &TcpParams, marked_at_once: bool) -> AckPolicy {
+/// A receiver that acknowledges every packet at once, or every `ack_every` packets and at the latest after `ack_delay`.
+pub(super) fn receiver(params: &TcpParams, marked_at_once: bool) -> SelectiveReceiver {
+    SelectiveReceiver::new(ack_policy(params, marked_at_once), params.reach)
+}
+
+fn ack_policy(params: &TcpParams, marked_at_once: bool) -> AckPolicy {
     if params.ack_every > 1 {
         AckPolicy::Delayed { every: params.ack_every, delay: params.ack_delay, marked_at_once }
     } else {

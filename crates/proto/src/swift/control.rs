@@ -4,7 +4,9 @@ use super::pacer::pacing_gap;
 use super::target::FabricTarget;
 use super::window::{Moment, Reading, Window};
 use super::{SwiftParams, Variant};
-use crate::transport::{AckSample, CongestionControl, Scheme, SelectiveRepeat, Timeout, Windows};
+use crate::transport::{
+    AckPolicy, AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Weight of a new sample in the smoothed round-trip time.
@@ -243,6 +245,7 @@ impl CongestionControl for Swift {
 impl Scheme for SwiftParams {
     type Control = Swift;
     type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     const HEADER: Bytes = Bytes::new(64);
 
@@ -256,5 +259,9 @@ impl Scheme for SwiftParams {
 
     fn max_window(&self) -> f64 {
         self.max_cwnd
+    }
+
+    fn receiver(&self) -> SelectiveReceiver {
+        SelectiveReceiver::new(AckPolicy::EveryPacket, self.reach)
     }
 }

@@ -13,10 +13,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::str::SplitWhitespace;
-use std::sync::Arc;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Common, Data, Receiver, Scheme, Sender, SenderOf};
+use clearway_proto::transport::{Ack, Data, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time};
 
 /// What a script may ask of a congestion control by name, beside its windows.
@@ -28,16 +27,10 @@ pub trait Probe {
 
 /// Runs `script` for a flow of packets of 1000 bytes; panics with the statement that does not hold.
 pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
-    let control = params.shared(Bytes::new(1000));
     let mut driver = Driver::<P> {
         now: Time::ZERO,
-        sender: Sender::new(Arc::new(Common {
-            mtu: 1000,
-            reach: 1024,
-            dup_threshold: params.dup_threshold(),
-            control,
-        })),
-        receiver: Receiver::new(params.ack_policy(), 1024),
+        sender: params.sender(1000, Bytes::new(1000)),
+        receiver: params.receiver(),
         sent: BTreeMap::new(),
         acks: VecDeque::new(),
         processed: Ack {
@@ -63,7 +56,7 @@ pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
 struct Driver<P: Scheme> {
     now: Time,
     sender: SenderOf<P>,
-    receiver: Receiver,
+    receiver: P::Receiver,
     /// The last transmission of each packet.
     sent: BTreeMap<u32, Data>,
     acks: VecDeque<Ack>,

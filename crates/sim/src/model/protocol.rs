@@ -3,7 +3,7 @@
 //! A line of the list is a scheme: its kind, its parameters, its name in a scenario, and what it is. The rest is made
 //! from the list by those who need it: the reader of its keys in a scenario, and its sender in the simulator.
 
-use clearway_proto::transport::{AckPolicy, Scheme};
+use clearway_proto::transport::Scheme;
 
 /// Calls the macro of this name with the list of schemes.
 macro_rules! for_each_scheme {
@@ -52,11 +52,6 @@ macro_rules! protocol {
             /// See [`Scheme::dup_threshold`].
             pub fn dup_threshold(&self) -> u32 {
                 match self { $(Protocol::$Kind(p) => p.dup_threshold(),)* }
-            }
-
-            /// See [`Scheme::ack_policy`].
-            pub fn ack_policy(&self) -> AckPolicy {
-                match self { $(Protocol::$Kind(p) => p.ack_policy(),)* }
             }
         }
     };
