@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use clearway_proto::baseline::cubic::CubicParams;
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::gcn::GcnParams;
+use clearway_proto::baseline::go_back_n::GoBackNParams;
 use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
@@ -314,28 +315,18 @@ proptest! {
         World::new(&params, schedule).run();
     }
 
+    #[test]
+    fn go_back_n_delivers_everything_once(schedule in schedule(), window in 1_u32..100) {
+        World::new(&GoBackNParams { window, ..GoBackNParams::default() }, schedule).run();
+    }
+
     /// A peer may acknowledge anything: nothing panics, and what is under way stays what was sent.
     #[test]
     fn no_acknowledgement_breaks_the_sender(
         acks in vec((0_u32..80, 0_u32..80, any::<u64>(), any::<u64>(), any::<u32>(), any::<bool>()), 0..60),
     ) {
-        let mut sender = sender(&dctcp(1));
-        sender.handle_endless();
-        let mut now = Time::ZERO;
-        for (seq, cumulative, sack, echo, remote_queuing_us, ce) in acks {
-            now = now + Span::from_us(1);
-            while sender.readiness(now) == Readiness::Ready {
-                sender.transmit(now);
-            }
-            let echo = Time::from_ps(echo);
-            let ack = Ack { seq, cumulative, sack, echo, congestion_experienced: ce, hops: 9, remote_queuing_us };
-            sender.handle_ack(now, now, &ack);
-            if sack % 8 == 0 {
-                now = now + Span::from_us(400);
-                sender.handle_timeout(now);
-            }
-            prop_assert!(sender.flight().inflight <= REACH);
-        }
+        check_sender(&dctcp(1), &acks);
+        check_sender(&GoBackNParams { rto: Span::from_us(300), ..GoBackNParams::default() }, &acks);
     }
 
     /// Nor do packets that no sender would send break the receiver.
@@ -343,16 +334,46 @@ proptest! {
     fn no_data_breaks_the_receiver(
         packets in vec((prop_oneof![0_u32..200, 0..u32::MAX], any::<u32>(), any::<bool>(), any::<bool>()), 0..200),
     ) {
-        let mut receiver = dctcp(2).receiver();
-        let mut highest = 0;
-        for (seq, payload, last, ce) in packets {
-            let data = Data { seq, payload, last, sent: Time::ZERO };
-            receiver.handle_data(Time::ZERO, Time::ZERO, &data, ce, 0);
-            while receiver.readiness() == Readiness::Ready {
-                let ack = receiver.transmit(Time::ZERO);
-                prop_assert!(ack.cumulative >= highest);
-                highest = ack.cumulative;
-            }
+        check_receiver(dctcp(2).receiver(), &packets);
+        check_receiver(GoBackNParams::default().receiver(), &packets);
+    }
+}
+
+/// Sequence number, cumulative number, bitmap, echo, microseconds in the remote host, and congestion mark.
+type AnyAck = (u32, u32, u64, u64, u32, bool);
+
+fn check_sender<P: Scheme>(params: &P, acks: &[AnyAck]) {
+    let mut sender = sender(params);
+    sender.handle_endless();
+    let mut now = Time::ZERO;
+    for &(seq, cumulative, sack, echo, remote_queuing_us, ce) in acks {
+        now = now + Span::from_us(1);
+        while sender.readiness(now) == Readiness::Ready {
+            sender.transmit(now);
+        }
+        let echo = Time::from_ps(echo);
+        let ack = Ack { seq, cumulative, sack, echo, congestion_experienced: ce, hops: 9, remote_queuing_us };
+        sender.handle_ack(now, now, &ack);
+        if sack % 8 == 0 {
+            now = now + Span::from_us(400);
+            sender.handle_timeout(now);
+        }
+        assert!(sender.flight().inflight <= REACH);
+    }
+}
+
+/// Sequence number, payload, whether it ends a message, and congestion mark.
+type AnyData = (u32, u32, bool, bool);
+
+fn check_receiver(mut receiver: impl Receiver, packets: &[AnyData]) {
+    let mut highest = 0;
+    for &(seq, payload, last, ce) in packets {
+        let data = Data { seq, payload, last, sent: Time::ZERO };
+        receiver.handle_data(Time::ZERO, Time::ZERO, &data, ce, 0);
+        while receiver.readiness() == Readiness::Ready {
+            let ack = receiver.transmit(Time::ZERO);
+            assert!(ack.cumulative >= highest);
+            highest = ack.cumulative;
         }
     }
 }

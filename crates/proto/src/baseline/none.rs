@@ -33,11 +33,8 @@ impl Scheme for NoneParams {
     const HEADER: Bytes = Bytes::new(28);
 
     fn shared(&self, frame: Bytes) -> Fixed {
-        Fixed {
-            window: f64::from(self.window.unwrap_or(self.reach)),
-            gap: self.rate.map(|rate| rate.transmission(frame)),
-            rto: self.rto,
-        }
+        let gap = self.rate.map(|rate| rate.transmission(frame));
+        Fixed::new(self.window.unwrap_or(self.reach), gap, self.rto)
     }
 
     fn reach(&self) -> u32 {
@@ -59,6 +56,13 @@ pub struct Fixed {
     window: f64,
     gap: Option<Span>,
     rto: Span,
+}
+
+impl Fixed {
+    /// A window in packets, the least time between the starts of two packets, and a timeout.
+    pub(super) fn new(window: u32, gap: Option<Span>, rto: Span) -> Fixed {
+        Fixed { window: f64::from(window), gap, rto }
+    }
 }
 
 /// No congestion control: all of it is the same for every flow.

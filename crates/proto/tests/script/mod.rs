@@ -44,6 +44,7 @@ pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
         },
         completed: 0,
         delivered: 0,
+        sent_seq: 0,
     };
     for line in script.lines() {
         let line = line.split('#').next().unwrap_or_default();
@@ -64,6 +65,8 @@ struct Driver<P: Scheme> {
     processed: Ack,
     completed: u32,
     delivered: u32,
+    /// The packet that was sent last.
+    sent_seq: u32,
 }
 
 /// What may follow a packet: `ce`, `hops 3`, `remote 5us`, `local 5us`.
@@ -141,6 +144,7 @@ impl<P: Scheme<Control: Probe>> Driver<P> {
     fn send(&mut self, statement: &str) {
         assert_eq!(self.sender.readiness(self.now), Readiness::Ready, "{statement}");
         let data = self.sender.transmit(self.now);
+        self.sent_seq = data.seq;
         self.sent.insert(data.seq, data);
     }
 
@@ -182,6 +186,7 @@ impl<P: Scheme<Control: Probe>> Driver<P> {
             }
             "inflight" => f64::from(flight.inflight),
             "sent" => flight.sent as f64,
+            "sent-seq" => f64::from(self.sent_seq),
             "retransmissions" => f64::from(flight.retransmissions),
             "timeouts" => f64::from(flight.timeouts),
             "completed" => f64::from(self.completed),

@@ -16,6 +16,8 @@ macro_rules! for_each_scheme {
             Reno(clearway_proto::baseline::reno::RenoParams) = "reno", "Reno (RFC 5681, RFC 6675)";
             None(clearway_proto::baseline::none::NoneParams) =
                 "none", "no congestion control: a fixed window, a fixed rate, or neither";
+            GoBackN(clearway_proto::baseline::go_back_n::GoBackNParams) =
+                "go_back_n", "a fixed window, and after a loss everything from there on again, as RoCE does";
         }
     };
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use clearway_proto::baseline::cubic::CubicParams;
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::gcn::GcnParams;
+use clearway_proto::baseline::go_back_n::GoBackNParams;
 use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
@@ -245,9 +246,8 @@ impl Keys for RenoParams {
 impl Keys for NoneParams {
     fn read(r: &mut Section) -> NoneParams {
         let d = NoneParams::default();
-        let window = Key::new("window", "Packets under way at most.", 1..=MAX_REACH);
         let params = NoneParams {
-            window: r.optional(&window, "reach").or(d.window),
+            window: r.optional(&packets_under_way(), "reach").or(d.window),
             rate: r
                 .optional(&rate_key("rate", "One packet every frame length at this rate."), "no limit")
                 .or(d.rate),
@@ -260,6 +260,20 @@ impl Keys for NoneParams {
         }
         params
     }
+}
+
+impl Keys for GoBackNParams {
+    fn read(r: &mut Section) -> GoBackNParams {
+        let d = GoBackNParams::default();
+        GoBackNParams {
+            window: r.get(&packets_under_way().or(d.window)),
+            rto: r.get(&timeout("rto", "Retransmission timeout.").or(d.rto)),
+        }
+    }
+}
+
+fn packets_under_way() -> Key<u32> {
+    Key::new("window", "Packets under way at most.", 1..=MAX_REACH)
 }
 
 /// What every TCP has.

@@ -205,10 +205,13 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
     few.retain(|(_, threshold)| *threshold < paths);
     few.into_iter()
         .map(|(transport, threshold)| {
+            let consequence = match transport.protocol {
+                Protocol::GoBackN(_) => "go_back_n sends everything again from each that is overtaken".into(),
+                _ => format!("with a dup_threshold of {threshold} many will count as lost that are only late"),
+            };
+            let name = &transport.name;
             format!(
-                "transport.{}.spray: packets of a flow take any of {paths} paths and overtake each other; with a \
-                 dup_threshold of {threshold} many will count as lost that are only late",
-                transport.name,
+                "transport.{name}.spray: packets of a flow take any of {paths} paths and overtake each other; {consequence}"
             )
         })
         .collect()

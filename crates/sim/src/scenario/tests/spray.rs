@@ -85,4 +85,6 @@ fn packets_that_count_as_lost_because_they_are_late_are_spoken_of() {
     assert_eq!(warnings(4, "dctcp", "4"), [""; 0]);
     assert_eq!(warnings(1, "none", ""), [""; 0]);
     assert_eq!(warnings(2, "none", "").len(), 1);
+    let says = &warnings(2, "go_back_n", "")[0];
+    assert!(says.ends_with("go_back_n sends everything again from each that is overtaken"), "{says}");
 }
