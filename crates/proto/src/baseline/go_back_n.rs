@@ -27,7 +27,7 @@ impl Scheme for GoBackNParams {
     type Recovery = GoBackN;
     type Receiver = InOrderReceiver;
 
-    /// RoCEv2: IPv4 20, UDP 8, base transport header 12, checksum 4.
+    /// RoCE, version 2: IPv4 20, UDP 8, base transport header 12, checksum 4.
     const HEADER: Bytes = Bytes::new(44);
 
     fn shared(&self, _frame: Bytes) -> Fixed {
