@@ -1,6 +1,8 @@
 //! Sender and receiver over a network that loses, delays, repeats and reorders in both directions: whatever it
 //! does, everything offered is delivered exactly once and the sender learns of it.
 
+mod rate_control;
+
 use std::collections::BTreeMap;
 
 use clearway_proto::baseline::cubic::CubicParams;
@@ -16,6 +18,7 @@ use clearway_proto::transport::{Ack, Arrival, Data, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use rate_control::{Back, RateParams, Selective};
 
 const MTU: u32 = 1000;
 const REACH: u32 = 64;
@@ -318,6 +321,16 @@ proptest! {
     #[test]
     fn go_back_n_delivers_everything_once(schedule in schedule(), window in 1_u32..100) {
         World::new(&GoBackNParams { window, ..GoBackNParams::default() }, schedule).run();
+    }
+
+    /// A driver that asks anew after every call is all that a congestion control's own timer needs.
+    #[test]
+    fn a_control_with_a_timer_delivers_everything_once(schedule in schedule(), go_back: bool) {
+        if go_back {
+            World::new(&RateParams::<Back>::default(), schedule).run();
+        } else {
+            World::new(&RateParams::<Selective>::default(), schedule).run();
+        }
     }
 
     /// A peer may acknowledge anything: nothing panics, and what is under way stays what was sent.

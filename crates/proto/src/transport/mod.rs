@@ -13,7 +13,7 @@ mod scheme;
 mod sender;
 mod sequence_set;
 
-pub use congestion::{AckSample, CongestionControl, Timeout, Windows};
+pub use congestion::{AckSample, CongestionControl, Notice, Timeout, Windows};
 pub use packet::{Ack, Data, SACK_BITS};
 pub use receiver::{AckPolicy, Arrival, InOrderReceiver, Receiver, SelectiveReceiver};
 pub use recovery::{Change, GoBackN, Recovery, SelectiveRepeat};

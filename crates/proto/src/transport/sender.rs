@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::message::{Boundary, Messages};
 use super::recovery::{Change, Recovery};
-use super::{Ack, AckSample, CongestionControl, Data, Timeout, Windows};
+use super::{Ack, AckSample, CongestionControl, Data, Notice, Timeout, Windows};
 use crate::machine::Readiness;
 use crate::units::{Bytes, Time};
 
@@ -195,7 +195,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         let (change, under_way) = if plain {
             let acked = ack.cumulative - self.una;
             self.una = ack.cumulative;
-            (Change { acked, lost: 0 }, self.next - self.una)
+            (Change { acked, lost: 0, nack: false }, self.next - self.una)
         } else {
             self.consult_recovery(ack)
         };
@@ -210,6 +210,9 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         };
         let shared = &self.common.control;
         self.control.on_ack(shared, now, &sample);
+        if change.nack {
+            self.control.on_notice(shared, now, Notice::Nack { cumulative: self.una, next: self.next });
+        }
         if change.lost > 0 {
             self.control.on_loss(shared, now, self.una, self.next);
         }
@@ -261,11 +264,26 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         self.calm_until = if calm { oldest.unwrap_or(newest) } else { 0 };
     }
 
-    /// The timer may have run out.
+    /// Something was said of the flow that is no acknowledgement, such as that it meets congestion.
+    pub fn handle_notice(&mut self, now: Time, notice: Notice) {
+        self.control.on_notice(&self.common.control, now, notice);
+    }
+
+    /// A timer may have run out: the congestion control's or the one for retransmission.
     pub fn handle_timeout(&mut self, now: Time) {
-        if now < self.timeout {
-            return;
+        let shared = &self.common.control;
+        if self.control.poll_timer(shared).is_some_and(|at| at <= now) {
+            self.control.handle_timer(shared, now);
+            let moved_on = self.control.poll_timer(shared).is_none_or(|at| at > now);
+            assert!(moved_on, "a congestion control's timer that does not move on");
         }
+        if now >= self.timeout {
+            self.give_up(now);
+        }
+    }
+
+    /// The retransmission timer has run out.
+    fn give_up(&mut self, now: Time) {
         let (cumulative, next) = (self.una, self.next);
         let repair = self.repair_mut();
         repair.recovery.give_up(cumulative, next);
@@ -281,7 +299,11 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     /// When [`Self::handle_timeout`] is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        (self.timeout != Time::NEVER).then_some(self.timeout)
+        let first = match self.control.poll_timer(&self.common.control) {
+            Some(at) => at.min(self.timeout),
+            None => self.timeout,
+        };
+        (first != Time::NEVER).then_some(first)
     }
 
     /// Messages wholly acknowledged since this was last asked.
@@ -329,11 +351,13 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     pub fn transmit(&mut self, now: Time) -> Data {
         let retransmit = !self.is_calm() && self.packets().lost > 0;
         let (seq, (payload, last)) = if retransmit { self.retransmit() } else { self.transmit_new() };
+        let data = Data { seq, payload, last, sent: now };
         self.last_send = now;
+        self.control.on_sent(&self.common.control, now, &data);
         if self.timeout == Time::NEVER {
             self.arm(now);
         }
-        Data { seq, payload, last, sent: now }
+        data
     }
 
     /// Sets the timer for the first packet under way.

@@ -6,6 +6,7 @@
 //! arrive SEQ [ce] [hops N] [remote SPAN]   a data packet is processed, SPAN after the NIC had it
 //! take [local SPAN] | drop          the oldest ack under way is processed, SPAN after the NIC had it, or lost
 //! ack SEQ [...]                     `arrive`, then `take` of every ack under way
+//! notice                            the sender is told that the flow meets congestion
 //! timeout                           both machines are told that time has passed
 //! expect NAME VALUE | expect ready | expect idle | expect paced SPAN
 //! ```
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::str::SplitWhitespace;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Data, Receiver, Scheme, SenderOf};
+use clearway_proto::transport::{Ack, Data, Notice, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time};
 
 /// What a script may ask of a congestion control by name, beside its windows.
@@ -131,6 +132,7 @@ impl<P: Scheme<Control: Probe>> Driver<P> {
                     self.take(found.local);
                 }
             }
+            "notice" => self.sender.handle_notice(self.now, Notice::Congestion),
             "timeout" => {
                 self.sender.handle_timeout(self.now);
                 self.receiver.handle_timeout(self.now);

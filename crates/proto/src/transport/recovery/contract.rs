@@ -41,4 +41,6 @@ pub struct Change {
     pub acked: u32,
     /// Packets newly given up.
     pub lost: u32,
+    /// It was a NACK: the receiver misses the packet of its cumulative number, and has not had it since.
+    pub nack: bool,
 }

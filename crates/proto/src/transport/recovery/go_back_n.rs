@@ -24,14 +24,15 @@ impl Recovery for GoBackN {
     fn handle_ack(&mut self, before: u32, next: u32, ack: &Ack) -> Change {
         let una = before.max(ack.cumulative);
         let mut cursor = self.cursor.map_or(next, |cursor| cursor.max(una));
-        let mut change = Change { acked: una - before, lost: 0 };
         // A NACK that was overtaken by later news tells of a gap that is filled.
-        if ack.tells_of_gap() && ack.cumulative == una {
-            change.lost = cursor - una;
+        let nack = ack.tells_of_gap() && ack.cumulative == una;
+        let mut lost = 0;
+        if nack {
+            lost = cursor - una;
             cursor = una;
         }
         self.set_cursor(cursor, next);
-        change
+        Change { acked: una - before, lost, nack }
     }
 
     fn give_up(&mut self, una: u32, next: u32) {
@@ -83,7 +84,11 @@ mod tests {
     }
 
     fn change(acked: u32, lost: u32) -> Change {
-        Change { acked, lost }
+        Change { acked, lost, nack: false }
+    }
+
+    fn nack(acked: u32, lost: u32) -> Change {
+        Change { acked, lost, nack: true }
     }
 
     /// All packets that are to be sent again.
@@ -94,7 +99,7 @@ mod tests {
     #[test]
     fn a_nack_gives_up_everything_from_the_gap_on() {
         let mut recovery = GoBackN::default();
-        assert_eq!(recovery.handle_ack(2, 8, &ack(5, 4)), change(2, 4));
+        assert_eq!(recovery.handle_ack(2, 8, &ack(5, 4)), nack(2, 4));
         assert_eq!((recovery.under_way(4, 8), recovery.lost(8)), (0, 4));
         assert_eq!(drain(&mut recovery, 4, 8), [4, 5, 6, 7]);
         assert_eq!((recovery.under_way(4, 8), recovery.lost(8), recovery.is_over()), (4, 0, true));
@@ -116,7 +121,7 @@ mod tests {
         recovery.give_up(0, 6);
         assert_eq!([0, 1, 2].map(|_| recovery.take_lost(0, 6)), [Some(0), Some(1), Some(2)]);
         // Packet 1 is lost anew: of 1 and 2, which were under way, both are given up.
-        assert_eq!(recovery.handle_ack(0, 6, &ack(2, 1)), change(1, 2));
+        assert_eq!(recovery.handle_ack(0, 6, &ack(2, 1)), nack(1, 2));
         assert_eq!(drain(&mut recovery, 1, 6), [1, 2, 3, 4, 5]);
     }
 
@@ -131,7 +136,7 @@ mod tests {
     fn it_works_up_to_the_last_packet_that_a_flow_can_have() {
         let (una, next) = (u32::MAX - 3, u32::MAX);
         let mut recovery = GoBackN::default();
-        assert_eq!(recovery.handle_ack(una, next, &ack(next - 1, una + 1)), change(1, 2));
+        assert_eq!(recovery.handle_ack(una, next, &ack(next - 1, una + 1)), nack(1, 2));
         assert_eq!(drain(&mut recovery, una + 1, next), [next - 2, next - 1]);
         recovery.give_up(una + 1, next);
         assert_eq!(recovery.handle_ack(una + 1, next, &ack(next - 1, next)), change(2, 0));
@@ -169,16 +174,16 @@ mod tests {
                         _ if seq == cumulative => continue,
                         _ => {
                             let up = una.max(cumulative);
-                            let (before, mut newly_lost) = (una, 0);
+                            let before = una;
                             under_way.retain(|&seq| seq >= up);
                             lost.retain(|&seq| seq >= up);
+                            let mut expected = change(up - before, 0);
                             if seq > cumulative && cumulative == up {
-                                newly_lost = under_way.len() as u32;
+                                expected = nack(up - before, under_way.len() as u32);
                                 (under_way, lost) = (Vec::new(), (up..NEXT).collect());
                             }
                             una = up;
-                            let found = recovery.handle_ack(before, NEXT, &ack(seq, cumulative));
-                            prop_assert_eq!(found, change(up - before, newly_lost));
+                            prop_assert_eq!(recovery.handle_ack(before, NEXT, &ack(seq, cumulative)), expected);
                         }
                     }
                     prop_assert_eq!(recovery.under_way(una, NEXT) as usize, under_way.len());

@@ -133,13 +133,13 @@ mod tests {
         let mut change = Change::default();
         board.arrived(1, &mut change);
         board.judge(0, &mut change);
-        assert_eq!(change, Change { acked: 1, lost: 1 });
+        assert_eq!(change, Change { acked: 1, lost: 1, nack: false });
         assert_eq!(board.under_way(0, 5), 3);
         assert_eq!(board.take_lost(0, 5), Some(0));
         let mut change = Change::default();
         board.arrived(2, &mut change);
         board.judge(0, &mut change);
-        assert_eq!(change, Change { acked: 1, lost: 0 });
+        assert_eq!(change, Change { acked: 1, lost: 0, nack: false });
         assert_eq!(board.under_way(0, 5), 3);
     }
 
@@ -179,7 +179,7 @@ mod tests {
         board.judge(0, &mut change);
         assert_eq!(board.under_way(0, 5), 3);
         let change = board.advance(0, 2);
-        assert_eq!(change, Change { acked: 1, lost: 0 });
+        assert_eq!(change, Change { acked: 1, lost: 0, nack: false });
         assert_eq!(board.under_way(2, 5), 3);
         assert!(board.is_over());
     }
