@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
+use clearway_proto::transport::common::REACH;
 use clearway_proto::transport::{AckPolicy, Arrival as Seen, Receiver, SelectiveReceiver};
 use clearway_proto::units::{Span, Time};
 
@@ -18,8 +19,6 @@ use crate::report::{Ignored, Received};
 
 /// How long an end that is done answers a sender that has not heard so.
 const LINGER: Span = Span::from_ms(500);
-/// Furthest that a sender may be ahead, in packets: what is kept of a flow is two bits for each.
-const MAX_REACH: u32 = 1 << 20;
 /// Answers that wait at most; a sender asks again for what does not fit.
 const MAX_REPLIES: usize = 64;
 
@@ -143,8 +142,8 @@ impl Receiving {
             self.ignored().unexpected += 1;
             return;
         }
-        let reach = 64..=MAX_REACH;
-        if open.layout.check().is_err() || !open.reach.is_power_of_two() || !reach.contains(&open.reach) {
+        let reach_is_possible = open.reach.is_power_of_two() && REACH.contains(&open.reach);
+        if open.layout.check().is_err() || !reach_is_possible {
             return self.reply(from, id, Body::Close(Reason::Layout));
         }
         let sink = match &self.place.out {

@@ -5,6 +5,7 @@
 //! `HyStart++` (§4.10); spurious losses are not undone (§4.9).
 
 use super::tcp::{self, TcpParams, TcpWindow};
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::transport::{
     AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
@@ -26,6 +27,24 @@ pub struct CubicParams {
 impl Default for CubicParams {
     fn default() -> CubicParams {
         CubicParams { c: 0.4, beta: 0.7, fast_convergence: true, tcp: TcpParams::default() }
+    }
+}
+
+impl Parameters for CubicParams {
+    fn read(r: &mut impl ParameterReader, d: &CubicParams) -> CubicParams {
+        let c = Parameter::new("c", "Steepness of the cubic, in packets a cubed second.", 1e-6..=1e12);
+        let beta = Parameter::new("beta", "What a loss leaves of the window.", 0.01..=0.99);
+        let convergence = "Let a loss below the last maximum lower the next one further.";
+        CubicParams {
+            c: r.number(&c, d.c),
+            beta: r.number(&beta, d.beta),
+            fast_convergence: r.flag("fast_convergence", convergence, d.fast_convergence),
+            tcp: TcpParams::read(r, &d.tcp, tcp::PACKETS_AN_ACK),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        self.tcp.conflicts()
     }
 }
 

@@ -4,6 +4,7 @@
 //! the reaction to loss (RFC 5681, 6675), the retransmission timer (RFC 6298).
 
 use super::tcp::{self, TcpParams, TcpWindow};
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::transport::{
     AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
@@ -23,6 +24,26 @@ pub struct DctcpParams {
 impl Default for DctcpParams {
     fn default() -> DctcpParams {
         DctcpParams { gain: 1.0 / 16.0, initial_alpha: 1.0, tcp: TcpParams::default() }
+    }
+}
+
+const ACK_EVERY: &str =
+    "Packets for one delayed acknowledgement; a change of the mark is acknowledged at once.";
+
+impl Parameters for DctcpParams {
+    fn read(r: &mut impl ParameterReader, d: &DctcpParams) -> DctcpParams {
+        let gain = Parameter::new("gain", "Weight of a new window's marked fraction (g).", 1e-6..=1.0);
+        let estimate = "Estimate of the marked fraction before the first window ends.";
+        let initial_alpha = Parameter::new("initial_alpha", estimate, 0.0..=1.0);
+        DctcpParams {
+            gain: r.number(&gain, d.gain),
+            initial_alpha: r.number(&initial_alpha, d.initial_alpha),
+            tcp: TcpParams::read(r, &d.tcp, ACK_EVERY),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        self.tcp.conflicts()
     }
 }
 

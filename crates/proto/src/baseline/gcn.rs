@@ -7,6 +7,8 @@
 
 use super::dctcp::MarkedFraction;
 use super::tcp::{self, TcpParams, TcpWindow};
+use crate::parameter::{Conflict, ParameterReader, Parameters};
+use crate::transport::common;
 use crate::transport::{
     AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
@@ -25,6 +27,19 @@ pub struct GcnParams {
 impl Default for GcnParams {
     fn default() -> GcnParams {
         GcnParams { ai: 1.0, tcp: TcpParams::default() }
+    }
+}
+
+const ACK_EVERY: &str = "Packets without a mark for one delayed acknowledgement; marked ones do not wait.";
+
+impl Parameters for GcnParams {
+    fn read(r: &mut impl ParameterReader, d: &GcnParams) -> GcnParams {
+        let ai = r.number(&common::additive_increase(), d.ai);
+        GcnParams { ai, tcp: TcpParams::read(r, &d.tcp, ACK_EVERY) }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        self.tcp.conflicts()
     }
 }
 

@@ -4,6 +4,8 @@
 //! The recovery is [`GoBackN`], the receiver an [`InOrderReceiver`]; the window and the timer are those of `none`.
 
 use super::none::{Fixed, NoControl};
+use crate::parameter::{ParameterReader, Parameters};
+use crate::transport::common;
 use crate::transport::{GoBackN, InOrderReceiver, Scheme};
 use crate::units::{Bytes, Span};
 
@@ -19,6 +21,15 @@ pub struct GoBackNParams {
 impl Default for GoBackNParams {
     fn default() -> GoBackNParams {
         GoBackNParams { window: 64, rto: Span::from_ms(10) }
+    }
+}
+
+impl Parameters for GoBackNParams {
+    fn read(r: &mut impl ParameterReader, d: &GoBackNParams) -> GoBackNParams {
+        GoBackNParams {
+            window: r.count(&common::fixed_window(), d.window),
+            rto: r.time(&common::rto(), d.rto),
+        }
     }
 }
 

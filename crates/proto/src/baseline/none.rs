@@ -1,9 +1,11 @@
 //! No congestion control: a fixed window, a fixed rate, or neither. Made for closed forms.
 
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
+use crate::transport::common;
 use crate::transport::{
     AckPolicy, AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
 };
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::units::{Bytes, Rate, Span, Time, RATES};
 
 /// Parameters of a transport without congestion control.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +23,26 @@ pub struct NoneParams {
 impl Default for NoneParams {
     fn default() -> NoneParams {
         NoneParams { window: None, rate: None, rto: Span::from_ms(10), reach: 65_536 }
+    }
+}
+
+impl Parameters for NoneParams {
+    fn read(r: &mut impl ParameterReader, d: &NoneParams) -> NoneParams {
+        let rate = Parameter::new("rate", "One packet every frame length at this rate.", RATES);
+        NoneParams {
+            window: r.optional_count(&common::fixed_window(), "reach").or(d.window),
+            rate: r.optional_rate(&rate, "no limit").or(d.rate),
+            rto: r.time(&common::rto(), d.rto),
+            reach: r.count(&common::reach(), d.reach),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        let mut conflicts = common::check_reach(self.reach);
+        if let Some(window) = self.window.filter(|window| *window > self.reach) {
+            conflicts.push(Conflict::between(("window", window), "is above", ("reach", self.reach)));
+        }
+        conflicts
     }
 }
 

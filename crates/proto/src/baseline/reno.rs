@@ -5,6 +5,7 @@
 //! window of data, and the window stands until that window is acknowledged.
 
 use super::tcp::{self, TcpParams, TcpWindow};
+use crate::parameter::{Conflict, ParameterReader, Parameters};
 use crate::transport::{
     AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
@@ -15,6 +16,16 @@ use crate::units::{Bytes, Span, Time};
 pub struct RenoParams {
     /// What every TCP has.
     pub tcp: TcpParams,
+}
+
+impl Parameters for RenoParams {
+    fn read(r: &mut impl ParameterReader, d: &RenoParams) -> RenoParams {
+        RenoParams { tcp: TcpParams::read(r, &d.tcp, tcp::PACKETS_AN_ACK) }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        self.tcp.conflicts()
+    }
 }
 
 impl Scheme for RenoParams {

@@ -4,6 +4,7 @@
 //! open, to a [`CongestionControl`]: a new scheme is one file that answers it. Which packets are lost is a
 //! [`Recovery`]'s to say, and a [`Scheme`] names the three.
 
+pub mod common;
 mod congestion;
 mod message;
 mod packet;

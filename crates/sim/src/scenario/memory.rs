@@ -19,7 +19,7 @@
 use clearway_proto::units::{Bytes, Span};
 
 use super::document::Value;
-use super::key::Quantity;
+use super::key::{Quantity, Shown};
 use crate::engine::event::MAX_ID;
 use crate::model::{Buffer, HostKind, HostModel, Probe, Scenario, Spray};
 use crate::net::routing::most_paths;

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
-use super::key::Quantity;
+use super::key::Shown;
 use crate::engine::event::Meta;
 use crate::model::{HostKind, HostModel, Protocol, Scenario, SnapHost, Spray, Timestamps, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
