@@ -14,6 +14,8 @@ pub struct NoneParams {
     pub window: Option<u32>,
     /// One packet every frame length at this rate; none: as fast as the NIC takes them.
     pub rate: Option<Rate>,
+    /// Packets received above a hole before it counts as lost. 1: a flow keeps to one path.
+    pub dup_threshold: u32,
     /// Retransmission timeout. 10 ms.
     pub rto: Span,
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 65536.
@@ -22,7 +24,7 @@ pub struct NoneParams {
 
 impl Default for NoneParams {
     fn default() -> NoneParams {
-        NoneParams { window: None, rate: None, rto: Span::from_ms(10), reach: 65_536 }
+        NoneParams { window: None, rate: None, dup_threshold: 1, rto: Span::from_ms(10), reach: 65_536 }
     }
 }
 
@@ -32,6 +34,7 @@ impl Parameters for NoneParams {
         NoneParams {
             window: r.optional_count(&common::fixed_window(), "reach").or(d.window),
             rate: r.optional_rate(&rate, "no limit").or(d.rate),
+            dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
             rto: r.time(&common::rto(), d.rto),
             reach: r.count(&common::reach(), d.reach),
         }
@@ -61,6 +64,10 @@ impl Scheme for NoneParams {
 
     fn reach(&self) -> u32 {
         self.reach
+    }
+
+    fn dup_threshold(&self) -> u32 {
+        self.dup_threshold
     }
 
     fn max_window(&self) -> f64 {

@@ -261,6 +261,10 @@ impl Scheme for SwiftParams {
         self.max_cwnd
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.dup_threshold
+    }
+
     fn receiver(&self) -> SelectiveReceiver {
         SelectiveReceiver::new(AckPolicy::EveryPacket, self.reach)
     }

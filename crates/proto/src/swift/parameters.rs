@@ -61,6 +61,8 @@ pub struct SwiftParams {
     pub initial_cwnd: f64,
     /// Timeouts in a row after which the window falls to its floor (`RETX_RESET_THRESHOLD`). 3 (public code).
     pub retx_reset_threshold: u32,
+    /// Packets received above a hole before it counts as lost. 1: a flow keeps to one path (§3.6 waits for no more).
+    pub dup_threshold: u32,
     /// Least retransmission timeout. 250 us (public code).
     pub min_rto: Span,
     /// Retransmission timeout before the first round-trip sample, beside the pacing gap. 1 ms.
@@ -105,6 +107,7 @@ impl Default for SwiftParams {
             max_cwnd: 128.0,
             initial_cwnd: 16.0,
             retx_reset_threshold: 3,
+            dup_threshold: 1,
             min_rto: Span::from_us(250),
             initial_rto: Span::from_ms(1),
             rto_backoff: 6,
@@ -145,6 +148,7 @@ impl Parameters for SwiftParams {
             max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
             initial_cwnd: r.number(&common::initial_cwnd(), d.initial_cwnd),
             retx_reset_threshold: r.count(&retx_reset_threshold(), d.retx_reset_threshold),
+            dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
             min_rto: r.time(&common::min_rto(), d.min_rto),
             initial_rto: r.time(&common::initial_rto(), d.initial_rto),
             rto_backoff: r.count(&rto_backoff(), d.rto_backoff),

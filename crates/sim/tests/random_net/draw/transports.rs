@@ -171,6 +171,7 @@ impl Keys<'_> {
         self.flag(20, "pacing");
         self.whole(20, "retx_reset_threshold", &[1, 2, 10]);
         self.whole(20, "rto_backoff", &[0, 1, 16]);
+        self.whole(20, "dup_threshold", &[1, 2, 10]);
         self.timer(80, "min_rto");
         self.timer(80, "initial_rto");
     }
@@ -218,6 +219,7 @@ impl Keys<'_> {
             let rate = self.world.dice.multiple(self.world.network.rate, &[0.01, 0.1, 0.4, 1.0], 1000);
             self.table.set("rate", Value::Rate(rate));
         }
+        self.whole(20, "dup_threshold", &[1, 2, 10]);
         self.timer(85, "rto");
         self.whole(30, "reach", &[64, 1024]);
     }
