@@ -3,8 +3,8 @@
 //! A file, or a stream of operations, moves from one process to another: [`send::Sending`] and [`receive::Receiving`]
 //! are the two ends, themselves machines without clock or I/O, which hold `clearway-proto`'s
 //! [`Sender`](clearway_proto::transport::Sender) under [`Swift`](clearway_proto::swift::control::Swift) and its
-//! [`Receiver`](clearway_proto::transport::Receiver). [`driver::drive`] moves datagrams between one of them and a
-//! [`socket::Socket`], by [`clock::Clock`]. The daemon `clearwayd` is [`command`].
+//! [`SelectiveReceiver`](clearway_proto::transport::SelectiveReceiver). [`driver::drive`] moves datagrams between one of
+//! them and a [`socket::Socket`], by [`clock::Clock`]. The daemon `clearwayd` is [`command`].
 //!
 //! Where the paper's six instants (§3.2) are taken: t1 and t4 when a packet is written for the batch that leaves next,
 //! t2 and t5 by the kernel as it receives (`SO_TIMESTAMPING`, in software), t3 and t6 when the loop takes a datagram.

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
-use clearway_proto::transport::{AckPolicy, Arrival as Seen, Receiver};
+use clearway_proto::transport::common::REACH;
+use clearway_proto::transport::{AckPolicy, Arrival as Seen, Receiver, SelectiveReceiver};
 use clearway_proto::units::{Span, Time};
 
 use crate::content::{Digest, Sink};
@@ -18,8 +19,6 @@ use crate::report::{Ignored, Received};
 
 /// How long an end that is done answers a sender that has not heard of it.
 const LINGER: Span = Span::from_ms(500);
-/// The furthest that a sender may be ahead, in packets; two bits are kept for each packet of a flow.
-const MAX_REACH: u32 = 1 << 20;
 /// The most answers that wait; a sender asks again for one that does not fit.
 const MAX_REPLIES: usize = 64;
 
@@ -60,7 +59,7 @@ struct Connection {
     id: u64,
     peer: SocketAddr,
     layout: Layout,
-    flows: Vec<Receiver>,
+    flows: Vec<SelectiveReceiver>,
     /// Flows that have an acknowledgement to send, each once.
     owing: VecDeque<u32>,
     sink: Sink,
@@ -143,8 +142,8 @@ impl Receiving {
             self.ignored().unexpected += 1;
             return;
         }
-        let reach = 64..=MAX_REACH;
-        if open.layout.check().is_err() || !open.reach.is_power_of_two() || !reach.contains(&open.reach) {
+        let reach_is_possible = open.reach.is_power_of_two() && REACH.contains(&open.reach);
+        if open.layout.check().is_err() || !reach_is_possible {
             return self.reply(from, id, Body::Close(Reason::Layout));
         }
         let sink = match &self.place.out {
@@ -158,7 +157,7 @@ impl Receiving {
                 }
             },
         };
-        let flow = |_| Receiver::new(AckPolicy::EveryPacket, open.reach);
+        let flow = |_| SelectiveReceiver::new(AckPolicy::EveryPacket, open.reach);
         self.connection = Some(Box::new(Connection {
             id,
             peer: from,
@@ -257,7 +256,7 @@ impl Connection {
                 self.last_progress = now;
             }
             Seen::Duplicate => self.received.duplicates += 1,
-            Seen::BeyondReach => {
+            Seen::BeyondReach | Seen::OutOfOrder => {
                 self.received.ignored.sequence += 1;
                 return Ok(());
             }

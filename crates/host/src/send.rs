@@ -6,10 +6,9 @@ use std::io;
 use std::net::SocketAddr;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::swift::control::Swift;
 use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
-use clearway_proto::transport::{Scheme, Sender};
+use clearway_proto::transport::{Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::content::{Digest, Source};
@@ -86,7 +85,7 @@ enum Stage {
 /// One of the connection's flows.
 #[derive(Debug)]
 struct Flow {
-    sender: Sender<Swift>,
+    sender: SenderOf<SwiftParams>,
     /// Operations not yet handed to the machine.
     waiting: u64,
     /// When each operation that is under way was handed to the machine.

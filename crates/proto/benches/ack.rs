@@ -12,7 +12,7 @@ use std::time::Instant;
 use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, CongestionControl, Scheme, Sender};
+use clearway_proto::transport::{Ack, CongestionControl, Recovery, Scheme, Sender};
 use clearway_proto::units::{Bytes, Span, Time};
 
 const FLOWS: usize = 5000;
@@ -59,8 +59,8 @@ fn measure<P: Scheme>(params: &P) -> Vec<f64> {
 
 /// Every flow sends a packet, which is acknowledged after a round trip around the target; in nanoseconds, what the
 /// acknowledgements took.
-fn round<C: CongestionControl>(
-    flows: &mut [Sender<C>],
+fn round<C: CongestionControl, R: Recovery>(
+    flows: &mut [Sender<C, R>],
     order: &[u32],
     now: &mut Time,
     random: &mut Random,
@@ -80,7 +80,7 @@ fn round<C: CongestionControl>(
 }
 
 /// The acknowledgement of a flow's next packet, sent 30 to 230 us before it comes.
-fn sent<C: CongestionControl>(sender: &mut Sender<C>, now: Time, random: &mut Random) -> Ack {
+fn sent<C: CongestionControl, R: Recovery>(sender: &mut Sender<C, R>, now: Time, random: &mut Random) -> Ack {
     assert_eq!(sender.readiness(now), Readiness::Ready);
     let data = sender.transmit(now);
     Ack {

@@ -4,6 +4,7 @@
 pub mod baseline;
 pub mod histogram;
 pub mod machine;
+pub mod parameter;
 pub mod quantity;
 pub mod swift;
 pub mod transport;

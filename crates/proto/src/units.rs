@@ -4,7 +4,7 @@
 //! instant ([`Time`]) and a length ([`Span`]) are different types, so adding two instants does not compile.
 
 use std::fmt;
-use std::ops::{Add, AddAssign, Div, Mul, Sub};
+use std::ops::{Add, AddAssign, Div, Mul, RangeInclusive, Sub};
 
 const PS_PER_NS: u64 = 1_000;
 const PS_PER_US: u64 = 1_000_000;
@@ -176,6 +176,9 @@ impl fmt::Display for Bytes {
         write!(f, "{}B", self.0)
     }
 }
+
+/// What a link or a sender may be given: up to 10 Tb/s, two generations beyond what is sold.
+pub const RATES: RangeInclusive<Rate> = Rate::from_bps(1_000)..=Rate::from_gbps(10_000);
 
 /// A link's speed, in bits a second; never zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

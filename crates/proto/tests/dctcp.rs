@@ -4,7 +4,6 @@ mod script;
 
 use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
 use clearway_proto::baseline::tcp::TcpParams;
-use clearway_proto::transport::{AckPolicy, Scheme};
 use clearway_proto::units::Span;
 use script::{run, Probe};
 
@@ -25,12 +24,12 @@ fn params(initial_cwnd: f64) -> DctcpParams {
 
 #[test]
 fn one_packet_an_acknowledgement_needs_no_waiting() {
-    assert_eq!(DctcpParams::default().ack_policy(), AckPolicy::EveryPacket);
+    run(&DctcpParams::default(), "at 0us endless; send 1; arrive 0; expect acks 1");
     let delayed =
         DctcpParams { tcp: TcpParams { ack_every: 2, ..TcpParams::default() }, ..DctcpParams::default() };
-    assert_eq!(
-        delayed.ack_policy(),
-        AckPolicy::Delayed { every: 2, delay: Span::from_ms(1), marked_at_once: false }
+    run(
+        &delayed,
+        "at 0us endless; send 2; arrive 0; expect acks 0; expect ack-timeout-us 1000; arrive 1; expect acks 1",
     );
 }
 

@@ -4,7 +4,6 @@ mod script;
 
 use clearway_proto::baseline::gcn::{Gcn, GcnParams};
 use clearway_proto::baseline::tcp::TcpParams;
-use clearway_proto::transport::{AckPolicy, Scheme};
 use clearway_proto::units::Span;
 use script::{run, Probe};
 
@@ -80,7 +79,7 @@ fn the_additive_increase_is_a_parameter() {
 
 #[test]
 fn marked_packets_are_acknowledged_at_once() {
-    assert_eq!(GcnParams::default().ack_policy(), AckPolicy::EveryPacket);
+    run(&GcnParams::default(), "at 0us endless; send 1; arrive 0; expect acks 1");
     run(
         &GcnParams { tcp: TcpParams { ack_every: 2, ..params(10.0).tcp }, ..params(10.0) },
         "at 0us endless; send 10

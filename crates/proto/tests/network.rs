@@ -1,21 +1,24 @@
 //! Sender and receiver over a network that loses, delays, repeats and reorders in both directions: whatever it
 //! does, everything offered is delivered exactly once and the sender learns of it.
 
+mod rate_control;
+
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use clearway_proto::baseline::cubic::CubicParams;
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::gcn::GcnParams;
+use clearway_proto::baseline::go_back_n::GoBackNParams;
 use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, Arrival, Common, CongestionControl, Data, Receiver, Scheme, Sender};
+use clearway_proto::transport::{Ack, Arrival, Data, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use rate_control::{Back, RateParams, Selective};
 
 const MTU: u32 = 1000;
 const REACH: u32 = 64;
@@ -81,14 +84,16 @@ struct Counts {
     /// Of packets at the receiver.
     new: u64,
     duplicates: u64,
+    /// Not the next in order, at a receiver that takes no other.
+    refused: u64,
     completed: u64,
     delivered: u64,
 }
 
-struct World<C: CongestionControl> {
+struct World<P: Scheme> {
     now: Time,
-    sender: Sender<C>,
-    receiver: Receiver,
+    sender: SenderOf<P>,
+    receiver: P::Receiver,
     schedule: Schedule,
     counts: Counts,
     /// By time, then by order of making.
@@ -96,12 +101,12 @@ struct World<C: CongestionControl> {
     made: u64,
 }
 
-impl<C: CongestionControl> World<C> {
-    fn new<P: Scheme<Control = C>>(params: &P, schedule: Schedule) -> World<C> {
+impl<P: Scheme> World<P> {
+    fn new(params: &P, schedule: Schedule) -> World<P> {
         let mut world = World {
             now: Time::ZERO,
             sender: sender(params),
-            receiver: Receiver::new(params.ack_policy(), REACH),
+            receiver: params.receiver(),
             counts: Counts::default(),
             events: BTreeMap::new(),
             made: 0,
@@ -176,6 +181,7 @@ impl<C: CongestionControl> World<C> {
                     Arrival::New => self.counts.new += 1,
                     Arrival::Duplicate => self.counts.duplicates += 1,
                     Arrival::BeyondReach => panic!("sender and receiver have the same reach"),
+                    Arrival::OutOfOrder => self.counts.refused += 1,
                 }
                 self.counts.delivered += u64::from(self.receiver.poll_completed());
             }
@@ -238,22 +244,24 @@ impl<C: CongestionControl> World<C> {
         assert_eq!(flight.inflight, 0);
         assert_eq!(flight.sent, counts.data as u64);
         assert_eq!(flight.sent, packets + u64::from(flight.retransmissions));
-        assert_eq!(flight.sent + counts.repeated, counts.new + counts.duplicates + counts.lost);
+        assert_eq!(
+            flight.sent + counts.repeated,
+            counts.new + counts.duplicates + counts.refused + counts.lost
+        );
         assert_eq!(self.sender.readiness(self.now), Readiness::Idle);
     }
 }
 
-fn sender<P: Scheme>(params: &P) -> Sender<P::Control> {
-    let control = params.shared(Bytes::new(1100));
-    Sender::new(Arc::new(Common { mtu: MTU, reach: REACH, dup_threshold: params.dup_threshold(), control }))
+fn sender<P: Scheme>(params: &P) -> SenderOf<P> {
+    params.sender(MTU, Bytes::new(1100))
 }
 
 fn swift(initial_cwnd: f64) -> SwiftParams {
-    SwiftParams { initial_cwnd, min_cwnd: 0.01, ..SwiftParams::default() }
+    SwiftParams { initial_cwnd, min_cwnd: 0.01, reach: REACH, ..SwiftParams::default() }
 }
 
 fn tcp(ack_every: u32) -> TcpParams {
-    TcpParams { ack_every, min_rto: Span::from_us(300), ..TcpParams::default() }
+    TcpParams { ack_every, min_rto: Span::from_us(300), reach: REACH, ..TcpParams::default() }
 }
 
 fn dctcp(ack_every: u32) -> DctcpParams {
@@ -310,28 +318,28 @@ proptest! {
         World::new(&params, schedule).run();
     }
 
+    #[test]
+    fn go_back_n_delivers_everything_once(schedule in schedule(), window in 1_u32..100) {
+        World::new(&GoBackNParams { window, ..GoBackNParams::default() }, schedule).run();
+    }
+
+    /// A driver that asks anew after every call is all that a congestion control's own timer needs.
+    #[test]
+    fn a_control_with_a_timer_delivers_everything_once(schedule in schedule(), go_back: bool) {
+        if go_back {
+            World::new(&RateParams::<Back>::default(), schedule).run();
+        } else {
+            World::new(&RateParams::<Selective>::default(), schedule).run();
+        }
+    }
+
     /// A peer may acknowledge anything: nothing panics, and what is under way stays what was sent.
     #[test]
     fn no_acknowledgement_breaks_the_sender(
         acks in vec((0_u32..80, 0_u32..80, any::<u64>(), any::<u64>(), any::<u32>(), any::<bool>()), 0..60),
     ) {
-        let mut sender = sender(&dctcp(1));
-        sender.handle_endless();
-        let mut now = Time::ZERO;
-        for (seq, cumulative, sack, echo, remote_queuing_us, ce) in acks {
-            now = now + Span::from_us(1);
-            while sender.readiness(now) == Readiness::Ready {
-                sender.transmit(now);
-            }
-            let echo = Time::from_ps(echo);
-            let ack = Ack { seq, cumulative, sack, echo, congestion_experienced: ce, hops: 9, remote_queuing_us };
-            sender.handle_ack(now, now, &ack);
-            if sack % 8 == 0 {
-                now = now + Span::from_us(400);
-                sender.handle_timeout(now);
-            }
-            prop_assert!(sender.flight().inflight <= REACH);
-        }
+        check_sender(&dctcp(1), &acks);
+        check_sender(&GoBackNParams { rto: Span::from_us(300), ..GoBackNParams::default() }, &acks);
     }
 
     /// Nor do packets that no sender would send break the receiver.
@@ -339,16 +347,46 @@ proptest! {
     fn no_data_breaks_the_receiver(
         packets in vec((prop_oneof![0_u32..200, 0..u32::MAX], any::<u32>(), any::<bool>(), any::<bool>()), 0..200),
     ) {
-        let mut receiver = Receiver::new(dctcp(2).ack_policy(), REACH);
-        let mut highest = 0;
-        for (seq, payload, last, ce) in packets {
-            let data = Data { seq, payload, last, sent: Time::ZERO };
-            receiver.handle_data(Time::ZERO, Time::ZERO, &data, ce, 0);
-            while receiver.readiness() == Readiness::Ready {
-                let ack = receiver.transmit(Time::ZERO);
-                prop_assert!(ack.cumulative >= highest);
-                highest = ack.cumulative;
-            }
+        check_receiver(dctcp(2).receiver(), &packets);
+        check_receiver(GoBackNParams::default().receiver(), &packets);
+    }
+}
+
+/// Sequence number, cumulative number, bitmap, echo, microseconds in the remote host, and congestion mark.
+type AnyAck = (u32, u32, u64, u64, u32, bool);
+
+fn check_sender<P: Scheme>(params: &P, acks: &[AnyAck]) {
+    let mut sender = sender(params);
+    sender.handle_endless();
+    let mut now = Time::ZERO;
+    for &(seq, cumulative, sack, echo, remote_queuing_us, ce) in acks {
+        now = now + Span::from_us(1);
+        while sender.readiness(now) == Readiness::Ready {
+            sender.transmit(now);
+        }
+        let echo = Time::from_ps(echo);
+        let ack = Ack { seq, cumulative, sack, echo, congestion_experienced: ce, hops: 9, remote_queuing_us };
+        sender.handle_ack(now, now, &ack);
+        if sack % 8 == 0 {
+            now = now + Span::from_us(400);
+            sender.handle_timeout(now);
+        }
+        assert!(sender.flight().inflight <= REACH);
+    }
+}
+
+/// Sequence number, payload, whether it ends a message, and congestion mark.
+type AnyData = (u32, u32, bool, bool);
+
+fn check_receiver(mut receiver: impl Receiver, packets: &[AnyData]) {
+    let mut highest = 0;
+    for &(seq, payload, last, ce) in packets {
+        let data = Data { seq, payload, last, sent: Time::ZERO };
+        receiver.handle_data(Time::ZERO, Time::ZERO, &data, ce, 0);
+        while receiver.readiness() == Readiness::Ready {
+            let ack = receiver.transmit(Time::ZERO);
+            assert!(ack.cumulative >= highest);
+            highest = ack.cumulative;
         }
     }
 }

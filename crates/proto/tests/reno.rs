@@ -4,7 +4,6 @@ mod script;
 
 use clearway_proto::baseline::reno::{Reno, RenoParams};
 use clearway_proto::baseline::tcp::TcpParams;
-use clearway_proto::transport::{AckPolicy, Scheme};
 use clearway_proto::units::Span;
 use script::{run, Probe};
 
@@ -115,7 +114,7 @@ fn the_timeout_follows_the_round_trip_and_backs_off() {
 
 #[test]
 fn acknowledgements_may_be_delayed() {
-    assert_eq!(RenoParams::default().ack_policy(), AckPolicy::EveryPacket);
+    run(&RenoParams::default(), "at 0us endless; send 1; arrive 0; expect acks 1");
     run(
         &RenoParams { tcp: TcpParams { ack_every: 2, ack_delay: Span::from_us(40), ..params(4.0).tcp } },
         "at 0us endless; send 4

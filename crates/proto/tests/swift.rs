@@ -213,6 +213,17 @@ fn a_small_window_raises_the_fabric_target() {
 }
 
 #[test]
+fn a_hole_is_no_loss_before_so_many_packets_have_overtaken_it() {
+    run(
+        &SwiftParams { dup_threshold: 3, ..params(8.0) },
+        "at 0us endless; send 8
+         at 20us ack 1; ack 2; expect inflight 6; expect retransmissions 0
+         # The third packet above packet 0.
+         at 20us ack 3; expect inflight 4; ack 4; send 1; expect sent-seq 0; expect retransmissions 1",
+    );
+}
+
+#[test]
 fn a_hole_is_sent_again_and_costs_half() {
     run(
         &params(8.0),

@@ -1,9 +1,12 @@
-//! The senders of all schemes in one type: a closed list, so that no packet costs a virtual call.
+//! The senders of all schemes in one type, and the receivers in another: closed lists, so that no packet costs a virtual
+//! call.
 //!
 //! The list of schemes is in `model::protocol`; what a scheme does follows from its parameters' [`Scheme`].
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Data, Flight, Scheme, Sender, Windows};
+use clearway_proto::transport::{
+    Ack, Data, Flight, InOrderReceiver, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
+};
 use clearway_proto::units::{Bytes, Time};
 
 use crate::model::{for_each_scheme, Protocol};
@@ -17,13 +20,19 @@ macro_rules! senders {
                     $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, frame)),)*
                 }
             }
+
+            /// See [`Scheme::receiver`].
+            pub fn receiver(&self) -> AnyReceiver {
+                match self { $(Protocol::$Kind(p) => p.receiver().into(),)* }
+            }
         }
 
-        /// A sender of any kind. Each method is the [`Sender`]'s of that name.
+        /// A sender of any kind. Each method is the one of that name of
+        /// [`Sender`](clearway_proto::transport::Sender).
         #[derive(Clone, Debug)]
         #[allow(missing_docs)]
         pub enum AnySender {
-            $($Kind(Sender<<$Params as Scheme>::Control>),)*
+            $($Kind(SenderOf<$Params>),)*
         }
 
         #[allow(missing_docs)]
@@ -82,13 +91,87 @@ macro_rules! senders {
 
 for_each_scheme!(senders);
 
+macro_rules! receivers {
+    ($($Kind:ident($Held:ty);)*) => {
+        /// A receiver of any kind; many schemes have the same. What is always asked together is one method. Only the
+        /// commonest is held in place, so that this takes no more room than that one.
+        #[derive(Debug)]
+        #[allow(missing_docs)]
+        pub enum AnyReceiver {
+            $($Kind($Held),)*
+        }
+
+        $(impl From<$Kind> for AnyReceiver {
+            fn from(receiver: $Kind) -> AnyReceiver {
+                AnyReceiver::$Kind(receiver.into())
+            }
+        })*
+
+        #[allow(missing_docs)]
+        impl AnyReceiver {
+            /// [`Receiver::handle_data`], and then [`Receiver::poll_completed`].
+            #[inline(always)]
+            pub fn handle_data(
+                &mut self,
+                now: Time,
+                received: Time,
+                data: &Data,
+                congestion_experienced: bool,
+                hops: u8,
+            ) -> u32 {
+                match self {
+                    $(AnyReceiver::$Kind(r) => {
+                        r.handle_data(now, received, data, congestion_experienced, hops);
+                        r.poll_completed()
+                    })*
+                }
+            }
+
+            /// [`Receiver::transmit`] while there is something to send.
+            #[inline(always)]
+            pub fn transmit(&mut self, now: Time) -> Option<Ack> {
+                match self {
+                    $(AnyReceiver::$Kind(r) => {
+                        (r.readiness() == Readiness::Ready).then(|| r.transmit(now))
+                    })*
+                }
+            }
+
+            pub fn handle_timeout(&mut self, now: Time) {
+                match self { $(AnyReceiver::$Kind(r) => r.handle_timeout(now),)* }
+            }
+
+            #[inline(always)]
+            pub fn poll_timeout(&self) -> Option<Time> {
+                match self { $(AnyReceiver::$Kind(r) => r.poll_timeout(),)* }
+            }
+
+            #[inline(always)]
+            pub fn payload(&self) -> u64 {
+                match self { $(AnyReceiver::$Kind(r) => r.payload(),)* }
+            }
+        }
+    };
+}
+
+receivers! {
+    SelectiveReceiver(SelectiveReceiver);
+    InOrderReceiver(Box<InOrderReceiver>);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     #[cfg(target_pointer_width = "64")]
+    fn a_receiver_of_any_kind_takes_no_more_than_the_commonest() {
+        assert_eq!(size_of::<AnyReceiver>(), size_of::<SelectiveReceiver>());
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
     fn the_largest_sender_is_swifts() {
-        assert_eq!(size_of::<AnySender>(), 8 + size_of::<Sender<clearway_proto::swift::control::Swift>>());
+        assert_eq!(size_of::<AnySender>(), 8 + size_of::<SenderOf<clearway_proto::swift::SwiftParams>>());
     }
 }

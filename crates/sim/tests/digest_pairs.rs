@@ -40,6 +40,7 @@ const FEATURES: &[Feature] = &[
     feature("cubic", "protocol = \"cubic\"", always),
     feature("reno", "protocol = \"reno\"", always),
     feature("none", "protocol = \"none\"", always),
+    feature("go_back_n", "protocol = \"go_back_n\"", always),
     feature("snap", "model = \"snap\"", |outcome| figure(outcome, "host_drops") > 0.0),
     feature("classes", "[class.", always),
     feature("shared buffers", "sharing = \"shared\"", |outcome| figure(outcome, "drops") > 0.0),

@@ -66,6 +66,27 @@ fn reordering_is_taken_for_loss_below_the_threshold_only() {
 }
 
 #[test]
+fn every_scheme_of_selective_repeat_waits_as_its_threshold_says() {
+    let permutation = "[[traffic]]\npattern = 'permutation'\nbytes = '400kB'\n";
+    let timers = "min_rto = '10ms'\ninitial_rto = '10ms'";
+    for protocol in [
+        format!("protocol = 'swift'\nbase_target = '50us'\n{timers}"),
+        format!("protocol = 'reno'\n{timers}"),
+        "protocol = 'none'\nwindow = 64\nrto = '10ms'".into(),
+    ] {
+        let spurious = |threshold: u32| {
+            let keys = format!("{protocol}\ndup_threshold = {threshold}");
+            let text = fat_tree("spray = 'packet'", permutation).replace("window = 64\n", "");
+            let outcome = run(&text.replace("protocol = 'none'", &keys));
+            assert_eq!((figure(&outcome, "completed"), figure(&outcome, "drops")), (16.0, 0.0), "{keys}");
+            figure(&outcome, "retransmissions")
+        };
+        assert!(spurious(1) > 0.0, "{protocol}");
+        assert_eq!(spurious(64), 0.0, "{protocol}");
+    }
+}
+
+#[test]
 fn sprayed_packets_are_the_same_on_any_number_of_threads() {
     let text = fat_tree("spray = 'packet'", "[[traffic]]\npattern = 'permutation'\nbytes = '200kB'\n");
     let alone = run_on(&text, None, 1);

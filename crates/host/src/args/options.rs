@@ -7,8 +7,9 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use clearway_proto::parameter::{wanted, Parameter, ParameterReader, Shown};
 use clearway_proto::quantity::{self, UnitError, Units};
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::{Bytes, Rate, Span};
 
 const DEFAULT_IDLE: Span = Span::from_secs(5);
 
@@ -24,7 +25,7 @@ pub struct ArgError {
 /// An option as the help shows it.
 #[derive(Clone, Debug)]
 struct Known {
-    name: &'static str,
+    name: String,
     /// The value's placeholder in the help; nothing for a flag.
     value: &'static str,
     doc: &'static str,
@@ -34,7 +35,7 @@ struct Known {
 /// The options of a command, as they are defined and as they were given.
 #[derive(Debug, Default)]
 pub(super) struct Options {
-    given: BTreeMap<&'static str, String>,
+    given: BTreeMap<String, String>,
     known: Vec<Known>,
     errors: Vec<ArgError>,
 }
@@ -50,7 +51,7 @@ impl Options {
                 other => return Err(problem(other.unexpected())),
             };
             let Some(known) = self.known.iter().find(|known| known.name == name) else {
-                let names = self.known.iter().map(|known| known.name);
+                let names = self.known.iter().map(|known| known.name.as_str());
                 let remedy = did_you_mean(&name, names, "--");
                 return Err(ArgError { message: format!("no option --{name}"), remedy });
             };
@@ -58,10 +59,10 @@ impl Options {
                 String::new()
             } else {
                 let value = parser.value().map_err(problem)?;
-                value.into_string().map_err(|_| error(known.name, "found what is no text (UTF-8)"))?
+                value.into_string().map_err(|_| error(&known.name, "found what is no text (UTF-8)"))?
             };
-            if given.insert(known.name, value).is_some() {
-                return Err(error(known.name, "given twice"));
+            if given.insert(name.clone(), value).is_some() {
+                return Err(error(&name, "given twice"));
             }
         }
         Ok(Some(Self { given, ..Self::default() }))
@@ -92,12 +93,12 @@ impl Options {
 
     fn define(
         &mut self,
-        name: &'static str,
+        name: &str,
         value: &'static str,
         doc: &'static str,
         default: Option<String>,
     ) -> Option<String> {
-        self.known.push(Known { name, value, doc, default });
+        self.known.push(Known { name: name.into(), value, doc, default });
         self.given.get(name).cloned()
     }
 
@@ -110,12 +111,7 @@ impl Options {
     }
 
     /// A required value. Where it is missing a placeholder stands in, so that other problems are found, too.
-    pub(super) fn required(
-        &mut self,
-        name: &'static str,
-        value: &'static str,
-        doc: &'static str,
-    ) -> SocketAddr {
+    pub(super) fn required(&mut self, name: &str, value: &'static str, doc: &'static str) -> SocketAddr {
         let found = self.define(name, value, doc, None);
         let placeholder = SocketAddr::from(([127, 0, 0, 1], 1));
         let Some(text) = found else {
@@ -132,7 +128,7 @@ impl Options {
 
     pub(super) fn optional<T: FromStr>(
         &mut self,
-        name: &'static str,
+        name: &str,
         value: &'static str,
         doc: &'static str,
     ) -> Option<T> {
@@ -144,7 +140,7 @@ impl Options {
         parsed
     }
 
-    pub(super) fn flag(&mut self, name: &'static str, doc: &'static str) -> bool {
+    pub(super) fn flag(&mut self, name: &str, doc: &'static str) -> bool {
         self.define(name, "", doc, None).is_some()
     }
 
@@ -153,7 +149,7 @@ impl Options {
         self.time("idle-timeout", doc, DEFAULT_IDLE, Span::from_ms(1)..=Span::from_secs(3600))
     }
 
-    pub(super) fn switch(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {
+    pub(super) fn switch(&mut self, name: &str, doc: &'static str, default: bool) -> bool {
         let shown = if default { "on" } else { "off" };
         match self.define(name, "on|off", doc, Some(shown.into())).as_deref() {
             None => default,
@@ -166,27 +162,9 @@ impl Options {
         }
     }
 
-    /// One of several names; the first is the default.
-    pub(super) fn choice<T: Copy>(
+    pub(super) fn number<T: FromStr + Shown + Display>(
         &mut self,
-        name: &'static str,
-        doc: &'static str,
-        options: &[(&'static str, T)],
-    ) -> T {
-        let (default, value) = options[0];
-        let Some(text) = self.define(name, "NAME", doc, Some(default.into())) else { return value };
-        let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
-        let found = options.iter().find(|(name, _)| *name == text);
-        if found.is_none() {
-            let wanted = names.join(" or ");
-            self.errors.push(error(name, &format!("found {text:?}, expected {wanted}")));
-        }
-        found.map_or(value, |(_, value)| *value)
-    }
-
-    pub(super) fn number<T: FromStr + PartialOrd + Display + Copy>(
-        &mut self,
-        name: &'static str,
+        name: &str,
         value: &'static str,
         doc: &'static str,
         default: T,
@@ -194,30 +172,29 @@ impl Options {
     ) -> T {
         let Some(text) = self.define(name, value, doc, Some(default.to_string())) else { return default };
         let Some(number) = text.parse::<T>().ok() else {
-            self.errors.push(error(name, &format!("found {text:?}, expected a number")));
+            self.errors.push(error(name, &format!("found {text:?}, expected {}", wanted(&range))));
             return default;
         };
-        self.within(name, &text, number, range, default, T::to_string)
+        self.within(name, &text, number, &range, default)
     }
 
     pub(super) fn time(
         &mut self,
-        name: &'static str,
+        name: &str,
         doc: &'static str,
         default: Span,
         range: RangeInclusive<Span>,
     ) -> Span {
-        let spell = |span: Span| quantity::spell(span.as_ps(), quantity::TIME);
-        let Some(text) = self.define(name, "TIME", doc, Some(spell(default))) else { return default };
+        let Some(text) = self.define(name, "TIME", doc, Some(default.shown())) else { return default };
         match self.quantity(name, &text, quantity::TIME, "a time with its unit, such as 25us") {
-            Some(ps) => self.within(name, &text, Span::from_ps(ps), range, default, |span| spell(*span)),
+            Some(ps) => self.within(name, &text, Span::from_ps(ps), &range, default),
             None => default,
         }
     }
 
     pub(super) fn bytes(
         &mut self,
-        name: &'static str,
+        name: &str,
         doc: &'static str,
         default: Bytes,
         range: RangeInclusive<Bytes>,
@@ -229,7 +206,7 @@ impl Options {
 
     pub(super) fn optional_bytes(
         &mut self,
-        name: &'static str,
+        name: &str,
         doc: &'static str,
         range: RangeInclusive<Bytes>,
     ) -> Option<Bytes> {
@@ -238,14 +215,13 @@ impl Options {
         Some(self.sized(name, &text, range).unwrap_or(Bytes::new(1)))
     }
 
-    fn sized(&mut self, name: &'static str, text: &str, range: RangeInclusive<Bytes>) -> Option<Bytes> {
-        let spell = |bytes: &Bytes| quantity::spell(bytes.get(), quantity::BYTES);
+    fn sized(&mut self, name: &str, text: &str, range: RangeInclusive<Bytes>) -> Option<Bytes> {
         let bytes =
             Bytes::new(self.quantity(name, text, quantity::BYTES, "a size with its unit, such as 64kB")?);
-        Some(self.within(name, text, bytes, range.clone(), *range.start(), spell))
+        Some(self.within(name, text, bytes, &range, *range.start()))
     }
 
-    fn quantity(&mut self, name: &'static str, text: &str, units: Units, wanted: &str) -> Option<u64> {
+    fn quantity(&mut self, name: &str, text: &str, units: Units, wanted: &str) -> Option<u64> {
         let detail = match quantity::parse(text, units) {
             Ok(number) => return Some(number),
             Err(UnitError::TooLarge) => "which is more than is held".to_string(),
@@ -260,21 +236,80 @@ impl Options {
         None
     }
 
-    fn within<T: PartialOrd + Copy>(
+    fn within<T: Shown>(
         &mut self,
-        name: &'static str,
+        name: &str,
         text: &str,
         value: T,
-        range: RangeInclusive<T>,
+        range: &RangeInclusive<T>,
         default: T,
-        spell: impl Fn(&T) -> String,
     ) -> T {
         if range.contains(&value) {
             return value;
         }
-        let (least, most) = (spell(range.start()), spell(range.end()));
-        self.errors.push(error(name, &format!("found {text}, expected {least} to {most}")));
+        self.errors.push(error(name, &format!("found {text}, expected {}", wanted(range))));
         default
+    }
+}
+
+/// A parameter's name as an option, without the dashes before it.
+pub(super) fn option(parameter: &str) -> String {
+    parameter.replace('_', "-")
+}
+
+impl ParameterReader for Options {
+    fn time(&mut self, parameter: &Parameter<Span>, default: Span) -> Span {
+        Options::time(self, &option(parameter.name), parameter.doc, default, parameter.range.clone())
+    }
+
+    fn number(&mut self, parameter: &Parameter<f64>, default: f64) -> f64 {
+        let name = option(parameter.name);
+        Options::number(self, &name, "NUMBER", parameter.doc, default, parameter.range.clone())
+    }
+
+    fn count(&mut self, parameter: &Parameter<u32>, default: u32) -> u32 {
+        Options::number(self, &option(parameter.name), "N", parameter.doc, default, parameter.range.clone())
+    }
+
+    fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32> {
+        let name = option(parameter.name);
+        let text = self.define(&name, "N", parameter.doc, Some(otherwise.into()))?;
+        let Ok(number) = text.parse() else {
+            self.errors.push(error(&name, &format!("found {text:?}, expected {}", wanted(&parameter.range))));
+            return None;
+        };
+        Some(self.within(&name, &text, number, &parameter.range, *parameter.range.start()))
+    }
+
+    fn optional_rate(&mut self, parameter: &Parameter<Rate>, otherwise: &'static str) -> Option<Rate> {
+        let name = option(parameter.name);
+        let text = self.define(&name, "RATE", parameter.doc, Some(otherwise.into()))?;
+        let bits = self.quantity(&name, &text, quantity::RATE, "a rate with its unit, such as 10Gbps")?;
+        let rate = Rate::from_bps(bits.max(1));
+        Some(self.within(&name, &text, rate, &parameter.range, *parameter.range.start()))
+    }
+
+    fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {
+        self.switch(&option(name), doc, default)
+    }
+
+    fn choice<T: Copy + PartialEq>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        options: &[(&'static str, T)],
+        default: T,
+    ) -> T {
+        let name = option(name);
+        let shown = options.iter().find(|(_, value)| *value == default).map(|(name, _)| (*name).to_string());
+        let Some(text) = self.define(&name, "NAME", doc, shown) else { return default };
+        let found = options.iter().find(|(option, _)| *option == text);
+        if found.is_none() {
+            let names: Vec<&str> = options.iter().map(|(option, _)| *option).collect();
+            let message = format!("found {text:?}, expected one of {}", names.join(", "));
+            self.errors.push(error(&name, &message));
+        }
+        found.map_or(default, |(_, value)| *value)
     }
 }
 

@@ -5,7 +5,10 @@
 //! `HyStart++` (§4.10); spurious losses are not undone (§4.9).
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
+use crate::transport::{
+    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Cubic's parameters.
@@ -27,8 +30,28 @@ impl Default for CubicParams {
     }
 }
 
+impl Parameters for CubicParams {
+    fn read(r: &mut impl ParameterReader, d: &CubicParams) -> CubicParams {
+        let c = Parameter::new("c", "Steepness of the cubic, in packets a cubed second.", 1e-6..=1e12);
+        let beta = Parameter::new("beta", "What a loss leaves of the window.", 0.01..=0.99);
+        let convergence = "Let a loss below the last maximum lower the next one further.";
+        CubicParams {
+            c: r.number(&c, d.c),
+            beta: r.number(&beta, d.beta),
+            fast_convergence: r.flag("fast_convergence", convergence, d.fast_convergence),
+            tcp: TcpParams::read(r, &d.tcp, tcp::PACKETS_AN_ACK),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        self.tcp.conflicts()
+    }
+}
+
 impl Scheme for CubicParams {
     type Control = Cubic;
+    type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
@@ -49,8 +72,8 @@ impl Scheme for CubicParams {
         self.tcp.dup_threshold
     }
 
-    fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(&self.tcp, false)
+    fn receiver(&self) -> SelectiveReceiver {
+        tcp::receiver(&self.tcp, false)
     }
 }
 

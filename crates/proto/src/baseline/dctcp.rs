@@ -4,7 +4,10 @@
 //! the reaction to loss (RFC 5681, 6675), the retransmission timer (RFC 6298).
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
+use crate::transport::{
+    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// DCTCP's parameters.
@@ -24,8 +27,30 @@ impl Default for DctcpParams {
     }
 }
 
+const ACK_EVERY: &str =
+    "Packets for one delayed acknowledgement; a change of the mark is acknowledged at once.";
+
+impl Parameters for DctcpParams {
+    fn read(r: &mut impl ParameterReader, d: &DctcpParams) -> DctcpParams {
+        let gain = Parameter::new("gain", "Weight of a new window's marked fraction (g).", 1e-6..=1.0);
+        let estimate = "Estimate of the marked fraction before the first window ends.";
+        let initial_alpha = Parameter::new("initial_alpha", estimate, 0.0..=1.0);
+        DctcpParams {
+            gain: r.number(&gain, d.gain),
+            initial_alpha: r.number(&initial_alpha, d.initial_alpha),
+            tcp: TcpParams::read(r, &d.tcp, ACK_EVERY),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        self.tcp.conflicts()
+    }
+}
+
 impl Scheme for DctcpParams {
     type Control = Dctcp;
+    type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
@@ -48,8 +73,8 @@ impl Scheme for DctcpParams {
         self.tcp.dup_threshold
     }
 
-    fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(&self.tcp, false)
+    fn receiver(&self) -> SelectiveReceiver {
+        tcp::receiver(&self.tcp, false)
     }
 }
 

@@ -7,7 +7,11 @@
 
 use super::dctcp::MarkedFraction;
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::parameter::{Conflict, ParameterReader, Parameters};
+use crate::transport::common;
+use crate::transport::{
+    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// GCN's parameters. The paper gives none; what is not said to have a source is DCTCP's here, so that the two differ
@@ -26,8 +30,23 @@ impl Default for GcnParams {
     }
 }
 
+const ACK_EVERY: &str = "Packets without a mark for one delayed acknowledgement; marked ones do not wait.";
+
+impl Parameters for GcnParams {
+    fn read(r: &mut impl ParameterReader, d: &GcnParams) -> GcnParams {
+        let ai = r.number(&common::additive_increase(), d.ai);
+        GcnParams { ai, tcp: TcpParams::read(r, &d.tcp, ACK_EVERY) }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        self.tcp.conflicts()
+    }
+}
+
 impl Scheme for GcnParams {
     type Control = Gcn;
+    type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
@@ -50,8 +69,8 @@ impl Scheme for GcnParams {
         self.tcp.dup_threshold
     }
 
-    fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(&self.tcp, true)
+    fn receiver(&self) -> SelectiveReceiver {
+        tcp::receiver(&self.tcp, true)
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod cubic;
 pub mod dctcp;
 pub mod gcn;
+pub mod go_back_n;
 pub mod none;
 pub mod reno;
 pub mod tcp;

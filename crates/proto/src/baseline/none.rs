@@ -1,7 +1,11 @@
 //! No congestion control: a fixed window, a fixed rate, or neither. Made for closed forms.
 
-use crate::transport::{AckSample, CongestionControl, Scheme, Timeout};
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
+use crate::transport::common;
+use crate::transport::{
+    AckPolicy, AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
+};
+use crate::units::{Bytes, Rate, Span, Time, RATES};
 
 /// Parameters of a transport without congestion control.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +14,8 @@ pub struct NoneParams {
     pub window: Option<u32>,
     /// One packet every frame length at this rate; none: as fast as the NIC takes them.
     pub rate: Option<Rate>,
+    /// Packets received above a hole before it counts as lost. 1: a flow keeps to one path.
+    pub dup_threshold: u32,
     /// Retransmission timeout. 10 ms.
     pub rto: Span,
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 65536.
@@ -18,30 +24,58 @@ pub struct NoneParams {
 
 impl Default for NoneParams {
     fn default() -> NoneParams {
-        NoneParams { window: None, rate: None, rto: Span::from_ms(10), reach: 65_536 }
+        NoneParams { window: None, rate: None, dup_threshold: 1, rto: Span::from_ms(10), reach: 65_536 }
+    }
+}
+
+impl Parameters for NoneParams {
+    fn read(r: &mut impl ParameterReader, d: &NoneParams) -> NoneParams {
+        let rate = Parameter::new("rate", "One packet every frame length at this rate.", RATES);
+        NoneParams {
+            window: r.optional_count(&common::fixed_window(), "reach").or(d.window),
+            rate: r.optional_rate(&rate, "no limit").or(d.rate),
+            dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
+            rto: r.time(&common::rto(), d.rto),
+            reach: r.count(&common::reach(), d.reach),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        let mut conflicts = common::check_reach(self.reach);
+        if let Some(window) = self.window.filter(|window| *window > self.reach) {
+            conflicts.push(Conflict::between(("window", window), "is above", ("reach", self.reach)));
+        }
+        conflicts
     }
 }
 
 impl Scheme for NoneParams {
     type Control = NoControl;
+    type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, UDP 8.
     const HEADER: Bytes = Bytes::new(28);
 
     fn shared(&self, frame: Bytes) -> Fixed {
-        Fixed {
-            window: f64::from(self.window.unwrap_or(self.reach)),
-            gap: self.rate.map(|rate| rate.transmission(frame)),
-            rto: self.rto,
-        }
+        let gap = self.rate.map(|rate| rate.transmission(frame));
+        Fixed::new(self.window.unwrap_or(self.reach), gap, self.rto)
     }
 
     fn reach(&self) -> u32 {
         self.reach
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.dup_threshold
+    }
+
     fn max_window(&self) -> f64 {
         f64::from(self.window.unwrap_or(self.reach))
+    }
+
+    fn receiver(&self) -> SelectiveReceiver {
+        SelectiveReceiver::new(AckPolicy::EveryPacket, self.reach)
     }
 }
 
@@ -51,6 +85,13 @@ pub struct Fixed {
     window: f64,
     gap: Option<Span>,
     rto: Span,
+}
+
+impl Fixed {
+    /// A window in packets, the least time between the starts of two packets, and a timeout.
+    pub(super) fn new(window: u32, gap: Option<Span>, rto: Span) -> Fixed {
+        Fixed { window: f64::from(window), gap, rto }
+    }
 }
 
 /// No congestion control: all of it is the same for every flow.

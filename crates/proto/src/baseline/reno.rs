@@ -5,7 +5,10 @@
 //! window of data, and the window stands until that window is acknowledged.
 
 use super::tcp::{self, TcpParams, TcpWindow};
-use crate::transport::{AckPolicy, AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::parameter::{Conflict, ParameterReader, Parameters};
+use crate::transport::{
+    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Reno's parameters.
@@ -15,8 +18,20 @@ pub struct RenoParams {
     pub tcp: TcpParams,
 }
 
+impl Parameters for RenoParams {
+    fn read(r: &mut impl ParameterReader, d: &RenoParams) -> RenoParams {
+        RenoParams { tcp: TcpParams::read(r, &d.tcp, tcp::PACKETS_AN_ACK) }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        self.tcp.conflicts()
+    }
+}
+
 impl Scheme for RenoParams {
     type Control = Reno;
+    type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
@@ -37,8 +52,8 @@ impl Scheme for RenoParams {
         self.tcp.dup_threshold
     }
 
-    fn ack_policy(&self) -> AckPolicy {
-        tcp::ack_policy(&self.tcp, false)
+    fn receiver(&self) -> SelectiveReceiver {
+        tcp::receiver(&self.tcp, false)
     }
 }
 

@@ -4,7 +4,9 @@
 //! Counted in packets, of which a window may hold fractions. What an acknowledgement counts for is the packets that it
 //! tells of for the first time, selectively or not: byte counting (RFC 3465), without that RFC's limit L, as Linux.
 
-use crate::transport::{AckPolicy, AckSample, Timeout};
+use crate::parameter::{Conflict, Parameter, ParameterReader};
+use crate::transport::common;
+use crate::transport::{AckPolicy, AckSample, SelectiveReceiver, Timeout};
 use crate::units::Span;
 
 /// Longest that backing off makes the retransmission timeout: the least that RFC 6298 (2.5) allows as a limit.
@@ -53,8 +55,40 @@ impl Default for TcpParams {
     }
 }
 
-/// Every packet at once, or every `ack_every` packets and at the latest after `ack_delay`.
-pub(super) fn ack_policy(params: &TcpParams, marked_at_once: bool) -> AckPolicy {
+/// What a delayed acknowledgement counts, where a mark changes nothing about it.
+pub(super) const PACKETS_AN_ACK: &str = "Packets for one delayed acknowledgement.";
+
+impl TcpParams {
+    /// Asks for each parameter; `ack_every` says what that counts.
+    pub(super) fn read(r: &mut impl ParameterReader, d: &TcpParams, ack_every: &'static str) -> TcpParams {
+        let ack_every = Parameter::new("ack_every", ack_every, 1..=1000);
+        let longest = "Longest that a delayed acknowledgement waits.";
+        let ack_delay = Parameter::new("ack_delay", longest, Span::from_ns(1)..=Span::from_secs(10));
+        TcpParams {
+            initial_cwnd: r.number(&common::initial_cwnd(), d.initial_cwnd),
+            min_cwnd: r.number(&common::min_cwnd(), d.min_cwnd),
+            max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
+            ack_every: r.count(&ack_every, d.ack_every),
+            ack_delay: r.time(&ack_delay, d.ack_delay),
+            dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
+            min_rto: r.time(&common::min_rto(), d.min_rto),
+            initial_rto: r.time(&common::initial_rto(), d.initial_rto),
+            reach: r.count(&common::reach(), d.reach),
+        }
+    }
+
+    /// What does not go together.
+    pub(super) fn conflicts(&self) -> Vec<Conflict> {
+        common::check_windows([self.min_cwnd, self.initial_cwnd, self.max_cwnd], self.reach)
+    }
+}
+
+/// A receiver that acknowledges every packet at once, or every `ack_every` packets and at the latest after `ack_delay`.
+pub(super) fn receiver(params: &TcpParams, marked_at_once: bool) -> SelectiveReceiver {
+    SelectiveReceiver::new(ack_policy(params, marked_at_once), params.reach)
+}
+
+fn ack_policy(params: &TcpParams, marked_at_once: bool) -> AckPolicy {
     if params.ack_every > 1 {
         AckPolicy::Delayed { every: params.ack_every, delay: params.ack_delay, marked_at_once }
     } else {

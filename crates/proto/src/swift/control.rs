@@ -4,7 +4,9 @@ use super::pacer::pacing_gap;
 use super::target::FabricTarget;
 use super::window::{Moment, Reading, Window};
 use super::{SwiftParams, Variant};
-use crate::transport::{AckSample, CongestionControl, Scheme, Timeout, Windows};
+use crate::transport::{
+    AckPolicy, AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Weight of a new sample in the smoothed round-trip time.
@@ -242,6 +244,8 @@ impl CongestionControl for Swift {
 
 impl Scheme for SwiftParams {
     type Control = Swift;
+    type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
 
     const HEADER: Bytes = Bytes::new(64);
 
@@ -255,5 +259,13 @@ impl Scheme for SwiftParams {
 
     fn max_window(&self) -> f64 {
         self.max_cwnd
+    }
+
+    fn dup_threshold(&self) -> u32 {
+        self.dup_threshold
+    }
+
+    fn receiver(&self) -> SelectiveReceiver {
+        SelectiveReceiver::new(AckPolicy::EveryPacket, self.reach)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use super::Data;
 use crate::units::{Span, Time};
 
 /// What one acknowledgement tells.
@@ -42,10 +43,27 @@ impl Timeout {
     }
 }
 
+/// What a congestion control is told beside what an acknowledgement says to all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The receiver misses a packet and asks for everything from there on again (a NACK of go-back-N).
+    Nack {
+        /// The packet that it misses: every one before it is acknowledged.
+        cumulative: u32,
+        /// The next packet never sent before.
+        next: u32,
+    },
+    /// The receiver, or the network, says that the flow's packets meet congestion (a congestion notification packet).
+    Congestion,
+}
+
 /// A congestion control, as far as it differs from flow to flow. Windows are in packets and may be fractions of one.
 ///
 /// What is the same for all flows of a transport is handed to every call, so that a flow's own state stays small: a
 /// simulator holds one for each flow, and takes another one up with every packet.
+///
+/// Most have no use for `on_sent`, `on_notice` and a timer. These do nothing unless they are defined, and then cost
+/// nothing.
 pub trait CongestionControl: Clone {
     /// What the flows of one transport share: the parameters, and what follows from them.
     type Shared: Clone + Debug;
@@ -61,6 +79,22 @@ pub trait CongestionControl: Clone {
 
     /// The retransmission timer ran out.
     fn on_timeout(&mut self, shared: &Self::Shared, now: Time, timeout: &Timeout);
+
+    /// A packet leaves, for the first time or again.
+    fn on_sent(&mut self, _shared: &Self::Shared, _now: Time, _data: &Data) {}
+
+    /// Something was said that is no acknowledgement. A NACK comes after [`Self::on_ack`] of what it acknowledges, and
+    /// before [`Self::on_loss`].
+    fn on_notice(&mut self, _shared: &Self::Shared, _now: Time, _notice: Notice) {}
+
+    /// When [`Self::handle_timer`] is wanted; none while the control waits for no time of its own. Asked anew after every
+    /// call, as all that a driver asks.
+    fn poll_timer(&self, _shared: &Self::Shared) -> Option<Time> {
+        None
+    }
+
+    /// The time of [`Self::poll_timer`] has come. Afterwards that is later than `now`, or none.
+    fn handle_timer(&mut self, _shared: &Self::Shared, _now: Time) {}
 
     /// Packets that may be under way. Below one, a single packet may be, spaced by [`Self::pacing_gap`].
     fn window(&self, shared: &Self::Shared) -> f64;

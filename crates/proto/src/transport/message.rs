@@ -87,11 +87,12 @@ impl Messages {
 
 #[cfg(test)]
 mod tests {
-    use crate::baseline::none::{NoControl, NoneParams};
-    use crate::transport::{Ack, Scheme, Sender};
+    use crate::baseline::none::NoneParams;
+    use crate::transport::scheme::SenderOf;
+    use crate::transport::{Ack, Scheme};
     use crate::units::{Bytes, Time};
 
-    fn sender(messages: &[u64]) -> Sender<NoControl> {
+    fn sender(messages: &[u64]) -> SenderOf<NoneParams> {
         let mut sender = NoneParams::default().sender(100, Bytes::new(100));
         for &bytes in messages {
             sender.handle_message(Bytes::new(bytes));
@@ -100,8 +101,9 @@ mod tests {
     }
 
     /// Payload of the next packets, and whether they end messages; all that may be sent up to so many.
-    fn send(sender: &mut Sender<NoControl>, packets: u32) -> Vec<(u32, bool)> {
-        let ready = |sender: &Sender<_>| sender.readiness(Time::ZERO) == crate::machine::Readiness::Ready;
+    fn send(sender: &mut SenderOf<NoneParams>, packets: u32) -> Vec<(u32, bool)> {
+        let ready =
+            |sender: &SenderOf<NoneParams>| sender.readiness(Time::ZERO) == crate::machine::Readiness::Ready;
         let mut sent = Vec::new();
         while sent.len() < packets as usize && ready(sender) {
             let data = sender.transmit(Time::ZERO);
@@ -111,7 +113,7 @@ mod tests {
     }
 
     /// Acknowledges every packet before `cumulative`; how many messages are done.
-    fn acknowledge(sender: &mut Sender<NoControl>, cumulative: u32) -> u32 {
+    fn acknowledge(sender: &mut SenderOf<NoneParams>, cumulative: u32) -> u32 {
         let ack = Ack {
             seq: cumulative - 1,
             cumulative,

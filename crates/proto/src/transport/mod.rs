@@ -1,18 +1,22 @@
 //! What every window-based transport shares: packets and their acknowledgement, loss detection, retransmission.
 //!
-//! [`Sender`] and [`Receiver`] are the machines. How much a sender may have under way is the one question they
-//! leave open, to a [`CongestionControl`]: a new scheme is one file that answers it.
+//! [`Sender`] and a [`Receiver`] are the machines. How much a sender may have under way is the question that it leaves
+//! open, to a [`CongestionControl`]: a new scheme is one file that answers it. Which packets are lost is a
+//! [`Recovery`]'s to say, and a [`Scheme`] names the three.
 
+pub mod common;
 mod congestion;
 mod message;
 mod packet;
 mod receiver;
+mod recovery;
 mod scheme;
-mod scoreboard;
 mod sender;
+mod sequence_set;
 
-pub use congestion::{AckSample, CongestionControl, Timeout, Windows};
+pub use congestion::{AckSample, CongestionControl, Notice, Timeout, Windows};
 pub use packet::{Ack, Data, SACK_BITS};
-pub use receiver::{AckPolicy, Arrival, Receiver};
-pub use scheme::Scheme;
+pub use receiver::{AckPolicy, Arrival, InOrderReceiver, Receiver, SelectiveReceiver};
+pub use recovery::{Change, GoBackN, Recovery, SelectiveRepeat};
+pub use scheme::{Scheme, SenderOf};
 pub use sender::{Common, Flight, Sender};

@@ -39,6 +39,12 @@ pub struct Ack {
 }
 
 impl Ack {
+    /// The packet that caused it had come before one that is still missing.
+    #[inline]
+    pub fn tells_of_gap(&self) -> bool {
+        self.seq > self.cumulative
+    }
+
     /// What the packet waited in the remote host.
     pub fn remote_queuing(&self) -> Span {
         Span::from_us(u64::from(self.remote_queuing_us))

@@ -1,14 +1,23 @@
-//! What a scheme says of itself: its congestion control, and how its two ends go about the rest.
+//! What a scheme says of itself: which machines its two ends are, and what these have to know.
 
 use std::sync::Arc;
 
-use super::{AckPolicy, Common, CongestionControl, Sender};
+use super::{Common, CongestionControl, Receiver, Recovery, Sender};
 use crate::units::Bytes;
 
-/// A scheme, by its parameters: its congestion control, and what the two ends of a flow have to know beside it.
+/// The sender of a scheme.
+pub type SenderOf<P> = Sender<<P as Scheme>::Control, <P as Scheme>::Recovery>;
+
+/// A scheme, by its parameters: it names the sender, as a congestion control and a recovery from loss, and the receiver
+/// that goes with it.
 pub trait Scheme {
     /// The congestion control of one flow.
     type Control: CongestionControl;
+    /// How its sender recovers from loss.
+    type Recovery: Recovery;
+    /// The receiving machine of one flow. It must answer what the recovery asks of it: selective repeat lives from
+    /// acknowledgements of what came out of order, go-back-N from NACKs.
+    type Receiver: Receiver;
 
     /// What a data frame carries beside payload and framing, unless a scenario says otherwise.
     const HEADER: Bytes;
@@ -32,14 +41,12 @@ pub trait Scheme {
         1
     }
 
-    /// How the receiving side acknowledges.
-    fn ack_policy(&self) -> AckPolicy {
-        AckPolicy::EveryPacket
-    }
+    /// A receiver to which nothing has come yet. It acknowledges as the scheme wants.
+    fn receiver(&self) -> Self::Receiver;
 
     /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload and of frames as for
     /// [`Self::shared`]. Flows of one transport are clones of one sender: they share what [`Self::shared`] gives.
-    fn sender(&self, mtu: u32, frame: Bytes) -> Sender<Self::Control> {
+    fn sender(&self, mtu: u32, frame: Bytes) -> SenderOf<Self> {
         let (reach, dup_threshold) = (self.reach(), self.dup_threshold());
         Sender::new(Arc::new(Common { mtu, reach, dup_threshold, control: self.shared(frame) }))
     }

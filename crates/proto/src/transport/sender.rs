@@ -1,11 +1,12 @@
 //! The sending machine: gives out packets as window and pacing allow, learns from acknowledgements what has
-//! arrived and what is lost, and sends lost packets again before new ones.
+//! arrived and what is lost, and sends lost packets again before new ones. How much it may send is the congestion
+//! control's part, what is lost the [`Recovery`]'s.
 
 use std::sync::Arc;
 
 use super::message::{Boundary, Messages};
-use super::scoreboard::{Change, Scoreboard};
-use super::{Ack, AckSample, CongestionControl, Data, Timeout, Windows, SACK_BITS};
+use super::recovery::{Change, Recovery};
+use super::{Ack, AckSample, CongestionControl, Data, Notice, Timeout, Windows};
 use crate::machine::Readiness;
 use crate::units::{Bytes, Time};
 
@@ -16,19 +17,19 @@ pub struct Common<S> {
     pub mtu: u32,
     /// How many packets may be sent beyond the lowest unacknowledged one; a power of two from 64 on.
     pub reach: u32,
-    /// Packets that must have arrived above a hole before it counts as lost.
+    /// See [`Scheme::dup_threshold`](super::Scheme::dup_threshold).
     pub dup_threshold: u32,
     /// See [`CongestionControl::Shared`].
     pub control: S,
 }
 
-/// A sender of one flow under the congestion control `C`.
+/// A sender of one flow under the congestion control `C`, which recovers from loss by `R`.
 ///
 /// The order of the fields is kept. First comes what every packet and every acknowledgement touches, then the control,
 /// then what few of them do: of a flow to which nothing happens, a driver then takes up two lines of memory at a time.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct Sender<C: CongestionControl> {
+pub struct Sender<C: CongestionControl, R: Recovery> {
     common: Arc<Common<C::Shared>>,
     /// Next packet never sent before.
     next: u32,
@@ -46,31 +47,31 @@ pub struct Sender<C: CongestionControl> {
     /// Payload of the last packet of the message begun last; 0 when it is known to be wholly acknowledged, and for data
     /// without end.
     tail: u32,
-    rare: Option<Box<Rare>>,
+    rare: Option<Box<Rare<R>>>,
 }
 
 /// What most flows have no need of, made for the first of them that comes, and kept.
-#[derive(Clone, Debug, Default)]
-struct Rare {
+#[derive(Clone, Debug)]
+struct Rare<R> {
     messages: Messages,
     /// Made when the first acknowledgement out of order or timeout comes.
-    repair: Option<Repair>,
+    repair: Option<Repair<R>>,
 }
 
 /// What a sender knows of packets that did not fare well, and how often that was.
 #[derive(Clone, Debug)]
-struct Repair {
-    scoreboard: Scoreboard,
+struct Repair<R> {
+    recovery: R,
     retransmissions: u32,
     timeouts: u32,
     /// Timeouts since the last acknowledgement.
     timeouts_in_a_row: u32,
 }
 
-impl Repair {
+impl<R: Recovery> Repair<R> {
     /// Nothing is left of what went wrong but the counters.
     fn is_over(&self) -> bool {
-        self.scoreboard.is_empty() && self.timeouts_in_a_row == 0
+        self.recovery.is_over() && self.timeouts_in_a_row == 0
     }
 }
 
@@ -95,9 +96,9 @@ pub struct Flight {
     pub inflight: u32,
 }
 
-impl<C: CongestionControl> Sender<C> {
+impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     /// A sender with nothing to send yet. Panics on an MTU of zero and on a reach that is no power of two from 64 on.
-    pub fn new(common: Arc<Common<C::Shared>>) -> Sender<C> {
+    pub fn new(common: Arc<Common<C::Shared>>) -> Sender<C, R> {
         assert!(common.mtu > 0, "an MTU of zero");
         let reach = common.reach;
         assert!(reach.is_power_of_two() && reach >= u64::BITS, "a reach that no ring of bits has");
@@ -173,8 +174,8 @@ impl<C: CongestionControl> Sender<C> {
         (self.end, self.tail) = (message.end, message.tail);
     }
 
-    fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    fn rare(&mut self) -> &mut Rare<R> {
+        self.rare.get_or_insert_with(|| Box::new(Rare { messages: Messages::default(), repair: None }))
     }
 
     /// Whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
@@ -194,9 +195,9 @@ impl<C: CongestionControl> Sender<C> {
         let (change, under_way) = if plain {
             let acked = ack.cumulative - self.una;
             self.una = ack.cumulative;
-            (Change { acked, lost: 0 }, self.next - self.una)
+            (Change { acked, lost: 0, nack: false }, self.next - self.una)
         } else {
-            self.consult_scoreboard(ack)
+            self.consult_recovery(ack)
         };
         let sample = AckSample {
             rtt: now.since(ack.echo),
@@ -209,6 +210,9 @@ impl<C: CongestionControl> Sender<C> {
         };
         let shared = &self.common.control;
         self.control.on_ack(shared, now, &sample);
+        if change.nack {
+            self.control.on_notice(shared, now, Notice::Nack { cumulative: self.una, next: self.next });
+        }
         if change.lost > 0 {
             self.control.on_loss(shared, now, self.una, self.next);
         }
@@ -222,38 +226,24 @@ impl<C: CongestionControl> Sender<C> {
 
     /// What an acknowledgement changed, and how many packets are under way after it.
     #[cold]
-    fn consult_scoreboard(&mut self, ack: &Ack) -> (Change, u32) {
-        let (una, next) = (self.una.max(ack.cumulative), self.next);
-        let (before, threshold) = (self.una, self.common.dup_threshold);
+    fn consult_recovery(&mut self, ack: &Ack) -> (Change, u32) {
+        let (una, next) = (self.una, self.next);
         let repair = self.repair_mut();
         repair.timeouts_in_a_row = 0;
-        let board = &mut repair.scoreboard;
-        let mut change = board.advance(before, una);
-        if ack.seq >= una {
-            board.arrived(ack.seq, &mut change);
-        }
-        let mut bits = ack.sack;
-        while bits != 0 {
-            let seq = ack.cumulative.saturating_add(1 + bits.trailing_zeros() % SACK_BITS);
-            bits &= bits - 1;
-            if seq >= una && seq < next {
-                board.arrived(seq, &mut change);
-            }
-        }
-        board.judge(una, threshold, &mut change);
-        self.una = una;
+        let change = repair.recovery.handle_ack(una, next, ack);
+        self.una = una.max(ack.cumulative);
         self.look_around();
         (change, self.packets().under_way)
     }
 
-    fn repair(&self) -> Option<&Repair> {
+    fn repair(&self) -> Option<&Repair<R>> {
         self.rare.as_ref()?.repair.as_ref()
     }
 
-    fn repair_mut(&mut self) -> &mut Repair {
-        let reach = self.common.reach;
+    fn repair_mut(&mut self) -> &mut Repair<R> {
+        let (reach, dup_threshold) = (self.common.reach, self.common.dup_threshold);
         self.rare().repair.get_or_insert_with(|| Repair {
-            scoreboard: Scoreboard::new(reach),
+            recovery: R::new(reach, dup_threshold),
             retransmissions: 0,
             timeouts: 0,
             timeouts_in_a_row: 0,
@@ -274,14 +264,29 @@ impl<C: CongestionControl> Sender<C> {
         self.calm_until = if calm { oldest.unwrap_or(newest) } else { 0 };
     }
 
-    /// The timer may have run out.
+    /// Something was said of the flow that is no acknowledgement, such as that it meets congestion.
+    pub fn handle_notice(&mut self, now: Time, notice: Notice) {
+        self.control.on_notice(&self.common.control, now, notice);
+    }
+
+    /// A timer may have run out: the congestion control's or the one for retransmission.
     pub fn handle_timeout(&mut self, now: Time) {
-        if now < self.timeout {
-            return;
+        let shared = &self.common.control;
+        if self.control.poll_timer(shared).is_some_and(|at| at <= now) {
+            self.control.handle_timer(shared, now);
+            let moved_on = self.control.poll_timer(shared).is_none_or(|at| at > now);
+            assert!(moved_on, "a congestion control's timer that does not move on");
         }
+        if now >= self.timeout {
+            self.give_up(now);
+        }
+    }
+
+    /// The retransmission timer has run out.
+    fn give_up(&mut self, now: Time) {
         let (cumulative, next) = (self.una, self.next);
         let repair = self.repair_mut();
-        repair.scoreboard.give_up(cumulative, next);
+        repair.recovery.give_up(cumulative, next);
         repair.timeouts += 1;
         repair.timeouts_in_a_row += 1;
         let timeout = Timeout { in_a_row: repair.timeouts_in_a_row, cumulative, next };
@@ -294,7 +299,11 @@ impl<C: CongestionControl> Sender<C> {
     /// When [`Self::handle_timeout`] is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        (self.timeout != Time::NEVER).then_some(self.timeout)
+        let first = match self.control.poll_timer(&self.common.control) {
+            Some(at) => at.min(self.timeout),
+            None => self.timeout,
+        };
+        (first != Time::NEVER).then_some(first)
     }
 
     /// Messages wholly acknowledged since this was last asked.
@@ -336,17 +345,19 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The next packet: the lowest lost one, or else a new one. To be called when [`Self::readiness`] is
+    /// The next packet: a lost one, the lowest first, or else a new one. To be called when [`Self::readiness`] is
     /// `Ready`; panics when there is nothing to send.
     #[inline]
     pub fn transmit(&mut self, now: Time) -> Data {
         let retransmit = !self.is_calm() && self.packets().lost > 0;
         let (seq, (payload, last)) = if retransmit { self.retransmit() } else { self.transmit_new() };
+        let data = Data { seq, payload, last, sent: now };
         self.last_send = now;
+        self.control.on_sent(&self.common.control, now, &data);
         if self.timeout == Time::NEVER {
             self.arm(now);
         }
-        Data { seq, payload, last, sent: now }
+        data
     }
 
     /// Sets the timer for the first packet under way.
@@ -383,7 +394,7 @@ impl<C: CongestionControl> Sender<C> {
     fn retransmit(&mut self) -> (u32, (u32, bool)) {
         let (una, next) = (self.una, self.next);
         let repair = self.repair_mut();
-        let seq = repair.scoreboard.take_lost(una, next).expect("packets are lost");
+        let seq = repair.recovery.take_lost(una, next).expect("packets are lost");
         repair.retransmissions += 1;
         let newest = Some(self.tail).filter(|&tail| tail > 0 && seq + 1 == self.end);
         let tail = newest.or_else(|| self.rare().messages.tail_at(seq + 1));
@@ -402,8 +413,8 @@ impl<C: CongestionControl> Sender<C> {
 
     #[cold]
     fn packets_in_trouble(&self) -> Packets {
-        let board = &self.repair().expect("who is not calm has something to repair").scoreboard;
-        Packets { under_way: board.under_way(self.una, self.next), lost: board.lost() }
+        let recovery = &self.repair().expect("who is not calm has something to repair").recovery;
+        Packets { under_way: recovery.under_way(self.una, self.next), lost: recovery.lost(self.next) }
     }
 }
 
@@ -429,10 +440,12 @@ mod tests {
     #[cfg(target_pointer_width = "64")]
     fn what_every_packet_touches_comes_first() {
         use crate::swift::control::Swift;
+        use crate::transport::recovery::SelectiveRepeat;
 
-        assert_eq!(std::mem::offset_of!(Sender<Swift>, control), 40);
-        assert_eq!(std::mem::offset_of!(Sender<Swift>, control) + Swift::TOUCHED_BY_ALL, 88);
-        assert_eq!(size_of::<Sender<Swift>>(), 136);
+        type SwiftSender = Sender<Swift, SelectiveRepeat>;
+        assert_eq!(std::mem::offset_of!(SwiftSender, control), 40);
+        assert_eq!(std::mem::offset_of!(SwiftSender, control) + Swift::TOUCHED_BY_ALL, 88);
+        assert_eq!(size_of::<SwiftSender>(), 136);
     }
 
     #[test]

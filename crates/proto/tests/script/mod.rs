@@ -6,6 +6,7 @@
 //! arrive SEQ [ce] [hops N] [remote SPAN]   a data packet is processed, SPAN after the NIC had it
 //! take [local SPAN] | drop          the oldest ack under way is processed, SPAN after the NIC had it, or lost
 //! ack SEQ [...]                     `arrive`, then `take` of every ack under way
+//! notice                            the sender is told that the flow meets congestion
 //! timeout                           both machines are told that time has passed
 //! expect NAME VALUE | expect ready | expect idle | expect paced SPAN
 //! ```
@@ -13,10 +14,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::str::SplitWhitespace;
-use std::sync::Arc;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Common, CongestionControl, Data, Receiver, Scheme, Sender};
+use clearway_proto::transport::{Ack, Data, Notice, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time};
 
 /// What a script may ask of a congestion control by name, beside its windows.
@@ -28,16 +28,10 @@ pub trait Probe {
 
 /// Runs `script` for a flow of packets of 1000 bytes; panics with the statement that does not hold.
 pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
-    let control = params.shared(Bytes::new(1000));
-    let mut driver = Driver::<P::Control> {
+    let mut driver = Driver::<P> {
         now: Time::ZERO,
-        sender: Sender::new(Arc::new(Common {
-            mtu: 1000,
-            reach: 1024,
-            dup_threshold: params.dup_threshold(),
-            control,
-        })),
-        receiver: Receiver::new(params.ack_policy(), 1024),
+        sender: params.sender(1000, Bytes::new(1000)),
+        receiver: params.receiver(),
         sent: BTreeMap::new(),
         acks: VecDeque::new(),
         processed: Ack {
@@ -51,6 +45,7 @@ pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
         },
         completed: 0,
         delivered: 0,
+        sent_seq: 0,
     };
     for line in script.lines() {
         let line = line.split('#').next().unwrap_or_default();
@@ -60,10 +55,10 @@ pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
     }
 }
 
-struct Driver<C: CongestionControl> {
+struct Driver<P: Scheme> {
     now: Time,
-    sender: Sender<C>,
-    receiver: Receiver,
+    sender: SenderOf<P>,
+    receiver: P::Receiver,
     /// The last transmission of each packet.
     sent: BTreeMap<u32, Data>,
     acks: VecDeque<Ack>,
@@ -71,6 +66,8 @@ struct Driver<C: CongestionControl> {
     processed: Ack,
     completed: u32,
     delivered: u32,
+    /// The packet that was sent last.
+    sent_seq: u32,
 }
 
 /// What may follow a packet: `ce`, `hops 3`, `remote 5us`, `local 5us`.
@@ -111,7 +108,7 @@ fn span(text: &str) -> Span {
     }
 }
 
-impl<C: CongestionControl + Probe> Driver<C> {
+impl<P: Scheme<Control: Probe>> Driver<P> {
     fn statement(&mut self, statement: &str) {
         let mut words = statement.split_whitespace();
         let mut verb = words.next().expect("a statement");
@@ -135,6 +132,7 @@ impl<C: CongestionControl + Probe> Driver<C> {
                     self.take(found.local);
                 }
             }
+            "notice" => self.sender.handle_notice(self.now, Notice::Congestion),
             "timeout" => {
                 self.sender.handle_timeout(self.now);
                 self.receiver.handle_timeout(self.now);
@@ -148,6 +146,7 @@ impl<C: CongestionControl + Probe> Driver<C> {
     fn send(&mut self, statement: &str) {
         assert_eq!(self.sender.readiness(self.now), Readiness::Ready, "{statement}");
         let data = self.sender.transmit(self.now);
+        self.sent_seq = data.seq;
         self.sent.insert(data.seq, data);
     }
 
@@ -189,6 +188,7 @@ impl<C: CongestionControl + Probe> Driver<C> {
             }
             "inflight" => f64::from(flight.inflight),
             "sent" => flight.sent as f64,
+            "sent-seq" => f64::from(self.sent_seq),
             "retransmissions" => f64::from(flight.retransmissions),
             "timeouts" => f64::from(flight.timeouts),
             "completed" => f64::from(self.completed),

@@ -1,12 +1,11 @@
 //! The two ends of a flow, each in the domain that owns its host.
 
-use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Data, Receiver};
+use clearway_proto::transport::{Ack, Data};
 use clearway_proto::units::Time;
 
 use super::transport::Maker;
 use crate::engine::event::{Frame, Meta};
-use crate::schemes::AnySender;
+use crate::schemes::{AnyReceiver, AnySender};
 
 /// The sending end.
 #[derive(Debug)]
@@ -68,28 +67,28 @@ impl SendingEnd {
     }
 }
 
-/// The receiving end.
+/// The receiving end. The order of the fields is kept: first, in one line of memory, comes what every packet touches.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub struct ReceivingEnd {
     /// The machine.
-    pub receiver: Receiver,
-    /// The pending entry of its timer.
-    pub timer_at: Time,
-    /// When a sized flow had arrived whole; [`Time::NEVER`] before that.
-    pub completed_at: Time,
+    pub receiver: AnyReceiver,
     /// Data frames that came, new or not.
     pub arrived: u64,
     /// Acknowledgements sent.
     pub acks: u64,
-    /// The flow's number in the run.
-    pub flow: u32,
     /// The route of the packet that came last, on which acknowledgements go back.
     pub route: u32,
     /// Index of its transport.
     pub transport: u16,
     /// The flow has a size.
     pub sized: bool,
+    /// The pending entry of its timer.
+    pub timer_at: Time,
+    /// When a sized flow had arrived whole; [`Time::NEVER`] before that.
+    pub completed_at: Time,
+    /// The flow's number in the run.
+    pub flow: u32,
 }
 
 impl ReceivingEnd {
@@ -106,17 +105,26 @@ impl ReceivingEnd {
         let switches = frame.meta.hop() - 1;
         self.arrived += 1;
         self.route = frame.route();
-        self.receiver.handle_data(now, received, &data, frame.meta.contains(Meta::CE), switches as u8);
-        self.receiver.poll_completed()
+        self.receiver.handle_data(now, received, &data, frame.meta.contains(Meta::CE), switches as u8)
     }
 
     /// The next acknowledgement that is due.
     #[inline]
     pub fn acknowledgement(&mut self, now: Time) -> Option<Ack> {
-        if self.receiver.readiness() != Readiness::Ready {
-            return None;
-        }
+        let ack = self.receiver.transmit(now)?;
         self.acks += 1;
-        Some(self.receiver.transmit(now))
+        Some(ack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn what_every_packet_touches_at_the_receiver_is_one_line_of_memory() {
+        assert_eq!(std::mem::offset_of!(ReceivingEnd, timer_at), 64);
+        assert_eq!(size_of::<ReceivingEnd>(), 128);
     }
 }

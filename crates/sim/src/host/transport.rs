@@ -1,18 +1,17 @@
 //! What the flows of one transport have in common.
 
-use clearway_proto::transport::{AckPolicy, Receiver};
 use clearway_proto::units::Bytes;
 
-use crate::model::{Network, Transport};
-use crate::schemes::AnySender;
+use crate::model::{Network, Protocol, Transport};
+use crate::schemes::{AnyReceiver, AnySender};
 
 /// Makes the senders and receivers of one transport of a scenario.
 #[derive(Debug)]
 pub struct Maker {
     /// The sender of a flow that has not begun.
     sender: AnySender,
-    ack_policy: AckPolicy,
-    reach: u32,
+    /// What makes the receiver of a flow that has not begun.
+    protocol: Protocol,
     /// Bytes of a full data frame.
     pub data_frame: u32,
     /// Bytes of a data frame beside its payload.
@@ -31,8 +30,7 @@ impl Maker {
         let data_frame = network.mtu + overhead;
         Maker {
             sender: protocol.sender(network.mtu, Bytes::new(data_frame.into())),
-            ack_policy: protocol.ack_policy(),
-            reach: protocol.reach(),
+            protocol: protocol.clone(),
             data_frame,
             overhead,
             ack_frame: transport.ack + network.framing,
@@ -46,7 +44,7 @@ impl Maker {
     }
 
     /// A receiver of a new flow.
-    pub fn receiver(&self) -> Receiver {
-        Receiver::new(self.ack_policy, self.reach)
+    pub fn receiver(&self) -> AnyReceiver {
+        self.protocol.receiver()
     }
 }

@@ -3,7 +3,7 @@
 //! A line of the list is a scheme: its kind, its parameters, its name in a scenario, and what it is. The rest is made
 //! from the list by those who need it: the reader of its keys in a scenario, and its sender in the simulator.
 
-use clearway_proto::transport::{AckPolicy, Scheme};
+use clearway_proto::transport::Scheme;
 
 /// Calls the macro of this name with the list of schemes.
 macro_rules! for_each_scheme {
@@ -16,6 +16,8 @@ macro_rules! for_each_scheme {
             Reno(clearway_proto::baseline::reno::RenoParams) = "reno", "Reno (RFC 5681, RFC 6675)";
             None(clearway_proto::baseline::none::NoneParams) =
                 "none", "no congestion control: a fixed window, a fixed rate, or neither";
+            GoBackN(clearway_proto::baseline::go_back_n::GoBackNParams) =
+                "go_back_n", "a fixed window, and after a loss everything from there on again, as RoCE does";
         }
     };
 }
@@ -52,11 +54,6 @@ macro_rules! protocol {
             /// See [`Scheme::dup_threshold`].
             pub fn dup_threshold(&self) -> u32 {
                 match self { $(Protocol::$Kind(p) => p.dup_threshold(),)* }
-            }
-
-            /// See [`Scheme::ack_policy`].
-            pub fn ack_policy(&self) -> AckPolicy {
-                match self { $(Protocol::$Kind(p) => p.ack_policy(),)* }
             }
         }
     };

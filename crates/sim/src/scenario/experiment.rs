@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_proto::units::{Bytes, Rate, Span, RATES};
 use serde_json::{json, Value as Json};
 
 use super::document::Value;
 use super::error::Misread;
 use super::form::Form;
 use super::hosts::Directory;
-use super::key::{Key, Quantity};
-use super::link::MAX_RATE;
+use super::key::{Key, Shown};
 use super::names::Names;
 use super::probe::MAX_PROBES;
 use super::reader::Section;
@@ -67,7 +66,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         network: net.as_ref(),
         fastest: net
             .as_ref()
-            .map_or(Rate::from_gbps(1), |net| shape::host_rates(net).fastest().unwrap_or(MAX_RATE)),
+            .map_or(Rate::from_gbps(1), |net| shape::host_rates(net).fastest().unwrap_or(*RATES.end())),
         transports: transports.as_deref(),
         base,
     };

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::document::{Node, Value};
 use super::error::Misread;
 use super::form::Form;
-use super::key::{Key, Quantity};
+use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
 use crate::model::Fault;

@@ -3,8 +3,11 @@
 
 use std::ops::RangeInclusive;
 
+use clearway_proto::parameter::wanted;
 use clearway_proto::units::{Bytes, Rate, Span};
 use serde_json::{json, Map, Value as Json};
+
+pub(super) use clearway_proto::parameter::Shown;
 
 use super::document::Value;
 use super::error::Misread;
@@ -63,7 +66,7 @@ impl<T: Quantity> Key<T> {
 
     /// What the key expects, in words.
     pub(super) fn wanted(&self) -> String {
-        format!("{} from {} to {}", T::NOUN, self.range.start().shown(), self.range.end().shown())
+        wanted(&self.range)
     }
 
     /// The key's part of the schema, without description and default.
@@ -76,22 +79,15 @@ impl<T: Quantity> Key<T> {
 }
 
 /// A value with an order, a spelling and a unit.
-pub(super) trait Quantity: Copy + PartialOrd {
-    /// The name of the quantity in messages.
-    const NOUN: &'static str;
+pub(super) trait Quantity: Shown {
     /// Reads a value; none if it is beyond what the type can hold.
     fn read(value: &Value) -> Result<Option<Self>, Misread>;
     /// The value in the form in which a file holds it.
-    fn json(self) -> Json;
+    fn json(self) -> Json {
+        self.shown().into()
+    }
     /// The type, the unit and the limits for the schema.
     fn schema(min: Self, max: Self) -> Map<String, Json>;
-    /// The value in the form in which a message shows it.
-    fn shown(self) -> String {
-        match self.json() {
-            Json::String(text) => text,
-            other => other.to_string(),
-        }
-    }
 }
 
 /// Reads a quantity that is written with its unit.
@@ -127,17 +123,9 @@ pub(super) fn object(value: Json) -> Map<String, Json> {
 }
 
 impl Quantity for Span {
-    const NOUN: &'static str = "a time";
     fn read(value: &Value) -> Result<Option<Span>, Misread> {
         with_unit(value, units::TIME, "a time with its unit, such as \"25us\"")
             .map(|ps| ps.map(Span::from_ps))
-    }
-    fn json(self) -> Json {
-        match self.as_ps() {
-            // No unit is shortest; this is the one people write.
-            0 => "0us".into(),
-            ps => units::spell(ps, units::TIME).into(),
-        }
     }
     fn schema(_: Span, _: Span) -> Map<String, Json> {
         string_schema("time", units::TIME)
@@ -145,13 +133,9 @@ impl Quantity for Span {
 }
 
 impl Quantity for Bytes {
-    const NOUN: &'static str = "a size";
     fn read(value: &Value) -> Result<Option<Bytes>, Misread> {
         with_unit(value, units::BYTES, "a size with its unit, such as \"64kB\"")
             .map(|bytes| bytes.map(Bytes::new))
-    }
-    fn json(self) -> Json {
-        units::spell(self.get(), units::BYTES).into()
     }
     fn schema(_: Bytes, _: Bytes) -> Map<String, Json> {
         string_schema("bytes", units::BYTES)
@@ -159,45 +143,49 @@ impl Quantity for Bytes {
 }
 
 impl Quantity for Rate {
-    const NOUN: &'static str = "a rate";
     fn read(value: &Value) -> Result<Option<Rate>, Misread> {
         let bits = with_unit(value, units::RATE, "a rate with its unit, such as \"100Gbps\"")?;
         Ok(bits.filter(|bits| *bits > 0).map(Rate::from_bps))
-    }
-    fn json(self) -> Json {
-        units::spell(self.as_bps(), units::RATE).into()
     }
     fn schema(_: Rate, _: Rate) -> Map<String, Json> {
         string_schema("rate", units::RATE)
     }
 }
 
-impl Quantity for PerSecond {
+impl Shown for PerSecond {
     const NOUN: &'static str = "a frequency";
+
+    fn shown(self) -> String {
+        units::spell(self.0, units::FREQUENCY)
+    }
+}
+
+impl Quantity for PerSecond {
     fn read(value: &Value) -> Result<Option<PerSecond>, Misread> {
         with_unit(value, units::FREQUENCY, "a frequency with its unit, such as \"50k/s\"")
             .map(|times| times.map(PerSecond))
-    }
-    fn json(self) -> Json {
-        units::spell(self.0, units::FREQUENCY).into()
     }
     fn schema(_: PerSecond, _: PerSecond) -> Map<String, Json> {
         string_schema("frequency", units::FREQUENCY)
     }
 }
 
-impl Quantity for PartsPerBillion {
+impl Shown for PartsPerBillion {
     const NOUN: &'static str = "a rate error";
-    fn read(value: &Value) -> Result<Option<PartsPerBillion>, Misread> {
-        with_unit(value, units::PARTS, "a rate error with its unit, such as \"20ppm\"")
-            .map(|parts| parts.map(PartsPerBillion))
-    }
-    fn json(self) -> Json {
+
+    fn shown(self) -> String {
         match self.0 {
             // No unit is shortest; this is the one people write.
             0 => "0ppm".into(),
-            parts => units::spell(parts, units::PARTS).into(),
+            parts => units::spell(parts, units::PARTS),
         }
+    }
+}
+
+impl Quantity for PartsPerBillion {
+    fn read(value: &Value) -> Result<Option<PartsPerBillion>, Misread> {
+        with_unit(value, units::PARTS, "a rate error with its unit, such as \"20ppm\"")
+            .map(|parts| parts.map(PartsPerBillion))
     }
     fn schema(_: PartsPerBillion, _: PartsPerBillion) -> Map<String, Json> {
         string_schema("parts", units::PARTS)
@@ -212,7 +200,6 @@ fn whole(value: &Value) -> Result<i64, Misread> {
 }
 
 impl Quantity for u32 {
-    const NOUN: &'static str = "a whole number";
     fn read(value: &Value) -> Result<Option<u32>, Misread> {
         whole(value).map(|number| u32::try_from(number).ok())
     }
@@ -225,7 +212,6 @@ impl Quantity for u32 {
 }
 
 impl Quantity for u64 {
-    const NOUN: &'static str = "a whole number";
     fn read(value: &Value) -> Result<Option<u64>, Misread> {
         whole(value).map(|number| u64::try_from(number).ok())
     }
@@ -238,7 +224,6 @@ impl Quantity for u64 {
 }
 
 impl Quantity for f64 {
-    const NOUN: &'static str = "a number";
     fn read(value: &Value) -> Result<Option<f64>, Misread> {
         match value {
             Value::Integer(number) => Ok(Some(*number as f64)),

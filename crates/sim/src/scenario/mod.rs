@@ -18,6 +18,7 @@ mod memory;
 mod names;
 mod network;
 mod operations;
+mod parameters;
 mod parts;
 mod probe;
 mod reader;

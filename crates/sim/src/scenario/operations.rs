@@ -3,7 +3,7 @@
 use clearway_proto::units::{Bytes, Span};
 
 use super::hosts::HostSet;
-use super::key::{Key, Quantity};
+use super::key::{Key, Shown};
 use super::reader::Section;
 use super::traffic::{bytes_key, flows_per_pair, PatternReader, MAX_PACKETS};
 use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario};

@@ -7,7 +7,7 @@ use super::class;
 use super::document::{Node, Value};
 use super::error::Misread;
 use super::form::Form;
-use super::key::{Key, Quantity};
+use super::key::{Key, Shown};
 use super::names::Names;
 use super::network::MAX_FRAME;
 use super::reader::Section;

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Bytes;
 
-use super::key::{Key, Quantity};
+use super::key::{Key, Shown};
 use super::reader::Section;
 use super::shape::role_name;
 use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};

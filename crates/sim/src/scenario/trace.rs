@@ -5,7 +5,7 @@ use clearway_proto::units::{Bytes, Span, Time};
 use super::document::Value;
 use super::error::{Misread, Problem};
 use super::files;
-use super::key::Quantity;
+use super::key::{Quantity, Shown};
 use crate::model::TraceFlow;
 
 const HEADER: [&str; 4] = ["start", "from", "to", "bytes"];

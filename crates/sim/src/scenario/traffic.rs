@@ -9,7 +9,7 @@ use super::document::{Node, Value};
 use super::error::Misread;
 use super::form::Form;
 use super::hosts::{self, Directory, HostSet};
-use super::key::{Key, Quantity};
+use super::key::{Key, Quantity, Shown};
 use super::reader::Section;
 use super::{files, sizes, suggest, trace};
 use crate::model::{Network, Pattern, Sizes, Traffic, Transport};

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
-use super::key::Quantity;
+use super::key::Shown;
 use crate::engine::event::Meta;
 use crate::model::{HostKind, HostModel, Protocol, Scenario, SnapHost, Spray, Timestamps, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
@@ -206,10 +206,13 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
     few.retain(|(_, threshold)| *threshold < paths);
     few.into_iter()
         .map(|(transport, threshold)| {
+            let consequence = match transport.protocol {
+                Protocol::GoBackN(_) => "go_back_n sends everything again from each that is overtaken".into(),
+                _ => format!("with a dup_threshold of {threshold} many will count as lost that are only late"),
+            };
+            let name = &transport.name;
             format!(
-                "transport.{}.spray: packets of a flow take any of {paths} paths and overtake each other; with a \
-                 dup_threshold of {threshold} many will count as lost that are only late",
-                transport.name,
+                "transport.{name}.spray: packets of a flow take any of {paths} paths and overtake each other; {consequence}"
             )
         })
         .collect()

@@ -56,6 +56,7 @@ pub const FEATURES: &[Feature] = &[
     ("cubic", |case| protocol(case, "cubic")),
     ("reno", |case| protocol(case, "reno")),
     ("none", |case| protocol(case, "none")),
+    ("go_back_n", |case| protocol(case, "go_back_n")),
     ("several transports", |case| case.all("transport").count() > 1),
     ("swift v0", |case| case.any("transport", |t| t.says("variant", "v0"))),
     ("no topology_scaling", |case| is_off(case, "topology_scaling")),

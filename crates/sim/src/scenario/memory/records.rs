@@ -6,7 +6,7 @@ use crate::net::shape;
 use crate::record::footprint::table_bytes;
 use crate::record::samples::{footprints, Sampled};
 use crate::record::tables::probe_row_bytes;
-use crate::scenario::key::Quantity;
+use crate::scenario::key::Shown;
 use crate::simulation::footprint::probe_bytes;
 
 /// The share of each probe.

@@ -5,7 +5,7 @@ use serde_json::{json, Map, Value as Json};
 use super::super::error::Problem;
 use super::super::load::schema;
 use super::super::transport::READERS;
-use super::fixture::{toml, Folder};
+use super::fixture::{set, toml, Folder, SMALL};
 use crate::simulation::Simulation;
 
 type Table = Map<String, Json>;
@@ -344,4 +344,37 @@ fn defaults_stand_in_the_schema() {
     let swift = &schema["properties"]["transport"]["additionalProperties"]["oneOf"][0];
     assert_eq!(swift["properties"]["fs_min_cwnd"]["default"], 0.005);
     assert_eq!(swift["properties"]["ack"]["x-default"], "header");
+}
+
+/// What a line of the file says: what is set, each with its value, and what is said of it.
+fn bad_swift_values() -> impl Iterator<Item = (Vec<(&'static str, &'static str)>, &'static str)> {
+    let lines = include_str!("../../../../proto/tests/bad_swift_values.txt").lines();
+    lines.filter(|line| !line.starts_with('#')).map(|line| {
+        let (sets, said) = line.split_once(" | ").expect("a value and what is said");
+        (sets.split(' ').map(|set| set.split_once('=').expect("a key and its value")).collect(), said)
+    })
+}
+
+/// As the daemon does, from the same file.
+#[test]
+fn bad_values_of_swift_are_said_with_what_they_can_be() {
+    for (values, words) in bad_swift_values() {
+        let mut sets = vec![("transport.a.protocol".to_string(), "swift")];
+        let written = |value| if value == "off" { "false" } else { value };
+        sets.extend(values.iter().map(|(key, value)| (format!("transport.a.{key}"), written(*value))));
+        let sets: Vec<_> = sets.iter().map(|(path, value)| (path.as_str(), *value)).collect();
+        let error = set(SMALL, &sets).expect_err(words).to_string();
+        let named = values.iter().any(|(key, _)| error.contains(&format!("transport.a.{key}: ")));
+        assert!(named && error.contains(words), "{values:?}: {error}");
+    }
+    // None is forgotten.
+    let form = forms().into_iter().find(|form| form.schema["properties"]["protocol"]["const"] == "swift");
+    let form = form.expect("a form of swift");
+    let properties = form.schema["properties"].as_object().expect("keys");
+    let ranged = properties
+        .iter()
+        .filter(|(key, of)| of.get("x-min").is_some() && !["header", "ack"].contains(&key.as_str()));
+    for (key, _) in ranged {
+        assert!(bad_swift_values().any(|(values, _)| values[0].0 == key), "no bad value of {key}");
+    }
 }

@@ -221,11 +221,15 @@ fn windows_are_in_order() {
     assert!(swift("min_cwnd = 200").contains("transport.a.min_cwnd: min_cwnd, 200, is above max_cwnd, 128"));
     assert!(swift("max_cwnd = 8").contains("transport.a.max_cwnd: initial_cwnd, 16, is above max_cwnd, 8"));
     assert!(swift("max_cwnd = 2000").contains("max_cwnd, 2000, is above reach, 1024"));
-    assert!(swift("fs_min_cwnd = 300").contains("fs_min_cwnd: 300 is not below fs_max_cwnd, 256"));
+    assert!(
+        swift("fs_min_cwnd = 300").contains("fs_min_cwnd: fs_min_cwnd, 300, is not below fs_max_cwnd, 256")
+    );
     let floor = "cwnd_below_one = false\nmin_cwnd = 0.1\ninitial_cwnd = 0.3\nmax_cwnd = 0.5";
-    assert!(swift(floor).contains("transport.a.max_cwnd: 0.5 is below the floor of one packet"));
-    assert!(swift("reach = 1000").contains("found 1000, expected a power of two, such as 512 or 1024"));
-    assert!(said("protocol = \"none\"\nwindow = 70000").contains("window: 70000 is above reach, 65536"));
+    assert!(swift(floor).contains("transport.a.max_cwnd: max_cwnd, 0.5, is below one packet, the floor that is set by cwnd_below_one, false"));
+    assert!(swift("reach = 1000").contains("reach: reach, 1000, is not a power of two, such as 512 or 1024"));
+    assert!(
+        said("protocol = \"none\"\nwindow = 70000").contains("window: window, 70000, is above reach, 65536")
+    );
     assert!(said("protocol = \"none\"\nheader = \"0B\"\nack = \"0B\"\n[network.x]").contains("x.toml"));
 }
 

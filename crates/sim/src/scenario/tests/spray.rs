@@ -74,7 +74,7 @@ fn packets_that_count_as_lost_because_they_are_late_are_spoken_of() {
     let warnings = |spines, protocol, threshold: &str| {
         let text = with(&leaf_spine(spines), "protocol = \"none\"\n", "spray = \"packet\"\n");
         let sets = [("transport.a.protocol", protocol), ("transport.a.dup_threshold", threshold)];
-        let sets = if protocol == "dctcp" { &sets[..] } else { &sets[..1] };
+        let sets = if threshold.is_empty() { &sets[..1] } else { &sets[..] };
         set(&text, sets).unwrap_or_else(|error| panic!("{error}")).warnings
     };
     assert_eq!(
@@ -85,4 +85,7 @@ fn packets_that_count_as_lost_because_they_are_late_are_spoken_of() {
     assert_eq!(warnings(4, "dctcp", "4"), [""; 0]);
     assert_eq!(warnings(1, "none", ""), [""; 0]);
     assert_eq!(warnings(2, "none", "").len(), 1);
+    assert_eq!([warnings(2, "none", "2"), warnings(2, "swift", "2")], [vec![], Vec::<String>::new()]);
+    let says = &warnings(2, "go_back_n", "")[0];
+    assert!(says.ends_with("go_back_n sends everything again from each that is overtaken"), "{says}");
 }

@@ -22,6 +22,7 @@ impl Transport {
         self.header.unwrap_or(match self.protocol {
             "swift" => 64,
             "none" => 28,
+            "go_back_n" => 44,
             _ => 52,
         })
     }
@@ -37,8 +38,18 @@ impl Transport {
 pub fn draw_weights(dice: &mut Dice, frames: &Frames) -> Vec<Transport> {
     let count = dice.pick(&[1, 1, 2, 2, 3]);
     let draw = |number| {
-        let protocol =
-            dice.pick(&["swift", "swift", "swift", "dctcp", "dctcp", "gcn", "cubic", "reno", "none"]);
+        let protocol = dice.pick(&[
+            "swift",
+            "swift",
+            "swift",
+            "dctcp",
+            "dctcp",
+            "gcn",
+            "cubic",
+            "reno",
+            "none",
+            "go_back_n",
+        ]);
         let header = dice.percent(25).then(|| dice.pick(&[0, 1, 33, 100, 1200]));
         let ack = dice.percent(25).then(|| match dice.below(4) {
             0 => frames.mtu,
@@ -62,6 +73,7 @@ pub fn draw_keys(world: &mut World, transport: &Transport) -> Table {
     match transport.protocol {
         "swift" => keys.swift(),
         "none" => keys.none(),
+        "go_back_n" => keys.go_back_n(),
         protocol => {
             match protocol {
                 "dctcp" => keys.dctcp(),
@@ -159,6 +171,7 @@ impl Keys<'_> {
         self.flag(20, "pacing");
         self.whole(20, "retx_reset_threshold", &[1, 2, 10]);
         self.whole(20, "rto_backoff", &[0, 1, 16]);
+        self.whole(20, "dup_threshold", &[1, 2, 10]);
         self.timer(80, "min_rto");
         self.timer(80, "initial_rto");
     }
@@ -206,7 +219,13 @@ impl Keys<'_> {
             let rate = self.world.dice.multiple(self.world.network.rate, &[0.01, 0.1, 0.4, 1.0], 1000);
             self.table.set("rate", Value::Rate(rate));
         }
+        self.whole(20, "dup_threshold", &[1, 2, 10]);
         self.timer(85, "rto");
         self.whole(30, "reach", &[64, 1024]);
+    }
+
+    fn go_back_n(&mut self) {
+        self.whole(60, "window", &[1, 3, 10, 64, 200]);
+        self.timer(85, "rto");
     }
 }

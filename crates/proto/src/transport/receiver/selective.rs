@@ -1,10 +1,12 @@
-//! The receiving machine: takes packets in any order, counts each byte once, and says what has arrived.
+//! The receiver that takes packets in any order, and acknowledges them selectively.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU8;
 
-use super::scoreboard::SequenceSet;
-use super::{Ack, Data, SACK_BITS};
+use super::contract::{Arrival, Receiver};
 use crate::machine::Readiness;
+use crate::transport::sequence_set::SequenceSet;
+use crate::transport::{Ack, Data, SACK_BITS};
 use crate::units::{Span, Time};
 
 /// When a receiver acknowledges.
@@ -24,27 +26,16 @@ pub enum AckPolicy {
     },
 }
 
-/// What a data packet was to the receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// Seen for the first time.
-    New,
-    /// Seen before.
-    Duplicate,
-    /// So far ahead that there is no room to note it: ignored, not acknowledged.
-    BeyondReach,
-}
-
 /// A receiver of one flow, of which a simulator holds as many as flows: what most packets do not need is boxed.
 #[derive(Debug)]
-pub struct Receiver {
+pub struct SelectiveReceiver {
     /// Every packet before this one has arrived.
     expected: u32,
     state: State,
     /// Switches that the newest packet passed.
     hops: u8,
-    /// The reach's binary logarithm.
-    log_reach: u8,
+    /// The reach's binary logarithm. Never zero, so that an enum of receivers needs no room for its own tag.
+    log_reach: NonZeroU8,
     payload: u64,
     /// [`Data::sent`] of the newest packet, which the next acknowledgement speaks of.
     sent: Time,
@@ -87,7 +78,7 @@ struct Special {
     /// Messages that are complete since last asked, beside the first.
     completed: u32,
     /// Acknowledgements of what came before each change of the congestion mark, to go out first and in order; bounded,
-    /// see [`Receiver::note_change`].
+    /// see [`SelectiveReceiver::note_change`].
     before_change: VecDeque<Ack>,
     delayed: Option<Delayed>,
     early: Option<Early>,
@@ -136,9 +127,9 @@ impl Special {
     }
 }
 
-impl Receiver {
+impl SelectiveReceiver {
     /// A receiver that takes packets up to `reach` (a power of two, at least 64) beyond the first missing one.
-    pub fn new(policy: AckPolicy, reach: u32) -> Receiver {
+    pub fn new(policy: AckPolicy, reach: u32) -> SelectiveReceiver {
         assert!(reach.is_power_of_two() && reach >= u64::BITS, "a reach that no ring of bits has");
         let special = match policy {
             AckPolicy::EveryPacket => None,
@@ -147,27 +138,22 @@ impl Receiver {
                 Some(Box::new(Special { delayed: Some(delayed), ..Special::default() }))
             }
         };
-        Receiver {
+        SelectiveReceiver {
             expected: 0,
             state: State(0),
             hops: 0,
-            log_reach: reach.ilog2() as u8,
+            log_reach: NonZeroU8::new(reach.ilog2() as u8).expect("a reach above one"),
             payload: 0,
             sent: Time::ZERO,
             received: Time::ZERO,
             special,
         }
     }
+}
 
-    /// Bytes of payload taken, each counted once.
-    pub fn payload(&self) -> u64 {
-        self.payload
-    }
-
-    /// A data packet arrived at the NIC at `received` (t2) and is processed `now` (t3), after `hops` switches,
-    /// with or without a congestion mark.
+impl Receiver for SelectiveReceiver {
     #[inline]
-    pub fn handle_data(
+    fn handle_data(
         &mut self,
         now: Time,
         received: Time,
@@ -199,6 +185,57 @@ impl Receiver {
         arrival
     }
 
+    fn handle_timeout(&mut self, now: Time) {
+        if self.poll_timeout().is_some_and(|deadline| now >= deadline) {
+            self.state.set(State::DUE, true);
+        }
+    }
+
+    #[inline]
+    fn poll_timeout(&self) -> Option<Time> {
+        let delayed = self.special.as_ref()?.delayed.as_ref()?;
+        let waits = self.state.contains(State::PENDING) && !self.state.contains(State::DUE);
+        waits.then_some(delayed.deadline)
+    }
+
+    #[inline]
+    fn poll_completed(&mut self) -> u32 {
+        if !self.state.contains(State::COMPLETED) {
+            return 0;
+        }
+        self.state.set(State::COMPLETED, false);
+        1 + self.special.as_mut().map_or(0, |special| std::mem::take(&mut special.completed))
+    }
+
+    #[inline]
+    fn readiness(&self) -> Readiness {
+        let due = self.state.contains(State::DUE);
+        if due || self.special.as_ref().is_some_and(|special| !special.before_change.is_empty()) {
+            Readiness::Ready
+        } else {
+            Readiness::Idle
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, now: Time) -> Ack {
+        if let Some(special) = &mut self.special {
+            if let Some(ack) = special.before_change.pop_front() {
+                return ack;
+            }
+            special.forget_pending();
+        }
+        self.state.set(State::DUE, false);
+        self.state.set(State::PENDING, false);
+        self.acknowledgement(now)
+    }
+
+    fn payload(&self) -> u64 {
+        self.payload
+    }
+}
+
+impl SelectiveReceiver {
     /// A packet that is not the expected one, or of a flow that needs more than most.
     #[inline(never)]
     fn handle_special(
@@ -252,7 +289,7 @@ impl Receiver {
     /// repetitions only; the oldest then gives way, as the later ones acknowledge what it did.
     fn note_change(&mut self, now: Time) {
         let ack = self.acknowledgement(now);
-        let reach = 1 << self.log_reach;
+        let reach = 1 << self.log_reach.get();
         let special = self.special();
         special.forget_pending();
         if special.before_change.len() == reach {
@@ -263,7 +300,7 @@ impl Receiver {
     }
 
     fn place(&mut self, data: &Data) -> Arrival {
-        let (reach, expected) = (1 << self.log_reach, self.expected);
+        let (reach, expected) = (1 << self.log_reach.get(), self.expected);
         if data.seq >= expected && data.seq - expected >= reach {
             return Arrival::BeyondReach;
         }
@@ -289,56 +326,6 @@ impl Receiver {
         self.expected = next;
         (0..completed).for_each(|_| self.complete());
         Arrival::New
-    }
-
-    /// The wait of a delayed acknowledgement may be over.
-    pub fn handle_timeout(&mut self, now: Time) {
-        if self.poll_timeout().is_some_and(|deadline| now >= deadline) {
-            self.state.set(State::DUE, true);
-        }
-    }
-
-    /// When [`Self::handle_timeout`] is wanted.
-    #[inline]
-    pub fn poll_timeout(&self) -> Option<Time> {
-        let delayed = self.special.as_ref()?.delayed.as_ref()?;
-        let waits = self.state.contains(State::PENDING) && !self.state.contains(State::DUE);
-        waits.then_some(delayed.deadline)
-    }
-
-    /// Messages wholly arrived since this was last asked.
-    #[inline]
-    pub fn poll_completed(&mut self) -> u32 {
-        if !self.state.contains(State::COMPLETED) {
-            return 0;
-        }
-        self.state.set(State::COMPLETED, false);
-        1 + self.special.as_mut().map_or(0, |special| std::mem::take(&mut special.completed))
-    }
-
-    /// Whether an acknowledgement is to be sent.
-    #[inline]
-    pub fn readiness(&self) -> Readiness {
-        let due = self.state.contains(State::DUE);
-        if due || self.special.as_ref().is_some_and(|special| !special.before_change.is_empty()) {
-            Readiness::Ready
-        } else {
-            Readiness::Idle
-        }
-    }
-
-    /// The acknowledgement that is due, sent `now` (t4).
-    #[inline]
-    pub fn transmit(&mut self, now: Time) -> Ack {
-        if let Some(special) = &mut self.special {
-            if let Some(ack) = special.before_change.pop_front() {
-                return ack;
-            }
-            special.forget_pending();
-        }
-        self.state.set(State::DUE, false);
-        self.state.set(State::PENDING, false);
-        self.acknowledgement(now)
     }
 
     #[inline]
@@ -376,12 +363,12 @@ mod tests {
         Data { seq, payload: 100, last: false, sent: Time::from_ps(u64::from(seq)) }
     }
 
-    fn arrive(receiver: &mut Receiver, seq: u32, marked: bool) {
+    fn arrive(receiver: &mut SelectiveReceiver, seq: u32, marked: bool) {
         receiver.handle_data(Time::ZERO, Time::ZERO, &data(seq), marked, 1);
     }
 
     /// What is acknowledged, by what packet, up to which, with which mark.
-    fn drain(receiver: &mut Receiver) -> Vec<(u32, u32, bool)> {
+    fn drain(receiver: &mut SelectiveReceiver) -> Vec<(u32, u32, bool)> {
         let mut acks = Vec::new();
         while receiver.readiness() == Readiness::Ready {
             let ack = receiver.transmit(Time::ZERO);
@@ -393,14 +380,14 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_receiver_is_small() {
-        assert_eq!(size_of::<Receiver>(), 40);
+        assert_eq!(size_of::<SelectiveReceiver>(), 40);
     }
 
     #[test]
     fn every_change_of_the_mark_is_told_even_where_none_could_leave_between() {
         let delayed = AckPolicy::Delayed { every: 8, delay: Span::from_us(500), marked_at_once: false };
         for (policy, at_once) in [(AckPolicy::EveryPacket, true), (delayed, false)] {
-            let mut receiver = Receiver::new(policy, 64);
+            let mut receiver = SelectiveReceiver::new(policy, 64);
             for (seq, marked) in [false, false, true, false, true, true].into_iter().enumerate() {
                 arrive(&mut receiver, seq as u32, marked);
             }
@@ -414,7 +401,7 @@ mod tests {
 
     #[test]
     fn messages_that_nobody_asks_for_are_counted() {
-        let mut receiver = Receiver::new(AckPolicy::EveryPacket, 64);
+        let mut receiver = SelectiveReceiver::new(AckPolicy::EveryPacket, 64);
         // The third fills a hole and completes two.
         for seq in [0, 1, 3, 2] {
             receiver.handle_data(Time::ZERO, Time::ZERO, &Data { last: true, ..data(seq) }, false, 1);
@@ -426,7 +413,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_speaks_of_the_newest_packet() {
-        let mut receiver = Receiver::new(AckPolicy::EveryPacket, 64);
+        let mut receiver = SelectiveReceiver::new(AckPolicy::EveryPacket, 64);
         let mut spoken = Vec::new();
         // In order, again, beyond a hole, into the hole, and in order once more.
         for seq in [0, 0, 2, 1, 3] {
@@ -447,7 +434,7 @@ mod tests {
 
     #[test]
     fn changes_without_end_take_bounded_room() {
-        let mut receiver = Receiver::new(AckPolicy::EveryPacket, 64);
+        let mut receiver = SelectiveReceiver::new(AckPolicy::EveryPacket, 64);
         for repetition in 0..1000 {
             arrive(&mut receiver, 0, repetition % 2 == 1);
         }

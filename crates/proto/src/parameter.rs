@@ -1,0 +1,202 @@
+//! Parameters as a person sets them. What each is called, what it means and in what range it lies is said once, beside the
+//! algorithm that has it; whoever reads settings, a scenario or a command line, takes all of that from there.
+//!
+//! An algorithm's parameters implement [`Parameters`]: they ask a [`ParameterReader`] for one after the other. A reader
+//! is a few methods, one for each kind of value, and then knows every algorithm.
+
+use std::ops::RangeInclusive;
+
+use crate::quantity;
+use crate::units::{Bytes, Rate, Span};
+
+/// A parameter that lies in a range.
+#[derive(Clone, Debug)]
+pub struct Parameter<T> {
+    /// What a scenario calls it; a command line writes `-` for `_`.
+    pub name: &'static str,
+    /// A sentence for a person.
+    pub doc: &'static str,
+    /// What it may be.
+    pub range: RangeInclusive<T>,
+}
+
+impl<T> Parameter<T> {
+    /// A parameter of this name, meaning and range.
+    pub fn new(name: &'static str, doc: &'static str, range: RangeInclusive<T>) -> Parameter<T> {
+        Parameter { name, doc, range }
+    }
+}
+
+/// The parameters of an algorithm.
+pub trait Parameters: Sized {
+    /// Asks for each parameter, in the order in which people see them. What is not given is as in `defaults`.
+    fn read(r: &mut impl ParameterReader, defaults: &Self) -> Self;
+
+    /// What does not go together, of parameters that are each in range.
+    fn conflicts(&self) -> Vec<Conflict> {
+        Vec::new()
+    }
+}
+
+/// Somebody who has values for parameters: each method answers with the value that is given, in range, or else with the
+/// default.
+pub trait ParameterReader {
+    /// A time.
+    fn time(&mut self, parameter: &Parameter<Span>, default: Span) -> Span;
+
+    /// A number.
+    fn number(&mut self, parameter: &Parameter<f64>, default: f64) -> f64;
+
+    /// A whole number.
+    fn count(&mut self, parameter: &Parameter<u32>, default: u32) -> u32;
+
+    /// A whole number that need not be there; `otherwise` says what holds then.
+    fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32>;
+
+    /// A rate that need not be there; `otherwise` says what holds then.
+    fn optional_rate(&mut self, parameter: &Parameter<Rate>, otherwise: &'static str) -> Option<Rate>;
+
+    /// Whether something is so.
+    fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool;
+
+    /// One of several values that have names; the default is among them.
+    fn choice<T: Copy + PartialEq>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        options: &[(&'static str, T)],
+        default: T,
+    ) -> T;
+}
+
+/// A value that a person can write, and how a message shows it.
+pub trait Shown: Copy + PartialOrd {
+    /// How a message speaks of it.
+    const NOUN: &'static str;
+
+    /// The value as a person writes it.
+    fn shown(self) -> String;
+}
+
+impl Shown for Span {
+    const NOUN: &'static str = "a time";
+
+    fn shown(self) -> String {
+        match self.as_ps() {
+            // No unit is shortest; this is the one people write.
+            0 => "0us".into(),
+            ps => quantity::spell(ps, quantity::TIME),
+        }
+    }
+}
+
+impl Shown for Bytes {
+    const NOUN: &'static str = "a size";
+
+    fn shown(self) -> String {
+        quantity::spell(self.get(), quantity::BYTES)
+    }
+}
+
+impl Shown for Rate {
+    const NOUN: &'static str = "a rate";
+
+    fn shown(self) -> String {
+        quantity::spell(self.as_bps(), quantity::RATE)
+    }
+}
+
+impl Shown for f64 {
+    const NOUN: &'static str = "a number";
+
+    fn shown(self) -> String {
+        format!("{self:?}")
+    }
+}
+
+impl Shown for u32 {
+    const NOUN: &'static str = "a whole number";
+
+    fn shown(self) -> String {
+        self.to_string()
+    }
+}
+
+impl Shown for u64 {
+    const NOUN: &'static str = "a whole number";
+
+    fn shown(self) -> String {
+        self.to_string()
+    }
+}
+
+/// What is expected of a value in this range, in words: `a time from 1us to 100s`.
+pub fn wanted<T: Shown>(range: &RangeInclusive<T>) -> String {
+    format!("{} from {} to {}", T::NOUN, range.start().shown(), range.end().shown())
+}
+
+/// A parameter that is in range and yet cannot be, by itself or beside another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The parameter.
+    pub name: &'static str,
+    value: String,
+    /// What is wrong with its value, in words that may end where the other parameter is named.
+    rule: String,
+    /// The other parameter with its value.
+    other: Option<(&'static str, String)>,
+}
+
+impl Conflict {
+    /// A parameter whose value is wrong by itself, as `rule` says: `is not a power of two`.
+    pub fn alone(name: &'static str, value: &impl ToString, rule: impl Into<String>) -> Conflict {
+        Conflict { name, value: value.to_string(), rule: rule.into(), other: None }
+    }
+
+    /// A parameter whose value does not go with another's, as `rule` says: `is above`.
+    pub fn between(
+        (name, value): (&'static str, impl ToString),
+        rule: &str,
+        (other, its): (&'static str, impl ToString),
+    ) -> Conflict {
+        let other = Some((other, its.to_string()));
+        Conflict { name, value: value.to_string(), rule: rule.into(), other }
+    }
+
+    /// The parameters that it is about, the likeliest to be wrong first.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.other.as_ref().map(|(name, _)| *name))
+    }
+
+    /// The whole of it, with each parameter's name as `spell` writes it.
+    pub fn message(&self, spell: impl Fn(&str) -> String) -> String {
+        let message = format!("{}, {}, {}", spell(self.name), self.value, self.rule);
+        match &self.other {
+            Some((name, value)) => format!("{message} {}, {value}", spell(name)),
+            None => message,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_says_what_it_wants() {
+        assert_eq!(wanted(&(Span::ZERO..=Span::from_secs(1))), "a time from 0us to 1s");
+        assert_eq!(wanted(&(1e-6..=1000.0)), "a number from 1e-6 to 1000.0");
+        assert_eq!(wanted(&(64_u32..=1 << 20)), "a whole number from 64 to 1048576");
+    }
+
+    #[test]
+    fn a_conflict_names_its_parameters_as_the_reader_writes_them() {
+        let two = Conflict::between(("max_cwnd", 2000.0), "is above", ("reach", 1024));
+        assert_eq!(two.message(str::to_string), "max_cwnd, 2000, is above reach, 1024");
+        let option = |name: &str| format!("--{}", name.replace('_', "-"));
+        assert_eq!(two.message(option), "--max-cwnd, 2000, is above --reach, 1024");
+        assert_eq!(two.names().collect::<Vec<_>>(), ["max_cwnd", "reach"]);
+        let one = Conflict::alone("reach", &65, "is not a power of two");
+        assert_eq!(one.message(str::to_string), "reach, 65, is not a power of two");
+    }
+}

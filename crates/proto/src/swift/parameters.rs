@@ -1,0 +1,239 @@
+//! Swift's parameters, with their defaults and ranges.
+
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
+use crate::transport::common;
+use crate::units::Span;
+
+/// Which delays a sender's windows watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Fabric and endpoint delay apart, a window for each (§3.4).
+    Swift,
+    /// The whole round trip against the fabric's target, one window: Swift-v0 (§5.4).
+    V0,
+}
+
+/// Swift's parameters. The paper prints few values; `docs/DEVIATIONS.md` has the source of each default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwiftParams {
+    /// Which delays the windows watch. Swift.
+    pub variant: Variant,
+    /// Fabric target before scaling: one hop and a few flows' queue. 25 us (§5.2, testbed T2).
+    pub base_target: Span,
+    /// Added to the fabric target for every switch on the forward path (ħ). 1 us (public code).
+    pub hop_scaling: Span,
+    /// Most that flow scaling adds to the fabric target (`fs_range`). 100 us (public code).
+    pub fs_range: Span,
+    /// Window in packets at and below which all of `fs_range` is added. 0.005 (calibrated on table 3 and figure 21;
+    /// public code: 0.1).
+    pub fs_min_cwnd: f64,
+    /// Window in packets at and above which nothing is added. 256 (public code).
+    pub fs_max_cwnd: f64,
+    /// Scale the target with the length of the path (`TBS`). On.
+    pub topology_scaling: bool,
+    /// Scale the target with the window (`FBS`). On.
+    pub flow_scaling: bool,
+    /// Keep a window for the endpoint delay, too; without it that delay is measured and left alone. On.
+    pub endpoint_window: bool,
+    /// Endpoint target. 100 us (table 4).
+    pub endpoint_target: Span,
+    /// Share of a new endpoint delay in its moving average after one round trip. 0.5 (calibrated).
+    pub endpoint_gain: f64,
+    /// Reaction of the endpoint window to the relative excess over its target. 0.8 (public code, which has a value of
+    /// its own for this window).
+    pub endpoint_beta: f64,
+    /// Additive increase, in packets a round trip (`ai`). 1.0 (public code).
+    pub ai: f64,
+    /// Reaction of the fabric window to the relative excess over its target (`β` of
+    /// Algorithm 1). 5 (calibrated on figure 17; public code: 0.8).
+    pub beta: f64,
+    /// Largest decrease in one round trip (`max_mdf`). 0.5 (slides).
+    pub max_mdf: f64,
+    /// Smallest window in packets; below 1 the flow is paced. 0.001 (§3.6).
+    pub min_cwnd: f64,
+    /// Let windows fall below one packet; without it their floor is one. On.
+    pub cwnd_below_one: bool,
+    /// Space the packets of a window below one; without it one follows as soon as the last is acknowledged. On.
+    pub pacing: bool,
+    /// Largest window in packets. 128 (figure 19 suggests a cap near 120; public code: 256).
+    pub max_cwnd: f64,
+    /// Window in packets of a new flow. 16: a small bandwidth-delay product.
+    pub initial_cwnd: f64,
+    /// Timeouts in a row after which the window falls to its floor (`RETX_RESET_THRESHOLD`). 3 (public code).
+    pub retx_reset_threshold: u32,
+    /// Packets received above a hole before it counts as lost. 1: a flow keeps to one path (§3.6 waits for no more).
+    pub dup_threshold: u32,
+    /// Least retransmission timeout. 250 us (public code).
+    pub min_rto: Span,
+    /// Retransmission timeout before the first round-trip sample, beside the pacing gap. 1 ms.
+    pub initial_rto: Span,
+    /// Doublings of the retransmission timeout at most, one for each timeout in a row. 6 (the paper names none; 0 is
+    /// none).
+    pub rto_backoff: u32,
+    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets; the reach of the SACK
+    /// bitmap. A power of two; 1024.
+    pub reach: u32,
+}
+
+impl SwiftParams {
+    /// Whether there is a window for the endpoint delay beside the fabric's: Swift-v0 has none (§5.4).
+    #[inline]
+    pub fn watches_endpoint(&self) -> bool {
+        self.endpoint_window && self.variant == Variant::Swift
+    }
+}
+
+impl Default for SwiftParams {
+    fn default() -> SwiftParams {
+        SwiftParams {
+            variant: Variant::Swift,
+            base_target: Span::from_us(25),
+            hop_scaling: Span::from_us(1),
+            fs_range: Span::from_us(100),
+            fs_min_cwnd: 0.005,
+            fs_max_cwnd: 256.0,
+            topology_scaling: true,
+            flow_scaling: true,
+            endpoint_window: true,
+            endpoint_target: Span::from_us(100),
+            endpoint_gain: 0.5,
+            endpoint_beta: 0.8,
+            ai: 1.0,
+            beta: 5.0,
+            max_mdf: 0.5,
+            min_cwnd: 0.001,
+            cwnd_below_one: true,
+            pacing: true,
+            max_cwnd: 128.0,
+            initial_cwnd: 16.0,
+            retx_reset_threshold: 3,
+            dup_threshold: 1,
+            min_rto: Span::from_us(250),
+            initial_rto: Span::from_ms(1),
+            rto_backoff: 6,
+            reach: 1024,
+        }
+    }
+}
+
+const VARIANT: &str = "What the windows watch: swift, fabric and endpoint delay apart; v0, the whole round trip, against the fabric's target.";
+const VARIANTS: &[(&str, Variant)] = &[("swift", Variant::Swift), ("v0", Variant::V0)];
+const TOPOLOGY_SCALING: &str = "Scale the target with the path.";
+const FLOW_SCALING: &str = "Scale the target with the window.";
+const ENDPOINT_WINDOW: &str = "Keep a window for the delay in the hosts, too.";
+const CWND_BELOW_ONE: &str = "Let windows fall below one packet; if not, their floor is one.";
+const PACING: &str = "Space the packets of a window below one.";
+
+impl Parameters for SwiftParams {
+    fn read(r: &mut impl ParameterReader, d: &SwiftParams) -> SwiftParams {
+        SwiftParams {
+            variant: r.choice("variant", VARIANT, VARIANTS, d.variant),
+            base_target: r.time(&base_target(), d.base_target),
+            hop_scaling: r.time(&hop_scaling(), d.hop_scaling),
+            fs_range: r.time(&fs_range(), d.fs_range),
+            fs_min_cwnd: r.number(&fs_min_cwnd(), d.fs_min_cwnd),
+            fs_max_cwnd: r.number(&fs_max_cwnd(), d.fs_max_cwnd),
+            topology_scaling: r.flag("topology_scaling", TOPOLOGY_SCALING, d.topology_scaling),
+            flow_scaling: r.flag("flow_scaling", FLOW_SCALING, d.flow_scaling),
+            endpoint_window: r.flag("endpoint_window", ENDPOINT_WINDOW, d.endpoint_window),
+            endpoint_target: r.time(&endpoint_target(), d.endpoint_target),
+            endpoint_gain: r.number(&endpoint_gain(), d.endpoint_gain),
+            endpoint_beta: r.number(&endpoint_beta(), d.endpoint_beta),
+            ai: r.number(&common::additive_increase(), d.ai),
+            beta: r.number(&beta(), d.beta),
+            max_mdf: r.number(&max_mdf(), d.max_mdf),
+            min_cwnd: r.number(&common::min_cwnd(), d.min_cwnd),
+            cwnd_below_one: r.flag("cwnd_below_one", CWND_BELOW_ONE, d.cwnd_below_one),
+            pacing: r.flag("pacing", PACING, d.pacing),
+            max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
+            initial_cwnd: r.number(&common::initial_cwnd(), d.initial_cwnd),
+            retx_reset_threshold: r.count(&retx_reset_threshold(), d.retx_reset_threshold),
+            dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
+            min_rto: r.time(&common::min_rto(), d.min_rto),
+            initial_rto: r.time(&common::initial_rto(), d.initial_rto),
+            rto_backoff: r.count(&rto_backoff(), d.rto_backoff),
+            reach: r.count(&common::reach(), d.reach),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        let (fs_min, fs_max) = (("fs_min_cwnd", self.fs_min_cwnd), ("fs_max_cwnd", self.fs_max_cwnd));
+        if fs_min.1 >= fs_max.1 {
+            conflicts.push(Conflict::between(fs_min, "is not below", fs_max));
+        }
+        if self.max_cwnd < 1.0 && !self.cwnd_below_one {
+            let (max, floor) = (("max_cwnd", self.max_cwnd), ("cwnd_below_one", self.cwnd_below_one));
+            conflicts.push(Conflict::between(max, "is below one packet, the floor that is set by", floor));
+        }
+        conflicts
+            .extend(common::check_windows([self.min_cwnd, self.initial_cwnd, self.max_cwnd], self.reach));
+        conflicts
+    }
+}
+
+/// A delay to aim at.
+fn target(name: &'static str, doc: &'static str) -> Parameter<Span> {
+    Parameter::new(name, doc, Span::from_ns(1)..=Span::from_secs(1))
+}
+
+/// What is added to a target.
+fn addition(name: &'static str, doc: &'static str) -> Parameter<Span> {
+    Parameter::new(name, doc, Span::ZERO..=Span::from_secs(1))
+}
+
+/// How strongly a window answers to its delay.
+fn reaction(name: &'static str, doc: &'static str) -> Parameter<f64> {
+    Parameter::new(name, doc, 0.0..=10.0)
+}
+
+fn base_target() -> Parameter<Span> {
+    target("base_target", "Fabric target before scaling: one hop and a few flows' queue.")
+}
+
+fn hop_scaling() -> Parameter<Span> {
+    addition("hop_scaling", "Added to the fabric target for every switch on the path.")
+}
+
+fn fs_range() -> Parameter<Span> {
+    addition("fs_range", "Most that flow scaling adds to the fabric target.")
+}
+
+fn fs_min_cwnd() -> Parameter<f64> {
+    common::window("fs_min_cwnd", "Window in packets at and below which all of fs_range is added.")
+}
+
+fn fs_max_cwnd() -> Parameter<f64> {
+    common::window("fs_max_cwnd", "Window in packets at and above which nothing is added.")
+}
+
+fn endpoint_target() -> Parameter<Span> {
+    target("endpoint_target", "Target for the delay in the hosts.")
+}
+
+fn endpoint_gain() -> Parameter<f64> {
+    let doc = "Share of a new endpoint delay in its moving average after one round trip.";
+    Parameter::new("endpoint_gain", doc, 0.001..=1.0)
+}
+
+fn endpoint_beta() -> Parameter<f64> {
+    reaction("endpoint_beta", "Reaction of the endpoint window to the relative excess over its target.")
+}
+
+fn beta() -> Parameter<f64> {
+    reaction("beta", "Reaction of the fabric window to the relative excess over its target.")
+}
+
+fn max_mdf() -> Parameter<f64> {
+    Parameter::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0)
+}
+
+fn retx_reset_threshold() -> Parameter<u32> {
+    let doc = "Timeouts in a row after which the window falls to its floor.";
+    Parameter::new("retx_reset_threshold", doc, 1..=1000)
+}
+
+fn rto_backoff() -> Parameter<u32> {
+    let doc = "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.";
+    Parameter::new("rto_backoff", doc, 0..=16)
+}

@@ -1,0 +1,52 @@
+//! What the receiving machine of a scheme has to do.
+
+use std::fmt::Debug;
+
+use crate::machine::Readiness;
+use crate::transport::{Ack, Data};
+use crate::units::Time;
+
+/// What a data packet was to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Seen for the first time.
+    New,
+    /// Seen before.
+    Duplicate,
+    /// So far ahead that there is no room to note it: ignored, not acknowledged.
+    BeyondReach,
+    /// Ahead of one that is missing, at a receiver that takes packets in order only: thrown away.
+    OutOfOrder,
+}
+
+/// The receiving machine of one flow: takes packets, counts each byte once, and says what has arrived.
+pub trait Receiver: Debug {
+    /// A data packet arrived at the NIC at `received` (t2) and is processed `now` (t3), after `hops` switches,
+    /// with or without a congestion mark.
+    fn handle_data(
+        &mut self,
+        now: Time,
+        received: Time,
+        data: &Data,
+        congestion_experienced: bool,
+        hops: u8,
+    ) -> Arrival;
+
+    /// A timer may have run out, such as the one of an acknowledgement that waits.
+    fn handle_timeout(&mut self, now: Time);
+
+    /// When [`Self::handle_timeout`] is wanted.
+    fn poll_timeout(&self) -> Option<Time>;
+
+    /// Messages wholly arrived since this was last asked.
+    fn poll_completed(&mut self) -> u32;
+
+    /// Whether an acknowledgement is to be sent.
+    fn readiness(&self) -> Readiness;
+
+    /// The acknowledgement that is due, sent `now` (t4). To be called when [`Self::readiness`] is `Ready`.
+    fn transmit(&mut self, now: Time) -> Ack;
+
+    /// Bytes of payload taken, each counted once.
+    fn payload(&self) -> u64;
+}

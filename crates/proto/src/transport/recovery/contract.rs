@@ -1,0 +1,46 @@
+//! What a way of recovering from loss has to say.
+
+use std::fmt::Debug;
+
+use crate::transport::Ack;
+
+/// What a sender knows of its packets from `una`, the lowest that is not cumulatively acknowledged, up to `next`, the
+/// next that was never sent.
+///
+/// It is made when the first acknowledgement out of order or the first timeout comes, and asked only until it [is
+/// over](Self::is_over): while all of `una..next` is under way, a sender counts by itself, without a call.
+pub trait Recovery: Clone + Debug {
+    /// All packets are under way. A sender is at most `reach` packets ahead of `una`, and `dup_threshold` is
+    /// [`Scheme::dup_threshold`](crate::transport::Scheme::dup_threshold).
+    fn new(reach: u32, dup_threshold: u32) -> Self;
+
+    /// An acknowledgement arrived that the sender [believes](crate::transport::Sender::believes). `una` is as it was before;
+    /// afterwards it is the larger one of `una` and the acknowledgement's cumulative number.
+    fn handle_ack(&mut self, una: u32, next: u32, ack: &Ack) -> Change;
+
+    /// The timer ran out: everything that is not known to have arrived is lost.
+    fn give_up(&mut self, una: u32, next: u32);
+
+    /// The lost packet to be sent next, which is under way from now on; none if no packet is lost.
+    fn take_lost(&mut self, una: u32, next: u32) -> Option<u32>;
+
+    /// Packets that are given up and wait to be sent again.
+    fn lost(&self, next: u32) -> u32;
+
+    /// Packets that are under way: neither known to have arrived nor given up.
+    fn under_way(&self, una: u32, next: u32) -> u32;
+
+    /// All of `una..next` is under way, as far as is known.
+    fn is_over(&self) -> bool;
+}
+
+/// What an acknowledgement changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Change {
+    /// Packets known for the first time to have arrived.
+    pub acked: u32,
+    /// Packets newly given up.
+    pub lost: u32,
+    /// It was a NACK: the receiver misses the packet of its cumulative number, and has not had it since.
+    pub nack: bool,
+}

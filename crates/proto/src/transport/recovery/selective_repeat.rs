@@ -1,0 +1,274 @@
+//! Selective acknowledgement, seen from the sender: which packets above the cumulative acknowledgement have
+//! arrived, and which are given up for lost (Swift §3.6; the rule is RFC 6675's with a threshold of one).
+//!
+//! Every transmission of a packet is judged once: when enough packets above it have arrived for the first time
+//! since it was sent. A retransmission that is lost too is found by the timer, not by a second judgement.
+
+use super::contract::{Change, Recovery};
+use crate::transport::sequence_set::SequenceSet;
+use crate::transport::{Ack, SACK_BITS};
+
+/// Selective repeat: the state of the packets from `una`, the lowest not cumulatively acknowledged, up to the highest
+/// sent.
+#[derive(Clone, Debug)]
+pub struct SelectiveRepeat {
+    sacked: SequenceSet,
+    lost: SequenceSet,
+    /// Packets below this have been judged.
+    judged: u32,
+    /// One above the highest packet known to have arrived.
+    top: u32,
+    /// Packets that must have arrived above a hole before it counts as lost.
+    dup_threshold: u32,
+}
+
+impl Recovery for SelectiveRepeat {
+    fn new(reach: u32, dup_threshold: u32) -> SelectiveRepeat {
+        let none = SequenceSet::new(reach);
+        SelectiveRepeat { sacked: none.clone(), lost: none, judged: 0, top: 0, dup_threshold }
+    }
+
+    fn handle_ack(&mut self, before: u32, next: u32, ack: &Ack) -> Change {
+        let una = before.max(ack.cumulative);
+        let mut change = self.advance(before, una);
+        if ack.seq >= una {
+            self.arrived(ack.seq, &mut change);
+        }
+        let mut bits = ack.sack;
+        while bits != 0 {
+            let seq = ack.cumulative.saturating_add(1 + bits.trailing_zeros() % SACK_BITS);
+            bits &= bits - 1;
+            if seq >= una && seq < next {
+                self.arrived(seq, &mut change);
+            }
+        }
+        self.judge(una, &mut change);
+        change
+    }
+
+    /// Gives up everything that has not arrived, retransmissions too.
+    fn give_up(&mut self, una: u32, next: u32) {
+        for seq in una..next {
+            if !self.sacked.contains(seq) {
+                self.lost.insert(seq);
+            }
+        }
+        self.judged = self.judged.max(next);
+    }
+
+    /// The lowest lost packet.
+    fn take_lost(&mut self, una: u32, next: u32) -> Option<u32> {
+        let seq = self.lost.first(una, next)?;
+        self.lost.remove(seq);
+        Some(seq)
+    }
+
+    fn lost(&self, _next: u32) -> u32 {
+        self.lost.len()
+    }
+
+    fn under_way(&self, una: u32, next: u32) -> u32 {
+        next - una - self.sacked.len() - self.lost.len()
+    }
+
+    fn is_over(&self) -> bool {
+        self.sacked.len() == 0 && self.lost.len() == 0
+    }
+}
+
+impl SelectiveRepeat {
+    /// Moves the cumulative acknowledgement from `una` to `cumulative`.
+    fn advance(&mut self, una: u32, cumulative: u32) -> Change {
+        let mut change = Change::default();
+        for seq in una..cumulative {
+            if !self.sacked.remove(seq) {
+                change.acked += 1;
+                self.lost.remove(seq);
+            }
+        }
+        self.top = self.top.max(cumulative);
+        change
+    }
+
+    /// Packet `seq`, above the cumulative acknowledgement, has arrived.
+    fn arrived(&mut self, seq: u32, change: &mut Change) {
+        if self.sacked.insert(seq) {
+            change.acked += 1;
+            self.lost.remove(seq);
+            self.top = self.top.max(seq + 1);
+        }
+    }
+
+    /// The packet below which `dup_threshold` that arrived have overtaken what is missing, or `una`.
+    fn overtaken(&self, una: u32) -> u32 {
+        let mut edge = self.top;
+        for _ in 0..self.dup_threshold {
+            match self.sacked.last(una, edge) {
+                Some(seq) => edge = seq,
+                None => return una,
+            }
+        }
+        edge
+    }
+
+    /// Gives up the packets from `una` on that `dup_threshold` or more later ones have overtaken.
+    fn judge(&mut self, una: u32, change: &mut Change) {
+        let edge = self.overtaken(una);
+        for seq in self.judged.max(una)..edge {
+            if !self.sacked.contains(seq) && self.lost.insert(seq) {
+                change.lost += 1;
+            }
+        }
+        self.judged = self.judged.max(edge);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hole_is_judged_once() {
+        let mut board = SelectiveRepeat::new(64, 1);
+        let mut change = Change::default();
+        board.arrived(1, &mut change);
+        board.judge(0, &mut change);
+        assert_eq!(change, Change { acked: 1, lost: 1, nack: false });
+        assert_eq!(board.under_way(0, 5), 3);
+        assert_eq!(board.take_lost(0, 5), Some(0));
+        let mut change = Change::default();
+        board.arrived(2, &mut change);
+        board.judge(0, &mut change);
+        assert_eq!(change, Change { acked: 1, lost: 0, nack: false });
+        assert_eq!(board.under_way(0, 5), 3);
+    }
+
+    #[test]
+    fn a_threshold_of_three_waits_for_three_later_packets() {
+        let mut board = SelectiveRepeat::new(64, 3);
+        let mut change = Change::default();
+        for seq in [1, 2] {
+            board.arrived(seq, &mut change);
+            board.judge(0, &mut change);
+        }
+        assert_eq!(change.lost, 0);
+        board.arrived(3, &mut change);
+        board.judge(0, &mut change);
+        assert_eq!(change.lost, 1);
+    }
+
+    #[test]
+    fn a_threshold_counts_arrivals_not_positions() {
+        // Packets 0, 1 and 2 are missing: one arrival above them is one, however high it is (RFC 6675).
+        let mut board = SelectiveRepeat::new(64, 3);
+        let mut lost = Vec::new();
+        for seq in [3, 5, 9] {
+            let mut change = Change::default();
+            board.arrived(seq, &mut change);
+            board.judge(0, &mut change);
+            lost.push(change.lost);
+        }
+        assert_eq!(lost, [0, 0, 3]);
+    }
+
+    #[test]
+    fn what_arrives_after_it_was_given_up_leaves_the_flight_once() {
+        let mut board = SelectiveRepeat::new(64, 1);
+        let mut change = Change::default();
+        board.arrived(1, &mut change);
+        board.judge(0, &mut change);
+        assert_eq!(board.under_way(0, 5), 3);
+        let change = board.advance(0, 2);
+        assert_eq!(change, Change { acked: 1, lost: 0, nack: false });
+        assert_eq!(board.under_way(2, 5), 3);
+        assert!(board.is_over());
+    }
+
+    mod against_an_oracle {
+        use proptest::collection::vec;
+        use proptest::prelude::*;
+
+        use super::super::*;
+
+        const REACH: u32 = 128;
+
+        /// What each packet from 0 on is known to be, in the plainest way.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        enum Is {
+            UnderWay,
+            Arrived,
+            Lost,
+        }
+
+        /// Gives up, once, what `threshold` packets above `una` have overtaken.
+        fn judge(packets: &mut [Is], judged: &mut [bool], una: usize, threshold: usize) {
+            for seq in una..packets.len() {
+                let overtaken =
+                    packets[seq + 1..].iter().filter(|&&is| is == Is::Arrived).count() >= threshold;
+                if overtaken && !judged[seq] {
+                    judged[seq] = true;
+                    if packets[seq] == Is::UnderWay {
+                        packets[seq] = Is::Lost;
+                    }
+                }
+            }
+        }
+
+        fn count(packets: &[Is], what: Is) -> u32 {
+            packets.iter().filter(|&&is| is == what).count() as u32
+        }
+
+        proptest! {
+            #[test]
+            fn selective_repeat_knows_what_a_list_knows(
+                threshold in 1..5_u32,
+                steps in vec((0..10_u32, 0..REACH), 1..150),
+            ) {
+                let mut board = SelectiveRepeat::new(REACH, threshold);
+                let mut packets = vec![Is::UnderWay; REACH as usize];
+                let mut judged = vec![false; REACH as usize];
+                let mut una = 0;
+                for (kind, at) in steps {
+                    let before = packets.clone();
+                    let mut change = Change::default();
+                    if kind == 9 {
+                        board.give_up(una, REACH);
+                        judged.fill(true);
+                        packets.iter_mut().filter(|is| **is == Is::UnderWay).for_each(|is| *is = Is::Lost);
+                    } else if kind >= 7 {
+                        let expected = packets.iter().position(|&is| is == Is::Lost);
+                        prop_assert_eq!(board.take_lost(una, REACH), expected.map(|seq| seq as u32));
+                        if let Some(seq) = expected {
+                            packets[seq] = Is::UnderWay;
+                        }
+                    } else {
+                        if at > una {
+                            packets[at as usize] = Is::Arrived;
+                            board.arrived(at, &mut change);
+                        } else {
+                            // The lowest missing one: the acknowledgement moves up to the next hole.
+                            packets[una as usize] = Is::Arrived;
+                            let hole = packets.iter().position(|&is| is != Is::Arrived);
+                            let cumulative = hole.map_or(REACH, |seq| seq as u32);
+                            change = board.advance(una, cumulative);
+                            una = cumulative;
+                        }
+                        judge(&mut packets, &mut judged, una as usize, threshold as usize);
+                        board.judge(una, &mut change);
+                        let acked = count(&packets, Is::Arrived) - count(&before, Is::Arrived);
+                        prop_assert_eq!(change.acked, acked);
+                        let lost = (0..packets.len()).filter(|&at| packets[at] == Is::Lost && before[at] != Is::Lost);
+                        prop_assert_eq!(change.lost as usize, lost.count());
+                    }
+                    prop_assert_eq!(board.lost(REACH), count(&packets, Is::Lost));
+                    prop_assert_eq!(board.under_way(una, REACH), count(&packets, Is::UnderWay));
+                    let known = packets[una as usize..].iter().any(|&is| is != Is::UnderWay);
+                    prop_assert_eq!(board.is_over(), !known);
+                    if una == REACH {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
