@@ -333,3 +333,39 @@ pub(super) fn did_you_mean<'a>(
     let near = strsim::osa_distance(name, nearest) <= (name.chars().count() / 3).max(1);
     near.then(|| format!("did you mean {prefix}{nearest}?"))
 }
+
+#[cfg(test)]
+mod tests {
+    use clearway_proto::baseline::none::NoneParams;
+    use clearway_proto::parameter::Parameters;
+
+    use super::*;
+
+    /// Reads the parameters of `none`, of which some need not be there.
+    fn read(given: &[(&str, &str)]) -> (NoneParams, Vec<String>) {
+        let given = given.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let mut options = Options { given, ..Options::default() };
+        let params = NoneParams::read(&mut options, &NoneParams::default());
+        (params, options.errors.into_iter().map(|error| error.message).collect())
+    }
+
+    #[test]
+    fn what_need_not_be_there_is_taken_where_it_is() {
+        assert_eq!(read(&[]), (NoneParams::default(), Vec::new()));
+        let (params, errors) = read(&[("window", "7"), ("rate", "2.5Gbps"), ("dup-threshold", "3")]);
+        assert_eq!((params.window, params.dup_threshold, errors), (Some(7), 3, Vec::new()));
+        assert_eq!(params.rate, Some(Rate::from_bps(2_500_000_000)));
+    }
+
+    #[test]
+    fn what_need_not_be_there_has_a_range_where_it_is() {
+        let said = read(&[("window", "0"), ("rate", "0bps")]).1;
+        let expected = [
+            "--window: found 0, expected a whole number from 1 to 1048576",
+            "--rate: found 0bps, expected a rate from 1kbps to 10Tbps",
+        ];
+        assert_eq!(said, expected);
+        let word = read(&[("window", "x")]).1;
+        assert_eq!(word, ["--window: found \"x\", expected a whole number from 1 to 1048576"]);
+    }
+}
