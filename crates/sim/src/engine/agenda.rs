@@ -5,7 +5,7 @@
 
 use super::event::Event;
 use super::heap::Heap;
-use super::order::{self, Item};
+use super::order::{self, Item, Known};
 
 /// The slot of an event that has none: it is all said by its order.
 pub const NO_SLOT: u32 = u32::MAX;
@@ -60,14 +60,14 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// Begins anew with these events and the node and the slot of each, in the window that begins at `start`. `nearly`
-    /// says that each is near its place in time.
+    /// Begins anew with these events and the node and the slot of each, in the window that begins at `start`.
+    /// `known` says what is known of their order.
     #[inline]
     pub fn begin<'a>(
         &mut self,
         start: u64,
         events: impl Iterator<Item = (&'a Event, u32, u32)>,
-        nearly: bool,
+        known: Known,
     ) {
         debug_assert!(
             self.known[self.next] == END && self.soonest == END.order,
@@ -77,7 +77,7 @@ impl Agenda {
         self.next = 0;
         self.known.clear();
         self.known.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
-        order::sort(&mut self.known, &mut self.spare, nearly);
+        order::sort(&mut self.known, &mut self.spare, known);
         self.known.push(END);
     }
 

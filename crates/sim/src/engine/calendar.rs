@@ -79,6 +79,12 @@ impl Windows {
         (number, product as u64 >> (u64::BITS - PARTS.trailing_zeros()))
     }
 
+    /// How long a window is, in picoseconds.
+    #[inline]
+    pub fn length(self) -> u64 {
+        self.length
+    }
+
     /// The first instant of window `number`.
     #[inline]
     pub fn start(self, number: u64) -> u64 {

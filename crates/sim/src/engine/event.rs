@@ -52,6 +52,8 @@ const KINDS: [Kind; 13] = [
     Kind::Act,
 ];
 
+/// The bit at which the time begins in an event's order in its window; below are its kind and id.
+pub const TIME_AT: u32 = 32;
 /// Bits of an event's key that its id takes.
 const ID_BITS: u32 = 28;
 /// Ids (ports, links, ends of flows) are below this.
@@ -251,13 +253,13 @@ impl Event {
     /// kind and id. Two that are equal in it are the same timer, set twice for one instant.
     #[inline]
     pub fn order_since(&self, start: u64) -> u64 {
-        (self.time - start) << 32 | self.key >> 32
+        (self.time - start) << TIME_AT | self.key >> 32
     }
 
     /// The event that carries no frame and has this place.
     #[inline]
     pub fn ordered(start: u64, order: u64) -> Event {
-        Event { time: start + (order >> 32), stamp: 0, route_seq: 0, key: order << 32 }
+        Event { time: start + (order >> TIME_AT), stamp: 0, route_seq: 0, key: order << 32 }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Sorting what happens in a window.
 
+use super::event::TIME_AT;
+
 /// Something that happens in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Item {
@@ -9,20 +11,60 @@ pub struct Item {
     pub tag: u64,
 }
 
-/// Sorts items by their order; `nearly` says that each is near its place. `spare` is room to work in.
+/// What is known of items before they are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Each is near its place.
+    Near,
+    /// They are in no order, in a window of this length in picoseconds.
+    Length(u64),
+}
+
+/// Sorts items by their order; `spare` is room to work in.
 #[inline(always)]
-pub fn sort(items: &mut Vec<Item>, spare: &mut Vec<Item>, nearly: bool) {
-    if !nearly && items.len() <= FEW {
-        let few = Few::new(items.iter().map(|item| item.order));
-        spare.resize(items.len(), Item::default());
-        for (number, &Item { tag, .. }) in items.iter().enumerate() {
-            let (order, place) = few.place(number);
-            spare[place] = Item { order, tag };
+pub fn sort(items: &mut Vec<Item>, spare: &mut Vec<Item>, known: Known) {
+    match known {
+        Known::Near => settle(items),
+        Known::Length(_) if items.len() <= FEW => {
+            let few = Few::new(items.iter().map(|item| item.order));
+            spare.resize(items.len(), Item::default());
+            for (number, &Item { tag, .. }) in items.iter().enumerate() {
+                let (order, place) = few.place(number);
+                spare[place] = Item { order, tag };
+            }
+            std::mem::swap(items, spare);
         }
-        std::mem::swap(items, spare);
-    } else {
-        settle(items);
+        Known::Length(length) => {
+            deal(items, spare, length);
+            settle(items);
+        }
     }
+}
+
+/// Groups into which items are dealt out.
+const GROUPS: usize = 128;
+
+/// Deals items out by time, which leaves them nearly in order.
+fn deal(items: &mut Vec<Item>, spare: &mut Vec<Item>, length: u64) {
+    let bits = (u64::BITS - length.leading_zeros()).saturating_sub(GROUPS.trailing_zeros());
+    let group = |item: &Item| (item.order >> (TIME_AT + bits)) as usize % GROUPS;
+    let mut ends = [0_u32; GROUPS];
+    for item in &*items {
+        ends[group(item)] += 1;
+    }
+    let mut from = 0;
+    for end in &mut ends {
+        from += std::mem::replace(end, from);
+    }
+    spare.resize(items.len(), Item::default());
+    for item in &*items {
+        let end = &mut ends[group(item)];
+        if let Some(place) = spare.get_mut(*end as usize) {
+            *place = *item;
+        }
+        *end += 1;
+    }
+    std::mem::swap(items, spare);
 }
 
 /// Sorts items that are nearly in order by moving each the few places to where it belongs; where that turns out to be
@@ -97,13 +139,16 @@ mod tests {
         let mut stream = Stream::new(1, Entity::TrafficTable, 0);
         let mut spare = Vec::new();
         for round in 0..2000 {
-            let range = [1, 3, 1 << 59][round % 3];
-            let count = [FEW as u64 + 1, 300][round % 2];
-            let mut items: Vec<Item> =
-                (0..stream.below(count)).map(|tag| Item { order: stream.below(range), tag }).collect();
+            let length = [1, 3, 1_005_120, 1 << 24][round % 4];
+            let kinds = [1, 5][round % 2];
+            let count = [FEW as u64 + 1, 300][round / 2 % 2];
+            let mut items: Vec<Item> = (0..stream.below(count))
+                .map(|tag| Item { order: stream.below(length) << TIME_AT | stream.below(kinds), tag })
+                .collect();
             let mut expected = items.clone();
             expected.sort_by_key(|item| item.order);
-            sort(&mut items, &mut spare, round % 5 == 0);
+            let known = if round % 5 == 0 { Known::Near } else { Known::Length(length) };
+            sort(&mut items, &mut spare, known);
             assert_eq!(items, expected);
         }
     }

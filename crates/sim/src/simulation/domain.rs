@@ -16,7 +16,7 @@ use crate::engine::agenda::{self, Agenda, NO_SLOT};
 use crate::engine::batches::Batches;
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry};
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
-use crate::engine::order::{self, Item};
+use crate::engine::order::{self, Item, Known};
 use crate::engine::prefetch::prefetch;
 use crate::host::agent::Seat;
 use crate::host::clock::HostClocks;
@@ -126,12 +126,13 @@ impl Domain {
         self.gather(plan, window, batches.begin());
         batches.deal(|node| self.nodes[node as usize].forwards);
         let start = plan.windows.start(window);
-        let nearly = batches.nearly_in_order();
+        let length = plan.windows.length();
+        let known = if batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
         for (count, entries) in batches.iter() {
             if self.nodes[node_of(entries[0]) as usize].forwards {
-                self.forward_all(plan, start, (entries, count), nearly);
+                self.forward_all(plan, start, (entries, count), known);
             } else {
-                self.visit(plan, start, (entries, count), nearly);
+                self.visit(plan, start, (entries, count), known);
             }
         }
         self.events += batches.count() as u64;
@@ -169,7 +170,7 @@ impl Domain {
     /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
     /// slots. These are the first `count` of `entries`; behind them follow those of the batches that are next.
     #[inline]
-    fn forward_all(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), nearly: bool) {
+    fn forward_all(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), known: Known) {
         let (events, schedule) = self.calendar.parts();
         let ports = &mut self.ports;
         self.frames.clear();
@@ -189,7 +190,7 @@ impl Domain {
             Item { order: event.order_since(start), tag: u64::from(slot) << 32 | u64::from(at) }
         }));
         self.packet_hops += count as u64;
-        order::sort(&mut self.frames, &mut self.spare_frames, nearly);
+        order::sort(&mut self.frames, &mut self.spare_frames, known);
         for (index, frame) in self.frames.iter().enumerate() {
             if let Some(ahead) = self.frames.get(index + NEAR) {
                 ports.prefetch_backlog(ahead.tag as u32);
@@ -230,7 +231,7 @@ impl Domain {
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` and `count` are
     /// as for [`Self::forward_all`].
-    fn visit(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), nearly: bool) {
+    fn visit(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), known: Known) {
         let (events, _) = self.calendar.parts();
         let events = entries[..count].iter().enumerate().map(|(index, &entry)| {
             if let Some(&ahead) = entries.get(index + AHEAD) {
@@ -238,7 +239,7 @@ impl Domain {
             }
             (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry))
         });
-        self.agenda.begin(start, events, nearly);
+        self.agenda.begin(start, events, known);
         while let Some(item) = self.agenda.pop() {
             let slot = agenda::slot_of(item);
             let event = if slot == NO_SLOT { self.agenda.bare(item) } else { self.calendar.release(slot) };
