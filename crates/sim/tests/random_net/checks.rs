@@ -164,24 +164,48 @@ fn catch<T>(what: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|_| said)
 }
 
+/// Packets of the largest flows that are drawn where all flows are to be complete.
+const MOST_PACKETS: f64 = 25.0;
+
+/// No less than what a full frame takes there and its acknowledgement back over the longest path, in picoseconds.
+fn longest_trip(case: &Case) -> f64 {
+    // Paths have six links at most, and uplinks four times less capacity than what is below them.
+    const LINKS: f64 = 6.0;
+    const OVERSUBSCRIPTION: f64 = 4.0;
+    let tables = || case.all("network").chain(&case.topology);
+    let delays = tables().flat_map(|table| ["delay", "bottleneck_delay"].map(|key| table.number(key)));
+    let delay = delays.flatten().fold(0.0, f64::max);
+    let rates = tables().flat_map(|table| ["rate", "bottleneck"].map(|key| table.number(key)));
+    let slowest = rates.flatten().fold(f64::INFINITY, f64::min) / OVERSUBSCRIPTION;
+    2.0 * LINKS * (delay + case.full_frame() * 8e12 / slowest)
+}
+
 /// Whether all flows of a case are sure to be complete within 3 s, if nothing is wrong: where frames are lost often,
 /// timers that double may take any time.
-fn must_end(case: &Case) -> bool {
+pub fn must_end(case: &Case) -> bool {
     let long_enough = case.top().number("duration").is_some_and(|ps| ps >= LONG_ENOUGH as f64);
     let often = |fault: &Table| fault.number("probability").is_none_or(|probability| probability > 0.1);
     let lasts = |fault: &Table| fault.number("until").is_none_or(|until| until > 1e11);
     let slow = |network: &Table| network.number("rate").is_some_and(|rate| rate < 1e9);
-    // Windows of a thousandth of a packet are a packet in a thousand round trips.
+    // Windows of a fifth of a packet are a packet in five round trips.
+    let trip = longest_trip(case);
     let crawls = |transport: &Table| {
         let floor = transport.number("min_cwnd").unwrap_or(0.001);
-        transport.says("protocol", "swift") && floor < 0.1 && !transport.gives("cwnd_below_one")
+        let below_one = transport.says("protocol", "swift") && !transport.gives("cwnd_below_one");
+        below_one && (floor < 0.1 || MOST_PACKETS * trip / floor > LONG_ENOUGH as f64 / 2.0)
+    };
+    // One lost packet waits for its timer, which may double.
+    let waits = |transport: &Table| {
+        ["min_rto", "initial_rto", "rto"]
+            .iter()
+            .any(|key| transport.number(key) > Some(LONG_ENOUGH as f64 / 10.0))
     };
     let room = |table: &Table, key: &str| table.number(key).unwrap_or(f64::INFINITY);
     let full_frame = case.full_frame();
     long_enough
         && case.top().gives("stop_when_complete")
         && !case.any("network", slow)
-        && !case.any("transport", crawls)
+        && !case.any("transport", |transport| crawls(transport) || waits(transport))
         && !case.any("fault", |fault| often(fault) && lasts(fault))
         && !case.any("switch", |switch| room(switch, "buffer") < full_frame * 12.0)
         && !case.any("switch", |switch| switch.number("alpha").is_some_and(|alpha| alpha < 0.5))
