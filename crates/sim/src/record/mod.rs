@@ -2,7 +2,7 @@
 
 mod baseline;
 pub mod counters;
-mod digest;
+pub(crate) mod digest;
 pub mod fairness;
 pub mod footprint;
 mod measured;

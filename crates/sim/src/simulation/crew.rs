@@ -70,7 +70,7 @@ struct Job {
 pub(super) struct Crew {
     exchange: Arc<Exchange>,
     workers: Vec<Worker>,
-    choice: Choice,
+    pub(super) choice: Choice,
 }
 
 #[derive(Debug)]

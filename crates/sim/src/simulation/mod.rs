@@ -18,6 +18,8 @@ mod place;
 mod plan;
 mod processors;
 mod simulator;
+#[cfg(test)]
+mod tests;
 mod transport;
 mod view;
 mod ways;

@@ -24,7 +24,7 @@ pub struct Simulation {
     pub(super) plan: Arc<Plan>,
     pub(super) domains: Vec<Domain>,
     /// None where there is one domain.
-    crew: Option<Crew>,
+    pub(super) crew: Option<Crew>,
     /// Everything before this instant has happened.
     pub(super) time: Time,
     /// When the last of the flows without a size stops.

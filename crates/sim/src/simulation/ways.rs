@@ -57,6 +57,12 @@ impl Choice {
         }
     }
 
+    /// This way for good.
+    #[cfg(test)]
+    pub(super) fn only(way: Way) -> Choice {
+        Choice { settled: way, left: u32::MAX, ..Choice::new() }
+    }
+
     /// The way to go now.
     pub(super) fn way(&self) -> Way {
         match (self.settled, self.trying) {
