@@ -42,8 +42,8 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
         total(&|id| simulation.receiver(id).receiver.payload() - measured.start.payload[id as usize]);
     let sent_whole = total(&|id| simulation.sender(id).sender.flight().sent);
     let sent = sent_whole - total(&|id| measured.start.sent[id as usize]);
-    let lost_whole: u64 = transports.iter().map(|&t| simulation.lost_data(t)).sum();
-    let lost = lost_whole - transports.iter().map(|&t| measured.start.lost_data[t]).sum::<u64>();
+    let lost_whole = transports.iter().map(|&t| measured.counters[t].lost_data).sum();
+    let lost = transports.iter().map(|&t| measured.counters[t].lost_measured).sum();
     let retransmissions =
         total(&|id| measured.retransmissions(id)) - total(&|id| measured.start.retransmissions[id as usize]);
     let timeouts = total(&|id| u64::from(simulation.sender(id).sender.flight().timeouts));
@@ -126,7 +126,7 @@ fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, 
     let late_and_open = simulation.open_operations().into_iter().filter(|operation| {
         let spec = &simulation.specs()[operation.flow as usize];
         transports.contains(&(spec.transport as usize))
-            && operation.issued >= simulation.operations_measured_from()
+            && operation.issued >= simulation.measured_from()
             && simulation.is_late(operation)
     });
     let undone = all.refused + late_and_open.count() as u64;
