@@ -69,6 +69,7 @@ impl<'a> Observer<'a> {
         tables.extend(tables::hosts(&measured));
         tables.extend(tables::delays(&measured));
         tables.extend(tables::operations(&measured));
+        tables.extend(tables::unfinished(&measured));
         tables.extend(tables::probes(&measured));
         tables.extend(tables::link_classes(&measured));
         tables.extend(self.samples.into_tables(&measured));
