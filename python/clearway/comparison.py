@@ -132,9 +132,7 @@ def _best(figure: Figure, values: Sequence[Interval | None]) -> frozenset[int]:
     if figure.better == "lower" and isinstance(best.mean, AtLeast):
         return frozenset()  # the true value may be the largest of all
     as_good = frozenset(
-        index
-        for index, value in there.items()
-        if _alike(best, value) and not isinstance(value.mean, AtLeast)
+        index for index, value in there.items() if _alike(best, value) and not isinstance(value.mean, AtLeast)
     )
     return as_good if len(as_good) < len(there) else frozenset()
 
