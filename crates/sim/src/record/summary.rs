@@ -148,7 +148,9 @@ fn operation_figures(
     let mut open = measured.open_operations();
     open.retain(|operation| transports.contains(&transport(operation.flow)));
     let mut ages = Histogram::default();
-    open.iter().for_each(|operation| ages.record(measured.end.since(operation.issued)));
+    for operation in &open {
+        ages.record(measured.end.since(operation.issued));
+    }
     let late_and_open = open.iter().filter(|operation| simulation.is_late(operation));
     let undone = all.refused + late_and_open.count() as u64;
     let (failed, decided) = (all.late + undone, all.latency.count() + undone);

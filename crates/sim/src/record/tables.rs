@@ -253,7 +253,9 @@ pub(super) fn unfinished(measured: &Measured) -> Option<Table> {
         *oldest = age.max(*oldest);
     };
     for (flow, spec) in (0..).zip(specs) {
-        measured.age(flow).into_iter().for_each(|age| add(spec.table, 0, age));
+        if let Some(age) = measured.age(flow) {
+            add(spec.table, 0, age);
+        }
     }
     for operation in measured.open_operations() {
         add(specs[operation.flow as usize].table, 1, measured.end.since(operation.issued));

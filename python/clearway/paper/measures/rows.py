@@ -65,7 +65,7 @@ def unfinished(
     from_us: float,
     to_us: float,
 ) -> tuple[Floats, Floats]:
-    """Return lower bounds for the rows of flows or operations that were under way at the end, and their weights.
+    """Return lower bounds for rows of flows or operations that were under way at the end, and their weights.
 
     There are none of a column that is no completion time, latency or slowdown.
     """

@@ -28,8 +28,8 @@ def quantile(
 ) -> float:
     """Take a quantile (0 to 1) of a column: the least value that this share of rows or weight has at most.
 
-    Of completion times and latencies, rows that were unfinished at the end count with their age; the quantile is
-    `AtLeast` if they could make it larger.
+    Of completion times and latencies, rows that were unfinished at the end count with their age; the quantile
+    is `AtLeast` if they could make it larger.
     """
     values, weights = weighted(run, table, column, weight, match, from_us, to_us)
     ages, of_ages = unfinished(run, table, column, weight, match, from_us, to_us)
