@@ -66,10 +66,10 @@ impl<'a> Observer<'a> {
             fairness: self.fairness.finish(simulation, end),
         };
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];
+        tables.extend(tables::unfinished(&measured));
         tables.extend(tables::hosts(&measured));
         tables.extend(tables::delays(&measured));
         tables.extend(tables::operations(&measured));
-        tables.extend(tables::unfinished(&measured));
         tables.extend(tables::probes(&measured));
         tables.extend(tables::link_classes(&measured));
         tables.extend(self.samples.into_tables(&measured));
