@@ -370,7 +370,7 @@ fn flows_that_are_under_way_at_the_end_count_with_their_age() {
         assert_eq!(figure(&outcome, "unfinished_flows"), 1.0);
         let figures =
             ["fct_p50_us", "fct_mean_us", "fct_p99_us", "fct_max_us"].map(|name| figure(&outcome, name));
-        assert_eq!(figures, [101.2, (101.2 + 400.0) / 2.0, 400.0, 400.0]);
+        assert_eq!(figures, [101.2, f64::midpoint(101.2, 400.0), 400.0, 400.0]);
         let open = ["fct_mean_us", "fct_p99_us", "fct_max_us", "slowdown_mean"];
         assert!(open.iter().all(|name| lower_bounds(&outcome).contains(&(*name).to_string())));
         assert!(!lower_bounds(&outcome).contains(&"fct_p50_us".to_string()));
