@@ -130,3 +130,23 @@ def test_from_python(small: Path) -> None:
     assert [len(group.runs) for group in compared.groups] == [1, 2]
     with pytest.raises(cw.ClearwayError, match="no such file"):
         cw.compare("nowhere.toml")
+
+
+def test_a_lower_bound_is_said_to_be_one_and_never_wins() -> None:
+    done = made_up("done", fct_p99_us=30.0)
+    open_ = replace(
+        made_up("open", fct_p99_us=90.0), summary={"fct_p99_us": 90.0, "lower_bounds": ["fct_p99_us"]}
+    )
+    compared = compare([of(done), of(open_)])
+    assert compared.findings == ["done: at least 3x lower p99 completion than open"]
+    assert compared.rows[0].readable(1) == "\u2265 90 us"
+    assert compared.rows[0].best == {0}
+    # At least 20 us may be more than 30 us.
+    less = replace(open_, summary={"fct_p99_us": 20.0, "lower_bounds": ["fct_p99_us"]})
+    compared = compare([of(done), of(less)])
+    assert compared.findings == []
+    assert compared.rows[0].best == frozenset()
+    # A mean of values of which one is a lower bound is one as well.
+    seeds = Seeds([done, open_])
+    assert seeds.summary()["fct_p99_us"]["lower_bound"] is True
+    assert compare([("", seeds), of(done)]).rows[0].readable(0).startswith("\u2265 60 ")

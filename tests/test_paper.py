@@ -11,7 +11,9 @@ import clearway as cw
 import numpy as np
 import pytest
 from clearway.errors import ClearwayError
+from clearway.figures import AtLeast
 from clearway.paper import claims, evaluation, papers, reading, reproduce, verdicts
+from clearway.paper.evaluation import MadeRun, lower_bounds_in
 from clearway.paper.experiment import Experiment
 from clearway.paper.measures import OF_RUN, OF_VALUES, Series
 from clearway.runs import Run
@@ -63,6 +65,28 @@ def made_up(**changes: Any) -> Run:
 
 
 # MEASURES
+
+
+def test_what_is_unfinished_makes_a_measure_a_lower_bound() -> None:
+    operations = {
+        "latency_us": np.array([1.0, 2.0, 3.0, 4.0, np.nan]),
+        "age_us": np.array([np.nan] * 4 + [9.0]),
+    }
+    run = made_up(
+        tables={"operations": operations},
+        summary={"latency_p50_us": 3.0, "latency_p99_us": 9.0, "lower_bounds": ["latency_p99_us"]},
+    )
+    for q, value, bound in [(0.5, 3.0, False), (0.8, 4.0, False), (0.99, 9.0, True)]:
+        found = measures.quantile(run, "operations", "latency_us", q)
+        assert (found, isinstance(found, AtLeast)) == (value, bound)
+    mean = measures.mean(run, "operations", "latency_us")
+    assert (mean, isinstance(mean, AtLeast)) == (3.8, True)
+    for key, bound in [("latency_p50_us", False), ("latency_p99_us", True)]:
+        assert isinstance(measures.summary(run, key), AtLeast) is bound
+        runs = {"one": MadeRun("one", "One", [({}, run)])}
+        inner = {"measure": "summary", "run": "one", "key": key}
+        found_bounds = lower_bounds_in({"measure": "ratio", "of": 1.0, "to": inner}, runs)
+        assert found_bounds == ([f"{key} of One"] if bound else [])
 
 
 def test_summary() -> None:

@@ -161,3 +161,21 @@ def test_seeds_are_lines_of_their_own(clearway: Clearway, small: Path) -> None:
     assert clearway("report", "many", "-o", "page.html").status == 0
     lines = chart_data(Path("page.html").read_text())[1]["lines"]
     assert len({line["label"] for line in lines}) == 2
+
+
+def test_unfinished_flows_are_counted_and_never_make_a_chart_better(run: Run) -> None:
+    flows = {
+        "transport": np.array(["bulk"] * 4),
+        "bytes": np.array([1000] * 4, dtype=np.uint64),
+        "fct_us": np.array([1.0, 2.0, 3.0, np.nan]),
+        "ideal_us": np.ones(4),
+        "slowdown": np.array([1.0, 2.0, 3.0, np.nan]),
+        "age_us": np.array([np.nan, np.nan, np.nan, 50.0]),
+    }
+    labelled = [("one", replace(run, tables={"flows": flows}))]
+    distribution = charts.completion_cdf(labelled)
+    assert distribution.lines[0].y[-1] == 75
+    assert "Unfinished at the end: 1." in distribution.note
+    by_size = charts.slowdown_by_size(labelled)
+    assert by_size.lines[1].y[0] == pytest.approx(np.quantile([1, 2, 3, 50], 0.99))
+    assert "Unfinished at the end: 1; they count with their age" in by_size.note

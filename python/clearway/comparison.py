@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearway.figures import Figure, figures_in, readable
+from clearway.figures import AtLeast, Figure, figures_in, readable
 from clearway.runs import Seeds
 from clearway.statistics import Interval, differ
 
@@ -129,7 +129,11 @@ def _best(figure: Figure, values: Sequence[Interval | None]) -> frozenset[int]:
         return frozenset()
     choose = min if figure.better == "lower" else max
     best = choose(there.values(), key=lambda value: value.mean)
-    as_good = frozenset(index for index, value in there.items() if _alike(best, value))
+    if figure.better == "lower" and isinstance(best.mean, AtLeast):
+        return frozenset()  # the true value may be the largest of all
+    as_good = frozenset(
+        index for index, value in there.items() if _alike(best, value) and not isinstance(value.mean, AtLeast)
+    )
     return as_good if len(as_good) < len(there) else frozenset()
 
 
@@ -148,6 +152,8 @@ def _findings(row: Row, labels: Sequence[str]) -> list[str]:
         return []
     sign = 1 if row.figure.better == "lower" else -1
     winner, *others = sorted(there, key=lambda index: sign * _mean(row, index))
+    if isinstance(_mean(row, winner), AtLeast):
+        return []
     leaders = [labels[index] for index in there if _mean(row, index) == _mean(row, winner)]
     ahead: list[str] = []
     alike: list[str] = []
@@ -155,6 +161,8 @@ def _findings(row: Row, labels: Sequence[str]) -> list[str]:
         best, value = row.values[winner], row.values[index]
         assert best is not None
         assert value is not None
+        if isinstance(value.mean, AtLeast) and _alike(best, value):
+            continue
         if not _alike(best, value):
             ahead.append(f"{_distance(row, winner, index, named=not ahead)} than {labels[index]}")
         elif differ(best, value) is False and value.mean != best.mean:
@@ -184,9 +192,10 @@ def _distance(row: Row, winner: int, other: int, *, named: bool) -> str:
     if small <= 0:
         return f"{what} ({row.readable(winner)}, not {row.readable(other)})".strip()
     factor = large / small
+    at_least = "at least " if isinstance(worse, AtLeast) else ""
     if factor >= _TWICE:
-        return f"{factor:.2g}x{what}" if factor < _MANY else f"{factor:,.0f}x{what}"
-    return f"{abs(best - worse) / worse * 100:.2g} %{what}"
+        return f"{at_least}{factor:.2g}x{what}" if factor < _MANY else f"{at_least}{factor:,.0f}x{what}"
+    return f"{at_least}{abs(best - worse) / worse * 100:.2g} %{what}"
 
 
 def _differing(scenarios: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -6,12 +6,22 @@ from its key, whose last word is the unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+LOWER_BOUNDS = "lower_bounds"
+"""The key of a summary that lists the figures of which the true value may be larger."""
+
 Kind = Literal["time", "bytes", "rate", "share", "count", "plain"]
 Better = Literal["lower", "higher"]
+
+
+class AtLeast(float):
+    """A value that the true one may exceed: what it is made of was not all finished when a run ended."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("rtt_p99_us", "p99 RTT", "time", "lower", headline=True),
     Figure("rtt_p999_us", "p99.9 RTT", "time", "lower", headline=True),
     Figure("jain", "fairness (Jain)", "plain", "higher", headline=True),
+    Figure("unfinished_flows", "flows unfinished", "count", "lower", rare=True),
     Figure("fct_mean_us", "mean completion", "time", "lower"),
     Figure("fct_p50_us", "median completion", "time", "lower"),
     Figure("fct_p99_us", "p99 completion", "time", "lower", headline=True),
@@ -53,6 +64,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("slowdown_p50", "median slowdown", "plain", "lower"),
     Figure("slowdown_p99", "p99 slowdown", "plain", "lower", headline=True),
     Figure("operations", "operations", "count", rare=True),
+    Figure("unfinished_operations", "operations unfinished", "count", rare=True),
     Figure("operations_per_second", "operations in time a second", "plain", "higher", headline=True),
     Figure("failed_operations", "operations failed", "share", "lower", headline=True),
     Figure("latency_mean_us", "mean operation latency", "time", "lower"),
@@ -106,10 +118,26 @@ def figures_in(summaries: Iterable[Mapping[str, Any]]) -> list[Figure]:
     return known + [figure_of(key) for key in largest if key not in _BY_KEY]
 
 
+def value_of(summary: Mapping[str, Any], key: str) -> float | None:
+    """Return a figure of a summary, as `AtLeast` if the true one may be larger; None where it has none."""
+    value = summary.get(key)
+    if value is None or key not in (summary.get(LOWER_BOUNDS) or ()):
+        return value
+    return AtLeast(value)
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """Take the mean of at least one value; of some that are `AtLeast`, it is so too."""
+    mean = math.fsum(values) / len(values)
+    return AtLeast(mean) if any(isinstance(value, AtLeast) for value in values) else mean
+
+
 def readable(kind: Kind, value: float | None, half_width: float | None = None) -> str:
     """Write a value with its unit, and the half width of its interval where there is one."""
     if value is None:
         return "-"
+    if isinstance(value, AtLeast):
+        return f"\u2265 {readable(kind, float(value), half_width)}"
     if half_width is not None and half_width <= _ROUNDING * abs(value):
         half_width = None  # all seeds alike
     if kind == "count" and half_width is None:

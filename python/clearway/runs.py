@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clearway import _clearway, directory
 from clearway.directory import Columns
 from clearway.errors import ClearwayError
-from clearway.figures import figures_in
+from clearway.figures import AtLeast, figures_in, value_of
 from clearway.statistics import Interval, interval
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ class Run:
     packet_hops: int
     wall_s: float
     summary: dict[str, Any]
-    """Figures by name, each with its unit in the name; None where nothing was measured."""
+    """Figures by name, each with its unit in the name; None where nothing was measured. Those that
+    `lower_bounds` names are at least so much: some flows or operations were unfinished at the end."""
     scenario: dict[str, Any]
     """The scenario as resolved, with every default filled in."""
     tables: Mapping[str, Columns]
@@ -304,7 +305,12 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 def _as_json(intervals: Mapping[str, Interval]) -> dict[str, Any]:
     return {
-        key: {"mean": of.mean, "half_width_95": of.half_width, "seeds": of.count}
+        key: {
+            "mean": of.mean,
+            "half_width_95": of.half_width,
+            "seeds": of.count,
+            "lower_bound": isinstance(of.mean, AtLeast),
+        }
         for key, of in intervals.items()
     }
 
@@ -313,8 +319,8 @@ def _intervals(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Interval]:
     """Return mean and 95 % interval of every figure, over the summaries that have it."""
     found = {}
     for figure in figures_in(summaries):
-        values = [summary.get(figure.key) for summary in summaries]
-        found[figure.key] = interval([float(value) for value in values if value is not None])
+        values = [value_of(summary, figure.key) for summary in summaries]
+        found[figure.key] = interval([value for value in values if value is not None])
     return found
 
 

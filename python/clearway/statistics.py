@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clearway.figures import mean_of
+
 CONFIDENCE = 0.95
 
 
@@ -28,7 +30,7 @@ class Interval:
 def interval(samples: Sequence[float]) -> Interval:
     """Take the mean of at least one sample, and its interval."""
     count = len(samples)
-    mean = math.fsum(samples) / count
+    mean = mean_of(samples)
     if count == 1:
         return Interval(mean, None, 1, 0.0)
     variance = math.fsum((sample - mean) ** 2 for sample in samples) / (count - 1)

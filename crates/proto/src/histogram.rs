@@ -72,7 +72,7 @@ impl Histogram {
     /// The value that a `fraction` of all do not exceed, in picoseconds, at most one part in 256 too large; none
     /// of nothing.
     pub fn quantile(&self, fraction: f64) -> Option<u64> {
-        let rank = ((self.count as f64 * fraction).ceil() as u64).clamp(1, self.count.max(1));
+        let rank = self.rank(fraction);
         let mut seen = 0;
         for (upper, count) in self.buckets() {
             seen += count;
@@ -81,6 +81,16 @@ impl Histogram {
             }
         }
         None
+    }
+
+    /// The place, from 1 on, of the quantile of a fraction among all spans in ascending order.
+    pub fn rank(&self, fraction: f64) -> u64 {
+        ((self.count as f64 * fraction).ceil() as u64).clamp(1, self.count.max(1))
+    }
+
+    /// How many spans are in the bucket of this value, in picoseconds, or in one below.
+    pub fn count_at_most(&self, value: u64) -> u64 {
+        self.counts[..=bucket(value)].iter().sum()
     }
 
     /// The buckets that are not empty: largest value in picoseconds, and count.

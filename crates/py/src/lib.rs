@@ -215,6 +215,7 @@ fn json(value: &Value) -> serde_json::Value {
         Value::Missing => serde_json::Value::Null,
         Value::Integer(count) => (*count).into(),
         Value::Float(figure) => (*figure).into(),
+        Value::Names(names) => names.clone().into(),
         Value::Object(entries) => {
             let entries = entries.iter().map(|(name, value)| (name.clone(), json(value)));
             serde_json::Value::Object(entries.collect::<Map<_, _>>())

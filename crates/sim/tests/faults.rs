@@ -2,7 +2,7 @@
 
 mod experiment;
 
-use experiment::{figure, integers, link_count, picoseconds, run, run_seeded};
+use experiment::{figure, integers, link_count, picoseconds, run, run_on, run_seeded};
 
 /// Two hosts around a switch.
 fn pair(duration: &str, transport: &str, traffic: &str, faults: &str) -> String {
@@ -89,4 +89,46 @@ fn flows_come_through_a_link_that_is_down_for_a_while() {
             assert!(undisturbed < took, "{transport} {link}: {took}");
         }
     }
+}
+
+/// What is sent every microsecond and lost on the last link counts in the loss of the interval in which it was sent.
+/// Packet i leaves its host at i us and begins on the last link 1.1 us later; the measurement begins at 100 us, so the
+/// packets 99 and 100 both begin there after it, and only the second was sent in it.
+#[test]
+fn a_loss_belongs_to_the_interval_in_which_its_frame_was_sent() {
+    let transport = "protocol = 'none'\nheader = '0B'\nack = '10B'\nrate = '8Gbps'\nrto = '2ms'";
+    // The packets that are lost, and how many of them were sent in the measured time.
+    for (first, last, measured) in
+        [(20, 39, 0), (120, 139, 20), (90, 109, 10), (99, 99, 0), (100, 100, 1), (98, 101, 2)]
+    {
+        let (from, until) = (first * 1_000_000 + 1_100_000, last * 1_000_000 + 1_100_001);
+        let fault =
+            format!("[[fault]]\nkind = 'down'\nlink = 'tor0>h1'\nat = '{from}ps'\nuntil = '{until}ps'");
+        let text = format!("warmup = '100us'\n{}", pair("1ms", transport, "", &fault));
+        for threads in [1, 2] {
+            let outcome = run_on(&text, None, threads);
+            let lost = (last - first + 1) as f64;
+            assert_eq!(figure(&outcome, "loss_rate"), f64::from(measured) / 900.0, "{first} to {last}");
+            assert_eq!(figure(&outcome, "loss_rate_whole"), lost / 1000.0, "{first} to {last}");
+            // At a link a loss counts when it happens.
+            let there = (100_000_000..).contains(&until);
+            assert_eq!(figure(&outcome, "fault_losses") > 0.0, there, "{first} to {last}");
+        }
+    }
+}
+
+/// Senders with a large window fill the queue before the last link, which goes down when the measurement begins: the
+/// queue is lost in the measured time, and hardly anything is sent in it, as the least timeout is longer than the run.
+#[test]
+fn no_more_is_lost_than_was_sent() {
+    let text = "format = 1\nname = 'down'\nduration = '20ms'\nwarmup = '4ms'\n[network]\ntopology = 'star'\nhosts = 9\n\
+         rate = '10Gbps'\n[switch.default]\nbuffer = '4MB'\n[transport.t]\nprotocol = 'cubic'\nmin_rto = '100ms'\n\
+         [[traffic]]\npattern = 'incast'\nto = 8\n\
+         [[fault]]\nkind = 'loss'\nprobability = 1\nlink = 'tor0>h8'\nat = '4ms'";
+    let outcome = run(text);
+    let (whole, rate) = (figure(&outcome, "loss_rate_whole"), figure(&outcome, "loss_rate"));
+    let lost = figure(&outcome, "fault_losses");
+    println!("{lost} lost on the link, {rate} of those sent since, {whole} of all");
+    assert!(lost > 100.0, "a queue is lost: {lost}");
+    assert!(whole > 0.0 && !(rate > 1.0), "{rate}");
 }

@@ -25,6 +25,11 @@ fn add_figures(text: &mut String, indent: &str, value: &Value) {
             Value::Missing => writeln!(text, "{indent}{name:<20} -"),
             Value::Integer(count) => writeln!(text, "{indent}{name:<20} {count}"),
             Value::Float(value) => writeln!(text, "{indent}{name:<20} {value:.6}"),
+            Value::Names(names) => writeln!(
+                text,
+                "{indent}{name:<20} {}",
+                if names.is_empty() { "-".into() } else { names.join(" ") }
+            ),
             Value::Object(_) => writeln!(text, "{indent}{name}"),
         }
         .expect("a string takes all");

@@ -4,7 +4,9 @@ mod experiment;
 
 use std::collections::BTreeMap;
 
-use experiment::{figure, floats, integers, picoseconds, run, run_seeded, texts, Outcome};
+use experiment::{
+    figure, floats, integers, lower_bounds, picoseconds, run, run_on, run_seeded, texts, Outcome,
+};
 
 /// Traffic in a star of 100 Gb/s, with a row for every operation.
 fn star(hosts: u32, keys: &str, traffic: &str) -> String {
@@ -283,4 +285,97 @@ fn rows_are_kept_only_on_request_and_change_nothing() {
     let recorded = run(&recorded);
     assert_eq!(recorded.digest, not.digest);
     assert_eq!(figure(&recorded, "latency_p99_us"), figure(&not, "latency_p99_us"));
+}
+
+/// Operations of 1 us of the sender's rate come every half a microsecond for a millisecond. Operation k is issued at k/2
+/// us and done at k us and a round trip, so it takes k/2 us and a round trip; at the end an open one is as old as the end
+/// less k/2 us.
+fn overload(end_us: u32) -> String {
+    format!(
+        "format = 1\nname = 'overload'\nduration = '{end_us}us'\n[network]\ntopology = 'star'\nhosts = 2\n\
+         rate = '80Gbps'\nmtu = '1000B'\nframing = '0B'\n\
+         [transport.t]\nprotocol = 'none'\nheader = '0B'\nack = '10B'\nrate = '8Gbps'\nrto = '10ms'\n\
+         [record]\noperations = true\n[[traffic]]\npattern = 'open_loop'\nfrom = 0\nto = 1\nbytes = '1000B'\n\
+         arrivals = 'constant'\nrate = '2M/s'\nstop = '1ms'\nbacklog = 4000"
+    )
+}
+
+#[test]
+fn operations_that_are_open_at_the_end_count_with_their_age() {
+    const ISSUED: u32 = 2000;
+    // Two frames of data, two acknowledgements of 10 B, four links of 1 us.
+    const ROUND_TRIP: f64 = 0.2 + 0.002 + 4.0;
+    let all = ["latency_mean_us", "latency_p50_us", "latency_p99_us", "latency_p999_us"];
+    // When the run ends, and which figures it then leaves open.
+    for (end, open) in [(1000, &all[..]), (1600, &["latency_mean_us", all[2], all[3]]), (2500, &[])] {
+        let outcome = run(&overload(end));
+        let (mut finished, mut ages) = (Vec::new(), Vec::new());
+        for k in (0..ISSUED).map(f64::from) {
+            if k + ROUND_TRIP < f64::from(end) {
+                finished.push(k / 2.0 + ROUND_TRIP);
+            } else {
+                ages.push(f64::from(end) - k / 2.0);
+            }
+        }
+        assert_eq!(figure(&outcome, "operations"), finished.len() as f64, "{end}");
+        assert_eq!(figure(&outcome, "unfinished_operations"), ages.len() as f64, "{end}");
+        assert_eq!(lower_bounds(&outcome), open, "{end}");
+        let mut together = [finished.clone(), ages.clone()].concat();
+        let mean = experiment::mean(&together);
+        assert!((figure(&outcome, "latency_mean_us") / mean - 1.0).abs() < 1e-9, "{end}");
+        together.sort_by(f64::total_cmp);
+        for (name, rank) in [("latency_p50_us", 1000), ("latency_p99_us", 1980), ("latency_p999_us", 1998)] {
+            let found = figure(&outcome, name) / together[rank - 1];
+            assert!((1.0 - 1e-9..1.0 + 1.0 / 256.0).contains(&found), "{end} {name}: {found}");
+        }
+        let recorded = floats(&outcome, "operations", "age_us");
+        assert!(recorded[..finished.len()].iter().all(|age| age.is_nan()), "{end}: what is done has no age");
+        assert_eq!(recorded[finished.len()..], ages, "{end}");
+        if ages.is_empty() {
+            assert!(outcome.tables.iter().all(|table| table.name != "unfinished"));
+        } else {
+            assert_eq!(integers(&outcome, "unfinished", "operations"), [ages.len() as u64]);
+            assert_eq!(floats(&outcome, "unfinished", "oldest_operation_us"), [ages[0]]);
+        }
+    }
+}
+
+/// What was issued in the warm-up counts in no latency, be it done or not.
+#[test]
+fn operations_of_the_warm_up_are_not_unfinished() {
+    let outcome = run(&format!("warmup = '200us'\n{}", overload(1000)));
+    // 400 are issued in the first 200 us; 996 are done, of which 4.2 us are a round trip.
+    assert_eq!(figure(&outcome, "operations"), 596.0);
+    assert_eq!(figure(&outcome, "unfinished_operations"), 1004.0);
+}
+
+/// A flow of 100 kB is done before the end and one of 1 MB is not, each at 1000 B a microsecond.
+#[test]
+fn flows_that_are_under_way_at_the_end_count_with_their_age() {
+    let table = |from: u32, bytes: &str, start: u32| {
+        format!("[[traffic]]\npattern = 'incast'\nfrom = {from}\nto = 2\nbytes = '{bytes}'\nstart = '{start}us'\n")
+    };
+    let text = format!(
+        "format = 1\nname = 'flows'\nduration = '500us'\n[network]\ntopology = 'star'\nhosts = 3\nrate = '80Gbps'\n\
+         mtu = '1000B'\nframing = '0B'\n[transport.t]\nprotocol = 'none'\nheader = '0B'\nack = '10B'\nrate = '8Gbps'\n{}{}",
+        table(0, "100kB", 0),
+        table(1, "1MB", 100),
+    );
+    for threads in [1, 2] {
+        let outcome = run_on(&text, None, threads);
+        // The last packet leaves at 99 us, and crosses two links.
+        assert_eq!(picoseconds(&outcome, "flows", "fct_us")[0], 101_200_000);
+        let ages = floats(&outcome, "flows", "age_us");
+        assert!(ages[0].is_nan() && ages[1] == 400.0, "{ages:?}");
+        assert_eq!(figure(&outcome, "unfinished_flows"), 1.0);
+        let figures =
+            ["fct_p50_us", "fct_mean_us", "fct_p99_us", "fct_max_us"].map(|name| figure(&outcome, name));
+        assert_eq!(figures, [101.2, f64::midpoint(101.2, 400.0), 400.0, 400.0]);
+        let open = ["fct_mean_us", "fct_p99_us", "fct_max_us", "slowdown_mean"];
+        assert!(open.iter().all(|name| lower_bounds(&outcome).contains(&(*name).to_string())));
+        assert!(!lower_bounds(&outcome).contains(&"fct_p50_us".to_string()));
+        let row = ["traffic", "flows", "operations"].map(|of| integers(&outcome, "unfinished", of)[0]);
+        assert_eq!(row, [1, 1, 0]);
+        assert_eq!(floats(&outcome, "unfinished", "oldest_flow_us"), [400.0]);
+    }
 }

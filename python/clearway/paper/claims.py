@@ -10,7 +10,7 @@ from typing import Any
 from clearway.figures import Kind, readable
 from clearway.paper import verdicts
 from clearway.paper.checker import Checker, Table
-from clearway.paper.evaluation import Runs, evaluate
+from clearway.paper.evaluation import Runs, evaluate, lower_bounds_in
 from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.expressions import check_expression
 from clearway.paper.measures import Series
@@ -151,6 +151,8 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         and verdicts.holds(claim["holds"], control, paper)
     ):
         reason = f"It holds of the control as well, which is without the mechanism. {reason}"
+    if bounds := dict.fromkeys(lower_bounds_in(claim["ours"], runs)):
+        reason = f"{reason} At least so much, as something was unfinished: {', '.join(bounds)}.".strip()
     return Judged(
         figure=experiment.figure,
         experiment=experiment.id,

@@ -7,7 +7,6 @@ these, several points are a list in their order.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
+from clearway.figures import AtLeast, mean_of
 from clearway.paper import measures
 from clearway.paper.checker import Table
 from clearway.paper.expressions import SELECTORS
@@ -56,6 +56,21 @@ def evaluate(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None 
     if expression.get("pool"):
         return _pooled(run, name, [measures.OF_RUN[name](point, **arguments) for _, point in chosen])
     return _of_run(run, name, chosen, arguments, expression.get("over"))
+
+
+def lower_bounds_in(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None = None) -> list[str]:
+    """List the figures of summaries in an expression that are lower bounds: something was unfinished."""
+    if isinstance(expression, list):
+        return [found for entry in expression for found in lower_bounds_in(entry, runs, swaps)]
+    if not isinstance(expression, Mapping):
+        return []
+    if expression.get("measure") == "summary":
+        run = runs[_swapped(expression["run"], swaps)]
+        key, transport = expression["key"], expression.get("transport")
+        points = (point for _, point in _chosen(run, expression.get("where", {})))
+        bound = any(isinstance(measures.summary.summary(point, key, transport), AtLeast) for point in points)
+        return [f"{key} of {run.label}"] if bound else []
+    return [found for entry in expression.values() for found in lower_bounds_in(entry, runs, swaps)]
 
 
 def with_axis(expression: Any, axis: str, value: Any) -> Any:
@@ -142,7 +157,7 @@ def _averaged(values: Sequence[Value]) -> Value:
         return Series(first.x, np.mean(ys, axis=0))
     if isinstance(first, list):
         return [float(entry) for entry in np.mean(np.array(values, dtype=float), axis=0)]
-    return math.fsum(value for value in values if isinstance(value, float)) / len(values)
+    return mean_of([value for value in values if isinstance(value, float)])
 
 
 def without_seed(axes: Table) -> Table:

@@ -97,16 +97,19 @@ def completion(runs: Labelled) -> Chart:
 
 def completion_cdf(runs: Labelled) -> Chart:
     """Cumulative distribution of completion times."""
-    lines = []
+    lines, unfinished = [], 0
     for index, label, transport, flows in _by_transport(runs, "flows"):
         done = flows["fct_us"][np.isfinite(flows["fct_us"])]
+        under_way = int(np.isfinite(_ages(flows)).sum())
+        unfinished += under_way
         if len(done):
             times, shares = _cumulative(done, np.ones(len(done)))
-            lines.append(Line(_line_label(label, transport), index, times, shares))
+            known = len(done) / (len(done) + under_way)
+            lines.append(Line(_line_label(label, transport), index, times, shares * known))
     divisor, unit = _time_unit(lines, lambda line: line.x)
     return Chart(
         "Completion time",
-        "Share of completed flows that took at most this long.",
+        "Share of flows that are known to have taken at most this long." + _under_way(unfinished),
         f"completion time ({unit})",
         "share of flows (%)",
         [_scaled(line, x=divisor) for line in lines],
@@ -115,19 +118,26 @@ def completion_cdf(runs: Labelled) -> Chart:
 
 def slowdown_by_size(runs: Labelled) -> Chart:
     """Completion time over the ideal one, by flow size: median and p99 of each bin."""
-    lines = []
+    lines, unfinished = [], 0
     for index, label, transport, flows in _by_transport(runs, "flows"):
         done = np.isfinite(flows["slowdown"]) & (flows["bytes"] > 0)
+        under_way = np.isfinite(_ages(flows))
+        unfinished += int(under_way.sum())
         if not done.any():
             continue
-        sizes, of_median, of_tail = _by_size(flows["bytes"][done].astype(float), flows["slowdown"][done])
+        slowdowns = flows["slowdown"].copy()
+        if under_way.any():
+            slowdowns[under_way] = np.maximum(_ages(flows)[under_way] / flows["ideal_us"][under_way], 1)
+        there = done | under_way
+        sizes, of_median, of_tail = _by_size(flows["bytes"][there].astype(float), slowdowns[there])
         name = _line_label(label, transport)
         lines.append(Line(f"{name} median", index, sizes, of_median))
         lines.append(Line(f"{name} p99", index, sizes, of_tail, dashed=True))
     spread = _largest(lines, lambda line: line.y) > 20 * _smallest(lines, lambda line: line.y)
     return Chart(
         "Completion time by flow size",
-        "Slowdown: completion time over that of an empty network. Line: median; dashed: 99th percentile.",
+        "Slowdown: completion time over that of an empty network. Line: median; dashed: 99th percentile."
+        + _under_way(unfinished, "; they count with their age, so the lines are lower bounds where they are"),
         "flow size (bytes)",
         "slowdown (times ideal)",
         lines,
@@ -255,6 +265,17 @@ def _by_transport(runs: Labelled, table: str) -> Iterator[tuple[int, str, str, M
                 str(name) if len(names) > 1 else "",
                 {column: values[chosen] for column, values in rows.items()},
             )
+
+
+def _ages(flows: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return how old each flow was that was under way at the end; NaN for the others."""
+    ages = flows.get("age_us")
+    return np.full(len(flows["bytes"]), np.nan) if ages is None else ages
+
+
+def _under_way(flows: int, consequence: str = "") -> str:
+    """Say how many flows were unfinished, and what follows from that."""
+    return f" Unfinished at the end: {flows:,}{consequence}." if flows else ""
 
 
 def _line_label(label: str, transport: str) -> str:

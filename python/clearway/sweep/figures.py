@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from clearway.figures import Figure, figure_of
+from clearway.figures import Figure, figure_of, mean_of, value_of
 from clearway.runs import Run
 
 
 def figures_of(run: Run) -> Iterator[tuple[str, float | None]]:
     """Yield the figures of a summary; those of a transport, if it has several, with its name in front."""
-    for key, value in run.summary.items():
-        if value is None or isinstance(value, (int, float)):
-            yield key, value
+    yield from _numbers(run.summary)
     transports = run.summary.get("transports") or {}
     if len(transports) > 1:
         for name, figures in transports.items():
-            for key, value in figures.items():
-                if value is None or isinstance(value, (int, float)):
-                    yield f"{name}.{key}", value
+            for key, value in _numbers(figures):
+                yield f"{name}.{key}", value
+
+
+def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
+    for key, value in summary.items():
+        if value is None or isinstance(value, (int, float)):
+            yield key, value_of(summary, key)
 
 
 def means(runs: Sequence[Run]) -> dict[str, float]:
@@ -28,8 +31,8 @@ def means(runs: Sequence[Run]) -> dict[str, float]:
     for run in runs:
         for key, value in figures_of(run):
             if value is not None:
-                found.setdefault(key, []).append(float(value))
-    return {key: math.fsum(values) / len(values) for key, values in found.items()}
+                found.setdefault(key, []).append(value)
+    return {key: mean_of(values) for key, values in found.items()}
 
 
 def described(key: str) -> Figure:

@@ -10,6 +10,7 @@ import numpy as np
 
 from clearway.directory import Columns
 from clearway.documents import quantity
+from clearway.figures import AtLeast
 from clearway.runs import Run
 from clearway.sweep.figures import figures_of
 from clearway.sweep.points import Point
@@ -29,6 +30,8 @@ def columns(keys: Sequence[str], points: Sequence[Point], runs: Sequence[Run]) -
             table[name] = np.array(cells, dtype=np.uint64)
         else:
             table[name] = np.array([math.nan if cell is None else float(cell) for cell in cells])
+    bounds = [" ".join(name for name, cell in row.items() if isinstance(cell, AtLeast)) for row in rows]
+    table["lower_bounds"] = np.array(bounds)
     table["digest"] = np.array([run.digest for run in runs])
     table["run"] = np.array([str(run.path or "") for run in runs])
     return table

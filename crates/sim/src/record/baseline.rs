@@ -26,8 +26,6 @@ pub(super) struct Baseline {
     /// Data packets sent, and sent again, per flow.
     pub sent: Vec<u64>,
     pub retransmissions: Vec<u64>,
-    /// Data packets lost, per transport.
-    pub lost_data: Vec<u64>,
     /// The counters of each link; empty where nothing had happened yet, which saves a large network a tenth of its
     /// memory.
     links: Vec<LinkBaseline>,
@@ -54,7 +52,6 @@ impl Baseline {
             payload: flows.map(|flow| simulation.receiver(flow).receiver.payload()).collect(),
             sent: flights.clone().map(|f| f.sent).collect(),
             retransmissions: flights.map(|f| u64::from(f.retransmissions)).collect(),
-            lost_data: (0..simulation.transports()).map(|t| simulation.lost_data(t)).collect(),
             classes: classes.map(|queue| queue.counters).collect(),
             links: links.filter(|_| simulation.time() > Time::ZERO).map(of_link).collect(),
             processors: simulation.processors().map(|(_, counters)| counters).collect(),

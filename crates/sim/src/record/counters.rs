@@ -7,8 +7,11 @@ use clearway_proto::histogram::Histogram;
 /// The counters of all flows of one transport.
 #[derive(Clone, Debug, Default)]
 pub struct TransportCounters {
-    /// Data frames lost anywhere.
+    /// Data frames lost anywhere in the whole run.
     pub lost_data: u64,
+    /// Data frames lost anywhere of those that were sent since the measurement began. A frame sent before counts in the
+    /// warm-up's loss even where it is lost later, so no more frames are lost than were sent.
+    pub lost_measured: u64,
     /// Every acknowledgement's round-trip time.
     pub rtt: Histogram,
     /// The part of each round trip that was spent in hosts (t4 - t2 and t6 - t5 of Swift §3.2); empty where hosts are
@@ -39,6 +42,7 @@ impl TransportCounters {
     /// Adds the counters of another domain.
     pub fn merge(&mut self, other: &TransportCounters) {
         self.lost_data += other.lost_data;
+        self.lost_measured += other.lost_measured;
         self.rtt.merge(&other.rtt);
         self.endpoint.merge(&other.endpoint);
         self.fabric.merge(&other.fabric);
@@ -46,8 +50,16 @@ impl TransportCounters {
         self.operations.merge(&other.operations);
     }
 
-    /// Forgets all times of packets.
-    pub fn clear_times(&mut self) {
+    /// Counts a lost data frame; `measured` says whether it was sent since the measurement began.
+    pub fn lose(&mut self, measured: bool) {
+        self.lost_data += 1;
+        self.lost_measured += u64::from(measured);
+    }
+
+    /// Begins the measurement: forgets all but what is counted of the whole run.
+    pub fn restart(&mut self) {
+        self.lost_measured = 0;
+        self.operations.clear();
         for times in [&mut self.rtt, &mut self.endpoint, &mut self.fabric, &mut self.nic_delay] {
             times.clear();
         }

@@ -5,7 +5,7 @@ use clearway_proto::units::{Span, Time};
 use super::baseline::Baseline;
 use super::counters::TransportCounters;
 use crate::model::Scenario;
-use crate::simulation::Simulation;
+use crate::simulation::{OperationRecord, Simulation};
 use crate::traffic::Demand;
 
 /// A simulation that has ended, and what it looked like when its warm-up ended.
@@ -56,6 +56,20 @@ impl Measured<'_> {
     pub fn completion(&self, flow: u32) -> Option<Span> {
         let at = self.simulation.receiver(flow).completed_at;
         (at != Time::NEVER).then(|| at.since(self.simulation.specs()[flow as usize].start))
+    }
+
+    /// The time since the start of a sized flow that was under way when the run ended; none of any other.
+    pub fn age(&self, flow: u32) -> Option<Span> {
+        let start = self.simulation.specs()[flow as usize].start;
+        let unfinished = self.size(flow).is_some() && self.completion(flow).is_none() && start < self.end;
+        unfinished.then(|| self.end.since(start))
+    }
+
+    /// The operations that were issued in the measured time and were open when the run ended, by flow.
+    pub fn open_operations(&self) -> Vec<OperationRecord> {
+        let mut open = self.simulation.open_operations();
+        open.retain(|operation| operation.issued >= self.simulation.measured_from());
+        open
     }
 
     /// Packets that a flow retransmitted in the whole run.

@@ -1,6 +1,7 @@
 //! What a run leaves: a summary, tables with a unit in every column's name, and a digest.
 
 mod baseline;
+mod censored;
 pub mod counters;
 pub(crate) mod digest;
 pub mod fairness;

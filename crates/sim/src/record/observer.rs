@@ -66,6 +66,7 @@ impl<'a> Observer<'a> {
             fairness: self.fairness.finish(simulation, end),
         };
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];
+        tables.extend(tables::unfinished(&measured));
         tables.extend(tables::hosts(&measured));
         tables.extend(tables::delays(&measured));
         tables.extend(tables::operations(&measured));

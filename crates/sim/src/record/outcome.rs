@@ -18,7 +18,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
-    /// `throughput`, `links_series` or `probes`.
+    /// `throughput`, `links_series`, `probes` or `unfinished`.
     pub name: &'static str,
     /// The columns: the name of each, with its unit, and its values.
     pub columns: Vec<(&'static str, Column)>,
@@ -44,6 +44,8 @@ pub enum Value {
     Integer(u64),
     /// A measured value; finite.
     Float(f64),
+    /// The names of other figures.
+    Names(Vec<String>),
     /// Several figures, in the order in which they are shown.
     Object(Vec<(String, Value)>),
 }

@@ -1,7 +1,9 @@
 //! The figures of a whole run: of all transports together, and of each.
 
 use clearway_proto::histogram::Histogram;
+use clearway_proto::units::Span;
 
+use super::censored::{Bounded, Buckets, Censored, Values};
 use super::counters::{OperationCounters, TransportCounters};
 use super::measured::{LinkFigures, Measured};
 use super::outcome::Value;
@@ -42,8 +44,8 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
         total(&|id| simulation.receiver(id).receiver.payload() - measured.start.payload[id as usize]);
     let sent_whole = total(&|id| simulation.sender(id).sender.flight().sent);
     let sent = sent_whole - total(&|id| measured.start.sent[id as usize]);
-    let lost_whole: u64 = transports.iter().map(|&t| simulation.lost_data(t)).sum();
-    let lost = lost_whole - transports.iter().map(|&t| measured.start.lost_data[t]).sum::<u64>();
+    let lost_whole = transports.iter().map(|&t| measured.counters[t].lost_data).sum();
+    let lost = transports.iter().map(|&t| measured.counters[t].lost_measured).sum();
     let retransmissions =
         total(&|id| measured.retransmissions(id)) - total(&|id| measured.start.retransmissions[id as usize]);
     let timeouts = total(&|id| u64::from(simulation.sender(id).sender.flight().timeouts));
@@ -61,8 +63,10 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     figures.extend(rtt_figures(measured, transports));
     let indices: Vec<f64> = transports.iter().filter_map(|&t| measured.fairness[t]).collect();
     figures.push(entry("jain", float((!indices.is_empty()).then(|| mean(&indices)))));
-    figures.extend(completion_figures(measured, &flows));
-    figures.extend(operation_figures(measured, transports));
+    let mut bounds = Vec::new();
+    figures.extend(completion_figures(measured, &flows, &mut bounds));
+    figures.extend(operation_figures(measured, transports, &mut bounds));
+    figures.push(entry("lower_bounds", Value::Names(bounds)));
     figures
 }
 
@@ -94,54 +98,77 @@ fn time_figures(name: &str, times: &Histogram) -> Vec<(String, Value)> {
     ]
 }
 
-fn completion_figures(measured: &Measured, flows: &[u32]) -> Vec<(String, Value)> {
-    let mut fct = Vec::new();
-    let mut slowdown = Vec::new();
-    for &id in flows {
-        let ideal = measured.simulation.ideal_completion(id, measured.scenario.network.mtu);
-        if let (Some(took), Some(ideal)) = (measured.completion(id), ideal) {
-            fct.push(took.as_us_f64());
-            slowdown.push(took.as_ps() as f64 / ideal.as_ps() as f64);
-        }
+/// A figure of which `bounds` takes the name if the true one may be larger.
+fn bounded(name: &str, figure: Option<Bounded>, bounds: &mut Vec<String>) -> (String, Value) {
+    if figure.is_some_and(|figure| figure.at_least) {
+        bounds.push(name.to_string());
     }
+    entry(name, float(figure.map(|figure| figure.value)))
+}
+
+/// The figures of sized flows that have started, in the whole run. Those that were under way at its end count with their
+/// age.
+fn completion_figures(measured: &Measured, flows: &[u32], bounds: &mut Vec<String>) -> Vec<(String, Value)> {
+    let all = |time: &dyn Fn(u32) -> Option<Span>| {
+        let timed = flows.iter().filter_map(|&id| {
+            let ideal = measured.simulation.ideal_completion(id, measured.scenario.network.mtu)?;
+            time(id).map(|took| (took.as_us_f64(), took.as_ps() as f64 / ideal.as_ps() as f64))
+        });
+        timed.unzip::<f64, f64, Vec<_>, Vec<_>>()
+    };
+    let (took, slowed) = all(&|id| measured.completion(id));
+    let (ages, slowed_so_far) = all(&|id| measured.age(id));
+    let unfinished = ages.len() as u64;
+    let (fct, slowdown) = (Values::new(took, &ages), Values::new(slowed, &slowed_so_far));
     vec![
-        entry("fct_mean_us", float((!fct.is_empty()).then(|| mean(&fct)))),
-        entry("fct_p50_us", float(quantile(&mut fct, 0.5))),
-        entry("fct_p99_us", float(quantile(&mut fct, 0.99))),
-        entry("fct_max_us", float(quantile(&mut fct, 1.0))),
-        entry("slowdown_mean", float((!slowdown.is_empty()).then(|| mean(&slowdown)))),
-        entry("slowdown_p50", float(quantile(&mut slowdown, 0.5))),
-        entry("slowdown_p99", float(quantile(&mut slowdown, 0.99))),
+        entry("unfinished_flows", Value::Integer(unfinished)),
+        bounded("fct_mean_us", fct.mean(), bounds),
+        bounded("fct_p50_us", fct.quantile(0.5), bounds),
+        bounded("fct_p99_us", fct.quantile(0.99), bounds),
+        bounded("fct_max_us", fct.quantile(1.0), bounds),
+        bounded("slowdown_mean", slowdown.mean(), bounds),
+        bounded("slowdown_p50", slowdown.quantile(0.5), bounds),
+        bounded("slowdown_p99", slowdown.quantile(0.99), bounds),
     ]
 }
 
 /// The figures of operations issued after the warm-up, except for their rate, which counts all that completed in time
-/// after it.
-fn operation_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)> {
+/// after it. Those that were open at the end count with their age.
+fn operation_figures(
+    measured: &Measured,
+    transports: &[usize],
+    bounds: &mut Vec<String>,
+) -> Vec<(String, Value)> {
     let simulation = measured.simulation;
     let mut all = OperationCounters::default();
     for &transport in transports {
         all.merge(&measured.counters[transport].operations);
     }
-    let late_and_open = simulation.open_operations().into_iter().filter(|operation| {
-        let spec = &simulation.specs()[operation.flow as usize];
-        transports.contains(&(spec.transport as usize))
-            && operation.issued >= simulation.operations_measured_from()
-            && simulation.is_late(operation)
-    });
+    let transport = |flow: u32| simulation.specs()[flow as usize].transport as usize;
+    let mut open = measured.open_operations();
+    open.retain(|operation| transports.contains(&transport(operation.flow)));
+    let mut ages = Histogram::default();
+    for operation in &open {
+        ages.record(measured.end.since(operation.issued));
+    }
+    let late_and_open = open.iter().filter(|operation| simulation.is_late(operation));
     let undone = all.refused + late_and_open.count() as u64;
     let (failed, decided) = (all.late + undone, all.latency.count() + undone);
     let any = decided + all.in_time;
-    let us = |ps: Option<f64>| float(ps.map(|ps| ps / 1e6));
-    let quantile = |fraction| us(all.latency.quantile(fraction).map(|ps| ps as f64));
+    let (done, unfinished) = (all.latency.count(), ages.count());
+    let latency = Buckets::new(all.latency, &ages);
+    let mut us = |name, ps: Option<Bounded>| {
+        bounded(name, ps.map(|ps| Bounded { value: ps.value / 1e6, ..ps }), bounds)
+    };
     vec![
-        entry("operations", Value::Integer(all.latency.count())),
+        entry("operations", Value::Integer(done)),
+        entry("unfinished_operations", Value::Integer(unfinished)),
         entry("operations_per_second", float((any > 0).then_some(all.in_time as f64 / measured.seconds()))),
         entry("failed_operations", float((decided > 0).then_some(failed as f64 / decided as f64))),
-        entry("latency_mean_us", us(all.latency.mean())),
-        entry("latency_p50_us", quantile(0.5)),
-        entry("latency_p99_us", quantile(0.99)),
-        entry("latency_p999_us", quantile(0.999)),
+        us("latency_mean_us", latency.mean()),
+        us("latency_p50_us", latency.quantile(0.5)),
+        us("latency_p99_us", latency.quantile(0.99)),
+        us("latency_p999_us", latency.quantile(0.999)),
     ]
 }
 
@@ -179,24 +206,4 @@ fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// The value that a `fraction` of all values do not exceed. Sorts the values.
-fn quantile(values: &mut [f64], fraction: f64) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let rank = (values.len() as f64 * fraction).ceil() as usize;
-    values.get(rank.saturating_sub(1)).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_values_of_the_sample() {
-        let mut values = vec![4.0, 1.0, 3.0, 2.0];
-        assert_eq!(quantile(&mut values, 0.5), Some(2.0));
-        assert_eq!(quantile(&mut values, 0.99), Some(4.0));
-        assert_eq!(quantile(&mut [], 0.5), None);
-    }
 }

@@ -1,5 +1,7 @@
 //! The tables of a run, made at its end.
 
+use std::collections::BTreeMap;
+
 use super::footprint::{link_name_bytes, text_bytes, NUMBER};
 use super::measured::{LinkFigures, Measured};
 use super::outcome::{Column, Table};
@@ -12,7 +14,7 @@ const GBPS: f64 = 8.0 / 1e9;
 
 /// Memory in bytes for a row of [`flows`], where the transport's name has so many characters.
 pub fn flow_row_bytes(name: usize) -> f64 {
-    NUMBER * 11.0 + text_bytes(name) + text_bytes("requests".len())
+    NUMBER * 12.0 + text_bytes(name) + text_bytes("requests".len())
 }
 
 /// Memory in bytes for a row of [`links`], and for the figures that it is made of.
@@ -26,14 +28,14 @@ pub fn link_class_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
 }
 
 /// Memory in bytes for a row of [`operations`], and for the record that it is made of.
-pub const OPERATION_ROW: f64 = NUMBER * 9.0 + size_of::<OperationRecord>() as f64;
+pub const OPERATION_ROW: f64 = NUMBER * 10.0 + size_of::<OperationRecord>() as f64;
 
 /// Memory in bytes for a row of [`probes`].
 pub fn probe_row_bytes(shape: &dyn Shape) -> f64 {
     NUMBER * 3.0 + 2.0 * text_bytes(shape.longest_name())
 }
 
-/// The table of flows: a row for each.
+/// The table of flows: a row for each. One that was under way at the end has an age instead of a completion time.
 pub(super) fn flows(measured: &Measured) -> Table {
     let simulation = measured.simulation;
     let mut fct = Vec::new();
@@ -43,6 +45,8 @@ pub(super) fn flows(measured: &Measured) -> Table {
         let alone = simulation.ideal_completion(id, measured.scenario.network.mtu);
         ideal.push(alone.map_or(f64::NAN, Span::as_us_f64));
     }
+    let age = |id: usize| measured.age(id as u32).map_or(f64::NAN, Span::as_us_f64);
+    let ages = (0..fct.len()).map(age).collect();
     let slowdown = fct.iter().zip(&ideal).map(|(fct, ideal)| fct / ideal).collect();
     let integers = |value: &dyn Fn(usize) -> u64| Column::Integers((0..fct.len()).map(value).collect());
     let specs = simulation.specs();
@@ -66,6 +70,7 @@ pub(super) fn flows(measured: &Measured) -> Table {
             ("fct_us", Column::Floats(fct)),
             ("ideal_us", Column::Floats(ideal)),
             ("slowdown", Column::Floats(slowdown)),
+            ("age_us", Column::Floats(ages)),
         ],
     };
     if specs.iter().any(|spec| spec.demand.part() == Some(Part::Answers)) {
@@ -211,7 +216,7 @@ pub(super) fn delays(measured: &Measured) -> Option<Table> {
 }
 
 /// The table of operations, if each is recorded: first those that are complete, in the order of completion, then those
-/// that are open, by flow. One that could not be issued is not among them.
+/// that are open, by flow, with an age instead of a latency. One that could not be issued is not among them.
 pub(super) fn operations(measured: &Measured) -> Option<Table> {
     let (simulation, specs) = (measured.simulation, measured.simulation.specs());
     let mut rows = simulation.operation_records()?;
@@ -221,6 +226,7 @@ pub(super) fn operations(measured: &Measured) -> Option<Table> {
         |value: &dyn Fn(&OperationRecord) -> u64| Column::Integers(rows.iter().map(value).collect());
     let floats = |value: &dyn Fn(&OperationRecord) -> f64| Column::Floats(rows.iter().map(value).collect());
     let if_done = |row: &OperationRecord, value: f64| if row.done == Time::NEVER { f64::NAN } else { value };
+    let age = |row: &OperationRecord| measured.end.since(row.issued).as_us_f64();
     let columns = vec![
         ("flow", integers(&|row| u64::from(row.flow))),
         ("operation", integers(&|row| u64::from(row.number))),
@@ -230,9 +236,40 @@ pub(super) fn operations(measured: &Measured) -> Option<Table> {
         ("issued_us", floats(&|row| row.issued.as_us_f64())),
         ("completed_us", floats(&|row| if_done(row, row.done.as_us_f64()))),
         ("latency_us", floats(&|row| if_done(row, row.done.since(row.issued).as_us_f64()))),
+        ("age_us", floats(&|row| if row.done == Time::NEVER { age(row) } else { f64::NAN })),
         ("failed", integers(&|row| u64::from(simulation.is_late(row)))),
     ];
     Some(Table { name: "operations", columns })
+}
+
+/// The table of what is unfinished: a row for each traffic table of which a sized flow, or an operation of the measured
+/// time, was under way at the end, with how many were and the age of the oldest, 0 of none; no table where nothing was.
+pub(super) fn unfinished(measured: &Measured) -> Option<Table> {
+    let specs = measured.simulation.specs();
+    let mut rows: BTreeMap<u32, [(u64, Span); 2]> = BTreeMap::new();
+    let mut add = |table: u32, kind: usize, age: Span| {
+        let (count, oldest) = &mut rows.entry(table).or_default()[kind];
+        *count += 1;
+        *oldest = age.max(*oldest);
+    };
+    for (flow, spec) in (0..).zip(specs) {
+        if let Some(age) = measured.age(flow) {
+            add(spec.table, 0, age);
+        }
+    }
+    for operation in measured.open_operations() {
+        add(specs[operation.flow as usize].table, 1, measured.end.since(operation.issued));
+    }
+    let counts = |kind: usize| Column::Integers(rows.values().map(|row| row[kind].0).collect());
+    let oldest = |kind: usize| Column::Floats(rows.values().map(|row| row[kind].1.as_us_f64()).collect());
+    let columns = vec![
+        ("traffic", Column::Integers(rows.keys().map(|&table| u64::from(table)).collect())),
+        ("flows", counts(0)),
+        ("oldest_flow_us", oldest(0)),
+        ("operations", counts(1)),
+        ("oldest_operation_us", oldest(1)),
+    ];
+    (!rows.is_empty()).then_some(Table { name: "unfinished", columns })
 }
 
 /// The table of probes: a row for each packet, by probe and then in the order of sending; none where nothing probes.

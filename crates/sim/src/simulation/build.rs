@@ -255,6 +255,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         receivers: Vec::new(),
         operations: Operations::default(),
         losses: vec![Losses::default(); conversations],
+        measured_from: Time::ZERO,
         counters: plan.makers.iter().map(|_| TransportCounters::default()).collect(),
         parcels: super::parcels::Parcels::default(),
         incomplete: 0,

@@ -67,6 +67,8 @@ pub struct Domain {
     pub(super) operations: Operations,
     /// For each conversation what was lost in this domain.
     pub(super) losses: Vec<Losses>,
+    /// When the measurement began: frames sent and operations issued before it count in no steady-state figure.
+    pub(super) measured_from: Time,
     /// What is counted for each transport.
     pub(super) counters: Vec<TransportCounters>,
     pub(super) parcels: Parcels,
@@ -435,7 +437,8 @@ impl Domain {
         }
         losses.data += 1;
         if let Some(flow) = plan.flow_of(frame) {
-            self.counters[plan.specs[flow as usize].transport as usize].lost_data += 1;
+            let measured = Time::from_ps(frame.stamp) >= self.measured_from;
+            self.counters[plan.specs[flow as usize].transport as usize].lose(measured);
         }
     }
 

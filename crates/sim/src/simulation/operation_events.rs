@@ -1,7 +1,5 @@
 //! What the operations of loops cause: at their initiators and at their targets.
 
-use clearway_proto::units::Time;
-
 use super::domain::Domain;
 use super::operations::Table;
 use super::plan::Plan;
@@ -96,7 +94,7 @@ impl Domain {
         for _ in 0..done {
             let issued = self.operations.close(channel, now);
             let late = deadline.is_some_and(|deadline| now.since(issued) > deadline);
-            let measured = issued >= self.operations.measured_from;
+            let measured = issued >= self.measured_from;
             self.counters[spec.transport as usize].operations.count(now.since(issued), late, measured);
             match spec.demand {
                 Demand::OpenLoop(_) => {
@@ -107,11 +105,5 @@ impl Domain {
                 _ => {}
             }
         }
-    }
-
-    /// Forgets what was measured of operations so far.
-    pub(super) fn measure_operations_anew(&mut self, now: Time) {
-        self.operations.measured_from = now;
-        self.counters.iter_mut().for_each(|counters| counters.operations.clear());
     }
 }

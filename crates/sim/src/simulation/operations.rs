@@ -24,8 +24,6 @@ pub struct Operations {
     pub(super) initiators: Vec<Initiator>,
     /// Operations that are issued and not done.
     open: u64,
-    /// Operations issued before this count in no figure of latency.
-    pub(super) measured_from: Time,
     /// The operations that are complete, if each is to be recorded.
     records: Option<Vec<OperationRecord>>,
 }
@@ -121,7 +119,6 @@ impl Operations {
             channel_of: Vec::new(),
             initiators: Vec::new(),
             open: 0,
-            measured_from: Time::ZERO,
             records,
         };
         // The initiator whose flows are being listed: a host of a table.
@@ -249,11 +246,6 @@ impl Operations {
         } else {
             table.answer
         }
-    }
-
-    /// The instant from which on operations are measured.
-    pub fn measured_from(&self) -> Time {
-        self.measured_from
     }
 }
 

@@ -142,11 +142,6 @@ impl Simulation {
         all
     }
 
-    /// Data frames of a transport that were lost so far.
-    pub fn lost_data(&self, transport: usize) -> u64 {
-        self.domains.iter().map(|domain| domain.counters[transport].lost_data).sum()
-    }
-
     /// The sum in picoseconds and the number of a transport's round-trip times so far.
     pub fn rtt_so_far(&self, transport: usize) -> (u128, u64) {
         let each = self.domains.iter().map(|domain| &domain.counters[transport].rtt);
@@ -159,11 +154,11 @@ impl Simulation {
         each.max().unwrap_or(0)
     }
 
-    /// Begins to measure anew: forgets all times of packets and operations so far.
+    /// Begins to measure anew: forgets all times and losses of packets so far, and all operations.
     pub fn measure_anew(&mut self) {
         for domain in &mut self.domains {
-            domain.counters.iter_mut().for_each(TransportCounters::clear_times);
-            domain.measure_operations_anew(self.time);
+            domain.measured_from = self.time;
+            domain.counters.iter_mut().for_each(TransportCounters::restart);
         }
     }
 
@@ -209,9 +204,9 @@ impl Simulation {
         self.domains[0].operations.bytes(&self.plan.specs[flow as usize])
     }
 
-    /// The instant from which on operations are measured.
-    pub fn operations_measured_from(&self) -> Time {
-        self.domains[0].operations.measured_from()
+    /// When the measurement began.
+    pub fn measured_from(&self) -> Time {
+        self.domains[0].measured_from
     }
 
     /// How many packet-hops there have been so far.

@@ -83,6 +83,15 @@ pub fn figure(outcome: &Outcome, name: &str) -> f64 {
     }
 }
 
+/// The names of the figures that may be larger, as something was unfinished at the end.
+pub fn lower_bounds(outcome: &Outcome) -> &[String] {
+    let Value::Object(figures) = &outcome.summary else { panic!("{:?}", outcome.summary) };
+    match figures.iter().find(|(name, _)| name == "lower_bounds") {
+        Some((_, Value::Names(names))) => names,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn row_of_link(outcome: &Outcome, link: &str) -> usize {
     let names = texts(outcome, "links", "link");
     names.iter().position(|name| name == link).unwrap_or_else(|| panic!("no link {link} in {names:?}"))

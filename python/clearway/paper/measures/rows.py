@@ -13,6 +13,8 @@ from clearway.errors import ClearwayError
 from clearway.paper.measures.values import Floats
 from clearway.runs import Run
 
+_TIMED = ("fct_us", "latency_us", "slowdown")  # what something unfinished has an age instead of
+
 
 def rows_of(
     run: Run, table: str, match: Mapping[str, Any] | None, from_us: float, to_us: float
@@ -52,6 +54,29 @@ def weighted(
     weights = np.ones(len(values)) if weight is None else column_of(run, rows, weight)
     there = np.isfinite(values) & (weights > 0)
     return values[there], weights[there]
+
+
+def unfinished(
+    run: Run,
+    table: str,
+    column: str,
+    weight: str | None,
+    match: Mapping[str, Any] | None,
+    from_us: float,
+    to_us: float,
+) -> tuple[Floats, Floats]:
+    """Return lower bounds for rows of flows or operations that were under way at the end, and their weights.
+
+    There are none of a column that is no completion time, latency or slowdown.
+    """
+    rows = rows_of(run, table, match, from_us, to_us)
+    if column not in _TIMED or "age_us" not in rows:
+        return np.array([]), np.array([])
+    ages = rows["age_us"].astype(float)
+    bounds = ages / column_of(run, rows, "ideal_us") if column == "slowdown" else ages
+    weights = np.ones(len(ages)) if weight is None else column_of(run, rows, weight)
+    there = np.isfinite(bounds) & (weights > 0)
+    return bounds[there], weights[there]
 
 
 def _matches(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from clearway.figures import AtLeast, value_of
 from clearway.paper.measures.registry import of_run
 from clearway.paper.measures.scenario import entry_of, headers_leave_gbps
 from clearway.runs import Run
@@ -13,12 +14,16 @@ from clearway.runs import Run
 
 @of_run
 def summary(run: Run, key: str, transport: str | None = None) -> float:
-    """Take a figure of the summary, of all or of one transport, in the unit that is in its name."""
+    """Take a figure of the summary, of all or of one transport, in the unit that is in its name.
+
+    It is `AtLeast` where the true one may be larger, as operations or flows were unfinished.
+    """
     figures: Mapping[str, Any] = run.summary
     if transport is not None:
         figures = entry_of(run.summary.get("transports") or {}, transport, f"{run.name}: transport")
-    value = entry_of(figures, key, f"{run.name}: figure")
-    return math.nan if value is None else float(value)
+    entry_of(figures, key, f"{run.name}: figure")
+    value = value_of(figures, key)
+    return math.nan if value is None else value if isinstance(value, AtLeast) else float(value)
 
 
 @of_run

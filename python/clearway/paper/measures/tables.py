@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from clearway.figures import AtLeast
 from clearway.paper.measures.registry import of_run
-from clearway.paper.measures.rows import column_of, rows_of, weighted
+from clearway.paper.measures.rows import column_of, rows_of, unfinished, weighted
 from clearway.paper.measures.values import Series
 from clearway.runs import Run
 
@@ -25,14 +26,21 @@ def quantile(
     from_us: float = 0.0,
     to_us: float = math.inf,
 ) -> float:
-    """Take a quantile (0 to 1) of a column: the least value that this share of rows or weight has at most."""
+    """Take a quantile (0 to 1) of a column: the least value that this share of rows or weight has at most.
+
+    Of completion times and latencies, rows that were unfinished at the end count with their age; the quantile
+    is `AtLeast` if they could make it larger.
+    """
     values, weights = weighted(run, table, column, weight, match, from_us, to_us)
-    if not len(values):
+    ages, of_ages = unfinished(run, table, column, weight, match, from_us, to_us)
+    every, of_every = np.append(values, ages), np.append(weights, of_ages)
+    if not len(every):
         return math.nan
-    order = np.argsort(values, kind="stable")
-    shares = np.cumsum(weights[order])
-    at = np.searchsorted(shares, q * shares[-1] * (1 - 1e-12))
-    return float(values[order][min(int(at), len(values) - 1)])
+    order = np.argsort(every, kind="stable")
+    shares = np.cumsum(of_every[order])
+    wanted = q * shares[-1] * (1 - 1e-12)
+    value = float(every[order][min(int(np.searchsorted(shares, wanted)), len(every) - 1)])
+    return value if weights[values <= value].sum() >= wanted else AtLeast(value)
 
 
 @of_run
@@ -45,9 +53,14 @@ def mean(
     from_us: float = 0.0,
     to_us: float = math.inf,
 ) -> float:
-    """Take the mean of a column, by rows or weighted by another column."""
+    """Take the mean of a column, by rows or weighted by another column; unfinished rows as for a quantile."""
     values, weights = weighted(run, table, column, weight, match, from_us, to_us)
-    return float(np.average(values, weights=weights)) if len(values) else math.nan
+    ages, of_ages = unfinished(run, table, column, weight, match, from_us, to_us)
+    every, of_every = np.append(values, ages), np.append(weights, of_ages)
+    if not len(every):
+        return math.nan
+    value = float(np.average(every, weights=of_every))
+    return AtLeast(value) if len(ages) else value
 
 
 @of_run
