@@ -128,7 +128,7 @@ fn no_more_is_lost_than_was_sent() {
     let outcome = run(text);
     let (whole, rate) = (figure(&outcome, "loss_rate_whole"), figure(&outcome, "loss_rate"));
     let lost = figure(&outcome, "fault_losses");
-    println!("{lost} lost on the link, {rate} of those sent since, {whole} of all");
     assert!(lost > 100.0, "a queue is lost: {lost}");
-    assert!(whole > 0.0 && !(rate > 1.0), "{rate}");
+    assert!(whole > 0.0, "{whole}");
+    assert!(rate.is_nan() || rate <= 1.0, "{rate} of what was sent");
 }

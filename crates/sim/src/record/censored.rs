@@ -92,7 +92,9 @@ mod tests {
         let floats = |us: &[u64]| us.iter().map(|&us| us as f64 * 1e6).collect::<Vec<_>>();
         let histogram = |us: &[u64]| {
             let mut histogram = Histogram::default();
-            us.iter().for_each(|&us| histogram.record(Span::from_us(us)));
+            for &us in us {
+                histogram.record(Span::from_us(us));
+            }
             histogram
         };
         [
