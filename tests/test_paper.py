@@ -502,7 +502,7 @@ def judged(**claim: Any) -> claims.Judged:
 def test_a_claim_has_its_interval() -> None:
     found = judged()
     assert (found.verdict, found.reason, found.seeds) == ("reproduced", "", "3")
-    assert found.readable(found.ours) == "10 ± 2.484"
+    assert found.readable(found.ours) == "10 ± 2.5"
     answer = found.as_json()
     assert (answer["ours"], answer["samples"], answer["deterministic"]) == (10, 3, False)
     assert answer["half_widths"] == [pytest.approx(2.4841, abs=1e-4)]
