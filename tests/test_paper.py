@@ -401,6 +401,7 @@ def test_where_an_interval_lies(
         # The control shows the effect's value, but not its shape.
         ({"value": "WITHIN", "shape": "WITHIN", "control": "WITHIN", "control_shape": "OUTSIDE"}, "shape"),
         ({"value": "WITHIN", "stand_in": True, "control": "OUTSIDE"}, "stand-in"),
+        ({"value": "WITHIN", "stand_in": True, "control": "OUTSIDE", "fitted": True}, "calibrated"),
         ({"value": "WITHIN", "stand_in": True, "control": "WITHIN"}, "not reproduced"),
         ({"value": "WITHIN", "shape": "WITHIN", "stand_in": True}, "not reproduced"),
     ],

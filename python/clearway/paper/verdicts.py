@@ -110,7 +110,7 @@ def verdict(
         return NOT_REPRODUCED
     held, shape_held = _unless(value, control), _unless(shape, control_shape)
     if held is Position.WITHIN:
-        return STAND_IN if stand_in else CALIBRATED if fitted else REPRODUCED
+        return CALIBRATED if fitted else STAND_IN if stand_in else REPRODUCED
     if held is Position.OVER:
         return STRADDLES
     return {Position.WITHIN: SHAPE, Position.OVER: STRADDLES, Position.OUTSIDE: NOT_REPRODUCED}[shape_held]
