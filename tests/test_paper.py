@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from clearway.errors import ClearwayError
 from clearway.figures import AtLeast
-from clearway.paper import claims, evaluation, papers, reading, reproduce, verdicts
+from clearway.paper import claims, evaluation, papers, reading, reproduce, sampling, verdicts
 from clearway.paper.evaluation import MadeRun, lower_bounds_in
 from clearway.paper.experiment import Experiment
 from clearway.paper.measures import OF_RUN, OF_VALUES, Series
+from clearway.paper.verdicts import Position
 from clearway.runs import Run
 
 from tests.conftest import Clearway, child, finished
@@ -333,7 +334,9 @@ def test_closed_forms() -> None:
     ],
 )
 def test_predicates(predicates: dict[str, Any], ours: Any, paper: Any, expected: bool) -> None:
-    assert verdicts.holds(predicates, ours, paper) is expected
+    """A single sample is exact."""
+    wanted = Position.WITHIN if expected else Position.OUTSIDE
+    assert verdicts.position(predicates, [ours], paper) is wanted
 
 
 def test_every_predicate_has_words() -> None:
@@ -343,30 +346,95 @@ def test_every_predicate_has_words() -> None:
     assert verdicts.in_words({"at_most": 1e-5}, "share") == "at most 0.001 %"
 
 
+# Three and five samples whose intervals are known: t is 4.3027 and 2.7764 for 2 and 4 degrees of freedom.
+THREE = [9.0, 10.0, 11.0]  # 10 +- 4.3027 / sqrt(3) = 2.4841
+FIVE = [1.0, 2.0, 3.0, 4.0, 5.0]  # 3 +- 2.7764 * sqrt(2.5 / 5) = 1.9632
+
+
+def test_the_interval_of_samples_is_students() -> None:
+    found = sampling.estimate(THREE)
+    assert (found.mean, found.count, found.deterministic) == (10, 3, False)
+    assert list(found.half_widths) == [pytest.approx(2.4841, abs=1e-4)]
+    found = sampling.estimate([[a, 7.0] for a in FIVE])
+    assert found.mean == [3, 7]
+    assert list(found.half_widths) == [pytest.approx(1.9632, abs=1e-4), 0]
+    series = sampling.estimate([Series(np.array([1.0]), np.array([a])) for a in FIVE])
+    assert (series.mean.x.tolist(), series.mean.y.tolist()) == ([1], [3])
+    alike = sampling.estimate([0.1] * 5)
+    assert (alike.mean, alike.half_widths, alike.deterministic) == (0.1, [0], True)
+    assert not sampling.estimate([0.1]).deterministic
+
+
+@pytest.mark.parametrize(
+    ("predicates", "samples", "paper", "expected"),
+    [
+        ({"at_least": 7.5}, THREE, None, Position.WITHIN),
+        ({"at_least": 7.6}, THREE, None, Position.OVER),
+        ({"at_least": 12.4}, THREE, None, Position.OVER),
+        ({"at_least": 12.5}, THREE, None, Position.OUTSIDE),
+        ({"at_most": 12.5}, THREE, None, Position.WITHIN),
+        ({"at_most": 12.4}, THREE, None, Position.OVER),
+        ({"at_most": 7.5}, THREE, None, Position.OUTSIDE),
+        ({"within": 0.25}, THREE, 10, Position.WITHIN),
+        ({"within": 0.24}, THREE, 10, Position.OVER),
+        ({"within": 0.1}, THREE, 14, Position.OUTSIDE),
+        # The interval is wider than the bar, on both sides of it.
+        ({"between": [9, 11]}, THREE, None, Position.OVER),
+        # Of several values the worst decides, and of several predicates too.
+        ({"at_most": [5.0, 20.0]}, [[a, 2 * a] for a in FIVE], None, Position.WITHIN),
+        ({"at_most": [4.0, 20.0]}, [[a, 2 * a] for a in FIVE], None, Position.OVER),
+        ({"at_most": [1.0, 20.0]}, [[a, 2 * a] for a in FIVE], None, Position.OUTSIDE),
+        ({"at_least": 0, "at_most": 4.9}, FIVE, None, Position.OVER),
+        # Steps and ratios are taken seed by seed: what seeds have in common is no spread of theirs.
+        ({"order": "rising"}, [[a, a + 0.1] for a in FIVE], None, Position.WITHIN),
+        ({"order": "rising"}, [[0.0, a - 2] for a in FIVE], None, Position.OVER),
+        ({"order": "falling"}, [[a, a + 0.1] for a in FIVE], None, Position.OUTSIDE),
+        ({"ratio_at_least": 2}, [[2 * a, a] for a in FIVE], None, Position.WITHIN),
+        ({"ratio_at_least": 4}, [[a, 1.0] for a in FIVE], None, Position.OVER),
+        # A ratio over nothing is nowhere; with finite ones beside it, it leaves open what these hold.
+        ({"at_most": 1}, [math.inf, math.inf], None, Position.OUTSIDE),
+        ({"at_most": 1}, [math.inf, 0.5], None, Position.OVER),
+        ({"at_least": 0}, [1.0, math.nan], None, Position.OUTSIDE),
+    ],
+)
+def test_where_an_interval_lies(
+    predicates: dict[str, Any], samples: list[Any], paper: Any, expected: Position
+) -> None:
+    assert verdicts.position(predicates, samples, paper) is expected
+
+
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        ({"held": True, "shape_held": True}, "reproduced"),
-        ({"held": True, "shape_held": False, "fitted": True}, "calibrated"),
-        ({"held": False, "shape_held": True}, "shape"),
-        ({"held": False, "shape_held": True, "fitted": True}, "shape"),
-        ({"held": False, "shape_held": False}, "not reproduced"),
-        # A control must fail.
-        ({"held": True, "shape_held": False, "control_held": False}, "reproduced"),
-        ({"held": True, "shape_held": False, "control_held": True}, "not reproduced"),
-        ({"held": True, "shape_held": False, "control_held": True, "fitted": True}, "not reproduced"),
-        ({"held": False, "shape_held": True, "control_shape_held": True}, "not reproduced"),
-        ({"held": False, "shape_held": True, "control_shape_held": False}, "shape"),
-        # Its failing in value is no help where it shows the shape as well.
-        ({"held": True, "shape_held": True, "control_held": True, "control_shape_held": False}, "shape"),
-        ({"held": True, "shape_held": False, "stand_in": True, "control_held": False}, "stand-in"),
-        ({"held": True, "shape_held": False, "stand_in": True, "control_held": True}, "not reproduced"),
-        ({"held": True, "shape_held": True, "stand_in": True}, "not reproduced"),
-        ({"held": False, "shape_held": True, "stand_in": True}, "not reproduced"),
+        ({"value": "WITHIN", "shape": "WITHIN"}, "reproduced"),
+        ({"value": "WITHIN", "fitted": True}, "calibrated"),
+        ({"value": "OVER", "shape": "WITHIN"}, "straddles"),
+        ({"value": "OVER", "fitted": True}, "straddles"),
+        ({"value": "OUTSIDE", "shape": "WITHIN", "fitted": True}, "shape"),
+        ({"value": "OUTSIDE", "shape": "OVER"}, "straddles"),
+        ({"value": "OUTSIDE"}, "not reproduced"),
+        # A control must fail, and be seen to.
+        ({"value": "WITHIN", "control": "OUTSIDE"}, "reproduced"),
+        ({"value": "WITHIN", "control": "OVER"}, "straddles"),
+        ({"value": "WITHIN", "control": "WITHIN"}, "not reproduced"),
+        ({"value": "WITHIN", "control": "WITHIN", "fitted": True}, "not reproduced"),
+        ({"value": "OVER", "control": "WITHIN"}, "not reproduced"),
+        ({"value": "OUTSIDE", "control": "OVER"}, "not reproduced"),
+        ({"value": "OUTSIDE", "shape": "WITHIN", "control_shape": "WITHIN"}, "not reproduced"),
+        ({"value": "OUTSIDE", "shape": "WITHIN", "control_shape": "OUTSIDE"}, "shape"),
+        # The control shows the effect's value, but not its shape.
+        ({"value": "WITHIN", "shape": "WITHIN", "control": "WITHIN", "control_shape": "OUTSIDE"}, "shape"),
+        ({"value": "WITHIN", "stand_in": True, "control": "OUTSIDE"}, "stand-in"),
+        ({"value": "WITHIN", "stand_in": True, "control": "OUTSIDE", "fitted": True}, "calibrated"),
+        ({"value": "WITHIN", "stand_in": True, "control": "WITHIN"}, "not reproduced"),
+        ({"value": "WITHIN", "shape": "WITHIN", "stand_in": True}, "not reproduced"),
     ],
 )
 def test_verdicts(facts: dict[str, Any], expected: str) -> None:
-    assert verdicts.verdict(**facts) == expected
+    named: dict[str, Any] = {
+        key: Position[value] if isinstance(value, str) else value for key, value in facts.items()
+    }
+    assert verdicts.verdict(**named) == expected
 
 
 # EXPRESSIONS
@@ -437,15 +505,81 @@ def test_measures_of_measures_and_controls() -> None:
     assert evaluation.evaluate([of, 5, "text"], RUNS, "seeds") == [3, 5, "text"]
 
 
+def of_seeds(name: str, *values: float) -> evaluation.MadeRun:
+    return made(name, *(({"seed": seed}, value) for seed, value in enumerate(values, 1)))
+
+
+JUDGED = {
+    "high": of_seeds("high", 9.0, 10.0, 11.0),
+    "wide": of_seeds("wide", 1.0, 10.0, 19.0),
+    "low": of_seeds("low", 2.0, 2.0, 2.0),
+    "nothing": of_seeds("nothing", math.nan, math.nan, math.nan),
+}
+
+
+def judged(**claim: Any) -> claims.Judged:
+    of = {"measure": "summary", "run": "high", "key": "f"}
+    whole = {"text": "It is high", "paper": "high", "ours": of, "holds": {"at_least": 5}, **claim}
+    (found,) = claims.judge(Experiment("a", Path(), "Fig 1", "", "", "", [], [whole], [], None), JUDGED)
+    return found
+
+
+def test_a_claim_has_its_interval() -> None:
+    found = judged()
+    assert (found.verdict, found.reason, found.seeds) == ("reproduced", "", "3")
+    assert found.readable(found.ours) == "10 ± 2.5"
+    answer = found.as_json()
+    assert (answer["ours"], answer["samples"], answer["deterministic"]) == (10, 3, False)
+    assert answer["half_widths"] == [pytest.approx(2.4841, abs=1e-4)]
+
+
+def test_a_claim_that_straddles_says_so() -> None:
+    found = judged(holds={"at_least": 8})
+    assert (found.verdict, found.reason) == ("straddles", "The interval reaches over the bar.")
+    found = judged(control="wide", reason="It varies.")
+    assert found.verdict == "straddles"
+    assert found.reason == "The interval of the control reaches over the bar. It varies."
+    found = judged(holds={"at_least": 20}, shape={"at_least": 8})
+    assert (found.verdict, "weaker bar" in found.reason) == ("straddles", True)
+
+
+def test_seeds_that_are_alike_are_said_to_be() -> None:
+    found = judged(ours={"measure": "summary", "run": "low", "key": "f"}, holds={"at_most": 2})
+    assert (found.verdict, found.seeds, found.readable(found.ours)) == ("reproduced", "3, all alike", "2")
+    assert found.as_json()["deterministic"] is True
+
+
+def test_a_control_that_was_not_measured_shows_nothing() -> None:
+    found = judged(control="nothing")
+    assert found.verdict == "not reproduced"
+    assert "could not be measured" in found.reason
+
+
+def test_a_claim_made_after_seeing_is_calibrated() -> None:
+    found = judged(after_seeing=True)
+    assert (found.verdict, "after the first results" in found.reason) == ("calibrated", True)
+
+
 def test_a_stand_in_says_what_it_is_worth() -> None:
-    of = {"measure": "summary", "run": "one", "key": "f"}
-    claim = {"text": "It is high", "paper": "high", "ours": of, "holds": {"at_least": 5}}
-    stand_in = {**claim, "stand_in": True, "control": "seeds"}
-    figure = Experiment("a", Path(), "Fig 1", "", "", "", [], [claim, stand_in], [], None)
-    plain, judged = claims.judge(figure, RUNS)
-    assert (plain.verdict, plain.reason) == ("reproduced", "")
-    assert (judged.verdict, judged.control) == ("stand-in", 3)
-    assert "measured production" in judged.reason
+    found = judged(stand_in=True, control="low")
+    assert found.control is not None
+    assert (found.verdict, found.control.mean) == ("stand-in", 2)
+    assert "measured production" in found.reason
+
+
+def test_samples_are_of_one_seed_or_of_several() -> None:
+    runs = {"six": of_seeds("six", *range(1, 7)), "four": of_seeds("four", 10, 20, 30, 40), **RUNS}
+    of = {"measure": "summary", "run": "six", "key": "f"}
+    ratio = {"measure": "ratio", "of": {**of, "run": "four"}, "to": of}
+    assert sampling.samples(of, runs) == [1, 2, 3, 4, 5, 6]
+    assert sampling.samples(of, runs, 2) == [1.5, 3.5, 5.5]
+    # What is left of the seeds makes no sample of its own.
+    assert sampling.samples(of, runs, 4) == [2.5]
+    # The seeds that both have, and a run without any stands for itself.
+    assert sampling.samples(ratio, runs) == [10, 10, 10, 10]
+    assert sampling.samples(ratio, runs, swaps={"four": "one"}) == [7, 3.5, 7 / 3, 1.75, 1.4, 7 / 6]
+    assert sampling.samples({**of, "run": "one"}, runs) == [7]
+    assert sampling.samples(["text", 3], runs) == [["text", 3]]
 
 
 # A TINY PAPER
@@ -481,7 +615,7 @@ model = "All of it."
 duration = "1ms"
 network = { topology = "star", hosts = 3, rate = "10Gbps", delay = "1us" }
 transport.bulk = { protocol = "swift" }
-traffic = [{ pattern = "incast", to = 0 }]
+traffic = [{ pattern = "incast", to = 0, start = "0us..50us" }]
 record = { throughput = "100us" }
 
 [full]
@@ -598,7 +732,7 @@ def test_a_paper_from_end_to_end(clearway: Clearway, workspace: Path) -> None:
     assert fast["verdict"] == "reproduced"
     assert fast["ours"] == pytest.approx(9.4, abs=0.3)
     assert fast["control"] < 1
-    assert fast["reason"] == ""
+    assert (fast["reason"], fast["samples"], len(fast["half_widths"])) == ("", 5, 1)
     assert order["verdict"] == "shape"
     assert order["ours"][0] < order["ours"][1]
     assert order["reason"] == "A queue stands above the target."
@@ -611,6 +745,11 @@ def test_a_paper_from_end_to_end(clearway: Clearway, workspace: Path) -> None:
         "badge shape",
         "Fitted on fig2.",
         "15 us:",
+        '<td data-name="Bar">within 20 %</td>',
+        '<td class="number" data-name="Seeds">5</td>',
+        '<td class="number" data-name="Seeds">5, all alike</td>',
+        "95 % interval",
+        "seeds: 1 to 5",
     ):
         assert words in page
     assert " src=" not in page
@@ -623,10 +762,10 @@ def test_the_terminal_has_the_table_and_the_reasons(clearway: Clearway) -> None:
     assert answer.status == 0
     assert "It is fast" in answer.out
     assert "Fig 1, shape: More target is more RTT: A queue stands above the target." in answer.out
-    assert "Fig 1: 4 run, 0 found finished: 1 reproduced, 1 shape" in answer.err
+    assert "Fig 1: 20 run, 0 found finished: 1 reproduced, 1 shape" in answer.err
     assert "Fitted" not in answer.out
     again = clearway("paper", "toy", "fig1")
-    assert "Fig 1: 0 run, 4 found finished" in again.err
+    assert "Fig 1: 0 run, 20 found finished" in again.err
 
 
 def test_a_claim_that_does_not_hold_is_status_1(clearway: Clearway, toy: Path) -> None:
@@ -709,6 +848,21 @@ def test_names_that_are_none(arguments: list[str], words: list[str], clearway: C
         ('run = "swift", key', 'run = "swft", key', ["claim[0].ours.run", "did you mean swift?"]),
         ('control = "slow"', 'control = "slo"', ["claim[0].control", "did you mean slow?"]),
         ('control = "slow"', "stand_in = true", ["claim[0].control", "needs a negative control"]),
+        ('control = "slow"', 'control = "swift"', ["claim[0].control", "changes none of the runs"]),
+        ('title = "A & B"', 'title = "A & B"\nseeds = 1', ["claim[0]", "has 1 seeds", "give it seeds = 5"]),
+        ("paper = 9.5", "paper = 9.5\ndraws = 3", ["claim[0]", "two samples of 3", "give it seeds = 15"]),
+        ("paper = 9.5", "paper = 9.5\ndraws = 0", ["claim[0].draws", "at least 1"]),
+        ('title = "A & B"', 'title = "A & B"\nseeds = 0', ["runs.swift.seeds", "at least 1"]),
+        ('keep = ["rtt"]', 'seeds = "3"', ["runs.swept.seeds", "expected a whole number"]),
+        ('["15us", "25us"] }', '["15us", "25us"], seed = [1, 2] }', ["is no axis", "give seeds = 5"]),
+        (
+            'control = "slow"',
+            'control = { swift = "slow" }\n'
+            "shape = { at_least = 1 }\n"
+            'shape_of = { measure = "ratio", of = { measure = "summary", run = "swift", key = "jain" }, '
+            'to = { measure = "summary", run = "slow", key = "jain" } }',
+            ["claim[0].control", "compares a run with itself"],
+        ),
         ('kind = "rate"', 'kind = "speed"', ["claim[0].kind", "one of"]),
         ("[runs.slow]\nset", "[runs.slow]\nsets", ["runs.slow.sets", "did you mean set?"]),
         ('title = "A & B"', "title = 3", ["title: found 3, expected a text"]),
@@ -782,7 +936,7 @@ def test_the_map_marks_the_set_in_use() -> None:
         assert found.frontier is not None
         reference = found.frontier["reference"]
         assert all(parameters[key.rsplit(".", 1)[-1]] == value for key, value in reference.items())
-        assert all(reference in run.variants for run in found.runs)
+        assert all({**reference, "seed": 1} in run.variants for run in found.runs)
 
 
 @pytest.mark.parametrize(
@@ -815,7 +969,7 @@ def test_the_example_of_the_documentation_is_read(toy: Path) -> None:
     (toy / "fig22.toml").write_text(text.split("```toml\n")[1].split("```")[0])
     for full in (False, True):
         found = reading.read(papers.paper_named("toy"), "fig22", full=full)
-        assert len(reproduce.prepare([found])[0].points) == 3
+        assert [len(points) for _, points in reproduce.prepare([found])[0].points] == [5, 5, 6]
 
 
 @pytest.mark.parametrize("name", OF_RUN | OF_VALUES)

@@ -34,7 +34,7 @@ _WIDE = 80  # from here on a progress bar has room for the speed
 _BEST = "bold green"
 _MOST_SETTINGS = 30
 _MOST_ROWS = 40
-_VERDICT_STYLES = {"reproduced": _BEST, "not reproduced": "bold red"}
+_VERDICT_STYLES = {"reproduced": _BEST, "straddles": "yellow", "not reproduced": "bold red"}
 
 
 def say(text: str = "") -> None:
@@ -185,7 +185,7 @@ def show_claims(done: Sequence[Reproduced]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("figure", no_wrap=True)
     table.add_column("claim", overflow="fold")
-    for heading in ("paper", "ours"):
+    for heading in ("paper", "ours, 95 % interval", "bar", "seeds"):
         table.add_column(heading, overflow="fold")
     table.add_column("verdict", no_wrap=True)
     claims = [claim for each in done for claim in each.claims]
@@ -200,6 +200,8 @@ def show_claims(done: Sequence[Reproduced]) -> None:
             Text(claim.text),
             Text(claim.readable(claim.paper)),
             Text(claim.readable(claim.ours)),
+            Text(claim.asked),
+            Text(claim.seeds),
             Text(claim.verdict, style=_VERDICT_STYLES.get(claim.verdict, "")),
         )
     _console(sys.stdout).print(table)

@@ -10,10 +10,12 @@ from typing import Any
 from clearway.figures import Kind, readable
 from clearway.paper import verdicts
 from clearway.paper.checker import Checker, Table
-from clearway.paper.evaluation import Runs, evaluate, lower_bounds_in
+from clearway.paper.evaluation import SEED, Runs, evaluate, lower_bounds_in, swapped
 from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.expressions import check_expression
 from clearway.paper.measures import Series
+from clearway.paper.sampling import Estimate, estimate, runs_in, samples
+from clearway.paper.verdicts import Position
 
 _CLAIM = {
     "text": str,
@@ -24,7 +26,9 @@ _CLAIM = {
     "holds": dict,
     "shape": dict,
     "shape_of": object,
+    "draws": int,
     "fitted": bool,
+    "after_seeing": bool,
     "stand_in": bool,
     "control": object,
     "reason": str,
@@ -40,9 +44,11 @@ class Judged:
     experiment: str
     text: str
     paper: Any
-    ours: Any
-    control: Any
+    ours: Estimate
+    control: Estimate | None
     """What the control gave; None where there is none."""
+    draws: int
+    """How many seeds make a sample."""
     kind: Kind
     names: Sequence[str]
     asked: str
@@ -56,33 +62,57 @@ class Judged:
             "figure": self.figure,
             "claim": self.text,
             "paper": _json(self.paper),
-            "ours": _json(self.ours),
+            "ours": _json(self.ours.mean),
+            "half_widths": _json(list(self.ours.half_widths)),
+            "samples": self.ours.count,
+            "seeds_in_a_sample": self.draws,
+            "deterministic": self.ours.deterministic,
             "verdict": self.verdict,
             "experiment": self.experiment,
             "tolerance": self.asked,
             "reason": self.reason,
         }
         if self.control is not None:
-            answer["control"] = _json(self.control)
+            answer["control"] = _json(self.control.mean)
+            answer["control_half_widths"] = _json(list(self.control.half_widths))
         return answer
 
+    @property
+    def seeds(self) -> str:
+        """How many seeds decided, in words."""
+        if self.ours.count <= 1:
+            return "none"
+        words = f"{self.ours.count}" if self.draws == 1 else f"{self.ours.count} x {self.draws}"
+        return f"{words}, all alike" if self.ours.deterministic else words
+
     def readable(self, value: Any) -> str:
-        """Write a value as a person reads it."""
+        """Write a value as a person reads it, an estimate with its interval."""
+        halves: Sequence[float | None] = []
+        if isinstance(value, Estimate):
+            value, halves = value.mean, value.half_widths
         if isinstance(value, str):
             return value
         if isinstance(value, Series):
             value = value.y.tolist()
-        if isinstance(value, (list, tuple)):
-            names = self.names if len(self.names) == len(value) else [""] * len(value)
-            cells = (
-                f"{name} {self.readable(entry)}".strip() for name, entry in zip(names, value, strict=True)
-            )
-            return ", ".join(cells)
-        return "-" if value is None or math.isnan(value) else readable(self.kind, float(value))
+        if not isinstance(value, (list, tuple)):
+            return self._number(value, *halves)
+        names = self.names if len(self.names) == len(value) else [""] * len(value)
+        halves = halves if len(halves) == len(value) else [None] * len(value)
+        return ", ".join(
+            f"{name} {self.readable(entry) if half is None else self._number(entry, half)}".strip()
+            for name, entry, half in zip(names, value, halves, strict=True)
+        )
+
+    def _number(self, value: float | None, half: float | None = None) -> str:
+        if value is None or math.isnan(value):
+            return "-"
+        if not half:
+            return readable(self.kind, float(value))
+        return readable(self.kind, float(value), float(f"{half:.2g}"))
 
 
 def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:
-    """Raise unless a claim of a file can be judged: its keys, expressions, predicates and control."""
+    """Raise unless a claim of a file can be judged: its keys, expressions, predicates, seeds and control."""
     check.keys(claim, _CLAIM, where, required=("text", "paper", "ours", "holds"))
     check.one_of(claim.get("kind", "plain"), _KINDS, f"{where}.kind")
     for key in ("ours", "shape_of", "paper"):
@@ -97,13 +127,61 @@ def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: C
                 _check_asked(predicate, claim[key][predicate], f"{where}.{key}.{predicate}", check)
     if claim.get("stand_in") and "control" not in claim:
         raise check.error(f"{where}.control", "missing: a stand-in needs a negative control")
+    _check_seeds(claim, where, runs, check)
     if "control" in claim:
-        swaps = claim["control"]
-        pairs = swaps.items() if isinstance(swaps, Mapping) else [("", swaps)]
-        for original, other in pairs:
-            for name in (original, other):
-                if name:
-                    check.one_of(name, runs, f"{where}.control")
+        _check_control(claim, f"{where}.control", runs, check)
+
+
+def _check_seeds(claim: Table, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:
+    """Raise unless the runs of a claim have the seeds for two samples: one has no interval."""
+    draws = claim.get("draws", 1)
+    if draws < 1:
+        raise check.error(f"{where}.draws", f"found {draws}, expected a whole number of at least 1")
+    for name in sorted(runs_in([claim["ours"], claim.get("shape_of")])):
+        seeds = len({variant[SEED] for variant in runs[name].variants})
+        if seeds < 2 * draws:
+            few = f"run {name} has {seeds} seeds, and an interval needs two samples of {draws}"
+            raise check.error(where, few, f"give it seeds = {5 * draws}")
+
+
+def _check_control(claim: Table, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:
+    """Raise unless a control names runs, differs from the claim, and could show the effect."""
+    swaps = claim["control"]
+    pairs = swaps.items() if isinstance(swaps, Mapping) else [("", swaps)]
+    for original, other in pairs:
+        for name in (original, other):
+            if name:
+                check.one_of(name, runs, where)
+    for expression in (claim["ours"], claim.get("shape_of", claim["ours"])):
+        control = _with_runs(expression, swaps)
+        if control == expression:
+            raise check.error(where, "changes none of the runs that the claim measures")
+        if _compares_with_itself(control):
+            raise check.error(
+                where,
+                "compares a run with itself, whatever the mechanism does: it cannot fail",
+            )
+
+
+def _with_runs(expression: Any, swaps: Mapping[str, str] | str) -> Any:
+    """Return an expression with the runs of its control."""
+    if isinstance(expression, list):
+        return [_with_runs(entry, swaps) for entry in expression]
+    if not isinstance(expression, Mapping):
+        return expression
+    changed = {key: _with_runs(entry, swaps) for key, entry in expression.items()}
+    return {**changed, "run": swapped(changed["run"], swaps)} if "run" in changed else changed
+
+
+def _compares_with_itself(expression: Any) -> bool:
+    """Tell whether any two things that are compared in an expression are one."""
+    if isinstance(expression, list):
+        return any(_compares_with_itself(entry) for entry in expression)
+    if not isinstance(expression, Mapping):
+        return False
+    sides = [expression[key] for key in ("of", "to", "less", "law") if key in expression]
+    same = len(sides) == 2 and sides[0] == sides[1] and bool(runs_in(sides[0]))
+    return same or any(_compares_with_itself(entry) for entry in expression.values())
 
 
 def _check_asked(predicate: str, wanted: Any, where: str, check: Checker) -> None:
@@ -111,11 +189,11 @@ def _check_asked(predicate: str, wanted: Any, where: str, check: Checker) -> Non
     if predicate == "order":
         check.one_of(wanted, ("rising", "falling"), where)
         return
-    numbers = wanted if predicate == "between" else [wanted]
-    count = 2 if predicate == "between" else 1
+    several = predicate in {"at_least", "at_most"} and isinstance(wanted, list) and wanted
+    numbers = wanted if predicate == "between" or several else [wanted]
     if (
         not isinstance(numbers, list)
-        or len(numbers) != count
+        or (predicate == "between" and len(numbers) != 2)
         or not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in numbers)
     ):
         what = "two numbers" if predicate == "between" else "a number"
@@ -129,53 +207,80 @@ def judge(experiment: Experiment, runs: Runs) -> list[Judged]:
 
 def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
     paper = evaluate(claim["paper"], runs)
-    ours = evaluate(claim["ours"], runs)
     shape, shape_of = claim.get("shape"), claim.get("shape_of", claim["ours"])
-    swaps = claim.get("control")
-    control = None if swaps is None else evaluate(claim["ours"], runs, swaps)
+    swaps, draws = claim.get("control"), claim.get("draws", 1)
+
+    def taken(expression: Any, *, control: bool = False) -> list[Any]:
+        return samples(expression, runs, draws, swaps if control else None)
+
+    ours = taken(claim["ours"])
+    value = verdicts.position(claim["holds"], ours, paper)
+    weaker = Position.OUTSIDE if shape is None else verdicts.position(shape, taken(shape_of), paper)
+    control = control_shape = None
+    found: list[Any] = []
+    if swaps is not None:
+        found = taken(claim["ours"], control=True)
+        control = _of_control(claim["holds"], found, paper)
+        control_shape = control if shape is None else _of_control(shape, taken(shape_of, control=True), paper)
     verdict = verdicts.verdict(
-        held=verdicts.holds(claim["holds"], ours, paper),
-        shape_held=shape is not None and verdicts.holds(shape, evaluate(shape_of, runs), paper),
-        fitted=claim.get("fitted", False),
+        value=value,
+        shape=weaker,
+        fitted=claim.get("fitted", False) or claim.get("after_seeing", False),
         stand_in=claim.get("stand_in", False),
-        control_held=None if control is None else verdicts.holds(claim["holds"], control, paper),
-        control_shape_held=None
-        if swaps is None or shape is None
-        else verdicts.holds(shape, evaluate(shape_of, runs, swaps), paper),
+        control=control,
+        control_shape=control_shape,
     )
-    kind: Kind = claim.get("kind", "plain")
+    remark = _of_interval(verdict, value, control, unmeasured=bool(found) and not verdicts.measured(found))
     reason = "" if verdict == verdicts.REPRODUCED else _reason(claim, verdict)
-    if (
-        control is not None
-        and verdict == verdicts.NOT_REPRODUCED
-        and verdicts.holds(claim["holds"], control, paper)
-    ):
-        reason = f"It holds of the control as well, which is without the mechanism. {reason}"
     if bounds := dict.fromkeys(lower_bounds_in(claim["ours"], runs)):
         reason = f"{reason} At least so much, as something was unfinished: {', '.join(bounds)}.".strip()
+    kind: Kind = claim.get("kind", "plain")
     return Judged(
         figure=experiment.figure,
         experiment=experiment.id,
         text=claim["text"],
         paper=paper,
-        ours=ours,
-        control=control,
+        ours=estimate(ours),
+        control=estimate(found) if found else None,
+        draws=draws,
         kind=kind,
         names=claim.get("names", []),
         asked=verdicts.in_words(claim["holds"], kind),
         verdict=verdict,
-        reason=reason,
+        reason=f"{remark} {reason}".strip(),
     )
+
+
+def _of_control(predicates: Table, found: Sequence[Any], paper: Any) -> Position:
+    """Tell where a control lies; one that could not be measured shows nothing, and counts as the effect."""
+    return verdicts.position(predicates, found, paper) if verdicts.measured(found) else Position.WITHIN
+
+
+def _of_interval(verdict: str, value: Position, control: Position | None, *, unmeasured: bool) -> str:
+    """Say what the intervals have to do with the verdict, where a reader would not guess it."""
+    if unmeasured:
+        return "The control could not be measured, so that it shows nothing."
+    if verdict == verdicts.NOT_REPRODUCED and control is Position.WITHIN:
+        return "It holds of the control as well, which is without the mechanism."
+    if verdict == verdicts.STRADDLES and value is Position.WITHIN:
+        return "The interval of the control reaches over the bar."
+    if verdict == verdicts.STRADDLES and value is Position.OVER:
+        return "The interval reaches over the bar."
+    if verdict == verdicts.STRADDLES:
+        return "The interval is outside, and reaches over the weaker bar of the shape."
+    return ""
 
 
 def _reason(claim: Table, verdict: str) -> str:
     if "reason" in claim:
         return str(claim["reason"])
+    if verdict == verdicts.CALIBRATED and claim.get("after_seeing"):
+        return "The claim or its bar was written after the first results were seen."
     if verdict == verdicts.CALIBRATED:
         return "A parameter was fitted on this figure."
     if verdict == verdicts.STAND_IN:
         return "The paper measured production; a synthetic workload shows it, and its control does not."
-    return "No reason has been found yet."
+    return "" if verdict == verdicts.STRADDLES else "No reason has been found yet."
 
 
 def _json(value: Any) -> Any:

@@ -22,7 +22,12 @@ from clearway.paper.expressions import SELECTORS
 from clearway.paper.measures import Series, Value
 from clearway.runs import Run
 
-_SEED = "seed"
+SEED = "seed"
+"""The axis whose values are samples of one thing."""
+
+
+class SeedsDifferError(ClearwayError):
+    """A series of several seeds, such as a distribution, which has no mean."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ def evaluate(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None 
     }
     if name in measures.OF_VALUES:
         return measures.OF_VALUES[name](**arguments)
-    run = runs[_swapped(expression["run"], swaps)]
+    run = runs[swapped(expression["run"], swaps)]
     chosen = _chosen(run, expression.get("where", {}))
     if expression.get("pool"):
         return _pooled(run, name, [measures.OF_RUN[name](point, **arguments) for _, point in chosen])
@@ -65,7 +70,7 @@ def lower_bounds_in(expression: Any, runs: Runs, swaps: Mapping[str, str] | str 
     if not isinstance(expression, Mapping):
         return []
     if expression.get("measure") == "summary":
-        run = runs[_swapped(expression["run"], swaps)]
+        run = runs[swapped(expression["run"], swaps)]
         key, transport = expression["key"], expression.get("transport")
         points = (point for _, point in _chosen(run, expression.get("where", {})))
         bound = any(isinstance(measures.summary.summary(point, key, transport), AtLeast) for point in points)
@@ -153,7 +158,7 @@ def _averaged(values: Sequence[Value]) -> Value:
     if isinstance(first, Series):
         ys = [value.y for value in values if isinstance(value, Series) and np.array_equal(value.x, first.x)]
         if len(ys) != len(values):
-            raise ClearwayError("series of several seeds have different x: take one seed")
+            raise SeedsDifferError("series of several seeds have different x: take one seed")
         return Series(first.x, np.mean(ys, axis=0))
     if isinstance(first, list):
         return [float(entry) for entry in np.mean(np.array(values, dtype=float), axis=0)]
@@ -162,7 +167,7 @@ def _averaged(values: Sequence[Value]) -> Value:
 
 def without_seed(axes: Table) -> Table:
     """Return the values of the axes other than the seed."""
-    return {key: value for key, value in axes.items() if key != _SEED}
+    return {key: value for key, value in axes.items() if key != SEED}
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -171,7 +176,8 @@ def _same(a: Any, b: Any) -> bool:
     return a == b or (of_a is not None and of_a == of_b)
 
 
-def _swapped(name: str, swaps: Mapping[str, str] | str | None) -> str:
+def swapped(name: str, swaps: Mapping[str, str] | str | None) -> str:
+    """Return the run to take in place of this one: in a control, another."""
     if swaps is None:
         return name
     return swaps if isinstance(swaps, str) else swaps.get(name, name)

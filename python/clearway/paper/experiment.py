@@ -18,7 +18,7 @@ class PlannedRun:
     document: Table
     overrides: Table
     variants: Sequence[Table]
-    """The values of the axes at each point; a single empty table if there are no axes."""
+    """The values of the axes at each point, the seed among them."""
     keep: tuple[str, ...] | None
     """The tables to keep of each point; None for all."""
 

@@ -12,6 +12,7 @@ from clearway import documents
 from clearway.figures import readable
 from clearway.paper import plots, verdicts
 from clearway.paper.claims import Judged
+from clearway.paper.evaluation import SEED
 from clearway.paper.experiment import Experiment
 from clearway.paper.frontier import frontier_of, frontier_rows
 from clearway.paper.papers import Paper
@@ -21,6 +22,11 @@ from clearway.report.charts import Chart
 from clearway.report.page import table
 from clearway.report.sheet import Sheet
 from clearway.sweep.frontier_charts import frontier_charts
+
+_SEEDS = (
+    "Ours is the mean over the seeds, with half the width of its 95 % interval where they differ. A claim "
+    "holds if all of the interval is within the bar, and straddles it if a part is."
+)
 
 
 def page(paper: Paper, done: Sequence[Reproduced], *, full: bool) -> str:
@@ -43,14 +49,15 @@ def _overview(claims: Sequence[Judged], *, full: bool) -> str:
     )
     scale = "the paper's scale" if full else "a reduced scale (--full runs the paper's)"
     return (
-        f'<section><h2>Verdicts</h2><p>At {scale}.</p><div class="tally">{badges}</div>'
+        f"<section><h2>Verdicts</h2><p>At {scale}. {_SEEDS}</p>"
+        f'<div class="tally">{badges}</div>'
         f"{_claims(claims, figures=True, reasons=False)}</section>"
     )
 
 
 def _claims(claims: Sequence[Judged], *, figures: bool, reasons: bool) -> str:
     heads = ["Figure"] if figures else []
-    heads += ["Claim", "Paper", "Ours", "Verdict"]
+    heads += ["Claim", "Paper", "Ours, 95 % interval", "Bar", "Seeds", "Verdict"]
     rows = []
     for claim in claims:
         cells = []
@@ -59,8 +66,7 @@ def _claims(claims: Sequence[Judged], *, figures: bool, reasons: bool) -> str:
                 f'<th scope="row"><a href="#{escape(claim.experiment)}">{escape(claim.figure)}</a></th>'
             )
         reason = f'<span class="reason">{escape(claim.reason)}</span>' if reasons and claim.reason else ""
-        asked = f'<span class="reason">Asked: {escape(claim.asked)}.</span>' if reasons else ""
-        cells.append(f"<td>{escape(claim.text)}{asked}{reason}</td>")
+        cells.append(f"<td>{escape(claim.text)}{reason}</td>")
         cells.append(f'<td class="number" data-name="Paper">{escape(claim.readable(claim.paper))}</td>')
         control = (
             f'<span class="reason">control: {escape(claim.readable(claim.control))}</span>'
@@ -70,6 +76,8 @@ def _claims(claims: Sequence[Judged], *, figures: bool, reasons: bool) -> str:
         cells.append(
             f'<td class="number" data-name="Ours">{escape(claim.readable(claim.ours))}{control}</td>'
         )
+        cells.append(f'<td data-name="Bar">{escape(claim.asked)}</td>')
+        cells.append(f'<td class="number" data-name="Seeds">{escape(claim.seeds)}</td>')
         cells.append(f"<td>{_badge(claim.verdict)}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return table("".join(f'<th scope="col">{head}</th>' for head in heads), rows, "claims")
@@ -116,13 +124,14 @@ def _scenarios(experiment: Experiment) -> str:
         text = documents.text_of({key: value for key, value in run.document.items() if key != "name"})
         document = f"as {shown[text]}" if text in shown else text
         shown.setdefault(text, run.label)
-        points = len(run.variants)
+        seeds = len({variant[SEED] for variant in run.variants})
         sets = "".join(f"{key} = {json.dumps(value)}\n" for key, value in run.overrides.items())
         axes = "".join(
             f"{key}: {', '.join(dict.fromkeys(str(variant[key]) for variant in run.variants))}\n"
             for key in run.variants[0]
+            if key != SEED
         )
-        parts = [document, f"\nset:\n{sets}" if sets else "", f"\n{points} points:\n{axes}" if axes else ""]
+        parts = [document, f"\nset:\n{sets}" if sets else "", f"\nseeds: 1 to {seeds}\n{axes}"]
         blocks.append(f"<h3>{escape(run.label)}</h3><pre>{escape(''.join(parts))}</pre>")
     if not blocks:
         return ""

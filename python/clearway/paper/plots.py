@@ -9,10 +9,11 @@ import numpy as np
 
 from clearway.figures import Kind, readable
 from clearway.paper.checker import Checker, Table
-from clearway.paper.evaluation import Runs, evaluate, with_axis
+from clearway.paper.evaluation import Runs, SeedsDifferError, evaluate, with_axis
 from clearway.paper.experiment import PlannedRun
 from clearway.paper.expressions import check_expression
 from clearway.paper.measures import Series
+from clearway.paper.sampling import of_first_seed
 from clearway.report.charts import Chart, Line
 from clearway.report.sheet import Bar, Bars
 from clearway.sweep.overrides import label_of
@@ -65,7 +66,7 @@ def drawn(plot: Table, runs: Runs) -> Chart | Bars:
     lines: list[Line] = []
     for entry in plot.get("line", []):
         for label, expression in _each(entry, runs):
-            found = evaluate(expression, runs)
+            found = _averaged(expression, runs)
             if not isinstance(found, Series) or not len(found.x):
                 continue
             is_paper = entry.get("paper", False)
@@ -86,6 +87,14 @@ def drawn(plot: Table, runs: Runs) -> Chart | Bars:
         log_y=plot.get("log_y", False),
         points=plot.get("points", False),
     )
+
+
+def _averaged(expression: Any, runs: Runs) -> Any:
+    """Return the mean over the seeds; of what has none, such as a distribution, that of the first seed."""
+    try:
+        return evaluate(expression, runs)
+    except SeedsDifferError:
+        return evaluate(expression, of_first_seed(runs))
 
 
 def _each(entry: Table, runs: Runs) -> list[tuple[str, Any]]:

@@ -13,6 +13,7 @@ from clearway import documents
 from clearway.errors import ClearwayError
 from clearway.paper import claims, frontier, plots
 from clearway.paper.checker import Checker, Table, nearest
+from clearway.paper.evaluation import SEED
 from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.papers import Paper
 from clearway.paper.parameters import with_parameters
@@ -23,6 +24,7 @@ _EXPERIMENT = {
     "title": str,
     "setup": str,
     "model": str,
+    "seeds": int,
     "scenario": dict,
     "scenarios": dict,
     "quick": dict,
@@ -32,8 +34,19 @@ _EXPERIMENT = {
     "plot": list,
     "frontier": dict,
 }
-_RUN = {"label": str, "keep": list, "scenario": str, "set": dict, "sweep": dict, "quick": dict, "full": dict}
-_SCALED = {"set": dict, "sweep": dict}
+_RUN = {
+    "label": str,
+    "keep": list,
+    "scenario": str,
+    "seeds": int,
+    "set": dict,
+    "sweep": dict,
+    "quick": dict,
+    "full": dict,
+}
+_SCALED = {"seeds": int, "set": dict, "sweep": dict}
+SEEDS = 5
+"""How many seeds a run has unless its file says otherwise."""
 
 
 def experiments(paper: Paper, ids: Sequence[str], *, full: bool) -> list[Experiment]:
@@ -88,7 +101,12 @@ def _planned(paper: Paper, table: Table, name: str, run: Table, check: Checker, 
         label,
         with_parameters(_document(table, run, where, check), paper.parameters, label),
         {**_dotted(table.get(scale, {})), **_dotted(run.get("set", {})), **_dotted(scaled.get("set", {}))},
-        _variants(scaled.get("sweep", run.get("sweep", {})), where, check),
+        _variants(
+            scaled.get("sweep", run.get("sweep", {})),
+            scaled.get("seeds", run.get("seeds", table.get("seeds", SEEDS))),
+            where,
+            check,
+        ),
         tuple(run["keep"]) if "keep" in run else None,
     )
 
@@ -105,11 +123,17 @@ def _document(table: Table, run: Table, where: str, check: Checker) -> Table:
     return document
 
 
-def _variants(sweep: Table, where: str, check: Checker) -> Sequence[Table]:
-    """Return the values of the axes at each point."""
-    if not sweep:
-        return [{}]
-    return list(variants(axes_of(sweep, lambda key: f"{check.path}: {where}.sweep {key}")))
+def _variants(sweep: Table, seeds: int, where: str, check: Checker) -> Sequence[Table]:
+    """Return the values of the axes at each point, each combination with every seed."""
+    if seeds < 1:
+        raise check.error(f"{where}.seeds", f"found {seeds}, expected a whole number of at least 1")
+    combinations: Sequence[Table] = [{}]
+    if sweep:
+        axes = axes_of(sweep, lambda key: f"{check.path}: {where}.sweep {key}")
+        if any(SEED in axis.keys for axis in axes):
+            raise check.error(f"{where}.sweep.{SEED}", "is no axis of an experiment", "give seeds = 5")
+        combinations = list(variants(axes))
+    return [{**combination, SEED: seed} for combination in combinations for seed in range(1, seeds + 1)]
 
 
 def _dotted(table: Table, prefix: str = "") -> dict[str, Any]:

@@ -42,5 +42,9 @@ def as_json(done: Sequence[Reproduced]) -> dict[str, Any]:
 
 
 def failed(done: Sequence[Reproduced]) -> bool:
-    """Whether a claim did not hold."""
-    return any(claim.verdict == verdicts.NOT_REPRODUCED for each in done for claim in each.claims)
+    """Whether a claim did not hold, or was left open."""
+    return any(
+        claim.verdict in {verdicts.NOT_REPRODUCED, verdicts.STRADDLES}
+        for each in done
+        for claim in each.claims
+    )

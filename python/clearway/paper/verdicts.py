@@ -1,112 +1,186 @@
 """Verdicts: whether a claim of a paper holds of our runs, and how much that is worth.
 
-- reproduced: within tolerance, with parameters that this figure did not help to choose.
-- calibrated: within tolerance, but a parameter was fitted on this very figure.
-- shape: the order, knee or ratio holds, the value does not.
-- not reproduced.
+A claim is decided by the 95 % interval of its measure over seeds, against the bar of its predicate:
+
+- reproduced: all of the interval is within the bar, with parameters that this figure did not help to choose.
+- calibrated: within the bar, but a parameter was fitted on this very figure, or the claim was written after
+  its results were seen.
+- shape: outside, but the order, knee or ratio holds: all of the interval is within a weaker bar.
+- straddles: the interval reaches over the bar, so that these seeds leave it open.
+- not reproduced: all of the interval is outside.
 - stand-in: the paper's data came from production; a synthetic workload shows the effect, and its negative
   control, with the mechanism off, does not.
 
-A control that shows the effect as well refutes a claim, whether it is a stand-in or not.
+A control that shows the effect as well refutes a claim, whether it is a stand-in or not; one that straddles
+the bar leaves it open.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
 from clearway.figures import Kind, readable
-from clearway.paper.measures import Series, Value
+from clearway.paper.measures.values import Floats
+from clearway.paper.sampling import interval_of, numbers
 
 REPRODUCED = "reproduced"
 CALIBRATED = "calibrated"
 SHAPE = "shape"
+STRADDLES = "straddles"
 NOT_REPRODUCED = "not reproduced"
 STAND_IN = "stand-in"
 
-VERDICTS = (REPRODUCED, CALIBRATED, SHAPE, STAND_IN, NOT_REPRODUCED)
+VERDICTS = (REPRODUCED, CALIBRATED, SHAPE, STAND_IN, STRADDLES, NOT_REPRODUCED)
 
 
-def holds(predicates: Mapping[str, Any], ours: Value, paper: Any) -> bool:
-    """Whether all predicates hold of our value; what could not be measured holds of nothing."""
-    values = _numbers(ours)
-    if not len(values) or not np.isfinite(values).all():
-        return False
-    return all(PREDICATES[name](values, wanted, paper) for name, wanted in predicates.items())
+class Position(IntEnum):
+    """Where an interval lies, of all values of a claim the worst. FROM THE WORST TO THE BEST."""
+
+    OUTSIDE = 0
+    OVER = 1
+    """Partly within the bar, partly outside."""
+    WITHIN = 2
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """What is asked of a measure: the values to look at, and the bounds of each."""
+
+    of: Callable[[Floats], Floats]
+    """From the values of a sample."""
+    bounds: Callable[[Any, Any], tuple[Any, Any]]
+    """From what is asked and the paper's value: the least and the largest that is within the bar."""
+    words: Callable[[Any, Kind], str]
+
+
+def position(predicates: Mapping[str, Any], samples: Sequence[Any], paper: Any) -> Position:
+    """Tell where the interval of a measure lies; what could not be measured is outside of everything."""
+    rows = [numbers(sample) for sample in samples]
+    if not rows or not len(rows[0]) or len({len(row) for row in rows}) != 1 or np.isnan(rows).any():
+        return Position.OUTSIDE
+    return min(_position(PREDICATES[name], wanted, rows, paper) for name, wanted in predicates.items())
+
+
+def measured(samples: Sequence[Any]) -> bool:
+    """Whether there is a value in every sample."""
+    return all(len(found := numbers(sample)) and not np.isnan(found).any() for sample in samples)
+
+
+def _position(predicate: Predicate, wanted: Any, rows: Sequence[Floats], paper: Any) -> Position:
+    derived = np.array([predicate.of(row) for row in rows])
+    low, high = predicate.bounds(wanted, paper)
+    shape = derived.shape[1:]
+    if not derived.size or any(np.size(bound) not in {1, *shape} for bound in (low, high)):
+        return Position.OUTSIDE
+    lows, highs = np.broadcast_to(low, shape), np.broadcast_to(high, shape)
+    return min(_of_column(*column) for column in zip(derived.T, lows, highs, strict=True))
+
+
+def _of_column(column: Floats, low: float, high: float) -> Position:
+    """Tell where the interval of one value's samples lies."""
+    if np.isfinite(column).all():
+        found = interval_of(column)
+        half = found.half_width or 0.0
+        least, most = found.mean - half, found.mean + half
+        if least >= low and most <= high:
+            return Position.WITHIN
+        return Position.OUTSIDE if most < low or least > high else Position.OVER
+    # Something over nothing has no interval: it is nowhere within, but open where other samples are.
+    finite = column[np.isfinite(column)]
+    return Position.OVER if ((finite >= low) & (finite <= high)).any() else Position.OUTSIDE
 
 
 def verdict(
     *,
-    held: bool,
-    shape_held: bool,
+    value: Position,
+    shape: Position = Position.OUTSIDE,
     fitted: bool = False,
     stand_in: bool = False,
-    control_held: bool | None = None,
-    control_shape_held: bool | None = None,
+    control: Position | None = None,
+    control_shape: Position | None = None,
 ) -> str:
-    """Judge; `control_held` is None where there is no control."""
-    if held and not control_held:
-        if stand_in:
-            return STAND_IN if control_held is not None else NOT_REPRODUCED
-        return CALIBRATED if fitted else REPRODUCED
-    if shape_held and not control_shape_held and not (stand_in and control_shape_held is None):
-        return SHAPE
-    return NOT_REPRODUCED
+    """Judge; the positions of a control are None where there is none."""
+    if stand_in and control is None:
+        return NOT_REPRODUCED
+    held, shape_held = _unless(value, control), _unless(shape, control_shape)
+    if held is Position.WITHIN:
+        return CALIBRATED if fitted else STAND_IN if stand_in else REPRODUCED
+    if held is Position.OVER:
+        return STRADDLES
+    return {Position.WITHIN: SHAPE, Position.OVER: STRADDLES, Position.OUTSIDE: NOT_REPRODUCED}[shape_held]
 
 
-def _within(values: Any, tolerance: Any, paper: Any) -> bool:
+def _unless(found: Position, control: Position | None) -> Position:
+    """Return what is left of a position, given that of the control, which should be outside."""
+    return found if control is None else min(found, Position(Position.WITHIN - control))
+
+
+def _near(tolerance: Any, paper: Any) -> tuple[Any, Any]:
     """Relative, of each value from the paper's in its place, or from the paper's only one."""
-    expected = _numbers(paper)
-    if len(expected) not in {1, len(values)}:
-        return False
-    return bool((np.abs(values - expected) <= tolerance * np.abs(expected)).all())
+    expected = numbers(paper)
+    if not len(expected):
+        return math.inf, -math.inf
+    return expected - tolerance * np.abs(expected), expected + tolerance * np.abs(expected)
 
 
-def _order(values: Any, direction: Any, _paper: Any) -> bool:
-    steps = np.diff(values)
-    if not len(steps):
-        return False
-    return bool((steps > 0).all() if direction == "rising" else (steps < 0).all())
+def _same(values: Floats) -> Floats:
+    return values
 
 
-def _ratio(values: Any) -> float:
+def _ratio(values: Floats) -> Floats:
     """Take the first of two over the second."""
-    return float(values[0] / values[1]) if len(values) == 2 and values[1] else math.nan
+    return np.array([values[0] / values[1] if len(values) == 2 and values[1] else math.nan])
 
 
-PREDICATES: Mapping[str, Callable[[Any, Any, Any], bool]] = {
-    "within": _within,
-    "at_least": lambda values, limit, _: bool((values >= limit).all()),
-    "at_most": lambda values, limit, _: bool((values <= limit).all()),
-    "between": lambda values, limits, _: bool(((values >= limits[0]) & (values <= limits[1])).all()),
-    "order": _order,
-    "ratio_at_least": lambda values, limit, _: _ratio(values) >= limit,
-    "ratio_at_most": lambda values, limit, _: _ratio(values) <= limit,
+def _written(kind: Kind, wanted: Any) -> str:
+    entries = wanted if isinstance(wanted, list) else [wanted]
+    return ", ".join(readable(kind, entry) for entry in entries)
+
+
+_LEAST = math.nextafter(0.0, 1.0)  # the least step that rises
+
+PREDICATES: Mapping[str, Predicate] = {
+    "within": Predicate(_same, _near, lambda wanted, _: f"within {wanted * 100:g} %"),
+    "at_least": Predicate(
+        _same,
+        lambda wanted, _: (wanted, math.inf),
+        lambda wanted, kind: f"at least {_written(kind, wanted)}",
+    ),
+    "at_most": Predicate(
+        _same,
+        lambda wanted, _: (-math.inf, wanted),
+        lambda wanted, kind: f"at most {_written(kind, wanted)}",
+    ),
+    "between": Predicate(
+        _same,
+        lambda wanted, _: (wanted[0], wanted[1]),
+        lambda wanted, kind: f"between {readable(kind, wanted[0])} and {readable(kind, wanted[1])}",
+    ),
+    "order": Predicate(
+        np.diff,
+        lambda wanted, _: (_LEAST, math.inf) if wanted == "rising" else (-math.inf, -_LEAST),
+        lambda wanted, _: f"{wanted} in this order",
+    ),
+    "ratio_at_least": Predicate(
+        _ratio,
+        lambda wanted, _: (wanted, math.inf),
+        lambda wanted, _: f"the first at least {wanted:g} times the second",
+    ),
+    "ratio_at_most": Predicate(
+        _ratio,
+        lambda wanted, _: (-math.inf, wanted),
+        lambda wanted, _: f"the first at most {wanted:g} times the second",
+    ),
 }
-"""By name: of our values, what is asked, and the paper's value."""
+"""By name, as experiment files write them."""
 
 
 def in_words(predicates: Mapping[str, Any], kind: Kind) -> str:
     """Write what is asked as a person reads it."""
-    words: Mapping[str, Callable[[Any], str]] = {
-        "within": lambda wanted: f"within {wanted * 100:g} %",
-        "at_least": lambda wanted: f"at least {readable(kind, wanted)}",
-        "at_most": lambda wanted: f"at most {readable(kind, wanted)}",
-        "between": lambda wanted: f"between {readable(kind, wanted[0])} and {readable(kind, wanted[1])}",
-        "order": lambda wanted: f"{wanted} in this order",
-        "ratio_at_least": lambda wanted: f"the first at least {wanted:g} times the second",
-        "ratio_at_most": lambda wanted: f"the first at most {wanted:g} times the second",
-    }
-    return ", ".join(words[name](wanted) for name, wanted in predicates.items())
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, Series):
-        return value.y
-    try:
-        return np.atleast_1d(np.array(value, dtype=float))
-    except (TypeError, ValueError):
-        return np.array([])
+    return ", ".join(PREDICATES[name].words(wanted, kind) for name, wanted in predicates.items())

@@ -1,0 +1,178 @@
+"""Controls of claims, a small configuration of each kind that the papers use.
+
+Each is seen failing with the mechanism off, and refuting its claim when the mechanism is on in both.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clearway.paper import papers
+
+from tests.conftest import Clearway
+
+STAR = 'network = { topology = "star", hosts = 5, rate = "10Gbps", delay = "1us" }'
+FAST_STAR = 'network = { topology = "star", hosts = 5, rate = "50Gbps", delay = "1us" }'
+RACKS = """
+network.topology = "leaf_spine"
+network.leaves = 2
+network.spines = 1
+network.hosts_per_leaf = 2
+network.rate = "50Gbps"
+network.delay = "0.5us"
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a control takes away, and a claim that then fails."""
+
+    scenario: str
+    off: dict[str, Any]
+    key: str
+    holds: str
+    transport: str | None = None
+
+
+KINDS = {
+    "flow scaling": Kind(
+        f"""{STAR}
+transport.a = {{ protocol = "swift", initial_cwnd = 0.5 }}
+traffic = [{{ pattern = "incast", to = 0, flows_per_pair = 20, start = "0us..500us" }}]""",
+        {"transport.a.flow_scaling": False},
+        "rtt_mean_us",
+        "at_least = 40",
+    ),
+    "windows below one packet": Kind(
+        f"""{STAR}
+transport.a = {{ protocol = "swift", initial_cwnd = 1 }}
+traffic = [{{ pattern = "incast", to = 0, flows_per_pair = 50, start = "0us..500us" }}]""",
+        {"transport.a.cwnd_below_one": False},
+        "rtt_mean_us",
+        "at_most = 200",
+    ),
+    "topology scaling": Kind(
+        f"""{RACKS}
+transport.a = {{ protocol = "swift" }}
+traffic = [
+  {{ pattern = "incast", from = 1, to = 0, flows_per_pair = 10, start = "0us..100us" }},
+  {{ pattern = "incast", from = 2, to = 0, flows_per_pair = 10, start = "0us..100us" }},
+]""",
+        {"transport.a.topology_scaling": False},
+        "jain",
+        "at_least = 0.95",
+    ),
+    "the endpoint window": Kind(
+        f"""{FAST_STAR}
+transport.a = {{ protocol = "swift" }}
+host.default = {{ model = "snap" }}
+traffic = [
+  {{ pattern = "closed_loop", from = "0..4", to = 4, bytes = "64B", flows_per_pair = 5, outstanding = 32 }},
+]
+""",
+        {"transport.a.endpoint_window": False},
+        "rtt_mean_us",
+        "at_most = 200",
+    ),
+    "jitter of the hosts": Kind(
+        f"""{FAST_STAR}
+transport.a = {{ protocol = "swift", base_target = "15us", flow_scaling = false }}
+host.default = {{ model = "snap", pause = "0us" }}
+traffic = [{{ pattern = "incast", from = "0..2", to = 4, flows_per_pair = 4, start = "0us..100us" }}]""",
+        {"host.default.jitter": "0us"},
+        "rtt_mean_us",
+        "at_least = 15.8",
+    ),
+    "slow processors": Kind(
+        f"""{FAST_STAR}
+transport.a = {{ protocol = "swift" }}
+host.default = {{ model = "snap", pause = "0us" }}
+traffic = [{{ pattern = "open_loop", from = "0..2", to = 4, bytes = "64B", rate = "1000k/s" }}]""",
+        {
+            "host.default.receive_packet": "76ns",
+            "host.default.operation": "62ns",
+            "host.default.receive_ack": "75ns",
+            "host.default.completion": "225ns",
+        },
+        "endpoint_delay_mean_us",
+        "at_least = 10",
+    ),
+    "other traffic": Kind(
+        f"""{STAR}
+transport.a = {{ protocol = "swift" }}
+transport.b = {{ protocol = "swift" }}
+traffic = [
+  {{ pattern = "incast", transport = "b", from = "0..2", to = 4, start = "0us..10us" }},
+  {{ pattern = "open_loop", transport = "a", from = 2, to = 4, bytes = "1kB", rate = "20k/s" }},
+]""",
+        {"traffic[0].bytes": "1kB"},
+        "latency_p50_us",
+        "at_least = 12",
+        "a",
+    ),
+    "a common queue": Kind(
+        f"""{STAR}
+class.first = {{}}
+class.second = {{ priority = 1 }}
+transport.a = {{ protocol = "swift", class = "second", ack_class = "first" }}
+transport.b = {{ protocol = "swift", class = "second", ack_class = "first" }}
+traffic = [
+  {{ pattern = "incast", transport = "b", from = "0..2", to = 4, start = "0us..10us" }},
+  {{ pattern = "open_loop", transport = "a", from = 2, to = 4, bytes = "1kB", rate = "20k/s" }},
+]""",
+        {"transport.a.class": "first"},
+        "latency_p50_us",
+        "at_least = 12",
+        "a",
+    ),
+}
+
+
+def experiment(kind: Kind, off: dict[str, Any]) -> str:
+    """Write the file of an experiment whose control has these keys."""
+    of = f'measure = "summary", run = "on", key = "{kind.key}"'
+    if kind.transport is not None:
+        of += f', transport = "{kind.transport}"'
+    sets = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in off.items())
+    return f"""
+figure = "Fig 1"
+title = "A mechanism and its control"
+
+[scenario]
+duration = "6ms"
+warmup = "1ms"
+{kind.scenario}
+
+[runs.on]
+
+[runs.off]
+set = {{ {sets} }}
+
+[[claim]]
+text = "It does what it is for"
+paper = "yes"
+ours = {{ {of} }}
+holds = {{ {kind.holds} }}
+control = "off"
+"""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_control_fails_and_can_refute(
+    name: str, clearway: Clearway, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = workspace / "papers" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "parameters.toml").write_text("parameter = []\n")
+    monkeypatch.setattr(papers, "folder_of_papers", lambda: workspace / "papers")
+    kind = KINDS[name]
+    (folder / "fig1.toml").write_text(experiment(kind, kind.off))
+    (claim,) = clearway("paper", "toy", "--json").json["claims"]
+    assert claim["verdict"] == "reproduced", claim
+    (folder / "fig1.toml").write_text(experiment(kind, {}))
+    (claim,) = clearway("paper", "toy", "--json").json["claims"]
+    assert claim["verdict"] == "not reproduced", claim
+    assert claim["control"] == claim["ours"]
+    assert "the control as well" in claim["reason"]
