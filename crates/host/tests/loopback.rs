@@ -11,6 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use clearway_host::clock::Clock;
 use clearway_host::content::generate;
@@ -303,6 +304,36 @@ fn help_names_every_option_with_its_default() {
         assert_eq!(output.status.code(), Some(0));
         assert!(parts.iter().all(|part| out.contains(part)), "{args:?}: {out}");
     }
+}
+
+/// Timeouts in a row leave the sender the smallest window, and what the receiver answers first tells of a round trip as
+/// long as it was stopped. Were that the pace, the receiver would give up.
+#[test]
+fn a_transfer_survives_a_receiver_that_is_stopped_for_a_while() {
+    let to = scratch("stopped");
+    let mut receiver = Receiver::start(&["--out", to.to_str().unwrap(), "--once"]);
+    let peer = receiver.address.to_string();
+    let operations = [&["send", "--to", &peer, "--operations", "200", "--size", "1MB"], &PATIENT[..]].concat();
+    let mut sender = clearwayd(&operations).spawn().unwrap();
+    let partial = PathBuf::from(format!("{}.partial", to.display()));
+    while std::fs::metadata(&partial).map_or(0, |file| file.len()) == 0 {
+        assert!(receiver.child.try_wait().unwrap().is_none(), "it cannot be done yet");
+        thread::yield_now();
+    }
+    let signal = |name| {
+        let status = Command::new("kill").args([name, &receiver.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    };
+    signal("-STOP");
+    thread::sleep(Duration::from_millis(300));
+    assert!(sender.try_wait().unwrap().is_none(), "it cannot be done yet");
+    signal("-CONT");
+    let output = sender.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let (code, _, err) = receiver.end();
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(is_generated(&to, 200_000_000));
+    std::fs::remove_file(to).unwrap();
 }
 
 /// Ctrl-C at either end: said, with what was done by then, and with the status that shells give it.

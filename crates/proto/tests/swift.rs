@@ -255,6 +255,35 @@ fn timeouts_halve_the_window_and_the_third_in_a_row_leaves_the_least() {
 }
 
 #[test]
+fn a_flow_at_the_floor_sends_soon_after_its_peer_returns() {
+    run(
+        &SwiftParams { min_rto: Span::from_ms(1), floor_gap: Span::from_ms(16), ..params(16.0) },
+        "at 0us endless; send 16
+         at 1000us timeout; send 8
+         at 2000us timeout; send 4
+         # Before a sample the round trip is taken for the target, 25 us: the gap of 25 ms is cut to 16 ms.
+         at 3000us timeout; expect window 0.001; expect paced 18ms
+         # The initial timeout of 1 ms and the gap.
+         at 18ms send 1; expect sent-seq 0; expect idle; expect timeout-us 35000
+         at 35ms timeout; send 1; expect sent-seq 0; expect timeout-us 52000
+         # The peer was stopped until now. A round trip of 25 ms over 0.001 packets would be 25 s.
+         at 60ms ack 0; expect window 0.001; expect srtt-us 25000; expect ready
+         at 60ms send 1; expect sent-seq 1
+         # A probe under target ends it: 0.001 + 1.
+         at 60020us ack 1; expect window 1.001; expect ready",
+    );
+}
+
+#[test]
+fn the_longest_gap_holds_at_the_floor_only() {
+    // Half of 0.8 packets in a round trip of 10 ms are one in 25 ms.
+    let capped = |min_cwnd, ms| SwiftParams { min_cwnd, floor_gap: Span::from_ms(ms), ..params(0.8) };
+    run(&capped(0.4, 16), "at 1ms endless; send 1; at 11ms ack 0; expect paced 17ms");
+    run(&capped(0.4, 30), "at 1ms endless; send 1; at 11ms ack 0; expect paced 26ms");
+    run(&capped(0.1, 16), "at 1ms endless; send 1; at 11ms ack 0; expect paced 26ms");
+}
+
+#[test]
 fn an_acknowledgement_starts_the_count_of_timeouts_anew() {
     run(
         &SwiftParams { min_rto: Span::from_ms(1), ..params(16.0) },

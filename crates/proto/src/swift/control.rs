@@ -48,7 +48,7 @@ pub struct Swift {
     endpoint_delay: EndpointDelay,
     endpoint_decrease: Time,
     /// Least time between the starts of two packets while the window is below one: what follows from window and round
-    /// trip, kept as it is asked for more often than it changes.
+    /// trip, at the floor no longer than `floor_gap`. Kept as it is asked for more often than it changes.
     gap: Span,
 }
 
@@ -119,7 +119,9 @@ impl Swift {
     fn space(&mut self, config: &SwiftConfig) {
         let window = self.window(config);
         if window < 1.0 && config.params.pacing {
-            self.gap = pacing_gap(self.expected_rtt(config), window).unwrap_or(Span::ZERO);
+            let gap = pacing_gap(self.expected_rtt(config), window).unwrap_or(Span::ZERO);
+            let at_floor = window <= config.params.min_cwnd;
+            self.gap = if at_floor { gap.min(config.params.floor_gap) } else { gap };
         }
     }
 

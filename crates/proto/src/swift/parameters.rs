@@ -55,6 +55,10 @@ pub struct SwiftParams {
     pub cwnd_below_one: bool,
     /// Space the packets of a window below one; without it one follows as soon as the last is acknowledged. On.
     pub pacing: bool,
+    /// Longest time between the starts of two packets while the window is at its floor. Timeouts in a row lead there,
+    /// and the round trip may be as long as a peer was stopped: their quotient may be minutes, with no acknowledgement
+    /// on its way that would correct either. 16 ms (ours): the least timeout, doubled as often as backing off does.
+    pub floor_gap: Span,
     /// Largest window in packets. 128 (figure 19 suggests a cap near 120; public code: 256).
     pub max_cwnd: f64,
     /// Window in packets of a new flow. 16: a small bandwidth-delay product.
@@ -104,6 +108,7 @@ impl Default for SwiftParams {
             min_cwnd: 0.001,
             cwnd_below_one: true,
             pacing: true,
+            floor_gap: Span::from_ms(16),
             max_cwnd: 128.0,
             initial_cwnd: 16.0,
             retx_reset_threshold: 3,
@@ -145,6 +150,7 @@ impl Parameters for SwiftParams {
             min_cwnd: r.number(&common::min_cwnd(), d.min_cwnd),
             cwnd_below_one: r.flag("cwnd_below_one", CWND_BELOW_ONE, d.cwnd_below_one),
             pacing: r.flag("pacing", PACING, d.pacing),
+            floor_gap: r.time(&floor_gap(), d.floor_gap),
             max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
             initial_cwnd: r.number(&common::initial_cwnd(), d.initial_cwnd),
             retx_reset_threshold: r.count(&retx_reset_threshold(), d.retx_reset_threshold),
@@ -226,6 +232,10 @@ fn beta() -> Parameter<f64> {
 
 fn max_mdf() -> Parameter<f64> {
     Parameter::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0)
+}
+
+fn floor_gap() -> Parameter<Span> {
+    common::timeout("floor_gap", "Longest time between two packets of a flow whose window, below one, is at its floor.")
 }
 
 fn retx_reset_threshold() -> Parameter<u32> {
