@@ -313,16 +313,16 @@ fn a_transfer_survives_a_receiver_that_is_stopped_for_a_while() {
     let to = scratch("stopped");
     let mut receiver = Receiver::start(&["--out", to.to_str().unwrap(), "--once"]);
     let peer = receiver.address.to_string();
-    let operations = [&["send", "--to", &peer, "--operations", "200", "--size", "1MB"], &PATIENT[..]].concat();
-    let mut sender = clearwayd(&operations).spawn().unwrap();
+    let operations = ["send", "--to", &peer, "--operations", "200", "--size", "1MB"];
+    let mut sender = clearwayd(&[&operations[..], &PATIENT].concat()).spawn().unwrap();
     let partial = PathBuf::from(format!("{}.partial", to.display()));
     while std::fs::metadata(&partial).map_or(0, |file| file.len()) == 0 {
         assert!(receiver.child.try_wait().unwrap().is_none(), "it cannot be done yet");
         thread::yield_now();
     }
+    let id = receiver.child.id().to_string();
     let signal = |name| {
-        let status = Command::new("kill").args([name, &receiver.child.id().to_string()]).status();
-        assert!(status.unwrap().success());
+        assert!(Command::new("kill").args([name, id.as_str()]).status().unwrap().success());
     };
     signal("-STOP");
     thread::sleep(Duration::from_millis(300));

@@ -235,7 +235,10 @@ fn max_mdf() -> Parameter<f64> {
 }
 
 fn floor_gap() -> Parameter<Span> {
-    common::timeout("floor_gap", "Longest time between two packets of a flow whose window, below one, is at its floor.")
+    common::timeout(
+        "floor_gap",
+        "Longest time between two packets of a flow whose window, below one, is at its floor.",
+    )
 }
 
 fn retx_reset_threshold() -> Parameter<u32> {
