@@ -275,12 +275,23 @@ fn a_flow_at_the_floor_sends_soon_after_its_peer_returns() {
 }
 
 #[test]
-fn the_longest_gap_holds_at_the_floor_only() {
+fn a_window_that_delay_has_brought_to_the_floor_keeps_to_its_round_trip() {
+    let params = SwiftParams { min_cwnd: 0.4, floor_gap: Span::from_ms(16), ..params(0.8) };
     // Half of 0.8 packets in a round trip of 10 ms are one in 25 ms.
-    let capped = |min_cwnd, ms| SwiftParams { min_cwnd, floor_gap: Span::from_ms(ms), ..params(0.8) };
-    run(&capped(0.4, 16), "at 1ms endless; send 1; at 11ms ack 0; expect paced 17ms");
-    run(&capped(0.4, 30), "at 1ms endless; send 1; at 11ms ack 0; expect paced 26ms");
-    run(&capped(0.1, 16), "at 1ms endless; send 1; at 11ms ack 0; expect paced 26ms");
+    run(&params, "at 1ms endless; send 1; at 11ms ack 0; expect fcwnd 0.4; expect paced 26ms");
+}
+
+#[test]
+fn an_acknowledgement_under_target_ends_the_probing() {
+    let floor_gap = Span::from_us(10);
+    run(
+        &SwiftParams { retx_reset_threshold: 1, min_cwnd: 0.4, ai: 0.4, floor_gap, ..params(0.8) },
+        "at 0us endless; send 1
+         # The gap of 25/0.4 us is cut to 10 us.
+         at 2ms timeout; expect window 0.4; send 1; expect timeout-us 3010
+         # Off the floor the gap is what it would have been, 20/0.8 us.
+         at 2020us ack 0; expect fcwnd 0.8; expect paced 2025us",
+    );
 }
 
 #[test]

@@ -48,8 +48,32 @@ pub struct Swift {
     endpoint_delay: EndpointDelay,
     endpoint_decrease: Time,
     /// Least time between the starts of two packets while the window is below one: what follows from window and round
-    /// trip, at the floor no longer than `floor_gap`. Kept as it is asked for more often than it changes.
-    gap: Span,
+    /// trip. Kept as it is asked for more often than it changes.
+    gap: Gap,
+}
+
+/// A pacing gap in picoseconds. Its highest bit is set while the flow is probing: timeouts in a row have set the window to
+/// its floor, and no acknowledgement has lifted it since.
+#[derive(Clone, Copy, Debug)]
+struct Gap(u64);
+
+impl Gap {
+    const PROBING: u64 = 1 << 63;
+
+    #[inline]
+    fn new(span: Span, probing: bool) -> Gap {
+        Gap(span.as_ps() | if probing { Gap::PROBING } else { 0 })
+    }
+
+    #[inline]
+    fn span(self) -> Span {
+        Span::from_ps(self.0 & !Gap::PROBING)
+    }
+
+    #[inline]
+    fn is_probing(self) -> bool {
+        self.0 & Gap::PROBING != 0
+    }
 }
 
 /// Moving average of the endpoint delay. The gain holds for one sample, and for every round trip between two.
@@ -119,10 +143,14 @@ impl Swift {
     fn space(&mut self, config: &SwiftConfig) {
         let window = self.window(config);
         if window < 1.0 && config.params.pacing {
-            let gap = pacing_gap(self.expected_rtt(config), window).unwrap_or(Span::ZERO);
-            let at_floor = window <= config.params.min_cwnd;
-            self.gap = if at_floor { gap.min(config.params.floor_gap) } else { gap };
+            let probing = self.gap.is_probing() && window <= config.params.min_cwnd;
+            self.set_gap(config, window, probing);
         }
+    }
+
+    fn set_gap(&mut self, config: &SwiftConfig, window: f64, probing: bool) {
+        let gap = pacing_gap(self.expected_rtt(config), window).unwrap_or(Span::ZERO);
+        self.gap = Gap::new(if probing { gap.min(config.params.floor_gap) } else { gap }, probing);
     }
 
     /// The round-trip time that spacing and timeouts go by: before the first sample, what it is aimed at.
@@ -148,7 +176,7 @@ impl CongestionControl for Swift {
             srtt: Span::ZERO,
             endpoint_delay: EndpointDelay::default(),
             endpoint_decrease: Time::ZERO,
-            gap: Span::ZERO,
+            gap: Gap::new(Span::ZERO, false),
         };
         swift.space(config);
         swift
@@ -203,7 +231,11 @@ impl CongestionControl for Swift {
             let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
             self.endpoint.on_timeout(endpoint, retransmit_cnt, &config.params);
         }
-        self.space(config);
+        if retransmit_cnt >= config.params.retx_reset_threshold {
+            self.set_gap(config, self.window(config), true);
+        } else {
+            self.space(config);
+        }
     }
 
     #[inline]
@@ -219,7 +251,7 @@ impl CongestionControl for Swift {
 
     #[inline]
     fn pacing_gap(&self, config: &SwiftConfig) -> Option<Span> {
-        (self.window(config) < 1.0 && config.params.pacing).then_some(self.gap)
+        (self.window(config) < 1.0 && config.params.pacing).then_some(self.gap.span())
     }
 
     /// Twice the smoothed round trip and the pacing gap: without that a paced flow would time out for nothing. The

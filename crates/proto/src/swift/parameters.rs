@@ -55,9 +55,10 @@ pub struct SwiftParams {
     pub cwnd_below_one: bool,
     /// Space the packets of a window below one; without it one follows as soon as the last is acknowledged. On.
     pub pacing: bool,
-    /// Longest time between the starts of two packets while the window is at its floor. Timeouts in a row lead there,
-    /// and the round trip may be as long as a peer was stopped: their quotient may be minutes, with no acknowledgement
-    /// on its way that would correct either. 16 ms (ours): the least timeout, doubled as often as backing off does.
+    /// Longest time between the starts of two packets after timeouts in a row have set the window to its floor, until an
+    /// acknowledgement lifts it. The round trip may be as long as a peer was stopped, so that its quotient with the
+    /// window is minutes, with no acknowledgement on its way that would correct either. 16 ms (ours): the least
+    /// timeout, doubled as often as backing off does.
     pub floor_gap: Span,
     /// Largest window in packets. 128 (figure 19 suggests a cap near 120; public code: 256).
     pub max_cwnd: f64,
@@ -237,7 +238,7 @@ fn max_mdf() -> Parameter<f64> {
 fn floor_gap() -> Parameter<Span> {
     common::timeout(
         "floor_gap",
-        "Longest time between two packets of a flow whose window, below one, is at its floor.",
+        "Longest time between two packets after timeouts in a row have set the window to its floor.",
     )
 }
 
