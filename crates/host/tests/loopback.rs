@@ -309,6 +309,7 @@ fn help_names_every_option_with_its_default() {
 /// Timeouts in a row leave the sender the smallest window, and what the receiver answers first tells of a round trip as
 /// long as it was stopped. Were that the pace, the receiver would give up.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "what stands still here is a process, in real time")]
 fn a_transfer_survives_a_receiver_that_is_stopped_for_a_while() {
     let to = scratch("stopped");
     let mut receiver = Receiver::start(&["--out", to.to_str().unwrap(), "--once"]);
