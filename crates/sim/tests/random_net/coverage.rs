@@ -64,7 +64,6 @@ pub const FEATURES: &[Feature] = &[
     ("no endpoint_window", |case| is_off(case, "endpoint_window")),
     ("no cwnd_below_one", |case| is_off(case, "cwnd_below_one")),
     ("no pacing", |case| is_off(case, "pacing")),
-    ("floor_gap", |case| case.any("transport", |t| t.gives("floor_gap"))),
     ("rto_backoff", |case| case.any("transport", |t| t.gives("rto_backoff"))),
     ("dup_threshold", |case| case.any("transport", |t| t.gives("dup_threshold"))),
     ("delayed acknowledgements", |case| case.any("transport", |t| t.gives("ack_every"))),

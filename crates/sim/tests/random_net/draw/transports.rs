@@ -169,7 +169,6 @@ impl Keys<'_> {
             self.windows(&[0.01, 0.1, 1.0], !one);
         }
         self.flag(20, "pacing");
-        self.time(20, "floor_gap", &[1.0, 10.0, 300.0], 1_000_000);
         self.whole(20, "retx_reset_threshold", &[1, 2, 10]);
         self.whole(20, "rto_backoff", &[0, 1, 16]);
         self.whole(20, "dup_threshold", &[1, 2, 10]);
