@@ -118,6 +118,8 @@ fn completion_figures(measured: &Measured, flows: &[u32], bounds: &mut Vec<Strin
     };
     let (took, slowed) = all(&|id| measured.completion(id));
     let (ages, slowed_so_far) = all(&|id| measured.age(id));
+    // However young a flow is, it will not be quicker than on an empty network.
+    let slowed_so_far: Vec<f64> = slowed_so_far.into_iter().map(|slowdown| slowdown.max(1.0)).collect();
     let unfinished = ages.len() as u64;
     let (fct, slowdown) = (Values::new(took, &ages), Values::new(slowed, &slowed_so_far));
     vec![

@@ -73,7 +73,8 @@ def unfinished(
     if column not in _TIMED or "age_us" not in rows:
         return np.array([]), np.array([])
     ages = rows["age_us"].astype(float)
-    bounds = ages / column_of(run, rows, "ideal_us") if column == "slowdown" else ages
+    # However young a flow is, it will not be quicker than on an empty network.
+    bounds = np.maximum(ages / column_of(run, rows, "ideal_us"), 1.0) if column == "slowdown" else ages
     weights = np.ones(len(ages)) if weight is None else column_of(run, rows, weight)
     there = np.isfinite(bounds) & (weights > 0)
     return bounds[there], weights[there]
