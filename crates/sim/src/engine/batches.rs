@@ -1,13 +1,12 @@
 //! The events of one window, dealt out into batches, each of which is simulated in one go.
 //!
 //! In a window the nodes need no order among each other. Where there are many events, those of one node are a batch, so
-//! that what belongs to the node is fetched once. Where there are few, two batches do: one of the nodes that only forward
-//! frames, and one of all others.
+//! that what belongs to the node is fetched once. Where there are few, at most
+//! [`FEW`], two batches do: one of the nodes that only forward frames, and one of all others.
 
 use super::calendar::{node_of, part_of, Entry, MAX_NODES, PARTS};
+use super::order::{deal, FEW};
 
-/// A window with at most so many events has two batches.
-const FEW: usize = 24;
 /// With so many, they are dealt out by the part of the window, too. With more it does not pay: dealt out by time, the events
 /// of a node come from everywhere, and the lines of memory to which they go do not stay in a cache.
 const MANY: std::ops::Range<usize> = 1024..100_000;
@@ -129,21 +128,7 @@ impl Batches {
 
     /// Brings the entries into the order of the parts of the window.
     fn deal_by_part(&mut self) {
-        let mut ends = [0_u32; PARTS];
-        for &entry in &self.entries[..self.count] {
-            ends[part_of(entry)] += 1;
-        }
-        let mut from = 0;
-        for end in &mut ends {
-            from += std::mem::replace(end, from);
-        }
-        for &entry in &self.entries[..self.count] {
-            let end = &mut ends[part_of(entry)];
-            if let Some(place) = self.dealt.get_mut(*end as usize) {
-                *place = entry;
-            }
-            *end += 1;
-        }
+        deal::<_, PARTS>(&self.entries[..self.count], &mut self.dealt, |&entry| part_of(entry));
         std::mem::swap(&mut self.entries, &mut self.dealt);
         self.make_room();
     }

@@ -35,35 +35,40 @@ pub fn sort(items: &mut Vec<Item>, spare: &mut Vec<Item>, known: Known) {
             std::mem::swap(items, spare);
         }
         Known::Length(length) => {
-            deal(items, spare, length);
+            deal_by_time(items, spare, length);
             settle(items);
         }
     }
 }
 
-/// Groups into which items are dealt out.
-const GROUPS: usize = 128;
-
-/// Deals items out by time, which leaves them nearly in order.
-fn deal(items: &mut Vec<Item>, spare: &mut Vec<Item>, length: u64) {
-    let bits = (u64::BITS - length.leading_zeros()).saturating_sub(GROUPS.trailing_zeros());
-    let group = |item: &Item| (item.order >> (TIME_AT + bits)) as usize % GROUPS;
+/// Copies things to the beginning of `to`, group by group; those of one group keep their order.
+#[inline(always)]
+pub(super) fn deal<T: Copy, const GROUPS: usize>(things: &[T], to: &mut [T], group: impl Fn(&T) -> usize) {
     let mut ends = [0_u32; GROUPS];
-    for item in &*items {
-        ends[group(item)] += 1;
+    for thing in things {
+        ends[group(thing)] += 1;
     }
     let mut from = 0;
     for end in &mut ends {
         from += std::mem::replace(end, from);
     }
-    spare.resize(items.len(), Item::default());
-    for item in &*items {
-        let end = &mut ends[group(item)];
-        if let Some(place) = spare.get_mut(*end as usize) {
-            *place = *item;
+    for thing in things {
+        let end = &mut ends[group(thing)];
+        if let Some(place) = to.get_mut(*end as usize) {
+            *place = *thing;
         }
         *end += 1;
     }
+}
+
+/// Groups into which items are dealt out by time.
+const GROUPS: usize = 128;
+
+/// Deals items out by time, which leaves them nearly in order.
+fn deal_by_time(items: &mut Vec<Item>, spare: &mut Vec<Item>, length: u64) {
+    let bits = (u64::BITS - length.leading_zeros()).saturating_sub(GROUPS.trailing_zeros());
+    spare.resize(items.len(), Item::default());
+    deal::<_, GROUPS>(items, spare, |item| (item.order >> (TIME_AT + bits)) as usize % GROUPS);
     std::mem::swap(items, spare);
 }
 
@@ -91,7 +96,7 @@ fn settle(items: &mut [Item]) {
 }
 
 /// So few are sorted by counting.
-const FEW: usize = 24;
+pub const FEW: usize = 24;
 /// The bits that tell that many apart.
 const NUMBER_BITS: u32 = 5;
 
