@@ -1,4 +1,4 @@
-//! What is transferred: read by position, written by position, with the digest by which both ends know that it is the
+//! The content of a transfer: read by position, written by position, with the digest by which both ends know that it is the
 //! same.
 
 use std::fs::File;

@@ -18,7 +18,7 @@ const SPIN: Span = Span::from_us(3);
 /// The longest sleep, which bounds how late an end that nothing else wakes notices what its user wants.
 const LONGEST_WAIT: Span = Span::from_ms(100);
 
-/// What is known of a datagram's arrival.
+/// A datagram's arrival: its sender, the time, and the switches on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Who sent it.

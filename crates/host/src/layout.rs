@@ -35,7 +35,7 @@ pub struct Place {
 }
 
 impl Layout {
-    /// What is wrong with the layout, if anything is.
+    /// Checks the layout; the error says the first rule that it breaks.
     pub fn check(&self) -> Result<(), String> {
         if self.mtu == 0 || self.mtu > MAX_MTU {
             return Err(format!("packets of {}B where 1B to {MAX_MTU}B are taken", self.mtu));

@@ -47,9 +47,9 @@ pub enum ReceiveError {
 /// A transfer that has ended, well or not.
 #[derive(Debug)]
 pub struct Transfer {
-    /// What was measured.
+    /// The figures that this end measured.
     pub received: Received,
-    /// What went wrong, if something did.
+    /// The reason why the transfer failed, if it did.
     pub error: Option<ReceiveError>,
 }
 

@@ -32,7 +32,7 @@ const CONTROL_WORDS: usize = 32;
 /// The longest address: IPv6's.
 const ADDRESS_BYTES: usize = size_of::<libc::sockaddr_in6>();
 
-/// What is known of a received datagram.
+/// A received datagram: its sender, the kernel's stamps, and the switches on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// Who sent it.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clearway_host::args::{read, Command};
 
-/// What is wrong with a sender's command line that sets these.
+/// The problems of a sender's command line that sets these options.
 fn said(options: &[(String, &str)]) -> Vec<String> {
     let base = ["send", "--to", "127.0.0.1:9", "--operations", "1", "--size", "1kB"].map(OsString::from);
     let given = options.iter().flat_map(|(name, value)| [name.into(), OsString::from(value)]);

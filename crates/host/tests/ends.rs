@@ -453,7 +453,7 @@ fn endpoint_delay_is_what_passed_in_hosts() {
     assert_eq!((latest.rtt, latest.endpoint), (Span::from_us(20), Span::ZERO));
 }
 
-/// What is measured and left alone has no target to miss.
+/// A delay that no window watches has no target to miss.
 #[test]
 fn only_a_target_that_a_window_has_can_be_missed() {
     let watched = |endpoint_window, variant| {

@@ -19,7 +19,7 @@ const FLOWS: usize = 5000;
 const MTU: u32 = 4096;
 /// Acknowledgements of each flow that are measured.
 const ROUNDS: u32 = 40;
-/// Of these figures the median is shown.
+/// Repeats of the measurement, of which the median is shown.
 const REPEATS: usize = 101;
 
 fn main() {

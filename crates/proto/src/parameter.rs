@@ -130,7 +130,7 @@ impl Shown for u64 {
     }
 }
 
-/// What is expected of a value in this range, in words: `a time from 1us to 100s`.
+/// The values that this range allows, in words: `a time from 1us to 100s`.
 pub fn wanted<T: Shown>(range: &RangeInclusive<T>) -> String {
     format!("{} from {} to {}", T::NOUN, range.start().shown(), range.end().shown())
 }
@@ -141,7 +141,7 @@ pub struct Conflict {
     /// The parameter.
     pub name: &'static str,
     value: String,
-    /// What is wrong with its value, in words that may end where the other parameter is named.
+    /// The fault of its value, in words that may end where the other parameter is named.
     rule: String,
     /// The other parameter with its value.
     other: Option<(&'static str, String)>,

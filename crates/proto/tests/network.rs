@@ -81,10 +81,10 @@ struct Counts {
     acks: usize,
     lost: u64,
     repeated: u64,
-    /// Of packets at the receiver.
+    /// Packets that were new to the receiver.
     new: u64,
     duplicates: u64,
-    /// Not the next in order, at a receiver that takes no other.
+    /// Packets that a receiver which takes them in order only threw away.
     refused: u64,
     completed: u64,
     delivered: u64,

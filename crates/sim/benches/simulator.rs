@@ -241,7 +241,7 @@ fn peak_memory_mb() -> f64 {
         / 1024.0
 }
 
-/// What is counted if no workload is named.
+/// The workloads that are counted if none is named.
 const COUNTED: [&str; 2] = ["ft1024", "star"];
 /// The caches that cachegrind is to assume, so that its figures do not depend on the machine: bytes, ways, bytes of a
 /// line.

@@ -120,7 +120,7 @@ fn red_marks_with_a_probability_that_rises_with_the_queue() {
     }
 }
 
-/// What is not capable of ECN is never marked.
+/// A frame that is not capable of ECN is never marked.
 #[test]
 fn no_other_packets_are_marked() {
     let ecn = "buffer = '1MB'\necn = 'step'\necn_threshold = '0B'";

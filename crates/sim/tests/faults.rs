@@ -91,7 +91,7 @@ fn flows_come_through_a_link_that_is_down_for_a_while() {
     }
 }
 
-/// What is sent every microsecond and lost on the last link counts in the loss of the interval in which it was sent.
+/// A packet is sent every microsecond; one lost on the last link counts in the loss of the interval in which it was sent.
 /// Packet i leaves its host at i us and begins on the last link 1.1 us later; the measurement begins at 100 us, so the
 /// packets 99 and 100 both begin there after it, and only the second was sent in it.
 #[test]

@@ -340,7 +340,7 @@ fn operations_that_are_open_at_the_end_count_with_their_age() {
     }
 }
 
-/// What was issued in the warm-up counts in no latency, be it done or not.
+/// An operation issued in the warm-up counts in no latency, be it done or not.
 #[test]
 fn operations_of_the_warm_up_are_not_unfinished() {
     let outcome = run(&format!("warmup = '200us'\n{}", overload(1000)));

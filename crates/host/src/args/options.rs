@@ -16,9 +16,9 @@ const DEFAULT_IDLE: Span = Span::from_secs(5);
 /// A problem with the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgError {
-    /// What is wrong.
+    /// The problem, with the option that has it.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Options {
         Ok(Some(Self { given, ..Self::default() }))
     }
 
-    /// What was read of the options, or all that is wrong with them.
+    /// The values of the options, or all problems that they have.
     pub(super) fn finish<T>(self, read: T) -> Result<T, Vec<ArgError>> {
         if self.errors.is_empty() {
             Ok(read)

@@ -22,7 +22,7 @@ const LINK_MTU: &str = "9000";
 const PAYLOAD: &str = "8900B";
 /// Targets that a busy machine meets, a relay and its two wake-ups included.
 const PATIENT: [&str; 4] = ["--base-target", "5ms", "--endpoint-target", "20ms"];
-/// What is not done then never will be.
+/// The longest that a command may take; one that is not done by then never will be.
 const MOST_SECONDS: &str = "300";
 const SENDER: &str = "10.77.0.1";
 const RECEIVER: &str = "10.77.0.2";

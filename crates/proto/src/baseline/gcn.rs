@@ -84,7 +84,7 @@ pub struct Gcn {
 }
 
 impl Gcn {
-    /// What was sent before `next`, and is not acknowledged, causes no further cut.
+    /// A packet sent before `next` that is not acknowledged causes no further cut.
     fn answer(&mut self, cumulative: u32, next: u32) {
         self.marks.restart(next);
         self.answered = cumulative < next;

@@ -99,7 +99,7 @@ fn ack_policy(params: &TcpParams, marked_at_once: bool) -> AckPolicy {
 /// The window of one flow and what moves it in every TCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TcpWindow {
-    /// In packets.
+    /// The congestion window in packets.
     pub(super) cwnd: f64,
     /// Slow start ends here, in packets.
     pub(super) ssthresh: f64,

@@ -22,7 +22,7 @@ pub struct SwiftConfig {
 }
 
 impl SwiftConfig {
-    /// For all flows with these parameters.
+    /// The state that all flows with these parameters share.
     pub fn new(mut params: SwiftParams) -> SwiftConfig {
         if !params.cwnd_below_one {
             params.min_cwnd = params.min_cwnd.max(1.0);
@@ -83,7 +83,7 @@ struct EndpointDelay {
     /// While the average is zero, as it stays between hosts that take no time: when the last sample came, and
     /// [`Time::ZERO`] before the first. Else [`Time::NEVER`].
     quiet: Time,
-    /// When the last sample came since the average is not zero.
+    /// The time of the last sample, while the average is not zero.
     updated: Time,
     average_ps: f64,
 }

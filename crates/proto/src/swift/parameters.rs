@@ -184,7 +184,7 @@ fn target(name: &'static str, doc: &'static str) -> Parameter<Span> {
     Parameter::new(name, doc, Span::from_ns(1)..=Span::from_secs(1))
 }
 
-/// What is added to a target.
+/// The parameter of a span that is added to a target.
 fn addition(name: &'static str, doc: &'static str) -> Parameter<Span> {
     Parameter::new(name, doc, Span::ZERO..=Span::from_secs(1))
 }

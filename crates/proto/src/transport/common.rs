@@ -71,7 +71,7 @@ pub fn dup_threshold() -> Parameter<u32> {
     Parameter::new("dup_threshold", "Packets received above a hole before it counts as lost.", 1..=1000)
 }
 
-/// What is wrong with a reach that is in range.
+/// The conflict of a reach that is in range and no power of two.
 pub fn check_reach(reach: u32) -> Vec<Conflict> {
     if reach.is_power_of_two() {
         return Vec::new();
@@ -80,7 +80,7 @@ pub fn check_reach(reach: u32) -> Vec<Conflict> {
     vec![Conflict::alone("reach", &reach, format!("is not a power of two, such as {below} or {above}"))]
 }
 
-/// What is wrong with the windows and the reach of a scheme: each in range, they must also be in order.
+/// The conflicts among the windows and the reach of a scheme: each in range, they must also be in order.
 pub fn check_windows([min, initial, max]: [f64; 3], reach: u32) -> Vec<Conflict> {
     let (min, initial, max) = (("min_cwnd", min), ("initial_cwnd", initial), ("max_cwnd", max));
     let mut conflicts = check_reach(reach);

@@ -59,7 +59,7 @@ pub enum Notice {
 
 /// A congestion control, as far as it differs from flow to flow. Windows are in packets and may be fractions of one.
 ///
-/// What is the same for all flows of a transport is handed to every call, so that a flow's own state stays small: a
+/// State that all flows of a transport share is handed to every call, so that a flow's own state stays small: a
 /// simulator holds one for each flow, and takes another one up with every packet.
 ///
 /// Most have no use for `on_sent`, `on_notice` and a timer. These do nothing unless they are defined, and then cost

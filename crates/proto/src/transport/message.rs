@@ -60,7 +60,7 @@ impl Messages {
         self.waiting.back().map(|last| last.end)
     }
 
-    /// What is begun next.
+    /// Takes out the end of the message that is sent next, or of endless data.
     pub(super) fn pop_waiting(&mut self) -> Option<Boundary> {
         let endless = self.waiting.is_empty() && std::mem::take(&mut self.endless);
         self.waiting.pop_front().or(endless.then_some(Boundary { end: u32::MAX, tail: 0 }))

@@ -7,11 +7,11 @@ use super::event::TIME_AT;
 pub struct Item {
     /// Its place among all that happens at a node in the window: see [`super::event::Event::order_since`].
     pub order: u64,
-    /// What goes with it.
+    /// Data that goes with it; sorting does not look at it.
     pub tag: u64,
 }
 
-/// What is known of items before they are sorted.
+/// The order in which items stand before they are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// Each is near its place.

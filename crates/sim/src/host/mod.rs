@@ -1,4 +1,4 @@
-//! What is at the edge of the network: the ends of flows, the hosts that they share, and agents.
+//! The edge of the network: the ends of flows, the hosts that they share, and agents.
 
 pub mod agent;
 pub mod clock;

@@ -36,7 +36,7 @@ pub struct Processor {
     jitter: Stream,
     /// What its work costs; the same for all hosts of a kind.
     model: Arc<SnapHost>,
-    /// What is counted of it.
+    /// The processor's counters.
     pub counters: ProcessorCounters,
 }
 

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Span;
 
-/// What is sampled, and how often; what has no interval is not sampled.
+/// The quantities that a run samples, and how often; one without an interval is not sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Record {
     /// Bytes waiting at every switch port that ever queued.

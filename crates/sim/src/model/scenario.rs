@@ -41,6 +41,6 @@ pub struct Scenario {
     pub probes: Vec<Probe>,
     /// What goes wrong with links, and when.
     pub faults: Vec<Fault>,
-    /// What is sampled.
+    /// The quantities that the run samples.
     pub record: Record,
 }

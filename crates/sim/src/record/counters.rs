@@ -1,4 +1,4 @@
-//! What is counted all the time, for each transport.
+//! Counters that are always on, for each transport.
 
 use clearway_proto::units::Span;
 

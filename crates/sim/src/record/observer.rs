@@ -15,7 +15,7 @@ use super::tables;
 use crate::model::Scenario;
 use crate::simulation::Simulation;
 
-/// What is remembered of the end of the warm-up, and what has been sampled so far.
+/// The state of the network at the end of the warm-up, and the samples so far.
 #[derive(Debug)]
 pub struct Observer<'a> {
     scenario: &'a Scenario,

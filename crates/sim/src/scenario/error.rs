@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: the place, the key, the value found and what was expected.
+//! The problems of a scenario: the place, the key, the value found and what was expected.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct Problem {
     pub key: String,
     /// The value that was found, if it is one value.
     pub found: Option<String>,
-    /// What was expected there, if it can be said in general.
+    /// The values that the key takes, if that can be said in general.
     pub expected: Option<String>,
     /// The valid name nearest to the one that was found.
     pub nearest: Option<String>,

@@ -18,7 +18,7 @@ enum Model {
 /// The largest number of `[host.NAME]` tables.
 const MAX_KINDS: usize = 1000;
 
-/// What is known of hosts before their tables are read: how many there are, and the named groups. Parts that are wrong
+/// The hosts as they are known before their tables are read: how many there are, and the named groups. Parts that are wrong
 /// in the file are missing.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {

@@ -102,7 +102,7 @@ impl Simulation {
         }
     }
 
-    /// What is done of the operations has arrived whole, and no more has arrived than was issued.
+    /// Every operation that is done has arrived whole, and no more has arrived than was issued.
     fn assert_operations_balance(&self) {
         for domain in &self.domains {
             let operations = &domain.operations;

@@ -69,7 +69,7 @@ pub struct Domain {
     pub(super) losses: Vec<Losses>,
     /// When the measurement began: frames sent and operations issued before it count in no steady-state figure.
     pub(super) measured_from: Time,
-    /// What is counted for each transport.
+    /// The counters of each transport.
     pub(super) counters: Vec<TransportCounters>,
     pub(super) parcels: Parcels,
     /// Sized flows that end in this domain and are not complete.
@@ -96,7 +96,7 @@ pub(super) enum Leaving {
     Crosses(u32),
 }
 
-/// What is at a node.
+/// A node of a domain: its host, if it is one, and how it is visited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeState {
     /// The place of its host; [`NONE`] for a switch.

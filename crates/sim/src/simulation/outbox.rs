@@ -1,4 +1,4 @@
-//! What is on its way from one domain to another.
+//! Frames on their way from one domain to another.
 
 use clearway_proto::transport::Ack;
 

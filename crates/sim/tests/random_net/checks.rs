@@ -62,7 +62,7 @@ pub enum Verdict {
     TooLong,
 }
 
-/// What is wrong with a case.
+/// The fault of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The check that fails. Two failures of the same check are taken for the same mistake.

@@ -1,4 +1,4 @@
-//! What is looked at in outcomes: whether two are the same to the last bit, and whether one can be true.
+//! Checks of outcomes: whether two are the same to the last bit, and whether one can be true.
 
 use std::fmt::Debug;
 

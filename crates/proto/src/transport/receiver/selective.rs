@@ -367,7 +367,7 @@ mod tests {
         receiver.handle_data(Time::ZERO, Time::ZERO, &data(seq), marked, 1);
     }
 
-    /// What is acknowledged, by what packet, up to which, with which mark.
+    /// The acknowledgements that leave: of each the packet that caused it, the cumulative number, and the mark.
     fn drain(receiver: &mut SelectiveReceiver) -> Vec<(u32, u32, bool)> {
         let mut acks = Vec::new();
         while receiver.readiness() == Readiness::Ready {

@@ -8,7 +8,7 @@ use super::rates::HostRates;
 use crate::model::SwitchRole;
 use crate::net::graph::{Graph, Plan};
 
-/// What is known of a network of one shape without building it, and how it is built.
+/// A network of one shape: figures that need no building, and the building itself.
 ///
 /// Counts that may be large are `f64`, which does not overflow. `rate` and `delay` are those of the network: of every
 /// link for which the shape gives no other.

@@ -1,4 +1,4 @@
-//! What is sampled on request, a file for each kind: queues, windows, round-trip times, throughput and links, each on a
+//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput and links, each on a
 //! time grid of its own.
 
 mod contract;

@@ -5,7 +5,7 @@ use clearway_proto::units::Bytes;
 use crate::scenario::document::Value;
 use crate::scenario::key::Quantity;
 
-/// What is assumed to be free where the system does not say.
+/// The memory that is assumed to be free where the system does not say.
 const UNKNOWN_FREE: u64 = 8_000_000_000;
 
 /// The environment variable that sets the limit, such as `4GB`.

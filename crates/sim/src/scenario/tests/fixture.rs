@@ -132,7 +132,7 @@ impl Folder {
         load_text(text, "x.toml", &self.0, &[], None)
     }
 
-    /// What is said of a wrong file, without the directory's path.
+    /// The messages about a wrong file, without the directory's path.
     pub(super) fn said(&self, text: &str) -> String {
         let said = self.read(text).expect_err("a wrong file").to_string();
         said.replace(&format!("{}/", self.0.display()), "")

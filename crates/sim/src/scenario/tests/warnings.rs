@@ -1,4 +1,4 @@
-//! What is said of scenarios that run and are hardly meant.
+//! Warnings of scenarios that run and are hardly meant.
 
 use super::fixture::{set, SMALL};
 

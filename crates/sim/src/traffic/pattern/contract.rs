@@ -9,7 +9,7 @@ use crate::traffic::table::Table;
 /// Memory in bytes for a host in a pattern's list.
 pub(super) const LISTED_HOST: f64 = 4.0;
 
-/// What is known of a pattern before its flows are made, and how they are made. Counts are `f64`, which does not overflow.
+/// A pattern of traffic: figures that need no flows, and the making of its flows. Counts are `f64`, which does not overflow.
 pub trait TrafficPattern {
     /// Appends the flows of this table.
     fn generate(&self, table: &Table<'_>, flows: &mut Vec<FlowSpec>);

@@ -175,7 +175,7 @@ fn draw_fault(world: &mut World) -> Table {
     table
 }
 
-/// What is sampled; little of it in a run whose end may be far away.
+/// The quantities that a scenario samples; few in a run whose end may be far away.
 fn draw_record(world: &mut World) -> Option<Table> {
     let mut table = Table::new("record");
     if world.dice.percent(25) {
