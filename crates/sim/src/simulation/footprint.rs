@@ -6,7 +6,6 @@ use super::operations::{Channel, Initiator, OperationRecord};
 use super::place::Place;
 use crate::engine::calendar::Entry;
 use crate::engine::event::{Event, Frame};
-use crate::engine::order::Item;
 use crate::host::agent::Seat;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::model::Transport;
@@ -17,10 +16,8 @@ use crate::net::topology::{Link, Node};
 use crate::record::counters::TransportCounters;
 use crate::traffic::FlowSpec;
 
-/// Memory in bytes for a pending event: its slot, its entry in the calendar, and its places in a window that is dealt out
-/// and sorted.
-const EVENT: usize =
-    size_of::<Event>() + 3 * size_of::<Entry>() + 2 * size_of::<u32>() + 2 * size_of::<Item>();
+/// Memory in bytes for a pending event: its slot, its entry in the calendar, and its place in a window that is sorted.
+const EVENT: usize = size_of::<Event>() + 2 * size_of::<Entry>() + 2 * size_of::<u32>();
 
 /// Memory in bytes for a block of its own, beside its content.
 const BLOCK: usize = 16;
