@@ -3,7 +3,7 @@
 mod script;
 
 use clearway_proto::swift::control::Swift;
-use clearway_proto::swift::SwiftParams;
+use clearway_proto::swift::{RtoRule, SwiftParams};
 use clearway_proto::units::Span;
 use script::{run, Probe};
 
@@ -19,6 +19,10 @@ fn params(initial_cwnd: f64) -> SwiftParams {
         beta: 0.8,
         fs_range: Span::from_us(75),
         fs_min_cwnd: 0.015,
+        min_cwnd: 0.001,
+        endpoint_min_cwnd: 0.001,
+        pacing_limit: 1e6,
+        min_rto: Span::from_us(250),
         ..SwiftParams::default()
     }
 }
@@ -257,41 +261,43 @@ fn timeouts_halve_the_window_and_the_third_in_a_row_leaves_the_least() {
 #[test]
 fn a_flow_at_the_floor_sends_soon_after_its_peer_returns() {
     run(
-        &SwiftParams { min_rto: Span::from_ms(1), floor_gap: Span::from_ms(16), ..params(16.0) },
+        &SwiftParams { min_rto: Span::from_ms(1), pacing_limit: 2.0, ..params(16.0) },
         "at 0us endless; send 16
          at 1000us timeout; send 8
          at 2000us timeout; send 4
-         # Before a sample the round trip is taken for the target, 25 us: the gap of 25 ms is cut to 16 ms.
-         at 3000us timeout; expect window 0.001; expect paced 18ms
-         # The initial timeout of 1 ms and the gap.
-         at 18ms send 1; expect sent-seq 0; expect idle; expect timeout-us 35000
-         at 35ms timeout; send 1; expect sent-seq 0; expect timeout-us 52000
-         # The peer was stopped until now. A round trip of 25 ms over 0.001 packets would be 25 s.
-         at 60ms ack 0; expect window 0.001; expect srtt-us 25000; expect ready
-         at 60ms send 1; expect sent-seq 1
+         # Before a sample the round trip is taken for the target, 25 us.
+         at 3000us timeout; expect window 0.001; expect paced 27ms
+         # The timeout is that of a packet under way: the gap is no part of it.
+         at 27ms send 1; expect sent-seq 0; expect idle; expect timeout-us 28000
+         at 28ms timeout; expect paced 52ms
+         at 52ms send 1; expect sent-seq 0
+         # The peer was stopped until now. A round trip of 25 ms over 0.001 packets would be 25 s; two targets at most
+         # are between 25 and 50 ms.
+         at 77ms ack 0; expect window 0.001; expect srtt-us 25000; expect paced 95684280ns
          # A probe under target ends it: 0.001 + 1.
-         at 60020us ack 1; expect window 1.001; expect ready",
+         at 96ms send 1; expect sent-seq 1
+         at 96020us ack 1; expect window 1.001; expect ready",
     );
 }
 
 #[test]
-fn a_window_that_delay_has_brought_to_the_floor_keeps_to_its_round_trip() {
-    let params = SwiftParams { min_cwnd: 0.4, floor_gap: Span::from_ms(16), ..params(0.8) };
-    // Half of 0.8 packets in a round trip of 10 ms are one in 25 ms.
-    run(&params, "at 1ms endless; send 1; at 11ms ack 0; expect fcwnd 0.4; expect paced 26ms");
+fn spacing_takes_the_round_trip_for_a_few_targets_at_most() {
+    let spaced = |pacing_limit, at: &str, expected: &str| {
+        let params = SwiftParams { pacing_limit, ..params(0.2) };
+        run(&params, &format!("at 1ms endless; send 1; at {at} ack 0; expect {expected}"));
+    };
+    // Two targets, 50 us, over 0.2 * (1 - 0.8 * 0.5) packets.
+    spaced(2.0, "1050us", "fcwnd 0.12; expect paced 1416666666ps");
+    // Longer round trips are taken for one to two targets, each for another: over 0.1 packets 250 to 500 us, not 1 ms.
+    spaced(2.0, "1100us", "fcwnd 0.1; expect paced 1468747370ps");
+    spaced(2.0, "1101us", "fcwnd 0.1; expect paced 1465934840ps");
+    spaced(1e6, "1100us", "fcwnd 0.1; expect paced 2ms");
 }
 
 #[test]
-fn an_acknowledgement_under_target_ends_the_probing() {
-    let floor_gap = Span::from_us(10);
-    run(
-        &SwiftParams { retx_reset_threshold: 1, min_cwnd: 0.4, ai: 0.4, floor_gap, ..params(0.8) },
-        "at 0us endless; send 1
-         # The gap of 25/0.4 us is cut to 10 us.
-         at 2ms timeout; expect window 0.4; send 1; expect timeout-us 3010
-         # Off the floor the gap is what it would have been, 20/0.8 us.
-         at 2020us ack 0; expect fcwnd 0.8; expect paced 2025us",
-    );
+fn spacing_has_no_limit_where_the_hosts_delay_has_no_target() {
+    let params = SwiftParams { pacing_limit: 2.0, endpoint_window: false, ..params(0.2) };
+    run(&params, "at 1ms endless; send 1; at 1100us ack 0; expect fcwnd 0.1; expect paced 2ms");
 }
 
 #[test]
@@ -308,16 +314,43 @@ fn an_acknowledgement_starts_the_count_of_timeouts_anew() {
 }
 
 #[test]
-fn a_timeout_waits_for_the_pacing_gap_too() {
-    // Before a sample the round trip is taken for the target, 25 us: gap 50 us beside the initial 1 ms.
-    run(&params(0.5), "at 0us endless; send 1; expect timeout-us 1050");
-    // After it: 2 * 100 us + 100/0.4 us.
+fn a_timeout_is_that_of_a_packet_under_way_without_the_pacing_gap() {
+    run(&params(0.5), "at 0us endless; send 1; expect timeout-us 1000");
+    // 2 * 200 us from the next sending; the gap is 200/0.4 us.
     run(
         &params(0.8),
         "at 0us endless; send 1
-         at 100us ack 0; expect fcwnd 0.4; expect timeout-us -1
-         at 250us send 1; expect timeout-us 700",
+         at 200us ack 0; expect fcwnd 0.4; expect timeout-us -1; expect paced 500us
+         at 500us send 1; expect timeout-us 900
+         # A lost packet is sent again when the spacing lets it.
+         at 900us timeout; expect timeouts 1; expect fcwnd 0.2; expect paced 1500us",
     );
+}
+
+#[test]
+fn the_timeout_of_rfc_6298_knows_how_much_round_trips_vary() {
+    let params = SwiftParams { rto_rule: RtoRule::Rfc6298, min_rto: Span::from_us(1), ..params(4.0) };
+    run(
+        &params,
+        "at 0us endless; send 4; expect timeout-us 1000
+         # The first sample is 20 us, its deviation half of that: 20 + 4 * 10.
+         at 20us ack 0; expect srtt-us 20; expect timeout-us 80
+         # The deviation takes a quarter of |20 - 40| and keeps three of 10: 12.5; the round trip a quarter of 40: 25.
+         at 40us ack 1; expect srtt-us 25; expect timeout-us 115",
+    );
+    let twice = SwiftParams { rto_rule: RtoRule::TwiceSrtt, ..params };
+    run(&twice, "at 0us endless; send 4; at 20us ack 0; at 40us ack 1; expect timeout-us 90");
+}
+
+#[test]
+fn the_endpoint_window_has_a_floor_of_its_own() {
+    let expect = |endpoint_min_cwnd, expected: &str| {
+        let params = SwiftParams { min_cwnd: 0.1, endpoint_min_cwnd, ..params(0.8) };
+        // Of 220 us all but 20 are the hosts', twice the endpoint's target: 0.8 * (1 - 0.8 * 0.5).
+        run(&params, &format!("at 0us endless; send 1; at 220us ack 0 remote 200us; {expected}"));
+    };
+    expect(0.6, "expect ecwnd 0.6");
+    expect(0.001, "expect ecwnd 0.48");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::pacer::pacing_gap;
 use super::target::FabricTarget;
-use super::window::{Moment, Reading, Window};
-use super::{SwiftParams, Variant};
+use super::window::{Moment, Reading, Window, WindowRules};
+use super::{RtoRule, SwiftParams, Variant};
 use crate::transport::{
     AckPolicy, AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
@@ -12,23 +12,34 @@ use crate::units::{Bytes, Span, Time};
 /// Weight of a new sample in the smoothed round-trip time.
 const SRTT_GAIN: f64 = 0.25;
 
+/// Switches on a path of which no acknowledgement has told.
+const ASSUMED_HOPS: u8 = 1;
+
 /// What the flows of one transport share: the parameters and what follows from them.
 #[derive(Clone, Debug)]
 pub struct SwiftConfig {
     params: SwiftParams,
     target: FabricTarget,
+    fabric: WindowRules,
+    endpoint: WindowRules,
     /// There is a window for the endpoint delay.
     watches_endpoint: bool,
+    /// [`SwiftParams::pacing_limit`]; infinite where a part of the round trip has no target.
+    pacing_limit: f64,
 }
 
 impl SwiftConfig {
     /// The state that all flows with these parameters share.
-    pub fn new(mut params: SwiftParams) -> SwiftConfig {
-        if !params.cwnd_below_one {
-            params.min_cwnd = params.min_cwnd.max(1.0);
+    pub fn new(params: SwiftParams) -> SwiftConfig {
+        let all_has_a_target = params.watches_endpoint() || params.variant == Variant::V0;
+        SwiftConfig {
+            pacing_limit: if all_has_a_target { params.pacing_limit } else { f64::INFINITY },
+            target: FabricTarget::new(&params),
+            fabric: WindowRules::fabric(&params),
+            endpoint: WindowRules::endpoint(&params),
+            watches_endpoint: params.watches_endpoint(),
+            params,
         }
-        let target = FabricTarget::new(&params);
-        SwiftConfig { target, watches_endpoint: params.watches_endpoint(), params }
     }
 }
 
@@ -45,75 +56,53 @@ pub struct Swift {
     rtt: Span,
     /// Smoothed; zero before the first sample.
     srtt: Span,
+    /// Its mean deviation, smoothed; zero where the timer does not go by it.
+    rttvar: Span,
     endpoint_delay: EndpointDelay,
     endpoint_decrease: Time,
-    /// Least time between the starts of two packets while the window is below one: what follows from window and round
-    /// trip. Kept as it is asked for more often than it changes.
-    gap: Gap,
-}
-
-/// A pacing gap in picoseconds. Its highest bit is set while the flow is probing: timeouts in a row have set the window to
-/// its floor, and no acknowledgement has lifted it since.
-#[derive(Clone, Copy, Debug)]
-struct Gap(u64);
-
-impl Gap {
-    const PROBING: u64 = 1 << 63;
-
-    #[inline]
-    fn new(span: Span, probing: bool) -> Gap {
-        Gap(span.as_ps() | if probing { Gap::PROBING } else { 0 })
-    }
-
-    #[inline]
-    fn span(self) -> Span {
-        Span::from_ps(self.0 & !Gap::PROBING)
-    }
-
-    #[inline]
-    fn is_probing(self) -> bool {
-        self.0 & Gap::PROBING != 0
-    }
+    /// Least time between the starts of two packets while the window is below one. Kept as it is asked for more often
+    /// than it changes.
+    gap: Span,
 }
 
 /// Moving average of the endpoint delay. The gain holds for one sample, and for every round trip between two.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct EndpointDelay {
-    /// While the average is zero, as it stays between hosts that take no time: when the last sample came, and
-    /// [`Time::ZERO`] before the first. Else [`Time::NEVER`].
-    quiet: Time,
-    /// The time of the last sample, while the average is not zero.
+    /// When the last sample came; [`Time::ZERO`] before the first.
     updated: Time,
+    /// In picoseconds. Zero as long as no host has taken any time.
     average_ps: f64,
 }
 
 impl EndpointDelay {
+    fn average(&self) -> Span {
+        Span::from_ps(self.average_ps as u64)
+    }
+
     #[inline]
     fn update(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) -> Span {
-        if self.quiet == Time::NEVER || sample != Span::ZERO {
-            return self.average(now, sample, srtt, gain);
+        if self.average_ps != 0.0 || sample != Span::ZERO {
+            return self.take(now, sample, srtt, gain);
         }
-        self.quiet = now;
+        self.updated = now;
         Span::ZERO
     }
 
     /// A paced flow has few samples, each of which would count for little if the gain held per sample; so one
     /// that comes after n round trips has the weight of n: `1 - (1 - gain)^n`.
-    fn average(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) -> Span {
-        let quiet = std::mem::replace(&mut self.quiet, Time::NEVER);
-        let updated = if quiet == Time::NEVER { self.updated } else { quiet };
-        self.average_ps = if updated == Time::ZERO {
+    fn take(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) -> Span {
+        self.average_ps = if self.updated == Time::ZERO {
             sample.as_ps() as f64
         } else {
-            let (elapsed, srtt) = (now.since(updated).as_ps(), srtt.as_ps().max(1));
+            let (elapsed, srtt) = (now.since(self.updated).as_ps(), srtt.as_ps().max(1));
             // An ordinary acknowledgement follows the last within two round trips: no need to divide.
             let round_trips = if elapsed < 2 * srtt { 1 } else { (elapsed / srtt).min(64) };
             let kept = power(1.0 - gain, round_trips as u32);
             kept * self.average_ps + (1.0 - kept) * sample.as_ps() as f64
         };
         self.updated = now;
-        Span::from_ps(self.average_ps as u64)
+        self.average()
     }
 }
 
@@ -132,53 +121,83 @@ fn power(mut base: f64, mut exponent: u32) -> f64 {
 }
 
 impl Swift {
-    /// Bytes at its beginning that every acknowledgement touches; the others only one of a host that takes time, of a
-    /// window below one packet, or that decreases the endpoint window.
+    /// Bytes at its beginning that every acknowledgement touches; the others only one of a window below one packet, or
+    /// that decreases the endpoint window.
     #[cfg(test)]
-    pub(crate) const TOUCHED_BY_ALL: usize =
-        std::mem::offset_of!(Swift, endpoint_delay) + std::mem::offset_of!(EndpointDelay, updated);
+    pub(crate) const TOUCHED_BY_ALL: usize = std::mem::offset_of!(Swift, endpoint_decrease);
 
-    /// After a change of windows or round trip.
+    /// After a change of windows or round trip, on a path of so many switches.
     #[inline]
-    fn space(&mut self, config: &SwiftConfig) {
+    fn space(&mut self, config: &SwiftConfig, hops: u8) {
         let window = self.window(config);
         if window < 1.0 && config.params.pacing {
-            let probing = self.gap.is_probing() && window <= config.params.min_cwnd;
-            self.set_gap(config, window, probing);
+            self.gap = pacing_gap(self.pacing_rtt(config, hops), window).unwrap_or(Span::ZERO);
         }
     }
 
-    fn set_gap(&mut self, config: &SwiftConfig, window: f64, probing: bool) {
-        let gap = pacing_gap(self.expected_rtt(config), window).unwrap_or(Span::ZERO);
-        self.gap = Gap::new(if probing { gap.min(config.params.floor_gap) } else { gap }, probing);
-    }
-
-    /// The round-trip time that spacing and timeouts go by: before the first sample, what it is aimed at.
-    fn expected_rtt(&self, config: &SwiftConfig) -> Span {
+    /// The round trip that spacing goes by: the smoothed one, up to a limit; before the first sample what it is aimed
+    /// at.
+    ///
+    /// A burst's queue, or a peer that was stopped, makes the smoothed round trip longer than the next ones will be.
+    /// Nothing corrects it before the next packet, which would be as many times as late. Where the limit holds, what is
+    /// taken is spread over its upper half: flows with one gap would send in step, and those that meet each other's queue
+    /// would meet it every time.
+    fn pacing_rtt(&self, config: &SwiftConfig, hops: u8) -> Span {
+        let target = config.target.at(self.fabric.cwnd(), hops);
         if self.srtt == Span::ZERO {
-            config.target.at(self.fabric.cwnd(), 1)
-        } else {
-            self.srtt
+            return target;
         }
+        let in_hosts = self.endpoint_delay.average().min(config.params.endpoint_target);
+        let limit_ps = (target + in_hosts).as_ps() as f64 * config.pacing_limit;
+        if self.srtt.as_ps() as f64 <= limit_ps {
+            return self.srtt;
+        }
+        Span::from_ps((limit_ps * (0.5 + 0.5 * spread(self.rtt))) as u64)
     }
+
+    /// A new sample for the smoothed round trip and, where the timer goes by it, its deviation (RFC 6298 §2.3, in that
+    /// order).
+    #[inline]
+    fn smooth(&mut self, params: &SwiftParams, rtt: Span) {
+        let varies = params.rto_rule == RtoRule::Rfc6298;
+        if self.srtt == Span::ZERO {
+            self.srtt = rtt;
+            self.rttvar = if varies { rtt / 2 } else { Span::ZERO };
+            return;
+        }
+        if varies {
+            let error = self.srtt.saturating_sub(rtt) + rtt.saturating_sub(self.srtt);
+            self.rttvar = (self.rttvar * 3 + error) / 4;
+        }
+        let srtt = self.srtt.as_ps() as f64;
+        self.srtt = Span::from_ps((srtt + SRTT_GAIN * (rtt.as_ps() as f64 - srtt)) as u64);
+    }
+}
+
+/// A number from 0 to 1 that looks drawn at random: no two round trips are alike to the picosecond.
+fn spread(rtt: Span) -> f64 {
+    const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+    (rtt.as_ps().wrapping_mul(GOLDEN_RATIO) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 impl CongestionControl for Swift {
     type Shared = SwiftConfig;
 
     fn new(config: &SwiftConfig) -> Swift {
-        let initial = config.params.initial_cwnd.max(config.params.min_cwnd);
+        let initial = |rules: &WindowRules| config.params.initial_cwnd.max(rules.min_cwnd);
+        let endpoint = if config.watches_endpoint { initial(&config.endpoint) } else { f64::INFINITY };
         let mut swift = Swift {
-            fabric: Window::new(initial),
+            fabric: Window::new(initial(&config.fabric)),
             fabric_decrease: Time::ZERO,
-            endpoint: Window::new(if config.watches_endpoint { initial } else { f64::INFINITY }),
+            endpoint: Window::new(endpoint),
             rtt: Span::ZERO,
             srtt: Span::ZERO,
+            rttvar: Span::ZERO,
             endpoint_delay: EndpointDelay::default(),
             endpoint_decrease: Time::ZERO,
-            gap: Gap::new(Span::ZERO, false),
+            gap: Span::ZERO,
         };
-        swift.space(config);
+        swift.space(config, ASSUMED_HOPS);
         swift
     }
 
@@ -187,55 +206,46 @@ impl CongestionControl for Swift {
         let params = &config.params;
         let rtt = sample.rtt;
         self.rtt = rtt;
-        self.srtt = if self.srtt == Span::ZERO {
-            rtt
-        } else {
-            let srtt = self.srtt.as_ps() as f64;
-            Span::from_ps((srtt + SRTT_GAIN * (rtt.as_ps() as f64 - srtt)) as u64)
-        };
+        self.smooth(params, rtt);
         let fabric_delay = match params.variant {
             Variant::Swift => rtt.saturating_sub(sample.endpoint_delay),
             Variant::V0 => rtt,
         };
         let fabric_target = config.target.at(self.fabric.cwnd(), sample.hops);
         let acked = sample.newly_acked;
-        let fabric = Reading { delay: fabric_delay, target: fabric_target, beta: params.beta };
+        let fabric = Reading { delay: fabric_delay, target: fabric_target };
         let moment = Moment { now, rtt, last_decrease: &mut self.fabric_decrease };
-        self.fabric.on_ack(moment, &fabric, acked, params);
+        self.fabric.on_ack(moment, &fabric, acked, &config.fabric);
         if config.watches_endpoint {
             let delay =
                 self.endpoint_delay.update(now, sample.endpoint_delay, self.srtt, params.endpoint_gain);
-            let endpoint = Reading { delay, target: params.endpoint_target, beta: params.endpoint_beta };
+            let endpoint = Reading { delay, target: params.endpoint_target };
             let moment = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
-            self.endpoint.on_ack(moment, &endpoint, acked, params);
+            self.endpoint.on_ack(moment, &endpoint, acked, &config.endpoint);
         }
-        self.space(config);
+        self.space(config, sample.hops);
     }
 
     fn on_loss(&mut self, config: &SwiftConfig, now: Time, _cumulative: u32, _next: u32) {
         let rtt = self.rtt;
         let fabric = Moment { now, rtt, last_decrease: &mut self.fabric_decrease };
-        self.fabric.on_fast_recovery(fabric, &config.params);
+        self.fabric.on_fast_recovery(fabric, &config.fabric);
         if config.watches_endpoint {
             let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
-            self.endpoint.on_fast_recovery(endpoint, &config.params);
+            self.endpoint.on_fast_recovery(endpoint, &config.endpoint);
         }
-        self.space(config);
+        self.space(config, ASSUMED_HOPS);
     }
 
     fn on_timeout(&mut self, config: &SwiftConfig, now: Time, timeout: &Timeout) {
         let (rtt, retransmit_cnt) = (self.rtt, timeout.in_a_row);
         let fabric = Moment { now, rtt, last_decrease: &mut self.fabric_decrease };
-        self.fabric.on_timeout(fabric, retransmit_cnt, &config.params);
+        self.fabric.on_timeout(fabric, retransmit_cnt, &config.fabric);
         if config.watches_endpoint {
             let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
-            self.endpoint.on_timeout(endpoint, retransmit_cnt, &config.params);
+            self.endpoint.on_timeout(endpoint, retransmit_cnt, &config.endpoint);
         }
-        if retransmit_cnt >= config.params.retx_reset_threshold {
-            self.set_gap(config, self.window(config), true);
-        } else {
-            self.space(config);
-        }
+        self.space(config, ASSUMED_HOPS);
     }
 
     #[inline]
@@ -251,22 +261,21 @@ impl CongestionControl for Swift {
 
     #[inline]
     fn pacing_gap(&self, config: &SwiftConfig) -> Option<Span> {
-        (self.window(config) < 1.0 && config.params.pacing).then_some(self.gap.span())
+        (self.window(config) < 1.0 && config.params.pacing).then_some(self.gap)
     }
 
-    /// Twice the smoothed round trip and the pacing gap: without that a paced flow would time out for nothing. The
-    /// round trip's part doubles with every timeout since the last acknowledgement (RFC 6298 §5.5): a burst's queue
-    /// may make the round trip longer than any before, and a few timeouts within it would throw the window to its
-    /// floor.
+    /// As [`RtoRule`] says, without the pacing gap: the timer runs only while a packet is under way. It doubles with
+    /// every timeout since the last acknowledgement (RFC 6298 §5.5): a burst's queue may make the round trip longer than
+    /// any before, and a few timeouts within it would throw the window to its floor.
     #[inline]
     fn retransmission_timeout(&self, config: &SwiftConfig, timeouts: u32) -> Span {
         let params = &config.params;
-        let backoff = 1 << timeouts.min(params.rto_backoff);
-        let gap = self.pacing_gap(config).unwrap_or(Span::ZERO);
-        if self.srtt == Span::ZERO {
-            return params.initial_rto * backoff + gap;
-        }
-        (self.srtt * 2 * backoff + gap).max(params.min_rto * backoff)
+        let once = match params.rto_rule {
+            _ if self.srtt == Span::ZERO => params.initial_rto,
+            RtoRule::TwiceSrtt => (self.srtt * 2).max(params.min_rto),
+            RtoRule::Rfc6298 => (self.srtt + self.rttvar * 4).max(params.min_rto),
+        };
+        once * (1 << timeouts.min(params.rto_backoff))
     }
 
     fn windows(&self, config: &SwiftConfig) -> Windows {

@@ -10,4 +10,4 @@ mod parameters;
 pub mod target;
 pub mod window;
 
-pub use parameters::{SwiftParams, Variant};
+pub use parameters::{RtoRule, SwiftParams, Variant};

@@ -13,6 +13,15 @@ pub enum Variant {
     V0,
 }
 
+/// What a retransmission timeout is made of, beside the pacing gap and doublings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRule {
+    /// Twice the smoothed round trip (public code).
+    TwiceSrtt,
+    /// The smoothed round trip and four times its mean deviation (RFC 6298 §2.3).
+    Rfc6298,
+}
+
 /// Swift's parameters. The paper prints few values; `docs/DEVIATIONS.md` has the source of each default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwiftParams {
@@ -42,6 +51,8 @@ pub struct SwiftParams {
     /// Reaction of the endpoint window to the relative excess over its target. 0.8 (public code, which has a value of
     /// its own for this window).
     pub endpoint_beta: f64,
+    /// Smallest endpoint window in packets, where that is above `min_cwnd`. 0.001 (public code: 1.0).
+    pub endpoint_min_cwnd: f64,
     /// Additive increase, in packets a round trip (`ai`). 1.0 (public code).
     pub ai: f64,
     /// Reaction of the fabric window to the relative excess over its target (`β` of
@@ -55,11 +66,9 @@ pub struct SwiftParams {
     pub cwnd_below_one: bool,
     /// Space the packets of a window below one; without it one follows as soon as the last is acknowledged. On.
     pub pacing: bool,
-    /// Longest time between the starts of two packets after timeouts in a row have set the window to its floor, until an
-    /// acknowledgement lifts it. The round trip may be as long as a peer was stopped, so that its quotient with the
-    /// window is minutes, with no acknowledgement on its way that would correct either. 16 ms (ours): the least
-    /// timeout, doubled as often as backing off does.
-    pub floor_gap: Span,
+    /// Most targets that the spacing of a window below one takes for the round trip, which a burst's queue or a stopped
+    /// peer may have made far longer than the next ones. 1.75 (ours; the paper has no limit).
+    pub pacing_limit: f64,
     /// Largest window in packets. 128 (figure 19 suggests a cap near 120; public code: 256).
     pub max_cwnd: f64,
     /// Window in packets of a new flow. 16: a small bandwidth-delay product.
@@ -68,6 +77,8 @@ pub struct SwiftParams {
     pub retx_reset_threshold: u32,
     /// Packets received above a hole before it counts as lost. 1: a flow keeps to one path (§3.6 waits for no more).
     pub dup_threshold: u32,
+    /// What the retransmission timeout is made of. Twice the smoothed round trip (public code).
+    pub rto_rule: RtoRule,
     /// Least retransmission timeout. 250 us (public code).
     pub min_rto: Span,
     /// Retransmission timeout before the first round-trip sample, beside the pacing gap. 1 ms.
@@ -94,8 +105,8 @@ impl Default for SwiftParams {
             variant: Variant::Swift,
             base_target: Span::from_us(25),
             hop_scaling: Span::from_us(1),
-            fs_range: Span::from_us(100),
-            fs_min_cwnd: 0.005,
+            fs_range: Span::from_us(75),
+            fs_min_cwnd: 0.015,
             fs_max_cwnd: 256.0,
             topology_scaling: true,
             flow_scaling: true,
@@ -103,20 +114,22 @@ impl Default for SwiftParams {
             endpoint_target: Span::from_us(100),
             endpoint_gain: 0.5,
             endpoint_beta: 0.8,
+            endpoint_min_cwnd: 0.5,
             ai: 1.0,
-            beta: 5.0,
+            beta: 0.8,
             max_mdf: 0.5,
-            min_cwnd: 0.001,
+            min_cwnd: 0.01,
             cwnd_below_one: true,
             pacing: true,
-            floor_gap: Span::from_ms(16),
-            max_cwnd: 128.0,
+            pacing_limit: 1.75,
+            max_cwnd: 256.0,
             initial_cwnd: 16.0,
             retx_reset_threshold: 3,
             dup_threshold: 1,
-            min_rto: Span::from_us(250),
+            rto_rule: RtoRule::TwiceSrtt,
+            min_rto: Span::from_ms(1),
             initial_rto: Span::from_ms(1),
-            rto_backoff: 6,
+            rto_backoff: 2,
             reach: 1024,
         }
     }
@@ -124,6 +137,8 @@ impl Default for SwiftParams {
 
 const VARIANT: &str = "What the windows watch: swift, fabric and endpoint delay apart; v0, the whole round trip, against the fabric's target.";
 const VARIANTS: &[(&str, Variant)] = &[("swift", Variant::Swift), ("v0", Variant::V0)];
+const RTO_RULE: &str = "What the retransmission timeout is made of: twice_srtt, twice the smoothed round trip; rfc6298, that and four times its deviation.";
+const RTO_RULES: &[(&str, RtoRule)] = &[("twice_srtt", RtoRule::TwiceSrtt), ("rfc6298", RtoRule::Rfc6298)];
 const TOPOLOGY_SCALING: &str = "Scale the target with the path.";
 const FLOW_SCALING: &str = "Scale the target with the window.";
 const ENDPOINT_WINDOW: &str = "Keep a window for the delay in the hosts, too.";
@@ -145,17 +160,19 @@ impl Parameters for SwiftParams {
             endpoint_target: r.time(&endpoint_target(), d.endpoint_target),
             endpoint_gain: r.number(&endpoint_gain(), d.endpoint_gain),
             endpoint_beta: r.number(&endpoint_beta(), d.endpoint_beta),
+            endpoint_min_cwnd: r.number(&endpoint_min_cwnd(), d.endpoint_min_cwnd),
             ai: r.number(&common::additive_increase(), d.ai),
             beta: r.number(&beta(), d.beta),
             max_mdf: r.number(&max_mdf(), d.max_mdf),
             min_cwnd: r.number(&common::min_cwnd(), d.min_cwnd),
             cwnd_below_one: r.flag("cwnd_below_one", CWND_BELOW_ONE, d.cwnd_below_one),
             pacing: r.flag("pacing", PACING, d.pacing),
-            floor_gap: r.time(&floor_gap(), d.floor_gap),
+            pacing_limit: r.number(&pacing_limit(), d.pacing_limit),
             max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
             initial_cwnd: r.number(&common::initial_cwnd(), d.initial_cwnd),
             retx_reset_threshold: r.count(&retx_reset_threshold(), d.retx_reset_threshold),
             dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
+            rto_rule: r.choice("rto_rule", RTO_RULE, RTO_RULES, d.rto_rule),
             min_rto: r.time(&common::min_rto(), d.min_rto),
             initial_rto: r.time(&common::initial_rto(), d.initial_rto),
             rto_backoff: r.count(&rto_backoff(), d.rto_backoff),
@@ -172,6 +189,10 @@ impl Parameters for SwiftParams {
         if self.max_cwnd < 1.0 && !self.cwnd_below_one {
             let (max, floor) = (("max_cwnd", self.max_cwnd), ("cwnd_below_one", self.cwnd_below_one));
             conflicts.push(Conflict::between(max, "is below one packet, the floor that is set by", floor));
+        }
+        let (endpoint_min, max) = (("endpoint_min_cwnd", self.endpoint_min_cwnd), ("max_cwnd", self.max_cwnd));
+        if endpoint_min.1 > max.1 {
+            conflicts.push(Conflict::between(endpoint_min, "is above", max));
         }
         conflicts
             .extend(common::check_windows([self.min_cwnd, self.initial_cwnd, self.max_cwnd], self.reach));
@@ -231,15 +252,17 @@ fn beta() -> Parameter<f64> {
     reaction("beta", "Reaction of the fabric window to the relative excess over its target.")
 }
 
+fn endpoint_min_cwnd() -> Parameter<f64> {
+    common::window("endpoint_min_cwnd", "Smallest window in packets for the delay in the hosts, where that is above min_cwnd.")
+}
+
 fn max_mdf() -> Parameter<f64> {
     Parameter::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0)
 }
 
-fn floor_gap() -> Parameter<Span> {
-    common::timeout(
-        "floor_gap",
-        "Longest time between two packets after timeouts in a row have set the window to its floor.",
-    )
+fn pacing_limit() -> Parameter<f64> {
+    let doc = "Most targets that the spacing of a window below one takes for the round trip.";
+    Parameter::new("pacing_limit", doc, 1.0..=1e6)
 }
 
 fn retx_reset_threshold() -> Parameter<u32> {

@@ -21,15 +21,51 @@ pub struct Moment<'a> {
     pub last_decrease: &'a mut Time,
 }
 
-/// The delay that a window watches, what it is aimed at, and how strongly an excess counts.
+/// The delay that a window watches, and what it is aimed at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// As measured.
     pub delay: Span,
     /// Aim.
     pub target: Span,
-    /// Reaction to the relative excess (`β`).
+}
+
+/// How a window moves, and between which bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowRules {
+    /// Additive increase, in packets a round trip.
+    pub ai: f64,
+    /// Reaction to the relative excess of the delay (`β`).
     pub beta: f64,
+    /// Largest decrease in one round trip.
+    pub max_mdf: f64,
+    /// Smallest window, in packets.
+    pub min_cwnd: f64,
+    /// Largest window, in packets.
+    pub max_cwnd: f64,
+    /// Timeouts in a row after which the window falls to its floor.
+    pub retx_reset_threshold: u32,
+}
+
+impl WindowRules {
+    /// Those of the fabric's window.
+    pub fn fabric(params: &SwiftParams) -> WindowRules {
+        WindowRules {
+            ai: params.ai,
+            beta: params.beta,
+            max_mdf: params.max_mdf,
+            min_cwnd: if params.cwnd_below_one { params.min_cwnd } else { params.min_cwnd.max(1.0) },
+            max_cwnd: params.max_cwnd,
+            retx_reset_threshold: params.retx_reset_threshold,
+        }
+    }
+
+    /// Those of the endpoint's window: another reaction, and a floor that may be higher.
+    pub fn endpoint(params: &SwiftParams) -> WindowRules {
+        let fabric = WindowRules::fabric(params);
+        let min_cwnd = fabric.min_cwnd.max(params.endpoint_min_cwnd);
+        WindowRules { beta: params.endpoint_beta, min_cwnd, ..fabric }
+    }
 }
 
 impl Window {
@@ -49,50 +85,50 @@ impl Window {
     pub fn on_ack(
         &mut self,
         mut moment: Moment,
-        &Reading { delay, target, beta }: &Reading,
+        &Reading { delay, target }: &Reading,
         num_acked: u32,
-        params: &SwiftParams,
+        rules: &WindowRules,
     ) {
         let cwnd_prev = self.cwnd; // 1
         if delay < target {
             // 7
-            let increase = params.ai * f64::from(num_acked);
+            let increase = rules.ai * f64::from(num_acked);
             self.cwnd += if self.cwnd >= 1.0 { increase / self.cwnd } else { increase };
         // 8-11
         } else if moment.can_decrease() {
             // 13
             let excess = (delay.as_ps() - target.as_ps()) as f64 / delay.as_ps() as f64;
-            self.cwnd *= (1.0 - beta * excess).max(1.0 - params.max_mdf);
+            self.cwnd *= (1.0 - rules.beta * excess).max(1.0 - rules.max_mdf);
             // 14
         }
-        self.finish(&mut moment, cwnd_prev, params);
+        self.finish(&mut moment, cwnd_prev, rules);
     }
 
     /// Lines 15 to 21: the retransmission timer ran out for the `retransmit_cnt`th time in a row.
-    pub fn on_timeout(&mut self, mut moment: Moment, retransmit_cnt: u32, params: &SwiftParams) {
+    pub fn on_timeout(&mut self, mut moment: Moment, retransmit_cnt: u32, rules: &WindowRules) {
         let cwnd_prev = self.cwnd;
-        if retransmit_cnt >= params.retx_reset_threshold {
-            self.cwnd = params.min_cwnd;
+        if retransmit_cnt >= rules.retx_reset_threshold {
+            self.cwnd = rules.min_cwnd;
         } else if moment.can_decrease() {
-            self.cwnd *= 1.0 - params.max_mdf;
+            self.cwnd *= 1.0 - rules.max_mdf;
         }
-        self.finish(&mut moment, cwnd_prev, params);
+        self.finish(&mut moment, cwnd_prev, rules);
     }
 
     /// Lines 22 to 25: a hole in the acknowledged packets.
-    pub fn on_fast_recovery(&mut self, mut moment: Moment, params: &SwiftParams) {
+    pub fn on_fast_recovery(&mut self, mut moment: Moment, rules: &WindowRules) {
         let cwnd_prev = self.cwnd;
         if moment.can_decrease() {
-            self.cwnd *= 1.0 - params.max_mdf;
+            self.cwnd *= 1.0 - rules.max_mdf;
         }
-        self.finish(&mut moment, cwnd_prev, params);
+        self.finish(&mut moment, cwnd_prev, rules);
     }
 
     /// Lines 26 to 28. The listing prints `cwnd <= cwnd_prev`; taken literally, an acknowledgement over target
     /// that changes nothing would put the next decrease off for ever. Strictly less is meant.
     #[inline]
-    fn finish(&mut self, moment: &mut Moment, cwnd_prev: f64, params: &SwiftParams) {
-        self.cwnd = self.cwnd.clamp(params.min_cwnd, params.max_cwnd);
+    fn finish(&mut self, moment: &mut Moment, cwnd_prev: f64, rules: &WindowRules) {
+        self.cwnd = self.cwnd.clamp(rules.min_cwnd, rules.max_cwnd);
         if self.cwnd < cwnd_prev {
             *moment.last_decrease = moment.now;
         }
@@ -117,12 +153,17 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    fn params() -> SwiftParams {
-        SwiftParams { ai: 2.0, max_mdf: 0.5, min_cwnd: 0.25, max_cwnd: 64.0, ..SwiftParams::default() }
-    }
+    const RULES: WindowRules = WindowRules {
+        ai: 2.0,
+        beta: 0.8,
+        max_mdf: 0.5,
+        min_cwnd: 0.25,
+        max_cwnd: 64.0,
+        retx_reset_threshold: 3,
+    };
 
     fn reading(delay: Span) -> Reading {
-        Reading { delay, target: TARGET, beta: 0.8 }
+        Reading { delay, target: TARGET }
     }
 
     /// A window that has never been decreased, with the memory of its last decrease.
@@ -135,7 +176,7 @@ mod tests {
 
         fn on_ack(&mut self, now: Time, rtt: Span, reading: &Reading, num_acked: u32) -> f64 {
             let moment = Moment { now, rtt, last_decrease: &mut self.1 };
-            self.0.on_ack(moment, reading, num_acked, &params());
+            self.0.on_ack(moment, reading, num_acked, &RULES);
             self.0.cwnd()
         }
     }
@@ -202,11 +243,11 @@ mod tests {
 
     #[test]
     fn lines_16_to_18_timeouts_in_a_row_end_at_the_floor_whatever_the_round_trip() {
-        let (params, rtt) = (params(), Span::from_us(500));
+        let rtt = Span::from_us(500);
         let Kept(mut window, mut last_decrease) = Kept::new(40.0);
         let mut cwnd_at = |at, count| {
             let moment = Moment { now: us(at), rtt, last_decrease: &mut last_decrease };
-            window.on_timeout(moment, count, &params);
+            window.on_timeout(moment, count, &RULES);
             window.cwnd()
         };
         assert_eq!(cwnd_at(1000, 1), 20.0);
@@ -216,11 +257,11 @@ mod tests {
 
     #[test]
     fn lines_23_to_25_a_hole_costs_max_mdf_once_a_round_trip() {
-        let (params, rtt) = (params(), Span::from_us(500));
+        let rtt = Span::from_us(500);
         let Kept(mut window, mut last_decrease) = Kept::new(40.0);
         let mut cwnd_at = |at| {
             let moment = Moment { now: us(at), rtt, last_decrease: &mut last_decrease };
-            window.on_fast_recovery(moment, &params);
+            window.on_fast_recovery(moment, &RULES);
             window.cwnd()
         };
         assert_eq!(cwnd_at(1000), 20.0);

@@ -100,6 +100,7 @@ fn span(text: &str) -> Span {
     let digits = text.find(|c: char| !c.is_ascii_digit()).expect("a unit");
     let number = text[..digits].parse().expect("a number");
     match &text[digits..] {
+        "ps" => Span::from_ps(number),
         "ns" => Span::from_ns(number),
         "us" => Span::from_us(number),
         "ms" => Span::from_ms(number),
