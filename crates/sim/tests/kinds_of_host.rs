@@ -53,7 +53,7 @@ fn hosts_named_one_by_one_are_as_hosts_by_default() {
 fn clocks_that_are_wrong_by_a_constant_change_nothing() {
     let with = |clock: &str| {
         let text =
-            star(&format!("[host.default]\n{SLOW}\n{clock}"), "protocol = 'swift'\nbase_target = '14us'");
+            star(&format!("[host.default]\n{SLOW}\n{clock}"), "protocol = 'swift'\nbase_target = '10us'");
         run(&text.replace("bytes = '4096B'\noutstanding = 1", "bytes = '1MB'\noutstanding = 4"))
     };
     let exact = with("");

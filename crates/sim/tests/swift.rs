@@ -23,15 +23,15 @@ fn incast(hosts: u32, flows_per_pair: u32, duration_ms: u32, start: &str, swift:
 }
 
 /// The target by the formula of §3.5, averaged over flows and time after the warm-up. Defaults: base 25 us,
-/// 1 us for the one switch, 100 us of flow scaling between windows of 0.005 and 256 packets.
+/// 1 us for the one switch, 75 us of flow scaling between windows of 0.015 and 256 packets.
 fn mean_target(outcome: &Outcome) -> f64 {
     mean_target_over(25.0, outcome)
 }
 
 /// The same with another base target, in microseconds.
 fn mean_target_over(base: f64, outcome: &Outcome) -> f64 {
-    let slope = 100.0 / (1.0 / 0.005f64.sqrt() - 1.0 / 256f64.sqrt());
-    let scaling = |cwnd: f64| (slope / cwnd.sqrt() - slope / 256f64.sqrt()).clamp(0.0, 100.0);
+    let slope = 75.0 / (1.0 / 0.015f64.sqrt() - 1.0 / 256f64.sqrt());
+    let scaling = |cwnd: f64| (slope / cwnd.sqrt() - slope / 256f64.sqrt()).clamp(0.0, 75.0);
     let warm = figure(outcome, "measured_from_us");
     let time = floats(outcome, "windows", "time_us");
     let windows = time.iter().zip(floats(outcome, "windows", "fcwnd_packets"));
@@ -62,11 +62,12 @@ fn a_hundred_flows_fill_the_link_fairly_and_without_loss() {
     assert!(figure(&outcome, "jain") > 0.95);
 }
 
-/// At the two targets that the paper names, 25 us and that of its 50 Gb/s testbed.
+/// At the two targets that the paper names, 25 us and that of its 50 Gb/s testbed, with strong cuts. What the default
+/// leaves is bounded below.
 #[test]
-fn a_hundred_flows_meet_their_target() {
+fn with_strong_cuts_a_hundred_flows_meet_their_target() {
     for base in [25.0, 50.0] {
-        let outcome = run(&incast(100, 1, 250, "0us", &format!("base_target = '{base}us'")));
+        let outcome = run(&incast(100, 1, 250, "0us", &format!("base_target = '{base}us'\nbeta = 5.0")));
         let over = figure(&outcome, "rtt_mean_us") / mean_target_over(base, &outcome);
         println!("100 flows at {base} us: {over} times the target, Jain {}", figure(&outcome, "jain"));
         assert!((0.9..1.1).contains(&over), "{over} times the target");
@@ -78,14 +79,14 @@ fn a_hundred_flows_meet_their_target() {
 
 /// The delay is above target by what the increase overshoots: between two looks at the delay N flows may add N * ai
 /// packets, 67 us of queue at ai = 1 and N = 100, which a cut per round trip takes back, a weak one (beta 0.8) late. So
-/// the mean delay meets the target where N * ai is small, and with ai = 1 and windows near one packet lies a quarter
+/// the mean delay meets the target where N * ai is small, and with the default ai = 1 and windows near one packet lies a quarter
 /// above.
 #[test]
 fn with_weak_cuts_the_delay_is_the_target_where_the_increase_is_small() {
     for (flows, ai, most) in
         [(10, 1.0, 1.10), (50, 0.1, 1.10), (100, 0.1, 1.10), (100, 0.05, 1.05), (100, 1.0, 1.30)]
     {
-        let outcome = run(&incast(flows, 1, 250, "0us..1ms", &format!("ai = {ai}\nbeta = 0.8")));
+        let outcome = run(&incast(flows, 1, 250, "0us..1ms", &format!("ai = {ai}")));
         show(&format!("{flows} flows, ai {ai}"), &outcome);
         let over = figure(&outcome, "rtt_mean_us") / mean_target(&outcome);
         assert!((0.97..most).contains(&over), "{flows} flows, ai {ai}: {over} times the target");

@@ -342,7 +342,7 @@ fn defaults_stand_in_the_schema() {
     assert_eq!(star["required"], json!(["topology", "hosts"]));
     assert_eq!(star["additionalProperties"], false);
     let swift = &schema["properties"]["transport"]["additionalProperties"]["oneOf"][0];
-    assert_eq!(swift["properties"]["fs_min_cwnd"]["default"], 0.005);
+    assert_eq!(swift["properties"]["fs_min_cwnd"]["default"], 0.015);
     assert_eq!(swift["properties"]["ack"]["x-default"], "header");
 }
 

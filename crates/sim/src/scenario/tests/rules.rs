@@ -218,7 +218,7 @@ fn a_buffer_holds_a_full_frame() {
 fn windows_are_in_order() {
     let said = |lines: &str| said(&with(SMALL, "protocol = \"none\"", lines));
     let swift = |lines: &str| said(&format!("protocol = \"swift\"\n{lines}"));
-    assert!(swift("min_cwnd = 200").contains("transport.a.min_cwnd: min_cwnd, 200, is above max_cwnd, 128"));
+    assert!(swift("min_cwnd = 300").contains("transport.a.min_cwnd: min_cwnd, 300, is above max_cwnd, 256"));
     assert!(swift("max_cwnd = 8").contains("transport.a.max_cwnd: initial_cwnd, 16, is above max_cwnd, 8"));
     assert!(swift("max_cwnd = 2000").contains("max_cwnd, 2000, is above reach, 1024"));
     assert!(
@@ -645,8 +645,8 @@ fn resolved_holds_units_and_defaults() {
     let resolved = read(FULL).unwrap_or_else(|error| panic!("{error}")).resolved;
     assert_eq!(resolved["network"]["delay"], json!("1us"));
     assert_eq!(resolved["network"]["rate"], json!("50Gbps"));
-    assert_eq!(resolved["transport"]["bulk"]["max_cwnd"], json!(128.0));
-    assert_eq!(resolved["transport"]["bulk"]["fs_range"], json!("100us"));
+    assert_eq!(resolved["transport"]["bulk"]["max_cwnd"], json!(256.0));
+    assert_eq!(resolved["transport"]["bulk"]["fs_range"], json!("75us"));
     assert_eq!(resolved["groups"]["rest"], json!("3..6"));
     assert_eq!(resolved["traffic"][0]["from"], json!("0..3"));
     assert_eq!(resolved["traffic"][0]["start"], json!("0us..100us"));
