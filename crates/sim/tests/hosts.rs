@@ -89,6 +89,65 @@ fn jitter_keeps_the_order_of_a_flow() {
     assert!((fabric - PATH as f64 / 1e6 - 9.0).abs() < 1.3, "{fabric}");
 }
 
+/// Writes of one packet from host 0 to host 1, one every `gap_ns`, over three flows in turn. The hosts of kind `jittery`
+/// have a jitter of 9 us and their processor takes 40 ns to send a packet, and nothing else costs anything. In the order in
+/// which they were issued, what each took longer than the empty path and when it was done, in picoseconds.
+fn waits_in_batches(jittery: u32, gap_ns: u32, duration: &str) -> Vec<(u64, u64)> {
+    let outcome = run(&format!(
+        "format = 1\nname = 'batches'\nduration = '{duration}'\n[network]\ntopology = 'star'\nhosts = 2\n\
+         rate = '1Tbps'\ndelay = '1us'\nmtu = '100B'\nframing = '0B'\n[host.jittery]\nhosts = {jittery}\n\
+         model = 'snap'\nreceive_packet = '0ns'\ncopy_rate = '10Tbps'\noperation = '0ns'\nreceive_ack = '0ns'\n\
+         completion = '0ns'\ntransmit = '40ns'\njitter = '9us'\npause = '0us'\n[transport.t]\nprotocol = 'none'\n\
+         header = '0B'\nack = '10B'\n[record]\noperations = true\n[[traffic]]\npattern = 'open_loop'\nfrom = 0\n\
+         to = 1\nbytes = '100B'\narrivals = 'constant'\nrate = '{}/s'\nflows_per_pair = 3",
+        1_000_000_000 / gap_ns
+    ));
+    assert_eq!(figure(&outcome, "retransmissions"), 0.0);
+    // Two links of 1 us there and back, 100 B in 0.8 ns and 10 B in 0.08; and the processor's work where it is: sending, or
+    // copying 100 B in 0.08 ns.
+    let path = 4_000_000 + 2 * 880 + if jittery == 0 { 40_000 } else { 80 };
+    let of = |name| picoseconds(&outcome, "operations", name);
+    let mut all: Vec<_> = of("issued_us").into_iter().zip(of("latency_us")).collect();
+    // The last are still open: they have no latency, which reads as zero.
+    all.retain(|(_, latency)| *latency > 0);
+    all.sort_unstable();
+    all.into_iter().map(|(issued, latency)| (latency - path, issued + latency)).collect()
+}
+
+/// What a batch of frames takes to leave a NIC of 1 Tb/s one after the other, in picoseconds, at most: 90 of 100 B.
+const BURST: u64 = 90 * 800;
+
+/// Frames that come every `gap` while a batch is open wait its rest. If `jitter` is M gaps and the batch waits m gaps and a
+/// part f of one, m + 1 frames wait (m + 1)(m / 2 + f) gaps. On average over m < M and f that is, for each frame,
+/// (2 `jitter` + `gap`) / 6: half of the most if each is alone in its batch, a third in a dense stream.
+#[test]
+fn frames_of_a_batch_wait_for_its_first() {
+    for jittery in [0, 1] {
+        for (gap_ns, duration) in [(100, "20ms"), (3000, "100ms"), (9000, "200ms")] {
+            let waits = waits_in_batches(jittery, gap_ns, duration);
+            let mean = waits.iter().map(|(wait, _)| *wait as f64 / 1e6).sum::<f64>() / waits.len() as f64;
+            let expected = (2.0 * 9.0 + f64::from(gap_ns) / 1e3) / 6.0;
+            println!("every {gap_ns} ns, jitter at host {jittery}: {mean:.3} us, expected {expected:.3}");
+            // At least 4300 batches, 1.1 us each for a dense stream, and 2.6 us for each of 22,000 lone frames.
+            assert!((mean - expected).abs() < 0.07, "{mean}, expected {expected}");
+        }
+    }
+}
+
+#[test]
+fn no_frame_waits_longer_than_the_jitter_and_none_overtakes_another_of_its_host() {
+    for jittery in [0, 1] {
+        let waits = waits_in_batches(jittery, 100, "2ms");
+        assert!(waits.len() > 19_000);
+        let longest = waits.iter().map(|(wait, _)| *wait).max().expect("writes");
+        assert!((8_000_000..=9_000_000 + BURST).contains(&longest), "{longest}");
+        assert!(waits.iter().any(|(wait, _)| *wait < 100_000 + BURST), "the last of a batch hardly waits");
+        // Acknowledgements that come while host 0 sends a packet are served at one instant.
+        let in_order = waits.windows(2).all(|two| two[0].1 <= two[1].1);
+        assert!(in_order, "they are done in the order in which they were issued");
+    }
+}
+
 #[test]
 fn a_full_receive_queue_drops_and_all_is_delivered_in_the_end() {
     let host = "receive_packet = '3us'\nreceive_queue = '50kB'\njitter = '0us'\npause = '0us'";

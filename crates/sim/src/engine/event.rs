@@ -25,10 +25,12 @@ pub enum Kind {
     Process,
     /// A host's processor may send; the id is the processor's.
     Grant,
-    /// A data frame reaches its host's NIC from the stack; the id is the sending end's.
+    /// A data frame leaves its host's stack; the id is the sending end's.
     Depart,
-    /// An acknowledgement reaches its host's NIC from the stack; the id is the receiving end's.
+    /// An acknowledgement leaves its host's stack; the id is the receiving end's.
     DepartAck,
+    /// A batch of frames that have left a host's stack reaches its NIC; the id is the processor's.
+    Release,
     /// An initiator's next operation is due; the id is the initiator's.
     Issue,
     /// An agent's timer runs out; the id is the seat's.
@@ -36,7 +38,7 @@ pub enum Kind {
 }
 
 /// Every kind, by its number.
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     Kind::Wake,
     Kind::Arrival,
     Kind::Start,
@@ -48,6 +50,7 @@ const KINDS: [Kind; 13] = [
     Kind::Grant,
     Kind::Depart,
     Kind::DepartAck,
+    Kind::Release,
     Kind::Issue,
     Kind::Act,
 ];

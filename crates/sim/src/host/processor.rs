@@ -4,13 +4,14 @@
 //! A frame that arrives waits in the NIC's receive queue until the processor has served all before it; that wait and
 //! its own service are the host's delay (t2 to t4, and t5 to t6, of Swift §3.2). A transmission takes the processor
 //! too, in turn with received frames: a host with much to receive must yield before it injects (Swift, appendix C).
-//! Between stack and NIC a frame takes a random time, which no timestamp tells apart from the fabric's. Now and
-//! then the processor is preempted.
+//! The stack hands frames to the NIC in batches: the first frame of a batch waits a random time, and all that leave the
+//! stack meanwhile go with it. No timestamp tells that wait apart from the fabric's. Now and then the processor is
+//! preempted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use clearway_proto::units::Bytes;
+use clearway_proto::units::{Bytes, Span};
 
 use crate::engine::event::{Frame, Meta};
 use crate::model::SnapHost;
@@ -33,7 +34,11 @@ pub struct Processor {
     /// The pending event for a transmission; [`u64::MAX`] for none.
     pub grant_at: u64,
     pauses: Pauses,
+    /// The batch that is open: frames that have left the stack and reach the NIC together, in this order.
+    batch: Vec<Frame>,
     jitter: Stream,
+    /// Frames that leave the stack now or later: when, and of which kind and end.
+    leaving: Vec<(u64, u32)>,
     /// What its work costs; the same for all hosts of a kind.
     model: Arc<SnapHost>,
     /// The processor's counters.
@@ -74,7 +79,9 @@ impl Processor {
             nic_free_at: 0,
             grant_at: u64::MAX,
             pauses: Pauses::new(Stream::new(seed, Entity::HostPause, u64::from(host)), model),
+            batch: Vec::new(),
             jitter: Stream::new(seed, Entity::HostJitter, u64::from(host)),
+            leaving: Vec::new(),
             model: Arc::clone(model),
             counters: ProcessorCounters::default(),
         }
@@ -111,19 +118,40 @@ impl Processor {
         served
     }
 
-    /// A transmission begins: the NIC is taken for `wire` picoseconds. Answers when the frame reaches it.
+    /// A transmission begins: the NIC is taken for `wire` picoseconds. Answers when the frame can leave
+    /// the stack.
     pub fn send(&mut self, now: u64, wire: u64) -> u64 {
         self.work(now, self.model.transmit.as_ps());
         self.nic_free_at = self.nic_free_at.max(now.saturating_sub(PULL_AHEAD * wire)) + wire;
-        self.free_at + self.delay()
+        self.free_at
     }
 
-    /// The time from stack to NIC that the next frame takes.
-    pub fn delay(&mut self) -> u64 {
-        match self.model.jitter.as_ps() {
-            0 => 0,
-            most => self.jitter.below(most + 1),
-        }
+    /// When a frame that can leave the stack at `at` does: those of one kind and end (see [`crate::engine::event::key`])
+    /// leave one after the other, and none before 1 ps.
+    pub fn leave(&mut self, now: u64, at: u64, kind_and_end: u32) -> u64 {
+        self.leaving.retain(|&(leaves, _)| leaves >= now);
+        let before = self.leaving.iter().rev().find(|(_, other)| *other == kind_and_end);
+        let leaves = at.max(before.map_or(0, |(before, _)| *before) + 1);
+        self.leaving.push((leaves, kind_and_end));
+        leaves
+    }
+
+    /// Whether the stack hands frames to the NIC in batches, not one by one as they leave.
+    pub fn has_batches(&self) -> bool {
+        self.model.jitter > Span::ZERO
+    }
+
+    /// A frame leaves the stack and joins the batch that is open, or else opens one: then it answers when the batch will
+    /// reach the NIC.
+    pub fn join_batch(&mut self, now: u64, frame: &Frame) -> Option<u64> {
+        self.batch.push(*frame);
+        (self.batch.len() == 1).then(|| now + self.jitter.below(self.model.jitter.as_ps() + 1))
+    }
+
+    /// The frames of the batch that is open, in order, in exchange for `next`, which is empty.
+    pub fn replace_batch(&mut self, next: Vec<Frame>) -> Vec<Frame> {
+        debug_assert!(next.is_empty(), "a batch begins without frames");
+        std::mem::replace(&mut self.batch, next)
     }
 
     /// Whether a received frame is being served.
@@ -136,9 +164,9 @@ impl Processor {
         self.pauses.end(now.max(self.free_at).max(self.nic_free_at))
     }
 
-    /// Frames in the receive queue.
-    pub fn received(&self) -> impl Iterator<Item = Frame> + '_ {
-        self.received.iter().map(|received| received.frame)
+    /// Frames in the receive queue, and those on their way from stack to NIC.
+    pub fn frames(&self) -> impl Iterator<Item = Frame> + '_ {
+        self.received.iter().map(|received| received.frame).chain(self.batch.iter().copied())
     }
 
     fn work(&mut self, now: u64, cost: u64) {
@@ -225,7 +253,7 @@ impl Pauses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clearway_proto::units::{Rate, Span};
+    use clearway_proto::units::Rate;
 
     fn model() -> SnapHost {
         SnapHost {
@@ -282,6 +310,43 @@ mod tests {
         assert!(!processor.receive(0, frame(1001, 0)));
         assert!(processor.receive(0, frame(1000, 0)));
         assert_eq!(processor.counters.dropped_frames, 1);
+    }
+
+    /// Batches of a processor to which a frame comes every microsecond, as those draw how long they wait who know the stream.
+    #[test]
+    fn a_frame_goes_with_the_batch_that_is_open() {
+        let model = SnapHost { jitter: Span::from_us(9), ..model() };
+        let mut processor = Processor::new(1, 5, &Arc::new(model));
+        let mut draws = Stream::new(1, Entity::HostJitter, 5);
+        let (mut now, mut sizes) = (0, Vec::new());
+        while sizes.len() < 100 {
+            let release = now + draws.below(9_000_001);
+            assert_eq!(processor.join_batch(now, &frame(100, 0)), Some(release));
+            let mut expected = vec![100];
+            while now + 1_000_000 <= release {
+                now += 1_000_000;
+                expected.push(100 + expected.len() as u32);
+                let next = frame(expected[expected.len() - 1], 0);
+                assert_eq!(processor.join_batch(now, &next), None);
+            }
+            assert_eq!(processor.frames().count(), expected.len());
+            let batch = processor.replace_batch(Vec::new());
+            let batch: Vec<u32> = batch.iter().map(|frame| frame.meta.size()).collect();
+            assert_eq!(batch, expected, "in their order");
+            sizes.push(batch.len());
+            now += 1_000_000;
+        }
+        assert!(sizes.contains(&1) && sizes.contains(&9), "{sizes:?}");
+    }
+
+    #[test]
+    fn frames_of_one_end_leave_the_stack_one_after_the_other() {
+        let mut processor = Processor::new(1, 0, &Arc::new(model()));
+        assert_eq!(processor.leave(0, 0, 7), 1);
+        assert_eq!([7, 8, 7, 8].map(|end| processor.leave(5, 5, end)), [5, 5, 6, 6]);
+        assert_eq!([7, 8].map(|end| processor.leave(6, 9, end)), [9, 9]);
+        assert_eq!(processor.leave(10, 10, 7), 10);
+        assert_eq!(processor.leaving.len(), 1, "what has left is forgotten");
     }
 
     /// Against a walk over all pauses of the same stream.

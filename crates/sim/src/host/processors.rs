@@ -13,29 +13,20 @@ pub struct Processors {
     pub schedulers: Vec<Scheduler>,
     /// How each class is served.
     pub classes: Vec<Rule>,
-    /// By sending end, when its last frame reached its NIC: the way from the stack keeps a flow's order.
-    pub departed: Vec<u64>,
-    /// By receiving end, when its last acknowledgement reached its NIC.
-    pub departed_acks: Vec<u64>,
+    /// Room for the frames of a batch that reaches its NIC.
+    pub spare_batch: Vec<Frame>,
 }
 
 impl Processors {
     /// The processors of a domain, under this service of classes.
     pub fn new(all: Vec<Processor>, classes: &[Rule]) -> Processors {
         let schedulers = vec![Scheduler::new(classes); all.len()];
-        Processors { all, schedulers, classes: classes.to_vec(), ..Processors::default() }
+        Processors { all, schedulers, classes: classes.to_vec(), spare_batch: Vec::new() }
     }
 
-    /// Prepares for so many sending and receiving ends.
-    pub fn expect_ends(&mut self, ends: [usize; 2]) {
-        if !self.all.is_empty() {
-            [self.departed, self.departed_acks] = ends.map(|count| vec![0; count]);
-        }
-    }
-
-    /// Every frame that waits for a processor.
-    pub fn received(&self) -> impl Iterator<Item = Frame> + '_ {
-        self.all.iter().flat_map(Processor::received)
+    /// Every frame that waits for a processor, or in a batch.
+    pub fn frames(&self) -> impl Iterator<Item = Frame> + '_ {
+        self.all.iter().flat_map(Processor::frames)
     }
 
     /// What a processor has counted.

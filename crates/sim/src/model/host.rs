@@ -108,7 +108,8 @@ pub struct SnapHost {
     pub completion: Span,
     /// The processor's time to send a data packet.
     pub transmit: Span,
-    /// The longest time that a frame takes from the stack to the NIC; each draws uniformly from zero to this.
+    /// The longest time that a frame takes from the stack to the NIC. The first frame of a batch draws uniformly from zero
+    /// to this, and those that leave the stack meanwhile go with it.
     pub jitter: Span,
     /// Mean time from the end of a pause to the start of the next.
     pub pause_interval: Span,

@@ -156,8 +156,12 @@ fn read_snap(r: &mut Section) -> SnapHost {
         ),
         transmit: r.get(&cost("transmit", "The processor's time to send a data packet.").or(d.transmit)),
         jitter: r.get(
-            &cost("jitter", "Most that a frame takes from the stack to the NIC; uniform from nothing.")
-                .or(d.jitter),
+            &cost(
+                "jitter",
+                "Most that a batch of frames takes from the stack to the NIC, uniform from nothing; frames that leave the \
+                 stack meanwhile go with it.",
+            )
+            .or(d.jitter),
         ),
         pause_interval: r.get(&interval.or(d.pause_interval)),
         pause: r.get(&cost("pause", "Mean length of a pause, exponential; 0us: none.").or(d.pause)),

@@ -144,7 +144,7 @@ impl Simulation {
         let waiting = self.domains.iter().flat_map(|domain| {
             let ports = 0..domain.ports.len() as u32;
             let waiting = ports.flat_map(|at| domain.ports.waiting(at)).map(|(_, frame)| frame);
-            waiting.chain(domain.processors.received())
+            waiting.chain(domain.processors.frames())
         });
         self.carriers().map(Event::frame).chain(waiting)
     }

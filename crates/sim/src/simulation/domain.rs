@@ -301,10 +301,8 @@ impl Domain {
             Kind::Timeout => self.time_out(plan, host, event.id()),
             Kind::AckDelay => self.delayed_ack(plan, host, event.id()),
             Kind::Grant => self.grant(plan, host),
-            Kind::Depart | Kind::DepartAck => {
-                let nic = self.hosts[host as usize].nic;
-                self.offer(plan, nic, event.frame());
-            }
+            Kind::Depart | Kind::DepartAck => self.depart(plan, host, &event.frame()),
+            Kind::Release => self.release_batch(plan, host),
             Kind::Issue => self.issue_next(plan, host, event.id()),
             Kind::Act => self.wake_agent(plan, event.id()),
         }

@@ -5,7 +5,7 @@ use clearway_proto::units::Time;
 
 use super::domain::Domain;
 use super::plan::Plan;
-use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::engine::event::{key, Event, Frame, Kind, Meta};
 use crate::host::processor::{Processor, Received};
 use crate::host::processors::Processors;
 use crate::net::routes::Next;
@@ -110,27 +110,61 @@ impl Domain {
         self.arm_timer(end);
     }
 
-    /// A data frame leaves its host's stack.
+    /// The processor sends a data frame.
     fn send_off(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame) {
         let (now, state) = (self.now, self.hosts[host as usize]);
         let wire = self.ports.transmission(state.nic, frame.meta.size());
-        let reaches = self.processor(host).send(now, wire);
+        let done = self.processor(host).send(now, wire);
         if plan.classes > 0 {
             let Processors { schedulers, classes, .. } = &mut self.processors;
             schedulers[state.processor as usize].serve(classes, plan.class_of(frame), frame.meta.size());
         }
-        let last = &mut self.processors.departed[end as usize];
-        *last = reaches.max(*last + 1);
-        let reaches = *last;
-        self.schedule(Event::carrying(reaches, Kind::Depart, end, frame));
+        self.leave(host, (Kind::Depart, end), done, frame);
     }
 
-    /// An acknowledgement leaves its host's stack; its processor's work was done with the packet's.
+    /// The stack sends an acknowledgement; its processor's work was done with the packet's.
     pub(super) fn release_ack(&mut self, host: u32, end: u32, ack: &Frame) {
-        let reaches = self.now + self.processor(host).delay();
-        let last = &mut self.processors.departed_acks[end as usize];
-        *last = reaches.max(*last + 1);
-        let reaches = *last;
-        self.schedule(Event::carrying(reaches, Kind::DepartAck, end, ack));
+        self.leave(host, (Kind::DepartAck, end), self.now, ack);
+    }
+
+    /// A frame of an end can leave its host's stack at `at`. What goes to the NIC in batches and need not wait joins its
+    /// batch right here, so that frames of one instant keep their order.
+    fn leave(&mut self, host: u32, (kind, end): (Kind, u32), at: u64, frame: &Frame) {
+        let now = self.now;
+        let processor = self.processor(host);
+        if at == now && processor.has_batches() {
+            self.join_batch(host, frame);
+        } else {
+            let leaves = processor.leave(now, at, key(kind, end));
+            self.schedule(Event::carrying(leaves, kind, end, frame));
+        }
+    }
+
+    /// A frame leaves its host's stack.
+    pub(super) fn depart(&mut self, plan: &Plan, host: u32, frame: &Frame) {
+        if self.processor(host).has_batches() {
+            self.join_batch(host, frame);
+        } else {
+            self.offer(plan, self.hosts[host as usize].nic, *frame);
+        }
+    }
+
+    fn join_batch(&mut self, host: u32, frame: &Frame) {
+        let now = self.now;
+        if let Some(release) = self.processor(host).join_batch(now, frame) {
+            let at = self.hosts[host as usize].processor;
+            self.schedule(Event::bare(release, Kind::Release, at));
+        }
+    }
+
+    /// A batch reaches its host's NIC, frame by frame in the order in which they left the stack.
+    pub(super) fn release_batch(&mut self, plan: &Plan, host: u32) {
+        let spare = std::mem::take(&mut self.processors.spare_batch);
+        let mut batch = self.processor(host).replace_batch(spare);
+        let nic = self.hosts[host as usize].nic;
+        for frame in batch.drain(..) {
+            self.offer(plan, nic, frame);
+        }
+        self.processors.spare_batch = batch;
     }
 }
