@@ -1,5 +1,6 @@
 """`clearway demo`: the first thing anyone runs."""
 
+import json
 from pathlib import Path
 
 import clearway as cw
@@ -12,6 +13,8 @@ def test_compares_swift_with_dctcp_and_gcn_and_writes_a_report(clearway: Clearwa
     assert answer.status == 0
     for word in ("Swift", "DCTCP", "GCN", "goodput", "loss", "p99.9 RTT", "fairness", "last completion"):
         assert word in answer.out
+    start, steady = answer.out.split("From 10 ms on")
+    assert "The first 10 ms" in start and "longest RTT" in start and "longest RTT" not in steady
     for word in ("measured from", "slowdown", "--seeds"):
         assert word not in answer.out
     *_, conclusion, report = answer.out.splitlines()
@@ -23,3 +26,19 @@ def test_compares_swift_with_dctcp_and_gcn_and_writes_a_report(clearway: Clearwa
     swift = cw.load_run("runs/demo/swift")
     assert isinstance(swift, cw.Run)
     assert swift.summary["flows"] == swift.summary["completed"] == 1000
+    # Nothing is lost and nothing sent again for nothing; once it has started Swift is fair, and its tail is short.
+    assert swift.summary["loss_rate_whole"] == swift.summary["timeouts_whole"] == 0
+    assert swift.flows["retransmissions"].sum() == 0
+    assert swift.summary["jain"] >= 0.9
+    assert swift.summary["rtt_p999_us"] <= 3 * swift.summary["rtt_p50_us"]
+
+
+def test_the_start_is_apart_in_json_too(clearway: Clearway) -> None:
+    found = json.loads(clearway("demo", "--json").out)
+    starts = {start["label"]: start for start in found["start_up"]}
+    assert list(starts) == [column["label"] for column in found["columns"]] == ["Swift", "DCTCP", "GCN"]
+    swift = starts["Swift"]
+    # A thousand first packets of 4198 B at 50 Gb/s take 672 us.
+    assert swift["until_us"] == 10_000
+    assert 672 < swift["rtt_max_us"] < 720
+    assert found["columns"][0]["summary"]["rtt_mean_us"] < swift["rtt_mean_us"] < swift["rtt_max_us"]

@@ -113,10 +113,11 @@ def demo(out: OutOption = None, threads: ThreadsOption = None, json: JsonOption 
         (staging.path / "report.html").write_text(page, encoding="utf-8")
         written = staging.commit()
     if json:
-        screen.show_json({**compared.as_json(), "out": str(written), "report": str(written / "report.html")})
+        screen.show_json(
+            {**demonstration.as_json(compared), "out": str(written), "report": str(written / "report.html")}
+        )
         return
-    screen.show_figures(compared, demonstration.ROWS)
-    screen.say(demonstration.conclusion(compared))
+    demonstration.show(compared)
     screen.say(f"report: {written / 'report.html'}")
 
 

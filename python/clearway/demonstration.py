@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from importlib import resources
+from typing import Any
 
 from clearway import _clearway, comparison, screen
-from clearway.runs import Seeds
+from clearway.figures import readable
+from clearway.runs import Run, Seeds
 
 _CASES = {"Swift": "demo_swift.toml", "DCTCP": "demo_dctcp.toml", "GCN": "demo_gcn.toml"}
 
 ROWS = frozenset(
     {
         "goodput_gbps",
-        "loss_rate",
-        "retransmissions",
+        "loss_rate_whole",
+        "timeouts_whole",
         "rtt_mean_us",
         "rtt_p50_us",
         "rtt_p99_us",
@@ -23,7 +27,6 @@ ROWS = frozenset(
         "fct_p99_us",
         "fct_max_us",
         "queue_mean_bytes",
-        "queue_peak_bytes",
     }
 )
 """The figures that a first look needs; the report and the run directories have them all."""
@@ -39,6 +42,54 @@ def compare_incast(*, threads: int | None, quiet: bool) -> comparison.Comparison
     return comparison.compare(
         [(label, Seeds([run])) for label, run in zip(_CASES, runs, strict=True)], labelled=True
     )
+
+
+@dataclass(frozen=True)
+class StartUp:
+    """What one of them is like before the steady state."""
+
+    label: str
+    until_us: float
+    rtt_mean_us: float
+    """Over time: every interval of the record counts alike."""
+    rtt_max_us: float
+
+    @classmethod
+    def of(cls, label: str, run: Run) -> StartUp:
+        """Measure a run's warm-up."""
+        until, series = run.summary["measured_from_us"], run.rtt_series
+        early = series["time_us"] <= until
+        mean, most = series["rtt_mean_us"][early].mean(), series["rtt_max_us"][early].max()
+        return cls(label, until, float(mean), float(most))
+
+
+def start_ups(compared: comparison.Comparison) -> Sequence[StartUp]:
+    """Measure the warm-up of all."""
+    return [
+        StartUp.of(label, group.runs[0])
+        for label, group in zip(compared.labels, compared.groups, strict=True)
+    ]
+
+
+def as_json(compared: comparison.Comparison) -> dict[str, Any]:
+    """Return what `--json` prints: the comparison, which is of the steady state, and the start."""
+    return {**compared.as_json(), "start_up": [asdict(one) for one in start_ups(compared)]}
+
+
+def show(compared: comparison.Comparison) -> None:
+    """Print the start, the steady state and what they show."""
+    starts = start_ups(compared)
+    until = readable("time", starts[0].until_us)
+    screen.show_table(
+        f"The first {until}",
+        [start.label for start in starts],
+        [
+            ("mean RTT", [readable("time", start.rtt_mean_us) for start in starts]),
+            ("longest RTT", [readable("time", start.rtt_max_us) for start in starts]),
+        ],
+    )
+    screen.show_figures(compared, ROWS, title=f"From {until} on; completions are of the whole run")
+    screen.say(conclusion(compared))
 
 
 def conclusion(compared: comparison.Comparison) -> str:

@@ -106,12 +106,9 @@ def show_comparison(comparison: Comparison) -> None:
         _show_settings(comparison)
 
 
-def show_figures(comparison: Comparison, keys: Collection[str] | None = None) -> None:
+def show_figures(comparison: Comparison, keys: Collection[str] | None = None, title: str = "") -> None:
     """Print the columns side by side: the figures with these keys, or all."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("")
-    for label in comparison.labels:
-        table.add_column(Text(label), justify="right", overflow="fold")
+    table = _side_by_side(title, comparison.labels)
     for row in comparison.rows:
         if keys is not None and row.figure.key not in keys:
             continue
@@ -121,6 +118,22 @@ def show_figures(comparison: Comparison, keys: Collection[str] | None = None) ->
         ]
         table.add_row(Text(row.label), *cells)
     _console(sys.stdout).print(table)
+
+
+def show_table(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Print a column a label, and rows with what they are called."""
+    table = _side_by_side(title, labels)
+    for label, cells in rows:
+        table.add_row(label, *cells)
+    _console(sys.stdout).print(table)
+
+
+def _side_by_side(title: str, labels: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=Text(title) if title else None, title_justify="left")
+    table.add_column("")
+    for label in labels:
+        table.add_column(Text(label), justify="right", overflow="fold")
+    return table
 
 
 def execute_shown(scenarios: Sequence[_clearway.Scenario], *, threads: int | None, quiet: bool) -> list[Run]:
