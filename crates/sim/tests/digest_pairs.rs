@@ -61,10 +61,10 @@ fn always(_: &Outcome) -> bool {
     true
 }
 
-/// A run that ends with its flows ends on a grid of 10 us, and those here go on for some milliseconds if they do not.
+/// A run that ends with its flows ends on a grid of 10 us, and those here go on for 20 ms if they do not.
 fn ends_on_the_grid(outcome: &Outcome) -> bool {
     let us = figure(outcome, "simulated_us");
-    us % 10.0 == 0.0 && us < 2000.0
+    us % 10.0 == 0.0 && us < 20_000.0
 }
 
 fn folder() -> PathBuf {

@@ -287,6 +287,132 @@ fn rows_are_kept_only_on_request_and_change_nothing() {
     assert_eq!(figure(&recorded, "latency_p99_us"), figure(&not, "latency_p99_us"));
 }
 
+/// Reads of 2500 B by requests of 100 B in a star of 80 Gb/s, where 1000 B take 100 ns and an acknowledgement 1 ns.
+fn reads(hosts: &str, traffic: &str) -> String {
+    format!(
+        "format = 1\nname = 'reads'\nduration = '2ms'\n[network]\ntopology = 'star'\nhosts = 3\nrate = '80Gbps'\n\
+         delay = '1us'\nmtu = '1000B'\nframing = '0B'\n{hosts}\n[transport.t]\nprotocol = 'none'\nheader = '0B'\n\
+         ack = '10B'\n[record]\noperations = true\n[[traffic]]\n{traffic}\noperation = 'read'\nbytes = '2500B'\n\
+         request_bytes = '100B'\n"
+    )
+}
+
+const ONE_AT_A_TIME: &str = "pattern = 'open_loop'\nfrom = 0\nto = 1\narrivals = 'constant'\nrate = '10k/s'";
+
+/// The latency that all operations of a run have that are done, in picoseconds.
+fn only_latency(outcome: &Outcome) -> u64 {
+    let mut latency = picoseconds(outcome, "operations", "latency_us");
+    // An open one has none, which reads as zero.
+    latency.retain(|latency| *latency > 0);
+    assert!(latency.len() >= 19, "{latency:?}");
+    assert!(latency.iter().all(|other| *other == latency[0]), "{latency:?}");
+    latency[0]
+}
+
+#[test]
+fn a_read_takes_its_path_and_the_service_at_its_target() {
+    let ideal = |keys: &str| only_latency(&run(&reads(&format!("[host.default]\n{keys}"), ONE_AT_A_TIME)));
+    // The request crosses two links; the answer's frames of 1000, 1000 and 500 B follow each other, and the last waits at
+    // the switch for the one before.
+    let path = 2 * (1_000_000 + 10_000) + 2_000_000 + 100_000 + 250_000;
+    // At once, the answer waits until the request's acknowledgement has left, which a service longer than that hides.
+    let ack = 1_000;
+    assert_eq!(ideal(""), path + ack);
+    assert_eq!(ideal("operation_service = '0us'"), path + ack);
+    assert_eq!(ideal("operation_service = '300ps'"), path + ack);
+    for service in [1_000, 2_000_000, 90_000_000] {
+        assert_eq!(ideal(&format!("operation_service = '{service}ps'")), path + service);
+    }
+    // Of a snap host: a request sent, received, copied and counted as an operation; each packet of the answer sent in 40 ns
+    // and waiting for the wire; the initiator's processor is busy from the first that arrives to the last.
+    let snap = |service: u64| {
+        ideal(&format!(
+            "model = 'snap'\nreceive_packet = '300ns'\ncopy_rate = '80Gbps'\noperation = '250ns'\nreceive_ack = '100ns'\n\
+             completion = '900ns'\ntransmit = '40ns'\njitter = '0us'\npause = '0us'\noperation_service = '{service}ps'"
+        ))
+    };
+    let request = 40_000 + 2_020_000 + 300_000 + 10_000 + 250_000;
+    let answer = 40_000 + 2_200_000 + (3 * 300_000 + 250_000 + 250_000);
+    for service in [5_000_000, 5_000_001, 80_000_000] {
+        assert_eq!(snap(service), request + service + answer);
+    }
+}
+
+/// With 16 reads outstanding, each of which takes 100 us at the target and 4.37 us on the path: no read waits for another's
+/// service.
+#[test]
+fn a_target_serves_any_number_of_reads_at_once() {
+    for model in ["ideal", "snap"] {
+        let hosts = format!("[host.default]\nmodel = '{model}'\noperation_service = '100us'");
+        let traffic = "pattern = 'closed_loop'\nfrom = 0\nto = 1\noutstanding = 16";
+        let text = reads(&hosts, traffic).replace("duration = '2ms'", "duration = '20ms'\nwarmup = '2ms'");
+        let outcome = run(&text);
+        let (rate, latency) =
+            (figure(&outcome, "operations_per_second"), figure(&outcome, "latency_mean_us"));
+        println!("{model}: {rate:.0} a second, {latency:.2} us");
+        assert!((rate * latency / 1e6 - 16.0).abs() < 0.3, "{rate} a second, {latency} us");
+        let most = if model == "ideal" { 106.0 } else { 140.0 };
+        assert!((104.0..most).contains(&latency), "{latency}");
+    }
+}
+
+/// Host 1 is as by default, host 2 takes 50 us to answer. Writes take no longer there.
+#[test]
+fn each_target_serves_as_its_kind_says() {
+    let with = |hosts: &str, operation: &str| {
+        let traffic = ONE_AT_A_TIME.replace("to = 1", "to = '1..3'");
+        let text = reads(hosts, &traffic);
+        run(&if operation == "read" {
+            text
+        } else {
+            text.replace("operation = 'read'", "operation = 'write'").replace("request_bytes = '100B'\n", "")
+        })
+    };
+    let slow =
+        "[host.default]\noperation_service = '1us'\n[host.slow]\nhosts = 2\noperation_service = '50us'";
+    let outcome = with(slow, "read");
+    let targets = integers(&outcome, "operations", "target");
+    let latency = picoseconds(&outcome, "operations", "latency_us");
+    let mut met = [0; 3];
+    for (&target, &latency) in targets.iter().zip(&latency).filter(|(_, latency)| **latency > 0) {
+        let service = if target == 2 { 50_000_000 } else { 1_000_000 };
+        assert_eq!(latency, 4_370_000 + service, "at host {target}");
+        met[target as usize] += 1;
+    }
+    assert!(met[1] > 2 && met[2] > 2, "{met:?}");
+    assert_eq!(with(slow, "write").digest, with("", "write").digest);
+    assert_ne!(outcome.digest, with("", "read").digest);
+}
+
+#[test]
+fn served_reads_are_the_same_on_any_number_of_threads() {
+    let hosts = "[host.default]\noperation_service = '7us'\n[host.slow]\nhosts = [0, 2]\nmodel = 'snap'\n\
+                 operation_service = '50us'";
+    let traffic = "pattern = 'closed_loop'\nfrom = '0..3'\nto = '0..3'\noutstanding = 5\nflows_per_pair = 2";
+    let text = reads(hosts, traffic);
+    let alone = run_on(&text, None, 1);
+    assert!(figure(&alone, "operations") > 1000.0);
+    for threads in [2, 3, 7] {
+        assert_eq!(alone.digest, run_on(&text, None, threads).digest, "{threads} threads");
+    }
+}
+
+/// Reads are issued at 0 and at 100 us and are served until 80 us after that.
+#[test]
+fn a_read_that_is_being_served_is_open() {
+    let hosts = "[host.default]\noperation_service = '80us'";
+    let traffic = format!("{ONE_AT_A_TIME}\nstop = '101us'");
+    let cut = run(&reads(hosts, &traffic).replace("'2ms'", "'150us'"));
+    assert_eq!(picoseconds(&cut, "operations", "latency_us"), [84_370_000, 0]);
+    assert_eq!(figure(&cut, "unfinished_operations"), 1.0);
+    assert_eq!(floats(&cut, "operations", "age_us")[1], 50.0);
+    let whole = reads(hosts, &traffic).replace("'2ms'", "'2ms'\nstop_when_complete = true");
+    let whole = run(&whole);
+    assert_eq!(figure(&whole, "operations"), 2.0);
+    // A run ends at a multiple of 10 us.
+    assert_eq!(figure(&whole, "simulated_us"), 190.0);
+}
+
 /// Operations of 1 us of the sender's rate come every half a microsecond for a millisecond. Operation k is issued at k/2
 /// us and done at k us and a round trip, so it takes k/2 us and a round trip; at the end an open one is as old as the end
 /// less k/2 us.

@@ -4,7 +4,13 @@
 
 mod experiment;
 
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use clearway_proto::units::{Span, Time};
 use clearway_sim::record::Outcome;
+use clearway_sim::scenario::load_text;
+use clearway_sim::simulation::Simulation;
 use experiment::{figure, floats, mean, run};
 
 /// Payload that 50 Gb/s carry in frames of 4096 B payload, 64 B header and 38 B framing.
@@ -106,6 +112,39 @@ fn five_thousand_flows_share_a_link_with_windows_far_below_a_packet() {
     show("5000 flows, at least one packet each", &floored);
     assert!(figure(&floored, "loss_rate") > 0.1);
     assert!(figure(&floored, "rtt_mean_us") > 10.0 * figure(&paced, "rtt_mean_us"));
+}
+
+/// 5000 first windows of 16 packets are 26 times the buffer: what is lost is found out, and every flow goes on. Without a
+/// limit to what its spacing takes for the round trip some would be silent for 100 ms, as long as the burst's queue is in
+/// their smoothed round trip.
+#[test]
+fn no_flow_is_silent_for_long_after_a_burst() {
+    const STEP: Span = Span::from_us(500);
+    let text = incast(50, 100, 100, "0us..20ms", "");
+    let loaded =
+        load_text(&text, "burst", Path::new("."), &[], None).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(&loaded.scenario, 1);
+    // For each flow: packets sent, the last time that there were more, and the longest time that there were none.
+    let mut flows = vec![(0, Time::ZERO, Span::ZERO); simulation.specs().len()];
+    let mut now = Time::ZERO;
+    while now < Time::ZERO + loaded.scenario.duration {
+        now = now + STEP;
+        assert!(simulation.run_until(now, &mut |_, _| ControlFlow::Continue(())).is_continue());
+        for (id, (sent, last, longest)) in flows.iter_mut().enumerate() {
+            let so_far = simulation.sender(id as u32).sender.flight().sent;
+            if so_far == 0 {
+                *last = now;
+            } else {
+                *longest = now.since(*last).max(*longest);
+            }
+            if so_far != *sent {
+                (*sent, *last) = (so_far, now);
+            }
+        }
+    }
+    let longest = flows.iter().map(|flow| flow.2).max().expect("there are flows");
+    println!("the longest silence: {} us", longest.as_us_f64());
+    assert!(longest <= Span::from_ms(20), "{} us", longest.as_us_f64());
 }
 
 /// One sender in the receiver's rack and one in another, two switches further. The network is such that these cost

@@ -190,7 +190,8 @@ impl Parameters for SwiftParams {
             let (max, floor) = (("max_cwnd", self.max_cwnd), ("cwnd_below_one", self.cwnd_below_one));
             conflicts.push(Conflict::between(max, "is below one packet, the floor that is set by", floor));
         }
-        let (endpoint_min, max) = (("endpoint_min_cwnd", self.endpoint_min_cwnd), ("max_cwnd", self.max_cwnd));
+        let (endpoint_min, max) =
+            (("endpoint_min_cwnd", self.endpoint_min_cwnd), ("max_cwnd", self.max_cwnd));
         if endpoint_min.1 > max.1 {
             conflicts.push(Conflict::between(endpoint_min, "is above", max));
         }
@@ -253,7 +254,10 @@ fn beta() -> Parameter<f64> {
 }
 
 fn endpoint_min_cwnd() -> Parameter<f64> {
-    common::window("endpoint_min_cwnd", "Smallest window in packets for the delay in the hosts, where that is above min_cwnd.")
+    common::window(
+        "endpoint_min_cwnd",
+        "Smallest window in packets for the delay in the hosts, where that is above min_cwnd.",
+    )
 }
 
 fn max_mdf() -> Parameter<f64> {

@@ -89,8 +89,8 @@ impl Agenda {
         self.soonest = self.soonest.min(item.order);
     }
 
-    /// Takes out the next event. Two that are equal in their order are one timer, set twice for one instant: it does not
-    /// matter which is first.
+    /// Takes out the next event. Two that are equal in their order are alike, such as one timer, set twice for one instant:
+    /// it does not matter which is first.
     #[inline]
     pub fn pop(&mut self) -> Option<Item> {
         let known = self.known[self.next];

@@ -33,12 +33,14 @@ pub enum Kind {
     Release,
     /// An initiator's next operation is due; the id is the initiator's.
     Issue,
+    /// A target has served a read; the id is that of the sending end of its answer.
+    Answer,
     /// An agent's timer runs out; the id is the seat's.
     Act,
 }
 
 /// Every kind, by its number.
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     Kind::Wake,
     Kind::Arrival,
     Kind::Start,
@@ -52,6 +54,7 @@ const KINDS: [Kind; 14] = [
     Kind::DepartAck,
     Kind::Release,
     Kind::Issue,
+    Kind::Answer,
     Kind::Act,
 ];
 
@@ -253,7 +256,8 @@ impl Event {
     }
 
     /// Its place among the events of its node in a window that begins at `start` and is shorter than 2^32 ps: by time,
-    /// kind and id. Two that are equal in it are the same timer, set twice for one instant.
+    /// kind and id. Two that are equal in it are the same timer, set twice for one instant, or two reads that one flow
+    /// answers.
     #[inline]
     pub fn order_since(&self, start: u64) -> u64 {
         (self.time - start) << TIME_AT | self.key >> 32

@@ -22,6 +22,9 @@ pub struct HostKind {
     pub name: String,
     /// What a host's work costs.
     pub model: HostModel,
+    /// The time, beside any processor's, from a read request's arrival at its target until the answer is handed to the
+    /// target's transport. Any number of reads are served at once.
+    pub operation_service: Span,
     /// How wrong a host's clocks are.
     pub clock: Clock,
 }
@@ -78,9 +81,9 @@ impl HostKinds {
 }
 
 impl HostKind {
-    /// The kind `default`: of this model, with exact clocks.
+    /// The kind `default`: of this model, which answers reads at once, with exact clocks.
     pub fn default_of(model: HostModel) -> HostKind {
-        HostKind { name: "default".into(), model, clock: Clock::default() }
+        HostKind { name: "default".into(), model, operation_service: Span::ZERO, clock: Clock::default() }
     }
 }
 

@@ -79,7 +79,15 @@ fn check_apart(r: &Section, kinds: &[(String, (HostSet, HostKind))]) -> Option<(
 
 fn read_kind(r: &mut Section) -> HostKind {
     let model = read_model(r);
-    HostKind { name: String::new(), model, clock: read_clock(r) }
+    let service = Key::new(
+        "operation_service",
+        "Time that a target takes to serve a read, as a disk does: from the request's last packet, as the application has it, \
+         until the answer is handed to the transport. It costs the processor nothing, and any number of reads are served at \
+         once. A write is done when it is acknowledged, without it.",
+        Span::ZERO..=Span::from_secs(10),
+    );
+    let operation_service = r.get(&service.or(Span::ZERO));
+    HostKind { name: String::new(), model, operation_service, clock: read_clock(r) }
 }
 
 fn read_clock(r: &mut Section) -> Clock {

@@ -24,7 +24,7 @@ use crate::host::processor::Processor;
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
-use crate::model::{HostModel, Probe, Scenario, SnapHost, Spray, Timestamps};
+use crate::model::{HostKind, HostModel, Probe, Scenario, SnapHost, Spray, Timestamps};
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
 use crate::net::routing::{path_between, Router};
@@ -221,16 +221,18 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
             forwards: !is_host && !plan.graph.outgoing(node).iter().any(ruled),
         });
         if is_host {
-            let model = models[scenario.hosts.index_of(node)].as_ref();
+            let kind = scenario.hosts.index_of(node);
+            let model = models[kind].as_ref();
             let processor = model.map_or(NONE, |_| processors.len() as u32);
             processors.extend(model.map(|model| Processor::new(scenario.seed, node, model)));
             let nic = plan.partition.port(plan.graph.nic(node)).at;
             let rounds = (hosts.len() * plan.queues()) as u32;
-            let clock = &scenario.hosts.of(node).clock;
+            let HostKind { clock, operation_service, .. } = &scenario.hosts.kinds[kind];
+            let operation_service = operation_service.as_ps();
             let reads = clock.timestamps == Timestamps::Clock;
             let clocks = if reads { all_clocks.len() as u32 } else { NONE };
             all_clocks.extend(reads.then(|| HostClocks::new(scenario.seed, node, clock)));
-            hosts.push(HostState { nic, rounds, processor, clocks, armed: false });
+            hosts.push(HostState { nic, rounds, processor, clocks, operation_service, armed: false });
         }
     }
     let conversations = plan.specs.len() + plan.probes.len();

@@ -116,6 +116,8 @@ pub(super) struct HostState {
     pub processor: u32,
     /// Its clocks; [`NONE`] where its transports know the exact time.
     pub clocks: u32,
+    /// How long a read is served here before it is answered, in picoseconds.
+    pub operation_service: u64,
     /// A plain NIC is to wake when it is free.
     pub armed: bool,
 }
@@ -304,6 +306,7 @@ impl Domain {
             Kind::Depart | Kind::DepartAck => self.depart(plan, host, &event.frame()),
             Kind::Release => self.release_batch(plan, host),
             Kind::Issue => self.issue_next(plan, host, event.id()),
+            Kind::Answer => self.answer(plan, host, event.id(), 1),
             Kind::Act => self.wake_agent(plan, event.id()),
         }
     }

@@ -62,19 +62,21 @@ impl Domain {
         end
     }
 
-    /// Messages have arrived whole that belong to operations: requests are answered, answers end reads. A write goes
-    /// on until it is acknowledged.
+    /// Messages have arrived whole that belong to operations: requests are served, answers end reads. A write goes on
+    /// until it is acknowledged.
     pub(super) fn take_messages(&mut self, plan: &Plan, host: u32, end: u32, messages: u32) {
         let flow = self.receivers[end as usize].flow;
         let spec = &plan.specs[flow as usize];
         match spec.demand.part() {
             Some(Part::Requests) => {
-                let answer = self.operations.table(spec).answer;
                 let answering = plan.senders[flow as usize + 1].at;
-                for _ in 0..messages {
-                    self.senders[answering as usize].sender.handle_message(answer);
+                match self.hosts[host as usize].operation_service {
+                    0 => self.answer(plan, host, answering, messages),
+                    service => {
+                        let served = Event::bare(self.now + service, Kind::Answer, answering);
+                        (0..messages).for_each(|_| self.schedule(served));
+                    }
                 }
-                self.serve(plan, host, answering);
             }
             Some(Part::Answers) => {
                 let asking = plan.senders[flow as usize - 1].at;
@@ -83,6 +85,16 @@ impl Domain {
             }
             Some(Part::Writes) | None => {}
         }
+    }
+
+    /// A target answers so many reads over its sending end `end`.
+    pub(super) fn answer(&mut self, plan: &Plan, host: u32, end: u32, reads: u32) {
+        let flow = self.senders[end as usize].flow;
+        let answer = self.operations.table(&plan.specs[flow as usize]).answer;
+        for _ in 0..reads {
+            self.senders[end as usize].sender.handle_message(answer);
+        }
+        self.serve(plan, host, end);
     }
 
     /// The oldest operations of an initiator's sending end are done; in a closed loop as many new ones follow.

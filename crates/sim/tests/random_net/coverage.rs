@@ -73,6 +73,7 @@ pub const FEATURES: &[Feature] = &[
     ("snap hosts", |case| snap(case, |_| true)),
     ("pauses", |case| snap(case, |host| host.number("pause") > Some(0.0))),
     ("no jitter", |case| snap(case, |host| host.number("jitter") == Some(0.0))),
+    ("operation_service", |case| case.any("host", |host| host.number("operation_service") > Some(0.0))),
     ("small receive queues", |case| {
         snap(case, |host| {
             host.number("receive_queue") <= Some(5.0 * case.full_frame()) && host.gives("receive_queue")

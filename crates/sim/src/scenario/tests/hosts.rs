@@ -49,6 +49,21 @@ fn what_a_table_does_not_give_is_as_in_default() {
 }
 
 #[test]
+fn hosts_of_both_models_take_time_to_serve_reads() {
+    let default = "[host.default]\noperation_service = \"90us\"\n";
+    let others =
+        "[host.a]\nhosts = 0\nmodel = \"snap\"\n[host.b]\nhosts = 1\nmodel = \"snap\"\noperation_service = \"10s\"\n";
+    let kinds = good(&hosts(&format!("{default}{others}"))).hosts;
+    let service = |host| kinds.of(host).operation_service;
+    assert_eq!([0, 1, 2].map(service), [Span::from_us(90), Span::from_secs(10), Span::from_us(90)]);
+    assert_eq!(good(SMALL).hosts.of(0).operation_service, Span::ZERO);
+    let said = said(&hosts("[host.default]\noperation_service = \"11s\"\n"));
+    let expected =
+        "x.toml:14: host.default.operation_service: found \"11s\", expected a time from 0us to 10s";
+    assert_eq!(said, expected);
+}
+
+#[test]
 fn clocks_are_read() {
     let clock =
         "clock_offset = \"5us\"\nclock_drift = \"0.5ppm\"\nclock_jitter = \"1ns\"\ntimestamps = \"clock\"\n";

@@ -3,6 +3,7 @@
 use super::transports::Transport;
 use super::World;
 use crate::case::{Table, Value};
+use crate::dice::Dice;
 
 const NAMES: [&str; 4] = ["gold", "silver", "bulk", "acks"];
 
@@ -144,4 +145,19 @@ pub fn draw_host(world: &mut World) -> Option<Table> {
         table.set("receive_queue", Value::Size(room));
     }
     Some(table)
+}
+
+/// Sets how long all hosts serve a read, in some scenarios. It came later than all else and has dice of its own, so that
+/// everything else is drawn as it was without it.
+pub fn draw_operation_service(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
+    if !dice.percent(35) {
+        return;
+    }
+    let service = dice.multiple(world.slot, &[0.0, 0.01, 1.0, 7.3, 100.0], 0).min(10_000_000_000_000);
+    if tables.iter().all(|table| table.kind != "host") {
+        tables.push(Table::named("host", "default"));
+    }
+    for host in tables.iter_mut().filter(|table| table.kind == "host") {
+        host.set("operation_service", Value::Time(service));
+    }
 }
