@@ -959,8 +959,6 @@ def test_parameters_are_those_of_the_simulator(
         if parameter.key.startswith(f"{entry}.")
     }
     assert ours
-    # The scenario sets this one.
-    ours.pop("initial_cwnd", None)
     assert {key: defaults[key] for key in ours} == ours
 
 
