@@ -26,6 +26,9 @@ from clearway.runs import Run
 SEED = "seed"
 """The axis whose values are samples of one thing."""
 
+_MAY_BE_BOUNDS = ("summary", "quantile", "mean", "operation_latency")
+"""Measures of a run that are `AtLeast` where something was unfinished."""
+
 
 class SeedsDifferError(ClearwayError):
     """A series of several seeds, such as a distribution, which has no mean."""
@@ -70,17 +73,18 @@ def evaluate(
 
 
 def lower_bounds_in(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None = None) -> list[str]:
-    """List the figures of summaries in an expression that are lower bounds: something was unfinished."""
+    """List the figures in an expression that are lower bounds: something was unfinished."""
     if isinstance(expression, list):
         return [found for entry in expression for found in lower_bounds_in(entry, runs, swaps)]
     if not isinstance(expression, Mapping):
         return []
-    if expression.get("measure") == "summary":
+    name = expression.get("measure")
+    if name in _MAY_BE_BOUNDS:
         run = runs[swapped(expression["run"], swaps)]
-        key, transport = expression["key"], expression.get("transport")
+        arguments = {key: value for key, value in expression.items() if key not in SELECTORS}
         points = (point for _, point in _chosen(run, expression.get("where", {})))
-        bound = any(isinstance(measures.summary.summary(point, key, transport), AtLeast) for point in points)
-        return [f"{key} of {run.label}"] if bound else []
+        bound = any(isinstance(measures.OF_RUN[name](point, **arguments), AtLeast) for point in points)
+        return [f"{expression.get('key', name)} of {run.label}"] if bound else []
     return [found for entry in expression.values() for found in lower_bounds_in(entry, runs, swaps)]
 
 
