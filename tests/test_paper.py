@@ -90,6 +90,23 @@ def test_what_is_unfinished_makes_a_measure_a_lower_bound() -> None:
         assert found_bounds == ([f"{key} of One"] if bound else [])
 
 
+def test_the_latency_of_operations_that_had_time_to_finish() -> None:
+    operations = {
+        "issued_us": np.array([1.0, 20.0, 30.0, 40.0, 50.0, 95.0]),
+        "latency_us": np.array([9.0, 1.0, 2.0, np.nan, 3.0, np.nan]),
+        "age_us": np.array([np.nan, np.nan, np.nan, 60.0, np.nan, 5.0]),
+    }
+    scenario = {"warmup": "10us", "duration": "100us"}
+    run = made_up(tables={"operations": operations}, scenario=scenario)
+    # Of all but the first, in the warm-up, and the last, which had no time: the third longest took 3 us.
+    for q, value, bound in [(0.5, 2.0, False), (0.75, 3.0, False), (0.99, 60.0, True)]:
+        found = measures.operation_latency(run, q, 10)
+        assert (found, isinstance(found, AtLeast)) == (value, bound)
+    # With the last one its age of 5 us is a latency that nobody knows.
+    assert isinstance(measures.operation_latency(run, 0.8, 0), AtLeast)
+    assert math.isnan(measures.operation_latency(run, 0.5, 95))
+
+
 def test_summary() -> None:
     assert measures.summary(made_up(), "goodput_gbps") == 40
     assert measures.summary(made_up(), "goodput_gbps", "a") == 30
@@ -989,3 +1006,39 @@ def test_the_command_as_a_process() -> None:
     answer = finished(child("paper", "swift", "--list"))
     assert answer.status == 0
     assert "table3" in answer.out
+
+
+LATE, EXACT = AtLeast(4.0), 4.0
+
+
+@pytest.mark.parametrize(
+    ("holds", "of", "to", "verdict"),
+    [
+        # A lower bound is at least so much, and may be anything from there on.
+        ({"at_least": 3}, LATE, 1.0, verdicts.REPRODUCED),
+        ({"at_least": 5}, LATE, 1.0, verdicts.STRADDLES),
+        ({"at_most": 5}, LATE, 1.0, verdicts.STRADDLES),
+        ({"at_most": 3}, LATE, 1.0, verdicts.NOT_REPRODUCED),
+        ({"between": [3, 5]}, LATE, 1.0, verdicts.STRADDLES),
+        ({"between": [3, 5]}, EXACT, 1.0, verdicts.REPRODUCED),
+        # Over one, a ratio is at most so much; of two nothing is known.
+        ({"at_most": 5}, EXACT, AtLeast(1.0), verdicts.REPRODUCED),
+        ({"at_least": 3}, EXACT, AtLeast(1.0), verdicts.STRADDLES),
+        ({"at_least": 5}, EXACT, AtLeast(1.0), verdicts.NOT_REPRODUCED),
+        ({"at_least": 3}, LATE, AtLeast(1.0), verdicts.STRADDLES),
+        ({"at_most": 5}, LATE, AtLeast(1.0), verdicts.STRADDLES),
+    ],
+)
+def test_a_lower_bound_is_not_within_a_bar_above_it(holds: Any, of: float, to: float, verdict: str) -> None:
+    figures = {
+        "of": of,
+        "to": to,
+        "lower_bounds": [key for key, value in (("of", of), ("to", to)) if isinstance(value, AtLeast)],
+    }
+    run = made_up(summary=figures)
+    runs = {"one": MadeRun("one", "One", [({"seed": 1}, run), ({"seed": 2}, run)])}
+    of_run, to_run = ({"measure": "summary", "run": "one", "key": key} for key in ("of", "to"))
+    ours = {"measure": "ratio", "of": of_run, "to": to_run}
+    claim = {"text": "It is near", "paper": "near", "ours": ours, "holds": holds}
+    (found,) = claims.judge(Experiment("a", Path(), "Fig 1", "", "", "", [], [claim], [], None), runs)
+    assert found.verdict == verdict

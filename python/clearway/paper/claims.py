@@ -210,18 +210,25 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
     shape, shape_of = claim.get("shape"), claim.get("shape_of", claim["ours"])
     swaps, draws = claim.get("control"), claim.get("draws", 1)
 
-    def taken(expression: Any, *, control: bool = False) -> list[Any]:
-        return samples(expression, runs, draws, swaps if control else None)
+    def taken(expression: Any, *, control: bool = False, unbounded: bool = False) -> list[Any]:
+        return samples(expression, runs, draws, swaps if control else None, unbounded=unbounded)
+
+    def placed(predicates: Table, expression: Any, *, control: bool = False) -> Position:
+        found = taken(expression, control=control)
+        if control and not verdicts.measured(found):
+            return Position.WITHIN  # it shows nothing, and counts as the effect
+        farthest = taken(expression, control=control, unbounded=True)
+        return verdicts.position(predicates, found, paper, farthest)
 
     ours = taken(claim["ours"])
-    value = verdicts.position(claim["holds"], ours, paper)
-    weaker = Position.OUTSIDE if shape is None else verdicts.position(shape, taken(shape_of), paper)
+    value = placed(claim["holds"], claim["ours"])
+    weaker = Position.OUTSIDE if shape is None else placed(shape, shape_of)
     control = control_shape = None
     found: list[Any] = []
     if swaps is not None:
         found = taken(claim["ours"], control=True)
-        control = _of_control(claim["holds"], found, paper)
-        control_shape = control if shape is None else _of_control(shape, taken(shape_of, control=True), paper)
+        control = placed(claim["holds"], claim["ours"], control=True)
+        control_shape = control if shape is None else placed(shape, shape_of, control=True)
     verdict = verdicts.verdict(
         value=value,
         shape=weaker,
@@ -249,11 +256,6 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         verdict=verdict,
         reason=f"{remark} {reason}".strip(),
     )
-
-
-def _of_control(predicates: Table, found: Sequence[Any], paper: Any) -> Position:
-    """Tell where a control lies; one that could not be measured shows nothing, and counts as the effect."""
-    return verdicts.position(predicates, found, paper) if verdicts.measured(found) else Position.WITHIN
 
 
 def _of_interval(verdict: str, value: Position, control: Position | None, *, unmeasured: bool) -> str:

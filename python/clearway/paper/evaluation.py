@@ -7,6 +7,7 @@ these, several points are a list in their order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,9 @@ from clearway.runs import Run
 SEED = "seed"
 """The axis whose values are samples of one thing."""
 
+_MAY_BE_BOUNDS = ("summary", "quantile", "mean", "operation_latency")
+"""Measures of a run that are `AtLeast` where something was unfinished."""
+
 
 class SeedsDifferError(ClearwayError):
     """A series of several seeds, such as a distribution, which has no mean."""
@@ -42,15 +46,20 @@ class MadeRun:
 Runs = Mapping[str, MadeRun]
 
 
-def evaluate(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None = None) -> Any:
-    """Return what an expression is worth; with `swaps`, of other runs in place of those it names."""
+def evaluate(
+    expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None = None, *, unbounded: bool = False
+) -> Any:
+    """Return what an expression is worth; with `swaps`, of other runs in place of those it names.
+
+    With `unbounded`, what is `AtLeast` is taken as infinite: so an expression of it has another value.
+    """
     if isinstance(expression, list):
-        return [evaluate(entry, runs, swaps) for entry in expression]
+        return [evaluate(entry, runs, swaps, unbounded=unbounded) for entry in expression]
     if not isinstance(expression, Mapping) or "measure" not in expression:
         return expression
     name = expression["measure"]
     arguments = {
-        key: evaluate(value, runs, swaps)
+        key: evaluate(value, runs, swaps, unbounded=unbounded)
         for key, value in expression.items()
         if key not in SELECTORS or (name in measures.OF_VALUES and key != "measure")
     }
@@ -60,21 +69,22 @@ def evaluate(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None 
     chosen = _chosen(run, expression.get("where", {}))
     if expression.get("pool"):
         return _pooled(run, name, [measures.OF_RUN[name](point, **arguments) for _, point in chosen])
-    return _of_run(run, name, chosen, arguments, expression.get("over"))
+    return _of_run(run, name, chosen, arguments, expression.get("over"), unbounded=unbounded)
 
 
 def lower_bounds_in(expression: Any, runs: Runs, swaps: Mapping[str, str] | str | None = None) -> list[str]:
-    """List the figures of summaries in an expression that are lower bounds: something was unfinished."""
+    """List the figures in an expression that are lower bounds: something was unfinished."""
     if isinstance(expression, list):
         return [found for entry in expression for found in lower_bounds_in(entry, runs, swaps)]
     if not isinstance(expression, Mapping):
         return []
-    if expression.get("measure") == "summary":
+    name = expression.get("measure")
+    if name in _MAY_BE_BOUNDS:
         run = runs[swapped(expression["run"], swaps)]
-        key, transport = expression["key"], expression.get("transport")
+        arguments = {key: value for key, value in expression.items() if key not in SELECTORS}
         points = (point for _, point in _chosen(run, expression.get("where", {})))
-        bound = any(isinstance(measures.summary.summary(point, key, transport), AtLeast) for point in points)
-        return [f"{key} of {run.label}"] if bound else []
+        bound = any(isinstance(measures.OF_RUN[name](point, **arguments), AtLeast) for point in points)
+        return [f"{expression.get('key', name)} of {run.label}"] if bound else []
     return [found for entry in expression.values() for found in lower_bounds_in(entry, runs, swaps)]
 
 
@@ -113,7 +123,13 @@ def _pooled(made: MadeRun, name: str, values: Sequence[Value]) -> Series:
 
 
 def _of_run(
-    made: MadeRun, name: str, chosen: Sequence[tuple[Table, Run]], arguments: Table, over: str | None
+    made: MadeRun,
+    name: str,
+    chosen: Sequence[tuple[Table, Run]],
+    arguments: Table,
+    over: str | None,
+    *,
+    unbounded: bool,
 ) -> Value:
     groups: dict[str, tuple[Table, list[Run]]] = {}
     for axes, run in chosen:
@@ -123,6 +139,8 @@ def _of_run(
         (axes, _averaged([measures.OF_RUN[name](run, **arguments) for run in of_seeds]))
         for axes, of_seeds in groups.values()
     ]
+    if unbounded:
+        values = [(axes, math.inf if isinstance(value, AtLeast) else value) for axes, value in values]
     if over is not None:
         return _series(made, name, over, values)
     if len(values) == 1:

@@ -38,17 +38,27 @@ class Estimate:
 
 
 def samples(
-    expression: Any, runs: Runs, draws: int = 1, swaps: Mapping[str, str] | str | None = None
+    expression: Any,
+    runs: Runs,
+    draws: int = 1,
+    swaps: Mapping[str, str] | str | None = None,
+    *,
+    unbounded: bool = False,
 ) -> list[Any]:
-    """Return what an expression is worth on the seeds that all its runs have; once if it has no run."""
+    """Return what an expression is worth on the seeds that all its runs have; once if it has no run.
+
+    With `unbounded`, what is only known to be at least so much is taken as infinite.
+    """
     names = {swapped(name, swaps) for name in runs_in(expression)}
     seeded = [seeds for name in names if (seeds := _seeds(runs[name]))]
     if not seeded:
-        return [evaluate(expression, runs, swaps)]
+        return [evaluate(expression, runs, swaps, unbounded=unbounded)]
     shared = sorted(set.intersection(*seeded))
     groups = [shared[first : first + draws] for first in range(0, len(shared) - draws + 1, draws)]
     return [
-        evaluate(expression, {name: _with_seeds(runs[name], group) for name in names}, swaps)
+        evaluate(
+            expression, {name: _with_seeds(runs[name], group) for name in names}, swaps, unbounded=unbounded
+        )
         for group in groups
     ]
 

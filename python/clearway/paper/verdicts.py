@@ -13,6 +13,9 @@ A claim is decided by the 95 % interval of its measure over seeds, against the b
 
 A control that shows the effect as well refutes a claim, whether it is a stand-in or not; one that straddles
 the bar leaves it open.
+
+What was unfinished when a run ended makes a value a lower bound: the true one may be anything from there
+on, and the interval reaches as far. Within `at_most` it is then never, within `at_least` if its lower end is.
 """
 
 from __future__ import annotations
@@ -59,12 +62,20 @@ class Predicate:
     words: Callable[[Any, Kind], str]
 
 
-def position(predicates: Mapping[str, Any], samples: Sequence[Any], paper: Any) -> Position:
-    """Tell where the interval of a measure lies; what could not be measured is outside of everything."""
+def position(
+    predicates: Mapping[str, Any], samples: Sequence[Any], paper: Any, unbounded: Sequence[Any] | None = None
+) -> Position:
+    """Tell where the interval of a measure lies; what could not be measured is outside of everything.
+
+    `unbounded` are the samples with every lower bound taken as infinite, where any is one.
+    """
     rows = [numbers(sample) for sample in samples]
     if not rows or not len(rows[0]) or len({len(row) for row in rows}) != 1 or np.isnan(rows).any():
         return Position.OUTSIDE
-    return min(_position(PREDICATES[name], wanted, rows, paper) for name, wanted in predicates.items())
+    farthest = rows if unbounded is None else [numbers(sample) for sample in unbounded]
+    return min(
+        _position(PREDICATES[name], wanted, (rows, farthest), paper) for name, wanted in predicates.items()
+    )
 
 
 def measured(samples: Sequence[Any]) -> bool:
@@ -72,28 +83,43 @@ def measured(samples: Sequence[Any]) -> bool:
     return all(len(found := numbers(sample)) and not np.isnan(found).any() for sample in samples)
 
 
-def _position(predicate: Predicate, wanted: Any, rows: Sequence[Floats], paper: Any) -> Position:
-    derived = np.array([predicate.of(row) for row in rows])
+def _position(
+    predicate: Predicate, wanted: Any, ends: tuple[Sequence[Floats], Sequence[Floats]], paper: Any
+) -> Position:
+    """Tell where the interval lies between samples and what they are with their lower bounds infinite."""
+    with np.errstate(invalid="ignore"):
+        derived, farthest = (np.array([predicate.of(row) for row in rows]) for rows in ends)
     low, high = predicate.bounds(wanted, paper)
     shape = derived.shape[1:]
     if not derived.size or any(np.size(bound) not in {1, *shape} for bound in (low, high)):
         return Position.OUTSIDE
     lows, highs = np.broadcast_to(low, shape), np.broadcast_to(high, shape)
-    return min(_of_column(*column) for column in zip(derived.T, lows, highs, strict=True))
+    return min(_of_column(*column) for column in zip(derived.T, farthest.T, lows, highs, strict=True))
 
 
-def _of_column(column: Floats, low: float, high: float) -> Position:
+def _of_column(column: Floats, farthest: Floats, low: float, high: float) -> Position:
     """Tell where the interval of one value's samples lies."""
     if np.isfinite(column).all():
-        found = interval_of(column)
-        half = found.half_width or 0.0
-        least, most = found.mean - half, found.mean + half
+        least, most = _ends(column, farthest)
         if least >= low and most <= high:
             return Position.WITHIN
         return Position.OUTSIDE if most < low or least > high else Position.OVER
     # Something over nothing has no interval: it is nowhere within, but open where other samples are.
     finite = column[np.isfinite(column)]
     return Position.OVER if ((finite >= low) & (finite <= high)).any() else Position.OUTSIDE
+
+
+def _ends(column: Floats, farthest: Floats) -> tuple[float, float]:
+    """Return the ends of an interval that reaches to where the samples may lie farthest."""
+    found = interval_of(column)
+    half = found.half_width or 0.0
+    least, most = found.mean - half, found.mean + half
+    if np.array_equal(column, farthest):
+        return least, most
+    # Where a bound stands over another, or less one, nothing is known.
+    down = np.isnan(farthest) | (farthest < column)
+    up = np.isnan(farthest) | (farthest > column)
+    return (-math.inf if down.any() else least), (math.inf if up.any() else most)
 
 
 def verdict(

@@ -11,6 +11,7 @@ import numpy as np
 from clearway.figures import AtLeast
 from clearway.paper.measures.registry import of_run
 from clearway.paper.measures.rows import column_of, rows_of, unfinished, weighted
+from clearway.paper.measures.scenario import amount_of
 from clearway.paper.measures.values import Series
 from clearway.runs import Run
 
@@ -61,6 +62,25 @@ def mean(
         return math.nan
     value = float(np.average(every, weights=of_every))
     return AtLeast(value) if len(ages) else value
+
+
+@of_run
+def operation_latency(run: Run, q: float, tail_us: float, match: Mapping[str, Any] | None = None) -> float:
+    """Take a quantile of the latency of operations issued after the warm-up and before the last `tail_us`.
+
+    Each of them had so long to finish: where that is longer than the quantile, it is exact whatever is
+    unfinished.
+    """
+    rows = rows_of(run, "operations", match, 0.0, math.inf)
+    issued = column_of(run, rows, "issued_us")
+    start, end = (amount_of(run.scenario[key]) for key in ("warmup", "duration"))
+    chosen = (issued >= start) & (issued <= end - tail_us)
+    latencies, ages = (column_of(run, rows, column)[chosen] for column in ("latency_us", "age_us"))
+    if not len(latencies):
+        return math.nan
+    rank = max(math.ceil(len(latencies) * q * (1 - 1e-12)), 1)
+    value = float(np.sort(np.where(np.isfinite(latencies), latencies, ages))[rank - 1])
+    return value if (latencies <= value).sum() >= rank else AtLeast(value)
 
 
 @of_run
