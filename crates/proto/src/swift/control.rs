@@ -174,7 +174,7 @@ impl Swift {
     }
 }
 
-/// A number from 0 to 1 that looks drawn at random: no two round trips are alike to the picosecond.
+/// A number from 0 to 1 that looks drawn at random: round trips differ in their last digits.
 fn spread(rtt: Span) -> f64 {
     const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
     (rtt.as_ps().wrapping_mul(GOLDEN_RATIO) >> 11) as f64 / (1u64 << 53) as f64

@@ -13,7 +13,7 @@ pub enum Variant {
     V0,
 }
 
-/// What a retransmission timeout is made of, beside the pacing gap and doublings.
+/// What a retransmission timeout is made of, before it is doubled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
     /// Twice the smoothed round trip (public code).
