@@ -78,6 +78,8 @@ pub(super) struct Counted {
     rack: Box<[u32]>,
     /// All slots of a batch.
     batch: u64,
+    /// The slots for which pairs are served: a pair of two nodes with room for more is still granted one packet a slot.
+    open: u64,
 }
 
 impl Counted {
@@ -95,6 +97,7 @@ impl Counted {
             down: counters(&mut racks.iter().map(|rack| u32::from(rack.down)).chain(endless())),
             rack: nodes.iter().map(|node| node.rack.unwrap_or(racks.len()) as u32).collect(),
             batch: !0 >> (64 - slots),
+            open: 0,
         }
     }
 
@@ -129,6 +132,7 @@ impl Counter {
 
 impl Links for Counted {
     fn open(&mut self) {
+        self.open = self.batch;
         for counters in [&mut self.sending, &mut self.receiving, &mut self.up, &mut self.down] {
             for counter in counters.iter_mut() {
                 counter.free = self.batch;
@@ -137,10 +141,15 @@ impl Links for Counted {
         }
     }
 
+    fn pass(&mut self, slot: u32) {
+        self.open = self.batch & !1 << slot;
+    }
+
     #[inline]
     fn free(&self, pair: Pair) -> u64 {
         let (up, down) = self.racks(pair);
-        self.sending[usize::from(pair.source())].free
+        self.open
+            & self.sending[usize::from(pair.source())].free
             & self.receiving[usize::from(pair.destination())].free
             & self.up[up].free
             & self.down[down].free

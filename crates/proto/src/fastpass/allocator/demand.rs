@@ -240,22 +240,21 @@ const DIGIT: u32 = 8;
 /// looks up the counts of few pairs, and this set stays in the nearest cache.
 #[derive(Clone, Debug)]
 struct Topped {
-    bits: [u64; WORDS],
+    members: [bool; 1 << HASH],
     empty: bool,
 }
 
-const WORDS: usize = 64;
+/// Bits of a pair's hash.
+const HASH: u32 = 12;
 
 impl Topped {
     #[inline(always)]
     fn may_contain(&self, pair: Pair) -> bool {
-        let (word, bit) = Topped::bit_of(pair);
-        self.bits[word] >> bit & 1 != 0
+        self.members[Topped::hash(pair)]
     }
 
     fn insert(&mut self, pair: Pair) {
-        let (word, bit) = Topped::bit_of(pair);
-        self.bits[word] |= 1 << bit;
+        self.members[Topped::hash(pair)] = true;
         self.empty = false;
     }
 
@@ -269,16 +268,15 @@ impl Topped {
         }
     }
 
-    /// Word and bit of a pair, by a multiplicative hash of twelve bits.
+    /// A multiplicative hash, with Knuth's factor.
     #[inline(always)]
-    fn bit_of(pair: Pair) -> (usize, u32) {
-        let hash = pair.ends().wrapping_mul(0x9E37_79B1) >> (32 - 12);
-        (hash as usize / 64 % WORDS, hash % 64)
+    fn hash(pair: Pair) -> usize {
+        (pair.ends().wrapping_mul(0x9E37_79B1) >> (32 - HASH)) as usize
     }
 }
 
 impl Default for Topped {
     fn default() -> Topped {
-        Topped { bits: [0; WORDS], empty: true }
+        Topped { members: [false; 1 << HASH], empty: true }
     }
 }

@@ -95,6 +95,9 @@ trait Links {
     /// Starts a batch: every slot is free.
     fn open(&mut self);
 
+    /// Notes that pairs are served for slots after this one from now on.
+    fn pass(&mut self, slot: u32);
+
     /// The slots in which all that this pair's packet needs is free.
     fn free(&self, pair: Pair) -> u64;
 
@@ -161,27 +164,39 @@ impl Allocator {
 /// One batch, least recently served pair first.
 fn max_min(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
     links.open();
-    // The pairs that wait from before the batch, oldest event first. Those without a free slot keep their places, as
-    // they are older than all that is granted here.
-    demand.retain(|pair| serve(pair, !0, links, schedule));
-    // The events of the batch, slot by slot, are the rest of the queue.
+    serve_queue(demand, links, schedule);
     for slot in 0..schedule.slots() {
-        let later = !1 << slot;
-        for place in schedule.places(slot) {
-            let pair = schedule.pair(place);
-            if pair.remaining() == 0 {
-                demand.leave(pair);
-            } else if serve(pair, later, links, schedule) {
-                demand.put_at_tail(pair);
-            }
+        links.pass(slot);
+        serve_granted(slot, demand, links, schedule);
+    }
+}
+
+// Each of these loops is a function of its own so that what it uses stays in registers.
+
+/// Serves the pairs that wait from before the batch, oldest event first. Those without a free slot keep their places, as
+/// they are older than all that is granted now.
+#[inline(never)]
+fn serve_queue(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
+    demand.retain(|pair| serve(pair, links, schedule));
+}
+
+/// Serves the pairs that were granted a slot once more, for later ones.
+#[inline(never)]
+fn serve_granted(slot: u32, demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
+    for place in schedule.places(slot) {
+        let pair = schedule.pair(place);
+        if pair.remaining() == 0 {
+            demand.leave(pair);
+        } else if serve(pair, links, schedule) {
+            demand.put_at_tail(pair);
         }
     }
 }
 
-/// Grants a pair the first of `slots` that is free for it. Whether there was none.
+/// Grants a pair the first slot that is free for it. Whether there was none.
 #[inline(always)]
-fn serve(pair: Pair, slots: u64, links: &mut impl Links, schedule: &mut Schedule) -> bool {
-    let free = links.free(pair) & slots;
+fn serve(pair: Pair, links: &mut impl Links, schedule: &mut Schedule) -> bool {
+    let free = links.free(pair);
     if free == 0 {
         return true;
     }
