@@ -101,11 +101,11 @@ impl Demand {
     /// Adds what `pair` waits for to what this pair of the queue waits for.
     fn top_up(&mut self, pair: Pair) -> Result<(), Refusal> {
         let at = self.place(pair);
-        let fits = |asked: u16| self.limit - asked >= pair.remaining();
-        if !fits(self.asked[at]) && !self.exact {
+        let room = self.limit - pair.remaining();
+        if self.asked[at] > room && !self.exact {
             self.count_anew();
         }
-        if self.limit - self.asked[at] < pair.remaining() {
+        if self.asked[at] > room {
             return Err(Refusal::TooManyOutstanding);
         }
         self.asked[at] += pair.remaining();
@@ -131,6 +131,12 @@ impl Demand {
     /// The pairs that wait, those at the head first.
     pub(super) fn queue(&self) -> &[Pair] {
         &self.queue
+    }
+
+    /// Where each list is, and how much it can hold.
+    #[cfg(test)]
+    pub(super) fn tables(&self) -> Vec<(*const Pair, usize)> {
+        [&self.queue, &self.spare].map(|list| (list.as_ptr(), list.capacity())).to_vec()
     }
 
     /// Walks the queue, and keeps those pairs of which `stays` says so.

@@ -227,3 +227,36 @@ fn serve_all(mut pair: Pair, links: &mut impl Links, schedule: &mut Schedule) ->
     }
     pair
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where each table that grows and shrinks is, and how much it can hold.
+    fn memory(allocator: &Allocator) -> Vec<(*const Pair, usize)> {
+        let mut tables = allocator.demand.tables();
+        // Sorting swaps two of them.
+        tables.sort_unstable();
+        tables
+    }
+
+    #[test]
+    fn no_memory_is_allocated_after_construction() {
+        for order in [Order::MaxMin, Order::MinFct] {
+            let params = AllocatorParams { nodes: 16, slots: 8, limit: 300, order, capacities: None };
+            let mut allocator = Allocator::new(&params).expect("parameters that go together");
+            let before = memory(&allocator);
+            for _ in 0..20 {
+                // Every pair there is, and topped up as well.
+                for pair in 0..2 * 16 * 16 {
+                    // A pair of an endpoint with itself is refused, and what is over the limit.
+                    let _ = allocator.request(pair % 16, pair / 16 % 16, 290);
+                    let _ = allocator.request(pair % 16, pair / 16 % 16, 3);
+                }
+                allocator.allocate();
+                assert_eq!(allocator.waiting().len(), 16 * 15);
+                assert_eq!(memory(&allocator), before);
+            }
+        }
+    }
+}
