@@ -97,7 +97,9 @@ fn run(allocator: &mut Allocator, demand: &[Vec<(u16, u16)>]) -> usize {
 /// The requests before each of some batches, as source and destination.
 fn draw(params: &AllocatorParams, load: f64, batches: usize, random: &mut Random) -> Vec<Vec<(u16, u16)>> {
     let mean = params.nodes as f64 * load * f64::from(params.slots) / f64::from(REQUESTED);
-    (0..batches).map(|_| (0..random.poisson(mean)).map(|_| random.pair(params.nodes as u64)).collect()).collect()
+    (0..batches)
+        .map(|_| (0..random.poisson(mean)).map(|_| random.pair(params.nodes as u64)).collect())
+        .collect()
 }
 
 /// A small generator: what it draws need not be of high quality.

@@ -221,7 +221,8 @@ fn least_completion_time_serves_the_shortest_first_as_of_the_batch_start() {
     for (source, slots) in [(0, 5), (1, 3), (2, 5)] {
         allocator.request(source, 7, slots).expect("well formed");
     }
-    let sources = |schedule: &Schedule| grants(schedule).concat().iter().map(|grant| grant.0).collect::<Vec<_>>();
+    let sources =
+        |schedule: &Schedule| grants(schedule).concat().iter().map(|grant| grant.0).collect::<Vec<_>>();
     assert_eq!(sources(allocator.allocate()), [1, 1, 1, 0]);
     // 0 waits for four more, 2 for five; then 0 asks for another two and is behind.
     allocator.request(0, 7, 2).expect("well formed");
@@ -233,7 +234,8 @@ fn a_boundary_receives_several_packets_a_slot_of_different_pairs() {
     let mut nodes = vec![Node { rack: None, sends: 1, receives: 1 }; 6];
     nodes[5] = Node::boundary(3);
     let capacities = Some(Capacities { nodes, racks: Vec::new() });
-    let mut allocator = allocator(&AllocatorParams { nodes: 6, slots: 2, capacities, ..AllocatorParams::default() });
+    let mut allocator =
+        allocator(&AllocatorParams { nodes: 6, slots: 2, capacities, ..AllocatorParams::default() });
     for source in 0..4 {
         allocator.request(source, 5, 2).expect("well formed");
     }
@@ -246,7 +248,8 @@ fn a_racks_links_limit_what_leaves_it_and_not_what_stays() {
     let nodes = (0..8).map(|node| Node::endpoint(node / 4)).collect();
     let racks = vec![Rack { up: 1, down: 4 }, Rack { up: 4, down: 4 }];
     let capacities = Some(Capacities { nodes, racks });
-    let mut allocator = allocator(&AllocatorParams { nodes: 8, slots: 1, capacities, ..AllocatorParams::default() });
+    let mut allocator =
+        allocator(&AllocatorParams { nodes: 8, slots: 1, capacities, ..AllocatorParams::default() });
     for (source, destination) in [(0, 4), (1, 5), (2, 3)] {
         allocator.request(source, destination, 1).expect("well formed");
     }

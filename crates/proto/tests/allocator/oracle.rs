@@ -111,7 +111,8 @@ impl Used {
     /// Whether the slot can carry one packet more between these two.
     pub fn fits(&self, params: &AllocatorParams, source: usize, destination: usize) -> bool {
         let (from, to) = (node(params, source), node(params, destination));
-        let ends = self.sent[source] < u32::from(from.sends) && self.received[destination] < u32::from(to.receives);
+        let ends =
+            self.sent[source] < u32::from(from.sends) && self.received[destination] < u32::from(to.receives);
         let Some(capacities) = &params.capacities else { return ends };
         if from.rack == to.rack {
             return ends;

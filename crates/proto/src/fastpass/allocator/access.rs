@@ -37,8 +37,7 @@ impl Links for Access {
 
     #[inline(always)]
     fn free(&self, pair: Pair) -> u64 {
-        self.free[usize::from(pair.source())]
-            & self.free[ADDRESSES + usize::from(pair.destination())]
+        self.free[usize::from(pair.source())] & self.free[ADDRESSES + usize::from(pair.destination())]
     }
 
     #[inline(always)]

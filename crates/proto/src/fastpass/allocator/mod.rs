@@ -67,7 +67,7 @@ use demand::Demand;
 /// allocator.request(0, 3, 2)?;
 /// allocator.request(1, 3, 1)?;
 /// let schedule = allocator.allocate();
-/// // Both want to send to 3. The pair 0 to 3 asked first, and is served less recently than 1 to 3 only until then.
+/// // Both want to send to 3, and 0 asked first. In slot 1 it is 1 that was served less recently.
 /// assert_eq!(schedule.slot(0).iter().map(|pair| pair.source()).collect::<Vec<_>>(), [0]);
 /// assert_eq!(schedule.slot(1).iter().map(|pair| pair.source()).collect::<Vec<_>>(), [1]);
 /// assert_eq!(allocator.waiting()[0].remaining(), 1);

@@ -36,7 +36,13 @@ pub enum Order {
 
 impl Default for AllocatorParams {
     fn default() -> AllocatorParams {
-        AllocatorParams { nodes: 256, slots: MOST_SLOTS, limit: 1 << 13, order: Order::MaxMin, capacities: None }
+        AllocatorParams {
+            nodes: 256,
+            slots: MOST_SLOTS,
+            limit: 1 << 13,
+            order: Order::MaxMin,
+            capacities: None,
+        }
     }
 }
 
