@@ -128,8 +128,12 @@ impl Used {
         self.received[destination] += 1;
         let (from, to) = (node(params, source).rack, node(params, destination).rack);
         if from != to {
-            from.into_iter().for_each(|rack| self.up[rack] += 1);
-            to.into_iter().for_each(|rack| self.down[rack] += 1);
+            if let Some(rack) = from {
+                self.up[rack] += 1;
+            }
+            if let Some(rack) = to {
+                self.down[rack] += 1;
+            }
         }
     }
 }
