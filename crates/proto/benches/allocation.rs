@@ -113,19 +113,21 @@ impl Random {
 
     /// Two different endpoints.
     fn pair(&mut self, nodes: u64) -> (u16, u16) {
-        let source = self.next() * nodes >> 32;
-        let other = self.next() * (nodes - 1) >> 32;
+        let source = (self.next() * nodes) >> 32;
+        let other = (self.next() * (nodes - 1)) >> 32;
         (source as u16, (other + u64::from(other >= source)) as u16)
     }
 
     /// How many of a Poisson process's arrivals fall into a time in which `mean` do on average.
     fn poisson(&mut self, mean: f64) -> usize {
         let mut time = 0.0;
-        (0..)
-            .find(|_| {
-                time -= ((self.next() + 1) as f64 / (1_u64 << 32) as f64).ln();
-                time > mean
-            })
-            .expect("time goes on")
+        let mut arrivals = 0;
+        loop {
+            time -= ((self.next() + 1) as f64 / (1_u64 << 32) as f64).ln();
+            if time > mean {
+                return arrivals;
+            }
+            arrivals += 1;
+        }
     }
 }
