@@ -1,0 +1,262 @@
+//! Timeslot allocation (§3): in every timeslot each endpoint sends at most one packet and receives at most one, and the
+//! pairs that have waited longest (or have least left) come first.
+//!
+//! # The order
+//!
+//! The pairs of source and destination with unsatisfied demand stand in a *queue*. In each timeslot the whole queue is
+//! walked from its head, and a pair is granted the slot if its source and its destination (and the links between their
+//! racks, see [`Capacities`]) are all still free: a greedy maximal matching. A pair is granted at most one packet a slot.
+//! What the order of the queue is, exactly:
+//!
+//! [`Order::MaxMin`], max-min fair (figure 4): least recently served first.
+//! - A pair's place is its last event, a grant or its joining; the oldest event stands at the head.
+//! - Requests join at the instant at which a batch starts, after all that was granted before, in the order in which they
+//!   were made.
+//! - A pair that is granted a slot and has some left goes to the tail; pairs granted in one slot do so in the order in
+//!   which the walk met them.
+//! - A request of a pair that is in the queue (a *top-up*) adds to what it waits for and leaves its place as it is.
+//! - A pair that has got all it asked for leaves the queue. If it asks again, it joins anew.
+//!
+//! [`Order::MinFct`], minimum flow completion time: fewest slots left first.
+//! - When a batch starts, new pairs are put at the tail, in the order of their requests; then the queue is sorted by
+//!   what each pair waits for at this instant, top-ups included. Pairs that wait for equally many keep their order, which
+//!   is that of the batch before.
+//! - This order holds for all slots of the batch, whatever is granted meanwhile.
+//!
+//! # Batches
+//!
+//! Slots are allocated in batches of W, at most 64, so that a batch of an endpoint's free slots is one word and a pair's
+//! first common free slot one instruction away. For max-min, **W changes nothing but the instants at which requests join**:
+//! the grants are those of walking the queue slot by slot. Events are processed in the order of the queue: first the
+//! pairs that wait from before the batch, then those granted in slot 0, in slot 1, and so on. Each takes the first
+//! slot in which all it needs is free, after all older events have taken theirs; and that is what the walk of that
+//! slot finds, since a slot once taken is never given back. For minimum completion time W also says how often the queue is
+//! sorted.
+//!
+//! # Bounds
+//!
+//! After [`Allocator::new`] no memory is allocated. A pair waits for at most [`AllocatorParams::limit`] slots, a request
+//! that would make it more is refused whole; so a source that asks for too much fills only its own pairs, and it is
+//! granted no more than its link carries. A batch costs one step for each grant and each pair in the queue. The memory is 10
+//! bytes for each pair of endpoints (18 for minimum completion time), of which only what has been used is touched, and 8
+//! bytes for each endpoint and slot of a batch.
+
+mod access;
+mod capacities;
+mod demand;
+mod pair;
+mod params;
+mod schedule;
+
+pub use capacities::{Capacities, Node, Rack};
+pub use demand::Refusal;
+pub use pair::Pair;
+pub use params::{AllocatorParams, Order, ParamsError, MOST_NODES, MOST_SLOTS};
+pub use schedule::Schedule;
+
+use access::Access;
+use capacities::Counted;
+use demand::Demand;
+
+/// The timeslot allocator: requests in, batches of slots out.
+///
+/// ```
+/// use clearway_proto::fastpass::allocator::{Allocator, AllocatorParams};
+///
+/// let mut allocator = Allocator::new(&AllocatorParams { nodes: 4, slots: 2, ..AllocatorParams::default() })?;
+/// allocator.request(0, 3, 2)?;
+/// allocator.request(1, 3, 1)?;
+/// let schedule = allocator.allocate();
+/// // Both want to send to 3, and 0 asked first. In slot 1 it is 1 that was served less recently.
+/// assert_eq!(schedule.slot(0).iter().map(|pair| pair.source()).collect::<Vec<_>>(), [0]);
+/// assert_eq!(schedule.slot(1).iter().map(|pair| pair.source()).collect::<Vec<_>>(), [1]);
+/// assert_eq!(allocator.waiting()[0].remaining(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Allocator {
+    order: Order,
+    demand: Demand,
+    links: Fabric,
+    schedule: Schedule,
+}
+
+/// What the network lets pass in a slot, one of two kinds, so that a network without bottlenecks inside pays nothing.
+#[derive(Clone, Debug)]
+enum Fabric {
+    /// Every endpoint sends and receives one packet a slot, and nothing else limits.
+    Access(Access),
+    /// Racks, or endpoints with room for several packets a slot, limit as well.
+    Counted(Counted),
+}
+
+/// What is still free in each slot of a batch. A set of slots is a word, bit k for slot k.
+trait Links {
+    /// Starts a batch: every slot is free.
+    fn open(&mut self);
+
+    /// Notes that pairs are served for slots after this one from now on.
+    fn pass(&mut self, slot: u32);
+
+    /// The slots in which all that this pair's packet needs is free.
+    fn free(&self, pair: Pair) -> u64;
+
+    /// Takes what this pair's packet needs in each of these slots, all of them free for it.
+    fn take(&mut self, pair: Pair, slots: u64);
+}
+
+impl Allocator {
+    /// An allocator without demand; or what does not go together in `params`.
+    pub fn new(params: &AllocatorParams) -> Result<Allocator, ParamsError> {
+        params.check()?;
+        let nodes = params.nodes;
+        let (links, most_granted) = match &params.capacities {
+            None => (Fabric::Access(Access::new(nodes, params.slots)), nodes),
+            Some(capacities) => {
+                let counted = Counted::new(capacities, params.slots);
+                (Fabric::Counted(counted), capacities.most_granted())
+            }
+        };
+        Ok(Allocator {
+            order: params.order,
+            demand: Demand::new(nodes, params.limit, params.order == Order::MinFct),
+            links,
+            schedule: Schedule::new(params.slots, most_granted),
+        })
+    }
+
+    /// Asks for `slots` more timeslots from one endpoint to another, from the next batch on. What is refused changes
+    /// nothing.
+    ///
+    /// Takes constant time, but for at most one request between two batches that takes a step for each waiting pair.
+    #[inline]
+    pub fn request(&mut self, source: usize, destination: usize, slots: u32) -> Result<(), Refusal> {
+        self.demand.request(source, destination, slots)
+    }
+
+    /// Allocates the next batch of slots, and what was requested until now takes part in it.
+    pub fn allocate(&mut self) -> &Schedule {
+        self.schedule.clear();
+        let Allocator { order, demand, links, schedule } = self;
+        match (order, links) {
+            (Order::MaxMin, Fabric::Access(links)) => max_min(demand, links, schedule),
+            (Order::MaxMin, Fabric::Counted(links)) => max_min(demand, links, schedule),
+            (Order::MinFct, Fabric::Access(links)) => min_fct(demand, links, schedule),
+            (Order::MinFct, Fabric::Counted(links)) => min_fct(demand, links, schedule),
+        }
+        demand.end_batch();
+        &self.schedule
+    }
+
+    /// The batch that was allocated last.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The pairs that wait, in the order of the queue, with what each waits for. (For minimum completion time, as the queue
+    /// was in the last batch, and what joined since.) Takes a step for each if there were requests since the last batch.
+    pub fn waiting(&mut self) -> &[Pair] {
+        self.demand.count_anew();
+        self.demand.queue()
+    }
+}
+
+/// One batch, least recently served pair first.
+fn max_min(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
+    links.open();
+    serve_queue(demand, links, schedule);
+    for slot in 0..schedule.slots() {
+        links.pass(slot);
+        serve_granted(slot, demand, links, schedule);
+    }
+}
+
+// Each of these loops is a function of its own so that what it uses stays in registers.
+
+/// Serves the pairs that wait from before the batch, oldest event first. Those without a free slot keep their places, as
+/// they are older than all that is granted now.
+#[inline(never)]
+fn serve_queue(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
+    demand.retain(|pair| serve(pair, links, schedule));
+}
+
+/// Serves the pairs that were granted a slot once more, for later ones.
+#[inline(never)]
+fn serve_granted(slot: u32, demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
+    for place in schedule.places(slot) {
+        let pair = schedule.pair(place);
+        if pair.remaining() == 0 {
+            demand.leave(pair);
+        } else if serve(pair, links, schedule) {
+            demand.put_at_tail(pair);
+        }
+    }
+}
+
+/// Grants a pair the first slot that is free for it. Whether there was none.
+#[inline(always)]
+fn serve(pair: Pair, links: &mut impl Links, schedule: &mut Schedule) -> bool {
+    let free = links.free(pair);
+    if free == 0 {
+        return true;
+    }
+    links.take(pair, free & free.wrapping_neg());
+    schedule.grant(free.trailing_zeros(), pair.granted_one());
+    false
+}
+
+/// One batch, fewest slots left first: as the order is the same in all slots, a pair takes all it wants at once.
+fn min_fct(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
+    links.open();
+    demand.sort();
+    demand.retain_or_leave(|pair| serve_all(pair, links, schedule));
+}
+
+/// Grants a pair its first free slots, as many as it waits for. The pair with what is left.
+#[inline(always)]
+fn serve_all(mut pair: Pair, links: &mut impl Links, schedule: &mut Schedule) -> Pair {
+    let free = links.free(pair);
+    let mut rest = free;
+    while rest != 0 && pair.remaining() != 0 {
+        pair = pair.granted_one();
+        schedule.grant(rest.trailing_zeros(), pair);
+        rest &= rest - 1;
+    }
+    if rest != free {
+        links.take(pair, free ^ rest);
+    }
+    pair
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where each table that grows and shrinks is, and how much it can hold.
+    fn memory(allocator: &Allocator) -> Vec<(*const Pair, usize)> {
+        let mut tables = allocator.demand.tables();
+        // Sorting swaps two of them.
+        tables.sort_unstable();
+        tables
+    }
+
+    #[test]
+    fn no_memory_is_allocated_after_construction() {
+        for order in [Order::MaxMin, Order::MinFct] {
+            let params = AllocatorParams { nodes: 16, slots: 8, limit: 300, order, capacities: None };
+            let mut allocator = Allocator::new(&params).expect("parameters that go together");
+            let before = memory(&allocator);
+            for _ in 0..20 {
+                // Every pair there is, and topped up as well.
+                for pair in 0..2 * 16 * 16 {
+                    // A pair of an endpoint with itself is refused, and what is over the limit.
+                    let _ = allocator.request(pair % 16, pair / 16 % 16, 290);
+                    let _ = allocator.request(pair % 16, pair / 16 % 16, 3);
+                }
+                allocator.allocate();
+                assert_eq!(allocator.waiting().len(), 16 * 15);
+                assert_eq!(memory(&allocator), before);
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Fastpass's timeslot allocator against a slow oracle, slot by slot, and its laws, under random and adversarial demand.
+
+mod oracle;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clearway_proto::fastpass::allocator::{
+    Allocator, AllocatorParams, Capacities, Node, Order, ParamsError, Rack, Refusal, Schedule, MOST_NODES,
+};
+use oracle::{Oracle, Used, Waiting};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// What is requested before a batch: source, destination, slots.
+type Requests = Vec<(usize, usize, u32)>;
+
+fn allocator(params: &AllocatorParams) -> Allocator {
+    Allocator::new(params).expect("parameters that go together")
+}
+
+/// The grants of a batch, slot by slot.
+fn grants(schedule: &Schedule) -> Vec<Vec<Waiting>> {
+    let one = |pair: &clearway_proto::fastpass::allocator::Pair| {
+        (usize::from(pair.source()), usize::from(pair.destination()), u32::from(pair.remaining()))
+    };
+    (0..schedule.slots()).map(|slot| schedule.slot(slot).iter().map(one).collect()).collect()
+}
+
+fn waiting(allocator: &mut Allocator) -> Vec<Waiting> {
+    let pairs = allocator.waiting().iter();
+    pairs.map(|p| (p.source().into(), p.destination().into(), p.remaining().into())).collect()
+}
+
+/// A network: one rack capacity below or at what its endpoints can send, and perhaps a boundary at the last address.
+fn capacities(nodes: usize) -> impl Strategy<Value = Capacities> {
+    (1..=5_usize, vec((1..6_u16, 1..6_u16), 5), 0..3_usize, 1..5_u16).prop_map(
+        move |(racks, links, boundaries, room)| Capacities {
+            nodes: (0..nodes)
+                .map(|node| match node {
+                    _ if node + boundaries >= nodes => Node::boundary(room),
+                    _ => Node::endpoint(node % racks),
+                })
+                .collect(),
+            racks: links[..racks].iter().map(|&(up, down)| Rack { up, down }).collect(),
+        },
+    )
+}
+
+fn params() -> impl Strategy<Value = AllocatorParams> {
+    let nodes = prop_oneof![3 => 2..8_usize, 2 => 8..40_usize, 1 => 40..=256_usize, 1 => Just(256)];
+    let slots = prop_oneof![Just(1), Just(16), Just(64), 1..=64_u32];
+    let limit = prop_oneof![1..30_u16, Just(1 << 13), Just(u16::MAX)];
+    let order = prop_oneof![Just(Order::MaxMin), Just(Order::MinFct)];
+    (nodes, slots, limit, order).prop_flat_map(|(nodes, slots, limit, order)| {
+        proptest::option::of(capacities(nodes)).prop_map(move |capacities| AllocatorParams {
+            nodes,
+            slots,
+            limit,
+            order,
+            capacities,
+        })
+    })
+}
+
+/// A request: between any two, or between few (so that pairs come again); at times what is refused.
+fn request(nodes: usize) -> impl Strategy<Value = (usize, usize, u32)> {
+    let few = nodes.min(4);
+    let ends = prop_oneof![
+        8 => (0..nodes, 0..nodes - 1).prop_map(|(a, b)| (a, b + usize::from(b >= a))),
+        4 => (0..few, 0..few),
+        2 => (0..nodes, 0..few),
+        2 => (0..few, 0..nodes),
+        1 => (0..nodes + 2, 0..nodes + 2),
+    ];
+    let slots = prop_oneof![4 => Just(10_u32), 4 => 1..20_u32, 1 => 0..400_u32, 1 => 0..100_000_u32];
+    (ends, slots).prop_map(|((source, destination), slots)| (source, destination, slots))
+}
+
+/// A network and what is requested before each batch: loads up to 1.3 of what the endpoints can carry with requests of 10,
+/// bursts, and batches without requests.
+fn script() -> impl Strategy<Value = (AllocatorParams, Vec<Requests>)> {
+    params().prop_flat_map(|params| {
+        let most = (params.nodes * params.slots as usize * 13 / 100).clamp(3, 2200);
+        let requests = prop_oneof![
+            4 => vec(request(params.nodes), most / 3..=most),
+            2 => vec(request(params.nodes), 0..4),
+            1 => Just(Vec::new()),
+        ];
+        (Just(params), vec(requests, 1..7))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn grants_refusals_and_queue_are_the_oracles((params, batches) in script()) {
+        let (mut fast, mut slow) = (allocator(&params), Oracle::new(&params));
+        for requests in batches {
+            for (source, destination, slots) in requests {
+                let answer = fast.request(source, destination, slots);
+                prop_assert_eq!(answer, slow.request(source, destination, slots));
+            }
+            prop_assert_eq!(grants(fast.allocate()), slow.allocate());
+            prop_assert_eq!(waiting(&mut fast), slow.waiting());
+        }
+    }
+
+    #[test]
+    fn every_slot_is_a_maximal_matching((params, batches) in script()) {
+        let mut allocator = allocator(&params);
+        for requests in batches {
+            ask(&mut allocator, &requests);
+            let granted = grants(allocator.allocate());
+            // All that waits after the batch, or is granted later in it, waits in each slot.
+            let mut wanting: BTreeSet<_> = waiting(&mut allocator).iter().map(|pair| (pair.0, pair.1)).collect();
+            for slot in granted.iter().rev() {
+                let mut used = Used::new(&params);
+                let mut sending = BTreeSet::new();
+                for &(source, destination, _) in slot {
+                    prop_assert!(used.fits(&params, source, destination), "{source} to {destination}: no room");
+                    used.take(&params, source, destination);
+                    prop_assert!(sending.insert((source, destination)), "{source} to {destination} twice");
+                }
+                for &(source, destination) in wanting.difference(&sending) {
+                    prop_assert!(!used.fits(&params, source, destination), "{source} to {destination} left out");
+                }
+                wanting.extend(sending);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_asked_is_granted_or_waits((params, batches) in script()) {
+        let mut allocator = allocator(&params);
+        let mut owed: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+        for requests in batches {
+            for (source, destination, slots) in requests {
+                if allocator.request(source, destination, slots).is_ok() {
+                    *owed.entry((source, destination)).or_default() += slots;
+                }
+            }
+            for (source, destination, left) in grants(allocator.allocate()).into_iter().flatten() {
+                let owed = owed.get_mut(&(source, destination)).expect("a grant that was asked for");
+                *owed -= 1;
+                prop_assert_eq!(*owed, left);
+            }
+            owed.retain(|_, slots| *slots > 0);
+            let waiting = waiting(&mut allocator).into_iter().map(|(from, to, slots)| ((from, to), slots));
+            prop_assert_eq!(&owed, &waiting.collect());
+        }
+    }
+
+    #[test]
+    fn batches_of_any_width_grant_the_same((params, batches) in script(), narrow in 0..6_u32) {
+        let wide = AllocatorParams { slots: 64, order: Order::MaxMin, ..params };
+        let narrow = AllocatorParams { slots: 1 << narrow, ..wide.clone() };
+        let (mut wide, mut narrow) = (allocator(&wide), allocator(&narrow));
+        for requests in batches {
+            ask(&mut wide, &requests);
+            ask(&mut narrow, &requests);
+            let slots = grants(wide.allocate());
+            let mut again = Vec::new();
+            while again.len() < slots.len() {
+                again.extend(grants(narrow.allocate()));
+            }
+            prop_assert_eq!(slots, again);
+        }
+    }
+}
+
+/// Makes requests, of which some may be refused.
+fn ask(allocator: &mut Allocator, requests: &Requests) {
+    for &(source, destination, slots) in requests {
+        // What is refused is other tests' matter.
+        let _ = allocator.request(source, destination, slots);
+    }
+}
+
+/// Every pair at once, then more of each: the longest queue there can be, and every pair topped up.
+#[test]
+fn all_pairs_at_once_are_served_as_by_the_oracle() {
+    for order in [Order::MaxMin, Order::MinFct] {
+        for slots in [1, 16, 64] {
+            let params = AllocatorParams { nodes: 24, slots, order, ..AllocatorParams::default() };
+            let (mut fast, mut slow) = (allocator(&params), Oracle::new(&params));
+            for batch in 0..80 / slots.min(20) {
+                for pair in (0..24 * 24).filter(|_| batch % 3 == 0) {
+                    let (source, destination) = (pair / 24, pair * 7 % 24);
+                    let asked = fast.request(source, destination, 1 + pair as u32 % 5);
+                    assert_eq!(asked, slow.request(source, destination, 1 + pair as u32 % 5));
+                }
+                assert_eq!(grants(fast.allocate()), slow.allocate());
+            }
+        }
+    }
+}
+
+#[test]
+fn senders_to_one_receiver_get_equal_shares_to_one_packet() {
+    let mut allocator = allocator(&AllocatorParams { nodes: 8, slots: 16, ..AllocatorParams::default() });
+    let demands = [3, 100, 7, 100, 100];
+    for (source, &slots) in demands.iter().enumerate() {
+        allocator.request(source, 7, slots).expect("well formed");
+    }
+    let mut got = [0; 5];
+    for slot in (0..10).flat_map(|_| grants(allocator.allocate())) {
+        for (source, _, _) in slot {
+            got[source] += 1;
+        }
+        let unsatisfied = || (0..5).filter(|&source| got[source] < demands[source]).map(|source| got[source]);
+        let (least, most) = (unsatisfied().min().unwrap_or(0), unsatisfied().max().unwrap_or(0));
+        assert!(most - least <= 1, "{got:?}");
+    }
+}
+
+#[test]
+fn least_completion_time_serves_the_shortest_first_as_of_the_batch_start() {
+    let params = AllocatorParams { nodes: 8, slots: 4, order: Order::MinFct, ..AllocatorParams::default() };
+    let mut allocator = allocator(&params);
+    for (source, slots) in [(0, 5), (1, 3), (2, 5)] {
+        allocator.request(source, 7, slots).expect("well formed");
+    }
+    let sources =
+        |schedule: &Schedule| grants(schedule).concat().iter().map(|grant| grant.0).collect::<Vec<_>>();
+    assert_eq!(sources(allocator.allocate()), [1, 1, 1, 0]);
+    // 0 waits for four more, 2 for five; then 0 asks for another two and is behind.
+    allocator.request(0, 7, 2).expect("well formed");
+    assert_eq!(sources(allocator.allocate()), [2, 2, 2, 2]);
+}
+
+#[test]
+fn a_boundary_receives_several_packets_a_slot_of_different_pairs() {
+    let mut nodes = vec![Node { rack: None, sends: 1, receives: 1 }; 6];
+    nodes[5] = Node::boundary(3);
+    let capacities = Some(Capacities { nodes, racks: Vec::new() });
+    let mut allocator =
+        allocator(&AllocatorParams { nodes: 6, slots: 2, capacities, ..AllocatorParams::default() });
+    for source in 0..4 {
+        allocator.request(source, 5, 2).expect("well formed");
+    }
+    let granted = grants(allocator.allocate());
+    assert_eq!(granted, [vec![(0, 5, 1), (1, 5, 1), (2, 5, 1)], vec![(3, 5, 1), (0, 5, 0), (1, 5, 0)]]);
+}
+
+#[test]
+fn a_racks_links_limit_what_leaves_it_and_not_what_stays() {
+    let nodes = (0..8).map(|node| Node::endpoint(node / 4)).collect();
+    let racks = vec![Rack { up: 1, down: 4 }, Rack { up: 4, down: 4 }];
+    let capacities = Some(Capacities { nodes, racks });
+    let mut allocator =
+        allocator(&AllocatorParams { nodes: 8, slots: 1, capacities, ..AllocatorParams::default() });
+    for (source, destination) in [(0, 4), (1, 5), (2, 3)] {
+        allocator.request(source, destination, 1).expect("well formed");
+    }
+    assert_eq!(grants(allocator.allocate()), [vec![(0, 4, 0), (2, 3, 0)]]);
+}
+
+#[test]
+fn what_is_refused_has_a_name_and_changes_nothing() {
+    let params = AllocatorParams { nodes: 4, slots: 4, limit: 10, ..AllocatorParams::default() };
+    let mut allocator = allocator(&params);
+    allocator.request(0, 1, 8).expect("well formed");
+    let before = waiting(&mut allocator);
+    let refused = [
+        ((4, 1, 1), Refusal::UnknownSource),
+        ((usize::MAX, 1, 1), Refusal::UnknownSource),
+        ((0, 4, 1), Refusal::UnknownDestination),
+        ((2, 2, 1), Refusal::OwnAddress),
+        ((2, 1, 0), Refusal::NoSlots),
+        ((2, 1, 11), Refusal::OverLimit),
+        ((2, 1, u32::MAX), Refusal::OverLimit),
+        ((0, 1, 3), Refusal::TooManyOutstanding),
+    ];
+    for ((source, destination, slots), refusal) in refused {
+        assert_eq!(allocator.request(source, destination, slots), Err(refusal), "{refusal}");
+        assert_eq!(waiting(&mut allocator), before, "{refusal}");
+    }
+    // Four of eight are granted, so that there is room for six, exactly.
+    allocator.allocate();
+    assert_eq!(allocator.request(0, 1, 7), Err(Refusal::TooManyOutstanding));
+    assert_eq!(allocator.request(0, 1, 6), Ok(()));
+    assert_eq!(allocator.request(0, 1, 1), Err(Refusal::TooManyOutstanding));
+    assert_eq!(waiting(&mut allocator), [(0, 1, 10)]);
+}
+
+#[test]
+fn a_source_that_asks_for_everything_delays_others_no_more_than_its_share() {
+    let mut allocator = allocator(&AllocatorParams { nodes: 32, slots: 16, ..AllocatorParams::default() });
+    for destination in 1..32 {
+        for _ in 0..20 {
+            // More than the limit in the end.
+            let _ = allocator.request(0, destination, 1000);
+        }
+    }
+    allocator.request(1, 2, 8).expect("well formed");
+    let granted = grants(allocator.allocate()).concat();
+    assert_eq!(granted.iter().filter(|grant| grant.0 == 1).count(), 8);
+}
+
+#[test]
+fn parameters_that_do_not_go_together_are_named() {
+    let with = |change: &dyn Fn(&mut AllocatorParams)| {
+        let mut params = AllocatorParams { nodes: 4, ..AllocatorParams::default() };
+        change(&mut params);
+        Allocator::new(&params).err()
+    };
+    let node = Node::endpoint(0);
+    let of = |nodes: Vec<Node>, up| Some(Capacities { nodes, racks: vec![Rack { up, down: 1 }] });
+    assert_eq!(with(&|_| ()), None);
+    assert_eq!(with(&|p| p.nodes = 1), Some(ParamsError::Nodes(1)));
+    assert_eq!(with(&|p| p.nodes = MOST_NODES + 1), Some(ParamsError::Nodes(MOST_NODES + 1)));
+    assert_eq!(with(&|p| p.slots = 0), Some(ParamsError::Slots(0)));
+    assert_eq!(with(&|p| p.slots = 65), Some(ParamsError::Slots(65)));
+    assert_eq!(with(&|p| p.limit = 0), Some(ParamsError::Limit));
+    assert_eq!(with(&|p| p.capacities = of(vec![node; 3], 1)), Some(ParamsError::CapacitiesOf(3)));
+    let silent = Node { sends: 0, ..node };
+    let nothing = |p: &mut AllocatorParams| p.capacities = of(vec![node, silent, node, node], 1);
+    assert_eq!(with(&nothing), Some(ParamsError::NodeCarriesNothing(1)));
+    let lost = |p: &mut AllocatorParams| p.capacities = of(vec![node, node, Node::endpoint(1), node], 1);
+    assert_eq!(with(&lost), Some(ParamsError::NodeInUnknownRack(2)));
+    assert_eq!(with(&|p| p.capacities = of(vec![node; 4], 0)), Some(ParamsError::RackCarriesNothing(0)));
+}
