@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod baseline;
+pub mod fastpass;
 pub mod histogram;
 pub mod machine;
 pub mod parameter;
