@@ -1,8 +1,11 @@
 //! The paths of one graph's packets: a colouring, with the paths that are left.
 
 use super::colouring::Colouring;
+use super::error::PathError;
+use super::law;
+use super::path_set::PathSet;
+use super::slot::{BYPASS, MAX_PATHS};
 use super::transfer::Transfer;
-use super::{law, PathError, PathSet, BYPASS, MAX_PATHS};
 
 /// Deals the packets between nodes out to paths, so that each node's are spread evenly, out and in.
 #[derive(Clone, Debug)]

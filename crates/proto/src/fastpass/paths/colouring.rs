@@ -1,9 +1,9 @@
 //! The colouring of one graph with a power of two of colours.
 
 use super::layout::Layout;
+use super::slot::MAX_PATHS;
 use super::tree::Tree;
 use super::turns::Turns;
-use super::MAX_PATHS;
 
 /// A packet between two racks.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{MAX_ENDPOINTS, MAX_PATHS, MAX_RACKS};
+use super::slot::{MAX_ENDPOINTS, MAX_PATHS, MAX_RACKS};
 
 /// Why no paths can be selected. Whatever held before still holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,10 @@
 //! cores of its group.
 
 use super::balancer::Balancer;
-use super::{Pair, PathError, PathSet, Racks, BYPASS};
+use super::error::PathError;
+use super::path_set::PathSet;
+use super::racks::Racks;
+use super::slot::{Pair, BYPASS};
 
 /// The switches of a fat tree. In one of k-port switches all three are k / 2, and no link need carry two packets of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

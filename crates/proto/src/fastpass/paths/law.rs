@@ -1,6 +1,7 @@
 //! What a selection of paths promises, counted anew in debug builds.
 
-use super::{PathSet, BYPASS, MAX_PATHS, MAX_RACKS};
+use super::path_set::PathSet;
+use super::slot::{BYPASS, MAX_PATHS, MAX_RACKS};
 
 /// Panics if the law of balance does not hold: of a node's packets, out and in, each of the paths of `kept` carries the same
 /// number, rounded up at most, and where their number is a power of two, rounded down at least. So none carries two where the

@@ -13,7 +13,7 @@ impl Layout {
     /// The smallest table with that many rows and columns, at most 128.
     pub(super) fn new(nodes: usize) -> Layout {
         let layout = Layout { shift: nodes.next_power_of_two().ilog2().max(3) };
-        assert!(layout.side() <= super::MAX_RACKS, "more racks than a table has rows");
+        assert!(layout.side() <= super::slot::MAX_RACKS, "more racks than a table has rows");
         layout
     }
 

@@ -1,7 +1,10 @@
 //! Path selection in a leaf-spine network.
 
 use super::balancer::Balancer;
-use super::{Pair, PathError, PathSet, Racks};
+use super::error::PathError;
+use super::path_set::PathSet;
+use super::racks::Racks;
+use super::slot::Pair;
 
 /// Selects the spine switch of each packet of a slot.
 ///

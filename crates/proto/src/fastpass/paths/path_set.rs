@@ -1,6 +1,6 @@
 //! A set of paths, such as those that have failed.
 
-use super::MAX_PATHS;
+use super::slot::MAX_PATHS;
 
 /// A set of path numbers from 0 to [`MAX_PATHS`] − 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,12 @@ impl PathSet {
 
     /// The paths, lowest first.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..MAX_PATHS).filter(move |&path| self.contains(path))
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let lowest = (rest != 0).then_some(rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(lowest)
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which endpoint is in which rack.
 
-use super::{Pair, PathError, MAX_ENDPOINTS, MAX_RACKS};
+use super::error::PathError;
+use super::slot::{Pair, MAX_ENDPOINTS, MAX_RACKS};
 
 /// The rack of each endpoint. Racks need not have the same number of endpoints.
 #[derive(Clone, Debug)]

@@ -14,92 +14,84 @@ pub(super) fn cancel<const SHIFT: u32>(edges: &mut [u64], picked: &mut [u64]) {
     between_words::<SHIFT>(edges, picked);
 }
 
-/// Bits of a lane: a row, or half a row of the largest table.
-const fn lane_bits(shift: u32) -> u32 {
-    if shift < 6 {
-        1 << shift
-    } else {
-        64
-    }
+/// The lanes of a word: rows, or halves of a row of the largest table.
+struct Lanes<const SHIFT: u32>;
+
+impl<const SHIFT: u32> Lanes<SHIFT> {
+    /// Bits of a lane.
+    const BITS: u32 = if SHIFT < 6 { 1 << SHIFT } else { 64 };
+    /// The lowest bit of each lane.
+    const LOWEST: u64 = every(Self::BITS, 1);
+    /// By a number's logarithm: all bits of each lane but so many at the top.
+    const BUT_TOP: [u64; 6] = {
+        let mut masks = [0; 6];
+        let mut log = 0;
+        while 1 << log < Self::BITS {
+            masks[log] = every(Self::BITS, Self::BITS - (1 << log));
+            log += 1;
+        }
+        masks
+    };
 }
 
-/// A word whose lanes have their lowest `bits` bits set.
-const fn in_each_lane(shift: u32, bits: u32) -> u64 {
-    let lane = lane_bits(shift);
-    let one = u64::MAX >> (64 - bits);
+/// A word in which the lowest `bits` of every `stride` bits are set.
+const fn every(stride: u32, bits: u32) -> u64 {
     let (mut word, mut at) = (0, 0);
     while at < 64 {
-        word |= one << at;
-        at += lane;
+        word |= u64::MAX >> (64 - bits) << at;
+        at += stride;
     }
     word
 }
 
+/// By a number of bits' logarithm: the lower of every two neighbours of so many bits.
+const LOWER: [u64; 6] = [every(2, 1), every(4, 2), every(8, 4), every(16, 8), every(32, 16), every(64, 32)];
+
 /// Of each lane of `common`, an even number of bits, the first result; and every second of them, the second.
 #[inline(always)]
 fn alternate<const SHIFT: u32>(common: u64) -> (u64, u64) {
-    let lane = lane_bits(SHIFT);
     // Whether the number of bits from this one up to the lane's highest is odd.
     let mut odd = common;
-    let mut step = 1;
-    while step < lane {
-        odd ^= odd >> step & in_each_lane(SHIFT, lane - step);
-        step *= 2;
+    for log in 0..SHIFT.min(6) {
+        odd ^= odd >> (1 << log) & Lanes::<SHIFT>::BUT_TOP[log as usize];
     }
     // In a lane with an odd number of bits the lowest is left out: it is what survives an addition of one to the lane's
     // complement. Such a lane is not empty, so that nothing is carried into the next.
-    let odd_lanes = odd & in_each_lane(SHIFT, 1);
+    let odd_lanes = odd & Lanes::<SHIFT>::LOWEST;
     let even = common & !(common & (!common).wrapping_add(odd_lanes));
     (even, even & odd)
 }
 
 /// Lanes of the same word, whose numbers differ in one bit.
-#[inline(always)]
 fn within_words<const SHIFT: u32>(edges: &mut [u64], picked: &mut [u64]) {
-    let mut distance = lane_bits(SHIFT);
-    while distance < 64 {
-        // The lower lane of each two.
-        let mut lower = 0;
-        let mut at = 0;
-        while at < 64 {
-            lower |= (u64::MAX >> (64 - distance)) << at;
-            at += 2 * distance;
-        }
+    for log in SHIFT..6 {
+        let distance = 1 << log;
         for (edges, picked) in edges.iter_mut().zip(&mut *picked) {
-            let (even, first) = alternate::<SHIFT>(*edges & *edges >> distance & lower);
+            let common = *edges & *edges >> distance & LOWER[log as usize];
+            let (even, first) = alternate::<SHIFT>(common);
             *edges ^= even | even << distance;
             *picked |= first | (even ^ first) << distance;
         }
-        distance *= 2;
     }
 }
 
 /// Different words, lane for lane, after the second word's lanes have been rotated: rounds in which each word has another
 /// partner.
-#[inline(always)]
 fn between_words<const SHIFT: u32>(edges: &mut [u64], picked: &mut [u64]) {
     // The largest table's rows have two words, which differ in the lowest bit of their numbers.
     let step = if SHIFT == 7 { 2 } else { 1 };
-    let lane = lane_bits(SHIFT);
-    let mut round = 0;
-    let mut partner = step;
-    while partner < edges.len() {
-        let mut rotation = 0;
-        while rotation < 64 {
-            if round == rounds(SHIFT) {
-                return;
-            }
-            round += 1;
-            one_round::<SHIFT>(edges, picked, partner, rotation);
-            rotation += lane;
+    let rotations = 64 / Lanes::<SHIFT>::BITS;
+    for round in 0..rounds(SHIFT) {
+        let partner = (round / rotations + 1) as usize * step;
+        if partner < edges.len() {
+            one_round::<SHIFT>(edges, picked, partner, round % rotations * Lanes::<SHIFT>::BITS);
         }
-        partner += step;
     }
 }
 
 /// Rounds that pay: each leaves fewer cycles for the next, and in the end it is cheaper to follow the edges that are left.
 /// Measured, by side of the table.
-const fn rounds(shift: u32) -> usize {
+const fn rounds(shift: u32) -> u32 {
     match shift {
         4..=6 => 12,
         _ => 6,

@@ -9,7 +9,8 @@
 
 use super::colouring::Edge;
 use super::layout::Layout;
-use super::{BYPASS, MAX_RACKS};
+use super::path_set::PathSet;
+use super::slot::{BYPASS, MAX_PATHS, MAX_RACKS};
 
 /// In place of an edge: none has this colour.
 const NONE: u16 = u16::MAX;
@@ -46,7 +47,7 @@ impl Transfer {
     /// For graphs with up to `edges` edges.
     pub(super) fn new(layout: Layout, edges: usize) -> Transfer {
         // Every node's last part may be nearly empty.
-        let entries = 2 * edges + NODES * super::MAX_PATHS;
+        let entries = 2 * edges + NODES * MAX_PATHS;
         // At least three colours are kept: two are a power of two.
         let parts = 2 * edges / 3 + NODES;
         Transfer {
@@ -131,7 +132,7 @@ impl Transfer {
     /// Colours an edge between two parts.
     fn colour(&mut self, edge: u16, [sender, receiver]: [u16; 2], colours: &mut [u8]) {
         let free = [sender, receiver]
-            .map(|part| !self.parts[usize::from(part)].colours & super::PathSet::first(self.kept).bits());
+            .map(|part| !self.parts[usize::from(part)].colours & PathSet::first(self.kept).bits());
         let both = free[0] & free[1];
         let colour = if both == 0 {
             let [a, b] = free.map(|free| free.trailing_zeros() as u8);

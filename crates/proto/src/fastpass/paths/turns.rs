@@ -5,8 +5,8 @@
 //! is kept, and the same matching in the same order always has the same colours.
 
 use super::layout::Layout;
+use super::slot::{BYPASS, MAX_PATHS};
 use super::tree::Tree;
-use super::{BYPASS, MAX_PATHS};
 
 /// Levels of the tree that one look into a table decides.
 const LEVELS: usize = 3;
