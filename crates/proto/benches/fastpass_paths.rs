@@ -13,9 +13,9 @@ use clearway_proto::fastpass::paths::{FatTree, FatTreeShape, LeafSpine, Pair, Pa
 
 const LOADS: [f64; 3] = [0.5, 0.9, 1.0];
 /// Different slots of each measurement, so that no branch can be learned.
-const SLOTS: usize = 256;
+const SLOTS: usize = 64;
 /// Repeats of the measurement, of which least and median are shown.
-const REPEATS: usize = 41;
+const REPEATS: usize = 21;
 
 /// Racks, endpoints of a rack, paths, of which so many have failed, and what is asked for at a load of 0.9.
 const LEAF_SPINES: [(usize, usize, usize, usize, &str); 9] = [

@@ -36,7 +36,7 @@ impl Chains {
     /// Splits `edges`, a plane of a table with a side of `1 << SHIFT`: puts those of half one into `picked`.
     pub(super) fn split<const SHIFT: u32>(&mut self, edges: &[u64], picked: &mut [u64]) {
         let count = self.join::<SHIFT>(edges);
-        let half = self.halves_at_ends();
+        let half = self.halves_at_ends::<SHIFT>();
         self.take_out::<SHIFT>(count, half, picked);
     }
 
@@ -44,7 +44,7 @@ impl Chains {
     #[inline(always)]
     fn join<const SHIFT: u32>(&mut self, edges: &[u64]) -> usize {
         let Chains { other, joined } = self;
-        for (node, other) in other.iter_mut().enumerate() {
+        for (node, other) in other[..2 << SHIFT].iter_mut().enumerate() {
             *other = node as u8;
         }
         let mut count = 0;
@@ -70,9 +70,10 @@ impl Chains {
 
     /// The half of the edge at each end of a chain, inverted at receivers: so the two ends of a chain always differ, as
     /// their edges are in the same half exactly if the one is a sender and the other a receiver.
-    fn halves_at_ends(&self) -> [u8; NODES] {
+    #[inline(always)]
+    fn halves_at_ends<const SHIFT: u32>(&self) -> [u8; NODES] {
         let mut half = [0; NODES];
-        for ((node, half), &other) in half.iter_mut().enumerate().zip(&self.other) {
+        for ((node, half), &other) in half[..2 << SHIFT].iter_mut().enumerate().zip(&self.other) {
             *half = u8::from(node as u8 > other);
         }
         half

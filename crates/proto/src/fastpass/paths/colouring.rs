@@ -59,31 +59,24 @@ impl Colouring {
         names: &mut [u8],
     ) -> Result<&[Edge], E> {
         let layout = self.layout;
-        self.packets.fill(0);
+        // A variable of its own, so that its place is not looked up again after each store.
+        let cells = &mut *self.packets;
+        cells.fill(0);
         let mut count = 0;
         for (nodes, edge) in graph.zip(&mut *self.edges) {
             let (row, column) = nodes?;
             let cell = layout.cell(row, column);
-            let packets = &mut self.packets[cell];
+            let packets = &mut cells[cell];
             *edge = Edge { cell: cell as u16, number: *packets };
             *packets = packets.wrapping_add(1);
             count += 1;
         }
-        layout.diagonal().for_each(|cell| self.packets[cell] = 0);
+        layout.diagonal().for_each(|cell| cells[cell] = 0);
         self.tree.split(&self.packets, self.levels);
         self.turns.load(layout, &self.tree);
         let edges = &self.edges[..count];
-        if self.turns.more() {
-            self.name::<true>(edges, names);
-        } else {
-            self.name::<false>(edges, names);
-        }
+        let numbered = edges.iter().map(|edge| (usize::from(edge.cell), edge.number));
+        self.turns.name(&self.tree, numbered, names);
         Ok(edges)
-    }
-
-    fn name<const MORE: bool>(&self, edges: &[Edge], names: &mut [u8]) {
-        for (edge, name) in edges.iter().zip(names) {
-            *name = self.turns.colour::<MORE>(&self.tree, usize::from(edge.cell), edge.number);
-        }
     }
 }

@@ -90,11 +90,12 @@ fn between_words<const SHIFT: u32>(edges: &mut [u64], picked: &mut [u64]) {
 }
 
 /// Rounds that pay: each leaves fewer cycles for the next, and in the end it is cheaper to follow the edges that are left.
-/// Measured, by side of the table.
+/// Measured, by side of the table: docs/PERFORMANCE.md.
 const fn rounds(shift: u32) -> u32 {
     match shift {
-        4..=6 => 12,
-        _ => 6,
+        4 => 6,
+        5 | 6 => 4,
+        _ => 1,
     }
 }
 

@@ -77,23 +77,26 @@ impl Turns {
         }
     }
 
-    /// The name of the colour of packet `number` of a cell; [`BYPASS`] on the diagonal.
-    #[inline(always)]
-    pub(super) fn colour<const MORE: bool>(&self, tree: &Tree, cell: usize, number: u8) -> u8 {
-        let splits = usize::from(self.splits[cell]);
-        let number = usize::from(number);
-        let first = self.first[splits][number % (1 << LEVELS)];
-        if !MORE || first == BYPASS {
-            return first;
+    /// The names of the colours of packets, each given as its cell and its number there; [`BYPASS`] on the diagonal.
+    pub(super) fn name(
+        &self,
+        tree: &Tree,
+        packets: impl Iterator<Item = (usize, u8)> + Clone,
+        names: &mut [u8],
+    ) {
+        let (splits, first) = (&*self.splits, &*self.first);
+        for ((cell, number), name) in packets.clone().zip(&mut *names) {
+            *name = first[usize::from(splits[cell])][usize::from(number) % (1 << LEVELS)];
         }
-        let node = (LEVELS..self.levels)
-            .fold(usize::from(first), |node, level| turn(node, tree.pick(node, cell), number, level));
-        self.names[node - (1 << self.levels)]
-    }
-
-    /// Whether one look into the table is not enough.
-    pub(super) fn more(&self) -> bool {
-        self.levels > LEVELS
+        if self.levels <= LEVELS {
+            return;
+        }
+        for ((cell, number), name) in packets.zip(names).filter(|(_, name)| **name != BYPASS) {
+            let number = usize::from(number);
+            let node = (LEVELS..self.levels)
+                .fold(usize::from(*name), |node, level| turn(node, tree.pick(node, cell), number, level));
+            *name = self.names[node - (1 << self.levels)];
+        }
     }
 }
 
