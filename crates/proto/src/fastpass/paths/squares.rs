@@ -95,7 +95,7 @@ const fn rounds(shift: u32) -> u32 {
     match shift {
         4 => 6,
         5 | 6 => 4,
-        _ => 1,
+        _ => 6,
     }
 }
 
