@@ -1,6 +1,8 @@
-//! Fastpass: a centralized zero-queue datacenter network (SIGCOMM 2014).
+//! Fastpass: a centralized "zero-queue" datacenter network (SIGCOMM 2014).
 //!
 //! An arbiter says of every packet in which timeslot it leaves and which path it takes, so that no queue forms. What the
-//! paper's figure 2 shows as boxes are modules here: [`allocator`] is the timeslot allocation (§3, figures 3 and 4).
+//! paper's figure 2 shows as boxes are modules here: [`allocator`] is the timeslot allocation (§3, figures 3 and 4), [`paths`]
+//! the path selection (§4). Nothing drives them yet.
 
 pub mod allocator;
+pub mod paths;

@@ -1,0 +1,85 @@
+//! The paths of one graph's packets: a colouring, with the paths that are left.
+
+use super::colouring::Colouring;
+use super::error::PathError;
+use super::law;
+use super::path_set::PathSet;
+use super::slot::{BYPASS, MAX_PATHS};
+use super::transfer::Transfer;
+
+/// Deals the packets between nodes out to paths, so that each node's are spread evenly, out and in.
+#[derive(Clone, Debug)]
+pub(super) struct Balancer {
+    paths: usize,
+    /// The paths in use.
+    kept: PathSet,
+    /// The paths in use as a list.
+    names: [u8; MAX_PATHS],
+    colouring: Colouring,
+    transfer: Transfer,
+    /// The path of each edge.
+    chosen: Box<[u8]>,
+}
+
+impl Balancer {
+    /// For graphs with up to `nodes` senders and receivers and `edges` edges.
+    pub(super) fn new(nodes: usize, edges: usize, paths: usize) -> Result<Balancer, PathError> {
+        if !(1..=MAX_PATHS).contains(&paths) {
+            return Err(PathError::Paths(paths));
+        }
+        let levels = paths.next_power_of_two().ilog2() as usize;
+        let colouring = Colouring::new(nodes, edges, levels);
+        let mut balancer = Balancer {
+            paths,
+            kept: PathSet::EMPTY,
+            names: [0; MAX_PATHS],
+            transfer: Transfer::new(colouring.layout(), edges),
+            colouring,
+            chosen: vec![0; edges].into_boxed_slice(),
+        };
+        balancer.exclude(PathSet::EMPTY)?;
+        Ok(balancer)
+    }
+
+    /// From now on these paths are not used, and all others are.
+    pub(super) fn exclude(&mut self, failed: PathSet) -> Result<(), PathError> {
+        if let Some(path) = failed.last().filter(|&path| path >= self.paths) {
+            return Err(PathError::UnknownPath(path));
+        }
+        let kept = PathSet::first(self.paths).without(failed);
+        if kept.is_empty() {
+            return Err(PathError::NoPathLeft);
+        }
+        self.kept = kept;
+        self.names.iter_mut().zip(kept.iter()).for_each(|(name, path)| *name = path as u8);
+        let levels = kept.len().next_power_of_two().ilog2() as usize;
+        // Colours that have to be moved first are called by their own numbers until then.
+        let own = std::array::from_fn(|colour| colour as u8);
+        self.colouring.set_colours(levels, if kept.len() == 1 << levels { self.names } else { own });
+        Ok(())
+    }
+
+    /// A path for each edge of `graph`, at most as many as there is room for; [`super::BYPASS`] for an edge from a node to
+    /// itself.
+    pub(super) fn balance(
+        &mut self,
+        graph: impl ExactSizeIterator<Item = Result<(u8, u8), PathError>>,
+    ) -> Result<&[u8], PathError> {
+        let count = graph.len();
+        let chosen = &mut self.chosen[..count];
+        let layout = self.colouring.layout();
+        let edges = self.colouring.colour(graph, chosen)?;
+        let kept = self.kept.len();
+        if !kept.is_power_of_two() {
+            self.transfer.recolour(edges, chosen, kept);
+            for path in chosen.iter_mut().filter(|path| **path != BYPASS) {
+                *path = self.names[usize::from(*path)];
+            }
+        }
+        if cfg!(debug_assertions) {
+            let nodes = edges.iter().map(|edge| layout.nodes(usize::from(edge.cell)));
+            law::check(nodes.zip(chosen.iter().copied()), self.kept);
+        }
+        Ok(chosen)
+    }
+}

@@ -1,0 +1,149 @@
+//! Path selection in a fat tree.
+//!
+//! A rack's switch has an uplink to each aggregation switch of its pod, and aggregation switch `a` of each pod has one to
+//! each core switch of group `a`. So a packet's aggregation switch has the same number in both pods. The packets between
+//! racks are coloured for the aggregation switches; then, for each of those, the packets between pods are coloured for the
+//! cores of its group.
+
+use super::balancer::Balancer;
+use super::error::PathError;
+use super::path_set::PathSet;
+use super::racks::Racks;
+use super::slot::{Pair, BYPASS};
+
+/// The switches of a fat tree. In one of k-port switches all three are k / 2, and no link need carry two packets of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FatTreeShape {
+    /// Racks of a pod: rack `r` is in pod `r / racks_per_pod`.
+    pub racks_per_pod: usize,
+    /// Aggregation switches of a pod.
+    pub aggregation: usize,
+    /// Core switches that each aggregation switch reaches.
+    pub cores: usize,
+}
+
+/// The way of a packet through a fat tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FatTreePath {
+    /// The aggregation switch, in both pods; [`BYPASS`] within a rack.
+    pub aggregation: u8,
+    /// The core switch, of those that the aggregation switch reaches; [`BYPASS`] within a pod.
+    pub core: u8,
+}
+
+/// Selects the switches of each packet of a slot.
+#[derive(Clone, Debug)]
+pub struct FatTree {
+    racks: Racks,
+    racks_per_pod: usize,
+    aggregation: Balancer,
+    /// The group of each aggregation switch.
+    cores: Box<[Balancer]>,
+    /// Number of the first packet of each group's in `grouped`, and where the last ends.
+    starts: Box<[usize]>,
+    /// The packets that leave their racks, group by group: their numbers in the slot and their pods.
+    grouped: Box<[Grouped]>,
+    paths: Box<[FatTreePath]>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Grouped {
+    packet: u16,
+    pods: (u8, u8),
+}
+
+impl FatTree {
+    /// A fat tree of which all switches are in use.
+    ///
+    /// Errors: [`PathError::RacksPerPod`], [`PathError::Paths`].
+    pub fn new(racks: Racks, shape: FatTreeShape) -> Result<FatTree, PathError> {
+        let FatTreeShape { racks_per_pod, aggregation, cores } = shape;
+        if racks_per_pod == 0 || racks.racks() % racks_per_pod != 0 {
+            return Err(PathError::RacksPerPod(racks_per_pod));
+        }
+        let endpoints = racks.endpoints();
+        let pods = racks.racks() / racks_per_pod;
+        let balancer = Balancer::new(racks.racks(), endpoints, aggregation)?;
+        let groups: Result<_, _> = (0..aggregation).map(|_| Balancer::new(pods, endpoints, cores)).collect();
+        Ok(FatTree {
+            racks,
+            racks_per_pod,
+            aggregation: balancer,
+            cores: groups?,
+            starts: vec![0; aggregation + 1].into_boxed_slice(),
+            grouped: vec![Grouped::default(); endpoints].into_boxed_slice(),
+            paths: vec![FatTreePath { aggregation: BYPASS, core: BYPASS }; endpoints].into_boxed_slice(),
+        })
+    }
+
+    /// From now on the aggregation switches of these numbers are not used, in no pod, and all others are.
+    ///
+    /// Errors: [`PathError::UnknownPath`], [`PathError::NoPathLeft`]; then nothing has changed.
+    pub fn exclude_aggregation(&mut self, failed: PathSet) -> Result<(), PathError> {
+        self.aggregation.exclude(failed)
+    }
+
+    /// From now on these core switches of the group of an aggregation switch are not used, by no pod, and all others of the
+    /// group are.
+    ///
+    /// Errors: [`PathError::UnknownPath`], [`PathError::NoPathLeft`] (exclude the aggregation switch then); nothing has
+    /// changed.
+    pub fn exclude_cores(&mut self, aggregation: usize, failed: PathSet) -> Result<(), PathError> {
+        self.cores.get_mut(aggregation).ok_or(PathError::UnknownPath(aggregation))?.exclude(failed)
+    }
+
+    /// The way of each packet of a slot, in their order.
+    ///
+    /// The law of [`super::LeafSpine::select`] holds for racks and aggregation switches, and for pods and the core switches
+    /// of each group.
+    ///
+    /// Errors: [`PathError::TooManyPairs`], [`PathError::UnknownEndpoint`].
+    pub fn select(&mut self, slot: &[Pair]) -> Result<&[FatTreePath], PathError> {
+        self.select_aggregation(slot)?;
+        self.group(slot)?;
+        for (group, cores) in self.cores.iter_mut().enumerate() {
+            let packets = &self.grouped[self.starts[group]..self.starts[group + 1]];
+            let chosen = cores.balance(packets.iter().map(|packet| Ok(packet.pods)))?;
+            for (packet, &core) in packets.iter().zip(chosen) {
+                self.paths[usize::from(packet.packet)].core = core;
+            }
+        }
+        Ok(&self.paths[..slot.len()])
+    }
+
+    /// Colours the graph of racks.
+    fn select_aggregation(&mut self, slot: &[Pair]) -> Result<(), PathError> {
+        if slot.len() > self.racks.endpoints() {
+            return Err(PathError::TooManyPairs(slot.len()));
+        }
+        let chosen = self.aggregation.balance(slot.iter().map(|&pair| self.racks.of(pair)))?;
+        for (path, &aggregation) in self.paths.iter_mut().zip(chosen) {
+            *path = FatTreePath { aggregation, core: BYPASS };
+        }
+        Ok(())
+    }
+
+    /// Sorts the packets by aggregation switch: the edges of the graphs of pods.
+    fn group(&mut self, slot: &[Pair]) -> Result<(), PathError> {
+        self.starts.fill(0);
+        let paths = &self.paths[..slot.len()];
+        let groups = || paths.iter().map(|path| usize::from(path.aggregation));
+        // Each group's number of packets stands at its successor, then their sum at each group, then where the next packet
+        // goes: at the end, that is where the next group starts, and all are moved up by one.
+        for group in groups().filter(|&group| group < self.cores.len()) {
+            self.starts[group + 1] += 1;
+        }
+        for group in 1..self.starts.len() {
+            self.starts[group] += self.starts[group - 1];
+        }
+        for (packet, group) in groups().enumerate().filter(|&(_, group)| group < self.cores.len()) {
+            let (row, column) = self.racks.of(slot[packet])?;
+            let pods = [row, column].map(|rack| (usize::from(rack) / self.racks_per_pod) as u8);
+            self.grouped[self.starts[group]] = Grouped { packet: packet as u16, pods: (pods[0], pods[1]) };
+            self.starts[group] += 1;
+        }
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! Selecting paths allocates nothing: the allocator counts.
+
+// To be an allocator is unsafe by definition; this one hands on to the system's.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use clearway_proto::fastpass::paths::{FatTree, FatTreeShape, LeafSpine, PathSet, Racks};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory is the system's, as all of `alloc` is.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
+
+#[test]
+fn selecting_paths_allocates_nothing() {
+    let before = allocations();
+    let slots: Vec<Vec<_>> =
+        (0..8).map(|by| (0..512).map(|i| (i, (i * 5 + by * 37) % 512)).collect()).collect();
+    assert!(allocations() > before, "the allocator counts");
+
+    let mut networks =
+        [2, 4, 5, 8, 32].map(|paths| LeafSpine::new(Racks::uniform(16, 32).unwrap(), paths).unwrap());
+    let shape = FatTreeShape { racks_per_pod: 8, aggregation: 8, cores: 7 };
+    let mut tree = FatTree::new(Racks::uniform(64, 8).unwrap(), shape).unwrap();
+    let before = allocations();
+    for failed in [PathSet::EMPTY, PathSet::EMPTY.with(1)] {
+        for slot in &slots {
+            for network in &mut networks {
+                network.exclude(failed).unwrap();
+                network.select(slot).unwrap();
+            }
+            tree.exclude_aggregation(failed).unwrap();
+            tree.exclude_cores(3, failed).unwrap();
+            tree.select(slot).unwrap();
+        }
+    }
+    assert_eq!(allocations(), before);
+}
