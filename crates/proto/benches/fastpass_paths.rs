@@ -39,7 +39,7 @@ fn main() {
         network.exclude(PathSet::first(failed)).unwrap();
         let left = if failed > 0 { format!(" less {failed}") } else { String::new() };
         let name = format!("{racks} racks of {hosts}, {paths} paths{left}");
-        show(&name, racks * hosts, bar, &mut |slot| network.select(slot).map(|paths| paths.len()));
+        show(&name, racks * hosts, bar, &mut |slot| network.select(slot).map(<[_]>::len));
     }
     for half in [4, 8] {
         let shape = FatTreeShape { racks_per_pod: half, aggregation: half, cores: half };
@@ -47,7 +47,7 @@ fn main() {
         let endpoints = racks.endpoints();
         let mut tree = FatTree::new(racks, shape).unwrap();
         let name = format!("fat tree of {}-port switches", 2 * half);
-        show(&name, endpoints, "", &mut |slot| tree.select(slot).map(|paths| paths.len()));
+        show(&name, endpoints, "", &mut |slot| tree.select(slot).map(<[_]>::len));
     }
 }
 

@@ -207,7 +207,9 @@ fn the_worst_slots_are_balanced_with_any_paths_left() {
             }
             for (racks, hosts) in [(2, 32), (5, 40), (16, 32), (33, 7), (64, 3), (65, 3), (128, 128)] {
                 let network = Network { failed: failed.clone(), ..Network::new(racks, hosts, paths) };
-                worst(racks, hosts).iter().for_each(|slot| network.check(slot));
+                for slot in &worst(racks, hosts) {
+                    network.check(slot);
+                }
             }
         }
     }

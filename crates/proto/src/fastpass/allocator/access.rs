@@ -1,7 +1,7 @@
 //! A network in which only the endpoints' own links limit what a slot can carry, one packet out and one in.
 
+use super::links::Links;
 use super::pair::Pair;
-use super::Links;
 
 /// The free slots of each endpoint as sender and as receiver.
 #[derive(Clone, Debug)]

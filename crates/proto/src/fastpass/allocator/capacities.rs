@@ -2,8 +2,8 @@
 //! than their endpoints can send together (oversubscription), and nodes that stand for many endpoints outside the
 //! domain of the arbiter (the boundary), with room for several packets a slot.
 
+use super::links::Links;
 use super::pair::Pair;
-use super::Links;
 
 /// What each node and each rack carries in a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -44,6 +44,7 @@
 mod access;
 mod capacities;
 mod demand;
+mod links;
 mod pair;
 mod params;
 mod schedule;
@@ -57,6 +58,7 @@ pub use schedule::Schedule;
 use access::Access;
 use capacities::Counted;
 use demand::Demand;
+use links::Links;
 
 /// The timeslot allocator: requests in, batches of slots out.
 ///
@@ -88,21 +90,6 @@ enum Fabric {
     Access(Access),
     /// Racks, or endpoints with room for several packets a slot, limit as well.
     Counted(Counted),
-}
-
-/// What is still free in each slot of a batch. A set of slots is a word, bit k for slot k.
-trait Links {
-    /// Starts a batch: every slot is free.
-    fn open(&mut self);
-
-    /// Notes that pairs are served for slots after this one from now on.
-    fn pass(&mut self, slot: u32);
-
-    /// The slots in which all that this pair's packet needs is free.
-    fn free(&self, pair: Pair) -> u64;
-
-    /// Takes what this pair's packet needs in each of these slots, all of them free for it.
-    fn take(&mut self, pair: Pair, slots: u64);
 }
 
 impl Allocator {

@@ -93,7 +93,6 @@ fn between_words<const SHIFT: u32>(edges: &mut [u64], picked: &mut [u64]) {
 /// Measured, by side of the table: docs/PERFORMANCE.md.
 const fn rounds(shift: u32) -> u32 {
     match shift {
-        4 => 6,
         5 | 6 => 4,
         _ => 6,
     }
