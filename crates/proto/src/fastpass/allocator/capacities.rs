@@ -8,7 +8,7 @@ use super::pair::Pair;
 /// What each node and each rack carries in a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacities {
-    /// By address, one for each of [`AllocatorParams::nodes`](super::AllocatorParams::nodes).
+    /// The nodes by address, one for each of [`AllocatorParams::nodes`](super::AllocatorParams::nodes).
     pub nodes: Vec<Node>,
     /// The racks that [`Node::rack`] speaks of, by number.
     pub racks: Vec<Rack>,
@@ -66,12 +66,12 @@ struct Counter {
     left: [u32; 64],
 }
 
-/// What is left of each node's and each rack's capacity.
+/// The capacity left of each node and each rack.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     sending: Box<[Counter]>,
     receiving: Box<[Counter]>,
-    /// Of each rack, and one more without end for packets that use no rack's links.
+    /// Each rack, and one more without end for packets that use no rack's links.
     up: Box<[Counter]>,
     down: Box<[Counter]>,
     /// The rack of each node; the one without end for nodes in none.

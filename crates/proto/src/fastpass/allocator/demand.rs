@@ -1,4 +1,4 @@
-//! What is asked for and not yet granted: the queue of pairs, and the counts by which requests are checked.
+//! The demand not yet granted: the queue of pairs, and the counts by which requests are checked.
 //!
 //! A request of a pair that is not in the queue is put at its tail. A top-up must find its pair, wherever that has got to:
 //! so it is only counted, in a table by pair, and the pair takes account of it when the next batch walks the queue.

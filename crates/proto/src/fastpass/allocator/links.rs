@@ -2,7 +2,7 @@
 
 use super::pair::Pair;
 
-/// What is still free in each slot of a batch. A set of slots is a word, bit k for slot k.
+/// The links that are still free in each slot of a batch. A set of slots is a word, bit k for slot k.
 pub(super) trait Links {
     /// Starts a batch: every slot is free.
     fn open(&mut self);

@@ -7,7 +7,7 @@ use super::slot::{Pair, MAX_ENDPOINTS, MAX_RACKS};
 #[derive(Clone, Debug)]
 pub struct Racks {
     racks: usize,
-    /// By endpoint.
+    /// The rack of each endpoint.
     rack: Box<[u8]>,
 }
 
