@@ -134,6 +134,8 @@ pub struct Watchdog {
 }
 
 /// A control packet.
+// An allocation is the most frequent of them, so there is little to gain from another size for the others.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// From an endpoint to every arbiter.
