@@ -5,6 +5,8 @@
 //! the path selection (§4), [`fcp`] the control protocol (§5). [`timeslots`] says how time is cut.
 
 pub mod allocator;
+pub mod endpoint_parameters;
 pub mod fcp;
 pub mod paths;
 pub mod timeslots;
+pub mod transport;
