@@ -15,9 +15,9 @@ use super::probe::MAX_PROBES;
 use super::reader::Section;
 use super::shape::role_name;
 use super::traffic::Scene;
-use super::{class, fault, host, memory, network, operations, probe, switch, traffic, transport};
+use super::{arbiter, class, fault, host, memory, network, operations, probe, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
-use crate::model::{Buffer, HostModel, Network, Record, Scenario, Spray, TrafficClass, Transport};
+use crate::model::{Arbiters, Buffer, HostModel, Network, Record, Scenario, Spray, TrafficClass, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::shape;
 use crate::net::topology::Graph;
@@ -76,12 +76,23 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let names = net.as_ref().filter(fits).map(Names::of);
     let scene = probe::Scene { names: names.as_ref(), classes: classes.as_deref(), duration };
     let probes = r.list("probe", PROBES, false, |r| probe::read(r, &scene));
-    let faults = r.list("fault", "What goes wrong with links.", false, |r| fault::read(r, names.as_ref()));
+    let scene = arbiter::Scene {
+        names: names.as_ref(),
+        network: net.as_ref(),
+        classes: classes.as_deref(),
+        transports: transports.as_deref(),
+    };
+    let doc = "Fastpass's arbiters; needed by transports with protocol = \"fastpass\".";
+    let arbiters = r.optional_table("arbiter", doc, |r| arbiter::read(r, &scene));
+    let faults = r.list("fault", "What goes wrong with links and arbiters.", false, |r| {
+        fault::read(r, names.as_ref(), arbiters.as_ref().map(Option::as_ref))
+    });
     let record = r.table("record", "What is sampled; nothing by default.", read_record);
-    let faults = faults?.into_iter().flatten().collect();
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
     let (classes, probes, record) = (classes?, probes?, record?);
+    let (faults, crashes) = fault::split(faults?);
+    let arbiters = arbiters?.map(|arbiters| Arbiters { crashes, ..arbiters });
     let scenario = Scenario {
         name,
         seed,
@@ -95,6 +106,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         transports,
         traffic,
         probes,
+        arbiters,
         faults,
         record,
     };
@@ -173,6 +185,7 @@ fn check(r: &Section, scenario: &Scenario) {
     check_receive_queues(r, scenario);
     check_probes(r, scenario);
     class::check(r, scenario);
+    arbiter::check(r, scenario);
     check_end(r, scenario);
     match memory::limit() {
         Err(message) => r.conflict_at("", message),

@@ -22,6 +22,21 @@ impl<'a> Section<'a> {
         self.child(name, node, None, &read)
     }
 
+    /// Reads a table that need not be there: `Some(None)` if it is not, and none if anything is wrong in it.
+    pub(in crate::scenario) fn optional_table<T>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        read: impl Fn(&mut Section<'a>) -> T,
+    ) -> Option<Option<T>> {
+        let source = self.source;
+        let node = self.declare(name, doc, false, || schema::table(&describe(source, &read)));
+        match node {
+            None => Some(None),
+            Some(_) => self.child(name, node, None, &read).map(Some),
+        }
+    }
+
     /// Reads a table that takes the keys it does not give from its sibling `of`, which was read as `parent`; absent,
     /// it is the parent. Where the parent is wrong its heirs are not looked at.
     pub(in crate::scenario) fn heir<T: Clone>(
