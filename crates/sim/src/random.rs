@@ -37,6 +37,9 @@ pub enum Entity {
     ClockMap = 12,
     /// A probe's choice among equal-cost paths; the id is the probe.
     ProbePath = 13,
+    /// A choice among equal-cost paths of what arbiters exchange with endpoints and each other; the id is the conversation's
+    /// number among all of these.
+    ControlPath = 14,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

@@ -355,6 +355,16 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         (window as u32).saturating_sub(packets.under_way).min(packets.lost + fresh)
     }
 
+    /// The most payload that the next packet can have, in bytes: what it has, unless it is one sent again.
+    pub fn next_payload(&self) -> u32 {
+        let fresh = self.is_calm() || self.packets().lost == 0;
+        if fresh && self.tail > 0 && self.next + 1 == self.end {
+            self.tail
+        } else {
+            self.common.mtu
+        }
+    }
+
     /// The next packet: a lost one, the lowest first, or else a new one. To be called when [`Self::readiness`] is
     /// `Ready`; panics when there is nothing to send.
     #[inline]
