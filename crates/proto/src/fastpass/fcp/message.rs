@@ -34,6 +34,10 @@ pub struct Request {
     pub term: u32,
     /// The number of this request in this incarnation, from 1 on.
     pub seq: u32,
+    /// The slot that the endpoint's clock shows when it sends this: arbiters learn from it how far clocks are apart.
+    pub slot: u64,
+    /// Grants refused for their age since the last one that was not: 0 when all is well.
+    pub refused: u16,
     /// The allocations of this term that have come.
     pub heard: Heard,
     /// What is demanded; destinations not listed are as they were said to be before.
@@ -131,6 +135,9 @@ pub struct Watchdog {
     pub term: u32,
     /// Its rank.
     pub rank: u8,
+    /// The slot up to which batches begin that it has allocated when it sends this: the slot that its clock shows plus
+    /// those that it allocates ahead.
+    pub horizon: u64,
 }
 
 /// A control packet.
