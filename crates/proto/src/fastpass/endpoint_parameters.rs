@@ -1,16 +1,8 @@
 //! What an operator may set of an endpoint; what follows from the network is in the endpoint's own parameters.
 
+use super::endpoint::SendMode;
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::units::Span;
-
-/// When an endpoint sends what it was granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendMode {
-    /// In the slot itself, by the endpoint's own clock, as the paper describes.
-    AtSlot,
-    /// As soon as the allocation comes, as the public sources do: no packet waits for its slot, and none is too late.
-    OnArrival,
-}
 
 /// Parameters of an endpoint.
 #[derive(Clone, Debug, PartialEq)]

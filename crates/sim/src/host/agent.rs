@@ -80,7 +80,15 @@ pub struct Seat {
 impl Seat {
     /// A seat for an agent with this clock.
     pub fn new(agent: Agent, conversation: u32, clock: Option<LocalClock>) -> Seat {
-        Seat { agent, conversation, clock, timer_at: Time::NEVER, timer_for: Time::ZERO, told: Time::ZERO, sent: Vec::new() }
+        Seat {
+            agent,
+            conversation,
+            clock,
+            timer_at: Time::NEVER,
+            timer_for: Time::ZERO,
+            told: Time::ZERO,
+            sent: Vec::new(),
+        }
     }
 
     /// A reading of the clock at `now`.

@@ -55,8 +55,14 @@ pub enum Change {
 
 impl ArbiterHost {
     /// An arbiter that starts with the run; its clock then shows `local`. The changes are in rising order.
-    pub fn new(params: ArbiterParams, local: Time, costs: Costs, changes: Vec<(Time, Change)>) -> ArbiterHost {
-        let machine = Arbiter::new(&params, local).expect("a scenario's arbiter has parameters that go together");
+    pub fn new(
+        params: ArbiterParams,
+        local: Time,
+        costs: Costs,
+        changes: Vec<(Time, Change)>,
+    ) -> ArbiterHost {
+        let machine =
+            Arbiter::new(&params, local).expect("a scenario's arbiter has parameters that go together");
         ArbiterHost {
             rank: usize::from(params.rank),
             params,

@@ -48,8 +48,7 @@ struct Queue {
 
 impl Slots {
     /// Nothing waits. `room` are the bytes on the wire of a slot.
-    pub fn new(seat: u32, room: u32
-) -> Slots {
+    pub fn new(seat: u32, room: u32) -> Slots {
         Slots {
             seat,
             ends: Vec::new(),

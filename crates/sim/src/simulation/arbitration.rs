@@ -10,8 +10,7 @@ use clearway_proto::fastpass::transport::FastpassParams;
 use clearway_proto::units::{Rate, Span, Time};
 
 use super::control::{ControlPlan, Exchanged};
-use super::domain::{Domain, NONE};
-use super::partition::Partition;
+use super::domain::Domain;
 use super::place::Place;
 use super::plan::Plan;
 use crate::engine::event::{Event, Kind};

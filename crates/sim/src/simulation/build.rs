@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clearway_proto::fastpass::fcp;
 use clearway_proto::units::{Bytes, Time};
 
 use super::arbitration::{self, control_plan};
@@ -27,9 +26,7 @@ use crate::host::processor::Processor;
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
-use crate::model::{
-    HostKind, HostModel, Probe, Protocol, Scenario, SnapHost, Spray, Timestamps, Transport,
-};
+use crate::model::{HostKind, HostModel, Probe, Protocol, Scenario, SnapHost, Spray, Timestamps, Transport};
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
 use crate::net::routing::{path_between, Router};
@@ -40,6 +37,9 @@ use crate::traffic::{self, Demand, FlowSpec, Part};
 
 /// The longest window, in picoseconds: short enough that a window's events are few.
 const LONGEST_WINDOW: u64 = 1 << 24;
+
+/// The smallest control packet on the wire: the smallest Ethernet frame, preamble and gap.
+const LEAST_CONTROL: u64 = 84;
 
 /// The plan of a scenario, over at most so many domains.
 pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
@@ -53,8 +53,12 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let probes = probe_plans(&mut seats, &scenario.probes);
     let first = (specs.len() + probes.len()) as u32;
     let control = control_plan(scenario, &specs, first, &mut |node| seats.next(node));
-    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }
-        .lay(&senders, &receivers, &probes, control.as_ref());
+    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }.lay(
+        &senders,
+        &receivers,
+        &probes,
+        control.as_ref(),
+    );
     Plan {
         windows: Windows::new(look_ahead(&graph, &makers, scenario)),
         splits_rtt: !scenario.hosts.all_ideal(),
@@ -76,7 +80,7 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
 fn look_ahead(graph: &Graph, makers: &[Maker], scenario: &Scenario) -> u64 {
     let of_flows = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).map(u64::from);
     let of_probes = scenario.probes.iter().map(|probe| probe.bytes.get());
-    let of_control = scenario.arbiters.iter().map(|_| u64::from(fcp::LEAST_WIRE_BYTES));
+    let of_control = scenario.arbiters.iter().map(|_| LEAST_CONTROL);
     let smallest = Bytes::new(of_flows.chain(of_probes).chain(of_control).min().unwrap_or(1));
     let quickest =
         graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
@@ -160,7 +164,14 @@ impl Laying<'_> {
     ) -> Routes {
         let router = Router::new(self.graph, &self.scenario.network);
         let agents = self.agents(probes, control);
-        let longest = agents.iter().map(|agents| &agents.paths).flatten().map(Vec::len).chain([router.longest()]).max().unwrap_or(0);
+        let longest = agents
+            .iter()
+            .map(|agents| &agents.paths)
+            .flatten()
+            .map(Vec::len)
+            .chain([router.longest()])
+            .max()
+            .unwrap_or(0);
         assert!(longest < MAX_LINKS as usize, "a path of more links than a frame can count");
         let several = self.scenario.transports.iter().any(has_several_routes);
         let mut routes = Routes::new(longest, self.specs.len() + agents.len(), several);

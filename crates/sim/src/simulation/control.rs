@@ -43,12 +43,11 @@ impl ControlPlan {
     pub fn ends(&self) -> impl Iterator<Item = ([u32; 2], [Place; 2])> + '_ {
         let ranks = 0..self.arbiters.len();
         let arbiter = |rank: usize| (self.arbiters[rank], self.arbiter_seats[rank]);
-        let of_endpoints =
-            self.endpoints.iter().zip(&self.endpoint_seats).flat_map(move |(&host, &seat)| {
-                (0..self.arbiters.len()).map(move |rank| ((host, seat), arbiter(rank)))
-            });
-        let of_arbiters = ranks
-            .flat_map(move |a| (a + 1..self.arbiters.len()).map(move |b| (arbiter(a), arbiter(b))));
+        let of_endpoints = self.endpoints.iter().zip(&self.endpoint_seats).flat_map(move |(&host, &seat)| {
+            (0..self.arbiters.len()).map(move |rank| ((host, seat), arbiter(rank)))
+        });
+        let of_arbiters =
+            ranks.flat_map(move |a| (a + 1..self.arbiters.len()).map(move |b| (arbiter(a), arbiter(b))));
         of_endpoints.chain(of_arbiters).map(|(a, b)| ([a.0, b.0], [a.1, b.1]))
     }
 
@@ -118,7 +117,9 @@ impl Domain {
                 match packet {
                     Packet::Allocation(allocation) => endpoint.machine.handle_allocation(local, &allocation),
                     Packet::Reset(reset) => endpoint.machine.handle_reset(local, &reset),
-                    Packet::Request(_) | Packet::Watchdog(_) => unreachable!("no arbiter sends these to endpoints"),
+                    Packet::Request(_) | Packet::Watchdog(_) => {
+                        unreachable!("no arbiter sends these to endpoints")
+                    }
                 }
                 self.ask_endpoint(plan, host);
             }
@@ -128,7 +129,7 @@ impl Domain {
 
     /// Sends a control packet on a conversation, `back` against its direction.
     fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, packet: Packet) {
-        let bytes = fcp::wire_bytes(&packet);
+        let bytes = packet.wire_bytes();
         let first = plan.control().first;
         self.exchanged[(conversation - first) as usize][usize::from(back)].sent.add(1, bytes.into());
         let place = self.parcels.put(Parcel::Control(Box::new(packet)));

@@ -8,7 +8,7 @@ use clearway_proto::units::Time;
 
 use super::domain::{Domain, NONE};
 use super::plan::Plan;
-use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::engine::event::{Event, Frame, Kind};
 use crate::host::agent::Agent;
 use crate::host::endpoint::EndpointHost;
 use crate::host::round::{Round, NO_FLOW};

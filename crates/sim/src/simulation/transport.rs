@@ -55,8 +55,11 @@ impl Domain {
             let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
             let meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
             let plain = ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0;
-            let (seq, meta) =
-                if plain { (ack.seq, meta) } else { (self.parcels.put(Parcel::Ack(ack)), meta.with(Meta::POOLED)) };
+            let (seq, meta) = if plain {
+                (ack.seq, meta)
+            } else {
+                (self.parcels.put(Parcel::Ack(ack)), meta.with(Meta::POOLED))
+            };
             let route_seq = u64::from(route) << 32 | u64::from(seq);
             self.release(plan, host, end, Frame { stamp: ack.echo.as_ps(), route_seq, meta });
         }

@@ -34,6 +34,10 @@ pub struct Request {
     pub term: u32,
     /// The number of this request in this incarnation, from 1 on.
     pub seq: u32,
+    /// The slot that the endpoint's clock shows when it sends this: arbiters learn from it how far clocks are apart.
+    pub slot: u64,
+    /// Grants refused for their age since the last one that was not: 0 when all is well.
+    pub refused: u16,
     /// The allocations of this term that have come.
     pub heard: Heard,
     /// What is demanded; destinations not listed are as they were said to be before.
@@ -131,6 +135,9 @@ pub struct Watchdog {
     pub term: u32,
     /// Its rank.
     pub rank: u8,
+    /// The slot up to which batches begin that it has allocated when it sends this: the slot that its clock shows plus
+    /// those that it allocates ahead.
+    pub horizon: u64,
 }
 
 /// A control packet.
@@ -146,4 +153,17 @@ pub enum Packet {
     Reset(Reset),
     /// From an arbiter to another.
     Watchdog(Watchdog),
+}
+
+impl Packet {
+    /// Bytes of time on Ethernet.
+    pub fn wire_bytes(&self) -> u32 {
+        let bytes = match self {
+            Packet::Request(r) => 36 + 4 * r.demands.len() + 8 * r.reports.len(),
+            Packet::Allocation(a) => 36 + 6 * a.granted.len() + 2 * a.grants.len(),
+            Packet::Reset(_) => 20,
+            Packet::Watchdog(_) => 8,
+        };
+        38 + (20 + bytes as u32).max(46)
+    }
 }
