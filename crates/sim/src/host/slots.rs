@@ -8,7 +8,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use clearway_proto::fastpass::endpoint::Mode;
 
+use clearway_proto::units::Span;
+
 use crate::engine::event::Frame;
+
+/// Slots for which data goes before acknowledgements that fill none: so these take one slot in so many at most while there is
+/// data.
+const SLOTS_HELD: u64 = 32;
 
 /// Slots whose packets are remembered until they are acknowledged.
 const REMEMBERED: usize = 4096;
@@ -24,6 +30,8 @@ pub struct Slots {
     pub mode: Mode,
     /// Bytes on the wire that fit into a slot.
     pub room: u32,
+    /// How long data goes before acknowledgements that fill no slot, in picoseconds.
+    longest_hold: u64,
     /// What waits for each destination, by host.
     queues: BTreeMap<u32, Queue>,
     /// When packets left in slots, in picoseconds, and the slot's number; oldest first.
@@ -37,8 +45,8 @@ pub struct Slots {
 /// What waits for one destination.
 #[derive(Debug, Default)]
 struct Queue {
-    /// Acknowledgements, oldest first.
-    acks: VecDeque<Frame>,
+    /// Acknowledgements, oldest first, with the time in picoseconds at which each began to wait.
+    acks: VecDeque<(u64, Frame)>,
     ack_bytes: u64,
     /// Flows that have packets to send, each once; the first is next.
     flows: VecDeque<u32>,
@@ -47,13 +55,14 @@ struct Queue {
 }
 
 impl Slots {
-    /// Nothing waits. `room` are the bytes on the wire of a slot.
-    pub fn new(seat: u32, room: u32) -> Slots {
+    /// Nothing waits. `room` are the bytes on the wire of a slot, `slot` is its length.
+    pub fn new(seat: u32, room: u32, slot: Span) -> Slots {
         Slots {
             seat,
             ends: Vec::new(),
             mode: Mode::Scheduled,
             room,
+            longest_hold: slot.as_ps() * SLOTS_HELD,
             queues: BTreeMap::new(),
             sent: VecDeque::new(),
             used: 0,
@@ -68,19 +77,30 @@ impl Slots {
         u32::try_from(slots).unwrap_or(u32::MAX)
     }
 
-    /// An acknowledgement waits for a slot.
-    pub fn push_ack(&mut self, destination: u32, ack: Frame) {
+    /// An acknowledgement waits for a slot from `now` on.
+    pub fn push_ack(&mut self, now: u64, destination: u32, ack: Frame) {
         let queue = self.queues.entry(destination).or_default();
         queue.ack_bytes += u64::from(ack.meta.size());
-        queue.acks.push_back(ack);
+        queue.acks.push_back((now, ack));
     }
 
     /// The oldest acknowledgement for a destination, if it has room in so many bytes.
     pub fn pop_ack(&mut self, destination: u32, room: u32) -> Option<Frame> {
         let queue = self.queues.get_mut(&destination)?;
-        let ack = queue.acks.pop_front_if(|ack| ack.meta.size() <= room)?;
+        let (_, ack) = queue.acks.pop_front_if(|(_, ack)| ack.meta.size() <= room)?;
         queue.ack_bytes -= u64::from(ack.meta.size());
         Some(ack)
+    }
+
+    /// Whether a slot that begins `now` is for acknowledgements rather than for data: they fill it, or the oldest has waited
+    /// for so long, or there is no data.
+    ///
+    /// A full packet leaves no room for an acknowledgement. So if each left as soon as it could, two hosts that send to each
+    /// other would spend every other slot on one of them.
+    pub fn are_acks_due(&self, now: u64, destination: u32) -> bool {
+        let Some(queue) = self.queues.get(&destination) else { return false };
+        let Some((since, _)) = queue.acks.front() else { return false };
+        queue.flows.is_empty() || queue.ack_bytes >= self.room.into() || now - since >= self.longest_hold
     }
 
     /// A flow has packets to send, and joins those that wait.
@@ -111,7 +131,8 @@ impl Slots {
 
     /// Forgets that any flow waits, and gives back all acknowledgements that wait, by destination.
     pub fn take_all(&mut self) -> Vec<Frame> {
-        self.queues.values_mut().flat_map(|queue| std::mem::take(queue).acks).collect()
+        let queues = self.queues.values_mut().map(std::mem::take);
+        queues.flat_map(|queue| queue.acks).map(|(_, ack)| ack).collect()
     }
 
     /// A packet left in a slot at `at`.
@@ -130,7 +151,7 @@ impl Slots {
 
     /// The acknowledgements that wait.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
-        self.queues.values().flat_map(|queue| &queue.acks)
+        self.queues.values().flat_map(|queue| &queue.acks).map(|(_, ack)| ack)
     }
 }
 
@@ -143,14 +164,31 @@ mod tests {
         Frame { stamp: 0, route_seq: 0, meta: Meta::new(bytes, Meta::ACK) }
     }
 
+    fn slots() -> Slots {
+        Slots::new(0, 1000, Span::from_us(1))
+    }
+
+    #[test]
+    fn acknowledgements_wait_for_others_while_there_is_data() {
+        let mut slots = slots();
+        slots.push_ack(5, 7, ack(100));
+        assert!(slots.are_acks_due(6, 7), "there is no data");
+        slots.push_flow(7, 1);
+        assert!(!slots.are_acks_due(6, 7));
+        assert!(slots.are_acks_due(5 + 32_000_000, 7), "it has waited for 32 slots");
+        (0..9).for_each(|_| slots.push_ack(6, 7, ack(100)));
+        assert!(slots.are_acks_due(6, 7), "they fill a slot");
+        assert!(!slots.are_acks_due(6, 8), "nothing waits");
+    }
+
     #[test]
     fn a_backlog_is_packets_and_what_acknowledgements_fill() {
-        let mut slots = Slots::new(0, 1000);
+        let mut slots = slots();
         slots.push_flow(7, 1);
         slots.count_packets(7, 0, 5);
         assert_eq!((slots.backlog(7), slots.backlog(8)), (5, 0));
         for _ in 0..11 {
-            slots.push_ack(7, ack(100));
+            slots.push_ack(0, 7, ack(100));
         }
         assert_eq!(slots.backlog(7), 7);
         slots.count_packets(7, 5, 0);
@@ -165,7 +203,7 @@ mod tests {
 
     #[test]
     fn flows_take_turns() {
-        let mut slots = Slots::new(0, 1000);
+        let mut slots = slots();
         slots.push_flow(7, 1);
         slots.push_flow(7, 2);
         slots.push_flow(8, 3);
@@ -176,7 +214,7 @@ mod tests {
 
     #[test]
     fn only_the_last_slots_are_remembered() {
-        let mut slots = Slots::new(0, 1000);
+        let mut slots = slots();
         for slot in 0..5000_u64 {
             slots.remember(slot * 10, slot);
         }

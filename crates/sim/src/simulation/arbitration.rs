@@ -74,7 +74,7 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
         take_seat(domain, plan, (host, *place), Seat::new(agent, 0, clocks.of(host)));
         let rate = plan.graph.link(plan.graph.nic(host)).rate;
         domain.hosts[at as usize].slots = domain.slots.len() as u32;
-        domain.slots.push(Slots::new(place.at, room(arbiters.slot, rate)));
+        domain.slots.push(Slots::new(place.at, room(arbiters.slot, rate), arbiters.slot));
     }
     for (end, spec) in plan.senders.iter().zip(&plan.specs) {
         if plan.makers[spec.transport as usize].slotted {

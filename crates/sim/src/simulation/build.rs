@@ -41,6 +41,9 @@ const LONGEST_WINDOW: u64 = 1 << 24;
 /// The smallest control packet on the wire: the smallest Ethernet frame, preamble and gap.
 const LEAST_CONTROL: u64 = 84;
 
+/// Ways drawn for each conversation of control packets, which take them in turn.
+const CONTROL_WAYS: usize = 16;
+
 /// The plan of a scenario, over at most so many domains.
 pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let graph = Graph::build(&scenario.network);
@@ -166,7 +169,7 @@ impl Laying<'_> {
         let agents = self.agents(probes, control);
         let longest = agents
             .iter()
-            .map(|agents| &agents.paths)
+            .flat_map(|agents| &agents.paths)
             .flatten()
             .map(Vec::len)
             .chain([router.longest()])
@@ -199,41 +202,47 @@ impl Laying<'_> {
             }
             routes.end_conversation();
         }
-        for Agents { seats: [one, other], paths: [there_links, back_links] } in &agents {
-            self.partition.steps(there_links, Next::Agent(other.at), &mut there);
-            self.partition.steps(back_links, Next::Agent(one.at), &mut back);
-            routes.add(&there, &back);
+        for Agents { seats: [one, other], paths } in &agents {
+            for [there_links, back_links] in paths {
+                self.partition.steps(there_links, Next::Agent(other.at), &mut there);
+                self.partition.steps(back_links, Next::Agent(one.at), &mut back);
+                routes.add(&there, &back);
+            }
             routes.end_conversation();
         }
         routes
     }
 
     /// The conversations of agents: probes, and then those of Fastpass's control packets. Each way of each has its own
-    /// draw.
+    /// draw; control packets have several, so that those of all endpoints do not meet on one link to the arbiter.
     fn agents(&self, probes: &[ProbePlan], control: Option<&ControlPlan>) -> Vec<Agents> {
-        let agents = |entity: Entity, number: u64, [from, to]: [u32; 2], seats: [Place; 2]| {
-            let mut stream = Stream::new(self.scenario.seed, entity, number);
-            let paths = [(from, to), (to, from)].map(|(from, to)| {
-                let mut links = Vec::new();
-                let joined = path_between(self.graph, from, to, stream.bits(), &mut links);
-                assert!(joined, "no path from node {from} to node {to}");
-                links
-            });
-            Agents { seats, paths }
-        };
+        let agents =
+            |(entity, number): (Entity, u64), [from, to]: [u32; 2], seats: [Place; 2], ways: usize| {
+                let mut stream = Stream::new(self.scenario.seed, entity, number);
+                let mut way = || {
+                    [(from, to), (to, from)].map(|(from, to)| {
+                        let mut links = Vec::new();
+                        let joined = path_between(self.graph, from, to, stream.bits(), &mut links);
+                        assert!(joined, "no path from node {from} to node {to}");
+                        links
+                    })
+                };
+                Agents { seats, paths: (0..ways).map(|_| way()).collect() }
+            };
         let of_probes = (0..).zip(probes);
-        let of_probes = of_probes.map(|(number, p)| agents(Entity::ProbePath, number, p.nodes, p.seats));
+        let of_probes = of_probes.map(|(number, p)| agents((Entity::ProbePath, number), p.nodes, p.seats, 1));
         let of_control = (0..).zip(control.iter().flat_map(|control| control.ends()));
-        let of_control =
-            of_control.map(|(number, (nodes, seats))| agents(Entity::ControlPath, number, nodes, seats));
+        let of_control = of_control.map(|(number, (nodes, seats))| {
+            agents((Entity::ControlPath, number), nodes, seats, CONTROL_WAYS)
+        });
         of_probes.chain(of_control).collect()
     }
 }
 
-/// Two agents that exchange frames: their seats, and the links there and back.
+/// Two agents that exchange frames: their seats, and for each of their ways the links there and back.
 struct Agents {
     seats: [Place; 2],
-    paths: [Vec<u32>; 2],
+    paths: Vec<[Vec<u32>; 2]>,
 }
 
 /// Whether the packets of a flow take more than one path.

@@ -131,9 +131,12 @@ impl Domain {
     fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, packet: Packet) {
         let bytes = packet.wire_bytes();
         let first = plan.control().first;
-        self.exchanged[(conversation - first) as usize][usize::from(back)].sent.add(1, bytes.into());
+        let sent = &mut self.exchanged[(conversation - first) as usize][usize::from(back)].sent;
+        let number = sent.frames;
+        sent.add(1, bytes.into());
         let place = self.parcels.put(Parcel::Control(Box::new(packet)));
-        let (route, _) = plan.routes.of(conversation);
+        let (first_route, ways) = plan.routes.of(conversation);
+        let route = first_route + (number % u64::from(ways)) as u32;
         let meta = Meta::new(bytes, Meta::POOLED | if back { Meta::ACK } else { 0 });
         let Next::Port(port) = plan.routes.next(route, meta) else {
             unreachable!("a conversation has two ends, apart from each other");

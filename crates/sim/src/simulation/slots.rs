@@ -48,7 +48,7 @@ impl Domain {
         let flow = self.receivers[end as usize].flow;
         let destination = plan.specs[flow as usize].from;
         let slots = self.hosts[host as usize].slots;
-        self.slots[slots as usize].push_ack(destination, ack);
+        self.slots[slots as usize].push_ack(self.now, destination, ack);
         self.tell_backlog(slots, destination);
         self.ask_endpoint(plan, host);
     }
@@ -111,30 +111,50 @@ impl Domain {
         }
     }
 
-    /// The slot of a grant has come: as much leaves as fits, acknowledgements first.
+    /// The slot of a grant has come: as much leaves as fits.
     fn use_slot(&mut self, plan: &Plan, host: u32, grant: &Grant) {
-        let state = self.hosts[host as usize];
+        let slots = self.hosts[host as usize].slots;
         let destination = u32::from(grant.destination);
-        let mut room = self.slots[state.slots as usize].room;
-        let before = room;
-        while let Some(ack) = self.slots[state.slots as usize].pop_ack(destination, room) {
+        let stack = &self.slots[slots as usize];
+        let before = stack.room;
+        let room = if stack.are_acks_due(self.now, destination) {
+            let room = self.send_acks_in_slot(plan, host, grant, before);
+            self.send_data_in_slot(plan, host, grant, room)
+        } else {
+            let room = self.send_data_in_slot(plan, host, grant, before);
+            self.send_acks_in_slot(plan, host, grant, room)
+        };
+        let stack = &mut self.slots[slots as usize];
+        *(if room == before { &mut stack.unused } else { &mut stack.used }) += 1;
+        self.tell_backlog(slots, destination);
+    }
+
+    /// As many acknowledgements leave as have room in so many bytes; what is left of these.
+    fn send_acks_in_slot(&mut self, plan: &Plan, host: u32, grant: &Grant, mut room: u32) -> u32 {
+        let state = self.hosts[host as usize];
+        while let Some(ack) = self.slots[state.slots as usize].pop_ack(grant.destination.into(), room) {
             room -= ack.meta.size();
             self.offer(plan, state.nic, on_path(plan, &ack, grant));
         }
-        // A packet that no slot has room for leaves in one of its own.
-        let first = if room == before { u32::MAX } else { room };
-        let mut frame = self.next_in_slot(plan, host, destination, first);
-        if frame.is_some() {
+        room
+    }
+
+    /// As many packets leave as have room in so many bytes; what is left of these. A packet that no slot has room for leaves
+    /// in one of its own.
+    fn send_data_in_slot(&mut self, plan: &Plan, host: u32, grant: &Grant, mut room: u32) -> u32 {
+        let state = self.hosts[host as usize];
+        let whole = room == self.slots[state.slots as usize].room;
+        let first = if whole { u32::MAX } else { room };
+        let mut data = self.next_in_slot(plan, host, grant.destination.into(), first);
+        if data.is_some() {
             self.slots[state.slots as usize].remember(self.now, grant.slot);
         }
-        while let Some(data) = frame {
-            room = room.saturating_sub(data.meta.size());
-            self.offer(plan, state.nic, on_path(plan, &data, grant));
-            frame = self.next_in_slot(plan, host, destination, room);
+        while let Some(frame) = data {
+            room = room.saturating_sub(frame.meta.size());
+            self.offer(plan, state.nic, on_path(plan, &frame, grant));
+            data = self.next_in_slot(plan, host, grant.destination.into(), room);
         }
-        let stack = &mut self.slots[state.slots as usize];
-        *(if room == before { &mut stack.unused } else { &mut stack.used }) += 1;
-        self.tell_backlog(state.slots, destination);
+        room
     }
 
     /// The next packet for a destination, if it has room in so many bytes; its flow goes to the end of those that wait, if
