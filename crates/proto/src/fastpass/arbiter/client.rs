@@ -86,7 +86,12 @@ impl Client {
     }
 
     /// Notes an allocation that leaves now.
-    pub(super) fn sent(&mut self, now: Time, destinations: List<Address, MOST_GRANTED>, params: &ArbiterParams) {
+    pub(super) fn sent(
+        &mut self,
+        now: Time,
+        destinations: List<Address, MOST_GRANTED>,
+        params: &ArbiterParams,
+    ) {
         self.owed = None;
         self.pace.note(now, &params.pacer);
         if destinations.is_empty() {

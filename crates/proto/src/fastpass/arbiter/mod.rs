@@ -151,7 +151,8 @@ impl Arbiter {
 
     /// Takes a watchdog from another arbiter.
     pub fn handle_watchdog(&mut self, now: Time, watchdog: &Watchdog) {
-        if self.succession.role == Role::Primary && self.succession.standing(watchdog.term) == Standing::Newer {
+        if self.succession.role == Role::Primary && self.succession.standing(watchdog.term) == Standing::Newer
+        {
             self.counters.stepped_down += 1;
             self.start_over();
         }

@@ -39,7 +39,10 @@ impl Network {
                 paths.extend(network.select(slot)?.iter().map(|&path| number(path)));
             }
             Network::FatTree(network, cores) => paths.extend(
-                network.select(slot)?.iter().map(|path| number(path.aggregation) * *cores + number(path.core)),
+                network
+                    .select(slot)?
+                    .iter()
+                    .map(|path| number(path.aggregation) * *cores + number(path.core)),
             ),
         }
         Ok(())

@@ -62,7 +62,8 @@ mod tests {
     #[test]
     fn more_than_a_burst_is_not_admitted() {
         let mut pace = Pace::default();
-        let admitted = |pace: &mut Pace, at| (0..10).filter(|_| pace.admits(us(at), Span::from_us(2), 4)).count();
+        let admitted =
+            |pace: &mut Pace, at| (0..10).filter(|_| pace.admits(us(at), Span::from_us(2), 4)).count();
         assert_eq!(admitted(&mut pace, 0), 4);
         assert_eq!(admitted(&mut pace, 1), 0);
         assert_eq!(admitted(&mut pace, 6), 3);

@@ -53,7 +53,14 @@ impl Succession {
     /// An arbiter that knows of terms up to `term` and is not the primary.
     pub(super) fn standby(now: Time, term: u32) -> Succession {
         let never = Time::NEVER;
-        Succession { role: Role::Standby, term, heard_at: now, watchdog_at: never, horizon: None, claim: None }
+        Succession {
+            role: Role::Standby,
+            term,
+            heard_at: now,
+            watchdog_at: never,
+            horizon: None,
+            claim: None,
+        }
     }
 
     /// What a term is to this arbiter.

@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use crate::fastpass::fcp::{Address, Demand, Heard, List, Request};
 use crate::fastpass::fcp::message::MOST_DEMANDS;
+use crate::fastpass::fcp::{Address, Demand, Heard, List, Request};
 use crate::units::{Span, Time};
 
 /// The demands of an endpoint.

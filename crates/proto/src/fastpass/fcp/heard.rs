@@ -59,7 +59,10 @@ mod tests {
         let mut heard = Heard::default();
         assert_eq!(heard.note(1), News::Latest);
         assert_eq!(heard.note(4), News::Latest);
-        assert_eq!((heard.note(2), heard.note(2), heard.note(4)), (News::Late, News::Duplicate, News::Duplicate));
+        assert_eq!(
+            (heard.note(2), heard.note(2), heard.note(4)),
+            (News::Late, News::Duplicate, News::Duplicate)
+        );
         let known: Vec<_> = (0..6).filter(|&seq| heard.contains(seq)).collect();
         assert_eq!(known, [1, 2, 4]);
     }
