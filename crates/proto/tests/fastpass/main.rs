@@ -1,5 +1,6 @@
 //! Fastpass's endpoints and arbiters together, in one process.
 
+mod mischief;
 mod net;
 
 use clearway_proto::fastpass::allocator::AllocatorParams;
