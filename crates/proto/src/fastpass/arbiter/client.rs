@@ -31,7 +31,7 @@ pub(super) struct Client {
     pub(super) untold: Vec<Address>,
     /// Allocations that it is not known to have, oldest first.
     unacknowledged: VecDeque<Sent>,
-    /// When the first request came that has not been acknowledged.
+    /// When the first request with demands came that has not been acknowledged.
     pub(super) owed: Option<Time>,
     /// Whether it has to be sent a reset.
     pub(super) reset: bool,

@@ -55,7 +55,9 @@ impl Arbiter {
             self.counters.duplicate_requests += 1;
             return;
         }
-        client.owed = client.owed.or(Some(now));
+        if !request.demands.is_empty() {
+            client.owed = client.owed.or(Some(now));
+        }
         client.acknowledge(request.heard);
         self.counters.requests += 1;
         for demand in request.demands.iter() {

@@ -72,7 +72,7 @@ pub struct Endpoint {
     seq: u32,
     /// Allocations of this term that have come.
     heard: Heard,
-    /// When the first allocation came of which no request has told.
+    /// When the first allocation with counts came of which no request has told. (One without is an acknowledgement only.)
     unreported: Option<Time>,
     /// When the last request left.
     requested: Option<Time>,
@@ -149,7 +149,9 @@ impl Endpoint {
             }
         }
         self.counters.allocations += 1;
-        self.unreported = self.unreported.or(Some(now));
+        if !allocation.granted.is_empty() {
+            self.unreported = self.unreported.or(Some(now));
+        }
         self.demands.acknowledge(allocation.heard);
         let mut came = 0;
         for grant in allocation.grants.iter() {
