@@ -10,6 +10,7 @@ mod fault;
 mod files;
 mod form;
 mod host;
+mod host_interrupts;
 mod hosts;
 mod key;
 mod link;

@@ -85,7 +85,7 @@ impl Domain {
         if state.processor == NONE {
             self.offer(plan, state.nic, ack);
         } else {
-            self.release_ack(host, end, &ack);
+            self.release_ack(plan, host, end, &ack);
         }
     }
 
