@@ -23,7 +23,7 @@ pub use arbiter::{Arbiters, Crash};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::Fault;
-pub use host::{HostKind, HostKinds, HostModel, SnapHost};
+pub use host::{HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
 pub use network::Network;
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};
 pub use probe::Probe;

@@ -17,7 +17,7 @@ use super::shape::role_name;
 use super::traffic::Scene;
 use super::{arbiter, class, fault, host, memory, network, operations, probe, switch, traffic, transport};
 use crate::engine::event::MAX_LINKS;
-use crate::model::{Arbiters, Buffer, HostModel, Network, Record, Scenario, Spray, TrafficClass, Transport};
+use crate::model::{Arbiters, Buffer, Network, Record, Scenario, Spray, TrafficClass, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::shape;
 use crate::net::topology::Graph;
@@ -279,11 +279,11 @@ fn check_receive_queues(r: &Section, scenario: &Scenario) {
     let heaviest = scenario.transports.iter().map(|transport| weight(transport, &scenario.network)).max();
     let frame = Bytes::new(heaviest.unwrap_or(0));
     for kind in &scenario.hosts.kinds {
-        let HostModel::Snap(host) = &kind.model else { continue };
+        let Some(room) = kind.model.receive_queue() else { continue };
         let path = format!("host.{}.receive_queue", kind.name);
         // A queue that no one gives has room.
-        if r.has(&path) && host.receive_queue < frame {
-            let (room, frame) = (host.receive_queue.shown(), frame.shown());
+        if r.has(&path) && room < frame {
+            let (room, frame) = (room.shown(), frame.shown());
             r.conflict_at(&path, format!("holds {room}, less than one full frame, {frame}"));
         }
     }

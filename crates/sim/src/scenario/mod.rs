@@ -11,6 +11,7 @@ mod fault;
 mod files;
 mod form;
 mod host;
+mod host_interrupts;
 mod hosts;
 mod key;
 mod link;

@@ -1,7 +1,6 @@
 //! From a scenario to a network at time zero: the plan, and the domains that it makes.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use clearway_proto::units::{Bytes, Time};
 
@@ -22,11 +21,11 @@ use crate::host::agent::{Agent, Seat};
 use crate::host::clock::{HostClocks, LocalClock};
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::prober::{Prober, Responder};
-use crate::host::processor::Processor;
+use crate::host::processor::{Costs, Processor};
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
-use crate::model::{HostKind, HostModel, Probe, Protocol, Scenario, SnapHost, Spray, Timestamps, Transport};
+use crate::model::{HostKind, Probe, Protocol, Scenario, Spray, Timestamps, Transport};
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
 use crate::net::routing::{path_between, Router};
@@ -279,8 +278,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
     let mut hosts = Vec::new();
     let mut processors = Vec::new();
     let mut all_clocks = Vec::new();
-    let models: Vec<Option<Arc<SnapHost>>> =
-        scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
+    let costs: Vec<Option<Costs>> = scenario.hosts.kinds.iter().map(|kind| Costs::of(&kind.model)).collect();
     let mut states = Vec::with_capacity(nodes.len());
     for &node in nodes {
         let is_host = node < plan.graph.host_count();
@@ -291,9 +289,9 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         });
         if is_host {
             let kind = scenario.hosts.index_of(node);
-            let model = models[kind].as_ref();
-            let processor = model.map_or(NONE, |_| processors.len() as u32);
-            processors.extend(model.map(|model| Processor::new(scenario.seed, node, model)));
+            let costs = costs[kind].as_ref();
+            let processor = costs.map_or(NONE, |_| processors.len() as u32);
+            processors.extend(costs.map(|costs| Processor::new(scenario.seed, node, costs)));
             let nic = plan.partition.port(plan.graph.nic(node)).at;
             let rounds = (hosts.len() * plan.queues()) as u32;
             let HostKind { clock, operation_service, .. } = &scenario.hosts.kinds[kind];
@@ -376,13 +374,6 @@ fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
             }
             domain.seats.push(seat);
         }
-    }
-}
-
-fn snap(model: &HostModel) -> Option<Arc<SnapHost>> {
-    match model {
-        HostModel::Ideal => None,
-        HostModel::Snap(model) => Some(Arc::new(model.clone())),
     }
 }
 

@@ -290,7 +290,7 @@ impl Domain {
         let (taken, served) = if event.is_arrival() {
             (self.arrive(plan, host, event), false)
         } else if event.kind() == Kind::Process {
-            (Some(self.served(plan, host)), true)
+            (self.served(plan, host), true)
         } else {
             return self.happen_otherwise(plan, host, event);
         };
@@ -326,14 +326,17 @@ impl Domain {
     fn arrive(&mut self, plan: &Plan, host: u32, event: &Event) -> Option<(Received, u32)> {
         self.packet_hops += 1;
         let frame = event.frame();
+        let state = self.hosts[host as usize];
         let end = match plan.routes.next(event.route(), event.meta()) {
             Next::Here(end) => end,
+            // What is for an endpoint comes through its host's stack.
+            _ if state.slots != NONE && state.processor != NONE => NONE,
             next => {
                 self.pass_to_agent(plan, next, &frame);
                 return None;
             }
         };
-        if self.hosts[host as usize].processor == NONE {
+        if state.processor == NONE {
             return Some((Received { frame, at: self.now }, end));
         }
         self.receive(plan, host, &frame);
@@ -342,7 +345,7 @@ impl Domain {
 
     /// A frame reaches a host, and is not for its stack.
     #[cold]
-    fn pass_to_agent(&mut self, plan: &Plan, next: Next, frame: &Frame) {
+    pub(super) fn pass_to_agent(&mut self, plan: &Plan, next: Next, frame: &Frame) {
         let Next::Agent(seat) = next else { unreachable!("a host forwards nothing") };
         self.tell_agent(plan, seat, frame);
     }

@@ -91,7 +91,7 @@ impl Domain {
         } else if state.processor == NONE {
             self.offer(plan, state.nic, ack);
         } else {
-            self.release_ack(host, end, &ack);
+            self.release_ack(plan, host, end, &ack);
         }
     }
 

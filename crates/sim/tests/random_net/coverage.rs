@@ -69,13 +69,20 @@ pub const FEATURES: &[Feature] = &[
     ("delayed acknowledgements", |case| case.any("transport", |t| t.gives("ack_every"))),
     ("fixed window", |case| case.any("transport", |t| t.gives("window"))),
     ("fixed rate", |case| case.any("transport", |t| t.gives("rate"))),
-    ("ideal hosts", |case| !snap(case, |_| true)),
+    ("ideal hosts", |case| !snap(case, |_| true) && !interrupts(case, |_| true)),
     ("snap hosts", |case| snap(case, |_| true)),
     ("pauses", |case| snap(case, |host| host.number("pause") > Some(0.0))),
     ("no jitter", |case| snap(case, |host| host.number("jitter") == Some(0.0))),
+    ("interrupts", |case| interrupts(case, |_| true)),
+    ("no interval between interrupts", |case| {
+        interrupts(case, |host| host.number("wake_interval") == Some(0.0))
+    }),
+    ("stalls", |case| interrupts(case, |host| host.number("stall") > Some(0.0))),
+    ("send_delay", |case| interrupts(case, |host| host.number("send_delay") > Some(0.0))),
+    ("send_rate", |case| interrupts(case, |host| host.gives("send_rate"))),
     ("operation_service", |case| case.any("host", |host| host.number("operation_service") > Some(0.0))),
     ("small receive queues", |case| {
-        snap(case, |host| {
+        case.any("host", |host| {
             host.number("receive_queue") <= Some(5.0 * case.full_frame()) && host.gives("receive_queue")
         })
     }),
@@ -116,6 +123,11 @@ const APART: &[&[&str]] = &[
     &["ideal hosts", "pauses"],
     &["ideal hosts", "no jitter"],
     &["ideal hosts", "small receive queues"],
+    &["ideal hosts", "interrupts"],
+    &["ideal hosts", "no interval between interrupts"],
+    &["ideal hosts", "stalls"],
+    &["ideal hosts", "send_delay"],
+    &["ideal hosts", "send_rate"],
     &["one class", "several classes"],
     &["one class", "priorities"],
     &["one class", "weights"],
@@ -155,6 +167,10 @@ fn is_off(case: &Case, key: &str) -> bool {
 
 fn snap(case: &Case, wanted: impl Fn(&Table) -> bool) -> bool {
     case.any("host", |host| host.says("model", "snap") && wanted(host))
+}
+
+fn interrupts(case: &Case, wanted: impl Fn(&Table) -> bool) -> bool {
+    case.any("host", |host| host.says("model", "interrupts") && wanted(host))
 }
 
 fn record(case: &Case, key: &str) -> bool {

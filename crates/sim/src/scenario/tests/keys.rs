@@ -30,13 +30,26 @@ fn forms() -> Vec<Form> {
     add(&["switch", "default"], at(&["switch", "default"]));
     add(&["host"], at(&["host"]));
     add(&["host", "default"], at(&["host", "default"]));
-    add(&["host", "fast"], at(&["host"])["additionalProperties"].clone());
+    hosts_of_each_model(&at(&["host"])).into_iter().for_each(|schema| add(&["host", "fast"], schema));
     add(&["record"], at(&["record"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
     add(&["probe"], at(&["probe"])["items"].clone());
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
+}
+
+/// The schemas of a table of hosts. It may have the keys of any model, so there is one for each with the keys of that.
+fn hosts_of_each_model(host: &Json) -> Vec<Json> {
+    let all = &host["additionalProperties"];
+    let of_model = |variant: &Json| {
+        let mut schema = all.clone();
+        let keys = schema["properties"].as_object_mut().expect("properties");
+        keys.retain(|key, _| key == "hosts" || variant["properties"].get(key).is_some());
+        keys.insert("model".into(), variant["properties"]["model"].clone());
+        schema
+    };
+    host["properties"]["default"]["oneOf"].as_array().expect("models").iter().map(of_model).collect()
 }
 
 /// A file that is right, with this table in it.
@@ -77,8 +90,6 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         // Exactly one of the two is given.
         (["traffic"], "load") if form.schema["properties"].get("rate").is_some() => return None,
         (["traffic"], "rate") => json!("50k/s"),
-        // A table that inherits has all keys of all models.
-        (["host", _], "model") => json!("snap"),
         (["host", _], "hosts") => json!("1..3"),
         (["probe"], "from") => json!("tor0"),
         (["probe"], "interval") => json!("10us"),
@@ -151,9 +162,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 6 tables without a
-    // choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 6);
+    // 5 networks, 6 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 2
+    // faults, and 5 tables without a choice.
+    assert_eq!(forms.len(), 5 + 6 + 2 * 3 + transports + 7 + 2 + 2 + 5);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -319,13 +330,16 @@ fn tables_of_hosts_have_the_keys_of_the_default_and_their_hosts() {
     let listed = &host["additionalProperties"];
     let mut keys: Vec<&String> = listed["properties"].as_object().expect("properties").keys().collect();
     assert_eq!(keys.remove(0), "hosts");
-    let snap = &host["properties"]["default"]["oneOf"][1]["properties"];
-    let mut default: Vec<&String> = snap.as_object().expect("properties").keys().collect();
+    let models = host["properties"]["default"]["oneOf"].as_array().expect("models");
+    let of_models =
+        models.iter().flat_map(|model| model["properties"].as_object().expect("properties").keys());
+    let mut default: Vec<&String> = of_models.collect();
     keys.sort_unstable();
     default.sort_unstable();
+    default.dedup();
     assert_eq!(keys, default);
     assert_eq!(listed["required"], json!(["hosts"]));
-    assert_eq!(listed["properties"]["model"]["enum"], json!(["ideal", "snap"]));
+    assert_eq!(listed["properties"]["model"]["enum"], json!(["ideal", "snap", "interrupts"]));
     assert_eq!(listed["properties"]["jitter"]["x-default"], "as in default");
     assert_eq!(listed["x-inherits"], "default");
     assert_eq!(host["propertyNames"]["pattern"], "^[A-Za-z_][A-Za-z0-9_-]*$");

@@ -75,6 +75,7 @@ pub fn case(seed: u64) -> Case {
         tables.push(draw_fault(&mut world));
     }
     tables.extend(draw_record(&mut world));
+    ports::draw_interrupts(&mut Dice::new(seed.reverse_bits()), &world, &mut tables);
     ports::draw_operation_service(&mut Dice::new(!seed), &world, &mut tables);
     let topology = std::mem::take(&mut world.network.topology);
     Case { tables, topology, trace: world.trace, sizes: world.sizes }
