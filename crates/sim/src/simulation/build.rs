@@ -7,6 +7,7 @@ use clearway_proto::units::{Bytes, Time};
 use super::arbitration::{self, control_plan};
 use super::control::ControlPlan;
 use super::domain::{Domain, HostState, NodeState, NONE};
+use super::footprint::CONTROL_WAYS;
 use super::operations::Operations;
 use super::outbox::Outbox;
 use super::partition::Partition;
@@ -25,7 +26,7 @@ use crate::host::processor::{Costs, Processor};
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
-use crate::model::{HostKind, Probe, Protocol, Scenario, Spray, Timestamps, Transport};
+use crate::model::{HostKind, Probe, Scenario, Timestamps, Transport};
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
 use crate::net::routing::{path_between, Router};
@@ -39,9 +40,6 @@ const LONGEST_WINDOW: u64 = 1 << 24;
 
 /// The smallest control packet on the wire: the smallest Ethernet frame, preamble and gap.
 const LEAST_CONTROL: u64 = 84;
-
-/// Ways drawn for each conversation of control packets, which take them in turn.
-const CONTROL_WAYS: usize = 16;
 
 /// The plan of a scenario, over at most so many domains.
 pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
@@ -175,7 +173,7 @@ impl Laying<'_> {
             .max()
             .unwrap_or(0);
         assert!(longest < MAX_LINKS as usize, "a path of more links than a frame can count");
-        let several = self.scenario.transports.iter().any(has_several_routes);
+        let several = self.scenario.transports.iter().any(Transport::has_several_paths);
         let mut routes = Routes::new(longest, self.specs.len() + agents.len(), several);
         let (mut links, mut there, mut back) = (Vec::new(), Vec::new(), Vec::new());
         let mut in_its_table = BTreeMap::<u32, u32>::new();
@@ -184,7 +182,7 @@ impl Laying<'_> {
             let mut stream = Stream::new(self.scenario.seed, Entity::FlowPath, in_table(spec.table, *index));
             *index += 1;
             let ends = [Next::Here(receivers[flow].at), Next::Here(senders[flow].at)];
-            if has_several_routes(&self.scenario.transports[spec.transport as usize]) {
+            if self.scenario.transports[spec.transport as usize].has_several_paths() {
                 router.each_path(spec.from, spec.to, |links| {
                     self.partition.steps(links, ends[0], &mut there);
                     // A link's way back is its number with the last bit flipped.
@@ -242,11 +240,6 @@ impl Laying<'_> {
 struct Agents {
     seats: [Place; 2],
     paths: Vec<[Vec<u32>; 2]>,
-}
-
-/// Whether the packets of a flow take more than one path.
-fn has_several_routes(transport: &Transport) -> bool {
-    transport.spray == Spray::Packet || matches!(transport.protocol, Protocol::Fastpass(_))
 }
 
 /// The domains of a plan, at time zero.

@@ -30,7 +30,7 @@ impl<'a> Section<'a> {
         read: impl Fn(&mut Section<'a>) -> T,
     ) -> Option<Option<T>> {
         let source = self.source;
-        let node = self.declare(name, doc, false, || schema::table(&describe(source, &read)));
+        let node = self.declare(name, doc, false, || schema::optional_table(&describe(source, &read)));
         match node {
             None => Some(None),
             Some(_) => self.child(name, node, None, &read).map(Some),

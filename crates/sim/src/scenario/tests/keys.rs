@@ -35,6 +35,7 @@ fn forms() -> Vec<Form> {
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
     add(&["probe"], at(&["probe"])["items"].clone());
+    add(&["arbiter"], at(&["arbiter"]));
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
 }
@@ -62,6 +63,16 @@ fn file(form: &Form, table: Table) -> Json {
         "transport": { "a": { "protocol": "none" } },
         "traffic": [{ "pattern": "incast", "to": 0, "from": 1, "bytes": "1kB" }],
     });
+    let is = |key: &str, value: &str| table.get(key).is_some_and(|given| given == value);
+    let own_transport = is("protocol", "fastpass");
+    if own_transport || form.path == ["arbiter"] || is("kind", "crash") {
+        file["arbiter"] = json!({ "at": "h3" });
+        file["transport"]["f"] = json!({ "protocol": "fastpass" });
+        file["traffic"][0]["transport"] = json!("a");
+    }
+    if own_transport {
+        file["transport"] = json!({ "a": file["transport"]["a"] });
+    }
     match form.path {
         [] => table.into_iter().for_each(|(key, value)| file[key] = value),
         [list @ ("traffic" | "probe" | "fault")] => file[*list] = json!([table]),
@@ -92,6 +103,8 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["traffic"], "rate") => json!("50k/s"),
         (["host", _], "hosts") => json!("1..3"),
         (["probe"], "from") => json!("tor0"),
+        (["arbiter"], "at") => json!(["h3", "tor0"]),
+        (["fault"], "arbiter") => json!(0),
         (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
@@ -162,9 +175,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 2
-    // faults, and 5 tables without a choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 * 3 + transports + 7 + 2 + 2 + 5);
+    // 5 networks, 6 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
+    // faults, and 6 tables without a choice.
+    assert_eq!(forms.len(), 5 + 6 + 2 * 3 + transports + 7 + 2 + 3 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
