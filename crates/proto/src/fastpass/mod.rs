@@ -10,4 +10,5 @@ pub mod arbiter;
 pub mod endpoint;
 pub mod fcp;
 pub mod paths;
+mod recent;
 pub mod timeslots;

@@ -14,9 +14,13 @@ fn schedule() -> impl Strategy<Value = (Vec<(u64, u16, u16, u32)>, Mischief, u64
     let ends = (0..8_u16, 0..7_u16).prop_map(|(from, to)| (from, to + u16::from(to >= from)));
     let packets = prop_oneof![4 => 1..20_u32, 1 => 20..300_u32];
     let offer = (0..3000_u64, ends, packets).prop_map(|(at, (from, to), packets)| (at, from, to, packets));
-    let mischief = (1..10_u64, 0..200_u64, 0..40_u64, 0..30_u64).prop_map(|(delay, jitter, lost, doubled)| {
-        Mischief { delay: Span::from_us(delay), jitter: Span::from_us(jitter), lost, doubled }
-    });
+    let mischief =
+        (1..10_u64, 0..200_u64, 0..40_u64, 0..30_u64).prop_map(|(delay, jitter, lost, doubled)| Mischief {
+            delay: Span::from_us(delay),
+            jitter: Span::from_us(jitter),
+            lost,
+            doubled,
+        });
     (proptest::collection::vec(offer, 1..40), mischief, any::<u64>())
 }
 

@@ -99,19 +99,18 @@ impl Succession {
         *self = Succession { horizon: self.horizon, ..Succession::standby(now, term) };
     }
 
-    /// Takes a watchdog. Whether it can be true.
-    pub(super) fn hear(&mut self, now: Time, watchdog: &Watchdog, params: &ArbiterParams) -> bool {
+    /// Whether a watchdog can be true: of another arbiter, and of a term that is its own.
+    pub(super) fn is_true(&self, watchdog: &Watchdog, params: &ArbiterParams) -> bool {
         let owner = watchdog.term.checked_sub(1).map(|term| term % u32::from(params.arbiters));
-        if owner != Some(u32::from(watchdog.rank)) || watchdog.rank == params.rank {
-            return false;
-        }
-        match self.standing(watchdog.term) {
-            Standing::Absurd => return false,
-            Standing::Older => return true,
-            Standing::Own | Standing::Newer => self.follow(now, watchdog.term),
-        }
-        self.horizon = Some((watchdog.horizon, now));
-        true
+        owner == Some(u32::from(watchdog.rank))
+            && watchdog.rank != params.rank
+            && self.standing(watchdog.term) != Standing::Absurd
+    }
+
+    /// Whether others have waited longer for a watchdog of this primary than they do.
+    pub(super) fn is_silent(&self, now: Time, params: &ArbiterParams) -> bool {
+        let allowed = params.takeover.saturating_sub(params.watchdog);
+        self.watchdog_at != Time::NEVER && now > self.watchdog_at + allowed
     }
 
     /// Takes an endpoint's word that it follows a newer term. Believed is what two endpoints say, as one may be wrong: the
