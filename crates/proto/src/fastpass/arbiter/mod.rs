@@ -121,6 +121,14 @@ impl Arbiter {
         }
     }
 
+    /// Begins the term's slots later: this primary was cut off from all, another may have served the endpoints meanwhile, and
+    /// goes on until it hears a watchdog.
+    fn postpone(&mut self, now: Time) {
+        let margin = self.params.timeslots.of(Time::ZERO + self.params.watchdog) + 1;
+        self.batches.leave_out_before(self.first_free_slot(now) + margin);
+        self.first_slot = self.batches.next();
+    }
+
     /// The first slot that this arbiter may grant if it takes over now.
     fn first_free_slot(&self, now: Time) -> u64 {
         let gap = self.params.gap.as_ps().div_ceil(self.params.timeslots.length().as_ps());
@@ -156,13 +164,16 @@ impl Arbiter {
         if self.succession.role == Role::Primary {
             self.start_over();
         }
+        if term != self.succession.term {
+            self.clients.iter_mut().for_each(|client| client.of_primary = 0);
+        }
         self.succession.follow(now, term);
     }
 
-    /// Ceases to be the primary if it has been silent for so long that another may have taken over: its process was stopped,
-    /// and goes on. Whether it has.
+    /// Looks whether the process was stopped and goes on. A primary that has been silent for so long that another may have taken
+    /// over is no longer the primary; a standby that could not have heard a watchdog begins to wait anew.
     fn wakes_late(&mut self, now: Time) -> bool {
-        let late = self.succession.is_silent(now, &self.params);
+        let late = self.succession.is_late(now, &self.params);
         if late {
             self.counters.woke_late += 1;
             self.follow(now, self.succession.term);
@@ -189,7 +200,8 @@ impl Arbiter {
         if self.wakes_late(now) {
             return;
         }
-        if self.succession.takeover_at(&self.params).is_some_and(|at| at <= now) {
+        let over = self.succession.takeover_at(&self.params).is_some_and(|at| at <= now);
+        if over && !self.succession.waits_on(&self.params) {
             self.take_over(now);
         }
         while self.batch_at().is_some_and(|at| at <= now) {

@@ -10,7 +10,7 @@ impl Arbiter {
     /// A watchdog, and when the next follows.
     pub(super) fn watchdog(&mut self, now: Time) -> Watchdog {
         self.counters.watchdogs += 1;
-        self.succession.watchdog_at = now + self.params.watchdog;
+        self.succession.watchdog_at = self.succession.next_watchdog(now, &self.params);
         let horizon = self.frame.slot(now) + u64::from(self.params.ahead);
         Watchdog { term: self.succession.term, rank: self.params.rank, horizon }
     }

@@ -27,9 +27,10 @@ impl Arbiter {
         match self.succession.standing(request.term) {
             Standing::Absurd => self.counters.absurd_term += 1,
             Standing::Newer => self.hear_newer_term(now, request),
-            Standing::Older if self.succession.role == Role::Primary => self.answer_older_term(request),
+            Standing::Older if self.succession.role == Role::Primary => self.answer_older_term(now, request),
             Standing::Own if self.succession.role == Role::Primary => self.answer(now, request),
-            Standing::Older | Standing::Own => {}
+            Standing::Own => self.overhear(now, request),
+            Standing::Older => {}
         }
         self.reschedule(source);
     }
@@ -44,14 +45,27 @@ impl Arbiter {
     }
 
     /// An endpoint follows no term or an older one: it is told of this one.
-    fn answer_older_term(&mut self, request: &Request) {
+    fn answer_older_term(&mut self, now: Time, request: &Request) {
         self.counters.stale_term += 1;
+        if self.succession.may_have_rival(now, &self.params) {
+            self.postpone(now);
+        }
         self.clients[usize::from(request.source)].reset = true;
+    }
+
+    /// A standby reads in a request whether the primary goes on sending allocations.
+    fn overhear(&mut self, now: Time, request: &Request) {
+        let client = &mut self.clients[usize::from(request.source)];
+        if request.heard.latest > client.of_primary {
+            client.of_primary = request.heard.latest;
+            self.succession.see_alive(now);
+        }
     }
 
     /// A request to be answered by grants.
     fn answer(&mut self, now: Time, request: &Request) {
         let source = request.source;
+        self.succession.followed = true;
         if !self.is_of_this_life(request) {
             return;
         }
