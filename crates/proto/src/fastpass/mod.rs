@@ -11,5 +11,6 @@ pub mod endpoint;
 pub mod endpoint_parameters;
 pub mod fcp;
 pub mod paths;
+mod recent;
 pub mod timeslots;
 pub mod transport;

@@ -92,6 +92,7 @@ pub struct Net {
     pub unscheduled: u64,
     /// Whether an endpoint without an arbiter sends its packets by other means.
     pub drains: bool,
+    pub trace: bool,
     pub requests: u64,
     pub allocations: u64,
     params: (EndpointParams, ArbiterParams),
@@ -129,6 +130,7 @@ impl Net {
             unused: 0,
             unscheduled: 0,
             drains: false,
+            trace: false,
             requests: 0,
             allocations: 0,
             params: (endpoint, arbiter),
@@ -267,6 +269,9 @@ impl Net {
 
     fn deliver(&mut self, machine: Machine, packet: &Packet) {
         let now = self.clock(machine);
+        if self.trace && matches!(packet, Packet::Reset(_) | Packet::Watchdog(_)) {
+            eprintln!("{:?} to {machine} {packet:?}", self.now);
+        }
         if let Some(endpoint) = self.endpoints.get_mut(machine) {
             match packet {
                 Packet::Allocation(allocation) => endpoint.handle_allocation(now, allocation),

@@ -81,6 +81,14 @@ impl Batches {
         self.outstanding -= self.allocator.forget(usize::from(source));
     }
 
+    /// Forgets what all have demanded. (An allocator whose demand is zero is as good as new.)
+    pub(super) fn start_over(&mut self, params: &ArbiterParams) {
+        if self.outstanding > 0 {
+            self.allocator = Allocator::new(&params.allocator).expect("the parameters of the last one");
+            self.outstanding = 0;
+        }
+    }
+
     /// Allocates the next batch, and gives each grant with its source to `give`. How many there are.
     pub(super) fn allocate(&mut self, mut give: impl FnMut(Address, Grant)) -> u64 {
         let Batches { allocator, network, pairs, paths, .. } = self;

@@ -25,6 +25,8 @@ pub(super) struct Client {
     pub(super) heard: Heard,
     /// The number of the last allocation to it in this term and incarnation.
     pub(super) seq: u32,
+    /// The highest number of an allocation of another primary that it is known to have.
+    pub(super) of_primary: u32,
     /// Grants of which it has not been told.
     pub(super) pending: VecDeque<Grant>,
     /// Destinations of which it has to be told the counts again.

@@ -29,7 +29,7 @@ pub struct ArbiterCounters {
     pub takeovers: u64,
     /// Times that it ceased to be the primary because it heard a newer term.
     pub stepped_down: u64,
-    /// Times that it ceased to be the primary because it found itself silent for longer than standbys wait.
+    /// Times that it found that it had stood still for so long that another may have taken over.
     pub woke_late: u64,
     /// Times that it moved its slots because most endpoints' clocks are elsewhere.
     pub clock_moved: u64,

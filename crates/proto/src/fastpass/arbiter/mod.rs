@@ -5,10 +5,12 @@
 //! 1. `requests` reads a request: `counts` says how many slots are new in it, `pace` that no endpoint asks too often.
 //! 2. `batches` allocates slots a batch at a time and selects paths, by `network`.
 //! 3. `packets` writes allocations and resets; `client` knows what an endpoint has to be told, `deadlines` who is next.
-//! 4. `succession` says which arbiter is the primary; `frame` by which clock slots are counted.
+//! 4. `succession` says which arbiter is the primary; `frame` by which clock slots are counted, `clocks` how far that is from
+//!    the endpoints'.
 
 mod batches;
 mod client;
+mod clocks;
 mod counters;
 mod counts;
 mod deadlines;
@@ -30,6 +32,7 @@ use crate::units::Time;
 use super::fcp::{Address, Allocation, Reset, Watchdog};
 use batches::Batches;
 use client::Client;
+use clocks::Clocks;
 use counts::Counts;
 use deadlines::Deadlines;
 use frame::Frame;
@@ -54,6 +57,7 @@ pub struct Arbiter {
     params: ArbiterParams,
     succession: Succession,
     frame: Frame,
+    clocks: Clocks,
     batches: Batches,
     counts: Counts,
     clients: Box<[Client]>,
@@ -83,6 +87,7 @@ impl Arbiter {
         Ok(Arbiter {
             succession: Succession::standby(now, term),
             frame: Frame { timeslots: params.timeslots, ahead: 0 },
+            clocks: Clocks::new(nodes, params.timeslots),
             batches: Batches::new(params)?,
             counts: Counts::new(nodes),
             clients: vec![Client::default(); nodes].into_boxed_slice(),
@@ -96,6 +101,10 @@ impl Arbiter {
 
     /// Becomes the primary of a new term, whose slots begin after those that the old primary can have granted.
     fn take_over(&mut self, now: Time) {
+        if let Some(ahead) = self.clocks.advise_new_primary(now, self.frame.ahead, self.params.ahead) {
+            self.frame.ahead = ahead;
+            self.counters.clock_moved += 1;
+        }
         let first = self.first_free_slot(now);
         if !self.succession.take_over(now, &self.params) {
             self.succession.follow(now, self.succession.term);
@@ -112,6 +121,14 @@ impl Arbiter {
         }
     }
 
+    /// Begins the term's slots later: this primary was cut off from all, another may have served the endpoints meanwhile, and
+    /// goes on until it hears a watchdog.
+    fn postpone(&mut self, now: Time) {
+        let margin = self.params.timeslots.of(Time::ZERO + self.params.watchdog) + 1;
+        self.batches.leave_out_before(self.first_free_slot(now) + margin);
+        self.first_slot = self.batches.next();
+    }
+
     /// The first slot that this arbiter may grant if it takes over now.
     fn first_free_slot(&self, now: Time) -> u64 {
         let gap = self.params.gap.as_ps().div_ceil(self.params.timeslots.length().as_ps());
@@ -126,8 +143,10 @@ impl Arbiter {
 
     /// Forgets all demands and what endpoints have been told.
     fn start_over(&mut self) {
+        self.batches.start_over(&self.params);
+        self.counts = Counts::new(self.clients.len());
         for endpoint in 0..self.clients.len() as Address {
-            self.forget(endpoint);
+            self.clients[usize::from(endpoint)].start_over();
             self.clients[usize::from(endpoint)].incarnation = 0;
             self.reschedule(endpoint);
         }
@@ -143,27 +162,46 @@ impl Arbiter {
     /// Ceases to be the primary, or follows another than before.
     fn follow(&mut self, now: Time, term: u32) {
         if self.succession.role == Role::Primary {
-            self.counters.stepped_down += 1;
             self.start_over();
+        }
+        if term != self.succession.term {
+            self.clients.iter_mut().for_each(|client| client.of_primary = 0);
         }
         self.succession.follow(now, term);
     }
 
+    /// Looks whether the process was stopped and goes on. A primary that has been silent for so long that another may have taken
+    /// over is no longer the primary; a standby that could not have heard a watchdog begins to wait anew.
+    fn wakes_late(&mut self, now: Time) -> bool {
+        let late = self.succession.is_late(now, &self.params);
+        if late {
+            self.counters.woke_late += 1;
+            self.follow(now, self.succession.term);
+        }
+        late
+    }
+
     /// Takes a watchdog from another arbiter.
     pub fn handle_watchdog(&mut self, now: Time, watchdog: &Watchdog) {
-        if self.succession.role == Role::Primary && self.succession.standing(watchdog.term) == Standing::Newer
-        {
-            self.counters.stepped_down += 1;
-            self.start_over();
-        }
-        if !self.succession.hear(now, watchdog, &self.params) {
+        let absurd = self.clocks.is_absurd(watchdog.horizon, self.frame.slot(now));
+        if absurd || !self.succession.is_true(watchdog, &self.params) {
             self.counters.bad_watchdogs += 1;
+            return;
+        }
+        if self.succession.standing(watchdog.term) != Standing::Older {
+            self.counters.stepped_down += u64::from(self.succession.role == Role::Primary);
+            self.follow(now, watchdog.term);
+            self.succession.horizon = Some((watchdog.horizon, now));
         }
     }
 
     /// Does what time has come for: batches are allocated, and a standby that has heard nothing for too long takes over.
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.succession.takeover_at(&self.params).is_some_and(|at| at <= now) {
+        if self.wakes_late(now) {
+            return;
+        }
+        let over = self.succession.takeover_at(&self.params).is_some_and(|at| at <= now);
+        if over && !self.succession.waits_on(&self.params) {
             self.take_over(now);
         }
         while self.batch_at().is_some_and(|at| at <= now) {
@@ -179,9 +217,10 @@ impl Arbiter {
 
     /// Allocates a batch and puts the grants where their endpoints' next allocations are made from.
     fn allocate(&mut self) {
-        let Arbiter { batches, clients, counts, touched, counters, .. } = self;
+        let Arbiter { batches, clients, clocks, counts, touched, counters, .. } = self;
         counters.batches += 1;
-        counters.granted += batches.allocate(|source, grant| {
+        counters.granted += batches.allocate(|source, mut grant| {
+            grant.slot = grant.slot.saturating_add_signed(clocks.translation(source));
             let client = &mut clients[usize::from(source)];
             if client.pending.is_empty() {
                 touched.push(source);
@@ -227,7 +266,13 @@ impl Arbiter {
     /// Gives a packet that is to leave now; only when the arbiter is ready.
     pub fn transmit(&mut self, now: Time) -> ArbiterOutput {
         if self.succession.watchdog_at <= now {
-            return ArbiterOutput::Watchdog(self.watchdog(now));
+            // One that woke late says what it took itself for, once: that is stale, and harms nobody.
+            let late = self.wakes_late(now);
+            let watchdog = self.watchdog(now);
+            if late {
+                self.succession.watchdog_at = Time::NEVER;
+            }
+            return ArbiterOutput::Watchdog(watchdog);
         }
         let (_, endpoint) = self.deadlines.first();
         let output = if self.clients[usize::from(endpoint)].reset {

@@ -10,7 +10,7 @@ impl Arbiter {
     /// A watchdog, and when the next follows.
     pub(super) fn watchdog(&mut self, now: Time) -> Watchdog {
         self.counters.watchdogs += 1;
-        self.succession.watchdog_at = now + self.params.watchdog;
+        self.succession.watchdog_at = self.succession.next_watchdog(now, &self.params);
         let horizon = self.frame.slot(now) + u64::from(self.params.ahead);
         Watchdog { term: self.succession.term, rank: self.params.rank, horizon }
     }
@@ -21,7 +21,8 @@ impl Arbiter {
         let client = &mut self.clients[usize::from(endpoint)];
         client.reset = false;
         client.reset_at = now + self.params.reset_interval;
-        Reset { to: endpoint, term: self.succession.term, first_slot: self.first_slot }
+        let slot = self.params.timeslots.of(now);
+        Reset { to: endpoint, slot, term: self.succession.term, first_slot: self.first_slot }
     }
 
     /// An allocation for an endpoint: the grants that it has not been told of, and counts that it may not know.
@@ -35,6 +36,7 @@ impl Arbiter {
             incarnation: client.incarnation,
             term: succession.term,
             seq: client.seq,
+            slot: params.timeslots.of(now),
             heard: client.heard,
             ..Allocation::default()
         };

@@ -4,6 +4,7 @@ use crate::fastpass::allocator::Refusal;
 use crate::fastpass::fcp::{Address, Demand, News, PathReport, Request};
 use crate::units::Time;
 
+use super::clocks::Advice;
 use super::succession::Standing;
 use super::{Arbiter, Role};
 
@@ -19,12 +20,17 @@ impl Arbiter {
             self.counters.flooding += 1;
             return;
         }
+        if !self.clocks.hear(now, request, self.frame.timeslots.of(now)) {
+            self.counters.absurd_clock += 1;
+        }
+        self.wakes_late(now);
         match self.succession.standing(request.term) {
             Standing::Absurd => self.counters.absurd_term += 1,
             Standing::Newer => self.hear_newer_term(now, request),
-            Standing::Older if self.succession.role == Role::Primary => self.answer_older_term(request),
+            Standing::Older if self.succession.role == Role::Primary => self.answer_older_term(now, request),
             Standing::Own if self.succession.role == Role::Primary => self.answer(now, request),
-            Standing::Older | Standing::Own => {}
+            Standing::Own => self.overhear(now, request),
+            Standing::Older => {}
         }
         self.reschedule(source);
     }
@@ -33,19 +39,33 @@ impl Arbiter {
     fn hear_newer_term(&mut self, now: Time, request: &Request) {
         self.counters.newer_term += 1;
         if let Some(term) = self.succession.claim(request.term, request.source) {
+            self.counters.stepped_down += u64::from(self.succession.role == Role::Primary);
             self.follow(now, term);
         }
     }
 
     /// An endpoint follows no term or an older one: it is told of this one.
-    fn answer_older_term(&mut self, request: &Request) {
+    fn answer_older_term(&mut self, now: Time, request: &Request) {
         self.counters.stale_term += 1;
+        if self.succession.may_have_rival(now, &self.params) {
+            self.postpone(now);
+        }
         self.clients[usize::from(request.source)].reset = true;
+    }
+
+    /// A standby reads in a request whether the primary goes on sending allocations.
+    fn overhear(&mut self, now: Time, request: &Request) {
+        let client = &mut self.clients[usize::from(request.source)];
+        if request.heard.latest > client.of_primary {
+            client.of_primary = request.heard.latest;
+            self.succession.see_alive(now);
+        }
     }
 
     /// A request to be answered by grants.
     fn answer(&mut self, now: Time, request: &Request) {
         let source = request.source;
+        self.succession.followed = true;
         if !self.is_of_this_life(request) {
             return;
         }
@@ -60,10 +80,23 @@ impl Arbiter {
         }
         client.acknowledge(request.heard);
         self.counters.requests += 1;
+        self.mind_clocks(now, request);
         for demand in request.demands.iter() {
             self.demand(now, source, demand, news);
         }
         self.hear_reports(source, &request.reports);
+    }
+
+    /// Does something about clocks if they are apart.
+    fn mind_clocks(&mut self, now: Time, request: &Request) {
+        match self.clocks.advise(now, request, self.frame.ahead) {
+            Advice::Stay => {}
+            Advice::Translated => self.counters.clock_translated += 1,
+            Advice::Move(ahead) => {
+                self.counters.clock_moved += 1;
+                self.frame.ahead = ahead;
+            }
+        }
     }
 
     /// Whether a request is of the endpoint's present incarnation. A newer one than was known makes all else that was known of

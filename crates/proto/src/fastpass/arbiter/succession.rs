@@ -28,6 +28,12 @@ pub(super) struct Succession {
     pub(super) term: u32,
     /// When a primary was last heard, or silence began to count.
     heard_at: Time,
+    /// When an endpoint last showed that the primary goes on sending allocations.
+    alive_at: Time,
+    /// When this arbiter became the primary.
+    since: Time,
+    /// Whether an endpoint has followed this primary.
+    pub(super) followed: bool,
     /// When the next watchdog is to leave.
     pub(super) watchdog_at: Time,
     /// Up to which slot the primary had allocated when it was last heard, by its own word, and when that was.
@@ -57,7 +63,10 @@ impl Succession {
             role: Role::Standby,
             term,
             heard_at: now,
-            watchdog_at: never,
+            alive_at: Time::ZERO,
+            since: now,
+            followed: false,
+            watchdog_at: Time::NEVER,
             horizon: None,
             claim: None,
         }
@@ -94,24 +103,56 @@ impl Succession {
         (self.role == Role::Standby).then(|| self.heard_at + params.takeover + params.watchdog * place)
     }
 
+    /// Notes that an endpoint has shown that the primary goes on sending allocations.
+    pub(super) fn see_alive(&mut self, now: Time) {
+        self.alive_at = now;
+    }
+
+    /// Waits on if the primary only seems to be silent: endpoints still speak of new allocations after the time at which a
+    /// watchdog is missing. Half a T_w is allowed for the time that their word takes, so that one that has died is not
+    /// taken for alive.
+    pub(super) fn waits_on(&mut self, params: &ArbiterParams) -> bool {
+        let lag = params.watchdog / 2;
+        let alive = self.alive_at > self.heard_at + params.watchdog + lag;
+        if alive {
+            self.heard_at = Time::from_ps(self.alive_at.since(Time::ZERO + lag).as_ps());
+        }
+        alive
+    }
+
+    /// Whether this primary has been for so long without an endpoint that follows it that there may be another that it did not
+    /// hear of.
+    pub(super) fn may_have_rival(&self, now: Time, params: &ArbiterParams) -> bool {
+        !self.followed && now > self.since + params.takeover
+    }
+
+    /// When the watchdog after one that leaves now follows: sooner at the beginning of a term, so that a rival learns of it.
+    pub(super) fn next_watchdog(&self, now: Time, params: &ArbiterParams) -> Time {
+        let new = now < self.since + params.watchdog;
+        now + if new { params.watchdog / 4 } else { params.watchdog }
+    }
+
     /// Steps down, or follows another primary: silence counts from now.
     pub(super) fn follow(&mut self, now: Time, term: u32) {
         *self = Succession { horizon: self.horizon, ..Succession::standby(now, term) };
     }
 
-    /// Takes a watchdog. Whether it can be true.
-    pub(super) fn hear(&mut self, now: Time, watchdog: &Watchdog, params: &ArbiterParams) -> bool {
+    /// Whether a watchdog can be true: of another arbiter, and of a term that is its own.
+    pub(super) fn is_true(&self, watchdog: &Watchdog, params: &ArbiterParams) -> bool {
         let owner = watchdog.term.checked_sub(1).map(|term| term % u32::from(params.arbiters));
-        if owner != Some(u32::from(watchdog.rank)) || watchdog.rank == params.rank {
-            return false;
-        }
-        match self.standing(watchdog.term) {
-            Standing::Absurd => return false,
-            Standing::Older => return true,
-            Standing::Own | Standing::Newer => self.follow(now, watchdog.term),
-        }
-        self.horizon = Some((watchdog.horizon, now));
-        true
+        owner == Some(u32::from(watchdog.rank))
+            && watchdog.rank != params.rank
+            && self.standing(watchdog.term) != Standing::Absurd
+    }
+
+    /// Whether this arbiter has missed its time by so much that it must have stood still: to send a watchdog as the primary,
+    /// or to take over as a standby.
+    pub(super) fn is_late(&self, now: Time, params: &ArbiterParams) -> bool {
+        let missed = match self.takeover_at(params) {
+            Some(at) => at + params.watchdog,
+            None => self.watchdog_at + params.takeover.saturating_sub(params.watchdog),
+        };
+        now > missed
     }
 
     /// Takes an endpoint's word that it follows a newer term. Believed is what two endpoints say, as one may be wrong: the

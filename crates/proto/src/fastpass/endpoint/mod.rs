@@ -34,6 +34,7 @@ use crate::units::Time;
 
 use super::fcp::message::MOST_DEMANDS;
 use super::fcp::{Address, Allocation, Grant, Heard, News, Request, Reset};
+use super::recent::Recent;
 use demand::{Count, Demands};
 use grants::{Grants, NotHeld};
 
@@ -78,8 +79,8 @@ pub struct Endpoint {
     requested: Option<Time>,
     /// Whether the next request shall not wait for others to go with it.
     urgent: bool,
-    /// Grants refused for their age since the last that was not.
-    refused: u16,
+    /// By how many slots the primary's clock was ahead when its packets came.
+    arbiter_ahead: Recent,
     /// When an arbiter was last heard, or packets began to wait, whichever is later.
     alone_since: Time,
     counters: EndpointCounters,
@@ -105,7 +106,7 @@ impl Endpoint {
             unreported: None,
             requested: None,
             urgent: false,
-            refused: 0,
+            arbiter_ahead: Recent::default(),
             alone_since: Time::ZERO,
             counters: EndpointCounters::default(),
         }
@@ -149,6 +150,7 @@ impl Endpoint {
             }
         }
         self.counters.allocations += 1;
+        self.compare_clocks(now, allocation.slot);
         if !allocation.granted.is_empty() {
             self.unreported = self.unreported.or(Some(now));
         }
@@ -170,6 +172,14 @@ impl Endpoint {
         }
     }
 
+    /// Notes that the primary's clock showed `slot` when it sent a packet that comes now.
+    fn compare_clocks(&mut self, now: Time, slot: u64) {
+        let ahead = i128::from(slot) - i128::from(self.params.timeslots.of(now));
+        if let Ok(ahead) = i32::try_from(ahead) {
+            self.arbiter_ahead.note(now, ahead.into());
+        }
+    }
+
     /// Takes or refuses a grant. Whether it is taken.
     fn take(&mut self, now: Time, grant: &Grant) -> bool {
         if !self.demands.knows(grant.destination) || grant.destination == self.address {
@@ -178,15 +188,12 @@ impl Endpoint {
         }
         if self.is_late(now, grant) {
             self.counters.refused_late += 1;
-            self.refused = self.refused.saturating_add(1);
             return false;
         }
         if self.checks_age() && self.params.timeslots.start(grant.slot) > now + self.params.early {
             self.counters.refused_early += 1;
-            self.refused = self.refused.saturating_add(1);
             return false;
         }
-        self.refused = 0;
         let held = self.grants.insert(*grant);
         match held {
             Ok(()) => self.demands.hold(grant.destination),
@@ -242,7 +249,8 @@ impl Endpoint {
         self.term = reset.term;
         self.heard = Heard::default();
         self.unreported = None;
-        self.refused = 0;
+        self.arbiter_ahead = Recent::default();
+        self.compare_clocks(now, reset.slot);
         while let Some(grant) = self.grants.take_from(reset.first_slot) {
             self.demands.release(grant.destination);
             self.counters.fenced += 1;
@@ -351,7 +359,7 @@ impl Endpoint {
             term: self.term,
             seq: self.seq,
             slot: self.params.timeslots.of(now),
-            refused: self.refused,
+            arbiter_ahead: self.arbiter_ahead.greatest(now).map(|ahead| ahead as i32),
             heard: self.heard,
             ..Request::default()
         };
