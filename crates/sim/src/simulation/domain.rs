@@ -443,11 +443,11 @@ impl Domain {
     pub(super) fn lose(&mut self, plan: &Plan, frame: &Frame) {
         let conversation = plan.routes.conversation(frame.route());
         let losses = &mut self.losses[conversation as usize];
+        if frame.meta.contains(Meta::POOLED) {
+            self.parcels.take(frame.seq());
+        }
         if frame.meta.contains(Meta::ACK) {
             losses.acks += 1;
-            if frame.meta.contains(Meta::POOLED) {
-                self.parcels.take(frame.seq());
-            }
             return;
         }
         losses.data += 1;
