@@ -69,7 +69,8 @@ impl Trial {
     /// The longest time around the fault in which no packet left.
     fn interruption(&self) -> Span {
         let around: Vec<Time> = self.net.sent.iter().map(|sent| sent.at).collect();
-        let gaps = around.windows(2).filter(|pair| pair[1] > self.at && pair[0] < self.at + Span::from_us(400));
+        let gaps =
+            around.windows(2).filter(|pair| pair[1] > self.at && pair[0] < self.at + Span::from_us(400));
         gaps.map(|pair| pair[1].since(pair[0])).max().unwrap_or(Span::ZERO)
     }
 
@@ -119,7 +120,8 @@ fn a_takeover_interrupts_for_less_than_230_us() {
 #[test]
 fn whatever_the_clocks_show_all_is_sent_in_the_end() {
     for seed in 0..seeds() {
-        let mischief = Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
+        let mischief =
+            Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
         let mut trial = Trial::new(seed, 3, 1_000_000_000, mischief);
         trial.run();
         assert_eq!(trial.net.waiting(), 0, "seed {seed}, {:?}", trial.fault);

@@ -99,7 +99,7 @@ impl ArbiterHost {
     pub fn run(&mut self, now: Time, local: Time) {
         self.change(now, local);
         let Some(machine) = &mut self.machine else { return };
-        while let Some((_, packet)) = self.inbox.pop_front_if(|(done, _)| *done <= now) {
+        while let Some(packet) = pop_due(&mut self.inbox, now) {
             match packet {
                 Packet::Request(request) => machine.handle_request(local, &request),
                 Packet::Watchdog(watchdog) => machine.handle_watchdog(local, &watchdog),
@@ -121,7 +121,7 @@ impl ArbiterHost {
     }
 
     fn change(&mut self, now: Time, local: Time) {
-        while let Some((_, change)) = self.changes.pop_front_if(|(at, _)| *at <= now) {
+        while let Some(change) = pop_due(&mut self.changes, now) {
             let term = self.machines().map(Arbiter::term).max().unwrap_or(0);
             self.buried.extend(self.machine.take().map(|machine| *machine));
             self.inbox.clear();
@@ -137,7 +137,7 @@ impl ArbiterHost {
 
     /// The next packet that leaves now, if any.
     pub fn output(&mut self, now: Time) -> Option<ArbiterOutput> {
-        self.outbox.pop_front_if(|(at, _)| *at <= now).map(|(_, output)| output)
+        pop_due(&mut self.outbox, now)
     }
 
     /// When [`Self::run`] is wanted next: in simulated time, and by the arbiter's own clock.
@@ -154,5 +154,15 @@ impl ArbiterHost {
             Readiness::Ready | Readiness::Idle => Time::NEVER,
         };
         (simulated, machine.poll_timeout().unwrap_or(Time::NEVER).min(ready))
+    }
+}
+
+/// Takes out the first of a queue if its time has come by `now`.
+fn pop_due<T>(queue: &mut VecDeque<(Time, T)>, now: Time) -> Option<T> {
+    let due = queue.front().is_some_and(|(at, _)| *at <= now);
+    if due {
+        queue.pop_front().map(|(_, first)| first)
+    } else {
+        None
     }
 }

@@ -87,7 +87,8 @@ impl Slots {
     /// The oldest acknowledgement for a destination, if it has room in so many bytes.
     pub fn pop_ack(&mut self, destination: u32, room: u32) -> Option<Frame> {
         let queue = self.queues.get_mut(&destination)?;
-        let (_, ack) = queue.acks.pop_front_if(|(_, ack)| ack.meta.size() <= room)?;
+        queue.acks.front().filter(|(_, ack)| ack.meta.size() <= room)?;
+        let (_, ack) = queue.acks.pop_front()?;
         queue.ack_bytes -= u64::from(ack.meta.size());
         Some(ack)
     }

@@ -1,6 +1,6 @@
 //! What a run says of Fastpass's endpoints and arbiters.
 
-use clearway_proto::fastpass::arbiter::{ArbiterCounters, Role};
+use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterCounters, Role};
 use clearway_proto::fastpass::endpoint::EndpointCounters;
 
 use super::footprint::{text_bytes, NUMBER};
@@ -52,16 +52,14 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
         let of = |arbiter: &ArbiterHost| arbiter.machines().map(|machine| value(machine.counters())).sum();
         Column::Integers(all.iter().map(|(_, arbiter)| of(arbiter)).collect())
     };
-    let role = |arbiter: &ArbiterHost| match arbiter.machine().map(|machine| machine.role()) {
+    let role = |arbiter: &ArbiterHost| match arbiter.machine().map(Arbiter::role) {
         None => "dead",
         Some(Role::Primary) => "primary",
         Some(Role::Standby) => "standby",
     };
     let graph = measured.simulation.graph();
     let name = |node: u32| graph.nodes()[node as usize].name.clone();
-    let term = |arbiter: &ArbiterHost| {
-        u64::from(arbiter.machines().map(|machine| machine.term()).max().unwrap_or(0))
-    };
+    let term = |arbiter: &ArbiterHost| u64::from(arbiter.machines().map(Arbiter::term).max().unwrap_or(0));
     let columns = vec![
         ("rank", Column::Integers((0..all.len() as u64).collect())),
         ("node", Column::Texts(all.iter().map(|(node, _)| name(*node)).collect())),

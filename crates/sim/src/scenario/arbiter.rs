@@ -6,31 +6,17 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::class;
 use super::key::{Key, Shown};
-use super::names::Names;
 use super::node;
 use super::reader::Section;
-use crate::model::{Arbiters, Network, Protocol, Scenario, Topology, TrafficClass, Transport};
+use crate::model::{Arbiters, Protocol, Scenario, Topology, Transport};
 use crate::net::shape;
 use crate::traffic::pattern;
 
 /// The largest number of arbiters.
 const MAX_ARBITERS: usize = 8;
 
-/// What the arbiters' table refers to. Parts that are wrong in the file are missing here; what depends on them is then not
-/// checked.
-pub(super) struct Scene<'a> {
-    /// The nodes.
-    pub(super) names: Option<&'a Names<'a>>,
-    /// Nodes and links.
-    pub(super) network: Option<&'a Network>,
-    /// The traffic classes, in the file's order.
-    pub(super) classes: Option<&'a [TrafficClass]>,
-    /// The transports, in the file's order.
-    pub(super) transports: Option<&'a [Transport]>,
-}
-
 /// Reads the table.
-pub(super) fn read(r: &mut Section, scene: &Scene) -> Arbiters {
+pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
     let doc = "Where they are, in the order of their ranks: the first is the primary, and the next takes over when it is dead.";
     let nodes = node::read_several(r, "at", doc, scene.names).unwrap_or_default();
     let slot = read_slot(r, scene);
@@ -74,7 +60,7 @@ pub(super) fn read(r: &mut Section, scene: &Scene) -> Arbiters {
 }
 
 /// The length of a slot: by default what a full frame takes on a host's link, and a share for what has no slot.
-fn read_slot(r: &mut Section, scene: &Scene) -> Span {
+fn read_slot(r: &mut Section, scene: &node::Scene) -> Span {
     let share = Key::new(
         "control_share",
         "Share of a host's link that is left to requests, allocations and whatever else has no timeslot.",

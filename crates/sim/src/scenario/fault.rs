@@ -9,7 +9,7 @@ use super::form::Form;
 use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
-use crate::model::{Arbiters, Crash, Fault};
+use crate::model::{Crash, Fault};
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -40,9 +40,9 @@ pub(super) fn split(all: Vec<Read>) -> (Vec<Fault>, Vec<Crash>) {
 
 const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \"h0-tor0\"";
 
-/// Reads one table. Without names, where the network is not known, only the form of a link is checked; `arbiters` are
-/// those of the scenario, none where they are wrong in the file.
-pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<Option<&Arbiters>>) -> Read {
+/// Reads one table. Without names, where the network is not known, only the form of a link is checked; there are so many
+/// `arbiters`; none where their table is wrong.
+pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usize>) -> Read {
     let kinds = [("loss", Kind::Loss), ("down", Kind::Down), ("crash", Kind::Crash)];
     let doc = "Frames of a link are lost at random, or all of them are, or an arbiter is dead.";
     let kind = r.choice("kind", doc, None, &kinds);
@@ -71,11 +71,10 @@ pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<Opti
     Read::Link(ways.unwrap_or_default().into_iter().map(|link| Fault { link, from, until, loss }).collect())
 }
 
-fn read_crash(r: &mut Section, arbiters: Option<Option<&Arbiters>>) -> Crash {
+fn read_crash(r: &mut Section, arbiters: Option<usize>) -> Crash {
     let doc = "The arbiter's rank: its place in [arbiter] at, from 0.";
     let rank = r.get(&Key::new("arbiter", doc, 0..=7_u32));
-    if let (true, Some(arbiters)) = (r.sound(), arbiters) {
-        let count = arbiters.map_or(0, |arbiters| arbiters.nodes.len());
+    if let (true, Some(count)) = (r.sound(), arbiters) {
         if rank as usize >= count {
             let message = match count {
                 0 => "there is no [arbiter]".into(),

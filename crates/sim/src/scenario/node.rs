@@ -1,5 +1,6 @@
 //! Keys that hold nodes: a host's number, or the name of a host or switch.
 
+use clearway_proto::units::Span;
 use serde_json::{json, Value as Json};
 
 use super::document::{Node, Value};
@@ -7,6 +8,22 @@ use super::error::Misread;
 use super::form::Form;
 use super::names::Names;
 use super::reader::Section;
+use crate::model::{Network, TrafficClass, Transport};
+
+/// What tables refer to that speak of nodes by name. Parts that are wrong in the file are missing here; what depends on
+/// them is then not checked.
+pub(super) struct Scene<'a> {
+    /// The nodes.
+    pub(super) names: Option<&'a Names<'a>>,
+    /// Nodes and links.
+    pub(super) network: Option<&'a Network>,
+    /// The traffic classes, in the file's order.
+    pub(super) classes: Option<&'a [TrafficClass]>,
+    /// The transports, in the file's order.
+    pub(super) transports: Option<&'a [Transport]>,
+    /// When the run ends.
+    pub(super) duration: Span,
+}
 
 const WANTED: &str = "a host's number or a node's name, such as 3, \"h3\" or \"tor0\"";
 const WANTED_SEVERAL: &str = "a node or a list of nodes, such as \"h3\" or [\"h3\", \"tor0\"]";

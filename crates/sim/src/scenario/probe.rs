@@ -4,11 +4,10 @@ use clearway_proto::units::{Bytes, Span, Time};
 
 use super::class;
 use super::key::{Key, Shown};
-use super::names::Names;
 use super::network::MAX_FRAME;
 use super::node;
 use super::reader::Section;
-use crate::model::{Probe, TrafficClass};
+use crate::model::Probe;
 
 /// The largest number of probes.
 pub(super) const MAX_PROBES: usize = 10_000;
@@ -16,18 +15,8 @@ pub(super) const MAX_PROBES: usize = 10_000;
 /// The smallest packet: the smallest Ethernet frame.
 const MIN_BYTES: Bytes = Bytes::new(64);
 
-/// What probes refer to. Parts that are wrong in the file are missing here; what depends on them is then not checked.
-pub(super) struct Scene<'a> {
-    /// The nodes.
-    pub(super) names: Option<&'a Names<'a>>,
-    /// The traffic classes, in the file's order.
-    pub(super) classes: Option<&'a [TrafficClass]>,
-    /// When the run ends.
-    pub(super) duration: Span,
-}
-
 /// Reads one table.
-pub(super) fn read(r: &mut Section, scene: &Scene) -> Probe {
+pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Probe {
     let from = node::read(r, "from", "The node that sends and measures.", scene.names);
     let to = node::read(r, "to", "The node that answers.", scene.names);
     if let (Some(names), Some(from)) = (scene.names, from.filter(|_| r.sound() && from == to)) {

@@ -3,7 +3,7 @@
 
 use clearway_proto::units::Time;
 
-use super::control::{ControlPlan, Exchanged};
+use super::control::Exchanged;
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::engine::event::{Event, Frame, Kind, Meta};
@@ -45,7 +45,7 @@ impl Simulation {
     /// For each flow, data sent = arrived + lost + under way, and so for acknowledgements; and for what agents send.
     fn assert_flows_balance(&self) {
         let flows = self.plan.specs.len();
-        let mut under_way = vec![[0_u64; 2]; self.conversations()];
+        let mut under_way = vec![[0_u64; 2]; self.plan.conversations()];
         for frame in self.frames_under_way() {
             let conversation = self.plan.routes.conversation(frame.route());
             under_way[conversation as usize][usize::from(frame.meta.contains(Meta::ACK))] += 1;
@@ -98,12 +98,6 @@ impl Simulation {
     pub(super) fn exchanged(&self, number: usize) -> [Exchanged; 2] {
         let each = self.domains.iter().map(|domain| domain.exchanged[number]);
         each.fold([Exchanged::default(); 2], |all, one| [0, 1].map(|way| all[way].and(one[way])))
-    }
-
-    /// How many conversations there are, those of agents included.
-    fn conversations(&self) -> usize {
-        let of_control = self.plan.control.as_ref().map_or(0, ControlPlan::conversations);
-        self.plan.specs.len() + self.plan.probes.len() + of_control as usize
     }
 
     /// What agents of Fastpass whose class is meant have sent and taken at their nodes.

@@ -285,26 +285,21 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
             let costs = costs[kind].as_ref();
             let processor = costs.map_or(NONE, |_| processors.len() as u32);
             processors.extend(costs.map(|costs| Processor::new(scenario.seed, node, costs)));
-            let nic = plan.partition.port(plan.graph.nic(node)).at;
-            let rounds = (hosts.len() * plan.queues()) as u32;
             let HostKind { clock, operation_service, .. } = &scenario.hosts.kinds[kind];
-            let operation_service = operation_service.as_ps();
             let reads = clock.timestamps == Timestamps::Clock;
             let clocks = if reads { all_clocks.len() as u32 } else { NONE };
             all_clocks.extend(reads.then(|| HostClocks::new(scenario.seed, node, clock)));
             hosts.push(HostState {
-                nic,
-                rounds,
+                nic: plan.partition.port(plan.graph.nic(node)).at,
+                rounds: (hosts.len() * plan.queues()) as u32,
                 processor,
                 clocks,
                 slots: NONE,
-                operation_service,
+                operation_service: operation_service.as_ps(),
                 armed: false,
             });
         }
     }
-    let of_control = plan.control.as_ref().map_or(0, ControlPlan::conversations) as usize;
-    let conversations = plan.specs.len() + plan.probes.len() + of_control;
     Domain {
         number,
         now: 0,
@@ -326,7 +321,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         sendable: Vec::new(),
         exchanged: Vec::new(),
         operations: Operations::default(),
-        losses: vec![Losses::default(); conversations],
+        losses: vec![Losses::default(); plan.conversations()],
         measured_from: Time::ZERO,
         counters: plan.makers.iter().map(|_| TransportCounters::default()).collect(),
         parcels: super::parcels::Parcels::default(),

@@ -128,13 +128,13 @@ impl Domain {
     }
 
     /// Sends a control packet on a conversation, `back` against its direction.
-    fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, packet: Packet) {
+    fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, packet: Box<Packet>) {
         let bytes = packet.wire_bytes();
         let first = plan.control().first;
         let sent = &mut self.exchanged[(conversation - first) as usize][usize::from(back)].sent;
         let number = sent.frames;
         sent.add(1, bytes.into());
-        let place = self.parcels.put(Parcel::Control(Box::new(packet)));
+        let place = self.parcels.put(Parcel::Control(packet));
         let (first_route, ways) = plan.routes.of(conversation);
         let route = first_route + (number % u64::from(ways)) as u32;
         let meta = Meta::new(bytes, Meta::POOLED | if back { Meta::ACK } else { 0 });
@@ -149,7 +149,12 @@ impl Domain {
     pub(super) fn send_request(&mut self, plan: &Plan, endpoint: usize, request: &Request) {
         let control = plan.control();
         for rank in 0..control.arbiters.len() {
-            self.send_control(plan, control.of_endpoint(endpoint, rank), false, Packet::Request(*request));
+            self.send_control(
+                plan,
+                control.of_endpoint(endpoint, rank),
+                false,
+                Box::new(Packet::Request(*request)),
+            );
         }
     }
 
@@ -163,7 +168,7 @@ impl Domain {
             arbiter.run(now, local);
             let rank = arbiter.rank;
             if let Some(output) = arbiter.output(now) {
-                self.send_output(plan, rank, output);
+                self.send_output(plan, rank, &output);
                 continue;
             }
             let (simulated, wanted) = arbiter.wanted(local);
@@ -177,26 +182,26 @@ impl Domain {
         }
     }
 
-    fn send_output(&mut self, plan: &Plan, rank: usize, output: ArbiterOutput) {
+    fn send_output(&mut self, plan: &Plan, rank: usize, output: &ArbiterOutput) {
         let control = plan.control();
-        match output {
+        match *output {
             ArbiterOutput::Allocation(allocation) => {
-                self.send_to_endpoint(plan, rank, allocation.to, Packet::Allocation(allocation));
+                self.send_to_endpoint(plan, rank, allocation.to, Box::new(Packet::Allocation(allocation)));
             }
             ArbiterOutput::Reset(reset) => {
-                self.send_to_endpoint(plan, rank, reset.to, Packet::Reset(reset));
+                self.send_to_endpoint(plan, rank, reset.to, Box::new(Packet::Reset(reset)));
             }
             ArbiterOutput::Watchdog(watchdog) => {
                 for other in (0..control.arbiters.len()).filter(|&other| other != rank) {
                     let conversation = control.of_arbiters(rank.min(other), rank.max(other));
-                    self.send_control(plan, conversation, other < rank, Packet::Watchdog(watchdog));
+                    self.send_control(plan, conversation, other < rank, Box::new(Packet::Watchdog(watchdog)));
                 }
             }
         }
     }
 
     /// What is for a host without an endpoint, as a new primary tells all whose addresses it knows, goes nowhere.
-    fn send_to_endpoint(&mut self, plan: &Plan, rank: usize, to: fcp::Address, packet: Packet) {
+    fn send_to_endpoint(&mut self, plan: &Plan, rank: usize, to: fcp::Address, packet: Box<Packet>) {
         let control = plan.control();
         if let Some(endpoint) = control.endpoint_of(to.into()) {
             self.send_control(plan, control.of_endpoint(endpoint, rank), true, packet);

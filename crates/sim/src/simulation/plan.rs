@@ -75,6 +75,12 @@ impl Plan {
         self.classes.max(1)
     }
 
+    /// How many conversations there are: of flows, of probes, and of Fastpass's agents.
+    pub fn conversations(&self) -> usize {
+        let of_control = self.control.as_ref().map_or(0, ControlPlan::conversations);
+        self.specs.len() + self.probes.len() + of_control as usize
+    }
+
     /// Who exchanges control packets. Panics where there is no arbiter.
     pub fn control(&self) -> &ControlPlan {
         self.control.as_ref().expect("control packets where there is an arbiter")

@@ -30,7 +30,9 @@ fn forms() -> Vec<Form> {
     add(&["switch", "default"], at(&["switch", "default"]));
     add(&["host"], at(&["host"]));
     add(&["host", "default"], at(&["host", "default"]));
-    hosts_of_each_model(&at(&["host"])).into_iter().for_each(|schema| add(&["host", "fast"], schema));
+    for schema in hosts_of_each_model(&at(&["host"])) {
+        add(&["host", "fast"], schema);
+    }
     add(&["record"], at(&["record"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
@@ -104,7 +106,6 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["host", _], "hosts") => json!("1..3"),
         (["probe"], "from") => json!("tor0"),
         (["arbiter"], "at") => json!(["h3", "tor0"]),
-        (["fault"], "arbiter") => json!(0),
         (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
@@ -115,7 +116,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (_, "ecn_min" | "bytes") => json!("10kB"),
         (_, "ecn_pmax" | "load" | "probability") => json!(0.5),
         (_, "header" | "ack") => json!("40B"),
-        (_, "to") => json!(0),
+        (_, "to") | (["fault"], "arbiter") => json!(0),
         (_, "from") => json!("1..2"),
         (["traffic"], "hosts") => json!([0, "1..3"]),
         (_, "transport") if !form.path.is_empty() => json!("a"),
