@@ -182,67 +182,21 @@ proptest! {
 }
 
 /// An allocation with each of its fields, byte by byte: numbers of 1 to 4 bytes, a mask, counts of 3 bytes, a base slot of 5
-/// bytes, paths of 4 bits, and gaps of 0, 1, 16 and 1026 slots.
-const ALLOCATION: [u8; 53] = [
-    0x12,
-    5,
-    0,
-    0,
-    0x04,
-    0x05,
-    0b00_01_10_11,
-    0x80 | 3 << 2 | 2,
-    2 << 4 | 4, // The fixed part.
-    0x09,
-    0x0a,
-    0x0b,
-    0x0c,
-    0x0d,
-    0x0e,
-    0x0f,
-    0x10,
-    0x11,
-    0x12, // Term, incarnation, packet, heard.
-    0x13,
-    0x14,
-    0x15,
-    0x16, // The mask.
-    0x17,
-    0x18,
-    0x19,
-    0x1a,
-    0x1b,
-    0x1c,
-    0x1d,
-    0x1e,
-    0x1f,
-    0x20, // Two destinations.
-    0x21,
-    0x22,
-    0x23,
-    0x24,
-    0x25, // The base slot.
-    0x1f,
-    0x08,
-    0x20, // Paths 1, 15, 0, 8, 2.
-    0x10,
-    0x21,
-    0x01,
-    0x10, // Slots 0, 1 and, after a skip of 16, 17.
-    0x0f,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0, // A skip that does not end here: 64 times 16 slots.
-];
+/// bytes, gaps of 0, 1, 16, 1026 and 15 slots, and paths of 4 bits.
+fn allocation_by_hand() -> Vec<u8> {
+    let fixed = [0x12, 5, 0, 0, 0x04, 0x05, 0b00_01_10_11, 0x80 | 3 << 2 | 2, 2 << 4 | 4];
+    let numbers = [0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12];
+    let mask = [0x13, 0x14, 0x15, 0x16];
+    let destinations = [0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f, 0x20];
+    let base = [0x21, 0x22, 0x23, 0x24, 0x25];
+    let near = [0x10, 0x21, 0x01, 0x10];
+    let far = [0x0f, 0, 0, 0, 0, 0, 0, 0, 64, 0x22, 0x1f];
+    let paths = [0x1f, 0x08, 0x20];
+    [&fixed[..], &numbers, &mask, &destinations, &base, &near, &far, &paths].concat()
+}
 
 #[test]
 fn an_allocation_is_written_as_the_table_says() {
-    let mut bytes = ALLOCATION.to_vec();
-    bytes.extend([64, 0x22, 0x1f]);
     let base = 0x21_2223_2425;
     let slots = [0, 1, 17, 17 + 1026, 17 + 1026 + 15];
     let (first, second) = (0x1718, 0x1c1d);
@@ -261,7 +215,7 @@ fn an_allocation_is_written_as_the_table_says() {
             .map(|((slot, destination), path)| Grant { slot: base + slot, destination, path })
             .collect(),
     });
-    assert_eq!(encode(&packet), sealed(bytes));
+    assert_eq!(encode(&packet), sealed(allocation_by_hand()));
 }
 
 #[test]
@@ -362,11 +316,7 @@ fn the_largest_packet_fits() {
 
 #[test]
 fn each_kind_of_nonsense_has_its_error() {
-    let sound = {
-        let mut bytes = ALLOCATION.to_vec();
-        bytes.extend([64, 0x22, 0x1f]);
-        bytes
-    };
+    let sound = allocation_by_hand();
     let with = |changes: &[(usize, u8)]| {
         let mut bytes = sound.clone();
         for &(at, byte) in changes {
@@ -391,20 +341,25 @@ fn each_kind_of_nonsense_has_its_error() {
     }
     assert_eq!(with(&[(19, 0xff), (20, 0xff), (21, 0xff), (22, 0xff)]), Err(DecodeError::Longer(19)));
     assert_eq!(with(&[(25, 0), (30, 0)]), Err(DecodeError::Longer(7)));
-    assert_eq!(with(&[(38, 0x13), (39, 0)]), Err(DecodeError::Longer(7)));
+    assert_eq!(with(&[(53, 0x13), (54, 0), (55, 0x20)]), Err(DecodeError::Longer(7)));
     assert_eq!(with(&[(28, 0x17), (29, 0x18)]), Err(DecodeError::Repeated(0x1718)));
-    assert_eq!(with(&[(40, 0x21)]), Err(DecodeError::Reserved(40)));
-    // The first grant is not of the base slot; no skip; a third destination; two skips; a long skip that is short.
-    assert_eq!(with(&[(41, 0x11)]), Err(DecodeError::Longer(41)));
-    assert_eq!(with(&[(43, 0x00)]), Err(DecodeError::Longer(43)));
-    assert_eq!(with(&[(42, 0x31)]), Err(DecodeError::Destination(42)));
-    assert_eq!(with(&[(44, 0x01)]), Err(DecodeError::Destination(44)));
-    assert_eq!(with(&[(53, 14)]), Err(DecodeError::Longer(45)));
-    assert_eq!(with(&[(46, 0x10)]), Err(DecodeError::Slot(45)));
-    let longer = sealed(sound.iter().copied().chain([0]).collect());
-    assert_eq!(Packet::decode(&longer), Err(DecodeError::Excess(sound.len())));
-    let shorter = sealed(sound[..sound.len() - 1].to_vec());
-    assert_eq!(Packet::decode(&shorter), Err(DecodeError::Truncated(sound.len() - 1)));
+    assert_eq!(with(&[(55, 0x21)]), Err(DecodeError::Reserved(55)));
+    // The first grant is not of the base slot; no skip; a third destination; two skips; a long skip that is short, and one
+    // that is too long.
+    assert_eq!(with(&[(38, 0x11)]), Err(DecodeError::Longer(38)));
+    assert_eq!(with(&[(40, 0x00)]), Err(DecodeError::Longer(40)));
+    assert_eq!(with(&[(39, 0x31)]), Err(DecodeError::Destination(39)));
+    assert_eq!(with(&[(41, 0x01)]), Err(DecodeError::Destination(41)));
+    assert_eq!(with(&[(50, 14)]), Err(DecodeError::Longer(42)));
+    assert_eq!(with(&[(43, 0x10)]), Err(DecodeError::Slot(42)));
+    assert_eq!(with(&[(1, 4), (55, 0x00)]), Err(DecodeError::Excess(52)));
+    let mut longer = sound.clone();
+    longer.insert(53, 0x10);
+    assert_eq!(Packet::decode(&sealed(longer)), Err(DecodeError::Excess(53)));
+    let mut shorter = sound.clone();
+    shorter.remove(52);
+    assert_eq!(Packet::decode(&sealed(shorter)), Err(DecodeError::Truncated(52)));
+    assert_eq!(Packet::decode(&sealed(sound[..39].to_vec())), Err(DecodeError::Destination(36)));
     let bytes = |bytes: &[u8]| Packet::decode(&sealed(bytes.to_vec()));
     // An allocation of nothing has neither a base slot nor paths.
     let empty = [0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];

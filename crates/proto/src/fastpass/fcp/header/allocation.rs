@@ -21,23 +21,19 @@ impl Allocation {
     }
 
     pub(super) fn encode(&self, mut to: Writer) -> Result<usize, EncodeError> {
-        if let Some(destination) = counts::repeated(&self.granted) {
-            return Err(EncodeError::Repeated(destination));
-        }
         let (numbers, len) = (self.numbers(), count_length(&self.granted));
-        let width = PathWidth::of(&self.grants);
         let base = self.grants.first().map_or(0, |grant| grant.slot);
         to.put([ALLOCATION, self.grants.len() as u8, 0, 0]);
         to.put(self.to.to_be_bytes());
-        to.put([numbers.lengths(), numbers.mask() | width.number() << 2 | (len - 1) as u8]);
-        to.put([(self.granted.len() << 4 | (length(base) - 1)) as u8]);
+        to.put([numbers.lengths(), 0, (self.granted.len() << 4 | (length(base) - 1)) as u8]);
         numbers.put(&mut to);
         counts::put(&mut to, &self.granted, len);
         if !self.grants.is_empty() {
             to.number(base, length(base));
         }
+        let width = grants::put_slots(&mut to, &self.granted, &self.grants)?;
+        to.set(7, numbers.mask() | width.number() << 2 | (len - 1) as u8);
         grants::put_paths(&mut to, &self.grants, width);
-        grants::put_slots(&mut to, &self.granted, &self.grants)?;
         Ok(to.finish())
     }
 
@@ -63,11 +59,10 @@ impl Allocation {
         let slots = self.grants.resized(count);
         if count > 0 {
             let base = from.shortest(base + 1)?;
-            grants::take(&mut from, &self.granted, base, width, slots)?;
-        } else if base > 0 {
-            return Err(DecodeError::Longer(8));
-        } else if width.number() > 0 {
-            return Err(DecodeError::Longer(7));
+            return grants::take(from, &self.granted, base, width, slots);
+        }
+        if base > 0 || width.number() > 0 {
+            return Err(DecodeError::Longer(if base > 0 { 8 } else { 7 }));
         }
         from.end()
     }

@@ -53,6 +53,16 @@ impl<'a> Writer<'a> {
         &mut self.buffer[self.len - len..self.len]
     }
 
+    /// Takes back the last `len` bytes.
+    pub(super) fn withdraw(&mut self, len: usize) {
+        self.len -= len;
+    }
+
+    /// Writes one byte of what has been written anew.
+    pub(super) fn set(&mut self, at: usize, byte: u8) {
+        self.buffer[at] = byte;
+    }
+
     /// Writes the lowest `len` bytes, 1 to 8, of a number; the buffer has room for 8 in any case.
     #[inline]
     pub(super) fn number(&mut self, number: u64, len: usize) {

@@ -34,7 +34,7 @@ impl std::error::Error for EncodeError {}
 pub enum DecodeError {
     /// The bytes end before the packet does; how many there are.
     Truncated(usize),
-    /// The packet ends before the bytes do; how long it is.
+    /// More follows where the packet, or its last grant, ends; the offset.
     Excess(usize),
     /// The first byte is of no known version and type.
     VersionOrType(u8),
@@ -63,7 +63,7 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DecodeError::Truncated(len) => write!(f, "the packet goes on after {len} bytes"),
-            DecodeError::Excess(len) => write!(f, "the packet ends after {len} bytes, and more follow"),
+            DecodeError::Excess(offset) => write!(f, "more follows than was announced, from byte {offset} on"),
             DecodeError::VersionOrType(byte) => write!(f, "unknown version and type {byte:#04x}"),
             DecodeError::Checksum { found, wanted } => {
                 write!(f, "the checksum is {found:#06x} where the bytes have {wanted:#06x}")

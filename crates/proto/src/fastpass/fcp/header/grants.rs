@@ -24,8 +24,12 @@ pub(super) struct PathWidth(u8);
 impl PathWidth {
     /// The least that the paths of these grants need.
     pub(super) fn of(grants: &[Grant]) -> PathWidth {
-        let all = grants.iter().fold(0, |all, grant| all | grant.path);
-        PathWidth(match Path::BITS - all.leading_zeros() {
+        PathWidth::of_highest(grants.iter().fold(0, |all, grant| all | grant.path))
+    }
+
+    /// The least that this path needs.
+    fn of_highest(path: Path) -> PathWidth {
+        PathWidth(match Path::BITS - path.leading_zeros() {
             bits @ 0..3 => bits,
             3..5 => 3,
             5..9 => 4,
@@ -72,14 +76,15 @@ pub(super) fn slot_bytes(grants: &[Grant]) -> usize {
     grants.len() + skips.sum::<usize>()
 }
 
+/// Writes the paths, several a byte with the first in the highest bits.
 pub(super) fn put_paths(to: &mut Writer, grants: &[Grant], width: PathWidth) {
     let bytes = to.room(width.bytes(grants.len()));
     match width.bits() {
         0 => {}
-        1 => put_narrow::<1, 8>(bytes, grants),
-        2 => put_narrow::<2, 4>(bytes, grants),
-        4 => put_narrow::<4, 2>(bytes, grants),
-        8 => put_narrow::<8, 1>(bytes, grants),
+        1 => put_narrow::<1>(bytes, grants),
+        2 => put_narrow::<2>(bytes, grants),
+        4 => put_narrow::<4>(bytes, grants),
+        8 => put_narrow::<8>(bytes, grants),
         _ => {
             for (bytes, grant) in bytes.chunks_exact_mut(2).zip(grants) {
                 bytes.copy_from_slice(&grant.path.to_be_bytes());
@@ -88,56 +93,77 @@ pub(super) fn put_paths(to: &mut Writer, grants: &[Grant], width: PathWidth) {
     }
 }
 
-/// `EACH` paths a byte, the first in the highest bits.
-fn put_narrow<const BITS: usize, const EACH: usize>(bytes: &mut [u8], grants: &[Grant]) {
-    let byte =
-        |some: &[Grant]| some.iter().fold(0, |byte: u8, grant| (u16::from(byte) << BITS | grant.path) as u8);
-    let whole = grants.chunks_exact(EACH);
-    let rest = whole.remainder();
-    if let (Some(last), 1..) = (bytes.last_mut(), rest.len()) {
-        *last = byte(rest) << (BITS * (EACH - rest.len()));
+/// Eight paths are `BITS` bytes.
+fn put_narrow<const BITS: usize>(bytes: &mut [u8], grants: &[Grant]) {
+    let eights = grants.chunks_exact(8);
+    let rest = eights.remainder();
+    let (whole, last) = bytes.split_at_mut(eights.len() * BITS);
+    for (bytes, eight) in whole.chunks_exact_mut(BITS).zip(eights) {
+        let eight: &[Grant; 8] = eight.try_into().expect("eight grants");
+        let all = eight.iter().fold(0, |all, grant| all << BITS | u64::from(grant.path));
+        bytes.copy_from_slice(&all.to_be_bytes()[8 - BITS..]);
     }
-    for (place, some) in bytes.iter_mut().zip(whole) {
-        *place = byte(some);
+    if !rest.is_empty() {
+        let all = rest.iter().fold(0, |all, grant| all << BITS | u64::from(grant.path));
+        let bytes = (all << (BITS * (8 - rest.len()))).to_be_bytes();
+        last.copy_from_slice(&bytes[8 - BITS..][..last.len()]);
     }
 }
 
-pub(super) fn put_slots(to: &mut Writer, granted: &[Granted], grants: &[Grant]) -> Result<(), EncodeError> {
+/// Writes the grants. The width of their paths.
+pub(super) fn put_slots(
+    to: &mut Writer,
+    granted: &[Granted],
+    grants: &[Grant],
+) -> Result<PathWidth, EncodeError> {
     let places = Places::new(granted);
+    if let Some(destination) = places.repeated() {
+        return Err(EncodeError::Repeated(destination));
+    }
     let mut slot = grants.first().map_or(0, |grant| grant.slot);
+    let mut paths = 0;
     let eights = grants.chunks_exact(8);
     let rest = eights.remainder();
     for eight in eights {
         let eight: &[Grant; 8] = eight.try_into().expect("eight grants");
-        match close(&places, slot, eight) {
-            Some(bytes) => to.put(bytes),
-            None => put_each(to, &places, slot, eight)?,
+        if put_close(to, &places, slot, eight) {
+            paths |= eight.iter().fold(0, |all, grant| all | grant.path);
+        } else {
+            paths |= put_each(to, &places, slot, eight)?;
         }
         slot = eight[7].slot;
     }
-    put_each(to, &places, slot, rest)
+    paths |= put_each(to, &places, slot, rest)?;
+    Ok(PathWidth::of_highest(paths))
 }
 
-/// The bytes of eight grants, if there is no skip among them and each destination is found at first sight.
+/// Writes eight grants at once, if there is no skip among them and each destination is found at first sight.
 #[inline]
-fn close(places: &Places, before: u64, grants: &[Grant; 8]) -> Option<[u8; 8]> {
-    let (mut gaps, mut found, mut slot) = (0, true, before);
-    let bytes = grants.map(|grant| {
+fn put_close(to: &mut Writer, places: &Places, before: u64, grants: &[Grant; 8]) -> bool {
+    let bytes: &mut [u8; 8] = to.room(8).try_into().expect("eight bytes");
+    let (mut gaps, mut wrong, mut slot) = (0, 0_u64, before);
+    for (byte, grant) in bytes.iter_mut().zip(grants) {
         let gap = grant.slot.wrapping_sub(slot);
         slot = grant.slot;
         gaps |= gap;
-        let (number, right) = places.guess(grant.destination);
-        found &= right;
-        number << 4 | (gap & 15) as u8
-    });
-    (gaps < 16 && found).then_some(bytes)
+        let (number, difference) = places.guess(grant.destination);
+        wrong += u64::from(difference);
+        *byte = number << 4 | gap as u8;
+    }
+    let close = gaps < 16 && wrong == 0;
+    if !close {
+        to.withdraw(8);
+    }
+    close
 }
 
-/// Writes grants one by one, after one of slot `slot`.
-fn put_each(to: &mut Writer, places: &Places, mut slot: u64, grants: &[Grant]) -> Result<(), EncodeError> {
+/// Writes grants one by one, after one of slot `slot`. All bits that are set in any path.
+fn put_each(to: &mut Writer, places: &Places, mut slot: u64, grants: &[Grant]) -> Result<Path, EncodeError> {
+    let mut paths = 0;
     for grant in grants {
         let gap = grant.slot.checked_sub(slot).ok_or(EncodeError::Order(grant.slot))?;
         slot = grant.slot;
+        paths |= grant.path;
         match gap >> 4 {
             0 => {}
             skip @ 1..LONG => to.put([skip as u8]),
@@ -149,21 +175,25 @@ fn put_each(to: &mut Writer, places: &Places, mut slot: u64, grants: &[Grant]) -
         let number = places.number(grant.destination).ok_or(EncodeError::Destination(grant.destination))?;
         to.put([number << 4 | (gap & 15) as u8]);
     }
-    Ok(())
+    Ok(paths)
 }
 
-/// Takes `count` grants, at least one, of which the first is of slot `base`.
+/// Reads grants into all of `grants`, of which there is at least one; the first is of slot `base`. They and their paths are
+/// the rest of the packet.
 pub(super) fn take(
-    from: &mut Reader,
+    from: Reader,
     granted: &[Granted],
     base: u64,
     width: PathWidth,
     grants: &mut [Grant],
 ) -> Result<(), DecodeError> {
-    let paths = from.slice(width.bytes(grants.len()))?;
+    let (bytes, begin) = (from.bytes(), from.at());
+    let end =
+        bytes.len().checked_sub(width.bytes(grants.len())).ok_or(DecodeError::Truncated(bytes.len()))?;
+    let (bytes, paths) = bytes.split_at(end);
     let unused = 8 * paths.len() - grants.len() * width.bits();
     if paths.last().is_some_and(|last| u32::from(*last) & ((1 << unused) - 1) != 0) {
-        return Err(DecodeError::Reserved(from.at() - 1));
+        return Err(DecodeError::Reserved(end + paths.len() - 1));
     }
     if !width.is_least(paths) {
         return Err(DecodeError::Longer(7));
@@ -172,17 +202,15 @@ pub(super) fn take(
     for (place, entry) in destinations[1..].iter_mut().zip(granted) {
         *place = entry.destination;
     }
-    let begin = from.at();
-    let slots = Slots { bytes: from.bytes(), at: begin, slot: base, destinations, listed: granted.len() };
-    let end = match width.bits() {
-        0 => slots.take(grants, |_| 0),
-        1 => slots.take(grants, narrow::<1>(paths)),
-        2 => slots.take(grants, narrow::<2>(paths)),
-        4 => slots.take(grants, narrow::<4>(paths)),
-        8 => slots.take(grants, narrow::<8>(paths)),
-        _ => slots.take(grants, |i| u16::from_be_bytes([paths[2 * i], paths[2 * i + 1]])),
+    let slots = Slots { bytes, at: begin, slot: base, destinations, listed: granted.len() };
+    match width.bits() {
+        0 => slots.take::<0>(grants, paths),
+        1 => slots.take::<1>(grants, paths),
+        2 => slots.take::<2>(grants, paths),
+        4 => slots.take::<4>(grants, paths),
+        8 => slots.take::<8>(grants, paths),
+        _ => slots.take::<16>(grants, paths),
     }?;
-    from.slice(end - begin)?;
     if grants[0].slot == base {
         Ok(())
     } else {
@@ -190,18 +218,22 @@ pub(super) fn take(
     }
 }
 
-/// The `i`-th of several paths a byte.
+/// The `i`-th path of eight or fewer.
 #[inline]
-fn narrow<const BITS: usize>(paths: &[u8]) -> impl Fn(usize) -> Path + '_ {
-    |i| {
-        let (byte, place) = (paths[i / (8 / BITS)], i % (8 / BITS));
-        Path::from(byte >> (8 - BITS - BITS * place)) & ((1 << BITS) - 1)
+fn path<const BITS: usize>(eight: &[u8], i: usize) -> Path {
+    match BITS {
+        0 => 0,
+        16 => u16::from_be_bytes([eight[2 * i], eight[2 * i + 1]]),
+        _ => {
+            let (byte, place) = (eight[i * BITS / 8], i * BITS % 8);
+            Path::from(byte >> (8 - BITS - place)) & ((1 << BITS) - 1)
+        }
     }
 }
 
 /// The grants of a packet, as they stand in it.
 struct Slots<'a> {
-    /// The packet.
+    /// The packet without its paths.
     bytes: &'a [u8],
     /// Where the next grant stands.
     at: usize,
@@ -217,41 +249,46 @@ struct Slots<'a> {
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 
 impl Slots<'_> {
-    /// Reads grants into all of `grants`. Where they end.
-    #[inline]
-    fn take(mut self, grants: &mut [Grant], path: impl Fn(usize) -> Path) -> Result<usize, DecodeError> {
-        let mut eights = grants.chunks_exact_mut(8);
+    /// Reads grants with paths of `BITS` bits into all of `grants`, and nothing may remain.
+    fn take<const BITS: usize>(mut self, grants: &mut [Grant], paths: &[u8]) -> Result<(), DecodeError> {
         let mut done = 0;
-        for eight in eights.by_ref() {
-            let eight: &mut [Grant; 8] = eight.try_into().expect("eight grants");
-            if !self.take_close(eight, |i| path(done + i)) {
-                self.take_each(eight, |i| path(done + i))?;
+        for some in grants.chunks_mut(8) {
+            let paths = &paths[done * BITS..paths.len().min((done + 1) * BITS)];
+            let close = <&mut [Grant; 8]>::try_from(&mut *some)
+                .is_ok_and(|eight| self.take_close::<BITS>(eight, paths));
+            if !close {
+                self.take_each::<BITS>(some, paths)?;
             }
-            done += 8;
+            done += 1;
         }
-        self.take_each(eights.into_remainder(), |i| path(done + i))?;
-        Ok(self.at)
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err(DecodeError::Excess(self.at))
+        }
     }
 
     /// Reads eight grants at once, if nothing is unusual about them.
     #[inline]
-    fn take_close(&mut self, grants: &mut [Grant; 8], path: impl Fn(usize) -> Path) -> bool {
-        let Some(bytes) = self.bytes.get(self.at..self.at + 8) else { return false };
+    fn take_close<const BITS: usize>(&mut self, grants: &mut [Grant; 8], paths: &[u8]) -> bool {
+        let (Some(bytes), true) = (self.bytes.get(self.at..self.at + 8), paths.len() == BITS) else {
+            return false;
+        };
         let bytes = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        let (gaps, numbers) = (bytes & 15 * ONES, bytes >> 4 & 15 * ONES);
+        let (gaps, numbers) = (bytes & (15 * ONES), bytes >> 4 & (15 * ONES));
         // The highest bit of a byte shows a number that is 0, and one that is above those listed.
         let zero = numbers.wrapping_sub(ONES);
         let high = numbers + (127 - self.listed as u64) * ONES;
         // Byte `i` is the sum of the gaps up to `i`.
         let sums = gaps.wrapping_mul(ONES);
         let Some(last) = self.slot.checked_add(sums >> 56) else { return false };
-        if (zero | high) & 128 * ONES != 0 {
+        if (zero | high) & (128 * ONES) != 0 {
             return false;
         }
         for (i, grant) in grants.iter_mut().enumerate() {
             let slot = self.slot + (sums >> (8 * i) & 255);
             let destination = self.destinations[(numbers >> (8 * i) & 15) as usize];
-            *grant = Grant { slot, destination, path: path(i) };
+            *grant = Grant { slot, destination, path: path::<BITS>(paths, i) };
         }
         self.at += 8;
         self.slot = last;
@@ -259,7 +296,11 @@ impl Slots<'_> {
     }
 
     /// Reads grants one by one.
-    fn take_each(&mut self, grants: &mut [Grant], path: impl Fn(usize) -> Path) -> Result<(), DecodeError> {
+    fn take_each<const BITS: usize>(
+        &mut self,
+        grants: &mut [Grant],
+        paths: &[u8],
+    ) -> Result<(), DecodeError> {
         for (i, grant) in grants.iter_mut().enumerate() {
             if self.byte()? < 16 {
                 self.skip()?;
@@ -271,7 +312,11 @@ impl Slots<'_> {
             }
             self.slot = self.slot.checked_add(u64::from(byte & 15)).ok_or(DecodeError::Slot(self.at))?;
             self.at += 1;
-            *grant = Grant { slot: self.slot, destination: self.destinations[number], path: path(i) };
+            *grant = Grant {
+                slot: self.slot,
+                destination: self.destinations[number],
+                path: path::<BITS>(paths, i),
+            };
         }
         Ok(())
     }

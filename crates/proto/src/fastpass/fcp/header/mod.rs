@@ -9,7 +9,7 @@
 //! | 2 | 2 | checksum | checksum |
 //! | 4 | 2 | the endpoint | the endpoint |
 //! | 6 | 1 | bytes of four numbers, less 1: two bits each for term, incarnation, packet, heard | the same |
-//! | 7 | 1 | bit 7: a mask follows; bits 0 and 1: bytes of a count, less 1 | the same; bits 2 to 6: bits of a path |
+//! | 7 | 1 | bit 7: a mask follows; bits 0 and 1: bytes of a count, less 1 | the same; bits 2 to 6: width of a path, 0 to 5 for 0, 1, 2, 4, 8, 16 bits |
 //! | 8 | 0, 1 | | number of destinations (high four bits); bits 0 to 2: bytes of the base slot, less 1 |
 //!
 //! and go on with what is as long as those bytes say:
@@ -24,8 +24,8 @@
 //! | 3 to 6 each | destinations: 2 bytes of address, then the cumulative count of slots demanded or granted, all counts of a packet as long as the largest |
 //! | 8 each | in a request, reports: destination, path, packets sent, packets lost; 2 bytes each |
 //! | 1 to 8 | in an allocation with grants: the base slot, that of its first grant |
-//! | as needed | in an allocation, the paths of the grants, each of as many bits as the highest path needs, then zero bits up to a whole byte |
 //! | 1 each, or more | in an allocation, the grants (see `grants.rs`) |
+//! | 0 to 2 each | in an allocation, the paths of the grants: 0, 1, 2, 4, 8 or 16 bits each, as many as the highest needs, the first in the highest bits, then zero bits up to a whole byte |
 //!
 //! The others have but fixed offsets:
 //!
