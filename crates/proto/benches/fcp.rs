@@ -31,9 +31,16 @@ const KINDS: [(&str, Draw); 7] = [
     ("allocation, 64 slots, 15 destinations", |random| allocation(random, MOST_GRANTED, MOST_GRANTS, 80)),
     ("the same, 5 % of a link's slots", |random| allocation(random, MOST_GRANTED, MOST_GRANTS, 5)),
     ("reset", |random| {
-        Packet::Reset(Reset { to: random.below(1024) as u16, term: 2, first_slot: random.below(1 << 30) })
+        let slot = 1_000_000 + random.below(1 << 20);
+        Packet::Reset(Reset { to: random.below(1024) as u16, slot, term: 2, first_slot: slot + 100 })
     }),
-    ("watchdog", |random| Packet::Watchdog(Watchdog { term: random.below(1 << 10) as u32, rank: 1 })),
+    ("watchdog", |random| {
+        Packet::Watchdog(Watchdog {
+            term: random.below(1 << 10) as u32,
+            rank: 1,
+            horizon: random.below(1 << 30),
+        })
+    }),
 ];
 
 fn main() {
@@ -105,7 +112,19 @@ fn request(random: &mut Random, demands: usize, reports: usize) -> Packet {
             lost: random.below(3) as u16,
         })
         .collect();
-    Packet::Request(Request { source: 5, incarnation: 1, term: 1, seq, heard, demands, reports })
+    let slot = 1_000_000 + random.below(1 << 20);
+    let arbiter_ahead = Some(random.below(8) as i32 - 4);
+    Packet::Request(Request {
+        source: 5,
+        incarnation: 1,
+        term: 1,
+        seq,
+        slot,
+        arbiter_ahead,
+        heard,
+        demands,
+        reports,
+    })
 }
 
 /// Slots of a link that is busy for so many percent of the time.
@@ -115,7 +134,8 @@ fn allocation(random: &mut Random, destinations: usize, slots: usize, busy: u64)
         .iter()
         .map(|&destination| Granted { destination, granted: random.below(1 << 20) as u32 })
         .collect();
-    let mut slot = 1_000_000 + random.below(1 << 20);
+    let sent = 1_000_000 + random.below(1 << 20);
+    let mut slot = sent + 40;
     let grants = (0..slots)
         .map(|_| {
             slot += 1;
@@ -127,7 +147,7 @@ fn allocation(random: &mut Random, destinations: usize, slots: usize, busy: u64)
         })
         .collect();
     let (seq, heard) = (100_000 + random.below(1 << 16) as u32, heard(random));
-    Packet::Allocation(Allocation { to: 5, incarnation: 1, term: 1, seq, heard, granted, grants })
+    Packet::Allocation(Allocation { to: 5, incarnation: 1, term: 1, seq, slot: sent, heard, granted, grants })
 }
 
 /// A small generator of packets.

@@ -36,15 +36,21 @@ fn counts(most: usize) -> impl Strategy<Value = Vec<(u16, u32)>> {
     })
 }
 
+/// What requests and allocations both have: an endpoint, an incarnation, a term, a number, those heard, a slot.
+fn common() -> impl Strategy<Value = (u16, u32, u32, u32, Heard, u64)> {
+    (any::<u16>(), number32(), number32(), number32(), heard(), number())
+}
+
 fn request() -> impl Strategy<Value = Request> {
     let report = (any::<u16>(), any::<u16>(), any::<u16>(), any::<u16>())
         .prop_map(|(destination, path, sent, lost)| PathReport { destination, path, sent, lost });
-    let numbers = (any::<u16>(), number32(), number32(), number32(), heard());
-    (numbers, counts(MOST_DEMANDS), vec(report, 0..=MOST_REPORTS)).prop_map(
-        |((source, incarnation, term, seq, heard), demands, reports)| {
+    let ahead = proptest::option::of((0..32_u32, any::<i32>()).prop_map(|(bits, random)| random >> bits));
+    (common(), ahead, counts(MOST_DEMANDS), vec(report, 0..=MOST_REPORTS)).prop_map(
+        |((source, incarnation, term, seq, heard, slot), arbiter_ahead, demands, reports)| {
             let demand = |(destination, demanded)| Demand { destination, demanded };
             let demands = demands.into_iter().map(demand).collect();
-            Request { source, incarnation, term, seq, heard, demands, reports: reports.into_iter().collect() }
+            let reports = reports.into_iter().collect();
+            Request { source, incarnation, term, seq, slot, arbiter_ahead, heard, demands, reports }
         },
     )
 }
@@ -68,21 +74,26 @@ fn grants() -> impl Strategy<Value = (Vec<(u16, u32)>, Vec<Grant>)> {
 }
 
 fn allocation() -> impl Strategy<Value = Allocation> {
-    let numbers = (any::<u16>(), number32(), number32(), number32(), heard());
-    (numbers, grants()).prop_map(|((to, incarnation, term, seq, heard), (granted, grants))| {
-        let count = |(destination, granted)| Granted { destination, granted };
-        let granted = granted.into_iter().map(count).collect();
-        Allocation { to, incarnation, term, seq, heard, granted, grants: grants.into_iter().collect() }
-    })
+    (common(), grants(), any::<bool>(), 0..200_u64).prop_map(
+        |((to, incarnation, term, seq, heard, slot), (granted, grants), near, ahead)| {
+            let count = |(destination, granted)| Granted { destination, granted };
+            let granted = granted.into_iter().map(count).collect();
+            let first = grants.first().map_or(0, |grant| grant.slot);
+            let slot = if near { first.wrapping_sub(ahead) } else { slot };
+            let grants = grants.into_iter().collect();
+            Allocation { to, incarnation, term, seq, slot, heard, granted, grants }
+        },
+    )
 }
 
 fn packet() -> impl Strategy<Value = Packet> {
-    let reset = (any::<u16>(), any::<u32>(), any::<u64>());
+    let reset = any::<(u16, u64, u32, u64)>();
+    let watchdog = any::<(u32, u8, u64)>();
     prop_oneof![
         4 => request().prop_map(Packet::Request),
         4 => allocation().prop_map(Packet::Allocation),
-        1 => reset.prop_map(|(to, term, first_slot)| Packet::Reset(Reset { to, term, first_slot })),
-        1 => any::<(u32, u8)>().prop_map(|(term, rank)| Packet::Watchdog(Watchdog { term, rank })),
+        1 => reset.prop_map(|(to, slot, term, first_slot)| Packet::Reset(Reset { to, slot, term, first_slot })),
+        1 => watchdog.prop_map(|(term, rank, horizon)| Packet::Watchdog(Watchdog { term, rank, horizon })),
     ]
 }
 
@@ -181,33 +192,35 @@ proptest! {
     }
 }
 
-/// An allocation with each of its fields, byte by byte: numbers of 1 to 4 bytes, a mask, counts of 3 bytes, a base slot of 5
-/// bytes, gaps of 0, 1, 16, 1026 and 15 slots, and paths of 4 bits.
+/// An allocation with each of its fields, byte by byte: numbers of 1 to 5 bytes, a mask, counts of 3 bytes, a first grant that
+/// is 0x2a2b slots ahead, gaps of 0, 1, 16, 1026 and 15 slots, and paths of 4 bits.
 fn allocation_by_hand() -> Vec<u8> {
-    let fixed = [0x12, 5, 0, 0, 0x04, 0x05, 0b00_01_10_11, 0x80 | 3 << 2 | 2, 2 << 4 | 4];
+    let fixed = [0x12, 5, 0, 0, 0x04, 0x05, 0b00_01_10_11, 0x80 | 4 << 4 | 1 << 2 | 2, 2 << 4 | 3];
     let numbers = [0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12];
-    let mask = [0x13, 0x14, 0x15, 0x16];
-    let destinations = [0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f, 0x20];
-    let base = [0x21, 0x22, 0x23, 0x24, 0x25];
+    let slot = [0x13, 0x14, 0x15, 0x16, 0x17];
+    let mask = [0x18, 0x19, 0x1a, 0x1b];
+    let destinations = [0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29];
+    let ahead = [0x2a, 0x2b];
     let near = [0x10, 0x21, 0x01, 0x10];
     let far = [0x0f, 0, 0, 0, 0, 0, 0, 0, 64, 0x22, 0x1f];
     let paths = [0x1f, 0x08, 0x20];
-    [&fixed[..], &numbers, &mask, &destinations, &base, &near, &far, &paths].concat()
+    [&fixed[..], &numbers, &slot, &mask, &destinations, &ahead, &near, &far, &paths].concat()
 }
 
 #[test]
 fn an_allocation_is_written_as_the_table_says() {
-    let base = 0x21_2223_2425;
+    let base = 0x13_1415_1617 + 0x2a2b;
     let slots = [0, 1, 17, 17 + 1026, 17 + 1026 + 15];
-    let (first, second) = (0x1718, 0x1c1d);
+    let (first, second) = (0x2021, 0x2526);
     let grants = slots.into_iter().zip([first, second, first, second, first]).zip([1, 15, 0, 8, 2]);
     let packet = Packet::Allocation(Allocation {
         to: 0x0405,
         term: 0x09,
         incarnation: 0x0a0b,
         seq: 0x0c_0d0e,
-        heard: Heard { latest: 0x0f10_1112, before: 0x1314_1516 },
-        granted: [(first, 0x19_1a1b), (second, 0x1e_1f20)]
+        slot: 0x13_1415_1617,
+        heard: Heard { latest: 0x0f10_1112, before: 0x1819_1a1b },
+        granted: [(first, 0x22_2324), (second, 0x27_2829)]
             .map(|(destination, granted)| Granted { destination, granted })
             .into_iter()
             .collect(),
@@ -220,63 +233,76 @@ fn an_allocation_is_written_as_the_table_says() {
 
 #[test]
 fn the_others_are_written_as_the_tables_say() {
-    let request = Packet::Request(Request {
+    let report = PathReport { destination: 0x2021, path: 0x2223, sent: 0x2425, lost: 0x2627 };
+    let request = Request {
         source: 0x0405,
         term: 0x0809_0a0b,
         incarnation: 0x0c_0d0e,
         seq: 0x0f10,
+        slot: 0x1112_1314_1516_1718,
+        arbiter_ahead: Some(0x191a),
         heard: Heard { latest: 1, before: 0 },
-        demands: [Demand { destination: 0x1213, demanded: 0x1415 }].into_iter().collect(),
-        reports: [PathReport { destination: 0x1617, path: 0x1819, sent: 0x1a1b, lost: 0x1c1d }]
-            .into_iter()
-            .collect(),
-    });
-    let mut bytes = vec![0x11, 0x11, 0, 0, 4, 5, 0b11_10_01_00, 1];
+        demands: [Demand { destination: 0x1b1c, demanded: 0x1d1e }].into_iter().collect(),
+        reports: [report].into_iter().collect(),
+    };
+    let mut bytes = vec![0x11, 0x11, 0, 0, 4, 5, 0b11_10_01_00, 7 << 4 | 2 << 2 | 1];
     bytes.extend(0x08..=0x10);
     bytes.push(1);
-    bytes.extend(0x12..=0x1d);
-    assert_eq!(encode(&request), sealed(bytes));
+    bytes.extend(0x11..=0x1e);
+    bytes.extend(0x20..=0x27);
+    assert_eq!(encode(&Packet::Request(request)), sealed(bytes.clone()));
+    // The arbiter's clock is behind, and the endpoint does not know.
+    bytes[7] = 7 << 4 | 1 << 2 | 1;
+    bytes.splice(26..28, [0x80]);
+    let behind = Request { arbiter_ahead: Some(-128), ..request };
+    assert_eq!(encode(&Packet::Request(behind)), sealed(bytes.clone()));
+    bytes[7] = 7 << 4 | 1;
+    bytes.remove(26);
+    let unknown = Request { arbiter_ahead: None, ..request };
+    assert_eq!(encode(&Packet::Request(unknown)), sealed(bytes));
 
-    let reset = Packet::Reset(Reset { to: 0x0405, term: 0x0809_0a0b, first_slot: 0x0c0d_0e0f_1011_1213 });
+    let (slot, first_slot) = (0x0c0d_0e0f_1011_1213, 0x1415_1617_1819_1a1b);
+    let reset = Packet::Reset(Reset { to: 0x0405, term: 0x0809_0a0b, slot, first_slot });
     let mut bytes = vec![0x13, 0, 0, 0, 4, 5, 0, 0];
-    bytes.extend(0x08..=0x13);
+    bytes.extend(0x08..=0x1b);
     assert_eq!(encode(&reset), sealed(bytes));
 
-    let watchdog = Packet::Watchdog(Watchdog { term: 0x0405_0607, rank: 1 });
-    assert_eq!(encode(&watchdog), sealed(vec![0x14, 1, 0, 0, 4, 5, 6, 7]));
+    let watchdog = Watchdog { term: 0x0405_0607, rank: 1, horizon: 0x0809_0a0b_0c0d_0e0f };
+    let mut bytes = vec![0x14, 1, 0, 0];
+    bytes.extend(0x04..=0x0f);
+    assert_eq!(encode(&Packet::Watchdog(watchdog)), sealed(bytes));
 }
 
 /// What an endpoint at full load sends and gets: the sizes that the share of control traffic follows from.
 #[test]
 fn sizes_are_as_computed_by_hand() {
     let heard = Heard { latest: 70_000, before: u32::MAX };
+    let slot = 1_000_000;
     let demands = [(7, 70_000), (9, 300)].map(|(destination, demanded)| Demand { destination, demanded });
-    let numbers = Request { term: 1, incarnation: 1, seq: 70_000, heard, ..Request::default() };
-    let two = Packet::Request(Request { demands: demands.into_iter().collect(), ..numbers });
-    // 8, four numbers of 1, 1, 3 and 3, two destinations of 5: no more than the shortest frame has room for.
-    assert_eq!((two.bytes(), two.wire_bytes()), (26, 38 + 46));
-    let one_more = Packet::Request(Request {
-        demands: demands.into_iter().chain([Demand { destination: 1, demanded: 1 }]).collect(),
-        ..numbers
-    });
-    assert_eq!((one_more.bytes(), one_more.wire_bytes()), (31, 38 + 20 + 31));
+    let numbers = Request { term: 1, incarnation: 1, seq: 70_000, slot, heard, ..Request::default() };
+    let one = Request { arbiter_ahead: Some(-3), demands: demands.into_iter().take(1).collect(), ..numbers };
+    // 8, five numbers of 1, 1, 3, 3 and 3, one of 1, a destination of 5: no more than the shortest frame has room for.
+    assert_eq!((Packet::Request(one).bytes(), Packet::Request(one).wire_bytes()), (25, 38 + 46));
+    let two = Request { demands: demands.into_iter().collect(), ..one };
+    assert_eq!((Packet::Request(two).bytes(), Packet::Request(two).wire_bytes()), (30, 38 + 20 + 30));
     let grants =
-        (0..16).map(|i| Grant { slot: 1_000_000 + i, destination: 7, path: (i % 4) as u16 }).collect();
+        (0..16).map(|i| Grant { slot: slot + 40 + i, destination: 7, path: (i % 4) as u16 }).collect();
     let granted = [Granted { destination: 7, granted: 70_000 }].into_iter().collect();
     let allocation = Packet::Allocation(Allocation {
+        to: 3,
         term: 1,
         incarnation: 1,
         seq: 70_000,
+        slot,
         heard,
         granted,
         grants,
-        to: 3,
     });
-    // 9, four numbers, a destination, the base slot, 16 grants of a byte and 2 bits.
-    assert_eq!((allocation.bytes(), allocation.wire_bytes()), (9 + 8 + 5 + 3 + 16 + 4, 38 + 20 + 45));
-    let watchdog = Packet::Watchdog(Watchdog { term: 1, rank: 0 });
-    assert_eq!((watchdog.bytes(), watchdog.wire_bytes()), (8, 84));
-    assert_eq!(Packet::Reset(Reset::default()).wire_bytes(), 84);
+    // 9, five numbers, a destination, how far ahead, 16 grants of a byte and 2 bits.
+    assert_eq!((allocation.bytes(), allocation.wire_bytes()), (9 + 11 + 5 + 1 + 16 + 4, 38 + 20 + 46));
+    let watchdog = Packet::Watchdog(Watchdog { term: 1, rank: 0, horizon: slot });
+    assert_eq!((watchdog.bytes(), watchdog.wire_bytes()), (16, 84));
+    assert_eq!(Packet::Reset(Reset::default()).wire_bytes(), 38 + 20 + 28);
 }
 
 /// Skips of every length that is written in another way, at every place of the eight that are read at once.
@@ -294,7 +320,7 @@ fn far_slots_are_granted() {
             let bytes = encode(&packet);
             assert_eq!(Packet::decode(&bytes), Ok(packet));
             let skip = [0, 1, 9][usize::from(gap + 1 > 15) + usize::from(gap + 1 >= 240)];
-            assert_eq!(bytes.len(), 9 + 4 + 2 * 3 + 1 + 20 + skip, "gap {gap}");
+            assert_eq!(bytes.len(), 9 + 5 + 2 * 3 + 1 + 20 + skip, "gap {gap}");
         }
     }
 }
@@ -308,9 +334,18 @@ fn the_largest_packet_fits() {
         (0..MOST_GRANTS as u64).map(|i| Grant { slot: far(i), destination: 1, path: u16::MAX }).collect();
     let heard = Heard { latest: u32::MAX, before: 1 };
     let (term, incarnation, seq) = (u32::MAX, u32::MAX, u32::MAX);
-    let packet = Packet::Allocation(Allocation { to: 0, incarnation, term, seq, heard, granted, grants });
+    let packet = Packet::Allocation(Allocation {
+        to: 0,
+        incarnation,
+        term,
+        seq,
+        slot: u64::MAX / 4,
+        heard,
+        granted,
+        grants,
+    });
     let bytes = encode(&packet);
-    assert_eq!(bytes.len(), 9 + 16 + 4 + 15 * 6 + 1 + 2 * 64 + 10 * 63 + 1);
+    assert_eq!(bytes.len(), 9 + 16 + 8 + 4 + 15 * 6 + 8 + 2 * 64 + 10 * 63 + 1);
     assert_eq!(Packet::decode(&bytes), Ok(packet));
 }
 
@@ -331,52 +366,53 @@ fn each_kind_of_nonsense_has_its_error() {
     assert_eq!(Packet::decode(&[]), Err(DecodeError::Truncated(0)));
     assert_eq!(Packet::decode(&[0x12; 7]), Err(DecodeError::Truncated(7)));
     assert!(matches!(Packet::decode(&sound), Err(DecodeError::Checksum { found: 0, .. })));
-    // More grants, wider paths, a longer base slot than there can be.
+    // More grants, wider paths than there can be.
     assert_eq!(with(&[(1, 65)]), Err(DecodeError::Limit(1)));
-    assert_eq!(with(&[(7, 0x80 | 6 << 2 | 2)]), Err(DecodeError::Limit(7)));
-    assert_eq!(with(&[(8, 2 << 4 | 8)]), Err(DecodeError::Limit(8)));
-    // Term, incarnation and packet of fewer bytes; the mask that would be meant without one; counts, base slot, paths.
-    for (at, byte, error) in [(10, 0, 10), (12, 0, 12), (15, 0, 15), (33, 0, 33)] {
-        assert_eq!(with(&[(at, byte)]), Err(DecodeError::Longer(error)));
+    assert_eq!(with(&[(8, 2 << 4 | 6)]), Err(DecodeError::Limit(8)));
+    assert_eq!(with(&[(8, 2 << 4 | 11)]), Err(DecodeError::Limit(8)));
+    // What fewer bytes would do for: incarnation, packet, heard, slot, mask, counts, how far ahead; and the paths.
+    for at in [10, 12, 15, 19] {
+        assert_eq!(with(&[(at, 0)]), Err(DecodeError::Longer(at)));
     }
-    assert_eq!(with(&[(19, 0xff), (20, 0xff), (21, 0xff), (22, 0xff)]), Err(DecodeError::Longer(19)));
-    assert_eq!(with(&[(25, 0), (30, 0)]), Err(DecodeError::Longer(7)));
-    assert_eq!(with(&[(53, 0x13), (54, 0), (55, 0x20)]), Err(DecodeError::Longer(7)));
-    assert_eq!(with(&[(28, 0x17), (29, 0x18)]), Err(DecodeError::Repeated(0x1718)));
-    assert_eq!(with(&[(55, 0x21)]), Err(DecodeError::Reserved(55)));
+    assert_eq!(with(&[(24, 0xff), (25, 0xff), (26, 0xff), (27, 0xff)]), Err(DecodeError::Longer(24)));
+    assert_eq!(with(&[(30, 0), (35, 0)]), Err(DecodeError::Longer(7)));
+    assert_eq!(with(&[(38, 0), (39, 0x7f)]), Err(DecodeError::Longer(38)));
+    assert_eq!(with(&[(38, 0xff), (39, 0x80)]), Err(DecodeError::Longer(38)));
+    assert_eq!(with(&[(55, 0x13), (56, 0), (57, 0x20)]), Err(DecodeError::Longer(8)));
+    assert_eq!(with(&[(33, 0x20), (34, 0x21)]), Err(DecodeError::Repeated(0x2021)));
+    assert_eq!(with(&[(57, 0x21)]), Err(DecodeError::Reserved(57)));
     // The first grant is not of the base slot; no skip; a third destination; two skips; a long skip that is short, and one
     // that is too long.
-    assert_eq!(with(&[(38, 0x11)]), Err(DecodeError::Longer(38)));
-    assert_eq!(with(&[(40, 0x00)]), Err(DecodeError::Longer(40)));
-    assert_eq!(with(&[(39, 0x31)]), Err(DecodeError::Destination(39)));
-    assert_eq!(with(&[(41, 0x01)]), Err(DecodeError::Destination(41)));
-    assert_eq!(with(&[(50, 14)]), Err(DecodeError::Longer(42)));
-    assert_eq!(with(&[(43, 0x10)]), Err(DecodeError::Slot(42)));
-    assert_eq!(with(&[(1, 4), (55, 0x00)]), Err(DecodeError::Excess(52)));
+    assert_eq!(with(&[(40, 0x11)]), Err(DecodeError::Longer(40)));
+    assert_eq!(with(&[(42, 0x00)]), Err(DecodeError::Longer(42)));
+    assert_eq!(with(&[(41, 0x31)]), Err(DecodeError::Destination(41)));
+    assert_eq!(with(&[(43, 0x01)]), Err(DecodeError::Destination(43)));
+    assert_eq!(with(&[(52, 14)]), Err(DecodeError::Longer(44)));
+    assert_eq!(with(&[(45, 0x10)]), Err(DecodeError::Slot(44)));
+    assert_eq!(with(&[(1, 4), (57, 0x00)]), Err(DecodeError::Excess(54)));
     let mut longer = sound.clone();
-    longer.insert(53, 0x10);
-    assert_eq!(Packet::decode(&sealed(longer)), Err(DecodeError::Excess(53)));
+    longer.insert(55, 0x10);
+    assert_eq!(Packet::decode(&sealed(longer)), Err(DecodeError::Excess(55)));
     let mut shorter = sound.clone();
-    shorter.remove(52);
-    assert_eq!(Packet::decode(&sealed(shorter)), Err(DecodeError::Truncated(52)));
-    assert_eq!(Packet::decode(&sealed(sound[..39].to_vec())), Err(DecodeError::Destination(36)));
+    shorter.remove(54);
+    assert_eq!(Packet::decode(&sealed(shorter)), Err(DecodeError::Truncated(54)));
+    assert_eq!(Packet::decode(&sealed(sound[..30].to_vec())), Err(DecodeError::Truncated(30)));
     let bytes = |bytes: &[u8]| Packet::decode(&sealed(bytes.to_vec()));
-    // An allocation of nothing has neither a base slot nor paths.
-    let empty = [0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    assert_eq!(bytes(&empty), Ok(Packet::Allocation(Allocation::default())));
-    assert_eq!(bytes(&[0x12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]), Err(DecodeError::Longer(8)));
-    assert_eq!(bytes(&[0x12, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0]), Err(DecodeError::Longer(7)));
-    assert_eq!(bytes(&[0x12, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]), Err(DecodeError::Longer(7)));
-    // A request of too many demands or reports, with a reserved bit; likewise a reset.
+    // An allocation of nothing is not ahead of anything, and has neither counts nor paths.
+    let empty = |widths, width| bytes(&[0x12, 0, 0, 0, 0, 0, 0, widths, width, 0, 0, 0, 0, 0]);
+    assert_eq!(empty(0, 0), Ok(Packet::Allocation(Allocation::default())));
+    assert_eq!(empty(1, 0), Err(DecodeError::Longer(7)));
+    assert_eq!(empty(4, 0), Err(DecodeError::Longer(7)));
+    assert_eq!(empty(0, 1), Err(DecodeError::Longer(8)));
+    // A request of too many demands or reports; a reset with bits that must be zero.
     assert_eq!(bytes(&[0x11, 0xb0, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Limit(1)));
     assert_eq!(bytes(&[0x11, 0x09, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Limit(1)));
-    assert_eq!(bytes(&[0x11, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]), Err(DecodeError::Reserved(7)));
     for at in [1, 6, 7] {
-        let mut reset = [0x13; 1].iter().chain(&[0; 19]).copied().collect::<Vec<u8>>();
-        reset[at] = 1;
+        let mut reset = [0; 28];
+        (reset[0], reset[at]) = (0x13, 1);
         assert_eq!(bytes(&reset), Err(DecodeError::Reserved(at)));
     }
-    assert_eq!(bytes(&[0x14, 0, 0, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Excess(8)));
+    assert_eq!(bytes(&[&[0x14][..], &[0; 16]].concat()), Err(DecodeError::Excess(16)));
 }
 
 #[test]
@@ -412,7 +448,7 @@ fn a_packet_is_read_in_place_of_any_other() {
         Packet::Allocation(Allocation { seq: 2, granted, ..Allocation::default() }),
         Packet::Allocation(Allocation { seq: 3, ..Allocation::default() }),
         Packet::Reset(Reset { term: 4, ..Reset::default() }),
-        Packet::Watchdog(Watchdog { term: 5, rank: 1 }),
+        Packet::Watchdog(Watchdog { term: 5, rank: 1, horizon: 6 }),
     ];
     for before in packets {
         for packet in packets {

@@ -34,6 +34,11 @@ pub struct Request {
     pub term: u32,
     /// The number of this request in this incarnation, from 1 on.
     pub seq: u32,
+    /// The slot that the endpoint's clock shows when it sends this.
+    pub slot: u64,
+    /// By how many slots the clock of the primary arbiter of this term is ahead of the endpoint's, at least: the most that
+    /// the slot in one of its packets of late was ahead of the slot in which that came. `None` if none came of late.
+    pub arbiter_ahead: Option<i32>,
     /// The allocations of this term that have come.
     pub heard: Heard,
     /// What is demanded; destinations not listed are as they were said to be before.
@@ -84,6 +89,8 @@ pub struct Allocation {
     pub term: u32,
     /// The number of this allocation to this endpoint in this term and incarnation, from 1 on.
     pub seq: u32,
+    /// The slot that the arbiter's clock shows when it sends this.
+    pub slot: u64,
     /// The endpoint's requests that have come.
     pub heard: Heard,
     /// What has been granted altogether; every destination of `grants` is among them.
@@ -118,6 +125,8 @@ pub struct Grant {
 pub struct Reset {
     /// The endpoint.
     pub to: Address,
+    /// The slot that the arbiter's clock shows when it sends this.
+    pub slot: u64,
     /// The new term; endpoints follow the highest that they have heard.
     pub term: u32,
     /// The first slot that the new primary may grant: grants of older terms from this slot on are void.
@@ -131,6 +140,9 @@ pub struct Watchdog {
     pub term: u32,
     /// Its rank.
     pub rank: u8,
+    /// The slot up to which batches begin that it has allocated when it sends this: the slot that its clock shows plus
+    /// those that it allocates ahead.
+    pub horizon: u64,
 }
 
 /// A control packet.

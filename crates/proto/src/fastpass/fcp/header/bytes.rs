@@ -9,6 +9,17 @@ pub(super) fn length(number: u64) -> usize {
     (71 - (number | 1).leading_zeros() as usize) / 8
 }
 
+/// The form of a signed number: 0 to 3, in 1, 2, 4 or 8 bytes of two's complement.
+#[inline]
+pub(super) fn signed_form(number: i64) -> u8 {
+    match 64 - (number ^ number >> 63).leading_zeros() {
+        0..8 => 0,
+        8..16 => 1,
+        16..32 => 2,
+        _ => 3,
+    }
+}
+
 /// The Internet checksum (RFC 1071) of a packet, in which its checksum field counts as zero. A packet has no byte sequence
 /// of zeros only, so the sum is never zero and the checksum never 2^16 - 1: each packet has one checksum.
 pub(super) fn checksum(packet: &[u8]) -> u16 {
@@ -68,6 +79,11 @@ impl<'a> Writer<'a> {
     pub(super) fn number(&mut self, number: u64, len: usize) {
         self.put((number << (64 - 8 * len)).to_be_bytes());
         self.len -= 8 - len;
+    }
+
+    /// Writes a signed number in its shortest form.
+    pub(super) fn signed(&mut self, number: i64) {
+        self.number(number as u64, 1 << signed_form(number));
     }
 
     /// Writes the checksum into its place. How long the packet is.
@@ -150,6 +166,18 @@ impl<'a> Reader<'a> {
             Ok(number)
         } else {
             Err(DecodeError::Longer(self.at - len))
+        }
+    }
+
+    /// A signed number of a form, 0 to 3, refused if a shorter one would do.
+    pub(super) fn signed(&mut self, form: u8) -> Result<i64, DecodeError> {
+        let (at, len) = (self.at, 1 << form);
+        let unused = 64 - 8 * len;
+        let number = (self.number(len)? << unused) as i64 >> unused;
+        if signed_form(number) == form {
+            Ok(number)
+        } else {
+            Err(DecodeError::Longer(at))
         }
     }
 

@@ -63,7 +63,9 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DecodeError::Truncated(len) => write!(f, "the packet goes on after {len} bytes"),
-            DecodeError::Excess(offset) => write!(f, "more follows than was announced, from byte {offset} on"),
+            DecodeError::Excess(offset) => {
+                write!(f, "more follows than was announced, from byte {offset} on")
+            }
             DecodeError::VersionOrType(byte) => write!(f, "unknown version and type {byte:#04x}"),
             DecodeError::Checksum { found, wanted } => {
                 write!(f, "the checksum is {found:#06x} where the bytes have {wanted:#06x}")

@@ -17,7 +17,7 @@ use super::places::Places;
 /// From this number of 16 slots on a gap takes eight bytes.
 const LONG: u64 = 15;
 
-/// Bits that a path takes, by the number that stands in byte 7.
+/// Bits that a path takes, by the number that stands in byte 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PathWidth(u8);
 
@@ -196,7 +196,7 @@ pub(super) fn take(
         return Err(DecodeError::Reserved(end + paths.len() - 1));
     }
     if !width.is_least(paths) {
-        return Err(DecodeError::Longer(7));
+        return Err(DecodeError::Longer(8));
     }
     let mut destinations = [0; 16];
     for (place, entry) in destinations[1..].iter_mut().zip(granted) {

@@ -5,12 +5,12 @@
 //! | offset | bytes | in a request | in an allocation |
 //! |-------:|------:|--------------|------------------|
 //! | 0 | 1 | version 1 (high four bits), type 1 | version 1, type 2 |
-//! | 1 | 1 | number of demands (high four bits), of reports | number of slots granted |
+//! | 1 | 1 | number of demands (high four bits), of reports | number of grants |
 //! | 2 | 2 | checksum | checksum |
 //! | 4 | 2 | the endpoint | the endpoint |
 //! | 6 | 1 | bytes of four numbers, less 1: two bits each for term, incarnation, packet, heard | the same |
-//! | 7 | 1 | bit 7: a mask follows; bits 0 and 1: bytes of a count, less 1 | the same; bits 2 to 6: width of a path, 0 to 5 for 0, 1, 2, 4, 8, 16 bits |
-//! | 8 | 0, 1 | | number of destinations (high four bits); bits 0 to 2: bytes of the base slot, less 1 |
+//! | 7 | 1 | bit 7: a mask follows; bits 4 to 6: bytes of the slot, less 1; bits 2 and 3: bytes of *ahead*, 0 to 3 for 0, 1, 2, 4; bits 0 and 1: bytes of a count, less 1 | the same, but for *ahead* 0 to 3 are 1, 2, 4, 8 bytes |
+//! | 8 | 0, 1 | | number of destinations (high four bits); width of a path, 0 to 5 for 0, 1, 2, 4, 8, 16 bits |
 //!
 //! and go on with what is as long as those bytes say:
 //!
@@ -20,24 +20,27 @@
 //! | 1 to 4 | incarnation |
 //! | 1 to 4 | number of this packet |
 //! | 1 to 4 | highest number heard |
-//! | 0, 4 | which numbers before that have been heard: a mask, if it is not all of them |
-//! | 3 to 6 each | destinations: 2 bytes of address, then the cumulative count of slots demanded or granted, all counts of a packet as long as the largest |
+//! | 1 to 8 | slot in which it is sent |
+//! | 0, 4 | which numbers before the highest have been heard: a mask, if it is not all of them |
+//! | 0 to 4 | in a request, *ahead*: by how many slots the arbiter's clock is ahead; two's complement, absent if unknown |
+//! | 3 to 6 each | destinations: 2 bytes of address, then the cumulative count of slots demanded or granted; all counts of a packet are as long as the largest |
 //! | 8 each | in a request, reports: destination, path, packets sent, packets lost; 2 bytes each |
-//! | 1 to 8 | in an allocation with grants: the base slot, that of its first grant |
+//! | 1 to 8 | in an allocation with grants, *ahead*: by how many slots the first grant is ahead of the slot in which the packet is sent; two's complement modulo 2^64 |
 //! | 1 each, or more | in an allocation, the grants (see `grants.rs`) |
-//! | 0 to 2 each | in an allocation, the paths of the grants: 0, 1, 2, 4, 8 or 16 bits each, as many as the highest needs, the first in the highest bits, then zero bits up to a whole byte |
+//! | 0 to 2 each | in an allocation, the paths of the grants: as many bits each as the highest needs, the first in the highest bits, then zero bits up to a whole byte |
 //!
 //! The others have but fixed offsets:
 //!
-//! | offset | bytes | in a reset | in a watchdog |
-//! |-------:|------:|------------|---------------|
-//! | 0 | 1 | version 1, type 3 | version 1, type 4 |
-//! | 1 | 1 | zero | rank |
-//! | 2 | 2 | checksum | checksum |
-//! | 4 | 2, 4 | the endpoint | term |
-//! | 6 | 2 | zero | |
-//! | 8 | 4 | term | |
-//! | 12 | 8 | first slot | |
+//! | offset | bytes | in a reset | | offset | bytes | in a watchdog |
+//! |-------:|------:|------------|-|-------:|------:|---------------|
+//! | 0 | 1 | version 1, type 3 | | 0 | 1 | version 1, type 4 |
+//! | 1 | 1 | zero | | 1 | 1 | rank |
+//! | 2 | 2 | checksum | | 2 | 2 | checksum |
+//! | 4 | 2 | the endpoint | | 4 | 4 | term |
+//! | 6 | 2 | zero | | 8 | 8 | horizon |
+//! | 8 | 4 | term | | | | |
+//! | 12 | 8 | slot in which it is sent | | | | |
+//! | 20 | 8 | first slot | | | | |
 //!
 //! Numbers are in network byte order. The checksum is that of IP, UDP and TCP (RFC 1071), over the whole packet. Every number
 //! and list is in its shortest form, and what is not is refused: a packet is written in one way only.
@@ -91,7 +94,7 @@ impl Packet {
     /// let packet = Packet::Request(Request { source: 4, term: 1, incarnation: 1, seq: 1, demands, ..Request::default() });
     /// let mut buffer = [0; MAX_BYTES];
     /// let len = packet.encode(&mut buffer).unwrap();
-    /// assert_eq!((len, packet.bytes(), packet.wire_bytes()), (16, 16, 84));
+    /// assert_eq!((len, packet.bytes(), packet.wire_bytes()), (17, 17, 84));
     /// assert_eq!(Packet::decode(&buffer[..len]), Ok(packet));
     /// assert_eq!(Packet::decode(&buffer[..7]), Err(DecodeError::Truncated(7)));
     /// ```
@@ -107,12 +110,14 @@ impl Packet {
                 to.put(reset.to.to_be_bytes());
                 to.put([0, 0]);
                 to.put(reset.term.to_be_bytes());
+                to.put(reset.slot.to_be_bytes());
                 to.put(reset.first_slot.to_be_bytes());
                 Ok(to.finish())
             }
             Packet::Watchdog(watchdog) => {
                 to.put([WATCHDOG, watchdog.rank, 0, 0]);
                 to.put(watchdog.term.to_be_bytes());
+                to.put(watchdog.horizon.to_be_bytes());
                 Ok(to.finish())
             }
         }
@@ -155,8 +160,8 @@ impl Packet {
         let bytes = match self {
             Packet::Request(request) => request.bytes(),
             Packet::Allocation(allocation) => allocation.bytes(),
-            Packet::Reset(_) => 20,
-            Packet::Watchdog(_) => LEAST_BYTES,
+            Packet::Reset(_) => 28,
+            Packet::Watchdog(_) => 16,
         };
         bytes as u32
     }
@@ -188,7 +193,7 @@ fn check(bytes: &[u8]) -> Result<u8, DecodeError> {
 
 fn decode_watchdog(bytes: &[u8]) -> Result<Watchdog, DecodeError> {
     let mut from = Reader::new(bytes, 4);
-    let watchdog = Watchdog { term: from.u32()?, rank: bytes[1] };
+    let watchdog = Watchdog { term: from.u32()?, rank: bytes[1], horizon: from.u64()? };
     from.end()?;
     Ok(watchdog)
 }
@@ -201,7 +206,7 @@ fn decode_reset(bytes: &[u8]) -> Result<Reset, DecodeError> {
             return Err(DecodeError::Reserved(offset));
         }
     }
-    let reset = Reset { to, term: from.u32()?, first_slot: from.u64()? };
+    let reset = Reset { to, term: from.u32()?, slot: from.u64()?, first_slot: from.u64()? };
     from.end()?;
     Ok(reset)
 }

@@ -1,17 +1,17 @@
-//! What a request and an allocation both begin with: four numbers and a mask.
+//! What a request and an allocation both begin with: five numbers and a mask.
 
 use super::super::message::Heard;
 use super::bytes::{length, Reader, Writer};
 use super::error::DecodeError;
 use super::MASK;
 
-/// What a request and an allocation both begin with, but for the fixed part.
-#[derive(Clone, Copy)]
+/// What a request and an allocation both have behind their fixed part.
 pub(super) struct Numbers {
     pub(super) term: u32,
     pub(super) incarnation: u32,
     pub(super) seq: u32,
     pub(super) heard: Heard,
+    pub(super) slot: u64,
 }
 
 /// The mask of the numbers heard if none is missing: of those from 1 on, as many as the mask has bits for.
@@ -23,47 +23,56 @@ fn none_missing(latest: u32) -> u32 {
 }
 
 impl Numbers {
-    fn each(&self) -> [u64; 4] {
-        [self.term, self.incarnation, self.seq, self.heard.latest].map(u64::from)
+    /// The numbers and how long they are, in bytes.
+    fn each(&self) -> [(u64, usize); 5] {
+        let Numbers { term, incarnation, seq, heard, slot } = *self;
+        let numbers =
+            [u64::from(term), u64::from(incarnation), u64::from(seq), u64::from(heard.latest), slot];
+        numbers.map(|number| (number, length(number)))
     }
 
-    /// Bit 7 of byte 7.
-    pub(super) fn mask(&self) -> u8 {
-        if self.heard.before == none_missing(self.heard.latest) {
-            0
-        } else {
-            MASK
-        }
+    fn has_mask(&self) -> bool {
+        self.heard.before != none_missing(self.heard.latest)
     }
 
-    /// Byte 6.
-    pub(super) fn lengths(&self) -> u8 {
-        self.each().iter().fold(0, |lengths, &number| lengths << 2 | (length(number) - 1) as u8)
-    }
-
+    /// Bytes of them all.
     pub(super) fn bytes(&self) -> usize {
-        self.each().into_iter().map(length).sum::<usize>() + usize::from(self.mask()) / 32
+        self.each().iter().map(|&(_, len)| len).sum::<usize>() + if self.has_mask() { 4 } else { 0 }
     }
 
-    pub(super) fn put(&self, to: &mut Writer) {
-        for number in self.each() {
-            to.number(number, length(number));
+    /// Writes bytes 6 and 7, with `low` in the four lowest bits; if `more` is given, that as byte 8; and the numbers.
+    #[inline]
+    pub(super) fn put(&self, to: &mut Writer, low: u8, more: Option<u8>) {
+        let [term, incarnation, seq, latest, slot] = self.each();
+        let lengths = [term, incarnation, seq, latest].iter().fold(0, |all, (_, len)| all << 2 | (len - 1));
+        let mask = if self.has_mask() { MASK } else { 0 };
+        to.put([lengths as u8, mask | ((slot.1 - 1) << 4) as u8 | low]);
+        if let Some(byte) = more {
+            to.put([byte]);
         }
-        if self.mask() != 0 {
+        for (number, len) in [term, incarnation, seq, latest, slot] {
+            to.number(number, len);
+        }
+        if mask != 0 {
             to.put(self.heard.before.to_be_bytes());
         }
     }
 
-    pub(super) fn take(from: &mut Reader, lengths: u8, mask: bool) -> Result<Numbers, DecodeError> {
-        let [term, incarnation, seq, latest] =
-            [6, 4, 2, 0].map(|shift| usize::from(lengths >> shift & 3) + 1);
-        let (term, incarnation) = (from.shortest(term)? as u32, from.shortest(incarnation)? as u32);
-        let (seq, latest) = (from.shortest(seq)? as u32, from.shortest(latest)? as u32);
+    /// Reads the numbers, whose lengths bytes 6 and 7 give.
+    #[inline]
+    pub(super) fn take(from: &mut Reader, lengths: u8, widths: u8) -> Result<Numbers, DecodeError> {
+        let mut number =
+            |shift: u32| from.shortest(usize::from(lengths >> shift & 3) + 1).map(|number| number as u32);
+        let (term, incarnation, seq, latest) = (number(6)?, number(4)?, number(2)?, number(0)?);
+        let slot = from.shortest(usize::from(widths >> 4 & 7) + 1)?;
         let full = none_missing(latest);
-        let before = if mask { from.u32()? } else { full };
-        if mask && before == full {
-            return Err(DecodeError::Longer(from.at() - 4));
+        let mut before = full;
+        if widths & MASK != 0 {
+            before = from.u32()?;
+            if before == full {
+                return Err(DecodeError::Longer(from.at() - 4));
+            }
         }
-        Ok(Numbers { term, incarnation, seq, heard: Heard { latest, before } })
+        Ok(Numbers { term, incarnation, seq, heard: Heard { latest, before }, slot })
     }
 }
