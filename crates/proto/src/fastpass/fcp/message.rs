@@ -159,16 +159,3 @@ pub enum Packet {
     /// From an arbiter to another.
     Watchdog(Watchdog),
 }
-
-impl Packet {
-    /// Bytes of time on Ethernet.
-    pub fn wire_bytes(&self) -> u32 {
-        let bytes = match self {
-            Packet::Request(r) => 36 + 4 * r.demands.len() + 8 * r.reports.len(),
-            Packet::Allocation(a) => 36 + 6 * a.granted.len() + 2 * a.grants.len(),
-            Packet::Reset(_) => 20,
-            Packet::Watchdog(_) => 8,
-        };
-        38 + (20 + bytes as u32).max(46)
-    }
-}
