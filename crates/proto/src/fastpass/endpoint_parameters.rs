@@ -29,6 +29,13 @@ pub struct EndpointSettings {
     pub lost_after: Span,
 }
 
+impl EndpointSettings {
+    /// Slots that a grant may be late, where that is longer than [`Self::late`].
+    pub const LATE_SLOTS: u32 = 16;
+    /// Slots that a grant may be ahead, where that is longer than [`Self::early`].
+    pub const EARLY_SLOTS: u32 = 64;
+}
+
 impl Default for EndpointSettings {
     fn default() -> EndpointSettings {
         EndpointSettings {
@@ -65,9 +72,17 @@ impl Parameters for EndpointSettings {
                 d.retransmit,
             ),
             limit: r.count(&limit, d.limit),
-            late: r.time(&span("late", "How old a granted timeslot may be on arrival."), d.late),
-            early: r
-                .time(&span("early", "How far ahead of its time a granted timeslot may arrive."), d.early),
+            late: r.time(
+                &span("late", "How old a granted timeslot may be on arrival; never less than 16 slots."),
+                d.late,
+            ),
+            early: r.time(
+                &span(
+                    "early",
+                    "How far ahead of its time a granted timeslot may arrive; never less than 64 slots.",
+                ),
+                d.early,
+            ),
             age_check: r.flag(
                 "age_check",
                 "Refuse timeslots that arrive too late or too early.",

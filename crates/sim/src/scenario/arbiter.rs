@@ -1,6 +1,8 @@
 //! `[arbiter]`: where Fastpass's arbiters are, and how they allocate.
 
 use clearway_proto::fastpass::allocator::{Order, MOST_NODES, MOST_SLOTS};
+use clearway_proto::fastpass::endpoint::SendMode;
+use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::paths::{MAX_PATHS, MAX_RACKS};
 use clearway_proto::units::{Bytes, Span};
 
@@ -73,11 +75,25 @@ fn read_slot(r: &mut Section, scene: &node::Scene) -> Span {
         let slowest = shape::host_rates(network).slowest()?;
         Some(Span::from_ps((slowest.transmission(frame).as_ps() as f64 / (1.0 - share)) as u64))
     });
-    let longest = Span::from_ms(10);
-    let slot = Key::new("slot", "Length of a timeslot.", Span::from_ns(1)..=longest);
-    let default = full.unwrap_or(Span::from_us(1)).clamp(Span::from_ns(1), longest);
-    r.get(&slot.or_as(default, "a full frame on a host's link, over 1 - control_share"))
+    let shortest = Span::from_ns(1);
+    let slot = Key::new("slot", "Length of a timeslot.", shortest..=LONGEST_SLOT);
+    let default = full.unwrap_or(Span::from_us(1));
+    if r.sound() && default > LONGEST_SLOT {
+        let (default, longest) = (default.shown(), LONGEST_SLOT.shown());
+        let message = format!(
+            "a full frame takes {default} on the slowest host's link, and a timeslot is {longest} at most: use faster links or a \
+             smaller mtu"
+        );
+        r.conflict("slot", message);
+    }
+    r.get(&slot.or_as(
+        default.clamp(shortest, LONGEST_SLOT),
+        "a full frame on a host's link, over 1 - control_share",
+    ))
 }
+
+/// The longest timeslot: the timers of endpoints and arbiters are for networks of microseconds.
+const LONGEST_SLOT: Span = Span::from_us(100);
 
 /// What the table has of times beside the slot.
 struct Times {
@@ -184,6 +200,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
         r.conflict_at("arbiter.at", message);
     }
     check_network(r, scenario);
+    check_horizon(r, scenario, arbiters);
     check_seats(r, scenario, arbiters);
 }
 
@@ -220,6 +237,38 @@ fn check_network(r: &Section, scenario: &Scenario) {
             );
             r.conflict_at("network.oversubscription", message);
         }
+    }
+}
+
+/// A grant comes so long before its slot that it is there in time, and no longer than an endpoint wants.
+fn check_horizon(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
+    let slots = |count: u32| arbiters.slot * u64::from(count);
+    let delay = shape::of(&scenario.network.topology).least_delay(scenario.network.delay);
+    if slots(arbiters.ahead) < delay {
+        let message = format!(
+            "a batch is allocated {} before its first slot, and a link alone takes {}: raise ahead",
+            slots(arbiters.ahead).shown(),
+            delay.shown()
+        );
+        r.conflict_at("arbiter.ahead", message);
+    }
+    let params = scenario.transports.iter().find_map(|transport| match &transport.protocol {
+        Protocol::Fastpass(params) => Some(&params.endpoint),
+        _ => None,
+    });
+    let Some(endpoint) = params.filter(|params| params.age_check && params.send == SendMode::AtSlot) else {
+        return;
+    };
+    let (furthest, early) =
+        (slots(arbiters.ahead + arbiters.batch), endpoint.early.max(slots(EndpointSettings::EARLY_SLOTS)));
+    if furthest > early {
+        let message = format!(
+            "a batch is allocated up to {} before its last slot, and endpoints refuse what is further ahead than {}: lower ahead \
+             or raise early in the transport",
+            furthest.shown(),
+            early.shown()
+        );
+        r.conflict_at("arbiter.ahead", message);
     }
 }
 

@@ -3,6 +3,7 @@
 use clearway_proto::fastpass::allocator::{AllocatorParams, Capacities, Node, Rack};
 use clearway_proto::fastpass::arbiter::{ArbiterParams, Pacer, PathParams};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointParams};
+use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::fcp::Address;
 use clearway_proto::fastpass::paths::{FatTreeShape, Racks};
 use clearway_proto::fastpass::timeslots::Timeslots;
@@ -154,8 +155,8 @@ fn endpoint_params(scenario: &Scenario, arbiters: &Arbiters, params: &FastpassPa
         report_interval: settings.report_interval,
         retransmit: settings.retransmit,
         limit: settings.limit,
-        late: settings.late,
-        early: settings.early,
+        late: settings.late.max(arbiters.slot * u64::from(EndpointSettings::LATE_SLOTS)),
+        early: settings.early.max(arbiters.slot * u64::from(EndpointSettings::EARLY_SLOTS)),
         age_check: settings.age_check,
         fallback: settings.fallback_after,
         arrival: settings.lost_after,

@@ -57,6 +57,16 @@ pub const FEATURES: &[Feature] = &[
     ("reno", |case| protocol(case, "reno")),
     ("none", |case| protocol(case, "none")),
     ("go_back_n", |case| protocol(case, "go_back_n")),
+    ("fastpass", |case| protocol(case, "fastpass")),
+    ("fastpass on arrival", |case| case.any("transport", |t| t.says("send", "on_arrival"))),
+    ("several arbiters", |case| {
+        case.any("arbiter", |a| matches!(a.get("at"), Some(Value::Names(names)) if names.len() > 1))
+    }),
+    ("min_fct", |case| case.any("arbiter", |a| a.says("order", "min_fct"))),
+    ("arbiters that take time", |case| {
+        case.any("arbiter", |a| a.gives("request_service") || a.gives("slot_service") || a.gives("latency"))
+    }),
+    ("crash", |case| case.any("fault", |fault| fault.says("kind", "crash"))),
     ("several transports", |case| case.all("transport").count() > 1),
     ("swift v0", |case| case.any("transport", |t| t.says("variant", "v0"))),
     ("no topology_scaling", |case| is_off(case, "topology_scaling")),
@@ -119,6 +129,13 @@ const APART: &[&[&str]] = &[
     &["star", "links of different rates"],
     &["fat_tree", "links of different rates"],
     &["star", "remote targets"],
+    &["star", "several arbiters"],
+    &["topology file", "fastpass"],
+    &["topology file", "fastpass on arrival"],
+    &["topology file", "several arbiters"],
+    &["topology file", "min_fct"],
+    &["topology file", "arbiters that take time"],
+    &["topology file", "crash"],
     &["ideal hosts", "snap hosts"],
     &["ideal hosts", "pauses"],
     &["ideal hosts", "no jitter"],
