@@ -69,7 +69,8 @@ impl Trial {
     /// The longest time around the fault in which no packet left.
     fn interruption(&self) -> Span {
         let around: Vec<Time> = self.net.sent.iter().map(|sent| sent.at).collect();
-        let gaps = around.windows(2).filter(|pair| pair[1] > self.at && pair[0] < self.at + Span::from_us(400));
+        let gaps =
+            around.windows(2).filter(|pair| pair[1] > self.at && pair[0] < self.at + Span::from_us(400));
         gaps.map(|pair| pair[1].since(pair[0])).max().unwrap_or(Span::ZERO)
     }
 
@@ -111,7 +112,6 @@ fn a_takeover_interrupts_for_less_than_230_us() {
         worst = worst.max(interruption);
     }
     let mean = sum / seeds();
-    eprintln!("mean {mean} worst {worst}");
     assert!(mean <= Span::from_us(180), "{mean} on average");
     assert!(worst <= Span::from_us(230), "{worst} at worst");
 }
@@ -119,30 +119,10 @@ fn a_takeover_interrupts_for_less_than_230_us() {
 #[test]
 fn whatever_the_clocks_show_all_is_sent_in_the_end() {
     for seed in 0..seeds() {
-        let mischief = Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
+        let mischief =
+            Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
         let mut trial = Trial::new(seed, 3, 1_000_000_000, mischief);
         trial.run();
         assert_eq!(trial.net.waiting(), 0, "seed {seed}, {:?}", trial.fault);
-        let last = trial.net.sent.iter().map(|sent| sent.at).max();
-        eprintln!("{seed} {:?} {last:?}", trial.fault);
-    }
-}
-
-#[test]
-fn debug_one() {
-    let seed: u64 = std::env::var("SEED").unwrap().parse().unwrap();
-    let arbiters = 2 + (seed % 2) as u8;
-    let mischief = Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
-    let mut trial = Trial::new(seed, arbiters, 300_000, mischief);
-    eprintln!("{:?} {:?}", trial.fault, trial.at);
-    trial.net.trace = true;
-    trial.run();
-    let mut used: std::collections::BTreeMap<_, Vec<crate::net::Sent>> = std::collections::BTreeMap::new();
-    for sent in &trial.net.sent {
-        used.entry((sent.grant.slot, false, sent.source)).or_default().push(*sent);
-        used.entry((sent.grant.slot, true, sent.grant.destination)).or_default().push(*sent);
-    }
-    for (k, v) in used.iter().filter(|(_, v)| v.len() > 1).take(10) {
-        eprintln!("{k:?} {v:?}");
     }
 }
