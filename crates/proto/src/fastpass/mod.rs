@@ -8,7 +8,9 @@
 pub mod allocator;
 pub mod arbiter;
 pub mod endpoint;
+pub mod endpoint_parameters;
 pub mod fcp;
 pub mod paths;
 mod recent;
 pub mod timeslots;
+pub mod transport;

@@ -52,10 +52,10 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings
 }
 
-/// The model of a host's work, if its work costs anything.
+/// The model of a host's work, if one processor does it all.
 fn snap(scenario: &Scenario, host: u32) -> Option<&SnapHost> {
     match &scenario.hosts.of(host).model {
-        HostModel::Ideal => None,
+        HostModel::Ideal | HostModel::Interrupts(_) => None,
         HostModel::Snap(host) => Some(host),
     }
 }

@@ -99,9 +99,10 @@ impl Batches {
         for slot in 0..schedule.slots() {
             pairs.clear();
             pairs.extend(schedule.slot(slot).iter().map(|pair| (pair.source(), pair.destination())));
-            network.select(pairs, paths).expect("endpoints that both know, one packet each");
+            let number = self.next + u64::from(slot);
+            network.select(number, pairs, paths).expect("endpoints that both know, one packet each");
             for (&(source, destination), &path) in pairs.iter().zip(&*paths) {
-                give(source, Grant { slot: self.next + u64::from(slot), destination, path });
+                give(source, Grant { slot: number, destination, path });
             }
             granted += pairs.len() as u64;
         }

@@ -25,6 +25,14 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
         true
     }
 
+    /// The first `count` values, at most `N`, to be overwritten: whatever the list held, it now has so many.
+    #[inline]
+    pub(super) fn resized(&mut self, count: usize) -> &mut [T] {
+        let values = &mut self.values[..count];
+        self.len = count as u8;
+        values
+    }
+
     /// Whether no further value has room.
     pub fn is_full(&self) -> bool {
         usize::from(self.len) == N
