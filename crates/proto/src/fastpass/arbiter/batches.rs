@@ -76,17 +76,19 @@ impl Batches {
         Ok(())
     }
 
-    /// Forgets what an endpoint has demanded.
-    pub(super) fn forget(&mut self, source: Address) {
-        self.outstanding -= self.allocator.forget(usize::from(source));
+    /// Forgets what an endpoint has demanded. How many slots that is.
+    pub(super) fn forget(&mut self, source: Address) -> u64 {
+        let forgotten = self.allocator.forget(usize::from(source));
+        self.outstanding -= forgotten;
+        forgotten
     }
 
-    /// Forgets what all have demanded. (An allocator whose demand is zero is as good as new.)
-    pub(super) fn start_over(&mut self, params: &ArbiterParams) {
+    /// Forgets what all have demanded. How many slots that is. (An allocator without demand is as good as new.)
+    pub(super) fn start_over(&mut self, params: &ArbiterParams) -> u64 {
         if self.outstanding > 0 {
             self.allocator = Allocator::new(&params.allocator).expect("the parameters of the last one");
-            self.outstanding = 0;
         }
+        std::mem::take(&mut self.outstanding)
     }
 
     /// Allocates the next batch, and gives each grant with its source to `give`. How many there are.

@@ -143,7 +143,7 @@ impl Arbiter {
 
     /// Forgets all demands and what endpoints have been told.
     fn start_over(&mut self) {
-        self.batches.start_over(&self.params);
+        self.counters.forgotten += self.batches.start_over(&self.params);
         self.counts = Counts::new(self.clients.len());
         for endpoint in 0..self.clients.len() as Address {
             self.clients[usize::from(endpoint)].start_over();
@@ -154,7 +154,7 @@ impl Arbiter {
 
     /// Forgets what is known of an endpoint.
     fn forget(&mut self, endpoint: Address) {
-        self.batches.forget(endpoint);
+        self.counters.forgotten += self.batches.forget(endpoint);
         self.counts.start_over(endpoint);
         self.clients[usize::from(endpoint)].start_over();
     }

@@ -54,7 +54,7 @@ impl Arbiter {
         for &destination in named.iter() {
             allocation.granted.push(Granted { destination, granted: *counts.granted(endpoint, destination) });
         }
-        client.sent(now, named, params);
+        client.sent(now, allocation.granted, params);
         counters.allocations += 1;
         counters.empty_allocations += u64::from(allocation.grants.is_empty());
         allocation

@@ -58,7 +58,7 @@ impl Arbiter {
         let client = &mut self.clients[usize::from(request.source)];
         if request.heard.latest > client.of_primary {
             client.of_primary = request.heard.latest;
-            self.succession.see_alive(now);
+            self.succession.see_alive(now, request.source);
         }
     }
 
@@ -78,7 +78,7 @@ impl Arbiter {
         if !request.demands.is_empty() {
             client.owed = client.owed.or(Some(now));
         }
-        client.acknowledge(request.heard);
+        client.acknowledge(request.heard, self.counts.granted_by(source));
         self.counters.requests += 1;
         self.mind_clocks(now, request);
         for demand in request.demands.iter() {
