@@ -240,7 +240,7 @@ def test_goodput_among_so_many_flows() -> None:
     ]
     scenario = {"duration": "400us", "record": {"throughput": "100us"}, "traffic": traffic}
     run = made_up(tables={"throughput": throughput}, scenario=scenario)
-    # There are two in the intervals to 200 and 300 us: in the first some of a's are not there yet, and in the last c begins.
+    # There are two in the intervals to 200 and 300 us. In the first some of a are late, in the last c begins.
     assert measures.goodput_among(run, 2) == pytest.approx(9)
     assert measures.deviation_among(run, 2) == pytest.approx(1e3 * (4 / math.sqrt(2) + 2 / math.sqrt(2)) / 2)
     assert math.isnan(measures.goodput_among(run, 3))
@@ -983,13 +983,16 @@ def test_parameters_that_are_wrong(
 
 # THE FILES THAT SHIP
 
-SWIFT = papers.paper_named("swift")
+SWIFT, FASTPASS = papers.paper_named("swift"), papers.paper_named("fastpass")
+SHIPPED = [
+    pytest.param(paper, name, id=f"{paper.name}-{name}") for paper in (SWIFT, FASTPASS) for name in paper.ids
+]
 
 
-@pytest.mark.parametrize("name", SWIFT.ids)
+@pytest.mark.parametrize(("paper", "name"), SHIPPED)
 @pytest.mark.parametrize("full", [False, True], ids=["quick", "full"])
-def test_experiments_are_read_at_both_scales(name: str, full: bool) -> None:
-    found = reading.read(SWIFT, name, full=full)
+def test_experiments_are_read_at_both_scales(paper: papers.Paper, name: str, full: bool) -> None:
+    found = reading.read(paper, name, full=full)
     assert found.claims or found.frontier
     # Thousands of points differ in a seed: both ends of each run's axes say enough.
     ends = [replace(run, variants=[run.variants[0], run.variants[-1]]) for run in found.runs]
@@ -997,10 +1000,10 @@ def test_experiments_are_read_at_both_scales(name: str, full: bool) -> None:
     assert all(point.scenario.estimated_bytes > 0 for _, points in ready[0].points for point in points)
 
 
-@pytest.mark.parametrize("name", SWIFT.ids)
-def test_claims_are_fitted_where_a_parameter_was(name: str) -> None:
-    fitted = {entry for parameter in SWIFT.parameters for entry in parameter.fitted_on}
-    claims = reading.read(SWIFT, name, full=False).claims
+@pytest.mark.parametrize(("paper", "name"), SHIPPED)
+def test_claims_are_fitted_where_a_parameter_was(paper: papers.Paper, name: str) -> None:
+    fitted = {entry for parameter in paper.parameters for entry in parameter.fitted_on}
+    claims = reading.read(paper, name, full=False).claims
     assert any(claim.get("fitted") for claim in claims) or name not in fitted
 
 
@@ -1015,14 +1018,16 @@ def test_the_map_marks_the_set_in_use() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "sets", "where"),
+    ("paper", "entry", "sets", "where"),
     [
-        ("transport.swift", [], ("transport", "bulk")),
-        ("host.snap", [("host.default.model", "snap")], ("host", "default")),
+        (SWIFT, "transport.swift", [], ("transport", "bulk")),
+        (SWIFT, "host.snap", [("host.default.model", "snap")], ("host", "default")),
+        (FASTPASS, "host.interrupts", [("host.default.model", "interrupts")], ("host", "default")),
     ],
+    ids=lambda value: value.name if isinstance(value, papers.Paper) else None,
 )
 def test_parameters_are_those_of_the_simulator(
-    entry: str, sets: list[tuple[str, str]], where: tuple[str, str]
+    paper: papers.Paper, entry: str, sets: list[tuple[str, str]], where: tuple[str, str]
 ) -> None:
     """A default that moves must move here, with its source."""
     scenario = ROOT / "scenarios" / "swift_incast_100.toml"
@@ -1030,7 +1035,7 @@ def test_parameters_are_those_of_the_simulator(
     defaults = resolved[where[0]][where[1]]
     ours = {
         parameter.key.removeprefix(f"{entry}."): parameter.value
-        for parameter in SWIFT.parameters
+        for parameter in paper.parameters
         if parameter.key.startswith(f"{entry}.")
     }
     assert ours

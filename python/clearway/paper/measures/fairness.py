@@ -48,10 +48,10 @@ def jain(run: Run, transports: Sequence[str], from_us: float, to_us: float) -> f
 
 @of_run
 def deviation_among(run: Run, flows: int) -> float:
-    """Take the standard deviation of the goodput of transports over intervals, in Mb/s: the median interval's.
+    """Take the standard deviation across transports of their goodput, in Mb/s: the median of intervals.
 
-    The intervals are those of the recorded throughput in which exactly so many transports had traffic, and had
-    it from beginning to end. It is the deviation of a sample: with n - 1 below.
+    The intervals are those of the recorded throughput in which exactly so many transports had traffic, and
+    had it from beginning to end. It is the deviation of a sample: with n - 1 below.
     """
     rates = [rate for rate in _rates_with(run, flows) if len(rate) > 1]
     return 1e3 * float(np.median([rate.std(ddof=1) for rate in rates])) if rates else math.nan
@@ -65,7 +65,7 @@ def goodput_among(run: Run, flows: int) -> float:
 
 
 def _rates_with(run: Run, flows: int) -> list[Floats]:
-    """For each interval in which exactly so many transports have traffic, and all through it, their goodput."""
+    """Return the goodput of each transport for intervals in which just so many have traffic throughout."""
     step = amount_of(run.scenario["record"]["throughput"])
     times = {table["transport"]: _times_us(run, table) for table in run.scenario["traffic"]}
     if len(times) < len(run.scenario["traffic"]):

@@ -84,9 +84,7 @@ def operation_latency(run: Run, q: float, tail_us: float, match: Mapping[str, An
 
 
 @of_run
-def answered_latency(
-    run: Run, q: float, within_us: float, match: Mapping[str, Any] | None = None
-) -> float:
+def answered_latency(run: Run, q: float, within_us: float, match: Mapping[str, Any] | None = None) -> float:
     """Take a quantile of the latency of operations issued after the warm-up that took no longer than this.
 
     That is what ping says: what is not answered in time is lost and left out. Operations issued in the last

@@ -30,7 +30,9 @@ fn forms() -> Vec<Form> {
     add(&["switch", "default"], at(&["switch", "default"]));
     add(&["host"], at(&["host"]));
     add(&["host", "default"], at(&["host", "default"]));
-    hosts_of_each_model(&at(&["host"])).into_iter().for_each(|schema| add(&["host", "fast"], schema));
+    for schema in hosts_of_each_model(&at(&["host"])) {
+        add(&["host", "fast"], schema);
+    }
     add(&["record"], at(&["record"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
