@@ -9,6 +9,7 @@ mod bytes;
 mod datagrams;
 #[cfg(target_os = "linux")]
 mod ends;
+mod fcp;
 mod files;
 mod folder;
 mod scenarios;
@@ -18,6 +19,7 @@ mod toml;
 pub use datagrams::{datagram, header};
 #[cfg(target_os = "linux")]
 pub use ends::ends;
+pub use fcp::fcp;
 pub use files::{sizes, topology, trace};
 pub use scenarios::{overrides, scenario};
 
@@ -31,6 +33,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("topology", topology),
     ("trace", trace),
     ("sizes", sizes),
+    ("fcp", fcp),
     #[cfg(target_os = "linux")]
     ("header", header),
     #[cfg(target_os = "linux")]

@@ -59,6 +59,7 @@ replays! {
     topology,
     trace,
     sizes,
+    fcp,
     #[cfg(target_os = "linux")]
     header,
     #[cfg(target_os = "linux")]

@@ -39,6 +39,9 @@ pub enum Entity {
     ProbePath = 13,
     /// A host's own interval between interrupts, and how long its stack takes to answer each; the id is the host.
     HostInterrupt = 14,
+    /// A choice among equal-cost paths of what arbiters exchange with endpoints and each other; the id is the conversation's
+    /// number among all of these.
+    ControlPath = 15,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

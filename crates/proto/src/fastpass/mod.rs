@@ -2,7 +2,15 @@
 //!
 //! An arbiter says of every packet in which timeslot it leaves and which path it takes, so that no queue forms. What the
 //! paper's figure 2 shows as boxes are modules here: [`allocator`] is the timeslot allocation (§3, figures 3 and 4), [`paths`]
-//! the path selection (§4). Nothing drives them yet.
+//! the path selection (§4), [`fcp`] the control protocol (§5). [`timeslots`] says how time is cut. [`endpoint`] and
+//! [`arbiter`] are the two machines that speak FCP.
 
 pub mod allocator;
+pub mod arbiter;
+pub mod endpoint;
+pub mod endpoint_parameters;
+pub mod fcp;
 pub mod paths;
+mod recent;
+pub mod timeslots;
+pub mod transport;

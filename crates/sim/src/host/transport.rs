@@ -20,6 +20,8 @@ pub struct Maker {
     pub ack_frame: u32,
     /// Its data may be marked instead of dropped early.
     pub ecn_capable: bool,
+    /// Its packets leave in timeslots.
+    pub slotted: bool,
 }
 
 impl Maker {
@@ -35,6 +37,7 @@ impl Maker {
             overhead,
             ack_frame: transport.ack + network.framing,
             ecn_capable: protocol.ecn_capable(),
+            slotted: matches!(protocol, Protocol::Fastpass(_)),
         }
     }
 

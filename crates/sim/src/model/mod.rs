@@ -3,6 +3,7 @@
 //! [`crate::scenario::load()`] makes a [`Scenario`] from TOML. Every value here is valid, and no one checks it again.
 //! This module imports nothing of the simulator, so that every other part may import it.
 
+mod arbiter;
 mod class;
 mod clock;
 mod fault;
@@ -18,6 +19,7 @@ mod topology;
 mod traffic;
 mod transport;
 
+pub use arbiter::{Arbiters, Crash};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::Fault;

@@ -26,18 +26,23 @@ impl Domain {
         }
     }
 
-    /// The frame that a host's processor has served, which the stack takes, and the end that it is for.
-    pub(super) fn served(&mut self, plan: &Plan, host: u32) -> (Received, u32) {
+    /// The frame that a host's processor has served, which the stack takes, and the end that it is for; none where it was for
+    /// the host's endpoint, which has taken it.
+    pub(super) fn served(&mut self, plan: &Plan, host: u32) -> Option<(Received, u32)> {
         let received = self.processor(host).finish();
-        let Next::Here(end) = plan.routes.next(received.frame.route(), received.frame.meta) else {
-            unreachable!("what a processor serves is for its host's stack");
+        let end = match plan.routes.next(received.frame.route(), received.frame.meta) {
+            Next::Here(end) => end,
+            next => {
+                self.pass_to_agent(plan, next, &received.frame);
+                return None;
+            }
         };
         if !received.frame.meta.contains(Meta::ACK) {
             let waited = self.time().since(Time::from_ps(received.at));
             let transport = self.receivers[end as usize].transport;
             self.counters[transport as usize].nic_delay.record(waited);
         }
-        (received, end)
+        Some((received, end))
     }
 
     /// A host's processor may send.
@@ -71,8 +76,8 @@ impl Domain {
             break;
         }
         let payload = |frame: &Frame| {
-            let flow = plan.routes.conversation(frame.route());
-            plan.payload(plan.specs[flow as usize].transport as usize, frame)
+            let flow = plan.flow_of(frame);
+            flow.map_or(0, |flow| plan.payload(plan.specs[flow as usize].transport as usize, frame))
         };
         if let Some(done) = self.processor(host).begin(now, payload) {
             self.schedule(Event::bare(done, Kind::Process, at));

@@ -113,6 +113,19 @@ impl Demand {
         Ok(())
     }
 
+    /// Forgets what a source has asked for. How many slots that was.
+    pub(super) fn forget(&mut self, source: usize) -> u64 {
+        let row = source * self.nodes..(source + 1) * self.nodes;
+        if self.asked[row.clone()].iter().all(|&asked| asked == 0) {
+            return 0;
+        }
+        self.count_anew();
+        let forgotten = self.asked[row.clone()].iter().map(|&asked| u64::from(asked)).sum();
+        self.asked[row].fill(0);
+        self.queue.retain(|pair| usize::from(pair.source()) != source);
+        forgotten
+    }
+
     /// Makes `asked` what each pair waits for.
     pub(super) fn count_anew(&mut self) {
         if self.exact && self.topped.is_empty() {

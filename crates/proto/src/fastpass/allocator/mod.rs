@@ -121,6 +121,13 @@ impl Allocator {
         self.demand.request(source, destination, slots)
     }
 
+    /// Forgets what a source has asked for and not been granted. How many slots that was.
+    ///
+    /// Takes a step for each waiting pair, if it has asked for any.
+    pub fn forget(&mut self, source: usize) -> u64 {
+        self.demand.forget(source)
+    }
+
     /// Allocates the next batch of slots, and what was requested until now takes part in it.
     pub fn allocate(&mut self) -> &Schedule {
         self.schedule.clear();

@@ -37,6 +37,7 @@ fn forms() -> Vec<Form> {
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
     add(&["probe"], at(&["probe"])["items"].clone());
+    add(&["arbiter"], at(&["arbiter"]));
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
 }
@@ -64,6 +65,16 @@ fn file(form: &Form, table: Table) -> Json {
         "transport": { "a": { "protocol": "none" } },
         "traffic": [{ "pattern": "incast", "to": 0, "from": 1, "bytes": "1kB" }],
     });
+    let is = |key: &str, value: &str| table.get(key).is_some_and(|given| given == value);
+    let own_transport = is("protocol", "fastpass");
+    if own_transport || form.path == ["arbiter"] || is("kind", "crash") {
+        file["arbiter"] = json!({ "at": "h3" });
+        file["transport"]["f"] = json!({ "protocol": "fastpass" });
+        file["traffic"][0]["transport"] = json!("a");
+    }
+    if own_transport {
+        file["transport"] = json!({ "a": file["transport"]["a"] });
+    }
     match form.path {
         [] => table.into_iter().for_each(|(key, value)| file[key] = value),
         [list @ ("traffic" | "probe" | "fault")] => file[*list] = json!([table]),
@@ -94,6 +105,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["traffic"], "rate") => json!("50k/s"),
         (["host", _], "hosts") => json!("1..3"),
         (["probe"], "from") => json!("tor0"),
+        (["arbiter"], "at") => json!(["h3", "tor0"]),
         (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
@@ -104,7 +116,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (_, "ecn_min" | "bytes") => json!("10kB"),
         (_, "ecn_pmax" | "load" | "probability") => json!(0.5),
         (_, "header" | "ack") => json!("40B"),
-        (_, "to") => json!(0),
+        (_, "to") | (["fault"], "arbiter") => json!(0),
         (_, "from") => json!("1..2"),
         (["traffic"], "hosts") => json!([0, "1..3"]),
         (_, "transport") if !form.path.is_empty() => json!("a"),
@@ -164,9 +176,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 2
-    // faults, and 5 tables without a choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 * 3 + transports + 7 + 2 + 2 + 5);
+    // 5 networks, 6 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
+    // faults, and 6 tables without a choice.
+    assert_eq!(forms.len(), 5 + 6 + 2 * 3 + transports + 7 + 2 + 3 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -258,6 +270,7 @@ fn every_key_refuses_another_unit_and_none() {
                 "parts" => &[json!("5us"), json!("5"), json!(5), json!("5PPM"), json!("0.5ppb")],
                 "hosts" | "host" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
                 "node" => &[json!("nobody"), json!("0..2"), json!(1.5), json!(99), json!(-1)],
+                "nodes" => &[json!("nobody"), json!([]), json!(["h0", "h0"]), json!([1.5]), json!(99)],
                 "sizes" => &[json!("nothing"), json!("fixed:5us")],
                 "file" => &[json!("nowhere.toml"), json!("")],
                 "link" => &[json!("h0"), json!("h0-h9")],

@@ -1,0 +1,306 @@
+//! The arbiter (§3, §4, §5): takes requests, allocates slots in batches, selects paths, and tells endpoints.
+//!
+//! What an endpoint's packet goes through (figure 2), a file each:
+//!
+//! 1. `requests` reads a request: `counts` says how many slots are new in it, `pace` that no endpoint asks too often.
+//! 2. `batches` allocates slots a batch at a time and selects paths, by `network`.
+//! 3. `packets` writes allocations and resets; `client` knows what an endpoint has to be told, `deadlines` who is next.
+//! 4. `succession` says which arbiter is the primary; `frame` by which clock slots are counted, `clocks` how far that is from
+//!    the endpoints'.
+
+mod batches;
+mod client;
+mod clocks;
+mod counters;
+mod counts;
+mod deadlines;
+mod frame;
+mod network;
+mod pace;
+mod packets;
+mod params;
+mod requests;
+mod succession;
+
+pub use counters::ArbiterCounters;
+pub use params::{ArbiterError, ArbiterParams, Pacer, PathParams};
+pub use succession::Role;
+
+use crate::machine::Readiness;
+use crate::units::Time;
+
+use super::fcp::{Address, Allocation, Reset, Watchdog};
+use batches::Batches;
+use client::Client;
+use clocks::Clocks;
+use counts::Counts;
+use deadlines::Deadlines;
+use frame::Frame;
+use succession::{Standing, Succession};
+
+/// What an arbiter gives its driver.
+// An allocation is the most frequent of them; it is not kept anywhere.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArbiterOutput {
+    /// To an endpoint.
+    Allocation(Allocation),
+    /// To an endpoint.
+    Reset(Reset),
+    /// To every other arbiter.
+    Watchdog(Watchdog),
+}
+
+/// An arbiter of a Fastpass network.
+#[derive(Clone, Debug)]
+pub struct Arbiter {
+    params: ArbiterParams,
+    succession: Succession,
+    frame: Frame,
+    clocks: Clocks,
+    batches: Batches,
+    counts: Counts,
+    clients: Box<[Client]>,
+    deadlines: Deadlines,
+    /// The first slot of the present term.
+    first_slot: u64,
+    /// Endpoints that got grants in the batch that is being given out.
+    touched: Vec<Address>,
+    counters: ArbiterCounters,
+}
+
+impl Arbiter {
+    /// An arbiter of a network that starts now: that of rank 0 is the primary of term 1, the others are standbys.
+    pub fn new(params: &ArbiterParams, now: Time) -> Result<Arbiter, ArbiterError> {
+        let mut arbiter = Arbiter::restarted(params, now, 0)?;
+        if params.rank == 0 {
+            arbiter.take_over(now);
+        }
+        Ok(arbiter)
+    }
+
+    /// An arbiter that starts again, as a standby that has heard nothing. `term` is the newest that its earlier lives have
+    /// known ([`Arbiter::term`]), so that none of theirs comes twice.
+    pub fn restarted(params: &ArbiterParams, now: Time, term: u32) -> Result<Arbiter, ArbiterError> {
+        params.check()?;
+        let nodes = params.allocator.nodes;
+        Ok(Arbiter {
+            succession: Succession::standby(now, term),
+            frame: Frame { timeslots: params.timeslots, ahead: 0 },
+            clocks: Clocks::new(nodes, params.timeslots),
+            batches: Batches::new(params)?,
+            counts: Counts::new(nodes),
+            clients: vec![Client::default(); nodes].into_boxed_slice(),
+            deadlines: Deadlines::new(nodes),
+            first_slot: 0,
+            touched: Vec::with_capacity(nodes),
+            counters: ArbiterCounters::default(),
+            params: params.clone(),
+        })
+    }
+
+    /// Becomes the primary of a new term, whose slots begin after those that the old primary can have granted.
+    fn take_over(&mut self, now: Time) {
+        if let Some(ahead) = self.clocks.advise_new_primary(now, self.frame.ahead, self.params.ahead) {
+            self.frame.ahead = ahead;
+            self.counters.clock_moved += 1;
+        }
+        let first = self.first_free_slot(now);
+        if !self.succession.take_over(now, &self.params) {
+            self.succession.follow(now, self.succession.term);
+            return;
+        }
+        self.counters.takeovers += 1;
+        self.start_over();
+        self.batches.leave_out_before(first);
+        self.first_slot = self.batches.next();
+        for endpoint in 0..self.clients.len() as Address {
+            self.clients[usize::from(endpoint)].reset = true;
+            self.clients[usize::from(endpoint)].reset_at = now;
+            self.reschedule(endpoint);
+        }
+    }
+
+    /// Begins the term's slots later: this primary was cut off from all, another may have served the endpoints meanwhile, and
+    /// goes on until it hears a watchdog.
+    fn postpone(&mut self, now: Time) {
+        let margin = self.params.timeslots.of(Time::ZERO + self.params.watchdog) + 1;
+        self.batches.leave_out_before(self.first_free_slot(now) + margin);
+        self.first_slot = self.batches.next();
+    }
+
+    /// The first slot that this arbiter may grant if it takes over now.
+    fn first_free_slot(&self, now: Time) -> u64 {
+        let gap = self.params.gap.as_ps().div_ceil(self.params.timeslots.length().as_ps());
+        let own = self.frame.slot(now) + u64::from(self.params.ahead);
+        let others = self.succession.horizon.map_or(0, |(horizon, at)| {
+            let allocated = horizon + self.params.timeslots.of(Time::ZERO + now.since(at)) + 1;
+            // A batch that begins no later than that has been allocated whole.
+            self.batches.aligned(allocated + 1)
+        });
+        own.max(others) + gap
+    }
+
+    /// Forgets all demands and what endpoints have been told.
+    fn start_over(&mut self) {
+        self.batches.start_over(&self.params);
+        self.counts = Counts::new(self.clients.len());
+        for endpoint in 0..self.clients.len() as Address {
+            self.clients[usize::from(endpoint)].start_over();
+            self.clients[usize::from(endpoint)].incarnation = 0;
+            self.reschedule(endpoint);
+        }
+    }
+
+    /// Forgets what is known of an endpoint.
+    fn forget(&mut self, endpoint: Address) {
+        self.batches.forget(endpoint);
+        self.counts.start_over(endpoint);
+        self.clients[usize::from(endpoint)].start_over();
+    }
+
+    /// Ceases to be the primary, or follows another than before.
+    fn follow(&mut self, now: Time, term: u32) {
+        if self.succession.role == Role::Primary {
+            self.start_over();
+        }
+        if term != self.succession.term {
+            self.clients.iter_mut().for_each(|client| client.of_primary = 0);
+        }
+        self.succession.follow(now, term);
+    }
+
+    /// Looks whether the process was stopped and goes on. A primary that has been silent for so long that another may have taken
+    /// over is no longer the primary; a standby that could not have heard a watchdog begins to wait anew.
+    fn wakes_late(&mut self, now: Time) -> bool {
+        let late = self.succession.is_late(now, &self.params);
+        if late {
+            self.counters.woke_late += 1;
+            self.follow(now, self.succession.term);
+        }
+        late
+    }
+
+    /// Takes a watchdog from another arbiter.
+    pub fn handle_watchdog(&mut self, now: Time, watchdog: &Watchdog) {
+        let absurd = self.clocks.is_absurd(watchdog.horizon, self.frame.slot(now));
+        if absurd || !self.succession.is_true(watchdog, &self.params) {
+            self.counters.bad_watchdogs += 1;
+            return;
+        }
+        if self.succession.standing(watchdog.term) != Standing::Older {
+            self.counters.stepped_down += u64::from(self.succession.role == Role::Primary);
+            self.follow(now, watchdog.term);
+            self.succession.horizon = Some((watchdog.horizon, now));
+        }
+    }
+
+    /// Does what time has come for: batches are allocated, and a standby that has heard nothing for too long takes over.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.wakes_late(now) {
+            return;
+        }
+        let over = self.succession.takeover_at(&self.params).is_some_and(|at| at <= now);
+        if over && !self.succession.waits_on(&self.params) {
+            self.take_over(now);
+        }
+        while self.batch_at().is_some_and(|at| at <= now) {
+            let slot = self.frame.slot(now);
+            if self.batches.next() <= slot {
+                self.counters.late_batches += 1;
+                self.batches.leave_out_before(slot + u64::from(self.params.ahead));
+            } else {
+                self.allocate();
+            }
+        }
+    }
+
+    /// Allocates a batch and puts the grants where their endpoints' next allocations are made from.
+    fn allocate(&mut self) {
+        let Arbiter { batches, clients, clocks, counts, touched, counters, .. } = self;
+        counters.batches += 1;
+        counters.granted += batches.allocate(|source, mut grant| {
+            grant.slot = grant.slot.saturating_add_signed(clocks.translation(source));
+            let client = &mut clients[usize::from(source)];
+            if client.pending.is_empty() {
+                touched.push(source);
+            }
+            if let Some(dropped) = client.grant(grant) {
+                counters.overdue_grants += 1;
+                let granted = counts.granted(source, dropped.destination);
+                *granted = granted.wrapping_add(1);
+                client.tell(dropped.destination);
+            }
+        });
+        while let Some(source) = self.touched.pop() {
+            self.reschedule(source);
+        }
+    }
+
+    /// When the next batch is to be allocated.
+    fn batch_at(&self) -> Option<Time> {
+        self.batches.due().map(|slot| self.frame.start(slot))
+    }
+
+    /// When [`Arbiter::handle_timeout`] is wanted next.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        match self.succession.role {
+            Role::Primary => self.batch_at(),
+            Role::Standby => self.succession.takeover_at(&self.params),
+        }
+    }
+
+    /// Whether there is a packet for [`Arbiter::transmit`] to give.
+    #[inline]
+    pub fn readiness(&self, now: Time) -> Readiness {
+        let first = self.succession.watchdog_at.min(self.deadlines.first().0);
+        if first <= now {
+            Readiness::Ready
+        } else if first == Time::NEVER {
+            Readiness::Idle
+        } else {
+            Readiness::At(first)
+        }
+    }
+
+    /// Gives a packet that is to leave now; only when the arbiter is ready.
+    pub fn transmit(&mut self, now: Time) -> ArbiterOutput {
+        if self.succession.watchdog_at <= now {
+            // One that woke late says what it took itself for, once: that is stale, and harms nobody.
+            let late = self.wakes_late(now);
+            let watchdog = self.watchdog(now);
+            if late {
+                self.succession.watchdog_at = Time::NEVER;
+            }
+            return ArbiterOutput::Watchdog(watchdog);
+        }
+        let (_, endpoint) = self.deadlines.first();
+        let output = if self.clients[usize::from(endpoint)].reset {
+            ArbiterOutput::Reset(self.reset(now, endpoint))
+        } else {
+            ArbiterOutput::Allocation(self.allocation(now, endpoint))
+        };
+        self.reschedule(endpoint);
+        output
+    }
+
+    /// Notes when an endpoint is to be sent something next.
+    fn reschedule(&mut self, endpoint: Address) {
+        self.deadlines.set(endpoint, self.clients[usize::from(endpoint)].wake_at(&self.params));
+    }
+
+    /// Whether this arbiter is the primary.
+    pub fn role(&self) -> Role {
+        self.succession.role
+    }
+
+    /// The term of which this arbiter is the primary, or the newest that it knows of.
+    pub fn term(&self) -> u32 {
+        self.succession.term
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> &ArbiterCounters {
+        &self.counters
+    }
+}

@@ -1,0 +1,395 @@
+//! The endpoint (§5, §6): asks arbiters for slots, and says when each packet leaves and which way.
+//!
+//! The driver tells the [`Endpoint`] how many slots its queue for each destination needs; the endpoint gives back
+//! requests for the arbiters and slots, in each of which the driver sends one packet (or several small ones) of that
+//! destination's queue. Between them stand, a file each:
+//!
+//! 1. `demand`: what is needed, demanded and granted for each destination, in cumulative counts, so that any packet may be
+//!    lost, come twice or late.
+//! 2. `grants`: the slots granted and not used yet.
+//!
+//! # Terms
+//!
+//! The counts are those of a *term*, the time of one primary arbiter. A new primary sends a [`Reset`]: both sides count from
+//! zero, and the endpoint demands anew all that it has no grant for. Grants of older terms for slots that the new primary
+//! may grant to others are dropped, and an allocation of any other term than the one that the endpoint follows is refused: so
+//! a primary that was paused and resumed does no harm.
+//!
+//! # Without an arbiter
+//!
+//! An endpoint with packets waiting that hears nothing from any arbiter for [`EndpointParams::fallback`] is
+//! [`Mode::Unscheduled`]: the driver sends by other means (Swift, say). The endpoint forgets its term, takes one more for its
+//! incarnation, so that what an arbiter knew of its demand is void, and goes on asking. The next reset brings it back.
+
+mod counters;
+mod demand;
+mod grants;
+mod params;
+
+pub use counters::EndpointCounters;
+pub use params::{EndpointParams, SendMode};
+
+use crate::machine::Readiness;
+use crate::units::Time;
+
+use super::fcp::message::MOST_DEMANDS;
+use super::fcp::{Address, Allocation, Grant, Heard, News, Request, Reset};
+use super::recent::Recent;
+use demand::{Count, Demands};
+use grants::{Grants, NotHeld};
+
+/// Whether an endpoint sends in slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In the slots that the arbiter grants.
+    Scheduled,
+    /// No arbiter answers: the driver sends by other means.
+    Unscheduled,
+}
+
+/// What an endpoint gives its driver.
+// A slot is the more frequent of them; it is not kept anywhere.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointOutput {
+    /// A request to be sent to every arbiter.
+    Request(Request),
+    /// A packet to this destination leaves now, on this path.
+    Slot(Grant),
+}
+
+/// An endpoint of a Fastpass network.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    params: EndpointParams,
+    address: Address,
+    incarnation: u32,
+    /// The term of the primary that it follows; 0 for none.
+    term: u32,
+    mode: Mode,
+    demands: Demands,
+    grants: Grants,
+    /// The number of the last request in this incarnation.
+    seq: u32,
+    /// Allocations of this term that have come.
+    heard: Heard,
+    /// When the first allocation with counts came of which no request has told. (One without is an acknowledgement only.)
+    unreported: Option<Time>,
+    /// When the last request left.
+    requested: Option<Time>,
+    /// Whether the next request shall not wait for others to go with it.
+    urgent: bool,
+    /// By how many slots the primary's clock was ahead when its packets came.
+    arbiter_ahead: Recent,
+    /// When an arbiter was last heard, or packets began to wait, whichever is later.
+    alone_since: Time,
+    counters: EndpointCounters,
+}
+
+impl Endpoint {
+    /// An endpoint that has heard of no arbiter. `incarnation` is higher than any that an earlier life of it has had
+    /// ([`Endpoint::incarnation`]).
+    ///
+    /// Panics if there is no such address.
+    pub fn new(params: &EndpointParams, address: Address, incarnation: u32) -> Endpoint {
+        assert!(address < params.nodes, "endpoint {address} of {}", params.nodes);
+        Endpoint {
+            params: *params,
+            address,
+            incarnation,
+            term: 0,
+            mode: Mode::Scheduled,
+            demands: Demands::new(params.nodes, params.limit),
+            grants: Grants::default(),
+            seq: 0,
+            heard: Heard::default(),
+            unreported: None,
+            requested: None,
+            urgent: false,
+            arbiter_ahead: Recent::default(),
+            alone_since: Time::ZERO,
+            counters: EndpointCounters::default(),
+        }
+    }
+
+    /// Takes the number of slots that the packets waiting for `destination` need: all that have not been sent.
+    ///
+    /// Panics if there is no such destination, or it is the endpoint itself.
+    pub fn handle_backlog(&mut self, now: Time, destination: Address, slots: u32) {
+        assert!(self.demands.knows(destination) && destination != self.address, "packets to {destination}");
+        if !self.demands.is_needy() {
+            self.alone_since = self.alone_since.max(now);
+        }
+        self.demands.need(destination, slots);
+        self.demand(destination);
+    }
+
+    /// Demands what is missing for a destination, if there is an arbiter to ask.
+    fn demand(&mut self, destination: Address) {
+        if self.term != 0 {
+            self.counters.demanded += u64::from(self.demands.demand(destination));
+        }
+    }
+
+    /// Takes an allocation from an arbiter.
+    pub fn handle_allocation(&mut self, now: Time, allocation: &Allocation) {
+        if allocation.to != self.address || allocation.incarnation != self.incarnation {
+            self.counters.misdirected += 1;
+            return;
+        }
+        if allocation.term != self.term || self.term == 0 {
+            self.counters.foreign_allocations += 1;
+            return;
+        }
+        self.hear(now);
+        match self.heard.note(allocation.seq) {
+            News::Latest | News::Late => {}
+            News::Duplicate | News::Forgotten => {
+                self.counters.duplicate_allocations += 1;
+                return;
+            }
+        }
+        self.counters.allocations += 1;
+        self.compare_clocks(now, allocation.slot);
+        if !allocation.granted.is_empty() {
+            self.unreported = self.unreported.or(Some(now));
+        }
+        self.demands.acknowledge(allocation.heard);
+        let mut came = 0;
+        for grant in allocation.grants.iter() {
+            came += u64::from(self.take(now, grant));
+        }
+        self.counters.granted += came;
+        self.count(allocation);
+    }
+
+    /// Notes that an arbiter is there.
+    fn hear(&mut self, now: Time) {
+        self.alone_since = now;
+        if self.mode == Mode::Unscheduled {
+            self.mode = Mode::Scheduled;
+            self.counters.returns += 1;
+        }
+    }
+
+    /// Notes that the primary's clock showed `slot` when it sent a packet that comes now.
+    fn compare_clocks(&mut self, now: Time, slot: u64) {
+        let ahead = i128::from(slot) - i128::from(self.params.timeslots.of(now));
+        if let Ok(ahead) = i32::try_from(ahead) {
+            self.arbiter_ahead.note(now, ahead.into());
+        }
+    }
+
+    /// Takes or refuses a grant. Whether it is taken.
+    fn take(&mut self, now: Time, grant: &Grant) -> bool {
+        if !self.demands.knows(grant.destination) || grant.destination == self.address {
+            self.counters.refused_address += 1;
+            return false;
+        }
+        if self.is_late(now, grant) {
+            self.counters.refused_late += 1;
+            return false;
+        }
+        if self.checks_age() && self.params.timeslots.start(grant.slot) > now + self.params.early {
+            self.counters.refused_early += 1;
+            return false;
+        }
+        let held = self.grants.insert(*grant);
+        match held {
+            Ok(()) => self.demands.hold(grant.destination),
+            Err(NotHeld::Duplicate) => self.counters.refused_duplicate += 1,
+            Err(NotHeld::Overfull) => self.counters.refused_overfull += 1,
+        }
+        held.is_ok()
+    }
+
+    /// Whether grants are refused for their age.
+    fn checks_age(&self) -> bool {
+        self.params.age_check && self.params.send == SendMode::AtSlot
+    }
+
+    /// Whether the slot of a grant began too long ago.
+    fn is_late(&self, now: Time, grant: &Grant) -> bool {
+        self.checks_age() && self.params.timeslots.start(grant.slot) + self.params.late < now
+    }
+
+    /// Takes the counts of an allocation, and demands what is missing by them.
+    fn count(&mut self, allocation: &Allocation) {
+        let mut lost = 0;
+        for granted in allocation.granted.iter() {
+            if !self.demands.knows(granted.destination) || granted.destination == self.address {
+                self.counters.refused_address += 1;
+                continue;
+            }
+            match self.demands.count(granted.destination, granted.granted) {
+                Count::More(more) => lost += u64::from(more),
+                Count::Old => {}
+                Count::Nonsense => self.counters.bad_counts += 1,
+            }
+            self.demand(granted.destination);
+        }
+        self.counters.lost += lost.saturating_sub(allocation.grants.len() as u64);
+    }
+
+    /// stand-in
+    pub fn handle_arrived(&mut self, _now: Time, _slot: u64) {}
+
+    /// Takes a reset from a new primary arbiter, or from one that the endpoint has not heard of.
+    pub fn handle_reset(&mut self, now: Time, reset: &Reset) {
+        if reset.to != self.address || reset.term == 0 {
+            self.counters.misdirected += 1;
+            return;
+        }
+        if reset.term <= self.term {
+            self.counters.stale_resets += 1;
+            return;
+        }
+        self.hear(now);
+        self.counters.resets += 1;
+        self.term = reset.term;
+        self.heard = Heard::default();
+        self.unreported = None;
+        self.arbiter_ahead = Recent::default();
+        self.compare_clocks(now, reset.slot);
+        while let Some(grant) = self.grants.take_from(reset.first_slot) {
+            self.demands.release(grant.destination);
+            self.counters.fenced += 1;
+        }
+        self.counters.demanded += self.demands.start_over();
+        self.urgent = self.demands.unsaid() > 0;
+    }
+
+    /// Does what time has come for: demands are said again, and without an arbiter the endpoint falls back.
+    pub fn handle_timeout(&mut self, now: Time) {
+        let again = self.demands.say_again(now, self.params.retransmit);
+        self.counters.retransmissions += again;
+        if self.fallback_at().is_some_and(|at| at <= now) {
+            self.mode = Mode::Unscheduled;
+            self.counters.fallbacks += 1;
+            self.incarnation = self.incarnation.wrapping_add(1);
+            self.seq = 0;
+            self.term = 0;
+            self.demands.forget();
+        }
+    }
+
+    /// When [`Endpoint::handle_timeout`] is wanted next.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let again = self.demands.oldest_unacknowledged().map(|at| at + self.params.retransmit);
+        match (again, self.fallback_at()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// When the endpoint falls back if nothing is heard.
+    fn fallback_at(&self) -> Option<Time> {
+        let alone = self.mode == Mode::Scheduled && self.demands.is_needy();
+        alone.then(|| self.alone_since + self.params.fallback)
+    }
+
+    /// Whether there is a request or a slot for [`Endpoint::transmit`] to give.
+    #[inline]
+    pub fn readiness(&self, now: Time) -> Readiness {
+        let first = self.request_at().min(self.slot_at());
+        if first <= now {
+            Readiness::Ready
+        } else if first == Time::NEVER {
+            Readiness::Idle
+        } else {
+            Readiness::At(first)
+        }
+    }
+
+    /// When the first slot held may be used.
+    #[inline]
+    fn slot_at(&self) -> Time {
+        match (self.grants.first(), self.params.send) {
+            (None, _) => Time::NEVER,
+            (Some(grant), SendMode::AtSlot) => self.params.timeslots.start(grant.slot),
+            (Some(_), SendMode::OnArrival) => Time::ZERO,
+        }
+    }
+
+    /// When the next request may leave.
+    #[inline]
+    fn request_at(&self) -> Time {
+        let after = |span| self.requested.map_or(Time::ZERO, |at| at + span);
+        if self.term == 0 {
+            return if self.demands.is_needy() { after(self.params.retransmit) } else { Time::NEVER };
+        }
+        let unsaid = self.demands.unsaid();
+        if self.urgent || unsaid >= MOST_DEMANDS {
+            return after(self.params.urgent_interval);
+        }
+        if unsaid > 0 {
+            return after(self.params.report_interval);
+        }
+        let acknowledge = self.unreported.map_or(Time::NEVER, |at| at + self.params.acknowledge);
+        acknowledge.max(after(self.params.report_interval))
+    }
+
+    /// Gives what is to be sent now; only when the endpoint is ready.
+    ///
+    /// A slot whose time passed while the driver could not send is demanded again: then this gives a request.
+    pub fn transmit(&mut self, now: Time) -> EndpointOutput {
+        if self.request_at() <= now {
+            return EndpointOutput::Request(self.request(now));
+        }
+        while self.slot_at() <= now {
+            let Some(grant) = self.grants.take_first() else { break };
+            if !self.is_late(now, &grant) {
+                self.demands.send(grant.destination);
+                self.counters.used += 1;
+                return EndpointOutput::Slot(grant);
+            }
+            self.counters.refused_late += 1;
+            self.demands.release(grant.destination);
+            self.demand(grant.destination);
+        }
+        EndpointOutput::Request(self.request(now))
+    }
+
+    /// A request that says what holds now.
+    fn request(&mut self, now: Time) -> Request {
+        self.seq += 1;
+        let mut request = Request {
+            source: self.address,
+            incarnation: self.incarnation,
+            term: self.term,
+            seq: self.seq,
+            slot: self.params.timeslots.of(now),
+            arbiter_ahead: self.arbiter_ahead.greatest(now).map(|ahead| ahead as i32),
+            heard: self.heard,
+            ..Request::default()
+        };
+        if self.term != 0 {
+            self.demands.fill(now, &mut request);
+        }
+        self.unreported = None;
+        self.requested = Some(now);
+        self.urgent &= self.demands.unsaid() > 0;
+        self.counters.requests += 1;
+        request
+    }
+
+    /// Whether the endpoint sends in slots.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The term of the primary that the endpoint follows; 0 for none.
+    pub fn term(&self) -> u32 {
+        self.term
+    }
+
+    /// The number of the endpoint's present incarnation: one more with each fallback.
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> &EndpointCounters {
+        &self.counters
+    }
+}

@@ -1,0 +1,77 @@
+//! The bytes of an allocation.
+
+use super::super::message::{Allocation, MOST_GRANTED, MOST_GRANTS};
+use super::bytes::{signed_form, Reader, Writer};
+use super::counts::{self, count_length};
+use super::error::{DecodeError, EncodeError};
+use super::grants::{self, PathWidth};
+use super::numbers::Numbers;
+use super::ALLOCATION;
+
+impl Allocation {
+    fn numbers(&self) -> Numbers {
+        Numbers {
+            term: self.term,
+            incarnation: self.incarnation,
+            seq: self.seq,
+            heard: self.heard,
+            slot: self.slot,
+        }
+    }
+
+    /// By how many slots the first grant is ahead of the slot in which the packet is sent; nothing without a grant.
+    fn ahead(&self) -> Option<i64> {
+        self.grants.first().map(|grant| grant.slot.wrapping_sub(self.slot) as i64)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let granted = self.granted.len() * (2 + count_length(&self.granted));
+        let ahead = self.ahead().map_or(0, |ahead| 1 << signed_form(ahead));
+        let paths = PathWidth::of(&self.grants).bytes(self.grants.len());
+        9 + self.numbers().bytes() + granted + ahead + grants::slot_bytes(&self.grants) + paths
+    }
+
+    pub(super) fn encode(&self, mut to: Writer) -> Result<usize, EncodeError> {
+        let len = count_length(&self.granted);
+        to.put([ALLOCATION, self.grants.len() as u8, 0, 0]);
+        to.put(self.to.to_be_bytes());
+        let ahead = self.ahead();
+        let low = ahead.map_or(0, signed_form) << 2 | (len - 1) as u8;
+        self.numbers().put(&mut to, low, Some(0));
+        counts::put(&mut to, &self.granted, len);
+        if let Some(ahead) = ahead {
+            to.signed(ahead);
+        }
+        let width = grants::put_slots(&mut to, &self.granted, &self.grants)?;
+        to.set(8, (self.granted.len() << 4) as u8 | width.number());
+        grants::put_paths(&mut to, &self.grants, width);
+        Ok(to.finish())
+    }
+
+    /// Reads an allocation in place of this one. After an error it is some allocation.
+    pub(super) fn decode(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
+        let mut from = Reader::new(bytes, 4);
+        self.to = from.u16()?;
+        let [lengths, widths, destinations] = from.take()?;
+        let count = usize::from(bytes[1]);
+        if count > MOST_GRANTS {
+            return Err(DecodeError::Limit(1));
+        }
+        let width = PathWidth::from_number(destinations & 15).ok_or(DecodeError::Limit(8))?;
+        let Numbers { term, incarnation, seq, heard, slot } = Numbers::take(&mut from, lengths, widths)?;
+        (self.term, self.incarnation, self.seq, self.heard, self.slot) =
+            (term, incarnation, seq, heard, slot);
+        const { assert!(MOST_GRANTED == 15, "four bits count the destinations") };
+        let len = usize::from(widths & 3) + 1;
+        counts::take(&mut from, &mut self.granted, usize::from(destinations >> 4), len)?;
+        let (form, slots) = (widths >> 2 & 3, self.grants.resized(count));
+        if count > 0 {
+            let base = slot.wrapping_add(from.signed(form)? as u64);
+            return grants::take(from, &self.granted, base, width, slots);
+        }
+        if form > 0 || width.number() > 0 {
+            return Err(DecodeError::Longer(if form > 0 { 7 } else { 8 }));
+        }
+        from.end()
+    }
+}

@@ -1,0 +1,161 @@
+//! What endpoints and arbiters tell each other (FCP, the Fastpass control protocol, §5): meaning only.
+//!
+//! A packet that is lost is not sent again as it was: the next one says what holds now. So every count is cumulative, and
+//! any packet may come late, twice or not at all.
+
+use super::list::List;
+
+/// The number of an endpoint, as the operator has numbered them; the same for everybody.
+pub type Address = u16;
+
+/// The number of a path from a source to a destination: of a leaf-spine network the spine switch; of a fat tree the
+/// aggregation switch times the core switches that each reaches, plus the core switch among those. 0 where there is one
+/// path only, as within a rack.
+pub type Path = u16;
+
+/// Destinations of which one request speaks.
+pub const MOST_DEMANDS: usize = 10;
+/// Paths on whose losses one request reports.
+pub const MOST_REPORTS: usize = 8;
+/// Destinations of which one allocation speaks.
+pub const MOST_GRANTED: usize = 15;
+/// Timeslots that one allocation grants.
+pub const MOST_GRANTS: usize = 64;
+
+/// From an endpoint, to every arbiter: what it wants to send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The endpoint.
+    pub source: Address,
+    /// Which life of the endpoint this is: higher after every restart.
+    pub incarnation: u32,
+    /// The term in which `demands` and `heard` count: that of the primary arbiter whose packets the endpoint follows; 0
+    /// before it has heard one.
+    pub term: u32,
+    /// The number of this request in this incarnation, from 1 on.
+    pub seq: u32,
+    /// The slot that the endpoint's clock shows when it sends this.
+    pub slot: u64,
+    /// By how many slots the clock of the primary arbiter of this term is ahead of the endpoint's, at least: the most that
+    /// the slot in one of its packets of late was ahead of the slot in which that came. `None` if none came of late.
+    pub arbiter_ahead: Option<i32>,
+    /// The allocations of this term that have come.
+    pub heard: Heard,
+    /// What is demanded; destinations not listed are as they were said to be before.
+    pub demands: List<Demand, MOST_DEMANDS>,
+    /// What became of packets, path by path.
+    pub reports: List<PathReport, MOST_REPORTS>,
+}
+
+/// Timeslots demanded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Where to.
+    pub destination: Address,
+    /// Slots demanded so far in this term and incarnation, modulo 2^32.
+    pub demanded: u32,
+}
+
+/// What became of data packets on a path since the last report on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathReport {
+    /// Where they went.
+    pub destination: Address,
+    /// Which way.
+    pub path: Path,
+    /// Packets of which it is known whether they arrived.
+    pub sent: u16,
+    /// Those that did not.
+    pub lost: u16,
+}
+
+/// Which packets of the other side have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The highest number that has come; 0 before the first.
+    pub latest: u32,
+    /// Bit `i` is set if number `latest - 1 - i` has come, too.
+    pub before: u32,
+}
+
+/// From the primary arbiter to an endpoint: when it may send, and where to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allocation {
+    /// The endpoint.
+    pub to: Address,
+    /// The endpoint's incarnation that this is for.
+    pub incarnation: u32,
+    /// The arbiter's term.
+    pub term: u32,
+    /// The number of this allocation to this endpoint in this term and incarnation, from 1 on.
+    pub seq: u32,
+    /// The slot that the arbiter's clock shows when it sends this.
+    pub slot: u64,
+    /// The endpoint's requests that have come.
+    pub heard: Heard,
+    /// What has been granted altogether; every destination of `grants` is among them.
+    pub granted: List<Granted, MOST_GRANTED>,
+    /// The slots granted by this packet, in rising order.
+    pub grants: List<Grant, MOST_GRANTS>,
+}
+
+/// Timeslots granted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// Where to.
+    pub destination: Address,
+    /// Slots granted so far in this term and incarnation, this packet's included, modulo 2^32. What this says beyond the
+    /// grants that came has been lost on the way.
+    pub granted: u32,
+}
+
+/// One timeslot in which one packet may be sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Grant {
+    /// The slot.
+    pub slot: u64,
+    /// Where to.
+    pub destination: Address,
+    /// Which way.
+    pub path: Path,
+}
+
+/// From a new primary arbiter to an endpoint: what it knew of the endpoint's demands is gone, or it never knew them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reset {
+    /// The endpoint.
+    pub to: Address,
+    /// The slot that the arbiter's clock shows when it sends this.
+    pub slot: u64,
+    /// The new term; endpoints follow the highest that they have heard.
+    pub term: u32,
+    /// The first slot that the new primary may grant: grants of older terms from this slot on are void.
+    pub first_slot: u64,
+}
+
+/// From the primary arbiter to the others: it is alive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watchdog {
+    /// Its term.
+    pub term: u32,
+    /// Its rank.
+    pub rank: u8,
+    /// The slot up to which batches begin that it has allocated when it sends this: the slot that its clock shows plus
+    /// those that it allocates ahead.
+    pub horizon: u64,
+}
+
+/// A control packet.
+// An allocation is the most frequent of them, so there is little to gain from another size for the others.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packet {
+    /// From an endpoint to every arbiter.
+    Request(Request),
+    /// From an arbiter to an endpoint.
+    Allocation(Allocation),
+    /// From an arbiter to an endpoint.
+    Reset(Reset),
+    /// From an arbiter to another.
+    Watchdog(Watchdog),
+}

@@ -1,0 +1,150 @@
+//! The primary arbiter crashes, stands still and goes on, or is cut off; clocks are apart and control packets are lost.
+
+use clearway_proto::fastpass::arbiter::{ArbiterParams, Role};
+use clearway_proto::units::{Span, Time};
+
+use crate::net::{us, Mischief, Net, Random, PLAIN};
+use crate::{arbiter, endpoint};
+
+const NODES: u16 = 8;
+
+/// What befalls the primary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    Crash,
+    CrashAndRestart,
+    Pause,
+    CutOff,
+}
+
+/// A network under full load whose primary meets a fault.
+struct Trial {
+    net: Net,
+    fault: Fault,
+    /// When it happens.
+    at: Time,
+}
+
+impl Trial {
+    /// `skew` in picoseconds: clocks are up to that far from real time.
+    fn new(seed: u64, arbiters: u8, skew: i64, mischief: Mischief) -> Trial {
+        let mut random = Random(seed);
+        let machines = usize::from(NODES) + usize::from(arbiters);
+        let mut offset = || random.below(2 * skew as u64 + 1) as i64 - skew;
+        let offsets: Vec<i64> = (0..machines).map(|_| offset()).collect();
+        let params = ArbiterParams { arbiters, ..arbiter(NODES) };
+        let mut net = Net::with_clocks(endpoint(NODES), params, random.next(), &offsets);
+        net.mischief = mischief;
+        let faults = [Fault::Crash, Fault::CrashAndRestart, Fault::Pause, Fault::CutOff];
+        let fault = faults[random.below(4) as usize];
+        let at = us(2000) + Span::from_ps(random.below(100_000_000));
+        Trial { net, fault, at }
+    }
+
+    /// Every endpoint sends to every other, until there is nothing left to send.
+    fn run(&mut self) {
+        for source in 0..NODES {
+            for destination in (0..NODES).filter(|&destination| destination != source) {
+                self.net.offer(us(100), source, destination, 400);
+            }
+        }
+        let span = Span::from_us(300 + self.net.random.below(2000));
+        match self.fault {
+            Fault::Crash => self.net.crash(self.at, 0),
+            Fault::CrashAndRestart => {
+                self.net.crash(self.at, 0);
+                self.net.restart(self.at + span, 0);
+            }
+            Fault::Pause => self.net.pause(self.at, usize::from(NODES), span),
+            Fault::CutOff => self.net.cut(self.at, usize::from(NODES), self.at + span),
+        }
+        let mut until = us(6000);
+        self.net.run(until);
+        while self.net.waiting() > 0 && until < us(100_000) {
+            until = until + Span::from_us(1000);
+            self.net.run(until);
+        }
+    }
+
+    /// The longest time around the fault in which no packet left.
+    fn interruption(&self) -> Span {
+        let around: Vec<Time> = self.net.sent.iter().map(|sent| sent.at).collect();
+        let gaps =
+            around.windows(2).filter(|pair| pair[1] > self.at && pair[0] < self.at + Span::from_us(400));
+        gaps.map(|pair| pair[1].since(pair[0])).max().unwrap_or(Span::ZERO)
+    }
+
+    fn primaries(&self) -> usize {
+        self.net.arbiters.iter().flatten().filter(|arbiter| arbiter.role() == Role::Primary).count()
+    }
+}
+
+/// Runs so many seeds, or as many as the environment says.
+fn seeds() -> u64 {
+    std::env::var("CLEARWAY_FASTPASS_SEEDS").map_or(50, |seeds| seeds.parse().expect("a number of seeds"))
+}
+
+#[test]
+fn a_takeover_loses_no_demand_and_uses_no_slot_twice() {
+    for seed in 0..seeds() {
+        let arbiters = 2 + (seed % 2) as u8;
+        let mischief =
+            Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
+        let mut trial = Trial::new(seed, arbiters, 300_000, mischief);
+        trial.run();
+        let (net, fault) = (&trial.net, trial.fault);
+        assert_eq!(net.waiting(), 0, "seed {seed}, {fault:?}");
+        assert_eq!(net.sent.len(), 56 * 400, "seed {seed}, {fault:?}");
+        assert_eq!(net.slots_used_twice(), 0, "seed {seed}, {fault:?}");
+        assert_eq!(trial.primaries(), 1, "seed {seed}, {fault:?}");
+    }
+}
+
+#[test]
+fn a_takeover_interrupts_for_less_than_230_us() {
+    let mut sum = Span::ZERO;
+    let mut worst = Span::ZERO;
+    for seed in 0..seeds() {
+        let mut trial = Trial::new(seed, 2, 300_000, PLAIN);
+        trial.run();
+        let interruption = trial.interruption();
+        sum += interruption;
+        worst = worst.max(interruption);
+    }
+    let mean = sum / seeds();
+    eprintln!("mean {mean} worst {worst}");
+    assert!(mean <= Span::from_us(180), "{mean} on average");
+    assert!(worst <= Span::from_us(230), "{worst} at worst");
+}
+
+#[test]
+fn whatever_the_clocks_show_all_is_sent_in_the_end() {
+    for seed in 0..seeds() {
+        let mischief =
+            Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
+        let mut trial = Trial::new(seed, 3, 1_000_000_000, mischief);
+        trial.run();
+        assert_eq!(trial.net.waiting(), 0, "seed {seed}, {:?}", trial.fault);
+        let last = trial.net.sent.iter().map(|sent| sent.at).max();
+        eprintln!("{seed} {:?} {last:?}", trial.fault);
+    }
+}
+
+#[test]
+fn debug_one() {
+    let seed: u64 = std::env::var("SEED").unwrap().parse().unwrap();
+    let arbiters = 2 + (seed % 2) as u8;
+    let mischief = Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
+    let mut trial = Trial::new(seed, arbiters, 300_000, mischief);
+    eprintln!("{:?} {:?}", trial.fault, trial.at);
+    trial.net.trace = true;
+    trial.run();
+    let mut used: std::collections::BTreeMap<_, Vec<crate::net::Sent>> = std::collections::BTreeMap::new();
+    for sent in &trial.net.sent {
+        used.entry((sent.grant.slot, false, sent.source)).or_default().push(*sent);
+        used.entry((sent.grant.slot, true, sent.grant.destination)).or_default().push(*sent);
+    }
+    for (k, v) in used.iter().filter(|(_, v)| v.len() > 1).take(10) {
+        eprintln!("{k:?} {v:?}");
+    }
+}
