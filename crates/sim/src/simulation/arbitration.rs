@@ -159,7 +159,7 @@ fn endpoint_params(scenario: &Scenario, arbiters: &Arbiters, params: &FastpassPa
         early: settings.early.max(arbiters.slot * u64::from(EndpointSettings::EARLY_SLOTS)),
         age_check: settings.age_check,
         fallback: settings.fallback_after,
-        arrival: settings.lost_after,
+        arrival: Some(settings.lost_after),
         ..EndpointParams::default()
     }
 }

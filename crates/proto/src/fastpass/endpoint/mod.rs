@@ -236,9 +236,6 @@ impl Endpoint {
         self.counters.lost += lost.saturating_sub(allocation.grants.len() as u64);
     }
 
-    /// stand-in
-    pub fn handle_arrived(&mut self, _now: Time, _slot: u64) {}
-
     /// Takes a reset from a new primary arbiter, or from one that the endpoint has not heard of.
     pub fn handle_reset(&mut self, now: Time, reset: &Reset) {
         if reset.to != self.address || reset.term == 0 {
