@@ -186,3 +186,17 @@ fn a_short_flow_need_not_wait_for_an_arbiter() {
     assert!(scheduled[0] > 50.0 && scheduled[0] < 100.0, "{scheduled:?}");
     assert!((at_once[1] - scheduled[1]).abs() < 5.0, "{at_once:?} {scheduled:?}");
 }
+
+#[test]
+fn who_has_to_wait_for_others_does_not_take_its_arbiter_for_dead() {
+    let shape = "topology = 'star'\nhosts = 7";
+    let traffic =
+        "[arbiter]\nat = 'h6'\norder = 'min_fct'\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 5\n\
+                   [[traffic]]\npattern = 'incast'\nfrom = '1..5'\nto = 5\nbytes = '900kB'\n";
+    let outcome = run(&network(shape, traffic));
+    // Four flows of 622 packets go first, in 3.1 ms; the endless one has its turn then.
+    assert_eq!(figure(&outcome, "completed"), 4.0);
+    assert!(floats(&outcome, "flows", "fct_us").iter().all(|fct| fct.is_nan() || *fct < 3300.0));
+    assert_eq!(figure(&outcome, "fallbacks"), 0.0);
+    assert!(integers(&outcome, "flows", "delivered_bytes")[0] > 1_500_000);
+}
