@@ -9,6 +9,7 @@ pub mod allocator;
 pub mod arbiter;
 pub mod endpoint;
 pub mod fcp;
+pub mod isolator;
 pub mod paths;
 mod recent;
 pub mod timeslots;
