@@ -174,7 +174,7 @@ impl Demand {
         self.topped.clear();
     }
 
-    /// The pair with what it has asked for since it stands in the queue. To be asked once of each pair, in one walk of the queue.
+    /// The pair with what it has asked for since it stands in the queue. To be asked once of each pair, in a walk of the queue.
     #[inline(always)]
     pub(super) fn up_to_date(&mut self, pair: Pair) -> Pair {
         if !self.topped.may_contain(pair) {

@@ -104,15 +104,10 @@ impl Schedule {
         lists.ends[QUEUE] = kept;
     }
 
-    /// Walks the queue, which `serve` appends each pair to anew, or to a slot.
-    #[inline(always)]
-    pub(super) fn walk_queue(&mut self, mut serve: impl FnMut(&mut Lists, Pair)) {
+    /// Takes all pairs out of the queue: how many, and the lists, which they are appended to anew.
+    pub(super) fn take_queue(&mut self) -> (usize, Lists<'_>) {
         let waiting = std::mem::take(&mut self.ends[QUEUE]);
-        let mut lists = Lists { pairs: &mut self.pairs, ends: &mut self.ends };
-        for place in 0..waiting {
-            let pair = lists.pairs[place];
-            serve(&mut lists, pair);
-        }
+        (waiting, Lists { pairs: &mut self.pairs, ends: &mut self.ends })
     }
 
     /// Settles the queue, which all its pairs were appended to in this batch: those that wait for something stay, and `leave` is
@@ -152,12 +147,23 @@ pub(super) struct Lists<'a> {
 }
 
 impl Lists<'_> {
-    /// Appends a pair to those that send in a slot, or to the queue if `slot` is 64: as it is after a grant, also in the queue,
-    /// until [`Schedule::settle`] has passed.
+    /// The pair that stood at this place of the queue, if no more than so many have been appended to it since.
     #[inline(always)]
-    pub(super) fn append(&mut self, slot: u32, pair: Pair) {
-        let end = &mut self.ends[slot as usize];
-        self.pairs[*end] = pair;
-        *end += 1;
+    pub(super) fn pair(&self, place: usize) -> Pair {
+        self.pairs[place]
+    }
+
+    /// Appends each pair to those that send in a slot, or to the queue if its slot is 64: as it is after a grant, also in the
+    /// queue, until [`Schedule::settle`] has passed.
+    #[inline(always)]
+    pub(super) fn append<const N: usize>(&mut self, slots: [u32; N], pairs: [Pair; N]) {
+        let places = slots.map(|slot| {
+            let end = &mut self.ends[slot as usize];
+            *end += 1;
+            *end - 1
+        });
+        for (place, pair) in places.into_iter().zip(pairs) {
+            self.pairs[place] = pair;
+        }
     }
 }
