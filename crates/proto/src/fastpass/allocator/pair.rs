@@ -53,7 +53,13 @@ impl Pair {
     /// Whether the pair waits for a slot.
     #[inline(always)]
     pub(super) fn waits(self) -> bool {
-        self.receiver() & 1 == 1
+        self.waits_as_number() == 1
+    }
+
+    /// 1 if the pair waits for a slot, otherwise 0.
+    #[inline(always)]
+    pub(super) fn waits_as_number(self) -> usize {
+        usize::from(self.receiver()) % 2
     }
 
     /// The pair after a grant.

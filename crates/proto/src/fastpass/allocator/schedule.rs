@@ -25,7 +25,7 @@ const QUEUE: usize = 64;
 /// equal places, would compete for the same few lines of the cache.
 const LINE: usize = 8;
 
-/// Pairs that are settled together: few enough for the nearest cache.
+/// Pairs that are settled together: few enough for the nearest cache, and a power of two.
 const SETTLED: usize = 256;
 
 impl Schedule {
@@ -120,15 +120,15 @@ impl Schedule {
         let mut gone = [Pair::new(0, 0, 1); SETTLED];
         let mut kept = from;
         for start in (from..queue.len()).step_by(SETTLED) {
-            let mut leaving = 0;
-            for place in start..queue.len().min(start + SETTLED) {
+            let end = queue.len().min(start + SETTLED);
+            let left = start - kept;
+            for place in start..end {
                 let pair = queue[place].granted_none();
                 queue[kept] = pair;
-                gone[leaving % SETTLED] = pair;
-                kept += usize::from(pair.waits());
-                leaving += usize::from(!pair.waits());
+                gone[(place - kept) % SETTLED] = pair;
+                kept += pair.waits_as_number();
             }
-            gone[..leaving].iter().for_each(|&pair| leave(pair));
+            (left..end - kept).for_each(|place| leave(gone[place % SETTLED]));
         }
         self.ends[QUEUE] = kept;
     }
