@@ -58,14 +58,12 @@ pub(super) struct Demand {
     exact: bool,
 }
 
-/// What a pair may wait for. Most pairs never need it, and it is not touched.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    /// The pair waits for no more. Zero if that has not been tallied.
-    most: u16,
-    /// The part of it that the queue does not know of yet.
-    more: u16,
-}
+/// What a pair may wait for, and which part of that the queue does not know of yet. The first is zero if it has not been tallied.
+///
+/// (An array, as memory for arrays of zeros is not touched before it is used.)
+type Tally = [u16; 2];
+const MOST: usize = 0;
+const MORE: usize = 1;
 
 impl Demand {
     /// No demand between so many nodes.
@@ -126,7 +124,7 @@ impl Demand {
         let at = self.place(pair);
         if self.queued[at / 64] >> (at % 64) & 1 == 0 {
             self.queued[at / 64] |= 1 << (at % 64);
-            self.tallies[at] = Tally { most: pair.remaining(), more: 0 };
+            self.tallies[at] = [pair.remaining(), 0];
             schedule.put_at_tail(pair.topped_up(0));
             return Ok(());
         }
@@ -137,15 +135,15 @@ impl Demand {
         if self.most(at) > room {
             return Err(Refusal::TooManyOutstanding);
         }
-        self.tallies[at].most = self.most(at) + pair.remaining();
-        self.tallies[at].more += pair.remaining();
+        self.tallies[at][MOST] = self.most(at) + pair.remaining();
+        self.tallies[at][MORE] += pair.remaining();
         self.topped.insert(pair);
         Ok(())
     }
 
     /// The pair at this place of the tables, which is in the queue, waits for no more.
     fn most(&self, at: usize) -> u16 {
-        match self.tallies[at].most {
+        match self.tallies[at][MOST] {
             0 => self.untallied,
             most => most,
         }
@@ -155,8 +153,8 @@ impl Demand {
     fn tally(&mut self, schedule: &mut Schedule) {
         for pair in schedule.queue_mut() {
             let at = self.place(*pair);
-            *pair = pair.topped_up(self.tallies[at].more);
-            self.tallies[at] = Tally { most: pair.remaining(), more: 0 };
+            *pair = pair.topped_up(self.tallies[at][MORE]);
+            self.tallies[at] = [pair.remaining(), 0];
         }
         self.topped.clear();
         self.exact = true;
@@ -185,7 +183,7 @@ impl Demand {
 
     #[inline(never)]
     fn take_more(&mut self, pair: Pair) -> Pair {
-        match std::mem::take(&mut self.tallies[self.place(pair)].more) {
+        match std::mem::take(&mut self.tallies[self.place(pair)][MORE]) {
             0 => pair,
             more => pair.topped_up(more),
         }

@@ -181,35 +181,25 @@ fn max_min(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule)
     schedule.settle(oldest, |pair| demand.leave(pair));
 }
 
-// Each of these loops is a function of its own so that what it uses stays in registers. They serve two pairs at a time, one after
-// the other: a processor waits with reading where a list ends until it knows all places that are still to be written to, and
-// so it waits half as often.
+// Each of these loops is a function of its own so that what it uses stays in registers.
 
 /// Serves the pairs that wait from before the batch, oldest event first. Those without a free slot keep their places, as
 /// they are older than all that is granted now.
 #[inline(never)]
 fn serve_queue(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
-    let (waiting, mut lists) = schedule.take_queue();
-    for place in 0..waiting {
-        let pair = demand.up_to_date(lists.pair(place));
-        lists.append([links.take_first(pair)], [pair.granted_one()]);
-    }
+    let (places, mut lists) = schedule.take_queue();
+    lists.serve(places, |pair| {
+        *pair = demand.up_to_date(*pair);
+        links.take_first(*pair)
+    });
 }
 
 /// Serves the pairs that were granted a slot once more, for later ones. Those that there is no slot for go to the queue, and so do
 /// those that wait for nothing more.
 #[inline(never)]
 fn serve_granted(slot: u32, links: &mut impl Links, schedule: &mut Schedule) {
-    let (granted, mut lists) = schedule.split(slot);
-    let twos = granted.chunks_exact(2);
-    let last = twos.remainder();
-    for two in twos {
-        let pairs = [two[0], two[1]];
-        lists.append(pairs.map(|pair| links.take_later(pair)), pairs.map(Pair::granted_one));
-    }
-    for &pair in last {
-        lists.append([links.take_later(pair)], [pair.granted_one()]);
-    }
+    let (places, mut lists) = schedule.served_in(slot);
+    lists.serve(places, |pair| links.take_later(*pair));
 }
 
 /// One batch, fewest slots left first: as the order is the same in all slots, a pair takes all it wants at once.

@@ -1,17 +1,17 @@
 //! The grants of a batch, by slot: what the allocator gives, and meanwhile the younger part of its queue. The queue itself lies
-//! beside them, as the list of the pairs that find no slot.
+//! behind them, as the list of the pairs that find no slot.
+
+use std::ops::Range;
 
 use super::pair::Pair;
 
 /// A batch of timeslots with the pairs that send in each.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// The queue, and then a row for each slot, the last slot first: what is served in a slot finds its place before it.
-    pairs: Box<[Pair]>,
+    /// A row for each slot, and then the queue. There is room for the longest queue, but it begins only as long as it has been.
+    pairs: Vec<Pair>,
     /// Where each slot's pairs end, and where the queue does.
     ends: [usize; LISTS],
-    /// Where the row of the last slot begins.
-    rows: usize,
     stride: usize,
     slots: u32,
 }
@@ -31,10 +31,11 @@ const SETTLED: usize = 256;
 impl Schedule {
     /// An empty schedule of `slots` slots with at most `most_granted` pairs each, and a queue of at most `most_waiting`.
     pub(super) fn new(slots: u32, most_granted: usize, most_waiting: usize) -> Schedule {
-        let rows = most_waiting.next_multiple_of(LINE);
         let stride = most_granted.next_multiple_of(LINE) + LINE;
-        let pairs = vec![Pair::new(0, 0, 1); rows + stride * slots as usize].into_boxed_slice();
-        let mut schedule = Schedule { pairs, ends: [0; LISTS], rows, stride, slots };
+        let rows = stride * slots as usize;
+        let mut pairs = Vec::with_capacity(rows + most_waiting);
+        pairs.resize(rows, Pair::new(0, 0, 1));
+        let mut schedule = Schedule { pairs, ends: [rows; LISTS], stride, slots };
         schedule.clear();
         schedule
     }
@@ -49,7 +50,7 @@ impl Schedule {
     /// Panics if the batch has no such slot.
     pub fn slot(&self, slot: u32) -> &[Pair] {
         assert!(slot < self.slots, "slot {slot} of a batch of {}", self.slots);
-        &self.pairs[self.start(slot)..self.ends[slot as usize]]
+        &self.pairs[self.places(slot)]
     }
 
     /// Packets granted in the batch.
@@ -60,41 +61,51 @@ impl Schedule {
     /// Forgets the batch. The queue stays.
     pub(super) fn clear(&mut self) {
         for slot in 0..self.slots {
-            self.ends[slot as usize] = self.start(slot);
+            self.ends[slot as usize] = slot as usize * self.stride;
         }
-    }
-
-    /// The pairs that send in a slot, and the lists of those that are served after them.
-    #[inline(always)]
-    pub(super) fn split(&mut self, slot: u32) -> (&[Pair], Lists<'_>) {
-        let start = self.start(slot);
-        let (pairs, row) = self.pairs.split_at_mut(start);
-        (&row[..self.ends[slot as usize % QUEUE] - start], Lists { pairs, ends: &mut self.ends })
     }
 
     /// The pairs that wait, those at the head first.
     pub(super) fn queue(&self) -> &[Pair] {
-        &self.pairs[..self.ends[QUEUE]]
+        &self.pairs[self.start_of_queue()..self.ends[QUEUE]]
     }
 
     /// The pairs that wait, to be changed in place.
     pub(super) fn queue_mut(&mut self) -> &mut [Pair] {
-        &mut self.pairs[..self.ends[QUEUE]]
+        let start = self.start_of_queue();
+        &mut self.pairs[start..self.ends[QUEUE]]
     }
 
     /// Puts a pair at the queue's tail.
     #[inline(always)]
     pub(super) fn put_at_tail(&mut self, pair: Pair) {
-        self.pairs[self.ends[QUEUE]] = pair;
-        self.ends[QUEUE] += 1;
+        let tail = self.ends[QUEUE];
+        self.ends[QUEUE] = tail + 1;
+        match self.pairs.get_mut(tail) {
+            Some(place) => *place = pair,
+            None => self.pairs.push(pair),
+        }
+    }
+
+    /// The lists, and where the pairs of a slot are among them.
+    #[inline(always)]
+    pub(super) fn served_in(&mut self, slot: u32) -> (Range<usize>, Lists<'_>) {
+        (self.places(slot), Lists { pairs: &mut self.pairs, ends: &mut self.ends })
+    }
+
+    /// The lists, without those that wait, and where they were among them. They are appended anew.
+    pub(super) fn take_queue(&mut self) -> (Range<usize>, Lists<'_>) {
+        let start = self.start_of_queue();
+        let end = std::mem::replace(&mut self.ends[QUEUE], start);
+        (start..end, Lists { pairs: &mut self.pairs, ends: &mut self.ends })
     }
 
     /// Walks the queue, and keeps of each pair what `served` makes of it, if that is something.
     #[inline(always)]
     pub(super) fn retain(&mut self, mut served: impl FnMut(&mut Lists, Pair) -> Option<Pair>) {
-        let mut lists = Lists { pairs: &mut self.pairs, ends: &mut self.ends };
-        let mut kept = 0;
-        for place in 0..lists.ends[QUEUE] {
+        let (places, mut lists) = self.take_queue();
+        let mut kept = places.start;
+        for place in places {
             let pair = lists.pairs[place];
             if let Some(pair) = served(&mut lists, pair) {
                 lists.pairs[kept] = pair;
@@ -104,18 +115,13 @@ impl Schedule {
         lists.ends[QUEUE] = kept;
     }
 
-    /// Takes all pairs out of the queue: how many, and the lists, which they are appended to anew.
-    pub(super) fn take_queue(&mut self) -> (usize, Lists<'_>) {
-        let waiting = std::mem::take(&mut self.ends[QUEUE]);
-        (waiting, Lists { pairs: &mut self.pairs, ends: &mut self.ends })
-    }
-
     /// Settles the queue, which all its pairs were appended to in this batch: those that wait for something stay, and `leave` is
     /// told the others. Before the place `from` there are none of these.
     ///
     /// It cannot be foretold which stay, so they are parted without a branch.
     pub(super) fn settle(&mut self, from: usize, mut leave: impl FnMut(Pair)) {
-        let queue = &mut self.pairs[..self.ends[QUEUE]];
+        let head = self.start_of_queue();
+        let queue = &mut self.pairs[head..self.ends[QUEUE]];
         queue[..from].iter_mut().for_each(|pair| *pair = pair.granted_none());
         let mut gone = [Pair::new(0, 0, 1); SETTLED];
         let mut kept = from;
@@ -130,27 +136,45 @@ impl Schedule {
             }
             (left..end - kept).for_each(|place| leave(gone[place % SETTLED]));
         }
-        self.ends[QUEUE] = kept;
+        self.ends[QUEUE] = head + kept;
     }
 
-    /// Where the row of a slot begins.
+    /// Where the pairs of a slot are.
     #[inline(always)]
-    fn start(&self, slot: u32) -> usize {
-        self.rows + (self.slots - 1 - slot) as usize * self.stride
+    fn places(&self, slot: u32) -> Range<usize> {
+        slot as usize * self.stride..self.ends[slot as usize % QUEUE]
+    }
+
+    fn start_of_queue(&self) -> usize {
+        self.slots as usize * self.stride
     }
 }
 
-/// The slots that pairs are granted, and the queue.
+/// The pairs that send in each slot, and the queue.
 pub(super) struct Lists<'a> {
     pairs: &'a mut [Pair],
     ends: &'a mut [usize; LISTS],
 }
 
 impl Lists<'_> {
-    /// The pair that stood at this place of the queue, if no more than so many have been appended to it since.
+    /// Serves each pair at these places with a slot that `take` names, or 64, which is the queue. A place of the queue must not be
+    /// before as many as are appended to it meanwhile.
+    ///
+    /// Two pairs are served at a time, one after the other: a processor waits with reading where a list ends until it knows all
+    /// places that are still to be written to, and so it waits half as often.
     #[inline(always)]
-    pub(super) fn pair(&self, place: usize) -> Pair {
-        self.pairs[place]
+    pub(super) fn serve(&mut self, places: Range<usize>, mut take: impl FnMut(&mut Pair) -> u32) {
+        let mut place = places.start;
+        while place + 1 < places.end {
+            let mut pairs = [self.pairs[place], self.pairs[place + 1]];
+            let slots = [take(&mut pairs[0]), take(&mut pairs[1])];
+            self.append(slots, pairs.map(Pair::granted_one));
+            place += 2;
+        }
+        if place < places.end {
+            let mut pair = self.pairs[place];
+            self.append([take(&mut pair)], [pair.granted_one()]);
+        }
     }
 
     /// Appends each pair to those that send in a slot, or to the queue if its slot is 64: as it is after a grant, also in the
