@@ -200,3 +200,20 @@ fn who_has_to_wait_for_others_does_not_take_its_arbiter_for_dead() {
     assert_eq!(figure(&outcome, "fallbacks"), 0.0);
     assert!(integers(&outcome, "flows", "delivered_bytes")[0] > 1_500_000);
 }
+
+#[test]
+fn a_failed_link_is_found_and_avoided() {
+    for (shape, link) in [(LEAF_SPINE, "tor1>spine2"), (FAT_TREE, "agg2>spine1")] {
+        let fault = format!("[[fault]]\nkind = 'loss'\nlink = '{link}'\nprobability = 0.2\nat = '5ms'\n[record]\nlinks = '1ms'\n");
+        let text = permutation(shape, "'h3'", &fault).replace("'5ms'\nwarmup", "'20ms'\nwarmup");
+        let outcome = run(&text);
+        assert_eq!(texts(&outcome, "arbiters", "failed_links"), [link]);
+        assert_eq!(integers(&outcome, "arbiters", "paths_changed"), [1]);
+        // A packet counts as lost after 2 ms, and the arbiter weighs every millisecond what is reported.
+        let lost = experiment::link_count(&outcome, link, "fault_losses");
+        assert!((100..=1500).contains(&lost), "{shape}: {lost} frames lost");
+        // With a path less there is as much to send, and still no queue.
+        assert_eq!(figure(&outcome, "drops"), 0.0);
+        assert!(longest_queue(&outcome) <= 12 * FRAME, "{shape}: {}", longest_queue(&outcome));
+    }
+}

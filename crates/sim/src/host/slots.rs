@@ -16,8 +16,8 @@ use crate::engine::event::Frame;
 /// data.
 const SLOTS_HELD: u64 = 32;
 
-/// Slots whose packets are remembered until they are acknowledged.
-const REMEMBERED: usize = 4096;
+/// Packets that are remembered until they are acknowledged.
+const REMEMBERED: usize = 1 << 16;
 
 /// What waits at a host for timeslots.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub struct Slots {
     longest_hold: u64,
     /// What waits for each destination, by host.
     queues: BTreeMap<u32, Queue>,
-    /// When packets left in slots, in picoseconds, and the slot's number; oldest first.
-    sent: VecDeque<(u64, u64)>,
+    /// The slot in which a packet left that is not acknowledged, by sending end and sequence number.
+    sent: BTreeMap<(u32, u32), u64>,
     /// Slots in which something left.
     pub used: u64,
     /// Slots in which nothing left, as nothing waited any more.
@@ -64,7 +64,7 @@ impl Slots {
             room,
             longest_hold: slot.as_ps() * SLOTS_HELD,
             queues: BTreeMap::new(),
-            sent: VecDeque::new(),
+            sent: BTreeMap::new(),
             used: 0,
             unused: 0,
         }
@@ -136,18 +136,23 @@ impl Slots {
         queues.flat_map(|queue| queue.acks).map(|(_, ack)| ack).collect()
     }
 
-    /// A packet left in a slot at `at`.
-    pub fn remember(&mut self, at: u64, slot: u64) {
-        if self.sent.len() == REMEMBERED {
-            self.sent.pop_front();
+    /// A packet left in a slot. Whether that is remembered: not if too many others are.
+    pub fn remember(&mut self, end: u32, seq: u32, slot: u64) -> bool {
+        let room = self.sent.len() < REMEMBERED;
+        if room {
+            self.sent.insert((end, seq), slot);
         }
-        self.sent.push_back((at, slot));
+        room
     }
 
-    /// The slot in which the packet left that was sent at `at`, if it is remembered.
-    pub fn slot_of(&self, at: u64) -> Option<u64> {
-        let place = self.sent.binary_search_by_key(&at, |(at, _)| *at).ok()?;
-        Some(self.sent[place].1)
+    /// The slot of a packet that is acknowledged, if it is remembered: that of packet `seq`, or of any before `cumulative`. To
+    /// be asked until there is none.
+    pub fn acknowledged(&mut self, end: u32, seq: u32, cumulative: u32) -> Option<u64> {
+        if let Some(slot) = self.sent.remove(&(end, seq)) {
+            return Some(slot);
+        }
+        let (&first, _) = self.sent.range((end, 0)..(end, cumulative)).next()?;
+        self.sent.remove(&first)
     }
 
     /// The acknowledgements that wait.
@@ -214,13 +219,18 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_slots_are_remembered() {
+    fn what_is_acknowledged_is_forgotten() {
         let mut slots = slots();
-        for slot in 0..5000_u64 {
-            slots.remember(slot * 10, slot);
+        for seq in 0..5 {
+            assert!(slots.remember(7, seq, 100 + u64::from(seq)));
         }
-        assert_eq!(slots.slot_of(49_990), Some(4999));
-        assert_eq!(slots.slot_of(49_991), None);
-        assert_eq!(slots.slot_of(10), None);
+        assert!(slots.remember(8, 0, 200));
+        let all = |slots: &mut Slots, seq, cumulative| {
+            std::iter::from_fn(|| slots.acknowledged(7, seq, cumulative)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(&mut slots, 3, 0), [103]);
+        assert_eq!(all(&mut slots, 1, 2), [101, 100]);
+        assert_eq!(all(&mut slots, 9, 9), [102, 104]);
+        assert_eq!(slots.acknowledged(8, 0, 1), Some(200));
     }
 }

@@ -2,11 +2,13 @@
 
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterCounters, Role};
 use clearway_proto::fastpass::endpoint::EndpointCounters;
+use clearway_proto::fastpass::isolator::Link;
 
 use super::footprint::{text_bytes, NUMBER};
 use super::measured::Measured;
 use super::outcome::{Column, Table, Value};
 use crate::host::arbiter::ArbiterHost;
+use crate::model::Topology;
 use crate::net::shape::Shape;
 
 /// Memory in bytes for a row of [`endpoints`].
@@ -14,7 +16,7 @@ pub const ENDPOINT_ROW: f64 = NUMBER * 16.0;
 
 /// Memory in bytes for a row of [`arbiters`].
 pub fn arbiter_row_bytes(shape: &dyn Shape) -> f64 {
-    NUMBER * 17.0 + text_bytes(shape.longest_name()) + text_bytes("primary".len())
+    NUMBER * 18.0 + 4.0 * text_bytes(shape.longest_name()) + text_bytes("primary".len())
 }
 
 /// The table of endpoints: a row for each; none where there is no endpoint. All counts are of the whole run.
@@ -60,6 +62,11 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
     let graph = measured.simulation.graph();
     let name = |node: u32| graph.nodes()[node as usize].name.clone();
     let term = |arbiter: &ArbiterHost| u64::from(arbiter.machines().map(Arbiter::term).max().unwrap_or(0));
+    let topology = &measured.scenario.network.topology;
+    let failed = |arbiter: &ArbiterHost| {
+        let links = arbiter.machine().into_iter().flat_map(Arbiter::failed_links);
+        links.map(|link| link_name(topology, link)).collect::<Vec<_>>().join(" ")
+    };
     let columns = vec![
         ("rank", Column::Integers((0..all.len() as u64).collect())),
         ("node", Column::Texts(all.iter().map(|(node, _)| name(*node)).collect())),
@@ -78,9 +85,40 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
         ("watchdogs", count(|of| of.watchdogs)),
         ("takeovers", count(|of| of.takeovers)),
         ("stepped_down", count(|of| of.stepped_down)),
+        ("paths_changed", count(|of| of.paths_changed)),
         ("rejected", count(rejected)),
+        ("failed_links", Column::Texts(all.iter().map(|(_, arbiter)| failed(arbiter)).collect())),
     ];
     (!all.is_empty()).then_some(Table { name: "arbiters", columns })
+}
+
+/// The name of a link as an arbiter numbers racks and switches.
+fn link_name(topology: &Topology, link: Link) -> String {
+    let half = match topology {
+        Topology::FatTree { k } => *k as usize / 2,
+        _ => 0,
+    };
+    let middle = |rack: usize, switch: usize| match half {
+        0 => format!("spine{switch}"),
+        _ => format!("agg{}", rack / half * half + switch),
+    };
+    let core = |pod: usize, aggregation: usize, core: usize| {
+        (format!("agg{}", pod * half + aggregation), format!("spine{}", aggregation * half + core))
+    };
+    match link {
+        Link::FromRack { rack, switch } => format!("tor{rack}>{}", middle(rack, switch)),
+        Link::ToRack { rack, switch } => format!("{}>tor{rack}", middle(rack, switch)),
+        Link::ToCore { pod, aggregation, core: number } => {
+            let (below, above) = core(pod, aggregation, number);
+            format!("{below}>{above}")
+        }
+        Link::FromCore { pod, aggregation, core: number } => {
+            let (below, above) = core(pod, aggregation, number);
+            format!("{above}>{below}")
+        }
+        Link::FromEndpoint(host) => format!("from h{host}"),
+        Link::ToEndpoint(host) => format!("to h{host}"),
+    }
 }
 
 /// All that an arbiter has rejected as it could not be.

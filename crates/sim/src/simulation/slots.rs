@@ -3,7 +3,7 @@
 use clearway_proto::fastpass::endpoint::{EndpointOutput, Mode};
 use clearway_proto::fastpass::fcp::Grant;
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::Notice;
+use clearway_proto::transport::{Ack, Notice};
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, NONE};
@@ -144,10 +144,12 @@ impl Domain {
         let whole = room == self.slots[state.slots as usize].room;
         let first = if whole { u32::MAX } else { room };
         let mut data = self.next_in_slot(plan, host, grant.destination.into(), first);
-        if data.is_some() {
-            self.slots[state.slots as usize].remember(self.now, grant.slot);
+        let slots = &mut self.slots[state.slots as usize];
+        if !data.is_some_and(|(end, frame)| slots.remember(end, frame.seq(), grant.slot)) {
+            // Nobody acknowledges acknowledgements, nor nothing at all.
+            self.confirm(state.slots, grant.slot);
         }
-        while let Some(frame) = data {
+        while let Some((_, frame)) = data {
             room = room.saturating_sub(frame.meta.size());
             self.offer(plan, state.nic, on_path(plan, &frame, grant));
             data = self.next_in_slot(plan, host, grant.destination.into(), room);
@@ -155,9 +157,9 @@ impl Domain {
         room
     }
 
-    /// The next packet for a destination, if it has room in so many bytes; its flow goes to the end of those that wait, if
+    /// The next packet for a destination, and its sending end, if it has room in so many bytes; its flow goes to the end of those that wait, if
     /// it has more.
-    fn next_in_slot(&mut self, plan: &Plan, host: u32, destination: u32, room: u32) -> Option<Frame> {
+    fn next_in_slot(&mut self, plan: &Plan, host: u32, destination: u32, room: u32) -> Option<(u32, Frame)> {
         let slots = self.hosts[host as usize].slots as usize;
         loop {
             let end = self.slots[slots].first_flow(destination)?;
@@ -177,8 +179,8 @@ impl Domain {
                 self.leave_round(destination, slots, end);
             }
             self.arm_timer(end);
-            if frame.is_some() {
-                return frame;
+            if let Some(frame) = frame {
+                return Some((end, frame));
             }
         }
     }
@@ -251,15 +253,21 @@ impl Domain {
         }
     }
 
-    /// A packet that left in a slot is acknowledged.
-    pub(super) fn confirm_slot(&mut self, host: u32, sent: Time) {
+    /// Packets of a flow are acknowledged, which may have left in slots.
+    pub(super) fn confirm_slots(&mut self, host: u32, end: u32, ack: &Ack) {
         let slots = self.hosts[host as usize].slots;
         if slots == NONE {
             return;
         }
-        let stack = &self.slots[slots as usize];
-        let (Some(slot), seat) = (stack.slot_of(sent.as_ps()), stack.seat) else { return };
+        while let Some(slot) = self.slots[slots as usize].acknowledged(end, ack.seq, ack.cumulative) {
+            self.confirm(slots, slot);
+        }
+    }
+
+    /// Nothing that left in a slot is missing.
+    fn confirm(&mut self, slots: u32, slot: u64) {
         let now = self.time();
+        let seat = self.slots[slots as usize].seat;
         let at = &mut self.seats[seat as usize];
         let local = at.tell(now);
         endpoint_in(&mut at.agent).machine.handle_arrived(local, slot);

@@ -122,7 +122,7 @@ impl Domain {
         }
         sender.acks += 1;
         if !self.slots.is_empty() {
-            self.confirm_slot(host, ack.echo);
+            self.confirm_slots(host, end, &ack);
         }
         let (received, ack) = self.stamps_as_read(host, now, received, ack);
         let sender = &mut self.senders[end as usize];

@@ -2,8 +2,9 @@
 
 use crate::fastpass::allocator::{Allocator, Refusal};
 use crate::fastpass::fcp::{Address, Grant, Path};
-use crate::fastpass::paths::Pair;
+use crate::fastpass::paths::{Pair, PathSet};
 
+use super::faults::with_less_capacity;
 use super::network::Network;
 use super::params::{ArbiterError, ArbiterParams};
 
@@ -89,6 +90,21 @@ impl Batches {
             self.allocator = Allocator::new(&params.allocator).expect("the parameters of the last one");
         }
         std::mem::take(&mut self.outstanding)
+    }
+
+    /// From now on no packet passes these switches, and racks are granted what the others carry. (Only here is memory
+    /// allocated after construction.) What is demanded stays so, and keeps its order.
+    pub(super) fn avoid(&mut self, params: &ArbiterParams, switches: PathSet) {
+        self.network.avoid(switches).expect("the isolator leaves a path");
+        let params = with_less_capacity(params, switches);
+        let mut allocator = Allocator::new(&params).expect("a smaller capacity is one");
+        for pair in self.allocator.waiting() {
+            let (source, destination) = (usize::from(pair.source()), usize::from(pair.destination()));
+            allocator
+                .request(source, destination, pair.remaining().into())
+                .expect("what one allocator has taken another takes");
+        }
+        self.allocator = allocator;
     }
 
     /// Allocates the next batch, and gives each grant with its source to `give`. How many there are.

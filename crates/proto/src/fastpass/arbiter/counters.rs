@@ -27,6 +27,8 @@ pub struct ArbiterCounters {
     pub late_batches: u64,
     /// Grants dropped because an endpoint could not be told of them soon enough.
     pub overdue_grants: u64,
+    /// Times that other paths were used than before, as a link failed or is tried again.
+    pub paths_changed: u64,
     /// Times that this arbiter became the primary.
     pub takeovers: u64,
     /// Times that it ceased to be the primary because it heard a newer term.

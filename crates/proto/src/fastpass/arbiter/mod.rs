@@ -5,7 +5,8 @@
 //! 1. `requests` reads a request: `counts` says how many slots are new in it, `pace` that no endpoint asks too often.
 //! 2. `batches` allocates slots a batch at a time and selects paths, by `network`.
 //! 3. `packets` writes allocations and resets; `client` knows what an endpoint has to be told, `deadlines` who is next.
-//! 4. `succession` says which arbiter is the primary; `frame` by which clock slots are counted, `clocks` how far that is from
+//! 4. `faults` keeps packets off failed links.
+//! 5. `succession` says which arbiter is the primary; `frame` by which clock slots are counted, `clocks` how far that is from
 //!    the endpoints'.
 
 mod batches;
@@ -14,6 +15,7 @@ mod clocks;
 mod counters;
 mod counts;
 mod deadlines;
+mod faults;
 mod frame;
 mod network;
 mod pace;
@@ -30,11 +32,13 @@ use crate::machine::Readiness;
 use crate::units::Time;
 
 use super::fcp::{Address, Allocation, Reset, Watchdog};
+use super::isolator::Link;
 use batches::Batches;
 use client::Client;
 use clocks::Clocks;
 use counts::Counts;
 use deadlines::Deadlines;
+use faults::Faults;
 use frame::Frame;
 use succession::{Standing, Succession};
 
@@ -62,6 +66,7 @@ pub struct Arbiter {
     counts: Counts,
     clients: Box<[Client]>,
     deadlines: Deadlines,
+    faults: Faults,
     /// The first slot of the present term.
     first_slot: u64,
     /// Endpoints that got grants in the batch that is being given out.
@@ -92,6 +97,7 @@ impl Arbiter {
             counts: Counts::new(nodes),
             clients: vec![Client::default(); nodes].into_boxed_slice(),
             deadlines: Deadlines::new(nodes),
+            faults: Faults::new(params).map_err(ArbiterError::Paths)?,
             first_slot: 0,
             touched: Vec::with_capacity(nodes),
             counters: ArbiterCounters::default(),
@@ -204,6 +210,10 @@ impl Arbiter {
         if over && !self.succession.waits_on(&self.params) {
             self.take_over(now);
         }
+        if let Some(switches) = self.faults.handle_timeout(now) {
+            self.batches.avoid(&self.params, switches);
+            self.counters.paths_changed += 1;
+        }
         while self.batch_at().is_some_and(|at| at <= now) {
             let slot = self.frame.slot(now);
             if self.batches.next() <= slot {
@@ -244,10 +254,12 @@ impl Arbiter {
 
     /// When [`Arbiter::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Option<Time> {
-        match self.succession.role {
+        let own = match self.succession.role {
             Role::Primary => self.batch_at(),
             Role::Standby => self.succession.takeover_at(&self.params),
-        }
+        };
+        let first = own.unwrap_or(Time::NEVER).min(self.faults.timeout());
+        (first != Time::NEVER).then_some(first)
     }
 
     /// Whether there is a packet for [`Arbiter::transmit`] to give.
@@ -297,6 +309,11 @@ impl Arbiter {
     /// The term of which this arbiter is the primary, or the newest that it knows of.
     pub fn term(&self) -> u32 {
         self.succession.term
+    }
+
+    /// The links that have failed, as far as endpoints' reports tell.
+    pub fn failed_links(&self) -> impl Iterator<Item = Link> + '_ {
+        self.faults.failed()
     }
 
     /// What has been counted.

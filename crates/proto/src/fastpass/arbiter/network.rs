@@ -1,7 +1,7 @@
 //! The paths of a slot's packets, whatever the network.
 
 use crate::fastpass::fcp::Path;
-use crate::fastpass::paths::{FatTree, LeafSpine, PathError, BYPASS};
+use crate::fastpass::paths::{FatTree, LeafSpine, PathError, PathSet, BYPASS};
 
 use super::params::PathParams;
 
@@ -27,6 +27,15 @@ impl Network {
                 Network::FatTree(Box::new(FatTree::new(racks.clone(), *shape)?), shape.cores as u16)
             }
         })
+    }
+
+    /// From now on no packet passes these switches of the middle: spine switches, or aggregation switches of any pod.
+    pub(super) fn avoid(&mut self, switches: PathSet) -> Result<(), PathError> {
+        match self {
+            Network::Single => Ok(()),
+            Network::LeafSpine(network) => network.exclude(switches),
+            Network::FatTree(network, _) => network.exclude_aggregation(switches),
+        }
     }
 
     /// Puts the path of each packet of slot `number` into `paths`.

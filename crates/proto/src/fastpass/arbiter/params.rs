@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::fastpass::allocator::{AllocatorParams, ParamsError};
+use crate::fastpass::isolator::IsolatorParams;
 use crate::fastpass::paths::{FatTreeShape, PathError, Racks};
 use crate::fastpass::timeslots::Timeslots;
 use crate::units::Span;
@@ -17,6 +18,8 @@ pub struct ArbiterParams {
     pub allocator: AllocatorParams,
     /// What ways there are through the network. Default: one.
     pub paths: PathParams,
+    /// When a link counts as failed, by what endpoints report; the length of a slot is taken from `timeslots`.
+    pub isolator: IsolatorParams,
     /// A batch is allocated so many slots before its first slot begins. Default: 40, as in the release.
     pub ahead: u32,
     /// How often an endpoint is sent an allocation.
@@ -92,6 +95,7 @@ impl Default for ArbiterParams {
             timeslots: Timeslots::new(Span::from_ps(1_251_280)),
             allocator: AllocatorParams { slots: 16, ..AllocatorParams::default() },
             paths: PathParams::Single,
+            isolator: IsolatorParams::default(),
             ahead: 40,
             pacer: Pacer::default(),
             retransmit: Span::from_us(200),

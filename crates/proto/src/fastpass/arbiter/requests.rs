@@ -84,7 +84,7 @@ impl Arbiter {
         for demand in request.demands.iter() {
             self.demand(now, source, demand, news);
         }
-        self.hear_reports(source, &request.reports);
+        self.hear_reports(now, source, &request.reports);
     }
 
     /// Does something about clocks if they are apart.
@@ -145,12 +145,14 @@ impl Arbiter {
     }
 
     /// Takes what an endpoint says of packets lost on paths.
-    fn hear_reports(&mut self, source: Address, reports: &[PathReport]) {
+    fn hear_reports(&mut self, now: Time, source: Address, reports: &[PathReport]) {
         for report in reports {
             let known = usize::from(report.destination) < self.clients.len();
             if !known || report.destination == source || report.lost > report.sent {
                 self.counters.bad_reports += 1;
+                continue;
             }
+            self.faults.handle_report(now, source, report);
         }
     }
 }

@@ -52,6 +52,11 @@ impl Racks {
         self.rack.len()
     }
 
+    /// The rack of an endpoint. Panics if there is no such endpoint.
+    pub fn rack_of(&self, endpoint: usize) -> usize {
+        usize::from(self.rack[endpoint])
+    }
+
     /// The racks of a packet's source and destination.
     #[inline]
     pub(in crate::fastpass) fn of(&self, (source, destination): Pair) -> Result<(u8, u8), PathError> {
