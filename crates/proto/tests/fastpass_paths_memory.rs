@@ -1,4 +1,4 @@
-//! Selecting paths allocates nothing: the allocator counts.
+//! Selecting paths and finding failed links allocate nothing: the allocator counts.
 
 // To be an allocator is unsafe by definition; this one hands on to the system's.
 #![allow(unsafe_code)]
@@ -6,7 +6,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use clearway_proto::fastpass::fcp::PathReport;
+use clearway_proto::fastpass::isolator::{Isolator, IsolatorParams};
 use clearway_proto::fastpass::paths::{FatTree, FatTreeShape, LeafSpine, PathSet, Racks};
+use clearway_proto::units::{Span, Time};
 
 struct Counting;
 
@@ -57,6 +60,31 @@ fn selecting_paths_allocates_nothing() {
             tree.exclude_cores(3, failed).unwrap();
             tree.select(slot).unwrap();
         }
+    }
+    assert_eq!(allocations(), before);
+}
+
+/// Every endpoint loses something to all others on all paths, so that the memory for losses runs out.
+#[test]
+fn finding_failed_links_allocates_nothing() {
+    let shape = FatTreeShape { racks_per_pod: 2, aggregation: 2, cores: 2 };
+    let racks = || Racks::uniform(8, 32).unwrap();
+    let mut isolators = [
+        Isolator::leaf_spine(&IsolatorParams::default(), racks(), 4).unwrap(),
+        Isolator::fat_tree(&IsolatorParams::default(), racks(), shape).unwrap(),
+    ];
+    let before = allocations();
+    for isolator in &mut isolators {
+        for ms in 1..30 {
+            let now = Time::ZERO + Span::from_ms(ms);
+            for (source, destination) in (0..256).flat_map(|from| (0..256).map(move |to| (from, to))) {
+                let lost = u16::from(source % 7 == 3 || destination / 32 == 2);
+                let path = source % 4;
+                isolator.handle_report(now, source, &PathReport { destination, path, sent: 2, lost });
+            }
+            isolator.handle_timeout(now);
+        }
+        assert!(isolator.counters().no_room > 0 && isolator.failed().next().is_some());
     }
     assert_eq!(allocations(), before);
 }

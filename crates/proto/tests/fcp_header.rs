@@ -368,8 +368,8 @@ fn each_kind_of_nonsense_has_its_error() {
     assert!(matches!(Packet::decode(&sound), Err(DecodeError::Checksum { found: 0, .. })));
     // More grants, wider paths than there can be.
     assert_eq!(with(&[(1, 65)]), Err(DecodeError::Limit(1)));
-    assert_eq!(with(&[(8, 2 << 4 | 6)]), Err(DecodeError::Limit(8)));
-    assert_eq!(with(&[(8, 2 << 4 | 11)]), Err(DecodeError::Limit(8)));
+    assert_eq!(with(&[(8, 0x26)]), Err(DecodeError::Limit(8)));
+    assert_eq!(with(&[(8, 0x2b)]), Err(DecodeError::Limit(8)));
     // What fewer bytes would do for: incarnation, packet, heard, slot, mask, counts, how far ahead; and the paths.
     for at in [10, 12, 15, 19] {
         assert_eq!(with(&[(at, 0)]), Err(DecodeError::Longer(at)));

@@ -225,7 +225,7 @@ fn excluded(isolator: &Isolator) -> [Vec<usize>; 3] {
 fn each_failed_link_is_named() {
     for kind in [Kind::LeafSpine, Kind::FatTree] {
         for (seed, link) in (1..).zip(kind.core_links()) {
-            for (loss, steps) in [(1.0, 4), (0.01, 45)] {
+            for (loss, steps) in [(1.0, 2), (0.01, 45)] {
                 let mut net = Net::new(kind, &[(link, loss)], seed);
                 net.run(steps);
                 assert_eq!(net.failed(), [link], "{kind:?}, loss {loss}");

@@ -125,7 +125,7 @@ impl Links {
     pub(super) const MOST_PATHS: usize = MAX_PATHS * MAX_PATHS;
 
     /// The link from an endpoint.
-    pub(super) fn from_endpoint(&self, endpoint: Address) -> usize {
+    pub(super) fn leaving(&self, endpoint: Address) -> usize {
         self.avoidable() + usize::from(endpoint)
     }
 
@@ -185,7 +185,7 @@ impl Links {
             route.links[usize::from(route.len)] = link as u32;
             route.len += 1;
         };
-        pass(self.from_endpoint(source));
+        pass(self.leaving(source));
         if from != to {
             let (switch, core) = (path / self.cores.max(1), path % self.cores.max(1));
             pass(from * self.switches + switch);

@@ -117,7 +117,7 @@ impl Verdict {
         self.lost.fill(Lost::default());
         for i in 0..self.losses.len() {
             let loss = self.losses[i];
-            let own = links.from_endpoint(loss.source);
+            let own = links.leaving(loss.source);
             match i.checked_sub(1).map(|before| self.losses[before]) {
                 Some(before) if before.source != loss.source => self.end_source(),
                 Some(before) if before.path != loss.path => self.lost[own].end_part(),

@@ -20,6 +20,8 @@ impl Allocation {
     }
 
     /// By how many slots the first grant is ahead of the slot in which the packet is sent; nothing without a grant.
+    // A slot that is behind is far ahead in 2^64, and meant to wrap.
+    #[allow(clippy::cast_possible_wrap)]
     fn ahead(&self) -> Option<i64> {
         self.grants.first().map(|grant| grant.slot.wrapping_sub(self.slot) as i64)
     }
@@ -67,7 +69,7 @@ impl Allocation {
         let (form, slots) = (widths >> 2 & 3, self.grants.resized(count));
         if count > 0 {
             let base = slot.wrapping_add(from.signed(form)? as u64);
-            return grants::take(from, &self.granted, base, width, slots);
+            return grants::take(&from, &self.granted, base, width, slots);
         }
         if form > 0 || width.number() > 0 {
             return Err(DecodeError::Longer(if form > 0 { 7 } else { 8 }));

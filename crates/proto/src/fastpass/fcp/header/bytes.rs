@@ -170,6 +170,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A signed number of a form, 0 to 3, refused if a shorter one would do.
+    // Two's complement is meant to wrap.
+    #[allow(clippy::cast_possible_wrap)]
     pub(super) fn signed(&mut self, form: u8) -> Result<i64, DecodeError> {
         let (at, len) = (self.at, 1 << form);
         let unused = 64 - 8 * len;

@@ -181,7 +181,7 @@ fn put_each(to: &mut Writer, places: &Places, mut slot: u64, grants: &[Grant]) -
 /// Reads grants into all of `grants`, of which there is at least one; the first is of slot `base`. They and their paths are
 /// the rest of the packet.
 pub(super) fn take(
-    from: Reader,
+    from: &Reader,
     granted: &[Granted],
     base: u64,
     width: PathWidth,
@@ -251,15 +251,13 @@ const ONES: u64 = u64::from_ne_bytes([1; 8]);
 impl Slots<'_> {
     /// Reads grants with paths of `BITS` bits into all of `grants`, and nothing may remain.
     fn take<const BITS: usize>(mut self, grants: &mut [Grant], paths: &[u8]) -> Result<(), DecodeError> {
-        let mut done = 0;
-        for some in grants.chunks_mut(8) {
+        for (done, some) in grants.chunks_mut(8).enumerate() {
             let paths = &paths[done * BITS..paths.len().min((done + 1) * BITS)];
             let close = <&mut [Grant; 8]>::try_from(&mut *some)
                 .is_ok_and(|eight| self.take_close::<BITS>(eight, paths));
             if !close {
                 self.take_each::<BITS>(some, paths)?;
             }
-            done += 1;
         }
         if self.at == self.bytes.len() {
             Ok(())
