@@ -13,7 +13,7 @@ fn losses_are_reported_on_the_path_on_which_they_were() {
     let mut net = Net::new(endpoint(8), ArbiterParams { paths, ..arbiter(8) }, 1);
     net.dead_path = Some(2);
     for source in 0..4 {
-        net.offer(us(100), source, source + 4, 400);
+        net.offer(us(100), source, source + 4, 2000);
     }
     net.run(us(10_000));
     let dead = net.sent.iter().filter(|sent| sent.grant.path == 2).count();
@@ -25,5 +25,5 @@ fn losses_are_reported_on_the_path_on_which_they_were() {
     // Paths without losses are reported on now and then, so that a share can be told.
     let clean: u32 =
         net.reports.iter().filter(|report| report.path != 2).map(|report| u32::from(report.sent)).sum();
-    assert!(clean > 0 || dead == 1600);
+    assert!(clean >= 256);
 }
