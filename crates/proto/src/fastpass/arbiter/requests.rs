@@ -81,7 +81,7 @@ impl Arbiter {
         client.acknowledge(request.heard, self.counts.granted_by(source));
         self.counters.requests += 1;
         self.mind_clocks(now, request);
-        for demand in request.demands.iter() {
+        for &demand in request.demands.iter() {
             self.demand(now, source, demand, news);
         }
         self.hear_reports(source, &request.reports);
@@ -115,7 +115,7 @@ impl Arbiter {
     }
 
     /// Takes a demand of an endpoint.
-    fn demand(&mut self, now: Time, source: Address, demand: &Demand, news: News) {
+    fn demand(&mut self, now: Time, source: Address, demand: Demand, news: News) {
         if usize::from(demand.destination) >= self.clients.len() {
             self.counters.unknown_destination += 1;
             return;
