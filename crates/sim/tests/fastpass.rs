@@ -168,3 +168,35 @@ fn messages_complete_and_small_ones_share_slots() {
     let used = integers(&outcome, "endpoints", "slots_used")[0];
     assert!((8..=12).contains(&used), "{used} slots");
 }
+
+#[test]
+fn a_short_flow_need_not_wait_for_an_arbiter() {
+    let shape = "topology = 'star'\nhosts = 4";
+    let of = |keys: &str| {
+        let traffic =
+            "[arbiter]\nat = 'h3'\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 2\nbytes = '1448B'\n\
+                       [[traffic]]\npattern = 'incast'\nfrom = [1]\nto = 2\nbytes = '2896B'\n";
+        let text = network(shape, traffic).replace("header = '52B'", &format!("header = '52B'\n{keys}"));
+        floats(&run(&text), "flows", "fct_us").to_vec()
+    };
+    let (scheduled, at_once) = (of(""), of("unscheduled = 1"));
+    // Two links of 1 us and 1.2304 us for the frame.
+    assert!((at_once[0] - 2.0 * 2.2304).abs() < 0.01, "{at_once:?}");
+    // A request, an allocation, and 40 slots until its first.
+    assert!(scheduled[0] > 50.0 && scheduled[0] < 100.0, "{scheduled:?}");
+    assert!((at_once[1] - scheduled[1]).abs() < 5.0, "{at_once:?} {scheduled:?}");
+}
+
+#[test]
+fn who_has_to_wait_for_others_does_not_take_its_arbiter_for_dead() {
+    let shape = "topology = 'star'\nhosts = 7";
+    let traffic =
+        "[arbiter]\nat = 'h6'\norder = 'min_fct'\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 5\n\
+                   [[traffic]]\npattern = 'incast'\nfrom = '1..5'\nto = 5\nbytes = '900kB'\n";
+    let outcome = run(&network(shape, traffic));
+    // Four flows of 622 packets go first, in 3.1 ms; the endless one has its turn then.
+    assert_eq!(figure(&outcome, "completed"), 4.0);
+    assert!(floats(&outcome, "flows", "fct_us").iter().all(|fct| fct.is_nan() || *fct < 3300.0));
+    assert_eq!(figure(&outcome, "fallbacks"), 0.0);
+    assert!(integers(&outcome, "flows", "delivered_bytes")[0] > 1_500_000);
+}

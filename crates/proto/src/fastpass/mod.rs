@@ -10,6 +10,7 @@ pub mod arbiter;
 pub mod endpoint;
 pub mod endpoint_parameters;
 pub mod fcp;
+pub mod isolator;
 pub mod paths;
 mod recent;
 pub mod timeslots;

@@ -20,6 +20,9 @@ use crate::units::{Bytes, Span, Time};
 pub struct FastpassParams {
     /// What the endpoints do whose flows these are.
     pub endpoint: EndpointSettings,
+    /// Flows of at most so many packets send at once, without timeslots. 0: none do. A short message then need not wait for an
+    /// arbiter's answer, and may meet others in a queue.
+    pub unscheduled: u32,
     /// Retransmission timeout of packets that had a timeslot. 10 ms: what is lost is lost by a fault, and an acknowledgement
     /// waits for a timeslot too.
     pub rto: Span,
@@ -32,6 +35,7 @@ impl Default for FastpassParams {
     fn default() -> FastpassParams {
         FastpassParams {
             endpoint: EndpointSettings::default(),
+            unscheduled: 0,
             rto: Span::from_ms(10),
             fallback: SwiftParams { dup_threshold: 3, ..SwiftParams::default() },
         }
@@ -45,8 +49,11 @@ impl Parameters for FastpassParams {
             "Retransmission timeout of packets that had a timeslot.",
             Span::from_us(1)..=Span::from_secs(100),
         );
+        let doc = "Flows of at most so many packets send at once, without timeslots.";
+        let unscheduled = Parameter::new("unscheduled", doc, 0..=1000);
         FastpassParams {
             endpoint: EndpointSettings::read(r, &d.endpoint),
+            unscheduled: r.count(&unscheduled, d.unscheduled),
             rto: r.time(&rto, d.rto),
             fallback: SwiftParams::read(r, &d.fallback),
         }

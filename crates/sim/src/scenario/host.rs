@@ -1,9 +1,10 @@
 //! `[host.default]` and `[host.NAME]`: what a host's work costs, and how wrong its clocks are.
 
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::Span;
 
 use super::form::Form;
 use super::host_interrupts;
+use super::host_queue::receive_queue;
 use super::hosts::{self, HostSet};
 use super::key::Key;
 use super::link::rate_key;
@@ -136,16 +137,6 @@ fn read_model(r: &mut Section) -> HostModel {
         Model::Snap => HostModel::Snap(read_snap(r)),
         Model::Interrupts => HostModel::Interrupts(host_interrupts::read(r)),
     }
-}
-
-/// Room in the NIC of a host whose received frames wait.
-pub(super) fn receive_queue(r: &mut Section, default: Bytes) -> Bytes {
-    let queue = Key::new(
-        "receive_queue",
-        "Room for frames that wait for the processor, or for an interrupt.",
-        Bytes::new(100)..=Bytes::new(4_000_000_000),
-    );
-    r.get(&queue.or(default))
 }
 
 fn read_snap(r: &mut Section) -> SnapHost {

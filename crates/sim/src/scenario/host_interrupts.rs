@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Span;
 
-use super::host::receive_queue;
+use super::host_queue::receive_queue;
 use super::key::Key;
 use super::link::rate_key;
 use super::reader::Section;

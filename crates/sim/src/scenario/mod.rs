@@ -12,6 +12,7 @@ mod files;
 mod form;
 mod host;
 mod host_interrupts;
+mod host_queue;
 mod hosts;
 mod key;
 mod link;

@@ -77,8 +77,8 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
         domain.hosts[at as usize].slots = domain.slots.len() as u32;
         domain.slots.push(Slots::new(place.at, room(arbiters.slot, rate), arbiters.slot));
     }
-    for (end, spec) in plan.senders.iter().zip(&plan.specs) {
-        if plan.makers[spec.transport as usize].slotted {
+    for ((flow, end), spec) in (0..).zip(&plan.senders).zip(&plan.specs) {
+        if plan.takes_slots(flow) {
             let domain = &mut domains[end.domain as usize];
             let host = domain.nodes[plan.partition.node(spec.from).at as usize].host;
             let slots = domain.hosts[host as usize].slots;

@@ -81,6 +81,13 @@ impl Plan {
         self.specs.len() + self.probes.len() + of_control as usize
     }
 
+    /// Whether the packets of a flow leave in timeslots while there is an arbiter.
+    pub fn takes_slots(&self, flow: u32) -> bool {
+        let spec = &self.specs[flow as usize];
+        let maker = &self.makers[spec.transport as usize];
+        maker.slotted && sized(spec).is_none_or(|bytes| bytes.get() > maker.unscheduled)
+    }
+
     /// Who exchanges control packets. Panics where there is no arbiter.
     pub fn control(&self) -> &ControlPlan {
         self.control.as_ref().expect("control packets where there is an arbiter")

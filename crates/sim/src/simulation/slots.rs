@@ -14,13 +14,11 @@ use crate::host::endpoint::EndpointHost;
 use crate::host::round::{Round, NO_FLOW};
 
 impl Domain {
-    /// Whether packets of this transport wait for timeslots at this host now.
+    /// Whether packets of this flow wait for timeslots at this host now.
     #[inline]
-    pub(super) fn is_scheduled(&self, plan: &Plan, host: u32, transport: u16) -> bool {
+    pub(super) fn is_scheduled(&self, plan: &Plan, host: u32, flow: u32) -> bool {
         let slots = self.hosts[host as usize].slots;
-        slots != NONE
-            && self.slots[slots as usize].mode == Mode::Scheduled
-            && plan.makers[transport as usize].slotted
+        slots != NONE && self.slots[slots as usize].mode == Mode::Scheduled && plan.takes_slots(flow)
     }
 
     /// A flow that is ready waits for a slot.
@@ -37,7 +35,7 @@ impl Domain {
     /// A flow that waits may send more or fewer packets than before.
     #[cold]
     pub(super) fn offer_anew(&mut self, plan: &Plan, host: u32, end: u32) {
-        if self.is_scheduled(plan, host, self.senders[end as usize].transport) {
+        if self.is_scheduled(plan, host, self.senders[end as usize].flow) {
             self.count_sendable(plan, host, end);
             self.ask_endpoint(plan, host);
         }
@@ -231,7 +229,7 @@ impl Domain {
                 let end = next;
                 next = self.senders[end as usize].next_waiting;
                 self.senders[end as usize].waiting = false;
-                if !plan.makers[self.senders[end as usize].transport as usize].slotted {
+                if !plan.takes_slots(self.senders[end as usize].flow) {
                     self.wait(plan, host, end);
                 }
             }

@@ -86,7 +86,7 @@ impl Domain {
     #[inline(always)]
     fn release(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
         let state = self.hosts[host as usize];
-        if state.slots != NONE && self.is_scheduled(plan, host, self.receivers[end as usize].transport) {
+        if state.slots != NONE && self.is_scheduled(plan, host, self.receivers[end as usize].flow) {
             self.ack_in_slot(plan, host, end, ack);
         } else if state.processor == NONE {
             self.offer(plan, state.nic, ack);

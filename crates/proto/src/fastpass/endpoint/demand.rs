@@ -223,6 +223,14 @@ impl Demands {
         again
     }
 
+    /// Has the next request speak of a destination with packets, whatever the arbiter has heard, so that it answers.
+    pub(super) fn doubt(&mut self) {
+        let needy = self.of.iter().position(|of| of.needed > 0);
+        if let Some(destination) = needy {
+            self.say(destination as Address);
+        }
+    }
+
     /// Counts from zero in a new term: only the grants held stay. How many slots are demanded.
     pub(super) fn start_over(&mut self) -> u64 {
         self.unsaid.clear();

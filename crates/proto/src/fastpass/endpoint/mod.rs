@@ -272,6 +272,9 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Time) {
         let again = self.demands.say_again(now, self.params.retransmit);
         self.counters.retransmissions += again;
+        if self.doubts_at().is_some_and(|at| at <= now) {
+            self.demands.doubt();
+        }
         if let Some(reports) = &mut self.reports {
             reports.settle(now);
         }
@@ -289,7 +292,15 @@ impl Endpoint {
     pub fn poll_timeout(&self) -> Option<Time> {
         let again = self.demands.oldest_unacknowledged().map(|at| at + self.params.retransmit);
         let lost = self.reports.as_ref().and_then(Reports::timeout);
-        [again, lost, self.fallback_at()].into_iter().flatten().min()
+        [again, lost, self.doubts_at(), self.fallback_at()].into_iter().flatten().min()
+    }
+
+    /// When the endpoint says a demand again that has been acknowledged, as its arbiter has granted it nothing since: it may
+    /// have others to serve first, or be dead. Early enough for two answers to be lost before the endpoint falls back.
+    fn doubts_at(&self) -> Option<Time> {
+        let waits = self.mode == Mode::Scheduled && self.term != 0 && self.demands.is_needy();
+        let heard_or_asked = self.alone_since.max(self.requested.unwrap_or(Time::ZERO));
+        waits.then(|| heard_or_asked + (self.params.fallback / 4).max(self.params.report_interval))
     }
 
     /// When the endpoint falls back if nothing is heard.

@@ -54,7 +54,7 @@ impl Racks {
 
     /// The racks of a packet's source and destination.
     #[inline]
-    pub(super) fn of(&self, (source, destination): Pair) -> Result<(u8, u8), PathError> {
+    pub(in crate::fastpass) fn of(&self, (source, destination): Pair) -> Result<(u8, u8), PathError> {
         let rack = |endpoint: u16| self.rack.get(usize::from(endpoint)).copied();
         let row = rack(source).ok_or(PathError::UnknownEndpoint(source))?;
         let column = rack(destination).ok_or(PathError::UnknownEndpoint(destination))?;

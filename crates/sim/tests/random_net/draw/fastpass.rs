@@ -55,6 +55,9 @@ fn draw_transport(dice: &mut Dice, world: &World, table: &mut Table) {
             table.set(key, Value::Time(time));
         }
     }
+    if dice.percent(20) {
+        table.set("unscheduled", Value::Whole(dice.pick(&[1, 20])));
+    }
     if dice.percent(30) {
         table.set("limit", Value::Whole(dice.pick(&[1, 10, 1000])));
     }

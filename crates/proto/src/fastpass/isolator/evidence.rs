@@ -1,0 +1,130 @@
+//! What endpoints have reported of late: how many packets passed each link, and who lost how many on which path.
+
+use crate::fastpass::fcp::{Address, Path};
+
+/// Packets of one source that were lost on a path to a destination.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Loss {
+    pub(super) source: Address,
+    pub(super) destination: Address,
+    pub(super) path: Path,
+    /// None only where there is no entry.
+    pub(super) lost: u32,
+}
+
+/// Losses by source, destination and path, in bounded memory: an open-addressing hash table that is at most half full.
+#[derive(Clone, Debug)]
+struct Losses {
+    places: Box<[Loss]>,
+    len: usize,
+    /// Entries of each source, so that none takes the room of the others.
+    of_source: Box<[u16]>,
+}
+
+/// Entries that a source can have.
+const MOST_OF_SOURCE: u16 = 64;
+/// Entries that all sources together can have.
+const MOST: usize = 8192;
+
+impl Losses {
+    fn new(endpoints: usize) -> Losses {
+        let places = vec![Loss::default(); 2 * Evidence::most_losses(endpoints)].into_boxed_slice();
+        Losses { places, len: 0, of_source: vec![0; endpoints].into_boxed_slice() }
+    }
+
+    /// Adds to an entry. Whether there was room.
+    fn add(&mut self, loss: Loss) -> bool {
+        let key = |loss: &Loss| {
+            u64::from(loss.source) << 32 | u64::from(loss.destination) << 16 | u64::from(loss.path)
+        };
+        let mask = self.places.len() - 1;
+        let mut at = (key(&loss).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & mask;
+        while self.places[at].lost > 0 {
+            if key(&self.places[at]) == key(&loss) {
+                self.places[at].lost = self.places[at].lost.saturating_add(loss.lost);
+                return true;
+            }
+            at = (at + 1) & mask;
+        }
+        let of_source = &mut self.of_source[usize::from(loss.source)];
+        if *of_source == MOST_OF_SOURCE || self.len == self.places.len() / 2 {
+            return false;
+        }
+        *of_source += 1;
+        self.len += 1;
+        self.places[at] = loss;
+        true
+    }
+
+    fn clear(&mut self) {
+        if self.len > 0 {
+            self.places.fill(Loss::default());
+            self.of_source.fill(0);
+            self.len = 0;
+        }
+    }
+}
+
+/// What was reported in some time.
+#[derive(Clone, Debug)]
+pub(super) struct Evidence {
+    /// Packets on each link of which it is known whether they arrived.
+    sent: Box<[u32]>,
+    /// The same of each source.
+    of_source: Box<[u32]>,
+    losses: Losses,
+    empty: bool,
+}
+
+impl Evidence {
+    pub(super) fn new(links: usize, endpoints: usize) -> Evidence {
+        Evidence {
+            sent: vec![0; links].into_boxed_slice(),
+            of_source: vec![0; endpoints].into_boxed_slice(),
+            losses: Losses::new(endpoints),
+            empty: true,
+        }
+    }
+
+    /// Losses that there is room for.
+    pub(super) fn most_losses(endpoints: usize) -> usize {
+        MOST.min(endpoints * usize::from(MOST_OF_SOURCE)).next_power_of_two()
+    }
+
+    /// Packets that a source has sent.
+    pub(super) fn of_source(&self, source: Address) -> u32 {
+        self.of_source[usize::from(source)]
+    }
+
+    /// Notes packets, `loss.lost` of which were lost. Whether there was room for the losses.
+    pub(super) fn note(&mut self, links: impl Iterator<Item = usize>, sent: u32, loss: Loss) -> bool {
+        for link in links {
+            self.sent[link] = self.sent[link].saturating_add(sent);
+        }
+        self.of_source[usize::from(loss.source)] += sent;
+        self.empty = false;
+        loss.lost == 0 || self.losses.add(loss)
+    }
+
+    pub(super) fn sent(&self, link: usize) -> u64 {
+        u64::from(self.sent[link])
+    }
+
+    pub(super) fn losses(&self) -> impl Iterator<Item = &Loss> {
+        let places = if self.losses.len > 0 { &self.losses.places[..] } else { &[] };
+        places.iter().filter(|loss| loss.lost > 0)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.empty
+    }
+
+    pub(super) fn clear(&mut self) {
+        if !self.empty {
+            self.sent.fill(0);
+            self.of_source.fill(0);
+            self.losses.clear();
+            self.empty = true;
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The links of a network, and which of them a packet passes.
+
+use crate::fastpass::fcp::{Address, Path};
+use crate::fastpass::paths::{FatTreeShape, PathError, Racks, MAX_PATHS};
+
+/// A link, in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// From a rack to a spine switch, or to an aggregation switch of its pod.
+    FromRack {
+        /// The rack.
+        rack: usize,
+        /// The spine or aggregation switch.
+        switch: usize,
+    },
+    /// From a spine or aggregation switch to a rack.
+    ToRack {
+        /// The rack.
+        rack: usize,
+        /// The spine or aggregation switch.
+        switch: usize,
+    },
+    /// From an aggregation switch to a core switch.
+    ToCore {
+        /// The pod of the aggregation switch.
+        pod: usize,
+        /// The aggregation switch, of those in the pod.
+        aggregation: usize,
+        /// The core switch, of those that the aggregation switch reaches.
+        core: usize,
+    },
+    /// From a core switch to an aggregation switch.
+    FromCore {
+        /// The pod of the aggregation switch.
+        pod: usize,
+        /// The aggregation switch, of those in the pod.
+        aggregation: usize,
+        /// The core switch, of those that the aggregation switch reaches.
+        core: usize,
+    },
+    /// From an endpoint to its rack. No other path avoids it.
+    FromEndpoint(Address),
+    /// From a rack to an endpoint.
+    ToEndpoint(Address),
+}
+
+/// The links that a packet passes, as numbers; at most six.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Route {
+    links: [u32; 6],
+    len: u8,
+}
+
+impl Route {
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.links[..usize::from(self.len)].iter().map(|&link| link as usize)
+    }
+
+    /// Whether the packet leaves its rack.
+    pub(super) fn leaves_rack(&self) -> bool {
+        self.len > 2
+    }
+}
+
+/// A network whose links are numbered: first those that a path can avoid, then those of endpoints.
+#[derive(Clone, Debug)]
+pub(super) struct Links {
+    racks: Racks,
+    racks_per_pod: usize,
+    /// Spine or aggregation switches that a rack reaches.
+    switches: usize,
+    /// Core switches that an aggregation switch reaches; 0 if there are none.
+    cores: usize,
+}
+
+impl Links {
+    pub(super) fn leaf_spine(racks: Racks, paths: usize) -> Result<Links, PathError> {
+        if !(1..=MAX_PATHS).contains(&paths) {
+            return Err(PathError::Paths(paths));
+        }
+        let racks_per_pod = racks.racks();
+        Ok(Links { racks, racks_per_pod, switches: paths, cores: 0 })
+    }
+
+    pub(super) fn fat_tree(racks: Racks, shape: FatTreeShape) -> Result<Links, PathError> {
+        let FatTreeShape { racks_per_pod, aggregation, cores } = shape;
+        if racks_per_pod == 0 || racks.racks() % racks_per_pod != 0 {
+            return Err(PathError::RacksPerPod(racks_per_pod));
+        }
+        for paths in [aggregation, cores] {
+            if !(1..=MAX_PATHS).contains(&paths) {
+                return Err(PathError::Paths(paths));
+            }
+        }
+        Ok(Links { racks, racks_per_pod, switches: aggregation, cores })
+    }
+
+    pub(super) fn endpoints(&self) -> usize {
+        self.racks.endpoints()
+    }
+
+    pub(super) fn switches(&self) -> usize {
+        self.switches
+    }
+
+    pub(super) fn cores(&self) -> usize {
+        self.cores
+    }
+
+    fn pods(&self) -> usize {
+        self.racks.racks() / self.racks_per_pod
+    }
+
+    /// Links between racks and switches, in one direction.
+    fn of_racks(&self) -> usize {
+        self.racks.racks() * self.switches
+    }
+
+    /// Links between aggregation and core switches, in one direction.
+    fn of_cores(&self) -> usize {
+        self.pods() * self.switches * self.cores
+    }
+
+    /// Paths between two racks, at most.
+    pub(super) const MOST_PATHS: usize = MAX_PATHS * MAX_PATHS;
+
+    /// The link from an endpoint.
+    pub(super) fn from_endpoint(&self, endpoint: Address) -> usize {
+        self.avoidable() + usize::from(endpoint)
+    }
+
+    /// The number of the first link to an endpoint, behind those of all others.
+    pub(super) fn first_to_endpoint(&self) -> usize {
+        self.avoidable() + self.endpoints()
+    }
+
+    /// Links that a path can avoid: the numbers below this.
+    pub(super) fn avoidable(&self) -> usize {
+        2 * (self.of_racks() + self.of_cores())
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.avoidable() + 2 * self.endpoints()
+    }
+
+    /// The link of a number.
+    pub(super) fn link(&self, number: usize) -> Link {
+        let (of_racks, of_cores) = (self.of_racks(), self.of_cores());
+        let (switches, cores) = (self.switches, self.cores);
+        if number < 2 * of_racks {
+            let (rack, switch) = (number % of_racks / switches, number % switches);
+            return if number < of_racks {
+                Link::FromRack { rack, switch }
+            } else {
+                Link::ToRack { rack, switch }
+            };
+        }
+        let number = number - 2 * of_racks;
+        if number < 2 * of_cores {
+            let (pod, aggregation) =
+                (number % of_cores / cores / switches, number % of_cores / cores % switches);
+            let core = number % cores;
+            return if number < of_cores {
+                Link::ToCore { pod, aggregation, core }
+            } else {
+                Link::FromCore { pod, aggregation, core }
+            };
+        }
+        let number = number - 2 * of_cores;
+        match number.checked_sub(self.endpoints()) {
+            None => Link::FromEndpoint(number as Address),
+            Some(endpoint) => Link::ToEndpoint(endpoint as Address),
+        }
+    }
+
+    /// The links of a packet. None if there is no such packet: an unknown endpoint or path, or one endpoint as both.
+    pub(super) fn route(&self, source: Address, destination: Address, path: Path) -> Option<Route> {
+        let (from, to) = self.racks.of((source, destination)).ok()?;
+        let (from, to, path) = (usize::from(from), usize::from(to), usize::from(path));
+        if source == destination || path >= self.switches * self.cores.max(1) {
+            return None;
+        }
+        let mut route = Route { links: [0; 6], len: 0 };
+        let mut pass = |link: usize| {
+            route.links[usize::from(route.len)] = link as u32;
+            route.len += 1;
+        };
+        pass(self.from_endpoint(source));
+        if from != to {
+            let (switch, core) = (path / self.cores.max(1), path % self.cores.max(1));
+            pass(from * self.switches + switch);
+            let (pod, far) = (from / self.racks_per_pod, to / self.racks_per_pod);
+            if pod != far {
+                let first = 2 * self.of_racks();
+                pass(first + (pod * self.switches + switch) * self.cores + core);
+                pass(first + self.of_cores() + (far * self.switches + switch) * self.cores + core);
+            }
+            pass(self.of_racks() + to * self.switches + switch);
+        }
+        pass(self.first_to_endpoint() + usize::from(destination));
+        Some(route)
+    }
+}

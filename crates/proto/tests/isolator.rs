@@ -1,0 +1,438 @@
+//! The fault isolator against small networks in which links lose packets.
+
+use clearway_proto::fastpass::fcp::PathReport;
+use clearway_proto::fastpass::isolator::{Isolator, IsolatorParams, Link};
+use clearway_proto::fastpass::paths::{FatTreeShape, Racks};
+use clearway_proto::units::{Span, Time};
+
+/// Hosts of a rack.
+const HOSTS: usize = 4;
+/// Packets that each endpoint sends in a step of 1 ms: a quarter of its slots.
+const PACKETS: usize = 200;
+/// Spine switches of the leaf-spine network.
+const SPINES: usize = 3;
+const TREE: FatTreeShape = FatTreeShape { racks_per_pod: 2, aggregation: 2, cores: 2 };
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    LeafSpine,
+    FatTree,
+}
+
+impl Kind {
+    fn racks(self) -> usize {
+        match self {
+            Kind::LeafSpine => 4,
+            Kind::FatTree => 8,
+        }
+    }
+
+    fn paths(self) -> usize {
+        match self {
+            Kind::LeafSpine => SPINES,
+            Kind::FatTree => TREE.aggregation * TREE.cores,
+        }
+    }
+
+    fn isolator(self, params: &IsolatorParams) -> Isolator {
+        let racks = Racks::uniform(self.racks(), HOSTS).unwrap();
+        match self {
+            Kind::LeafSpine => Isolator::leaf_spine(params, racks, SPINES).unwrap(),
+            Kind::FatTree => Isolator::fat_tree(params, racks, TREE).unwrap(),
+        }
+    }
+
+    /// The links that a packet passes, written down another way than the isolator has them.
+    fn links(self, source: usize, destination: usize, path: usize) -> Vec<Link> {
+        let (from, to) = (source / HOSTS, destination / HOSTS);
+        let mut links = vec![Link::FromEndpoint(source as u16)];
+        if from != to {
+            let (switch, core) = match self {
+                Kind::LeafSpine => (path, 0),
+                Kind::FatTree => (path / TREE.cores, path % TREE.cores),
+            };
+            links.push(Link::FromRack { rack: from, switch });
+            let (pod, far) = (from / TREE.racks_per_pod, to / TREE.racks_per_pod);
+            if self == Kind::FatTree && pod != far {
+                links.push(Link::ToCore { pod, aggregation: switch, core });
+                links.push(Link::FromCore { pod: far, aggregation: switch, core });
+            }
+            links.push(Link::ToRack { rack: to, switch });
+        }
+        links.push(Link::ToEndpoint(destination as u16));
+        links
+    }
+
+    /// All links between switches.
+    fn core_links(self) -> Vec<Link> {
+        let mut links = Vec::new();
+        for source in (0..self.racks()).map(|rack| rack * HOSTS) {
+            for destination in (0..self.racks()).map(|rack| rack * HOSTS).filter(|&to| to != source) {
+                for path in 0..self.paths() {
+                    let passed = self.links(source, destination, path);
+                    links.extend(&passed[1..passed.len() - 1]);
+                }
+            }
+        }
+        let mut unique: Vec<Link> = Vec::new();
+        for link in links {
+            if !unique.contains(&link) {
+                unique.push(link);
+            }
+        }
+        unique
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % n as u64) as usize
+    }
+
+    fn chance(&mut self, p: f64) -> bool {
+        (self.below(1 << 30) as f64) < p * f64::from(1 << 30)
+    }
+}
+
+/// A network under uniform traffic.
+struct Net {
+    kind: Kind,
+    isolator: Isolator,
+    /// Links that lose packets, and what share.
+    faults: Vec<(Link, f64)>,
+    /// What every link loses besides.
+    background: f64,
+    /// Whether packets keep off excluded paths.
+    obeys: bool,
+    now: Time,
+    random: Random,
+}
+
+impl Net {
+    fn new(kind: Kind, faults: &[(Link, f64)], seed: u64) -> Net {
+        let isolator = kind.isolator(&IsolatorParams::default());
+        Net {
+            kind,
+            isolator,
+            faults: faults.to_vec(),
+            background: 1e-5,
+            obeys: true,
+            now: Time::ZERO,
+            random: Random(seed),
+        }
+    }
+
+    /// The paths that packets may take.
+    fn paths(&self) -> Vec<usize> {
+        let kind = self.kind;
+        let usable = |&path: &usize| {
+            let excluded = self.isolator.excluded();
+            match kind {
+                _ if !self.obeys => true,
+                Kind::LeafSpine => !excluded.contains(path),
+                Kind::FatTree => {
+                    let (aggregation, core) = (path / TREE.cores, path % TREE.cores);
+                    !excluded.contains(aggregation)
+                        && !self.isolator.excluded_cores(aggregation).contains(core)
+                }
+            }
+        };
+        (0..kind.paths()).filter(usable).collect()
+    }
+
+    /// The chance that a packet is lost, by source, destination and path.
+    fn losses(&self) -> Vec<f64> {
+        let (endpoints, paths) = (self.kind.racks() * HOSTS, self.kind.paths());
+        let arrives = |link: &Link| {
+            let fault = self.faults.iter().filter(|(faulty, _)| faulty == link).map(|&(_, loss)| loss);
+            fault.fold(1.0 - self.background, |arrives, loss| arrives * (1.0 - loss))
+        };
+        (0..endpoints * endpoints * paths)
+            .map(|i| {
+                let (source, destination, path) = (i / paths / endpoints, i / paths % endpoints, i % paths);
+                1.0 - self.kind.links(source, destination, path).iter().map(arrives).product::<f64>()
+            })
+            .collect()
+    }
+
+    /// 1 ms of traffic, and the reports on it.
+    fn step(&mut self, losses: &[f64]) {
+        self.now = self.now + Span::from_ms(1);
+        let (endpoints, all_paths) = (self.kind.racks() * HOSTS, self.kind.paths());
+        let paths = self.paths();
+        let mut counts = vec![(0, 0); endpoints * all_paths];
+        for source in 0..endpoints {
+            counts.fill((0, 0));
+            for _ in 0..PACKETS {
+                let destination = (source + 1 + self.random.below(endpoints - 1)) % endpoints;
+                let path = paths[self.random.below(paths.len())];
+                let lost = self.random.chance(losses[(source * endpoints + destination) * all_paths + path]);
+                let count = &mut counts[destination * all_paths + path];
+                *count = (count.0 + 1, count.1 + u16::from(lost));
+            }
+            for (i, &(sent, lost)) in counts.iter().enumerate().filter(|(_, &(sent, _))| sent > 0) {
+                let (destination, path) = ((i / all_paths) as u16, (i % all_paths) as u16);
+                let report = PathReport { destination, path, sent, lost };
+                self.isolator.handle_report(self.now, source as u16, &report);
+            }
+        }
+        if self.isolator.poll_timeout() <= self.now {
+            self.isolator.handle_timeout(self.now);
+        }
+    }
+
+    fn run(&mut self, steps: usize) {
+        self.run_with(steps, |_| {});
+    }
+
+    /// Runs, and lets `each` happen after every step.
+    fn run_with(&mut self, steps: usize, mut each: impl FnMut(&mut Net)) {
+        let losses = self.losses();
+        for _ in 0..steps {
+            self.step(&losses);
+            each(self);
+        }
+    }
+
+    fn failed(&self) -> Vec<Link> {
+        self.isolator.failed().collect()
+    }
+}
+
+/// What must be excluded for a link: spine or aggregation switches, and core switches of aggregation switch 0 and 1.
+fn excluded_for(link: Link) -> [Vec<usize>; 3] {
+    match link {
+        Link::FromRack { switch, .. } | Link::ToRack { switch, .. } => [vec![switch], vec![], vec![]],
+        Link::ToCore { aggregation: 0, core, .. } | Link::FromCore { aggregation: 0, core, .. } => {
+            [vec![], vec![core], vec![]]
+        }
+        Link::ToCore { core, .. } | Link::FromCore { core, .. } => [vec![], vec![], vec![core]],
+        Link::FromEndpoint(_) | Link::ToEndpoint(_) => [vec![], vec![], vec![]],
+    }
+}
+
+fn excluded(isolator: &Isolator) -> [Vec<usize>; 3] {
+    [isolator.excluded(), isolator.excluded_cores(0), isolator.excluded_cores(1)]
+        .map(|set| set.iter().collect())
+}
+
+/// Each link between switches, losing everything or one packet of a hundred: that link is named and no other, its path excluded
+/// and no other.
+#[test]
+fn each_failed_link_is_named() {
+    for kind in [Kind::LeafSpine, Kind::FatTree] {
+        for (seed, link) in (1..).zip(kind.core_links()) {
+            for (loss, steps) in [(1.0, 4), (0.01, 45)] {
+                let mut net = Net::new(kind, &[(link, loss)], seed);
+                net.run(steps);
+                assert_eq!(net.failed(), [link], "{kind:?}, loss {loss}");
+                assert_eq!(excluded(&net.isolator), excluded_for(link));
+            }
+        }
+    }
+}
+
+/// A link that loses everything is found within 2 ms.
+#[test]
+fn a_dead_link_is_found_at_once() {
+    let link = Link::ToRack { rack: 1, switch: 2 };
+    let mut net = Net::new(Kind::LeafSpine, &[(link, 1.0)], 5);
+    net.run(2);
+    assert_eq!(net.failed(), [link]);
+    assert!(net.isolator.poll_changed() && !net.isolator.poll_changed());
+}
+
+#[test]
+fn without_a_fault_nothing_is_excluded() {
+    for kind in [Kind::LeafSpine, Kind::FatTree] {
+        for (seed, background) in [(1, 0.0), (2, 1e-5), (3, 1e-4)] {
+            let mut net = Net::new(kind, &[], seed);
+            net.background = background;
+            net.run(200);
+            assert_eq!((net.failed(), net.isolator.counters().excluded), (vec![], 0));
+        }
+    }
+}
+
+/// Every two links of the leaf-spine network: both dead, and one dead where the other loses one packet of a hundred.
+#[test]
+fn two_failed_links_are_named() {
+    let links = Kind::LeafSpine.core_links();
+    for (i, &first) in links.iter().enumerate() {
+        for &second in &links[..i] {
+            for loss in [1.0, 0.01] {
+                let mut net = Net::new(Kind::LeafSpine, &[(first, 1.0), (second, loss)], i as u64);
+                net.obeys = false;
+                net.run(if loss < 1.0 { 50 } else { 3 });
+                let failed = net.failed();
+                assert!(
+                    failed.len() == 2 && failed.contains(&first) && failed.contains(&second),
+                    "{first:?} and {second:?} (loss {loss}) fail, {failed:?} are named"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_link_of_an_endpoint_is_named_and_no_path_excluded() {
+    for kind in [Kind::LeafSpine, Kind::FatTree] {
+        for link in [Link::FromEndpoint(6), Link::ToEndpoint(6)] {
+            for (loss, steps) in [(1.0, 4), (0.03, 60)] {
+                let mut net = Net::new(kind, &[(link, loss)], 3);
+                net.run_with(steps, |net| {
+                    assert_eq!(
+                        excluded(&net.isolator),
+                        excluded_for(link),
+                        "{kind:?}, {link:?}, loss {loss}"
+                    );
+                });
+                assert_eq!(net.failed(), [link], "{kind:?}, loss {loss}");
+            }
+        }
+    }
+}
+
+/// What a lying endpoint reports in a step, beside its true reports.
+type Lie = fn(&mut Net, u16);
+
+fn report(net: &mut Net, liar: u16, destination: u16, path: u16, sent: u16, lost: u16) {
+    let report = PathReport { destination, path, sent, lost };
+    net.isolator.handle_report(net.now, liar, &report);
+}
+
+/// Lies about a path, about everything, about one destination, and about losses that there are.
+const LIES: [Lie; 4] = [
+    |net, liar| (4..16).for_each(|destination| report(net, liar, destination, 1, 50, 50)),
+    |net, liar| {
+        (0..16).for_each(|to| (0..3).for_each(|path| report(net, liar, to, path, 15, 15)));
+    },
+    |net, liar| (0..3).for_each(|path| report(net, liar, 9, path, 200, 200)),
+    |net, liar| (4..16).for_each(|destination| report(net, liar, destination, 0, 60, 0)),
+];
+
+#[test]
+fn one_endpoint_alone_excludes_no_path() {
+    for lie in LIES {
+        let mut net = Net::new(Kind::LeafSpine, &[], 1);
+        net.background = 1e-4;
+        net.run_with(100, |net| {
+            lie(net, 1);
+            assert_eq!(excluded(&net.isolator), excluded_for(Link::FromEndpoint(1)));
+        });
+        assert!(net.failed().iter().all(|&link| link == Link::FromEndpoint(1)), "{:?}", net.failed());
+    }
+}
+
+/// The same lies hide no fault that others see, and name no other link.
+#[test]
+fn one_endpoint_alone_hides_no_fault() {
+    let link = Link::FromRack { rack: 0, switch: 0 };
+    for lie in LIES {
+        for (loss, steps) in [(1.0, 5), (0.02, 60)] {
+            let mut net = Net::new(Kind::LeafSpine, &[(link, loss)], 1);
+            net.run_with(steps, |net| {
+                assert!(excluded(&net.isolator)[0].iter().all(|&path| path == 0));
+                lie(net, 1);
+            });
+            assert!(net.failed().contains(&link), "loss {loss}: {:?}", net.failed());
+        }
+    }
+}
+
+/// No endpoint can claim more packets than it had slots, nor fill the memory for losses.
+#[test]
+fn one_endpoint_alone_takes_no_more_than_its_share() {
+    let mut net = Net::new(Kind::LeafSpine, &[], 1);
+    for _ in 0..40 {
+        report(&mut net, 1, 9, 0, 1000, 0);
+    }
+    let slots = 20_000_000 / 1251;
+    assert_eq!(net.isolator.counters().reports, slots / 1000);
+    assert_eq!(net.isolator.counters().more_than_slots, 40 - slots / 1000);
+
+    let mut net = Net::new(Kind::FatTree, &[], 1);
+    (0..32).for_each(|to| (0..4).for_each(|path| report(&mut net, 1, to, path, 1, 1)));
+    let counters = net.isolator.counters();
+    assert_eq!((counters.reports, counters.unknown, counters.no_room), (31 * 4, 4, 31 * 4 - 64));
+}
+
+#[test]
+fn a_path_is_tried_again_after_its_probation_and_longer_each_time() {
+    let link = Link::FromRack { rack: 2, switch: 1 };
+    let mut net = Net::new(Kind::LeafSpine, &[(link, 1.0)], 9);
+    let mut spans = Vec::new();
+    let mut since = None;
+    net.run_with(1520, |net| match (since, net.failed().is_empty()) {
+        (None, false) => since = Some(net.now),
+        (Some(begin), true) => {
+            spans.push((net.now.as_ps() - Time::as_ps(begin)) / 1_000_000_000);
+            since = None;
+        }
+        _ => {}
+    });
+    assert_eq!(spans, [100, 200, 400, 800]);
+    assert_eq!(net.isolator.counters().readmitted, 4);
+    // Mended while it is excluded, it stays in; and a fault long after that counts as a new one.
+    net.faults.clear();
+    net.run(1600);
+    assert_eq!((net.failed(), net.isolator.counters().readmitted), (vec![], 5));
+    net.now = net.now + Span::from_secs(16);
+    net.faults.push((link, 1.0));
+    net.run(3);
+    assert_eq!(net.failed(), [link]);
+    net.run(100);
+    assert_eq!(net.isolator.counters().readmitted, 6);
+}
+
+/// With an uplink of each spine dead there is no path to route round to: one of them stays in.
+#[test]
+fn the_last_path_is_never_excluded() {
+    let dead: Vec<_> = (0..SPINES).map(|switch| (Link::FromRack { rack: switch, switch }, 1.0)).collect();
+    let mut net = Net::new(Kind::LeafSpine, &dead, 1);
+    net.run(50);
+    assert_eq!(net.isolator.excluded().len(), SPINES - 1);
+    assert!(net.isolator.counters().last_path > 0);
+    // In a fat tree both core switches of an aggregation switch: then that is excluded, and no core switch by itself.
+    let dead = [0, 1].map(|core| (Link::ToCore { pod: core, aggregation: 1, core }, 1.0));
+    let mut net = Net::new(Kind::FatTree, &dead, 1);
+    net.run(20);
+    assert_eq!(excluded(&net.isolator), [vec![1], vec![], vec![]]);
+}
+
+#[test]
+fn what_makes_no_sense_is_counted_and_ignored() {
+    let mut net = Net::new(Kind::LeafSpine, &[], 1);
+    for (source, destination, path) in [(16, 0, 0), (0, 16, 0), (0, 0, 0), (0, 5, 3), (0, 5, u16::MAX)] {
+        report(&mut net, source, destination, path, 10, 10);
+    }
+    report(&mut net, 0, 5, 0, 10, 11);
+    let counters = net.isolator.counters();
+    assert_eq!((counters.unknown, counters.more_lost_than_sent, counters.reports), (5, 1, 0));
+    assert_eq!(net.isolator.poll_timeout(), Time::NEVER);
+    let racks = || Racks::uniform(4, 2).unwrap();
+    assert!(Isolator::leaf_spine(&IsolatorParams::default(), racks(), 0).is_err());
+    assert!(Isolator::leaf_spine(&IsolatorParams::default(), racks(), 33).is_err());
+    let uneven = FatTreeShape { racks_per_pod: 3, ..TREE };
+    assert!(Isolator::fat_tree(&IsolatorParams::default(), racks(), uneven).is_err());
+}
+
+/// Two racks have nothing to tell an uplink from the downlink behind it: the uplink is named, the path is right.
+#[test]
+fn between_two_racks_the_path_is_found() {
+    let racks = Racks::uniform(2, 2).unwrap();
+    let mut isolator = Isolator::leaf_spine(&IsolatorParams::default(), racks, 2).unwrap();
+    let now = Time::ZERO + Span::from_ms(1);
+    for source in [0, 1] {
+        for path in [0, 1] {
+            let lost = if path == 1 { 30 } else { 0 };
+            isolator.handle_report(now, source, &PathReport { destination: 2, path, sent: 30, lost });
+        }
+    }
+    isolator.handle_timeout(isolator.poll_timeout());
+    assert_eq!(isolator.failed().collect::<Vec<_>>(), [Link::FromRack { rack: 0, switch: 1 }]);
+    assert_eq!(isolator.excluded().iter().collect::<Vec<_>>(), [1]);
+}
