@@ -50,7 +50,7 @@ impl Arbiter {
         if self.succession.may_have_rival(now, &self.params) {
             self.postpone(now);
         }
-        self.clients[usize::from(request.source)].reset = true;
+        self.clients[usize::from(request.source)].ask_reset();
     }
 
     /// A standby reads in a request whether the primary goes on sending allocations.
@@ -70,6 +70,7 @@ impl Arbiter {
             return;
         }
         let client = &mut self.clients[usize::from(source)];
+        client.follow();
         let news = client.heard.note(request.seq);
         if matches!(news, News::Duplicate | News::Forgotten) {
             self.counters.duplicate_requests += 1;
