@@ -4,6 +4,7 @@ mod failover;
 mod fallback;
 mod mischief;
 mod net;
+mod rejected;
 mod reports;
 
 use clearway_proto::fastpass::allocator::AllocatorParams;

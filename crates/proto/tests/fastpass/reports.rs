@@ -25,5 +25,5 @@ fn losses_are_reported_on_the_path_on_which_they_were() {
     // Paths without losses are reported on now and then, so that a share can be told.
     let clean: u32 =
         net.reports.iter().filter(|report| report.path != 2).map(|report| u32::from(report.sent)).sum();
-    assert!(clean > 0);
+    assert!(clean >= 256);
 }

@@ -15,6 +15,8 @@ const MOST_PENDING: usize = 256;
 const MOST_UNACKNOWLEDGED: usize = 32;
 /// An endpoint that is silent is not told its counts more often than this without a word from it.
 const MOST_REPEATED: u8 = 16;
+/// Resets that an endpoint is sent at the beginning of a term.
+const RESETS: u8 = 5;
 
 /// An endpoint as the arbiter knows it.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +39,12 @@ pub(super) struct Client {
     pub(super) owed: Option<Time>,
     /// Whether it has to be sent a reset.
     pub(super) reset: bool,
-    /// When it may be sent the next reset.
+    /// When it is to be sent the next reset.
     pub(super) reset_at: Time,
+    /// Before this it is not sent another reset.
+    reset_allowed_at: Time,
+    /// Resets that it is sent unless it is heard in the present term.
+    resets: u8,
     /// Counts said again since it was last heard.
     repeated: u8,
     /// Paces allocations to it.
@@ -62,11 +68,35 @@ impl Client {
     pub(super) fn start_over(&mut self) {
         *self = Client {
             incarnation: self.incarnation,
-            reset_at: self.reset_at,
+            reset_allowed_at: self.reset_allowed_at,
             pace: self.pace,
             requests: self.requests,
             ..Client::default()
         };
+    }
+
+    /// Has it sent resets at the beginning of a term. Several, as one that follows the old primary while others follow the new
+    /// one may use slots that others are granted, should the old one be alive.
+    pub(super) fn begin_term(&mut self, now: Time) {
+        (self.reset, self.reset_at, self.resets) = (true, now, RESETS);
+    }
+
+    /// Has it sent a reset as soon as may be.
+    pub(super) fn ask_reset(&mut self) {
+        (self.reset, self.reset_at) = (true, self.reset_allowed_at);
+    }
+
+    /// Notes that it is heard in the present term.
+    pub(super) fn follow(&mut self) {
+        (self.reset, self.resets) = (false, 0);
+    }
+
+    /// Notes that a reset leaves now.
+    pub(super) fn sent_reset(&mut self, now: Time, params: &ArbiterParams) {
+        self.resets = self.resets.saturating_sub(1);
+        self.reset = self.resets > 0;
+        self.reset_at = now + params.retransmit / 4;
+        self.reset_allowed_at = now + params.reset_interval;
     }
 
     /// Adds a grant of which the endpoint has to be told. The grant that had to make room for it, if any.

@@ -69,7 +69,9 @@ pub(super) enum Advice {
 
 impl Clocks {
     pub(super) fn new(nodes: usize, timeslots: Timeslots) -> Clocks {
-        let slots = |span: Span| span.as_ps().div_ceil(timeslots.length().as_ps()) as i64;
+        let slots = |span: Span| {
+            i64::try_from(span.as_ps().div_ceil(timeslots.length().as_ps())).unwrap_or(i64::MAX / 4)
+        };
         Clocks {
             of: vec![Clock::default(); nodes].into_boxed_slice(),
             sorted: Vec::with_capacity(nodes),
@@ -81,19 +83,25 @@ impl Clocks {
         }
     }
 
+    /// By how much a slot of another machine's clock is ahead of that of this one's, `own`; `None` if that cannot be true.
+    fn difference(&self, slot: u64, own: u64) -> Option<i64> {
+        let difference = i64::try_from(i128::from(slot) - i128::from(own)).ok()?;
+        (-self.most_apart..=self.most_apart).contains(&difference).then_some(difference)
+    }
+
     /// Whether slots are too far apart to be true.
     pub(super) fn is_absurd(&self, slot: u64, own: u64) -> bool {
-        slot.abs_diff(own) > self.most_apart as u64
+        self.difference(slot, own).is_none()
     }
 
     /// Takes what a request says of clocks, when the arbiter's shows slot `own`. Whether that can be true.
     pub(super) fn hear(&mut self, now: Time, request: &Request, own: u64) -> bool {
         let behind = request.arbiter_ahead.map_or(0, i64::from);
-        if self.is_absurd(request.slot, own) || behind.abs() > self.most_apart {
+        let Some(ahead) = self.difference(request.slot, own).filter(|_| behind.abs() <= self.most_apart)
+        else {
             return false;
-        }
-        let clock = &mut self.of[usize::from(request.source)];
-        clock.least.note(now, request.slot as i64 - own as i64);
+        };
+        self.of[usize::from(request.source)].least.note(now, ahead);
         true
     }
 

@@ -121,8 +121,7 @@ impl Arbiter {
         self.batches.leave_out_before(first);
         self.first_slot = self.batches.next();
         for endpoint in 0..self.clients.len() as Address {
-            self.clients[usize::from(endpoint)].reset = true;
-            self.clients[usize::from(endpoint)].reset_at = now;
+            self.clients[usize::from(endpoint)].begin_term(now);
             self.reschedule(endpoint);
         }
     }

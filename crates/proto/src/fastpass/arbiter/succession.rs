@@ -96,7 +96,7 @@ impl Succession {
         true
     }
 
-    /// When a standby takes over if it hears nothing: the first rank after T_d, each further one a T_w later. (The rank of
+    /// When a standby takes over if it hears nothing: the first rank after `T_d`, each further one a `T_w` later. (The rank of
     /// the primary that fell silent does not count.)
     pub(super) fn takeover_at(&self, params: &ArbiterParams) -> Option<Time> {
         let primary = self.term.checked_sub(1).map(|term| term % u32::from(params.arbiters));
@@ -116,7 +116,7 @@ impl Succession {
     }
 
     /// Waits on if the primary only seems to be silent: endpoints still speak of new allocations after the time at which a
-    /// watchdog is missing. Half a T_w is allowed for the time that their word takes, so that one that has died is not
+    /// watchdog is missing. Half a `T_w` is allowed for the time that their word takes, so that one that has died is not
     /// taken for alive.
     pub(super) fn waits_on(&mut self, params: &ArbiterParams) -> bool {
         let lag = params.watchdog / 2;

@@ -355,21 +355,23 @@ impl Endpoint {
     ///
     /// A slot whose time passed while the driver could not send is demanded again: then this gives a request.
     pub fn transmit(&mut self, now: Time) -> EndpointOutput {
-        if self.request_at() <= now {
-            return EndpointOutput::Request(self.request(now));
-        }
-        while self.slot_at() <= now {
-            let Some(grant) = self.grants.take_first() else { break };
-            if !self.is_late(now, &grant) {
-                self.send(now, &grant);
-                self.counters.used += 1;
-                return EndpointOutput::Slot(grant);
-            }
+        while let Some(grant) = self.grants.first().copied().filter(|grant| self.is_late(now, grant)) {
+            self.grants.take_first();
             self.counters.refused_late += 1;
             self.demands.release(grant.destination);
             self.demand(grant.destination);
         }
-        EndpointOutput::Request(self.request(now))
+        if self.request_at() <= now || self.slot_at() > now {
+            return EndpointOutput::Request(self.request(now));
+        }
+        match self.grants.take_first() {
+            Some(grant) => {
+                self.send(now, &grant);
+                self.counters.used += 1;
+                EndpointOutput::Slot(grant)
+            }
+            None => unreachable!("its slot has come"),
+        }
     }
 
     /// Notes that a slot is used.
