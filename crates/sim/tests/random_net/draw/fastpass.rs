@@ -79,7 +79,7 @@ fn draw_arbiters(dice: &mut Dice, world: &World, tables: &[Table]) -> (Table, us
         (0..count).map(|rank| switches[(first + rank) % switches.len()].clone()).collect();
     let mut table = Table::new("arbiter").with("at", Value::Names(names));
     if dice.percent(50) {
-        table.set("batch", Value::Whole(dice.pick(&[1, 4, 16, 64])));
+        table.set("batch", Value::Whole(dice.pick(&[1, 4, 16, 24])));
     }
     if dice.percent(30) {
         table.set("order", "min_fct");
