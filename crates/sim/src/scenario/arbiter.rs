@@ -79,7 +79,8 @@ fn read_slot(r: &mut Section, scene: &node::Scene) -> Span {
     let slot = Key::new("slot", "Length of a timeslot.", shortest..=LONGEST_SLOT);
     let default = full.unwrap_or(Span::from_us(1));
     if r.sound() && default > LONGEST_SLOT {
-        let (default, longest) = (default.shown(), LONGEST_SLOT.shown());
+        let whole = Span::from_us(default.as_ps() / Span::from_us(1).as_ps());
+        let (default, longest) = (whole.shown(), LONGEST_SLOT.shown());
         let message = format!(
             "a full frame takes {default} on the slowest host's link, and a timeslot is {longest} at most: use faster links or a \
              smaller mtu"

@@ -1,0 +1,102 @@
+//! `[arbiter]`, crashes of arbiters, and transports whose packets leave in timeslots.
+
+use clearway_proto::units::{Span, Time};
+use serde_json::json;
+
+use super::fixture::{good, read, said, toml, with};
+use crate::model::Crash;
+
+/// Three hosts that talk, and one for the arbiter.
+const RACK: &str =
+    "format = 1\nname = \"rack\"\nduration = \"1ms\"\n[network]\ntopology = \"star\"\nhosts = 4\n\
+                    rate = \"10Gbps\"\n[transport.t]\nprotocol = \"fastpass\"\n[arbiter]\nat = \"h3\"\n\
+                    [[traffic]]\npattern = \"incast\"\nfrom = \"0..2\"\nto = 2\n";
+
+fn wrong(before: &str, after: &str) -> String {
+    said(&with(RACK, before, after))
+}
+
+#[test]
+fn arbiters_are_read() {
+    let text = with(RACK, "at = \"h3\"", "at = [3, \"tor0\"]\norder = \"min_fct\"\nslot = \"2us\"");
+    let crash = "[[fault]]\nkind = \"crash\"\narbiter = 1\nat = \"10us\"\nuntil = \"20us\"\n";
+    let scenario = good(&format!("{text}{crash}"));
+    let arbiters = scenario.arbiters.expect("arbiters");
+    assert_eq!((arbiters.nodes, arbiters.slot), (vec![3, 4], Span::from_us(2)));
+    let at = |us| Time::ZERO + Span::from_us(us);
+    assert_eq!(arbiters.crashes, [Crash { rank: 1, from: at(10), until: at(20) }]);
+    assert!(scenario.faults.is_empty());
+}
+
+#[test]
+fn a_slot_is_a_full_frame_and_a_share_for_what_has_none() {
+    let arbiters = good(RACK).arbiters.expect("arbiters");
+    // 4096 B and 64 and 38, at 10 Gb/s: 3358.4 ns, over 0.99.
+    assert_eq!(arbiters.slot.as_ps(), 3_392_323);
+    let none = with(RACK, "at = \"h3\"", "at = \"h3\"\ncontrol_share = 0.0");
+    assert_eq!(good(&none).arbiters.expect("arbiters").slot.as_ps(), 3_358_400);
+}
+
+#[test]
+fn resolved_arbiters_are_the_same_arbiters() {
+    let crash = "[[fault]]\nkind = \"crash\"\narbiter = 0\nat = \"10us\"\n";
+    let loaded = read(&format!("{RACK}{crash}")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(loaded.resolved["arbiter"]["at"], json!(["h3"]));
+    let again = read(&toml(&loaded.resolved)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again, loaded);
+}
+
+#[test]
+fn arbiters_and_fastpass_belong_together() {
+    let message = wrong("[arbiter]\nat = \"h3\"\n", "");
+    assert!(message.contains("transport.t.protocol: fastpass needs an arbiter: add [arbiter]"), "{message}");
+    let message = wrong("\"fastpass\"", "\"swift\"");
+    assert!(message.ends_with("arbiter: no transport has protocol = \"fastpass\""), "{message}");
+    let two = with(RACK, "[arbiter]", "[transport.u]\nprotocol = \"fastpass\"\n[arbiter]");
+    let two = said(&with(&two, "from =", "transport = \"t\"\nfrom ="));
+    assert!(two.contains("transport.u.protocol: an endpoint has one set of parameters"), "{two}");
+    let crash = "[[fault]]\nkind = \"crash\"\narbiter = 1\n";
+    let message = said(&format!("{RACK}{crash}"));
+    assert!(message.ends_with("fault[0].arbiter: found 1, and there is one arbiter, 0"), "{message}");
+    let plain = with(&with(RACK, "[arbiter]\nat = \"h3\"\n", ""), "\"fastpass\"", "\"swift\"");
+    let message = said(&format!("{plain}{}", crash.replace('1', "0")));
+    assert!(message.ends_with("fault[0].arbiter: there is no [arbiter]"), "{message}");
+}
+
+#[test]
+fn what_is_wrong_with_an_arbiter_is_said() {
+    let message = wrong("at = \"h3\"", "at = \"h2\"");
+    assert!(
+        message.contains("traffic[0]: host 2 is an arbiter, whose packets have no timeslots"),
+        "{message}"
+    );
+    assert!(
+        wrong("at = \"h3\"", "at = \"h9\"").contains("did you mean"),
+        "{}",
+        wrong("at = \"h3\"", "at = \"h9\"")
+    );
+    let message = wrong("at = \"h3\"", "at = [\"h3\", 3]");
+    assert!(message.ends_with("arbiter.at: 3 is listed twice"), "{message}");
+    let message = wrong("at = \"h3\"", "at = \"h3\"\ntakeover = \"100us\"");
+    assert!(message.ends_with("arbiter.takeover: 100us is not above watchdog, 100us"), "{message}");
+    let message = wrong("at = \"h3\"", "at = \"h3\"\nbatch = 65");
+    assert!(message.contains("arbiter.batch: found 65, expected"), "{message}");
+    let message = wrong("10Gbps", "10Mbps");
+    assert!(message.contains("arbiter.slot: a full frame takes 3392us"), "{message}");
+    let message = wrong("at = \"h3\"", "at = \"h3\"\nbatch = 64");
+    assert!(message.contains("arbiter.ahead: a batch is allocated up to"), "{message}");
+    assert!(message.contains("lower ahead or raise early"), "{message}");
+    let message = wrong("rate = \"10Gbps\"", "rate = \"10Gbps\"\ndelay = \"1ms\"");
+    assert!(message.contains("and a link alone takes 1ms: raise ahead"), "{message}");
+}
+
+#[test]
+fn an_arbiter_has_to_know_the_paths() {
+    let shape = "topology = \"star\"\nhosts = 4";
+    let over = "topology = \"leaf_spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 2\noversubscription = 4";
+    let message = wrong(shape, over);
+    assert!(message.contains("network.oversubscription: an uplink of"), "{message}");
+    let many = "topology = \"leaf_spine\"\nleaves = 129\nspines = 2\nhosts_per_leaf = 2";
+    let message = wrong(shape, many);
+    assert!(message.contains("arbiter: found 129 racks and 2 paths"), "{message}");
+}
