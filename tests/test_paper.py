@@ -107,6 +107,19 @@ def test_the_latency_of_operations_that_had_time_to_finish() -> None:
     assert math.isnan(measures.operation_latency(run, 0.5, 95))
 
 
+def test_the_latency_of_what_is_answered_in_time() -> None:
+    operations = {
+        "issued_us": np.array([1.0, 20.0, 30.0, 40.0, 50.0, 85.0, 95.0]),
+        "latency_us": np.array([9.0, 1.0, 4.0, np.nan, 12.0, 2.0, 3.0]),
+        "initiator": np.array([0, 0, 0, 0, 0, 1, 0]),
+    }
+    run = made_up(tables={"operations": operations}, scenario={"warmup": "10us", "duration": "100us"})
+    # The first is in the warm-up, the last too late, the fourth lost, and the fifth as good as lost.
+    assert [measures.answered_latency(run, q, 10) for q in (0.33, 0.5, 1.0)] == [1, 2, 4]
+    assert measures.answered_latency(run, 1.0, 10, match={"initiator": 1}) == 2
+    assert math.isnan(measures.answered_latency(run, 0.5, 95))
+
+
 def test_summary() -> None:
     assert measures.summary(made_up(), "goodput_gbps") == 40
     assert measures.summary(made_up(), "goodput_gbps", "a") == 30
@@ -121,6 +134,24 @@ def test_links() -> None:
     assert measures.unfinished_work_packets(made_up(), "tor0>h1", 1000) == pytest.approx(4.4)
     with pytest.raises(ClearwayError, match="there is no link h9"):
         measures.wire_gbps(made_up(), "h9")
+
+
+def test_a_quantile_of_a_queue_counts_samples_of_it_empty() -> None:
+    queues = {
+        "time_us": np.array([20.0, 30.0, 30.0, 40.0, 80.0]),
+        "link": np.array(["a>b", "a>b", "c>b", "a>b", "a>b"]),
+        "queue_bytes": np.array([9000, 500, 7000, 0, 300]),
+    }
+    scenario = {"warmup": "20us", "duration": "100us", "record": {"queues": "10us"}}
+    run = made_up(tables={"queues": queues}, scenario=scenario)
+    # Eight samples from 30 to 100 us, six of them zero, one of which is in the table.
+    expected = {0.5: 0, 0.75: 0, 0.76: 300, 0.875: 300, 0.9: 500, 1.0: 500}
+    assert {q: measures.queue_quantile(run, "a>b", q) for q in expected} == expected
+    assert measures.queue_quantile(run, "never", 1.0) == 0
+    with pytest.raises(ClearwayError, match="3 samples of a>b, and 1 instants"):
+        measures.queue_quantile(
+            replace(run, scenario={**scenario, "record": {"queues": "50us"}, "warmup": "25us"}), "a>b", 0.5
+        )
 
 
 def test_what_headers_leave() -> None:
@@ -192,6 +223,33 @@ def test_shares_and_fairness_in_a_window() -> None:
         measures.worst_share(made_up(), both_at_once, together=3)
     with pytest.raises(ClearwayError, match="no throughput"):
         measures.shares(made_up(), both, 5000, 6000)
+
+
+def test_goodput_among_so_many_flows() -> None:
+    ends = [100.0, 200.0, 300.0, 400.0]
+    rates = {"a": [9.0, 6.0, 4.0, 5.0], "b": [0.0, 2.0, 6.0, 4.0], "c": [0.0, 0.0, 0.0, 1.0]}
+    throughput = {
+        "time_us": np.repeat(ends, 3),
+        "transport": np.array(["a", "b", "c"] * 4),
+        "goodput_gbps": np.array(list(zip(*rates.values(), strict=True))).ravel(),
+    }
+    traffic = [
+        {"transport": "a", "start": "0us..1us"},
+        {"transport": "b", "start": "100us", "stop": "400us"},
+        {"transport": "c", "start": "310us", "stop": "0.4ms"},
+    ]
+    scenario = {"duration": "400us", "record": {"throughput": "100us"}, "traffic": traffic}
+    run = made_up(tables={"throughput": throughput}, scenario=scenario)
+    # There are two in the intervals to 200 and 300 us. In the first some of a are late, in the last c begins.
+    assert measures.goodput_among(run, 2) == pytest.approx(9)
+    assert measures.deviation_among(run, 2) == pytest.approx(1e3 * (4 / math.sqrt(2) + 2 / math.sqrt(2)) / 2)
+    assert math.isnan(measures.goodput_among(run, 3))
+    assert math.isnan(measures.deviation_among(run, 1))
+    alone = made_up(tables={"throughput": throughput}, scenario={**scenario, "traffic": traffic[:1]})
+    assert measures.goodput_among(alone, 1) == pytest.approx(5)
+    twice = made_up(tables={"throughput": throughput}, scenario={**scenario, "traffic": traffic[:1] * 2})
+    with pytest.raises(ClearwayError, match="have one transport"):
+        measures.goodput_among(twice, 1)
 
 
 LINE = Series(np.array([3.0, 1.0, 2.0, 4.0]), np.array([10.0, 2.0, 8.0, 10.0]))
@@ -925,13 +983,16 @@ def test_parameters_that_are_wrong(
 
 # THE FILES THAT SHIP
 
-SWIFT = papers.paper_named("swift")
+SWIFT, FASTPASS = papers.paper_named("swift"), papers.paper_named("fastpass")
+SHIPPED = [
+    pytest.param(paper, name, id=f"{paper.name}-{name}") for paper in (SWIFT, FASTPASS) for name in paper.ids
+]
 
 
-@pytest.mark.parametrize("name", SWIFT.ids)
+@pytest.mark.parametrize(("paper", "name"), SHIPPED)
 @pytest.mark.parametrize("full", [False, True], ids=["quick", "full"])
-def test_experiments_are_read_at_both_scales(name: str, full: bool) -> None:
-    found = reading.read(SWIFT, name, full=full)
+def test_experiments_are_read_at_both_scales(paper: papers.Paper, name: str, full: bool) -> None:
+    found = reading.read(paper, name, full=full)
     assert found.claims or found.frontier
     # Thousands of points differ in a seed: both ends of each run's axes say enough.
     ends = [replace(run, variants=[run.variants[0], run.variants[-1]]) for run in found.runs]
@@ -939,10 +1000,10 @@ def test_experiments_are_read_at_both_scales(name: str, full: bool) -> None:
     assert all(point.scenario.estimated_bytes > 0 for _, points in ready[0].points for point in points)
 
 
-@pytest.mark.parametrize("name", SWIFT.ids)
-def test_claims_are_fitted_where_a_parameter_was(name: str) -> None:
-    fitted = {entry for parameter in SWIFT.parameters for entry in parameter.fitted_on}
-    claims = reading.read(SWIFT, name, full=False).claims
+@pytest.mark.parametrize(("paper", "name"), SHIPPED)
+def test_claims_are_fitted_where_a_parameter_was(paper: papers.Paper, name: str) -> None:
+    fitted = {entry for parameter in paper.parameters for entry in parameter.fitted_on}
+    claims = reading.read(paper, name, full=False).claims
     assert any(claim.get("fitted") for claim in claims) or name not in fitted
 
 
@@ -957,14 +1018,16 @@ def test_the_map_marks_the_set_in_use() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "sets", "where"),
+    ("paper", "entry", "sets", "where"),
     [
-        ("transport.swift", [], ("transport", "bulk")),
-        ("host.snap", [("host.default.model", "snap")], ("host", "default")),
+        (SWIFT, "transport.swift", [], ("transport", "bulk")),
+        (SWIFT, "host.snap", [("host.default.model", "snap")], ("host", "default")),
+        (FASTPASS, "host.interrupts", [("host.default.model", "interrupts")], ("host", "default")),
     ],
+    ids=lambda value: value.name if isinstance(value, papers.Paper) else None,
 )
 def test_parameters_are_those_of_the_simulator(
-    entry: str, sets: list[tuple[str, str]], where: tuple[str, str]
+    paper: papers.Paper, entry: str, sets: list[tuple[str, str]], where: tuple[str, str]
 ) -> None:
     """A default that moves must move here, with its source."""
     scenario = ROOT / "scenarios" / "swift_incast_100.toml"
@@ -972,7 +1035,7 @@ def test_parameters_are_those_of_the_simulator(
     defaults = resolved[where[0]][where[1]]
     ours = {
         parameter.key.removeprefix(f"{entry}."): parameter.value
-        for parameter in SWIFT.parameters
+        for parameter in paper.parameters
         if parameter.key.startswith(f"{entry}.")
     }
     assert ours

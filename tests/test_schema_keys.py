@@ -70,8 +70,8 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine")},
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
-    "host.default": [{}, {"model": "snap"}],
-    "host.bulk": [{"hosts": "0..1", "model": "snap"}],
+    "host.default": [{}, {"model": "snap"}, {"model": "interrupts"}],
+    "host.bulk": [{"hosts": "0..1"}],
     "transport.bulk": [
         {"protocol": variant["properties"]["protocol"]["const"]} for variant in TABLES["transport.bulk"]
     ],
@@ -261,10 +261,18 @@ def filled(example: dict[str, Any], link: str) -> dict[str, Any]:
     return {key: link if value == "{link}" else value for key, value in example.items()}
 
 
+def model_with(key: str) -> str:
+    """Return the first model of hosts that has the key, or whose tables have it at all."""
+    models = [variant["properties"] for variant in TABLES["host.default"]]
+    return str(next((model for model in models if key in model), models[0])["model"]["const"])
+
+
 def scenario_for(slot: Slot, link: str) -> dict[str, Any]:
     """Return a scenario that is right and to which the slot's key may be added."""
     example = filled(EXAMPLES[slot.table][slot.variant], link)
-    conditions = CONDITIONS.get(slot.key, {}) if slot.table.startswith("switch.") else {}
+    conditions: dict[str, Any] = CONDITIONS.get(slot.key, {}) if slot.table.startswith("switch.") else {}
+    if slot.table == "host.bulk":
+        conditions = {"model": model_with(slot.key)}
     return scenario_with(slot.table, {**conditions, **example})
 
 
@@ -322,7 +330,9 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
     if slot.key not in TABLES[slot.table][slot.variant].get("required", []):
         return
     scenario = scenario_for(slot, link)
-    if table_in(scenario, slot.table).pop(slot.key, None) in ("off", "step", "red", "shared", "read", "snap"):
+    if table_in(scenario, slot.table).pop(slot.key, None) in (
+        *("off", "step", "red", "shared", "read", "snap", "interrupts"),
+    ):
         return  # without it, another variant
     answer = clearway("run", written(workspace / "wrong.toml", scenario))
     assert answer.status == 2, answer

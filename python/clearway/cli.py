@@ -202,7 +202,7 @@ def run_sweep(
 
 @app.command("paper")
 def run_paper(
-    name: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: swift.")],
+    name: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: swift or fastpass.")],
     figures: Annotated[
         list[str] | None, typer.Argument(metavar="[FIGURE...]", help="Such as fig20 table3; by default all.")
     ] = None,

@@ -77,6 +77,12 @@ FIGURES: tuple[Figure, ...] = (
     Figure("drops", "drops", "count", "lower"),
     Figure("marks", "ECN marks", "count"),
     Figure("fault_losses", "frames lost to faults", "count", rare=True),
+    Figure("request_share", "requests for timeslots, of payload", "share"),
+    Figure("allocation_share", "allocations, of payload", "share"),
+    Figure("slots_granted", "timeslots granted", "count"),
+    Figure("slots_unused", "timeslots not used", "count", "lower"),
+    Figure("slots_refused", "timeslots too late or early", "count", "lower"),
+    Figure("fallbacks", "endpoints without an arbiter", "count", "lower", headline=True, rare=True),
 )
 _ROUNDING = 1e-12  # relative, of a mean of equal values
 _BY_KEY = {figure.key: figure for figure in FIGURES}

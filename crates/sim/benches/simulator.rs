@@ -119,6 +119,7 @@ fn scenario(
             stop: None,
         }],
         probes: Vec::new(),
+        arbiters: None,
         faults: Vec::new(),
         record: Record { fairness: Span::from_ms(10), ..Record::default() },
     }

@@ -22,7 +22,7 @@ pub enum Entity {
     LinkLoss = 5,
     /// Which frames a port marks with a probability; the id is the directed link it feeds.
     Marking = 6,
-    /// When a host's processor is preempted, and for how long; the id is the host.
+    /// When a host's processor is preempted or its stack stands still, and for how long; the id is the host.
     HostPause = 7,
     /// How long a host's frames take from its stack to its NIC; the id is the host.
     HostJitter = 8,
@@ -37,6 +37,11 @@ pub enum Entity {
     ClockMap = 12,
     /// A probe's choice among equal-cost paths; the id is the probe.
     ProbePath = 13,
+    /// A host's own interval between interrupts, and how long its stack takes to answer each; the id is the host.
+    HostInterrupt = 14,
+    /// A choice among equal-cost paths of what arbiters exchange with endpoints and each other; the id is the conversation's
+    /// number among all of these.
+    ControlPath = 15,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

@@ -5,7 +5,7 @@
 
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
-    Ack, Data, Flight, InOrderReceiver, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
+    Ack, Data, Flight, InOrderReceiver, Notice, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
 };
 use clearway_proto::units::{Bytes, Time};
 
@@ -76,6 +76,18 @@ macro_rules! senders {
             #[inline(always)]
             pub fn transmit(&mut self, now: Time) -> Data {
                 match self { $(AnySender::$Kind(s) => s.transmit(now),)* }
+            }
+
+            pub fn handle_notice(&mut self, now: Time, notice: Notice) {
+                match self { $(AnySender::$Kind(s) => s.handle_notice(now, notice),)* }
+            }
+
+            pub fn sendable(&self) -> u32 {
+                match self { $(AnySender::$Kind(s) => s.sendable(),)* }
+            }
+
+            pub fn next_payload(&self) -> u32 {
+                match self { $(AnySender::$Kind(s) => s.next_payload(),)* }
             }
 
             pub fn flight(&self) -> Flight {

@@ -42,6 +42,7 @@ const FEATURES: &[Feature] = &[
     feature("none", "protocol = \"none\"", always),
     feature("go_back_n", "protocol = \"go_back_n\"", always),
     feature("snap", "model = \"snap\"", |outcome| figure(outcome, "host_drops") > 0.0),
+    feature("interrupts", "model = \"interrupts\"", always),
     feature("classes", "[class.", always),
     feature("shared buffers", "sharing = \"shared\"", |outcome| figure(outcome, "drops") > 0.0),
     feature("step", "ecn = \"step\"", |outcome| figure(outcome, "marks") > 0.0),

@@ -8,8 +8,10 @@
 pub mod allocator;
 pub mod arbiter;
 pub mod endpoint;
+pub mod endpoint_parameters;
 pub mod fcp;
 pub mod isolator;
 pub mod paths;
 mod recent;
 pub mod timeslots;
+pub mod transport;

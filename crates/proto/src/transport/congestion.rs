@@ -55,6 +55,10 @@ pub enum Notice {
     },
     /// The receiver, or the network, says that the flow's packets meet congestion (a congestion notification packet).
     Congestion,
+    /// From now on the flow's packets have timeslots of their own (Fastpass).
+    Scheduled,
+    /// From now on they have none, as no arbiter answers.
+    Unscheduled,
 }
 
 /// A congestion control, as far as it differs from flow to flow. Windows are in packets and may be fractions of one.

@@ -345,6 +345,26 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         }
     }
 
+    /// Packets that window and application let be sent one after the other from now on, however they are spaced.
+    pub fn sendable(&self) -> u32 {
+        let packets = self.packets();
+        let offered = self.rare.as_ref().and_then(|rare| rare.messages.offered()).unwrap_or(self.end);
+        let reachable = self.una.saturating_add(self.common.reach);
+        let fresh = offered.min(reachable).saturating_sub(self.next);
+        let window = self.control.window(&self.common.control).max(1.0);
+        (window as u32).saturating_sub(packets.under_way).min(packets.lost + fresh)
+    }
+
+    /// The most payload that the next packet can have, in bytes: what it has, unless it is one sent again.
+    pub fn next_payload(&self) -> u32 {
+        let fresh = self.is_calm() || self.packets().lost == 0;
+        if fresh && self.tail > 0 && self.next + 1 == self.end {
+            self.tail
+        } else {
+            self.common.mtu
+        }
+    }
+
     /// The next packet: a lost one, the lowest first, or else a new one. To be called when [`Self::readiness`] is
     /// `Ready`; panics when there is nothing to send.
     #[inline]

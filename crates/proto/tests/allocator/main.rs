@@ -11,8 +11,14 @@ use oracle::{Oracle, Used, Waiting};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What is requested before a batch: source, destination, slots.
-type Requests = Vec<(usize, usize, u32)>;
+/// What an arbiter hears of before a batch.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A source asks for slots to a destination.
+    Request(usize, usize, u32),
+    /// What this source waits for is to be forgotten.
+    Forget(usize),
+}
 
 fn allocator(params: &AllocatorParams) -> Allocator {
     Allocator::new(params).expect("parameters that go together")
@@ -62,8 +68,8 @@ fn params() -> impl Strategy<Value = AllocatorParams> {
     })
 }
 
-/// A request: between any two, or between few (so that pairs come again); at times what is refused.
-fn request(nodes: usize) -> impl Strategy<Value = (usize, usize, u32)> {
+/// A request: between any two, or between few (so that pairs come again); at times what is refused. Seldom a source is forgotten.
+fn event(nodes: usize) -> impl Strategy<Value = Event> {
     let few = nodes.min(4);
     let ends = prop_oneof![
         8 => (0..nodes, 0..nodes - 1).prop_map(|(a, b)| (a, b + usize::from(b >= a))),
@@ -73,20 +79,22 @@ fn request(nodes: usize) -> impl Strategy<Value = (usize, usize, u32)> {
         1 => (0..nodes + 2, 0..nodes + 2),
     ];
     let slots = prop_oneof![4 => Just(10_u32), 4 => 1..20_u32, 1 => 0..400_u32, 1 => 0..100_000_u32];
-    (ends, slots).prop_map(|((source, destination), slots)| (source, destination, slots))
+    let request = (ends, slots).prop_map(|((from, to), slots)| Event::Request(from, to, slots));
+    let forget = prop_oneof![0..nodes + 2, 0..few].prop_map(Event::Forget);
+    prop_oneof![49 => request, 1 => forget]
 }
 
-/// A network and what is requested before each batch: loads up to 1.3 of what the endpoints can carry with requests of 10,
+/// A network and what happens before each batch: loads up to 1.3 of what the endpoints can carry with requests of 10,
 /// bursts, and batches without requests.
-fn script() -> impl Strategy<Value = (AllocatorParams, Vec<Requests>)> {
+fn script() -> impl Strategy<Value = (AllocatorParams, Vec<Vec<Event>>)> {
     params().prop_flat_map(|params| {
         let most = (params.nodes * params.slots as usize * 13 / 100).clamp(3, 2200);
-        let requests = prop_oneof![
-            4 => vec(request(params.nodes), most / 3..=most),
-            2 => vec(request(params.nodes), 0..4),
+        let events = prop_oneof![
+            4 => vec(event(params.nodes), most / 3..=most),
+            2 => vec(event(params.nodes), 0..4),
             1 => Just(Vec::new()),
         ];
-        (Just(params), vec(requests, 1..7))
+        (Just(params), vec(events, 1..7))
     })
 }
 
@@ -96,10 +104,15 @@ proptest! {
     #[test]
     fn grants_refusals_and_queue_are_the_oracles((params, batches) in script()) {
         let (mut fast, mut slow) = (allocator(&params), Oracle::new(&params));
-        for requests in batches {
-            for (source, destination, slots) in requests {
-                let answer = fast.request(source, destination, slots);
-                prop_assert_eq!(answer, slow.request(source, destination, slots));
+        for events in batches {
+            for event in events {
+                match event {
+                    Event::Request(source, destination, slots) => {
+                        let answer = fast.request(source, destination, slots);
+                        prop_assert_eq!(answer, slow.request(source, destination, slots));
+                    }
+                    Event::Forget(source) => prop_assert_eq!(fast.forget(source), slow.forget(source)),
+                }
             }
             prop_assert_eq!(grants(fast.allocate()), slow.allocate());
             prop_assert_eq!(waiting(&mut fast), slow.waiting());
@@ -109,8 +122,8 @@ proptest! {
     #[test]
     fn every_slot_is_a_maximal_matching((params, batches) in script()) {
         let mut allocator = allocator(&params);
-        for requests in batches {
-            ask(&mut allocator, &requests);
+        for events in batches {
+            hear(&mut allocator, &events);
             let granted = grants(allocator.allocate());
             // All that waits after the batch, or is granted later in it, waits in each slot.
             let mut wanting: BTreeSet<_> = waiting(&mut allocator).iter().map(|pair| (pair.0, pair.1)).collect();
@@ -134,10 +147,20 @@ proptest! {
     fn what_is_asked_is_granted_or_waits((params, batches) in script()) {
         let mut allocator = allocator(&params);
         let mut owed: BTreeMap<(usize, usize), u32> = BTreeMap::new();
-        for requests in batches {
-            for (source, destination, slots) in requests {
-                if allocator.request(source, destination, slots).is_ok() {
-                    *owed.entry((source, destination)).or_default() += slots;
+        for events in batches {
+            for event in events {
+                match event {
+                    Event::Request(source, destination, slots) => {
+                        if allocator.request(source, destination, slots).is_ok() {
+                            *owed.entry((source, destination)).or_default() += slots;
+                        }
+                    }
+                    Event::Forget(source) => {
+                        let of_source = |pair: &(usize, usize)| pair.0 == source;
+                        let all = owed.iter().filter(|(pair, _)| of_source(pair));
+                        prop_assert_eq!(allocator.forget(source), all.map(|(_, &slots)| u64::from(slots)).sum());
+                        owed.retain(|pair, _| !of_source(pair));
+                    }
                 }
             }
             for (source, destination, left) in grants(allocator.allocate()).into_iter().flatten() {
@@ -156,9 +179,9 @@ proptest! {
         let wide = AllocatorParams { slots: 64, order: Order::MaxMin, ..params };
         let narrow = AllocatorParams { slots: 1 << narrow, ..wide.clone() };
         let (mut wide, mut narrow) = (allocator(&wide), allocator(&narrow));
-        for requests in batches {
-            ask(&mut wide, &requests);
-            ask(&mut narrow, &requests);
+        for events in batches {
+            hear(&mut wide, &events);
+            hear(&mut narrow, &events);
             let slots = grants(wide.allocate());
             let mut again = Vec::new();
             while again.len() < slots.len() {
@@ -169,11 +192,14 @@ proptest! {
     }
 }
 
-/// Makes requests, of which some may be refused.
-fn ask(allocator: &mut Allocator, requests: &Requests) {
-    for &(source, destination, slots) in requests {
-        // What is refused is other tests' matter.
-        let _ = allocator.request(source, destination, slots);
+/// Tells the allocator of requests, of which some may be refused, and of sources to forget.
+fn hear(allocator: &mut Allocator, events: &[Event]) {
+    for &event in events {
+        match event {
+            // What is refused is other tests' matter.
+            Event::Request(source, destination, slots) => drop(allocator.request(source, destination, slots)),
+            Event::Forget(source) => drop(allocator.forget(source)),
+        }
     }
 }
 
@@ -296,6 +322,30 @@ fn a_source_that_asks_for_everything_delays_others_no_more_than_its_share() {
     allocator.request(1, 2, 8).expect("well formed");
     let granted = grants(allocator.allocate()).concat();
     assert_eq!(granted.iter().filter(|grant| grant.0 == 1).count(), 8);
+}
+
+#[test]
+fn a_forgotten_source_waits_for_nothing_and_joins_anew() {
+    let params = AllocatorParams { nodes: 4, slots: 2, limit: 10, ..AllocatorParams::default() };
+    let mut allocator = allocator(&params);
+    for (source, destination, slots) in [(0, 3, 8), (1, 3, 4), (0, 2, 1), (2, 0, 5)] {
+        allocator.request(source, destination, slots).expect("well formed");
+    }
+    let granted = grants(allocator.allocate());
+    assert_eq!(granted, [vec![(0, 3, 7), (2, 0, 4)], vec![(1, 3, 3), (0, 2, 0), (2, 0, 3)]]);
+    // Once before it waits again, once with a top-up and a pair that has just joined.
+    allocator.request(0, 3, 3).expect("well formed");
+    allocator.request(0, 1, 2).expect("well formed");
+    assert_eq!(allocator.forget(0), 7 + 3 + 2);
+    assert_eq!(allocator.forget(0), 0);
+    assert_eq!(grants(allocator.schedule()), granted);
+    // What others ask for packets to it is not touched, nor is their order; and the whole limit is its again.
+    assert_eq!(waiting(&mut allocator), [(1, 3, 3), (2, 0, 3)]);
+    allocator.request(0, 3, 10).expect("well formed");
+    assert_eq!(waiting(&mut allocator), [(1, 3, 3), (2, 0, 3), (0, 3, 10)]);
+    assert_eq!(grants(allocator.allocate()), [vec![(1, 3, 2), (2, 0, 2)], vec![(0, 3, 9), (2, 0, 1)]]);
+    assert_eq!(allocator.forget(4), 0);
+    assert_eq!(allocator.forget(usize::MAX), 0);
 }
 
 #[test]

@@ -52,6 +52,15 @@ impl Oracle {
         Ok(())
     }
 
+    /// Forgets what a source waits for; the slots that were.
+    pub fn forget(&mut self, source: usize) -> u64 {
+        let slots = |waiting: &[Waiting]| waiting.iter().map(|waiting| u64::from(waiting.2)).sum::<u64>();
+        let before = slots(&self.queue) + slots(&self.requests);
+        self.queue.retain(|waiting| waiting.0 != source);
+        self.requests.retain(|waiting| waiting.0 != source);
+        before - slots(&self.queue) - slots(&self.requests)
+    }
+
     /// The queue with what was requested since the last batch.
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut queue = self.queue.clone();

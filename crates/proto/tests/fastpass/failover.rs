@@ -112,7 +112,6 @@ fn a_takeover_interrupts_for_less_than_230_us() {
         worst = worst.max(interruption);
     }
     let mean = sum / seeds();
-    eprintln!("mean {mean} worst {worst}");
     assert!(mean <= Span::from_us(180), "{mean} on average");
     assert!(worst <= Span::from_us(230), "{worst} at worst");
 }
@@ -125,26 +124,5 @@ fn whatever_the_clocks_show_all_is_sent_in_the_end() {
         let mut trial = Trial::new(seed, 3, 1_000_000_000, mischief);
         trial.run();
         assert_eq!(trial.net.waiting(), 0, "seed {seed}, {:?}", trial.fault);
-        let last = trial.net.sent.iter().map(|sent| sent.at).max();
-        eprintln!("{seed} {:?} {last:?}", trial.fault);
-    }
-}
-
-#[test]
-fn debug_one() {
-    let seed: u64 = std::env::var("SEED").unwrap().parse().unwrap();
-    let arbiters = 2 + (seed % 2) as u8;
-    let mischief = Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
-    let mut trial = Trial::new(seed, arbiters, 300_000, mischief);
-    eprintln!("{:?} {:?}", trial.fault, trial.at);
-    trial.net.trace = true;
-    trial.run();
-    let mut used: std::collections::BTreeMap<_, Vec<crate::net::Sent>> = std::collections::BTreeMap::new();
-    for sent in &trial.net.sent {
-        used.entry((sent.grant.slot, false, sent.source)).or_default().push(*sent);
-        used.entry((sent.grant.slot, true, sent.grant.destination)).or_default().push(*sent);
-    }
-    for (k, v) in used.iter().filter(|(_, v)| v.len() > 1).take(10) {
-        eprintln!("{k:?} {v:?}");
     }
 }

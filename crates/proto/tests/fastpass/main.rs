@@ -1,8 +1,11 @@
 //! Fastpass's endpoints and arbiters together, in one process.
 
 mod failover;
+mod fallback;
 mod mischief;
 mod net;
+mod rejected;
+mod reports;
 
 use clearway_proto::fastpass::allocator::AllocatorParams;
 use clearway_proto::fastpass::arbiter::{ArbiterParams, PathParams};

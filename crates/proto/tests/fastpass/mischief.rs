@@ -49,7 +49,11 @@ proptest! {
         net.run(us(limit + 5000));
         let demanded: u64 = net.endpoints.iter().map(|endpoint| endpoint.counters().demanded).sum();
         let counters = *net.primary().expect("an arbiter").counters();
-        prop_assert_eq!((demanded, counters.demanded), (counters.demanded, counters.granted));
+        prop_assert_eq!(counters.demanded, counters.granted + counters.forgotten);
+        // One that lost so many packets that it fell back has asked for some slots twice, once in each incarnation.
+        if net.endpoints.iter().all(|endpoint| endpoint.counters().fallbacks == 0) {
+            prop_assert_eq!(demanded, counters.demanded);
+        }
         prop_assert_eq!((counters.backwards, counters.over_limit), (0, 0));
         prop_assert!(net.endpoints.iter().all(|endpoint| endpoint.counters().bad_counts == 0));
         no_link_carries_two_packets(&net)?;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterOutput, ArbiterParams, Role};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointOutput, EndpointParams, Mode};
-use clearway_proto::fastpass::fcp::{Grant, Packet};
+use clearway_proto::fastpass::fcp::{Grant, Packet, PathReport};
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
@@ -68,6 +68,7 @@ type Machine = usize;
 enum Event {
     Wake(Machine),
     Deliver(Machine, Packet),
+    Arrived(Machine, u64),
     Offer { source: u16, destination: u16, packets: u32 },
     Crash(Machine),
     Restart(Machine),
@@ -92,7 +93,12 @@ pub struct Net {
     pub unscheduled: u64,
     /// Whether an endpoint without an arbiter sends its packets by other means.
     pub drains: bool,
-    pub trace: bool,
+    /// Packets on this path do not arrive.
+    pub dead_path: Option<u16>,
+    /// All that endpoints have reported of paths.
+    pub reports: Vec<PathReport>,
+    /// Whether arbiters do not hear each other.
+    pub arbiters_apart: bool,
     pub requests: u64,
     pub allocations: u64,
     params: (EndpointParams, ArbiterParams),
@@ -130,7 +136,9 @@ impl Net {
             unused: 0,
             unscheduled: 0,
             drains: false,
-            trace: false,
+            dead_path: None,
+            reports: Vec::new(),
+            arbiters_apart: false,
             requests: 0,
             allocations: 0,
             params: (endpoint, arbiter),
@@ -185,6 +193,11 @@ impl Net {
         self.at(at, Event::Restart(self.nodes() + rank));
     }
 
+    /// An endpoint starts again, now.
+    pub fn restart_endpoint(&mut self, endpoint: u16, incarnation: u32) {
+        self.endpoints[usize::from(endpoint)] = Endpoint::new(&self.params.0, endpoint, incarnation);
+    }
+
     /// A machine stands still for a time: what comes meanwhile waits.
     pub fn pause(&mut self, at: Time, machine: Machine, span: Span) {
         self.run(at);
@@ -215,7 +228,7 @@ impl Net {
     fn happen(&mut self, event: Event) {
         let machine = match event {
             Event::Wake(machine) if self.woken_at[machine] > self.now => return,
-            Event::Wake(machine) | Event::Deliver(machine, _) => machine,
+            Event::Wake(machine) | Event::Deliver(machine, _) | Event::Arrived(machine, _) => machine,
             Event::Offer { source, .. } => usize::from(source),
             Event::Crash(machine) => {
                 let arbiter = self.arbiters[machine - self.endpoints.len()].take();
@@ -244,6 +257,10 @@ impl Net {
         }
         match event {
             Event::Deliver(_, packet) => self.deliver(machine, &packet),
+            Event::Arrived(_, slot) => {
+                let now = self.clock(machine);
+                self.endpoints[machine].handle_arrived(now, slot);
+            }
             Event::Offer { source, destination, packets } => {
                 let now = self.clock(machine);
                 let queue = &mut self.queues[usize::from(source)][usize::from(destination)];
@@ -269,9 +286,6 @@ impl Net {
 
     fn deliver(&mut self, machine: Machine, packet: &Packet) {
         let now = self.clock(machine);
-        if self.trace && matches!(packet, Packet::Reset(_) | Packet::Watchdog(_)) {
-            eprintln!("{:?} to {machine} {packet:?}", self.now);
-        }
         if let Some(endpoint) = self.endpoints.get_mut(machine) {
             match packet {
                 Packet::Allocation(allocation) => endpoint.handle_allocation(now, allocation),
@@ -334,6 +348,7 @@ impl Net {
             match self.endpoints[machine].transmit(now) {
                 EndpointOutput::Request(request) => {
                     self.requests += 1;
+                    self.reports.extend(request.reports.iter());
                     for rank in 0..self.arbiters.len() {
                         self.send(machine, self.nodes() + rank, Packet::Request(request));
                     }
@@ -364,6 +379,11 @@ impl Net {
             self.unused += 1;
         } else {
             *queue -= 1;
+            if Some(grant.path) != self.dead_path {
+                self.order += 1;
+                self.what.insert(self.order, Event::Arrived(machine, grant.slot));
+                self.events.push(Reverse((self.now + Span::from_us(10), self.order)));
+            }
             self.sent.push(Sent { at: self.now, source: machine as u16, grant });
         }
         let slots = *queue;
@@ -371,7 +391,8 @@ impl Net {
     }
 
     fn send(&mut self, from: Machine, to: Machine, packet: Packet) {
-        if self.cut[from] || self.cut[to] {
+        let between_arbiters = from.min(to) >= self.nodes();
+        if self.cut[from] || self.cut[to] || self.arbiters_apart && between_arbiters {
             return;
         }
         let copies = 1 + u32::from(self.random.percent(self.mischief.doubled));

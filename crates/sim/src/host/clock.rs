@@ -61,6 +61,16 @@ impl LocalClock {
         Time::from_ps(at.max(0) as u64)
     }
 
+    /// The simulated time at which a reading, with its error, shows `local`.
+    pub fn wake(&mut self, local: Time) -> Time {
+        let at = self.simulated(local);
+        if at == Time::NEVER || self.jitter == 0 {
+            return at;
+        }
+        let error = symmetric(&mut self.errors, self.jitter);
+        Time::from_ps((i128::from(at.as_ps()) + error).max(0) as u64)
+    }
+
     /// The reading for the map at multiple `number` of [`Clock::MAP_INTERVAL`].
     fn read_for_map(&self, number: i128) -> i128 {
         let mut error = Stream::new(mix(self.map_seed), Entity::ClockMap, number as u64);

@@ -50,11 +50,21 @@ impl SendingEnd {
     pub fn transmit(&mut self, maker: &Maker, now: Time) -> Frame {
         let data = self.sender.transmit(now);
         let flags = if maker.ecn_capable { Meta::ECT } else { 0 } | if data.last { Meta::LAST } else { 0 };
-        let route = if self.routes == 1 { self.route } else { self.spray() };
+        let route = if self.routes == 1 { self.route } else { self.one_of_routes(maker.slotted) };
         Frame {
             stamp: data.sent.as_ps(),
             route_seq: u64::from(route) << 32 | u64::from(data.seq),
             meta: Meta::new(data.payload + maker.overhead, flags),
+        }
+    }
+
+    /// The route of the packet that was just sent. A flow whose packets leave in timeslots keeps to one route, unless its
+    /// endpoint says otherwise.
+    fn one_of_routes(&self, slotted: bool) -> u32 {
+        if slotted {
+            self.route + self.draw(crate::random::mix(u64::from(self.flow)))
+        } else {
+            self.spray()
         }
     }
 
@@ -63,7 +73,12 @@ impl SendingEnd {
     /// Impact of Packet Spraying in Data Center Networks", INFOCOM 2013).
     fn spray(&self) -> u32 {
         let hash = crate::random::mix(crate::random::mix(u64::from(self.flow)) ^ self.sender.flight().sent);
-        self.route + ((u128::from(hash) * u128::from(self.routes)) >> 64) as u32
+        self.route + self.draw(hash)
+    }
+
+    /// One of the flow's routes, counted from its first.
+    fn draw(&self, hash: u64) -> u32 {
+        ((u128::from(hash) * u128::from(self.routes)) >> 64) as u32
     }
 }
 

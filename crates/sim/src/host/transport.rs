@@ -20,6 +20,10 @@ pub struct Maker {
     pub ack_frame: u32,
     /// Its data may be marked instead of dropped early.
     pub ecn_capable: bool,
+    /// Its packets leave in timeslots.
+    pub slotted: bool,
+    /// But not those of flows of at most so many bytes.
+    pub unscheduled: u64,
 }
 
 impl Maker {
@@ -35,6 +39,11 @@ impl Maker {
             overhead,
             ack_frame: transport.ack + network.framing,
             ecn_capable: protocol.ecn_capable(),
+            slotted: matches!(protocol, Protocol::Fastpass(_)),
+            unscheduled: match protocol {
+                Protocol::Fastpass(params) => u64::from(params.unscheduled) * u64::from(network.mtu),
+                _ => 0,
+            },
         }
     }
 

@@ -94,6 +94,19 @@ pub enum HostModel {
     Ideal,
     /// One processor of each host serves every frame that comes or goes.
     Snap(SnapHost),
+    /// Received frames wait until their host's NIC interrupts.
+    Interrupts(InterruptHost),
+}
+
+impl HostModel {
+    /// Room in a host's receive queue; none where frames do not wait for their host.
+    pub fn receive_queue(&self) -> Option<Bytes> {
+        match self {
+            HostModel::Ideal => None,
+            HostModel::Snap(host) => Some(host.receive_queue),
+            HostModel::Interrupts(host) => Some(host.receive_queue),
+        }
+    }
 }
 
 /// A host whose frames are all served by one processor, as by an engine of Google's Snap.
@@ -136,6 +149,47 @@ impl Default for SnapHost {
             jitter: Span::from_us(9),
             pause_interval: Span::from_us(2500),
             pause: Span::from_us(20),
+            receive_queue: Bytes::new(16_000_000),
+        }
+    }
+}
+
+/// A host as under Linux, whose NIC interrupts it for all received frames that wait.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InterruptHost {
+    /// The shortest time from one interrupt of a host to the next, as a mean over hosts. After a longer silence a frame
+    /// interrupts as it arrives.
+    pub wake_interval: Span,
+    /// Most by which a host's own interval is longer or shorter, as a part of the mean: each draws its own uniformly.
+    pub wake_spread: f64,
+    /// The constant part of the time from an interrupt until the stack takes the frames.
+    pub softirq: Span,
+    /// Mean of the exponential part of that time.
+    pub softirq_mean: Span,
+    /// Mean time from the end of a stall, in which the stack stands still, to the start of the next.
+    pub stall_interval: Span,
+    /// Mean length of a stall, drawn uniformly from half of it to one and a half times it; zero for none.
+    pub stall: Span,
+    /// The time that a frame takes from the stack to the NIC.
+    pub send_delay: Span,
+    /// The most at which a host's flows together hand frames to the NIC, as a rate on the wire.
+    pub send_rate: Option<Rate>,
+    /// Room in the NIC's receive queue.
+    pub receive_queue: Bytes,
+}
+
+impl Default for InterruptHost {
+    /// The set of values named `interrupts`: of Fastpass's rack, as docs/DEVIATIONS.md says value by value.
+    fn default() -> InterruptHost {
+        InterruptHost {
+            wake_interval: Span::from_us(72),
+            wake_spread: 0.1,
+            softirq: Span::from_us(1),
+            softirq_mean: Span::from_us(2),
+            stall_interval: Span::from_ms(16_667),
+            stall: Span::ZERO,
+            send_delay: Span::ZERO,
+            send_rate: None,
             receive_queue: Bytes::new(16_000_000),
         }
     }

@@ -3,6 +3,7 @@
 //! [`crate::scenario::load()`] makes a [`Scenario`] from TOML. Every value here is valid, and no one checks it again.
 //! This module imports nothing of the simulator, so that every other part may import it.
 
+mod arbiter;
 mod class;
 mod clock;
 mod fault;
@@ -18,10 +19,11 @@ mod topology;
 mod traffic;
 mod transport;
 
+pub use arbiter::{Arbiters, Crash};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::Fault;
-pub use host::{HostKind, HostKinds, HostModel, SnapHost};
+pub use host::{HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
 pub use network::Network;
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};
 pub use probe::Probe;

@@ -11,6 +11,7 @@ macro_rules! for_each_scheme {
         $call! {
             Swift(clearway_proto::swift::SwiftParams) = "swift", "Swift (SIGCOMM 2020)";
             Dctcp(clearway_proto::baseline::dctcp::DctcpParams) = "dctcp", "DCTCP (RFC 8257)";
+            Fastpass(clearway_proto::fastpass::transport::FastpassParams) = "fastpass", "Fastpass (SIGCOMM 2014)";
             Gcn(clearway_proto::baseline::gcn::GcnParams) = "gcn", "GCN (SIGCOMM 2020, section 4)";
             Cubic(clearway_proto::baseline::cubic::CubicParams) = "cubic", "Cubic (RFC 9438)";
             Reno(clearway_proto::baseline::reno::RenoParams) = "reno", "Reno (RFC 5681, RFC 6675)";

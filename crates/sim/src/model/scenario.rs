@@ -2,6 +2,7 @@
 
 use clearway_proto::units::Span;
 
+use super::arbiter::Arbiters;
 use super::class::TrafficClass;
 use super::fault::Fault;
 use super::host::HostKinds;
@@ -39,6 +40,8 @@ pub struct Scenario {
     pub traffic: Vec<Traffic>,
     /// What measures the round-trip times of paths, in the file's order.
     pub probes: Vec<Probe>,
+    /// Fastpass's arbiters; there are some exactly where a transport is Fastpass's.
+    pub arbiters: Option<Arbiters>,
     /// What goes wrong with links, and when.
     pub faults: Vec<Fault>,
     /// The quantities that the run samples.

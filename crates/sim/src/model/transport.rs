@@ -21,6 +21,13 @@ pub struct Transport {
     pub spray: Spray,
 }
 
+impl Transport {
+    /// Whether the packets of a flow take more than one path.
+    pub fn has_several_paths(&self) -> bool {
+        self.spray == Spray::Packet || matches!(self.protocol, Protocol::Fastpass(_))
+    }
+}
+
 /// Which of the shortest paths between two hosts packets take, data and acknowledgements alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Spray {

@@ -1,6 +1,7 @@
 //! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
 //! counters, with traffic classes also those of each class at every link, every processor's counters, and when every
-//! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip.
+//! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip. With
+//! Fastpass, also what endpoints and arbiters have counted.
 
 use clearway_proto::units::Span;
 
@@ -42,7 +43,32 @@ pub fn digest(simulation: &Simulation) -> Digest {
         digest.add(sent.as_ps());
         digest.add(round_trip.map_or(u64::MAX, Span::as_ps));
     }
+    add_fastpass(&mut digest, simulation);
     digest
+}
+
+/// Adds what endpoints and arbiters have counted; there are none without Fastpass.
+fn add_fastpass(digest: &mut Digest, simulation: &Simulation) {
+    for (_, endpoint, slots) in simulation.endpoints() {
+        let of = endpoint.counters();
+        for count in [of.requests, of.demanded, of.granted, of.used, of.allocations, of.fallbacks] {
+            digest.add(count);
+        }
+        digest.add(slots.used);
+        digest.add(slots.unused);
+    }
+    for (_, arbiter) in simulation.arbiters() {
+        for machine in arbiter.machines() {
+            let of = machine.counters();
+            digest.add(machine.term().into());
+            for count in [of.requests, of.demanded, of.granted, of.allocations, of.resets, of.watchdogs] {
+                digest.add(count);
+            }
+        }
+    }
+    if simulation.arbiters().next().is_some() {
+        simulation.control_bytes().into_iter().for_each(|bytes| digest.add(bytes));
+    }
 }
 
 fn add_links(digest: &mut Digest, simulation: &Simulation) {

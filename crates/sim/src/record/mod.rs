@@ -5,6 +5,7 @@ mod censored;
 pub mod counters;
 pub(crate) mod digest;
 pub mod fairness;
+pub mod fastpass;
 pub mod footprint;
 mod measured;
 pub mod observer;

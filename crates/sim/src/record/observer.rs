@@ -7,6 +7,7 @@ use clearway_proto::units::{Span, Time};
 use super::baseline::Baseline;
 use super::digest::digest;
 use super::fairness::Fairness;
+use super::fastpass;
 use super::measured::Measured;
 use super::outcome::Outcome;
 use super::samples::Samples;
@@ -71,6 +72,8 @@ impl<'a> Observer<'a> {
         tables.extend(tables::delays(&measured));
         tables.extend(tables::operations(&measured));
         tables.extend(tables::probes(&measured));
+        tables.extend(fastpass::endpoints(&measured));
+        tables.extend(fastpass::arbiters(&measured));
         tables.extend(tables::link_classes(&measured));
         tables.extend(self.samples.into_tables(&measured));
         Outcome {

@@ -5,6 +5,7 @@ use clearway_proto::units::Span;
 
 use super::censored::{Bounded, Buckets, Censored, Values};
 use super::counters::{OperationCounters, TransportCounters};
+use super::fastpass;
 use super::measured::{LinkFigures, Measured};
 use super::outcome::Value;
 
@@ -18,6 +19,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     figures.extend(traffic_figures(measured, &(0..transports).collect::<Vec<_>>()));
     figures.extend(link_figures(measured));
     figures.extend(host_figures(measured));
+    figures.extend(fastpass::figures(measured));
     let each =
         |at: usize| (measured.transport_name(at as u32), Value::Object(traffic_figures(measured, &[at])));
     figures.push(entry("transports", Value::Object((0..transports).map(each).collect())));

@@ -110,7 +110,7 @@ fn read_name(
 
 /// Checks that there are not too many classes, and that each is used.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
-    let Scenario { classes, transports, probes, .. } = scenario;
+    let Scenario { classes, transports, probes, arbiters, .. } = scenario;
     if classes.len() > MOST_CLASSES {
         let message =
             format!("found {} classes; a port has queues for {MOST_CLASSES} at most", classes.len());
@@ -119,7 +119,8 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     }
     for (i, class) in classes.iter().enumerate() {
         let carries = |transport: &Transport| transport.class == i || transport.ack_class == i;
-        if !transports.iter().any(carries) && !probes.iter().any(|probe| probe.class == i) {
+        let controls = arbiters.as_ref().is_some_and(|arbiters| arbiters.class == i);
+        if !controls && !transports.iter().any(carries) && !probes.iter().any(|probe| probe.class == i) {
             let name = &class.name;
             let message = format!(
                 "no transport uses this class: put class = \"{name}\" or ack_class = \"{name}\" under one of \

@@ -15,9 +15,13 @@ use super::probe::MAX_PROBES;
 use super::reader::Section;
 use super::shape::role_name;
 use super::traffic::Scene;
-use super::{class, fault, host, memory, network, operations, probe, switch, traffic, transport};
+use super::{
+    arbiter, class, fault, host, memory, network, node, operations, probe, switch, traffic, transport,
+};
 use crate::engine::event::MAX_LINKS;
-use crate::model::{Buffer, HostModel, Network, Record, Scenario, Spray, TrafficClass, Transport};
+use crate::model::{
+    Arbiters, Buffer, Fault, Network, Probe, Record, Scenario, Spray, TrafficClass, Transport,
+};
 use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::shape;
 use crate::net::topology::Graph;
@@ -37,11 +41,8 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let name = read_name(r);
     let seed = r.get(&Key::new("seed", "Root of every random stream.", 0..=MAX_SEED).or(1));
     let (duration, warmup) = read_times(r);
-    let stop_when_complete = r.flag(
-        "stop_when_complete",
-        "End as soon as every sized flow is complete, on a grid of 10 us.",
-        false,
-    );
+    let doc = "End as soon as every sized flow is complete, on a grid of 10 us.";
+    let stop_when_complete = r.flag("stop_when_complete", doc, false);
     let net = r.table("network", "Nodes and links.", |r| network::read(r, base));
     let hosts = net.as_ref().map(|net| shape::of(&net.topology).hosts());
     let groups = r.named_values(&traffic::group_form(), |node| traffic::read_group(node, hosts));
@@ -74,14 +75,19 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     // A network that is too large for memory is not built to look its names up: the check at the end says so.
     let fits = |net: &&Network| memory::network_fits(net, classes.as_ref().map_or(0, Vec::len));
     let names = net.as_ref().filter(fits).map(Names::of);
-    let scene = probe::Scene { names: names.as_ref(), classes: classes.as_deref(), duration };
-    let probes = r.list("probe", PROBES, false, |r| probe::read(r, &scene));
-    let faults = r.list("fault", "What goes wrong with links.", false, |r| fault::read(r, names.as_ref()));
+    let scene = node::Scene {
+        names: names.as_ref(),
+        network: net.as_ref(),
+        classes: classes.as_deref(),
+        transports: transports.as_deref(),
+        duration,
+    };
+    let at_nodes = read_at_nodes(r, &scene);
     let record = r.table("record", "What is sampled; nothing by default.", read_record);
-    let faults = faults?.into_iter().flatten().collect();
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
-    let (classes, probes, record) = (classes?, probes?, record?);
+    let (classes, record) = (classes?, record?);
+    let (probes, arbiters, faults) = at_nodes?;
     let scenario = Scenario {
         name,
         seed,
@@ -95,11 +101,26 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         transports,
         traffic,
         probes,
+        arbiters,
         faults,
         record,
     };
     check(r, &scenario);
     Some(scenario)
+}
+
+/// Reads the tables that speak of nodes by name. None if anything is wrong in one.
+fn read_at_nodes(r: &mut Section, scene: &node::Scene) -> Option<(Vec<Probe>, Option<Arbiters>, Vec<Fault>)> {
+    let probes = r.list("probe", PROBES, false, |r| probe::read(r, scene));
+    let doc = "Fastpass's arbiters; needed by transports with protocol = \"fastpass\".";
+    let arbiters = r.optional_table("arbiter", doc, |r| arbiter::read(r, scene));
+    let count = arbiters.as_ref().ok().map(|arbiters| arbiters.as_ref().map_or(0, |all| all.nodes.len()));
+    let faults = r.list("fault", "What goes wrong with links and arbiters.", false, |r| {
+        fault::read(r, scene.names, count)
+    });
+    let (faults, crashes) = fault::split(faults?);
+    let arbiters = arbiters.ok()?.map(|arbiters| Arbiters { crashes, ..arbiters });
+    Some((probes?, arbiters, faults))
 }
 
 fn read_format(r: &mut Section) {
@@ -173,6 +194,7 @@ fn check(r: &Section, scenario: &Scenario) {
     check_receive_queues(r, scenario);
     check_probes(r, scenario);
     class::check(r, scenario);
+    arbiter::check(r, scenario);
     check_end(r, scenario);
     match memory::limit() {
         Err(message) => r.conflict_at("", message),
@@ -266,11 +288,11 @@ fn check_receive_queues(r: &Section, scenario: &Scenario) {
     let heaviest = scenario.transports.iter().map(|transport| weight(transport, &scenario.network)).max();
     let frame = Bytes::new(heaviest.unwrap_or(0));
     for kind in &scenario.hosts.kinds {
-        let HostModel::Snap(host) = &kind.model else { continue };
+        let Some(room) = kind.model.receive_queue() else { continue };
         let path = format!("host.{}.receive_queue", kind.name);
         // A queue that no one gives has room.
-        if r.has(&path) && host.receive_queue < frame {
-            let (room, frame) = (host.receive_queue.shown(), frame.shown());
+        if r.has(&path) && room < frame {
+            let (room, frame) = (room.shown(), frame.shown());
             r.conflict_at(&path, format!("holds {room}, less than one full frame, {frame}"));
         }
     }

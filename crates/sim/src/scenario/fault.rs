@@ -1,4 +1,4 @@
-//! `[[fault]]`: links that lose frames or are down for a time.
+//! `[[fault]]`: links that lose frames or are down for a time, and arbiters that crash.
 
 use clearway_proto::units::{Span, Time};
 use serde_json::json;
@@ -9,21 +9,46 @@ use super::form::Form;
 use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
-use crate::model::Fault;
+use crate::model::{Crash, Fault};
 
 #[derive(Clone, Copy)]
 enum Kind {
     Loss,
     Down,
+    Crash,
+}
+
+/// What one table says.
+pub(super) enum Read {
+    /// What happens to a link, for each direction.
+    Link(Vec<Fault>),
+    /// What happens to an arbiter.
+    Crash(Crash),
+}
+
+/// What happens to links and to arbiters, of all tables.
+pub(super) fn split(all: Vec<Read>) -> (Vec<Fault>, Vec<Crash>) {
+    let (mut faults, mut crashes) = (Vec::new(), Vec::new());
+    for one in all {
+        match one {
+            Read::Link(ways) => faults.extend(ways),
+            Read::Crash(crash) => crashes.push(crash),
+        }
+    }
+    (faults, crashes)
 }
 
 const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \"h0-tor0\"";
 
-/// Reads one table and returns a fault for each direction. Without names, where the network is not known, only the form
-/// of the link is checked.
-pub(super) fn read(r: &mut Section, names: Option<&Names>) -> Vec<Fault> {
-    let kinds = [("loss", Kind::Loss), ("down", Kind::Down)];
-    let kind = r.choice("kind", "Frames are lost at random, or all of them are.", None, &kinds);
+/// Reads one table. Without names, where the network is not known, only the form of a link is checked; there are so many
+/// `arbiters`; none where their table is wrong.
+pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usize>) -> Read {
+    let kinds = [("loss", Kind::Loss), ("down", Kind::Down), ("crash", Kind::Crash)];
+    let doc = "Frames of a link are lost at random, or all of them are, or an arbiter is dead.";
+    let kind = r.choice("kind", doc, None, &kinds);
+    if let Kind::Crash = kind {
+        return Read::Crash(read_crash(r, arbiters));
+    }
     let form = Form {
         name: "link",
         doc: "Names of the nodes it joins: \"a>b\" for the way from a to b, \"a-b\" for both ways.",
@@ -35,22 +60,44 @@ pub(super) fn read(r: &mut Section, names: Option<&Names>) -> Vec<Fault> {
         let ways = parse(node, names)?;
         Ok((ways, node_text(node).into()))
     });
-    let instant = || Span::ZERO..=Span::from_secs(1000);
-    let at = r.get(&Key::new("at", "When it begins.", instant()).or(Span::ZERO));
-    let until = r.optional(&Key::new("until", "When it ends.", instant()), "the end of the run");
+    let (from, until) = read_times(r);
     let loss = match kind {
-        Kind::Down => 1.0,
         Kind::Loss => {
             let doc = "That a frame whose transmission starts in that time is lost.";
             r.get(&Key::new("probability", doc, 0.0..=1.0))
         }
+        Kind::Down | Kind::Crash => 1.0,
     };
+    Read::Link(ways.unwrap_or_default().into_iter().map(|link| Fault { link, from, until, loss }).collect())
+}
+
+fn read_crash(r: &mut Section, arbiters: Option<usize>) -> Crash {
+    let doc = "The arbiter's rank: its place in [arbiter] at, from 0.";
+    let rank = r.get(&Key::new("arbiter", doc, 0..=7_u32));
+    if let (true, Some(count)) = (r.sound(), arbiters) {
+        if rank as usize >= count {
+            let message = match count {
+                0 => "there is no [arbiter]".into(),
+                1 => format!("found {rank}, and there is one arbiter, 0"),
+                _ => format!("found {rank}, and the arbiters are 0 to {}", count - 1),
+            };
+            r.conflict("arbiter", message);
+        }
+    }
+    let (from, until) = read_times(r);
+    Crash { rank: rank as usize, from, until }
+}
+
+/// When a fault begins and ends.
+fn read_times(r: &mut Section) -> (Time, Time) {
+    let instant = || Span::ZERO..=Span::from_secs(1000);
+    let at = r.get(&Key::new("at", "When it begins.", instant()).or(Span::ZERO));
+    let until = r.optional(&Key::new("until", "When it ends.", instant()), "the end of the run");
     if let Some(until) = until.filter(|until| r.sound() && *until <= at) {
         r.conflict("until", format!("{} is not after at, {}", until.shown(), at.shown()));
     }
-    let from = Time::from_ps(at.as_ps());
-    let until = until.map_or(Time::NEVER, |until| Time::from_ps(until.as_ps()));
-    ways.unwrap_or_default().into_iter().map(|link| Fault { link, from, until, loss }).collect()
+    let instant = |span: Span| Time::ZERO + span;
+    (instant(at), until.map_or(Time::NEVER, instant))
 }
 
 fn node_text(node: &Node) -> &str {

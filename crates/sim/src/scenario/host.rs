@@ -1,8 +1,10 @@
 //! `[host.default]` and `[host.NAME]`: what a host's work costs, and how wrong its clocks are.
 
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::Span;
 
 use super::form::Form;
+use super::host_interrupts;
+use super::host_queue::receive_queue;
 use super::hosts::{self, HostSet};
 use super::key::Key;
 use super::link::rate_key;
@@ -13,6 +15,7 @@ use crate::model::{Clock, HostKind, HostKinds, HostModel, PartsPerBillion, SnapH
 enum Model {
     Ideal,
     Snap,
+    Interrupts,
 }
 
 /// The largest number of `[host.NAME]` tables.
@@ -124,13 +127,15 @@ fn read_clock(r: &mut Section) -> Clock {
 fn read_model(r: &mut Section) -> HostModel {
     let model = r.choice(
         "model",
-        "What a host's work costs: ideal, nothing; snap, one processor serves all that comes and goes, as Swift's hosts have.",
+        "What a host's work costs: ideal, nothing; snap, one processor serves all that comes and goes, as Swift's hosts have; \
+         interrupts, received frames wait until the NIC interrupts, as under Linux.",
         Some("ideal"),
-        &[("ideal", Model::Ideal), ("snap", Model::Snap)],
+        &[("ideal", Model::Ideal), ("snap", Model::Snap), ("interrupts", Model::Interrupts)],
     );
     match model {
         Model::Ideal => HostModel::Ideal,
         Model::Snap => HostModel::Snap(read_snap(r)),
+        Model::Interrupts => HostModel::Interrupts(host_interrupts::read(r)),
     }
 }
 
@@ -138,11 +143,6 @@ fn read_snap(r: &mut Section) -> SnapHost {
     let d = SnapHost::default();
     let cost = |name, doc| Key::new(name, doc, Span::ZERO..=Span::from_ms(10));
     let copy = rate_key("copy_rate", "Speed at which the processor copies payload.");
-    let queue = Key::new(
-        "receive_queue",
-        "Room for frames that wait for the processor.",
-        Bytes::new(100)..=Bytes::new(4_000_000_000),
-    );
     let interval = Key::new(
         "pause_interval",
         "Mean time between two pauses, in which the processor does not run.",
@@ -173,6 +173,6 @@ fn read_snap(r: &mut Section) -> SnapHost {
         ),
         pause_interval: r.get(&interval.or(d.pause_interval)),
         pause: r.get(&cost("pause", "Mean length of a pause, exponential; 0us: none.").or(d.pause)),
-        receive_queue: r.get(&queue.or(d.receive_queue)),
+        receive_queue: receive_queue(r, d.receive_queue),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Every key is defined once, where it is read; the schema is made by the same functions. See `reader`.
 
+mod arbiter;
 mod class;
 mod document;
 mod error;
@@ -10,6 +11,8 @@ mod fault;
 mod files;
 mod form;
 mod host;
+mod host_interrupts;
+mod host_queue;
 mod hosts;
 mod key;
 mod link;
@@ -17,6 +20,7 @@ mod load;
 mod memory;
 mod names;
 mod network;
+mod node;
 mod operations;
 mod parameters;
 mod parts;

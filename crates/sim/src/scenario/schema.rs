@@ -2,9 +2,9 @@
 //!
 //! A table whose keys depend on a choice becomes one closed object for every combination of choices (`oneOf`), each
 //! with its own defaults and required keys. Beside the standard words every key carries `x-unit` (time, bytes, rate,
-//! frequency, parts, number, integer, fraction, boolean, choice, name, text, hosts, host, node, times, sizes, file, link,
+//! frequency, parts, number, integer, fraction, boolean, choice, name, text, hosts, host, node, nodes, times, sizes, file, link,
 //! table, tables), quantities carry `x-min` and `x-max` as a file spells them, and `x-default` says in words what holds
-//! without the key where that is not one value.
+//! without the key where that is not one value. A table with `x-optional` may be absent though it has required keys.
 
 use serde_json::{json, Map, Value as Json};
 
@@ -82,9 +82,17 @@ fn closed(variant: &Variant) -> Map<String, Json> {
 
 fn needs_content(schema: &Map<String, Json>) -> bool {
     let demands = |variant: &Json| variant["required"].as_array().is_some_and(|keys| !keys.is_empty());
-    let single = schema.get("x-unit") == Some(&"table".into()) && !schema.contains_key("x-inherits");
+    let other = schema.contains_key("x-inherits") || schema.contains_key("x-optional");
+    let single = schema.get("x-unit") == Some(&"table".into()) && !other;
     let several = schema.get("oneOf").and_then(Json::as_array);
     single && several.map_or_else(|| demands(&schema.clone().into()), |all| all.iter().all(demands))
+}
+
+/// The schema of a table with these variants that need not be there, whatever it must have where it is.
+pub(super) fn optional_table(variants: &[Variant]) -> Map<String, Json> {
+    let mut schema = table(variants);
+    schema.insert("x-optional".into(), true.into());
+    schema
 }
 
 /// The schema of a table that takes what it does not say from its sibling `of`, which has the schema `parent`: any key

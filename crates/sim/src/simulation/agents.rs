@@ -6,12 +6,16 @@ use clearway_proto::units::Time;
 use super::domain::Domain;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::host::agent::Agent;
 use crate::host::message::Message;
 use crate::net::routes::Next;
 
 impl Domain {
     /// A frame has come for the agent in a seat.
     pub(super) fn tell_agent(&mut self, plan: &Plan, seat: u32, frame: &Frame) {
+        if frame.meta.contains(Meta::POOLED) {
+            return self.take_control(plan, seat, frame);
+        }
         let now = self.time();
         let at = &mut self.seats[seat as usize];
         let message = Message {
@@ -29,9 +33,11 @@ impl Domain {
     pub(super) fn wake_agent(&mut self, plan: &Plan, seat: u32) {
         let now = self.time();
         let at = &mut self.seats[seat as usize];
-        if at.timer_at == now {
-            at.timer_at = Time::NEVER;
-            self.ask_agent(plan, seat);
+        if at.runs_out(now) {
+            match at.agent {
+                Agent::Prober(_) | Agent::Responder(_) => self.ask_agent(plan, seat),
+                Agent::Endpoint(_) | Agent::Arbiter(_) => self.wake_fastpass(plan, seat),
+            }
         }
     }
 

@@ -3,9 +3,11 @@
 
 use clearway_proto::units::Time;
 
+use super::control::Exchanged;
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::host::slots::Slots;
 use crate::net::topology::NodeKind;
 
 /// Frames and bytes.
@@ -20,6 +22,10 @@ impl Amount {
         self.frames += frames;
         self.bytes += bytes;
     }
+
+    pub(super) fn and(self, other: Amount) -> Amount {
+        Amount { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+    }
 }
 
 impl Simulation {
@@ -32,21 +38,25 @@ impl Simulation {
         self.assert_operations_balance();
         let pooled = self.frames_under_way().filter(|frame| frame.meta.contains(Meta::POOLED)).count();
         let parcels: usize = self.domains.iter().map(|domain| domain.parcels.len()).sum();
-        assert_eq!(parcels, pooled, "acknowledgements have leaked from their pool");
+        assert_eq!(parcels, pooled, "what frames carry has leaked from its pool");
         self.domains.iter().for_each(|domain| domain.ports.assert_memories_balance());
     }
 
-    /// For each flow, data sent = arrived + lost + under way, and so for acknowledgements.
+    /// For each flow, data sent = arrived + lost + under way, and so for acknowledgements; and for what agents send.
     fn assert_flows_balance(&self) {
         let flows = self.plan.specs.len();
-        let mut under_way = vec![[0_u64; 2]; flows + self.plan.probes.len()];
+        let mut under_way = vec![[0_u64; 2]; self.plan.conversations()];
         for frame in self.frames_under_way() {
             let conversation = self.plan.routes.conversation(frame.route());
             under_way[conversation as usize][usize::from(frame.meta.contains(Meta::ACK))] += 1;
         }
+        let of_control = under_way.split_off(flows + self.plan.probes.len());
         let of_probes = under_way.split_off(flows);
         for (probe, [out, home]) in of_probes.into_iter().enumerate() {
             self.assert_probe_balances(probe, [out, home]);
+        }
+        for (number, under_way) in of_control.into_iter().enumerate() {
+            self.assert_control_balances(number, under_way);
         }
         for (flow, [data, acks]) in (0..).zip(under_way) {
             let (sender, receiver) = (self.sender(flow), self.receiver(flow));
@@ -70,9 +80,44 @@ impl Simulation {
         assert_eq!(answered, back + lost.acks + home, "probe {probe} has lost count of its answers");
     }
 
-    /// For the agents of each probe whose class is meant, their node, and what they have sent and taken there.
-    pub(super) fn by_agents(&self, meant: impl Fn(usize) -> bool) -> Vec<(u32, Amount, Amount)> {
+    /// Control packets sent = taken + lost + under way, there and back.
+    fn assert_control_balances(&self, number: usize, under_way: [u64; 2]) {
+        let lost = self.losses(self.plan.control().first + number as u32);
+        let exchanged = self.exchanged(number);
+        for (way, (out, lost)) in under_way.into_iter().zip([lost.data, lost.acks]).enumerate() {
+            let Exchanged { sent, taken } = exchanged[way];
+            assert_eq!(
+                sent.frames,
+                taken.frames + lost + out,
+                "conversation {number} of control packets has lost count of them"
+            );
+        }
+    }
+
+    /// What was sent and taken on a conversation of control packets, by its number among these, there and back.
+    pub(super) fn exchanged(&self, number: usize) -> [Exchanged; 2] {
+        let each = self.domains.iter().map(|domain| domain.exchanged[number]);
+        each.fold([Exchanged::default(); 2], |all, one| [0, 1].map(|way| all[way].and(one[way])))
+    }
+
+    /// What agents of Fastpass whose class is meant have sent and taken at their nodes.
+    fn by_control(&self, meant: impl Fn(usize) -> bool) -> Vec<(u32, Amount, Amount)> {
         let mut all = Vec::new();
+        let Some(control) = self.plan.control.as_ref().filter(|c| meant(self.plan.class_of_data(c.first)))
+        else {
+            return all;
+        };
+        for (number, ([one, other], _)) in control.ends().enumerate() {
+            let [there, back] = self.exchanged(number);
+            all.push((one, there.sent, back.taken));
+            all.push((other, back.sent, there.taken));
+        }
+        all
+    }
+
+    /// For the agents whose class is meant, their node, and what they have sent and taken there.
+    pub(super) fn by_agents(&self, meant: impl Fn(usize) -> bool) -> Vec<(u32, Amount, Amount)> {
+        let mut all = self.by_control(&meant);
         for (number, probe) in self.plan.probes.iter().enumerate() {
             let conversation = (self.plan.specs.len() + number) as u32;
             if !meant(self.plan.class_of_data(conversation)) {
@@ -144,7 +189,8 @@ impl Simulation {
         let waiting = self.domains.iter().flat_map(|domain| {
             let ports = 0..domain.ports.len() as u32;
             let waiting = ports.flat_map(|at| domain.ports.waiting(at)).map(|(_, frame)| frame);
-            waiting.chain(domain.processors.frames())
+            let slotted = domain.slots.iter().flat_map(Slots::frames).copied();
+            waiting.chain(domain.processors.frames()).chain(slotted)
         });
         self.carriers().map(Event::frame).chain(waiting)
     }

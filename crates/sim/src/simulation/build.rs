@@ -1,11 +1,13 @@
 //! From a scenario to a network at time zero: the plan, and the domains that it makes.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use clearway_proto::units::{Bytes, Time};
 
+use super::arbitration::{self, control_plan};
+use super::control::ControlPlan;
 use super::domain::{Domain, HostState, NodeState, NONE};
+use super::footprint::CONTROL_WAYS;
 use super::operations::Operations;
 use super::outbox::Outbox;
 use super::partition::Partition;
@@ -20,11 +22,11 @@ use crate::host::agent::{Agent, Seat};
 use crate::host::clock::{HostClocks, LocalClock};
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::prober::{Prober, Responder};
-use crate::host::processor::Processor;
+use crate::host::processor::{Costs, Processor};
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
-use crate::model::{HostKind, HostModel, Probe, Scenario, SnapHost, Spray, Timestamps};
+use crate::model::{HostKind, Probe, Scenario, Timestamps, Transport};
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
 use crate::net::routing::{path_between, Router};
@@ -36,6 +38,9 @@ use crate::traffic::{self, Demand, FlowSpec, Part};
 /// The longest window, in picoseconds: short enough that a window's events are few.
 const LONGEST_WINDOW: u64 = 1 << 24;
 
+/// The smallest control packet on the wire: the smallest Ethernet frame, preamble and gap.
+const LEAST_CONTROL: u64 = 84;
+
 /// The plan of a scenario, over at most so many domains.
 pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let graph = Graph::build(&scenario.network);
@@ -44,13 +49,20 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
     let partition = Partition::new(&graph, domains);
     let (senders, receivers) = places(&partition, &specs);
-    let probes = probe_plans(&partition, &scenario.probes);
-    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }
-        .lay(&senders, &receivers, &probes);
+    let mut seats = Seats::new(&partition);
+    let probes = probe_plans(&mut seats, &scenario.probes);
+    let first = (specs.len() + probes.len()) as u32;
+    let control = control_plan(scenario, &specs, first, &mut |node| seats.next(node));
+    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }.lay(
+        &senders,
+        &receivers,
+        &probes,
+        control.as_ref(),
+    );
     Plan {
-        windows: Windows::new(look_ahead(&graph, &makers, &scenario.probes)),
+        windows: Windows::new(look_ahead(&graph, &makers, scenario)),
         splits_rtt: !scenario.hosts.all_ideal(),
-        classes_of: classes_of(scenario, &specs),
+        classes_of: classes_of(scenario, &specs, control.as_ref()),
         classes: scenario.classes.len(),
         graph,
         partition,
@@ -60,14 +72,16 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
         receivers,
         makers,
         probes,
+        control,
     }
 }
 
 /// The quickest way from one node to another, in picoseconds: nothing that a node does is felt elsewhere before.
-fn look_ahead(graph: &Graph, makers: &[Maker], probes: &[Probe]) -> u64 {
+fn look_ahead(graph: &Graph, makers: &[Maker], scenario: &Scenario) -> u64 {
     let of_flows = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).map(u64::from);
-    let smallest =
-        Bytes::new(of_flows.chain(probes.iter().map(|probe| probe.bytes.get())).min().unwrap_or(1));
+    let of_probes = scenario.probes.iter().map(|probe| probe.bytes.get());
+    let of_control = scenario.arbiters.iter().map(|_| LEAST_CONTROL);
+    let smallest = Bytes::new(of_flows.chain(of_probes).chain(of_control).min().unwrap_or(1));
     let quickest =
         graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
     quickest.unwrap_or(LONGEST_WINDOW).clamp(2, LONGEST_WINDOW)
@@ -86,7 +100,7 @@ fn places(partition: &Partition, specs: &[FlowSpec]) -> (Vec<Place>, Vec<Place>)
 }
 
 /// The classes of both directions of each conversation; nothing where there are no classes.
-fn classes_of(scenario: &Scenario, specs: &[FlowSpec]) -> Vec<[u8; 2]> {
+fn classes_of(scenario: &Scenario, specs: &[FlowSpec], control: Option<&ControlPlan>) -> Vec<[u8; 2]> {
     if scenario.classes.is_empty() {
         return Vec::new();
     }
@@ -95,23 +109,39 @@ fn classes_of(scenario: &Scenario, specs: &[FlowSpec]) -> Vec<[u8; 2]> {
         [transport.class as u8, transport.ack_class as u8]
     };
     let of_probe = |probe: &Probe| [probe.class as u8; 2];
-    specs.iter().map(of_flow).chain(scenario.probes.iter().map(of_probe)).collect()
+    let of_control = scenario.arbiters.iter().zip(control).flat_map(|(arbiters, control)| {
+        std::iter::repeat_n([arbiters.class as u8; 2], control.conversations() as usize)
+    });
+    specs.iter().map(of_flow).chain(scenario.probes.iter().map(of_probe)).chain(of_control).collect()
+}
+
+/// Gives out seats: in each domain one after the other.
+struct Seats<'a> {
+    partition: &'a Partition,
+    next: Vec<u32>,
+}
+
+impl Seats<'_> {
+    fn new(partition: &Partition) -> Seats<'_> {
+        Seats { partition, next: vec![0; partition.domains()] }
+    }
+
+    /// The next seat at a node.
+    fn next(&mut self, node: u32) -> Place {
+        let domain = self.partition.node(node).domain;
+        let at = self.next[domain as usize];
+        self.next[domain as usize] += 1;
+        Place { domain, at }
+    }
 }
 
 /// Who takes part in each probe; in each domain the seats stand in the order of the probes.
-fn probe_plans(partition: &Partition, probes: &[Probe]) -> Vec<ProbePlan> {
-    let mut next = vec![0_u32; partition.domains()];
-    let mut seat = |node: u32| {
-        let domain = partition.node(node).domain;
-        let at = next[domain as usize];
-        next[domain as usize] += 1;
-        Place { domain, at }
-    };
-    let plan = |probe: &Probe| {
+fn probe_plans(seats: &mut Seats, probes: &[Probe]) -> Vec<ProbePlan> {
+    let mut plan = |probe: &Probe| {
         let nodes = [probe.from, probe.to];
-        ProbePlan { nodes, seats: nodes.map(&mut seat), bytes: probe.bytes.get() as u32 }
+        ProbePlan { nodes, seats: nodes.map(|node| seats.next(node)), bytes: probe.bytes.get() as u32 }
     };
-    probes.iter().map(plan).collect()
+    probes.iter().map(&mut plan).collect()
 }
 
 /// Lays the routes of all conversations.
@@ -125,13 +155,26 @@ struct Laying<'a> {
 impl Laying<'_> {
     /// Routes every flow there and back: each way by its own draw, or over all shortest paths if its packets are
     /// sprayed.
-    fn lay(&self, senders: &[Place], receivers: &[Place], probes: &[ProbePlan]) -> Routes {
+    fn lay(
+        &self,
+        senders: &[Place],
+        receivers: &[Place],
+        probes: &[ProbePlan],
+        control: Option<&ControlPlan>,
+    ) -> Routes {
         let router = Router::new(self.graph, &self.scenario.network);
-        let of_probes = self.probe_paths();
-        let longest = of_probes.iter().flatten().map(Vec::len).chain([router.longest()]).max().unwrap_or(0);
+        let agents = self.agents(probes, control);
+        let longest = agents
+            .iter()
+            .flat_map(|agents| &agents.paths)
+            .flatten()
+            .map(Vec::len)
+            .chain([router.longest()])
+            .max()
+            .unwrap_or(0);
         assert!(longest < MAX_LINKS as usize, "a path of more links than a frame can count");
-        let several = self.scenario.transports.iter().any(|transport| transport.spray == Spray::Packet);
-        let mut routes = Routes::new(longest, self.specs.len() + probes.len(), several);
+        let several = self.scenario.transports.iter().any(Transport::has_several_paths);
+        let mut routes = Routes::new(longest, self.specs.len() + agents.len(), several);
         let (mut links, mut there, mut back) = (Vec::new(), Vec::new(), Vec::new());
         let mut in_its_table = BTreeMap::<u32, u32>::new();
         for (flow, spec) in self.specs.iter().enumerate() {
@@ -139,7 +182,7 @@ impl Laying<'_> {
             let mut stream = Stream::new(self.scenario.seed, Entity::FlowPath, in_table(spec.table, *index));
             *index += 1;
             let ends = [Next::Here(receivers[flow].at), Next::Here(senders[flow].at)];
-            if self.scenario.transports[spec.transport as usize].spray == Spray::Packet {
+            if self.scenario.transports[spec.transport as usize].has_several_paths() {
                 router.each_path(spec.from, spec.to, |links| {
                     self.partition.steps(links, ends[0], &mut there);
                     // A link's way back is its number with the last bit flipped.
@@ -156,30 +199,47 @@ impl Laying<'_> {
             }
             routes.end_conversation();
         }
-        for ([there_links, back_links], probe) in of_probes.iter().zip(probes) {
-            let [prober, responder] = probe.seats;
-            self.partition.steps(there_links, Next::Agent(responder.at), &mut there);
-            self.partition.steps(back_links, Next::Agent(prober.at), &mut back);
-            routes.add(&there, &back);
+        for Agents { seats: [one, other], paths } in &agents {
+            for [there_links, back_links] in paths {
+                self.partition.steps(there_links, Next::Agent(other.at), &mut there);
+                self.partition.steps(back_links, Next::Agent(one.at), &mut back);
+                routes.add(&there, &back);
+            }
             routes.end_conversation();
         }
         routes
     }
 
-    /// For each probe the links there and back, each way by its own draw.
-    fn probe_paths(&self) -> Vec<[Vec<u32>; 2]> {
-        let path = |from: u32, to: u32, hash: u64| {
-            let mut links = Vec::new();
-            let joined = path_between(self.graph, from, to, hash, &mut links);
-            assert!(joined, "no path from node {from} to node {to}");
-            links
-        };
-        let of_probe = |(number, probe): (u64, &Probe)| {
-            let mut stream = Stream::new(self.scenario.seed, Entity::ProbePath, number);
-            [path(probe.from, probe.to, stream.bits()), path(probe.to, probe.from, stream.bits())]
-        };
-        (0..).zip(&self.scenario.probes).map(of_probe).collect()
+    /// The conversations of agents: probes, and then those of Fastpass's control packets. Each way of each has its own
+    /// draw; control packets have several, so that those of all endpoints do not meet on one link to the arbiter.
+    fn agents(&self, probes: &[ProbePlan], control: Option<&ControlPlan>) -> Vec<Agents> {
+        let agents =
+            |(entity, number): (Entity, u64), [from, to]: [u32; 2], seats: [Place; 2], ways: usize| {
+                let mut stream = Stream::new(self.scenario.seed, entity, number);
+                let mut way = || {
+                    [(from, to), (to, from)].map(|(from, to)| {
+                        let mut links = Vec::new();
+                        let joined = path_between(self.graph, from, to, stream.bits(), &mut links);
+                        assert!(joined, "no path from node {from} to node {to}");
+                        links
+                    })
+                };
+                Agents { seats, paths: (0..ways).map(|_| way()).collect() }
+            };
+        let of_probes = (0..).zip(probes);
+        let of_probes = of_probes.map(|(number, p)| agents((Entity::ProbePath, number), p.nodes, p.seats, 1));
+        let of_control = (0..).zip(control.iter().flat_map(|control| control.ends()));
+        let of_control = of_control.map(|(number, (nodes, seats))| {
+            agents((Entity::ControlPath, number), nodes, seats, CONTROL_WAYS)
+        });
+        of_probes.chain(of_control).collect()
     }
+}
+
+/// Two agents that exchange frames: their seats, and for each of their ways the links there and back.
+struct Agents {
+    seats: [Place; 2],
+    paths: Vec<[Vec<u32>; 2]>,
 }
 
 /// The domains of a plan, at time zero.
@@ -196,6 +256,7 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
         domains[to.domain as usize].receivers.push(receiver);
     }
     seat_probes(scenario, plan, &mut domains);
+    arbitration::seat_all(scenario, plan, &mut domains);
     for domain in &mut domains {
         domain.starts.make_contiguous().sort_unstable();
         domain.operations = Operations::new(scenario, plan, domain.number);
@@ -210,8 +271,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
     let mut hosts = Vec::new();
     let mut processors = Vec::new();
     let mut all_clocks = Vec::new();
-    let models: Vec<Option<Arc<SnapHost>>> =
-        scenario.hosts.kinds.iter().map(|kind| snap(&kind.model)).collect();
+    let costs: Vec<Option<Costs>> = scenario.hosts.kinds.iter().map(|kind| Costs::of(&kind.model)).collect();
     let mut states = Vec::with_capacity(nodes.len());
     for &node in nodes {
         let is_host = node < plan.graph.host_count();
@@ -222,20 +282,24 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         });
         if is_host {
             let kind = scenario.hosts.index_of(node);
-            let model = models[kind].as_ref();
-            let processor = model.map_or(NONE, |_| processors.len() as u32);
-            processors.extend(model.map(|model| Processor::new(scenario.seed, node, model)));
-            let nic = plan.partition.port(plan.graph.nic(node)).at;
-            let rounds = (hosts.len() * plan.queues()) as u32;
+            let costs = costs[kind].as_ref();
+            let processor = costs.map_or(NONE, |_| processors.len() as u32);
+            processors.extend(costs.map(|costs| Processor::new(scenario.seed, node, costs)));
             let HostKind { clock, operation_service, .. } = &scenario.hosts.kinds[kind];
-            let operation_service = operation_service.as_ps();
             let reads = clock.timestamps == Timestamps::Clock;
             let clocks = if reads { all_clocks.len() as u32 } else { NONE };
             all_clocks.extend(reads.then(|| HostClocks::new(scenario.seed, node, clock)));
-            hosts.push(HostState { nic, rounds, processor, clocks, operation_service, armed: false });
+            hosts.push(HostState {
+                nic: plan.partition.port(plan.graph.nic(node)).at,
+                rounds: (hosts.len() * plan.queues()) as u32,
+                processor,
+                clocks,
+                slots: NONE,
+                operation_service: operation_service.as_ps(),
+                armed: false,
+            });
         }
     }
-    let conversations = plan.specs.len() + plan.probes.len();
     Domain {
         number,
         now: 0,
@@ -253,8 +317,11 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         hosts,
         senders: Vec::new(),
         receivers: Vec::new(),
+        slots: Vec::new(),
+        sendable: Vec::new(),
+        exchanged: Vec::new(),
         operations: Operations::default(),
-        losses: vec![Losses::default(); conversations],
+        losses: vec![Losses::default(); plan.conversations()],
         measured_from: Time::ZERO,
         counters: plan.makers.iter().map(|_| TransportCounters::default()).collect(),
         parcels: super::parcels::Parcels::default(),
@@ -295,13 +362,6 @@ fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
             }
             domain.seats.push(seat);
         }
-    }
-}
-
-fn snap(model: &HostModel) -> Option<Arc<SnapHost>> {
-    match model {
-        HostModel::Ideal => None,
-        HostModel::Snap(model) => Some(Arc::new(model.clone())),
     }
 }
 

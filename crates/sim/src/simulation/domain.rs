@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use clearway_proto::units::Time;
 
+use super::control::Exchanged;
 use super::operations::Operations;
 use super::outbox::Outbox;
 use super::parcels::Parcels;
@@ -24,6 +25,7 @@ use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::Received;
 use crate::host::processors::Processors;
 use crate::host::round::Round;
+use crate::host::slots::Slots;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
 use crate::net::routes::Next;
@@ -64,6 +66,12 @@ pub struct Domain {
     /// The clocks of hosts whose transports read them.
     pub(super) clocks: Vec<HostClocks>,
     pub(super) seats: Vec<Seat>,
+    /// What waits for timeslots at each host that has an endpoint.
+    pub(super) slots: Vec<Slots>,
+    /// For each sending end that waits for timeslots how many packets it could send; empty where no host has an endpoint.
+    pub(super) sendable: Vec<u32>,
+    /// For each conversation of control packets what was sent and taken in this domain: there, and back.
+    pub(super) exchanged: Vec<[Exchanged; 2]>,
     pub(super) operations: Operations,
     /// For each conversation what was lost in this domain.
     pub(super) losses: Vec<Losses>,
@@ -116,6 +124,8 @@ pub(super) struct HostState {
     pub processor: u32,
     /// Its clocks; [`NONE`] where its transports know the exact time.
     pub clocks: u32,
+    /// What waits here for timeslots; [`NONE`] where no endpoint is.
+    pub slots: u32,
     /// How long a read is served here before it is answered, in picoseconds.
     pub operation_service: u64,
     /// A plain NIC is to wake when it is free.
@@ -280,7 +290,7 @@ impl Domain {
         let (taken, served) = if event.is_arrival() {
             (self.arrive(plan, host, event), false)
         } else if event.kind() == Kind::Process {
-            (Some(self.served(plan, host)), true)
+            (self.served(plan, host), true)
         } else {
             return self.happen_otherwise(plan, host, event);
         };
@@ -316,14 +326,17 @@ impl Domain {
     fn arrive(&mut self, plan: &Plan, host: u32, event: &Event) -> Option<(Received, u32)> {
         self.packet_hops += 1;
         let frame = event.frame();
+        let state = self.hosts[host as usize];
         let end = match plan.routes.next(event.route(), event.meta()) {
             Next::Here(end) => end,
+            // What is for an endpoint comes through its host's stack.
+            _ if state.slots != NONE && state.processor != NONE => NONE,
             next => {
                 self.pass_to_agent(plan, next, &frame);
                 return None;
             }
         };
-        if self.hosts[host as usize].processor == NONE {
+        if state.processor == NONE {
             return Some((Received { frame, at: self.now }, end));
         }
         self.receive(plan, host, &frame);
@@ -332,7 +345,7 @@ impl Domain {
 
     /// A frame reaches a host, and is not for its stack.
     #[cold]
-    fn pass_to_agent(&mut self, plan: &Plan, next: Next, frame: &Frame) {
+    pub(super) fn pass_to_agent(&mut self, plan: &Plan, next: Next, frame: &Frame) {
         let Next::Agent(seat) = next else { unreachable!("a host forwards nothing") };
         self.tell_agent(plan, seat, frame);
     }
@@ -400,15 +413,16 @@ impl Domain {
 
     /// Events have come from another domain.
     pub(super) fn admit(&mut self, from: &mut Outbox) {
-        let mut parcels = from.parcels.iter();
+        let mut parcels = from.parcels.drain(..);
         for &(node, event) in &from.arrivals {
             let mut event = event;
             if event.meta().contains(Meta::POOLED) {
-                let ack = parcels.next().expect("what does not fit an event goes with it");
-                event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(*ack));
+                let parcel = parcels.next().expect("what does not fit an event goes with it");
+                event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(parcel));
             }
             self.calendar.add(node, event);
         }
+        drop(parcels);
         from.clear();
     }
 
@@ -429,11 +443,11 @@ impl Domain {
     pub(super) fn lose(&mut self, plan: &Plan, frame: &Frame) {
         let conversation = plan.routes.conversation(frame.route());
         let losses = &mut self.losses[conversation as usize];
+        if frame.meta.contains(Meta::POOLED) {
+            self.parcels.take(frame.seq());
+        }
         if frame.meta.contains(Meta::ACK) {
             losses.acks += 1;
-            if frame.meta.contains(Meta::POOLED) {
-                self.parcels.take(frame.seq());
-            }
             return;
         }
         losses.data += 1;

@@ -7,7 +7,10 @@ use super::place::Place;
 use crate::engine::calendar::Entry;
 use crate::engine::event::{Event, Frame};
 use crate::host::agent::Seat;
+use crate::host::arbiter::ArbiterHost;
+use crate::host::endpoint::EndpointHost;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
+use crate::host::slots::Slots;
 use crate::model::Transport;
 use crate::net::counters::PortCounters;
 use crate::net::port::{Port, PortFigures};
@@ -75,3 +78,18 @@ pub const OPEN_OPERATION: f64 = (2 * size_of::<Time>() + EVENT) as f64;
 
 /// Memory in bytes for the record of an operation: as it was made, in the order of all, and while they are sorted.
 pub const OPERATION: f64 = (3 * size_of::<OperationRecord>()) as f64;
+
+/// Ways drawn for each conversation of control packets, which take them in turn.
+pub const CONTROL_WAYS: usize = 16;
+
+/// Memory in bytes for an endpoint that knows so many: its machine has a few words for each, its host a queue.
+pub fn endpoint_bytes(endpoints: f64) -> f64 {
+    let own = size_of::<Seat>() + size_of::<EndpointHost>() + size_of::<Slots>() + EVENT;
+    // A destination's counts, and its queue with the node of the map that holds it; slots held and remembered.
+    own as f64 + endpoints * 256.0 + 200_000.0
+}
+
+/// Memory in bytes for an arbiter of so many endpoints: 24 bytes for each pair, and what it knows of each.
+pub fn arbiter_bytes(endpoints: f64) -> f64 {
+    size_of::<ArbiterHost>() as f64 + endpoints * endpoints * 40.0 + endpoints * 4096.0
+}

@@ -1,10 +1,12 @@
 //! The simulator proper: domains that take their events in order and let ports, senders and receivers act on them.
 
 mod agents;
+mod arbitration;
 mod audit;
 mod barrier;
 mod build;
 mod class_audit;
+mod control;
 mod crew;
 mod domain;
 pub mod footprint;
@@ -18,6 +20,7 @@ mod place;
 mod plan;
 mod processors;
 mod simulator;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod transport;

@@ -19,7 +19,9 @@ impl Domain {
     #[inline]
     pub(super) fn send_or_wait(&mut self, plan: &Plan, host: u32, end: u32) {
         let state = self.hosts[host as usize];
-        if state.processor != NONE {
+        if state.slots != NONE && self.is_scheduled(plan, host, self.senders[end as usize].flow) {
+            self.wait_for_slot(plan, host, end);
+        } else if state.processor != NONE {
             self.wait(plan, host, end);
             self.attend(plan, host);
         } else if self.ports.is_idle(state.nic, self.now) && !state.armed {

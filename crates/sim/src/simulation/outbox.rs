@@ -1,7 +1,6 @@
 //! Frames on their way from one domain to another.
 
-use clearway_proto::transport::Ack;
-
+use super::parcels::Parcel;
 use crate::engine::event::{Event, Meta};
 
 /// Frames on their way to another domain, with what does not fit their events.
@@ -9,8 +8,8 @@ use crate::engine::event::{Event, Meta};
 pub(super) struct Outbox {
     /// Arrivals, each with the place of its node in the other domain.
     pub arrivals: Vec<(u32, Event)>,
-    /// The acknowledgements of those that are [`Meta::POOLED`], in the same order.
-    pub parcels: Vec<Ack>,
+    /// The parcels of those that are [`Meta::POOLED`], in the same order.
+    pub parcels: Vec<Parcel>,
     /// When the first of them arrives, in picoseconds; the largest number if there is none.
     pub soonest: u64,
 }
@@ -23,7 +22,7 @@ impl Default for Outbox {
 
 impl Outbox {
     /// Adds an arrival at a node.
-    pub fn add(&mut self, node: u32, event: Event, parcel: Option<Ack>) {
+    pub fn add(&mut self, node: u32, event: Event, parcel: Option<Parcel>) {
         debug_assert_eq!(parcel.is_some(), event.meta().contains(Meta::POOLED));
         self.soonest = self.soonest.min(event.time);
         self.arrivals.push((node, event));

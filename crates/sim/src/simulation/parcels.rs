@@ -1,33 +1,59 @@
 //! The pool for what does not fit an event, whose frame holds the place in the pool instead.
 
+use clearway_proto::fastpass::fcp::Packet;
 use clearway_proto::transport::Ack;
 
-/// The acknowledgements of a domain that say more than that all up to their packet has arrived, by place.
+/// What does not fit an event.
+#[derive(Debug)]
+pub enum Parcel {
+    /// An acknowledgement that says more than that all up to its packet has arrived.
+    Ack(Ack),
+    /// What a control packet of Fastpass says.
+    Control(Box<Packet>),
+}
+
+/// The parcels of a domain, by place.
 #[derive(Debug, Default)]
 pub struct Parcels {
-    acks: Vec<Ack>,
+    parcels: Vec<Option<Parcel>>,
     free: Vec<u32>,
 }
 
 impl Parcels {
     /// How many are in the pool.
     pub fn len(&self) -> usize {
-        self.acks.len() - self.free.len()
+        self.parcels.len() - self.free.len()
     }
 
     /// Puts one in, and gives its place.
-    pub fn put(&mut self, ack: Ack) -> u32 {
+    pub fn put(&mut self, parcel: Parcel) -> u32 {
         if let Some(place) = self.free.pop() {
-            self.acks[place as usize] = ack;
+            self.parcels[place as usize] = Some(parcel);
             return place;
         }
-        self.acks.push(ack);
-        (self.acks.len() - 1) as u32
+        self.parcels.push(Some(parcel));
+        (self.parcels.len() - 1) as u32
     }
 
-    /// Takes one out, which frees its place.
-    pub fn take(&mut self, place: u32) -> Ack {
+    /// Takes one out, which frees its place. Panics if there is none at this place.
+    pub fn take(&mut self, place: u32) -> Parcel {
         self.free.push(place);
-        self.acks[place as usize]
+        self.parcels[place as usize].take().expect("a frame's parcel is in the pool")
+    }
+
+    /// Takes an acknowledgement out. Panics if there is something else at this place.
+    pub fn take_ack(&mut self, place: u32) -> Ack {
+        match self.take(place) {
+            Parcel::Ack(ack) => ack,
+            Parcel::Control(_) => unreachable!("a flow's frame has an acknowledgement for its parcel"),
+        }
+    }
+
+    /// Takes a control packet out. Panics if there is something else at this place.
+    pub fn take_control(&mut self, place: u32) -> Packet {
+        match self.take(place) {
+            Parcel::Control(packet) => *packet,
+            Parcel::Ack(_) => unreachable!("a control frame has a control packet for its parcel"),
+        }
     }
 }

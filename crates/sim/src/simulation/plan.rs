@@ -3,6 +3,7 @@
 
 use clearway_proto::units::Bytes;
 
+use super::control::ControlPlan;
 use super::partition::Partition;
 use super::place::Place;
 use crate::engine::calendar::Windows;
@@ -39,6 +40,8 @@ pub struct Plan {
     pub receivers: Vec<Place>,
     /// The probes, by number. Their conversations follow those of the flows.
     pub probes: Vec<ProbePlan>,
+    /// Who exchanges Fastpass's control packets; none where there is no arbiter.
+    pub control: Option<ControlPlan>,
     /// What the flows of each transport have in common.
     pub makers: Vec<Maker>,
     /// Work takes time at some host, so round-trip times have a part that was spent in hosts.
@@ -70,6 +73,24 @@ impl Plan {
     #[inline]
     pub fn queues(&self) -> usize {
         self.classes.max(1)
+    }
+
+    /// How many conversations there are: of flows, of probes, and of Fastpass's agents.
+    pub fn conversations(&self) -> usize {
+        let of_control = self.control.as_ref().map_or(0, ControlPlan::conversations);
+        self.specs.len() + self.probes.len() + of_control as usize
+    }
+
+    /// Whether the packets of a flow leave in timeslots while there is an arbiter.
+    pub fn takes_slots(&self, flow: u32) -> bool {
+        let spec = &self.specs[flow as usize];
+        let maker = &self.makers[spec.transport as usize];
+        maker.slotted && sized(spec).is_none_or(|bytes| bytes.get() > maker.unscheduled)
+    }
+
+    /// Who exchanges control packets. Panics where there is no arbiter.
+    pub fn control(&self) -> &ControlPlan {
+        self.control.as_ref().expect("control packets where there is an arbiter")
     }
 
     /// The flow of a frame; none if the frame is no flow's.

@@ -26,18 +26,23 @@ impl Domain {
         }
     }
 
-    /// The frame that a host's processor has served, which the stack takes, and the end that it is for.
-    pub(super) fn served(&mut self, plan: &Plan, host: u32) -> (Received, u32) {
+    /// The frame that a host's processor has served, which the stack takes, and the end that it is for; none where it was for
+    /// the host's endpoint, which has taken it.
+    pub(super) fn served(&mut self, plan: &Plan, host: u32) -> Option<(Received, u32)> {
         let received = self.processor(host).finish();
-        let Next::Here(end) = plan.routes.next(received.frame.route(), received.frame.meta) else {
-            unreachable!("what a processor serves is for its host's stack");
+        let end = match plan.routes.next(received.frame.route(), received.frame.meta) {
+            Next::Here(end) => end,
+            next => {
+                self.pass_to_agent(plan, next, &received.frame);
+                return None;
+            }
         };
         if !received.frame.meta.contains(Meta::ACK) {
             let waited = self.time().since(Time::from_ps(received.at));
             let transport = self.receivers[end as usize].transport;
             self.counters[transport as usize].nic_delay.record(waited);
         }
-        (received, end)
+        Some((received, end))
     }
 
     /// A host's processor may send.
@@ -50,11 +55,11 @@ impl Domain {
         }
     }
 
-    /// A processor that is not serving a frame sends, if it may, and goes on to the next frame.
+    /// A processor sends, if it may, and goes on to the next received frame.
     pub(super) fn attend(&mut self, plan: &Plan, host: u32) {
         let now = self.now;
         let at = self.hosts[host as usize].processor;
-        if self.processor(host).is_serving() {
+        if self.processor(host).is_occupied() {
             return;
         }
         while let Some(round) = self.next_round(plan, host) {
@@ -71,8 +76,8 @@ impl Domain {
             break;
         }
         let payload = |frame: &Frame| {
-            let flow = plan.routes.conversation(frame.route());
-            plan.payload(plan.specs[flow as usize].transport as usize, frame)
+            let flow = plan.flow_of(frame);
+            flow.map_or(0, |flow| plan.payload(plan.specs[flow as usize].transport as usize, frame))
         };
         if let Some(done) = self.processor(host).begin(now, payload) {
             self.schedule(Event::bare(done, Kind::Process, at));
@@ -114,29 +119,30 @@ impl Domain {
     fn send_off(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame) {
         let (now, state) = (self.now, self.hosts[host as usize]);
         let wire = self.ports.transmission(state.nic, frame.meta.size());
-        let done = self.processor(host).send(now, wire);
+        let done = self.processor(host).send(now, frame.meta.size(), wire);
         if plan.classes > 0 {
             let Processors { schedulers, classes, .. } = &mut self.processors;
             schedulers[state.processor as usize].serve(classes, plan.class_of(frame), frame.meta.size());
         }
-        self.leave(host, (Kind::Depart, end), done, frame);
+        self.leave(plan, host, (Kind::Depart, end), done, frame);
     }
 
     /// The stack sends an acknowledgement; its processor's work was done with the packet's.
-    pub(super) fn release_ack(&mut self, host: u32, end: u32, ack: &Frame) {
-        self.leave(host, (Kind::DepartAck, end), self.now, ack);
+    pub(super) fn release_ack(&mut self, plan: &Plan, host: u32, end: u32, ack: &Frame) {
+        self.leave(plan, host, (Kind::DepartAck, end), self.now, ack);
     }
 
     /// A frame of an end can leave its host's stack at `at`. What goes to the NIC in batches and need not wait joins its
     /// batch right here, so that frames of one instant keep their order.
-    fn leave(&mut self, host: u32, (kind, end): (Kind, u32), at: u64, frame: &Frame) {
+    fn leave(&mut self, plan: &Plan, host: u32, (kind, end): (Kind, u32), at: u64, frame: &Frame) {
         let now = self.now;
         let processor = self.processor(host);
         if at == now && processor.has_batches() {
             self.join_batch(host, frame);
-        } else {
-            let leaves = processor.leave(now, at, key(kind, end));
+        } else if let Some(leaves) = processor.leave(now, at, key(kind, end)) {
             self.schedule(Event::carrying(leaves, kind, end, frame));
+        } else {
+            self.offer(plan, self.hosts[host as usize].nic, *frame);
         }
     }
 
@@ -157,10 +163,14 @@ impl Domain {
         }
     }
 
-    /// A batch reaches its host's NIC, frame by frame in the order in which they left the stack.
+    /// Frames on their way from stack to NIC reach it, in the order in which they left the stack.
     pub(super) fn release_batch(&mut self, plan: &Plan, host: u32) {
-        let spare = std::mem::take(&mut self.processors.spare_batch);
-        let mut batch = self.processor(host).replace_batch(spare);
+        let now = self.now;
+        let mut batch = std::mem::take(&mut self.processors.spare_batch);
+        if let Some(next) = self.processor(host).release_batch(now, &mut batch) {
+            let at = self.hosts[host as usize].processor;
+            self.schedule(Event::bare(next, Kind::Release, at));
+        }
         let nic = self.hosts[host as usize].nic;
         for frame in batch.drain(..) {
             self.offer(plan, nic, frame);

@@ -5,6 +5,7 @@ use clearway_proto::transport::Ack;
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, NONE};
+use super::parcels::Parcel;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::traffic::Demand;
@@ -54,8 +55,11 @@ impl Domain {
             let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
             let meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
             let plain = ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0;
-            let (seq, meta) =
-                if plain { (ack.seq, meta) } else { (self.parcels.put(ack), meta.with(Meta::POOLED)) };
+            let (seq, meta) = if plain {
+                (ack.seq, meta)
+            } else {
+                (self.parcels.put(Parcel::Ack(ack)), meta.with(Meta::POOLED))
+            };
             let route_seq = u64::from(route) << 32 | u64::from(seq);
             self.release(plan, host, end, Frame { stamp: ack.echo.as_ps(), route_seq, meta });
         }
@@ -82,10 +86,12 @@ impl Domain {
     #[inline(always)]
     fn release(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
         let state = self.hosts[host as usize];
-        if state.processor == NONE {
+        if state.slots != NONE && self.is_scheduled(plan, host, self.receivers[end as usize].flow) {
+            self.ack_in_slot(plan, host, end, ack);
+        } else if state.processor == NONE {
             self.offer(plan, state.nic, ack);
         } else {
-            self.release_ack(host, end, &ack);
+            self.release_ack(plan, host, end, &ack);
         }
     }
 
@@ -95,7 +101,7 @@ impl Domain {
         let now = self.time();
         let meta = frame.meta;
         let ack = if meta.contains(Meta::POOLED) {
-            self.parcels.take(frame.seq())
+            self.parcels.take_ack(frame.seq())
         } else {
             Ack {
                 seq: frame.seq(),
@@ -115,6 +121,9 @@ impl Domain {
             counters.split_rtt(rtt, ack.remote_queuing() + now.since(received));
         }
         sender.acks += 1;
+        if !self.slots.is_empty() {
+            self.confirm_slot(host, ack.echo);
+        }
         let (received, ack) = self.stamps_as_read(host, now, received, ack);
         let sender = &mut self.senders[end as usize];
         sender.sender.handle_ack(now, received, &ack);
@@ -193,7 +202,11 @@ impl Domain {
     #[inline]
     pub(super) fn serve(&mut self, plan: &Plan, host: u32, end: u32) {
         let sender = &self.senders[end as usize];
-        if !sender.waiting {
+        if sender.waiting {
+            if !self.slots.is_empty() {
+                self.offer_anew(plan, host, end);
+            }
+        } else {
             match sender.sender.readiness(self.time()) {
                 Readiness::Ready => self.send_or_wait(plan, host, end),
                 Readiness::At(at) => self.arm_pace(end, at),

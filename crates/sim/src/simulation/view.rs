@@ -1,5 +1,6 @@
 //! What may be seen of a simulation from outside, at an instant up to which everything has happened.
 
+use clearway_proto::fastpass::endpoint::Endpoint;
 use clearway_proto::units::{Bytes, Span, Time};
 
 use super::domain::{Domain, NONE};
@@ -7,8 +8,10 @@ use super::operations::OperationRecord;
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::host::agent::{Agent, Seat};
+use crate::host::arbiter::ArbiterHost;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::ProcessorCounters;
+use crate::host::slots::Slots;
 use crate::net::counters::PortCounters;
 use crate::net::ideal::ideal_completion;
 use crate::net::port::{Port, PortFigures};
@@ -133,6 +136,47 @@ impl Simulation {
     pub(super) fn seat(&self, probe: usize, which: usize) -> &Seat {
         let place = self.plan.probes[probe].seats[which];
         &self.domains[place.domain as usize].seats[place.at as usize]
+    }
+
+    /// Every endpoint, by host: its host's number, the machine, and what its host has done in slots.
+    pub fn endpoints(&self) -> impl Iterator<Item = (u32, &Endpoint, &Slots)> + '_ {
+        self.plan
+            .control
+            .iter()
+            .flat_map(|control| control.endpoints.iter().zip(&control.endpoint_seats))
+            .map(|(&host, place)| {
+                let domain = &self.domains[place.domain as usize];
+                let Agent::Endpoint(endpoint) = &domain.seats[place.at as usize].agent else {
+                    unreachable!("an endpoint's seat is its own")
+                };
+                let slots = domain.hosts[endpoint.host as usize].slots;
+                (host, &endpoint.machine, &domain.slots[slots as usize])
+            })
+    }
+
+    /// Every arbiter, by rank, with its node.
+    pub fn arbiters(&self) -> impl Iterator<Item = (u32, &ArbiterHost)> + '_ {
+        self.plan.control.iter().flat_map(|control| control.arbiters.iter().zip(&control.arbiter_seats)).map(
+            |(&node, place)| match &self.domains[place.domain as usize].seats[place.at as usize].agent {
+                Agent::Arbiter(arbiter) => (node, &**arbiter),
+                _ => unreachable!("an arbiter's seat is its own"),
+            },
+        )
+    }
+
+    /// Bytes on the wire of all control packets sent so far: from endpoints, to endpoints, and between arbiters. A request
+    /// counts once for each arbiter.
+    pub fn control_bytes(&self) -> [u64; 3] {
+        let Some(control) = &self.plan.control else { return [0; 3] };
+        let with_endpoints = control.endpoints.len() * control.arbiters.len();
+        (0..control.conversations() as usize).fold([0; 3], |[requests, allocations, between], number| {
+            let [there, back] = self.exchanged(number).map(|way| way.sent.bytes);
+            if number < with_endpoints {
+                [requests + there, allocations + back, between]
+            } else {
+                [requests, allocations, between + there + back]
+            }
+        })
     }
 
     /// The counters of a transport.

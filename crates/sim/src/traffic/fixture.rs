@@ -34,6 +34,7 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
         }],
         traffic,
         probes: Vec::new(),
+        arbiters: None,
         faults: Vec::new(),
         record: Record::default(),
     }

@@ -23,6 +23,8 @@ pub enum Value {
     Frequency(u64),
     /// Hosts by number, in order.
     Hosts(Vec<u32>),
+    /// Names of nodes.
+    Names(Vec<String>),
     /// The names of the two nodes that a link joins.
     Ends(String, String),
 }
@@ -247,6 +249,7 @@ fn written(value: &Value) -> String {
         Value::Rate(bps) => format!("\"{}\"", spelled(*bps, &["bps", "kbps", "Mbps", "Gbps"])),
         Value::Frequency(times) => format!("\"{}\"", spelled(*times, &["/s", "k/s", "M/s"])),
         Value::Hosts(hosts) => written_hosts(hosts),
+        Value::Names(names) => format!("{names:?}"),
         Value::Ends(a, b) => format!("[\"{a}\", \"{b}\"]"),
     }
 }

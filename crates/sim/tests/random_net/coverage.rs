@@ -57,6 +57,16 @@ pub const FEATURES: &[Feature] = &[
     ("reno", |case| protocol(case, "reno")),
     ("none", |case| protocol(case, "none")),
     ("go_back_n", |case| protocol(case, "go_back_n")),
+    ("fastpass", |case| protocol(case, "fastpass")),
+    ("fastpass on arrival", |case| case.any("transport", |t| t.says("send", "on_arrival"))),
+    ("several arbiters", |case| {
+        case.any("arbiter", |a| matches!(a.get("at"), Some(Value::Names(names)) if names.len() > 1))
+    }),
+    ("min_fct", |case| case.any("arbiter", |a| a.says("order", "min_fct"))),
+    ("arbiters that take time", |case| {
+        case.any("arbiter", |a| a.gives("request_service") || a.gives("slot_service") || a.gives("latency"))
+    }),
+    ("crash", |case| case.any("fault", |fault| fault.says("kind", "crash"))),
     ("several transports", |case| case.all("transport").count() > 1),
     ("swift v0", |case| case.any("transport", |t| t.says("variant", "v0"))),
     ("no topology_scaling", |case| is_off(case, "topology_scaling")),
@@ -69,13 +79,20 @@ pub const FEATURES: &[Feature] = &[
     ("delayed acknowledgements", |case| case.any("transport", |t| t.gives("ack_every"))),
     ("fixed window", |case| case.any("transport", |t| t.gives("window"))),
     ("fixed rate", |case| case.any("transport", |t| t.gives("rate"))),
-    ("ideal hosts", |case| !snap(case, |_| true)),
+    ("ideal hosts", |case| !snap(case, |_| true) && !interrupts(case, |_| true)),
     ("snap hosts", |case| snap(case, |_| true)),
     ("pauses", |case| snap(case, |host| host.number("pause") > Some(0.0))),
     ("no jitter", |case| snap(case, |host| host.number("jitter") == Some(0.0))),
+    ("interrupts", |case| interrupts(case, |_| true)),
+    ("no interval between interrupts", |case| {
+        interrupts(case, |host| host.number("wake_interval") == Some(0.0))
+    }),
+    ("stalls", |case| interrupts(case, |host| host.number("stall") > Some(0.0))),
+    ("send_delay", |case| interrupts(case, |host| host.number("send_delay") > Some(0.0))),
+    ("send_rate", |case| interrupts(case, |host| host.gives("send_rate"))),
     ("operation_service", |case| case.any("host", |host| host.number("operation_service") > Some(0.0))),
     ("small receive queues", |case| {
-        snap(case, |host| {
+        case.any("host", |host| {
             host.number("receive_queue") <= Some(5.0 * case.full_frame()) && host.gives("receive_queue")
         })
     }),
@@ -112,10 +129,22 @@ const APART: &[&[&str]] = &[
     &["star", "links of different rates"],
     &["fat_tree", "links of different rates"],
     &["star", "remote targets"],
+    &["star", "several arbiters"],
+    &["topology file", "fastpass"],
+    &["topology file", "fastpass on arrival"],
+    &["topology file", "several arbiters"],
+    &["topology file", "min_fct"],
+    &["topology file", "arbiters that take time"],
+    &["topology file", "crash"],
     &["ideal hosts", "snap hosts"],
     &["ideal hosts", "pauses"],
     &["ideal hosts", "no jitter"],
     &["ideal hosts", "small receive queues"],
+    &["ideal hosts", "interrupts"],
+    &["ideal hosts", "no interval between interrupts"],
+    &["ideal hosts", "stalls"],
+    &["ideal hosts", "send_delay"],
+    &["ideal hosts", "send_rate"],
     &["one class", "several classes"],
     &["one class", "priorities"],
     &["one class", "weights"],
@@ -155,6 +184,10 @@ fn is_off(case: &Case, key: &str) -> bool {
 
 fn snap(case: &Case, wanted: impl Fn(&Table) -> bool) -> bool {
     case.any("host", |host| host.says("model", "snap") && wanted(host))
+}
+
+fn interrupts(case: &Case, wanted: impl Fn(&Table) -> bool) -> bool {
+    case.any("host", |host| host.says("model", "interrupts") && wanted(host))
 }
 
 fn record(case: &Case, key: &str) -> bool {

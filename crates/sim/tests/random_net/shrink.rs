@@ -68,6 +68,7 @@ type Step = fn(&Case, usize) -> Option<Case>;
 const STEPS: &[Step] = &[
     without_a_table,
     without_a_transport,
+    without_arbiters,
     without_classes,
     without_groups,
     on_a_star,
@@ -114,6 +115,20 @@ fn without_a_transport(case: &Case, number: usize) -> Option<Case> {
     let Some(other) = other else { return Some(simpler) };
     for traffic in simpler.tables.iter_mut().filter(|table| table.says("transport", &name)) {
         traffic.set("transport", other.as_str());
+    }
+    Some(simpler)
+}
+
+/// Without arbiters and what needs them.
+fn without_arbiters(case: &Case, number: usize) -> Option<Case> {
+    if number > 0 || !case.any("arbiter", |_| true) {
+        return None;
+    }
+    let mut simpler = case.clone();
+    simpler.tables.retain(|table| table.kind != "arbiter" && !table.says("kind", "crash"));
+    for table in simpler.tables.iter_mut().filter(|table| table.says("protocol", "fastpass")) {
+        table.keys.retain(|(key, _)| ["header", "ack", "class", "ack_class"].contains(&key.as_str()));
+        table.set("protocol", "none");
     }
     Some(simpler)
 }

@@ -11,6 +11,7 @@ import numpy as np
 from clearway.errors import ClearwayError
 from clearway.paper.measures.registry import of_run
 from clearway.paper.measures.rows import column_of, rows_of
+from clearway.paper.measures.scenario import amount_of
 from clearway.paper.measures.values import Floats
 from clearway.runs import Run
 
@@ -43,6 +44,47 @@ def worst_share(run: Run, stages: Sequence[Mapping[str, Any]], together: int = 1
 def jain(run: Run, transports: Sequence[str], from_us: float, to_us: float) -> float:
     """Jain's index of the goodput of these transports in a window of recorded throughput."""
     return jain_of(_rates(run, transports, from_us, to_us).mean(axis=1))
+
+
+@of_run
+def deviation_among(run: Run, flows: int) -> float:
+    """Take the standard deviation across transports of their goodput, in Mb/s: the median of intervals.
+
+    The intervals are those of the recorded throughput in which exactly so many transports had traffic, and
+    had it from beginning to end. It is the deviation of a sample: with n - 1 below.
+    """
+    rates = [rate for rate in _rates_with(run, flows) if len(rate) > 1]
+    return 1e3 * float(np.median([rate.std(ddof=1) for rate in rates])) if rates else math.nan
+
+
+@of_run
+def goodput_among(run: Run, flows: int) -> float:
+    """Take the mean goodput of all transports together, in Gb/s, in the intervals of `deviation_among`."""
+    rates = _rates_with(run, flows)
+    return float(np.mean([rate.sum() for rate in rates])) if rates else math.nan
+
+
+def _rates_with(run: Run, flows: int) -> list[Floats]:
+    """Return the goodput of each transport for intervals in which just so many have traffic throughout."""
+    step = amount_of(run.scenario["record"]["throughput"])
+    times = {table["transport"]: _times_us(run, table) for table in run.scenario["traffic"]}
+    if len(times) < len(run.scenario["traffic"]):
+        raise ClearwayError(f"{run.name}: two tables of traffic have one transport")
+    found = []
+    for end in np.unique(rows_of(run, "throughput", None, 0.0, math.inf)["time_us"]):
+        # Half a microsecond is nothing: instants are written as floats.
+        first, last = end - step + 0.5, end - 0.5
+        some = [name for name, (begins, _, stops) in times.items() if begins < last and stops > first]
+        whole = [name for name in some if times[name][1] < first and times[name][2] > last]
+        if len(whole) == len(some) == flows:
+            found.append(_rates(run, whole, last, end)[:, 0])
+    return found
+
+
+def _times_us(run: Run, table: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Return when the first and the last flow of a table start, and when they stop, or the run does."""
+    starts = [amount_of(start) for start in str(table["start"]).split("..")]
+    return starts[0], starts[-1], amount_of(table.get("stop", run.scenario["duration"]))
 
 
 def jain_of(rates: Floats) -> float:

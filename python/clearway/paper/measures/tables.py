@@ -84,6 +84,22 @@ def operation_latency(run: Run, q: float, tail_us: float, match: Mapping[str, An
 
 
 @of_run
+def answered_latency(run: Run, q: float, within_us: float, match: Mapping[str, Any] | None = None) -> float:
+    """Take a quantile of the latency of operations issued after the warm-up that took no longer than this.
+
+    That is what ping says: what is not answered in time is lost and left out. Operations issued in the last
+    `within_us` are left out too, as their time is not over.
+    """
+    rows = rows_of(run, "operations", match, 0.0, math.inf)
+    issued, latencies = (column_of(run, rows, column) for column in ("issued_us", "latency_us"))
+    start, end = (amount_of(run.scenario[key]) for key in ("warmup", "duration"))
+    in_time = (issued >= start) & (issued <= end - within_us) & (latencies <= within_us)
+    answered = np.sort(latencies[in_time])
+    rank = max(math.ceil(len(answered) * q * (1 - 1e-12)), 1)
+    return float(answered[rank - 1]) if len(answered) else math.nan
+
+
+@of_run
 def cdf(
     run: Run,
     table: str,

@@ -6,8 +6,8 @@ use super::pair::Pair;
 /// The free slots of each endpoint as sender and as receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
-    /// Those of sending, by address, and then those of receiving: one for each address that a `u16` can be, so that no
-    /// index needs a check. Only what is used is touched.
+    /// Those of sending, by address, and then those of receiving, by [`Pair::receiver`]: one for each number that a `u16`
+    /// can be, so that no index needs a check. Only what is used is touched. Even receivers stay without free slots.
     free: Box<[u64; 2 * ADDRESSES]>,
     nodes: usize,
     /// All slots of a batch.
@@ -27,7 +27,9 @@ impl Access {
 impl Links for Access {
     fn open(&mut self) {
         self.free[..self.nodes].fill(self.batch);
-        self.free[ADDRESSES..][..self.nodes].fill(self.batch);
+        for receiver in self.free[ADDRESSES..][..2 * self.nodes].chunks_exact_mut(2) {
+            receiver[1] = self.batch;
+        }
     }
 
     #[inline(always)]
@@ -37,12 +39,35 @@ impl Links for Access {
 
     #[inline(always)]
     fn free(&self, pair: Pair) -> u64 {
-        self.free[usize::from(pair.source())] & self.free[ADDRESSES + usize::from(pair.destination())]
+        self.free[usize::from(pair.source())] & self.free[ADDRESSES + usize::from(pair.receiver())]
     }
 
     #[inline(always)]
     fn take(&mut self, pair: Pair, slots: u64) {
         self.free[usize::from(pair.source())] ^= slots;
-        self.free[ADDRESSES + usize::from(pair.destination())] ^= slots;
+        self.free[ADDRESSES + usize::from(pair.receiver())] ^= slots;
+    }
+
+    // What follows is what an arbiter does most of the time. So it makes no difference between pairs that find a slot and those that
+    // do not, as it cannot be foretold which they are: a processor that guesses wrong loses the time of several grants.
+
+    #[inline(always)]
+    fn take_first(&mut self, pair: Pair) -> u32 {
+        let free = self.free(pair);
+        self.take(pair, free & free.wrapping_neg());
+        free.trailing_zeros()
+    }
+
+    #[inline(always)]
+    fn take_later(&mut self, pair: Pair) -> u32 {
+        let from = usize::from(pair.source());
+        let to = ADDRESSES + usize::from(pair.receiver());
+        let (sending, receiving) = (self.free[from], self.free[to]);
+        let slot = (sending & receiving).trailing_zeros();
+        // Where there is none this takes slot 0, which nobody asks for any more.
+        let others = !1_u64.wrapping_shl(slot);
+        self.free[from] = sending & others;
+        self.free[to] = receiving & others;
+        slot
     }
 }

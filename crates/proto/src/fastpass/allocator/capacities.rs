@@ -147,6 +147,9 @@ impl Links for Counted {
 
     #[inline]
     fn free(&self, pair: Pair) -> u64 {
+        if !pair.waits() {
+            return 0;
+        }
         let (up, down) = self.racks(pair);
         self.open
             & self.sending[usize::from(pair.source())].free
@@ -162,5 +165,14 @@ impl Links for Counted {
         self.receiving[usize::from(pair.destination())].take(slots);
         self.up[up].take(slots);
         self.down[down].take(slots);
+    }
+
+    #[inline]
+    fn take_first(&mut self, pair: Pair) -> u32 {
+        let free = self.free(pair);
+        if free != 0 {
+            self.take(pair, free & free.wrapping_neg());
+        }
+        free.trailing_zeros()
     }
 }

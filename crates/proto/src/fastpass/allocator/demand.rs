@@ -1,11 +1,14 @@
-//! The demand not yet granted: the queue of pairs, and the counts by which requests are checked.
+//! The demand not yet granted: which pairs stand in the queue, and whether they may ask for more.
 //!
-//! A request of a pair that is not in the queue is put at its tail. A top-up must find its pair, wherever that has got to:
-//! so it is only counted, in a table by pair, and the pair takes account of it when the next batch walks the queue.
+//! A request of a pair that is not in the queue is put at its tail, and a bit says that it is there. A top-up must find its pair,
+//! wherever that has got to: so it is only tallied, in a table by pair, and the pair takes account of it when the next batch
+//! walks the queue. With thousands of endpoints that table is larger than the caches, so nothing else touches it: a pair has a
+//! tally only once it has been topped up, or has asked for so much at once that its grants pay for it.
 
 use std::fmt;
 
 use super::pair::Pair;
+use super::schedule::Schedule;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,40 +42,55 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The queue and the counts.
+/// Which pairs have demand, and what is needed to answer requests.
 #[derive(Clone, Debug)]
 pub(super) struct Demand {
-    queue: Vec<Pair>,
-    /// Where the queue is sorted into; empty if it never is.
-    spare: Vec<Pair>,
-    /// Of each pair, source by source: what it waited for when that was last counted anew, or when it joined, and what
-    /// it asked for since. So what it waits for is no more. Zero when it is not in the queue.
-    asked: Box<[u16]>,
+    /// Of each pair, source by source, a bit: whether it is in the queue.
+    queued: Box<[u64]>,
+    /// Of each pair, source by source.
+    tallies: Box<[Tally]>,
     nodes: usize,
     limit: u16,
+    /// A pair without a tally waits for no more.
+    untallied: u16,
     topped: Topped,
-    /// Whether `asked` is what pairs wait for, exactly: nothing was granted since that was counted.
+    /// Whether every pair in the queue has a tally, and waits for exactly what it says.
     exact: bool,
 }
 
+/// What a pair may wait for, and which part of that the queue does not know of yet. The first is zero if it has not been tallied.
+///
+/// (An array, as memory for arrays of zeros is not touched before it is used.)
+type Tally = [u16; 2];
+const MOST: usize = 0;
+const MORE: usize = 1;
+
 impl Demand {
-    /// No demand between so many nodes; `sorted` if the queue is going to be sorted.
-    pub(super) fn new(nodes: usize, limit: u16, sorted: bool) -> Demand {
-        let pairs = nodes * (nodes - 1);
-        Demand {
-            queue: Vec::with_capacity(pairs),
-            spare: Vec::with_capacity(if sorted { pairs } else { 0 }),
-            asked: vec![0; nodes * nodes].into_boxed_slice(),
+    /// No demand between so many nodes.
+    pub(super) fn new(nodes: usize, limit: u16) -> Demand {
+        let pairs = nodes * nodes;
+        let mut demand = Demand {
+            queued: vec![0; pairs.div_ceil(64)].into_boxed_slice(),
+            tallies: vec![Tally::default(); pairs].into_boxed_slice(),
             nodes,
             limit,
+            untallied: 0,
             topped: Topped::default(),
-            exact: true,
-        }
+            exact: false,
+        };
+        demand.end_batch();
+        demand
     }
 
     /// See [`Allocator::request`](super::Allocator::request).
     #[inline]
-    pub(super) fn request(&mut self, source: usize, destination: usize, slots: u32) -> Result<(), Refusal> {
+    pub(super) fn request(
+        &mut self,
+        source: usize,
+        destination: usize,
+        slots: u32,
+        schedule: &mut Schedule,
+    ) -> Result<(), Refusal> {
         if source >= self.nodes {
             return Err(Refusal::UnknownSource);
         }
@@ -89,191 +107,154 @@ impl Demand {
             return Err(Refusal::OverLimit);
         }
         let pair = Pair::new(source as u16, destination as u16, slots as u16);
-        let asked = &mut self.asked[source * self.nodes + destination];
-        if *asked == 0 {
-            *asked = slots as u16;
-            self.queue.push(pair);
-            return Ok(());
+        let at = self.place(pair);
+        let queued = &mut self.queued[at / 64];
+        let bit = 1 << (at % 64);
+        if *queued & bit != 0 || pair.remaining() > self.untallied {
+            return self.request_tallied(pair, schedule);
         }
-        self.top_up(pair)
+        *queued |= bit;
+        schedule.put_at_tail(pair);
+        Ok(())
     }
 
-    /// Adds what `pair` waits for to what this pair of the queue waits for.
-    fn top_up(&mut self, pair: Pair) -> Result<(), Refusal> {
+    /// A request of a pair that is in the queue, or that is for so much that it is tallied at once.
+    #[inline(never)]
+    fn request_tallied(&mut self, pair: Pair, schedule: &mut Schedule) -> Result<(), Refusal> {
         let at = self.place(pair);
-        let room = self.limit - pair.remaining();
-        if self.asked[at] > room && !self.exact {
-            self.count_anew();
+        if self.queued[at / 64] >> (at % 64) & 1 == 0 {
+            self.queued[at / 64] |= 1 << (at % 64);
+            self.tallies[at] = [pair.remaining(), 0];
+            schedule.put_at_tail(pair.topped_up(0));
+            return Ok(());
         }
-        if self.asked[at] > room {
+        let room = self.limit - pair.remaining();
+        if self.most(at) > room && !self.exact {
+            self.tally(schedule);
+        }
+        if self.most(at) > room {
             return Err(Refusal::TooManyOutstanding);
         }
-        self.asked[at] += pair.remaining();
+        self.tallies[at][MOST] = self.most(at) + pair.remaining();
+        self.tallies[at][MORE] += pair.remaining();
         self.topped.insert(pair);
         Ok(())
     }
 
-    /// Forgets what a source has asked for. How many slots that was.
-    pub(super) fn forget(&mut self, source: usize) -> u64 {
-        let row = source * self.nodes..(source + 1) * self.nodes;
-        if self.asked[row.clone()].iter().all(|&asked| asked == 0) {
-            return 0;
+    /// The pair at this place of the tables, which is in the queue, waits for no more.
+    fn most(&self, at: usize) -> u16 {
+        match self.tallies[at][MOST] {
+            0 => self.untallied,
+            most => most,
         }
-        self.count_anew();
-        let forgotten = self.asked[row.clone()].iter().map(|&asked| u64::from(asked)).sum();
-        self.asked[row].fill(0);
-        self.queue.retain(|pair| usize::from(pair.source()) != source);
-        forgotten
     }
 
-    /// Makes `asked` what each pair waits for.
-    pub(super) fn count_anew(&mut self) {
-        if self.exact && self.topped.is_empty() {
-            return;
-        }
-        for pair in &mut self.queue {
-            let place = usize::from(pair.source()) * self.nodes + usize::from(pair.destination());
-            let asked = &mut self.asked[place];
-            *asked = pair.remaining() + (*asked - pair.known());
-            *pair = pair.waiting_for(*asked, *asked);
+    /// Tallies what each pair waits for.
+    fn tally(&mut self, schedule: &mut Schedule) {
+        for pair in schedule.queue_mut() {
+            let at = self.place(*pair);
+            *pair = pair.topped_up(self.tallies[at][MORE]);
+            self.tallies[at] = [pair.remaining(), 0];
         }
         self.topped.clear();
         self.exact = true;
+        self.untallied = 0;
     }
 
-    /// The pairs that wait, those at the head first.
-    pub(super) fn queue(&self) -> &[Pair] {
-        &self.queue
-    }
-
-    /// Where each list is, and how much it can hold.
-    #[cfg(test)]
-    pub(super) fn tables(&self) -> Vec<(*const Pair, usize)> {
-        [&self.queue, &self.spare].map(|list| (list.as_ptr(), list.capacity())).to_vec()
-    }
-
-    /// Walks the queue, and keeps those pairs of which `stays` says so.
-    #[inline(always)]
-    pub(super) fn retain(&mut self, mut stays: impl FnMut(Pair) -> bool) {
-        let mut kept = 0;
-        for place in 0..self.queue.len() {
-            let pair = self.up_to_date(self.queue[place]);
-            if stays(pair) {
-                self.queue[kept] = pair;
-                kept += 1;
-            }
+    /// Adds to each pair of the queue what it has asked for since it stands there.
+    pub(super) fn top_up(&mut self, schedule: &mut Schedule) {
+        if self.topped.is_empty() {
+            return;
         }
-        self.queue.truncate(kept);
-    }
-
-    /// Walks the queue, replaces each pair by what `served` makes of it, and lets go of those that wait for nothing more.
-    #[inline(always)]
-    pub(super) fn retain_or_leave(&mut self, mut served: impl FnMut(Pair) -> Pair) {
-        let mut kept = 0;
-        for place in 0..self.queue.len() {
-            let pair = served(self.queue[place]);
-            if pair.remaining() == 0 {
-                self.leave(pair);
-            } else {
-                self.queue[kept] = pair;
-                kept += 1;
-            }
+        for pair in schedule.queue_mut() {
+            *pair = self.up_to_date(*pair);
         }
-        self.queue.truncate(kept);
+        self.topped.clear();
     }
 
-    /// Puts a pair that was taken out of the queue at its tail.
+    /// The pair with what it has asked for since it stands in the queue. To be asked once of each pair, in a walk of the queue.
     #[inline(always)]
-    pub(super) fn put_at_tail(&mut self, pair: Pair) {
-        self.queue.push(pair);
+    pub(super) fn up_to_date(&mut self, pair: Pair) -> Pair {
+        if !self.topped.may_contain(pair) {
+            return pair;
+        }
+        self.take_more(pair)
+    }
+
+    #[inline(never)]
+    fn take_more(&mut self, pair: Pair) -> Pair {
+        match std::mem::take(&mut self.tallies[self.place(pair)][MORE]) {
+            0 => pair,
+            more => pair.topped_up(more),
+        }
     }
 
     /// Notes that a pair that was taken out of the queue waits for nothing more.
     #[inline(always)]
     pub(super) fn leave(&mut self, pair: Pair) {
         let at = self.place(pair);
-        self.asked[at] = 0;
+        self.queued[at / 64] &= !(1 << (at % 64));
+        if pair.is_tallied() {
+            self.tallies[at] = Tally::default();
+        }
     }
 
     /// Notes that a batch has been granted, of what was asked until now.
     pub(super) fn end_batch(&mut self) {
         self.topped.clear();
         self.exact = false;
+        self.untallied = self.limit / UNTALLIED;
     }
 
-    /// Sorts the queue by what pairs wait for; those that wait for equally many keep their order.
-    pub(super) fn sort(&mut self) {
-        let mut most = 0;
-        for place in 0..self.queue.len() {
-            let pair = self.up_to_date(self.queue[place]);
-            self.queue[place] = pair;
-            most |= pair.remaining();
+    /// See [`Allocator::forget`](super::Allocator::forget).
+    pub(super) fn forget(&mut self, source: usize, schedule: &mut Schedule) -> u64 {
+        if source >= self.nodes {
+            return 0;
         }
-        self.sort_by_digit(0);
-        if most >> DIGIT != 0 {
-            self.sort_by_digit(DIGIT);
-        }
+        self.top_up(schedule);
+        let mut forgotten = 0;
+        schedule.retain(|_, pair| {
+            if usize::from(pair.source()) != source {
+                return Some(pair);
+            }
+            forgotten += u64::from(pair.remaining());
+            self.leave(pair);
+            None
+        });
+        forgotten
     }
 
-    /// Sorts the queue by eight bits of what pairs wait for, from bit `shift` on.
-    fn sort_by_digit(&mut self, shift: u32) {
-        let digit = |pair: Pair| usize::from(pair.remaining() >> shift) % (1 << DIGIT);
-        let mut ends = [0; 1 << DIGIT];
-        for &pair in &self.queue {
-            ends[digit(pair)] += 1;
-        }
-        let mut start = 0;
-        for end in &mut ends {
-            start += std::mem::replace(end, start);
-        }
-        self.spare.clone_from(&self.queue);
-        for &pair in &self.queue {
-            let end = &mut ends[digit(pair)];
-            self.spare[*end] = pair;
-            *end += 1;
-        }
-        std::mem::swap(&mut self.queue, &mut self.spare);
-    }
-
-    /// The pair with what it has asked for since it stands in the queue.
-    #[inline(always)]
-    fn up_to_date(&self, pair: Pair) -> Pair {
-        if !self.topped.may_contain(pair) {
-            return pair;
-        }
-        let asked = self.asked[self.place(pair)];
-        pair.waiting_for(pair.remaining() + (asked - pair.known()), asked)
-    }
-
-    /// Where the pair's count is.
+    /// Where the tables tell of the pair.
     #[inline(always)]
     fn place(&self, pair: Pair) -> usize {
         usize::from(pair.source()) * self.nodes + usize::from(pair.destination())
     }
 }
 
-/// Bits by which the queue is sorted at once.
-const DIGIT: u32 = 8;
+/// A pair that asks for no more than this part of the limit has no tally.
+const UNTALLIED: u16 = 8;
 
 /// Which pairs have asked for more since the last batch: certainly those, and perhaps a few others. So walking the queue
-/// looks up the counts of few pairs, and this set stays in the nearest cache.
+/// looks up the tallies of few pairs, and this set stays in the nearest cache.
 #[derive(Clone, Debug)]
 struct Topped {
-    members: [bool; 1 << HASH],
+    members: [u64; 1 << (HASH - 6)],
     empty: bool,
 }
 
 /// Bits of a pair's hash.
-const HASH: u32 = 12;
+const HASH: u32 = 15;
 
 impl Topped {
     #[inline(always)]
     fn may_contain(&self, pair: Pair) -> bool {
-        self.members[Topped::hash(pair)]
+        let hash = Topped::hash(pair);
+        self.members[hash / 64] >> (hash % 64) & 1 != 0
     }
 
     fn insert(&mut self, pair: Pair) {
-        self.members[Topped::hash(pair)] = true;
+        let hash = Topped::hash(pair);
+        self.members[hash / 64] |= 1 << (hash % 64);
         self.empty = false;
     }
 
@@ -290,12 +271,12 @@ impl Topped {
     /// A multiplicative hash, with Knuth's factor.
     #[inline(always)]
     fn hash(pair: Pair) -> usize {
-        (pair.ends().wrapping_mul(0x9E37_79B1) >> (32 - HASH)) as usize
+        (pair.ends().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - HASH)) as usize
     }
 }
 
 impl Default for Topped {
     fn default() -> Topped {
-        Topped { members: [false; 1 << HASH], empty: true }
+        Topped { members: [0; 1 << (HASH - 6)], empty: true }
     }
 }

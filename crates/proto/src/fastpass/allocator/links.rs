@@ -10,9 +10,18 @@ pub(super) trait Links {
     /// Notes that pairs are served for slots after this one from now on.
     fn pass(&mut self, slot: u32);
 
-    /// The slots in which all that this pair's packet needs is free.
+    /// The slots in which all that this pair's packet needs is free. None if the pair waits for nothing more.
     fn free(&self, pair: Pair) -> u64;
 
     /// Takes what this pair's packet needs in each of these slots, all of them free for it.
     fn take(&mut self, pair: Pair, slots: u64);
+
+    /// Takes the first slot that is free for a pair: which one, or 64 if there is none.
+    fn take_first(&mut self, pair: Pair) -> u32;
+
+    /// The same once a slot has passed.
+    #[inline(always)]
+    fn take_later(&mut self, pair: Pair) -> u32 {
+        self.take_first(pair)
+    }
 }

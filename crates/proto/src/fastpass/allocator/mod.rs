@@ -48,6 +48,7 @@ mod links;
 mod pair;
 mod params;
 mod schedule;
+mod sort;
 
 pub use capacities::{Capacities, Node, Rack};
 pub use demand::Refusal;
@@ -59,6 +60,7 @@ use access::Access;
 use capacities::Counted;
 use demand::Demand;
 use links::Links;
+use schedule::Lists;
 
 /// The timeslot allocator: requests in, batches of slots out.
 ///
@@ -81,6 +83,8 @@ pub struct Allocator {
     demand: Demand,
     links: Fabric,
     schedule: Schedule,
+    /// Where the queue is sorted with the help of; empty if it never is.
+    spare: Box<[Pair]>,
 }
 
 /// What the network lets pass in a slot, one of two kinds, so that a network without bottlenecks inside pays nothing.
@@ -104,11 +108,14 @@ impl Allocator {
                 (Fabric::Counted(counted), capacities.most_granted())
             }
         };
+        let pairs = nodes * (nodes - 1);
+        let sorted = if params.order == Order::MinFct { pairs } else { 0 };
         Ok(Allocator {
             order: params.order,
-            demand: Demand::new(nodes, params.limit, params.order == Order::MinFct),
+            demand: Demand::new(nodes, params.limit),
             links,
-            schedule: Schedule::new(params.slots, most_granted),
+            schedule: Schedule::new(params.slots, most_granted, pairs),
+            spare: vec![Pair::new(0, 0, 1); sorted].into_boxed_slice(),
         })
     }
 
@@ -118,25 +125,32 @@ impl Allocator {
     /// Takes constant time, but for at most one request between two batches that takes a step for each waiting pair.
     #[inline]
     pub fn request(&mut self, source: usize, destination: usize, slots: u32) -> Result<(), Refusal> {
-        self.demand.request(source, destination, slots)
+        self.demand.request(source, destination, slots, &mut self.schedule)
     }
 
-    /// Forgets what a source has asked for and not been granted. How many slots that was.
+    /// Forgets what a source waits for, as when its endpoint has been started anew and asks for all it wants again. The
+    /// slots that were forgotten.
     ///
-    /// Takes a step for each waiting pair, if it has asked for any.
+    /// That takes effect at once. Of all requests of this source, to any destination, what has not been granted is dropped, what
+    /// was asked since the last batch included; its pairs leave the queue, and the others keep their order. If it
+    /// asks again, before the next batch or later, its pairs join anew, at the tail. What was granted stays so,
+    /// the last batch among it, and what others ask for packets to this endpoint is not touched. A source that waits for
+    /// nothing, or that there is none of, has nothing to be forgotten.
+    ///
+    /// Takes a step for each waiting pair.
     pub fn forget(&mut self, source: usize) -> u64 {
-        self.demand.forget(source)
+        self.demand.forget(source, &mut self.schedule)
     }
 
     /// Allocates the next batch of slots, and what was requested until now takes part in it.
     pub fn allocate(&mut self) -> &Schedule {
         self.schedule.clear();
-        let Allocator { order, demand, links, schedule } = self;
+        let Allocator { order, demand, links, schedule, spare } = self;
         match (order, links) {
             (Order::MaxMin, Fabric::Access(links)) => max_min(demand, links, schedule),
             (Order::MaxMin, Fabric::Counted(links)) => max_min(demand, links, schedule),
-            (Order::MinFct, Fabric::Access(links)) => min_fct(demand, links, schedule),
-            (Order::MinFct, Fabric::Counted(links)) => min_fct(demand, links, schedule),
+            (Order::MinFct, Fabric::Access(links)) => min_fct(demand, links, schedule, spare),
+            (Order::MinFct, Fabric::Counted(links)) => min_fct(demand, links, schedule, spare),
         }
         demand.end_batch();
         &self.schedule
@@ -150,8 +164,8 @@ impl Allocator {
     /// The pairs that wait, in the order of the queue, with what each waits for. (For minimum completion time, as the queue
     /// was in the last batch, and what joined since.) Takes a step for each if there were requests since the last batch.
     pub fn waiting(&mut self) -> &[Pair] {
-        self.demand.count_anew();
-        self.demand.queue()
+        self.demand.top_up(&mut self.schedule);
+        self.schedule.queue()
     }
 }
 
@@ -159,10 +173,12 @@ impl Allocator {
 fn max_min(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
     links.open();
     serve_queue(demand, links, schedule);
+    let oldest = schedule.queue().len();
     for slot in 0..schedule.slots() {
         links.pass(slot);
-        serve_granted(slot, demand, links, schedule);
+        serve_granted(slot, links, schedule);
     }
+    schedule.settle(oldest, |pair| demand.leave(pair));
 }
 
 // Each of these loops is a function of its own so that what it uses stays in registers.
@@ -171,86 +187,48 @@ fn max_min(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule)
 /// they are older than all that is granted now.
 #[inline(never)]
 fn serve_queue(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
-    demand.retain(|pair| serve(pair, links, schedule));
+    let (places, mut lists) = schedule.take_queue();
+    lists.serve(places, |pair| {
+        *pair = demand.up_to_date(*pair);
+        links.take_first(*pair)
+    });
 }
 
-/// Serves the pairs that were granted a slot once more, for later ones.
+/// Serves the pairs that were granted a slot once more, for later ones. Those that there is no slot for go to the queue, and so do
+/// those that wait for nothing more.
 #[inline(never)]
-fn serve_granted(slot: u32, demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
-    for place in schedule.places(slot) {
-        let pair = schedule.pair(place);
-        if pair.remaining() == 0 {
-            demand.leave(pair);
-        } else if serve(pair, links, schedule) {
-            demand.put_at_tail(pair);
-        }
-    }
-}
-
-/// Grants a pair the first slot that is free for it. Whether there was none.
-#[inline(always)]
-fn serve(pair: Pair, links: &mut impl Links, schedule: &mut Schedule) -> bool {
-    let free = links.free(pair);
-    if free == 0 {
-        return true;
-    }
-    links.take(pair, free & free.wrapping_neg());
-    schedule.grant(free.trailing_zeros(), pair.granted_one());
-    false
+fn serve_granted(slot: u32, links: &mut impl Links, schedule: &mut Schedule) {
+    let (places, mut lists) = schedule.served_in(slot);
+    lists.serve(places, |pair| links.take_later(*pair));
 }
 
 /// One batch, fewest slots left first: as the order is the same in all slots, a pair takes all it wants at once.
-fn min_fct(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule) {
+fn min_fct(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule, spare: &mut [Pair]) {
     links.open();
-    demand.sort();
-    demand.retain_or_leave(|pair| serve_all(pair, links, schedule));
+    demand.top_up(schedule);
+    sort::sort(schedule.queue_mut(), spare);
+    schedule.retain(|lists, pair| {
+        let pair = serve_all(pair, links, lists);
+        if pair.waits() {
+            return Some(pair);
+        }
+        demand.leave(pair);
+        None
+    });
 }
 
 /// Grants a pair its first free slots, as many as it waits for. The pair with what is left.
 #[inline(always)]
-fn serve_all(mut pair: Pair, links: &mut impl Links, schedule: &mut Schedule) -> Pair {
+fn serve_all(pair: Pair, links: &mut impl Links, lists: &mut Lists) -> Pair {
     let free = links.free(pair);
-    let mut rest = free;
-    while rest != 0 && pair.remaining() != 0 {
-        pair = pair.granted_one();
-        schedule.grant(rest.trailing_zeros(), pair);
+    let (mut rest, mut left) = (free, pair);
+    while rest != 0 && left.waits() {
+        left = left.granted_one();
+        lists.append([rest.trailing_zeros()], [left]);
         rest &= rest - 1;
     }
     if rest != free {
         links.take(pair, free ^ rest);
     }
-    pair
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Where each table that grows and shrinks is, and how much it can hold.
-    fn memory(allocator: &Allocator) -> Vec<(*const Pair, usize)> {
-        let mut tables = allocator.demand.tables();
-        // Sorting swaps two of them.
-        tables.sort_unstable();
-        tables
-    }
-
-    #[test]
-    fn no_memory_is_allocated_after_construction() {
-        for order in [Order::MaxMin, Order::MinFct] {
-            let params = AllocatorParams { nodes: 16, slots: 8, limit: 300, order, capacities: None };
-            let mut allocator = Allocator::new(&params).expect("parameters that go together");
-            let before = memory(&allocator);
-            for _ in 0..20 {
-                // Every pair there is, and topped up as well.
-                for pair in 0..2 * 16 * 16 {
-                    // A pair of an endpoint with itself is refused, and what is over the limit.
-                    let _ = allocator.request(pair % 16, pair / 16 % 16, 290);
-                    let _ = allocator.request(pair % 16, pair / 16 % 16, 3);
-                }
-                allocator.allocate();
-                assert_eq!(allocator.waiting().len(), 16 * 15);
-                assert_eq!(memory(&allocator), before);
-            }
-        }
-    }
+    left
 }

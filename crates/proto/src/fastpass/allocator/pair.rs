@@ -4,18 +4,25 @@
 use std::fmt;
 
 /// A pair of endpoints, and how many slots it waits for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+///
+/// From the lowest bit on: the source (16 bits), whether its demand is tallied (16, of which one is used), one less than the
+/// slots that it waits for (16), the destination (15, above a one). So each grant takes the same from the word,
+/// and of a pair that waits for nothing more it has borrowed the one below the destination: it becomes a
+/// [receiver](Pair::receiver) that there is none of, which is never free.
+#[derive(Clone, Copy)]
 pub struct Pair(u64);
 
-const DESTINATION: u32 = 16;
-const KNOWN: u32 = 32;
-/// At the top, so that a pair waits for nothing when the word is small.
-const REMAINING: u32 = 48;
+const TALLIED: u64 = 1 << 16;
+const REMAINING: u32 = 32;
+const RECEIVER: u32 = 48;
 
 impl Pair {
-    /// A pair that waits for `remaining` slots, which is all that was requested.
+    /// A pair that waits for `remaining` slots, at least one.
+    #[inline(always)]
     pub(super) fn new(source: u16, destination: u16, remaining: u16) -> Pair {
-        Pair(u64::from(source) | u64::from(destination) << DESTINATION).waiting_for(remaining, remaining)
+        debug_assert!(remaining > 0);
+        let receiver = u64::from(destination) << 1 | 1;
+        Pair(u64::from(source) | u64::from(remaining - 1) << REMAINING | receiver << RECEIVER)
     }
 
     /// The endpoint that sends.
@@ -27,41 +34,73 @@ impl Pair {
     /// The endpoint that receives.
     #[inline(always)]
     pub fn destination(self) -> u16 {
-        (self.0 >> DESTINATION) as u16
+        (self.0 >> RECEIVER) as u16 >> 1
     }
 
     /// Slots that the pair waits for; of a grant, after this grant.
     #[inline(always)]
     pub fn remaining(self) -> u16 {
-        (self.0 >> REMAINING) as u16
+        ((self.0 >> REMAINING) as u16).wrapping_add(1)
     }
 
-    /// What `Demand::asked` said of the pair when `remaining` last took account of it.
+    /// Where what the destination can receive is found: an odd number for one that the pair waits for, an even one if it
+    /// waits for nothing more.
     #[inline(always)]
-    pub(super) fn known(self) -> u16 {
-        (self.0 >> KNOWN) as u16
+    pub(super) fn receiver(self) -> u16 {
+        (self.0 >> RECEIVER) as u16
     }
 
-    /// The same endpoints with another demand.
+    /// Whether the pair waits for a slot.
     #[inline(always)]
-    pub(super) fn waiting_for(self, remaining: u16, known: u16) -> Pair {
-        let ends = u64::from(self.ends());
-        Pair(ends | u64::from(remaining) << REMAINING | u64::from(known) << KNOWN)
+    pub(super) fn waits(self) -> bool {
+        self.waits_as_number() == 1
     }
 
-    /// The pair after a grant; it must wait for one.
+    /// 1 if the pair waits for a slot, otherwise 0.
+    #[inline(always)]
+    pub(super) fn waits_as_number(self) -> usize {
+        usize::from(self.receiver()) % 2
+    }
+
+    /// The pair after a grant.
     #[inline(always)]
     pub(super) fn granted_one(self) -> Pair {
-        debug_assert!(self.remaining() > 0);
-        Pair(self.0 - (1 << REMAINING))
+        Pair(self.0.wrapping_sub(1 << REMAINING))
+    }
+
+    /// The pair as it was before [`Pair::granted_one`].
+    #[inline(always)]
+    pub(super) fn granted_none(self) -> Pair {
+        Pair(self.0.wrapping_add(1 << REMAINING))
+    }
+
+    /// The pair when it waits for so many slots more, which have been tallied.
+    #[inline(always)]
+    pub(super) fn topped_up(self, slots: u16) -> Pair {
+        debug_assert!(self.waits());
+        Pair((self.0 + (u64::from(slots) << REMAINING)) | TALLIED)
+    }
+
+    /// Whether the pair's demand has been tallied.
+    #[inline(always)]
+    pub(super) fn is_tallied(self) -> bool {
+        self.0 & TALLIED != 0
     }
 
     /// Both endpoints as one number.
     #[inline(always)]
-    pub(super) fn ends(self) -> u32 {
-        self.0 as u32
+    pub(super) fn ends(self) -> u64 {
+        self.0 & (0xFFFF << RECEIVER | 0xFFFF)
     }
 }
+
+impl PartialEq for Pair {
+    fn eq(&self, other: &Pair) -> bool {
+        self.0 | TALLIED == other.0 | TALLIED
+    }
+}
+
+impl Eq for Pair {}
 
 impl fmt::Debug for Pair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,5 @@
-//! The grants of a batch, by slot: what the allocator gives, and meanwhile the younger part of its queue.
+//! The grants of a batch, by slot: what the allocator gives, and meanwhile the younger part of its queue. The queue itself lies
+//! behind them, as the list of the pairs that find no slot.
 
 use std::ops::Range;
 
@@ -7,24 +8,34 @@ use super::pair::Pair;
 /// A batch of timeslots with the pairs that send in each.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// One row a slot, each `stride` long.
-    pairs: Box<[Pair]>,
+    /// A row for each slot, and then the queue. There is room for the longest queue, but it begins only as long as it has been.
+    pairs: Vec<Pair>,
+    /// Where each slot's pairs end, and where the queue does.
+    ends: [usize; LISTS],
     stride: usize,
-    /// Where each row ends.
-    ends: [usize; 64],
     slots: u32,
 }
+
+/// As many slots as there can be, and the queue.
+const LISTS: usize = QUEUE + 1;
+/// The queue's number: no free slot is the 64th.
+const QUEUE: usize = 64;
 
 /// Pairs in a line of the cache. Rows are apart by one more than they need, as rows of a power of two, written to at
 /// equal places, would compete for the same few lines of the cache.
 const LINE: usize = 8;
 
+/// Pairs that are settled together: few enough for the nearest cache, and a power of two.
+const SETTLED: usize = 256;
+
 impl Schedule {
-    /// An empty schedule of `slots` slots with at most `most_granted` pairs each.
-    pub(super) fn new(slots: u32, most_granted: usize) -> Schedule {
+    /// An empty schedule of `slots` slots with at most `most_granted` pairs each, and a queue of at most `most_waiting`.
+    pub(super) fn new(slots: u32, most_granted: usize, most_waiting: usize) -> Schedule {
         let stride = most_granted.next_multiple_of(LINE) + LINE;
-        let pairs = vec![Pair::new(0, 0, 0); stride * slots as usize].into_boxed_slice();
-        let mut schedule = Schedule { pairs, stride, ends: [0; 64], slots };
+        let rows = stride * slots as usize;
+        let mut pairs = Vec::with_capacity(rows + most_waiting);
+        pairs.resize(rows, Pair::new(0, 0, 1));
+        let mut schedule = Schedule { pairs, ends: [rows; LISTS], stride, slots };
         schedule.clear();
         schedule
     }
@@ -39,7 +50,7 @@ impl Schedule {
     /// Panics if the batch has no such slot.
     pub fn slot(&self, slot: u32) -> &[Pair] {
         assert!(slot < self.slots, "slot {slot} of a batch of {}", self.slots);
-        &self.pairs[slot as usize * self.stride..self.ends[slot as usize]]
+        &self.pairs[self.places(slot)]
     }
 
     /// Packets granted in the batch.
@@ -47,28 +58,136 @@ impl Schedule {
         (0..self.slots).map(|slot| self.slot(slot).len()).sum()
     }
 
-    /// Forgets the batch.
+    /// Forgets the batch. The queue stays.
     pub(super) fn clear(&mut self) {
-        self.ends = std::array::from_fn(|slot| slot * self.stride);
+        for slot in 0..self.slots {
+            self.ends[slot as usize] = slot as usize * self.stride;
+        }
     }
 
-    /// Where the pairs of a slot are, as far as they have been granted.
-    #[inline(always)]
-    pub(super) fn places(&self, slot: u32) -> Range<usize> {
-        slot as usize * self.stride..self.ends[slot as usize % 64]
+    /// The pairs that wait, those at the head first.
+    pub(super) fn queue(&self) -> &[Pair] {
+        &self.pairs[self.start_of_queue()..self.ends[QUEUE]]
     }
 
-    /// The pair at such a place.
-    #[inline(always)]
-    pub(super) fn pair(&self, place: usize) -> Pair {
-        self.pairs[place]
+    /// The pairs that wait, to be changed in place.
+    pub(super) fn queue_mut(&mut self) -> &mut [Pair] {
+        let start = self.start_of_queue();
+        &mut self.pairs[start..self.ends[QUEUE]]
     }
 
-    /// Adds a pair to those that send in a slot.
+    /// Puts a pair at the queue's tail.
     #[inline(always)]
-    pub(super) fn grant(&mut self, slot: u32, pair: Pair) {
-        let end = &mut self.ends[slot as usize % 64];
-        self.pairs[*end] = pair;
-        *end += 1;
+    pub(super) fn put_at_tail(&mut self, pair: Pair) {
+        let tail = self.ends[QUEUE];
+        self.ends[QUEUE] = tail + 1;
+        match self.pairs.get_mut(tail) {
+            Some(place) => *place = pair,
+            None => self.pairs.push(pair),
+        }
+    }
+
+    /// The lists, and where the pairs of a slot are among them.
+    #[inline(always)]
+    pub(super) fn served_in(&mut self, slot: u32) -> (Range<usize>, Lists<'_>) {
+        (self.places(slot), Lists { pairs: &mut self.pairs, ends: &mut self.ends })
+    }
+
+    /// The lists, without those that wait, and where they were among them. They are appended anew.
+    pub(super) fn take_queue(&mut self) -> (Range<usize>, Lists<'_>) {
+        let start = self.start_of_queue();
+        let end = std::mem::replace(&mut self.ends[QUEUE], start);
+        (start..end, Lists { pairs: &mut self.pairs, ends: &mut self.ends })
+    }
+
+    /// Walks the queue, and keeps of each pair what `served` makes of it, if that is something.
+    #[inline(always)]
+    pub(super) fn retain(&mut self, mut served: impl FnMut(&mut Lists, Pair) -> Option<Pair>) {
+        let (places, mut lists) = self.take_queue();
+        let mut kept = places.start;
+        for place in places {
+            let pair = lists.pairs[place];
+            if let Some(pair) = served(&mut lists, pair) {
+                lists.pairs[kept] = pair;
+                kept += 1;
+            }
+        }
+        lists.ends[QUEUE] = kept;
+    }
+
+    /// Settles the queue, which all its pairs were appended to in this batch: those that wait for something stay, and `leave` is
+    /// told the others. Before the place `from` there are none of these.
+    ///
+    /// It cannot be foretold which stay, so they are parted without a branch.
+    pub(super) fn settle(&mut self, from: usize, mut leave: impl FnMut(Pair)) {
+        let head = self.start_of_queue();
+        let queue = &mut self.pairs[head..self.ends[QUEUE]];
+        queue[..from].iter_mut().for_each(|pair| *pair = pair.granted_none());
+        let mut gone = [Pair::new(0, 0, 1); SETTLED];
+        let mut kept = from;
+        for start in (from..queue.len()).step_by(SETTLED) {
+            let end = queue.len().min(start + SETTLED);
+            let left = start - kept;
+            for place in start..end {
+                let pair = queue[place].granted_none();
+                queue[kept] = pair;
+                gone[(place - kept) % SETTLED] = pair;
+                kept += pair.waits_as_number();
+            }
+            (left..end - kept).for_each(|place| leave(gone[place % SETTLED]));
+        }
+        self.ends[QUEUE] = head + kept;
+    }
+
+    /// Where the pairs of a slot are.
+    #[inline(always)]
+    fn places(&self, slot: u32) -> Range<usize> {
+        slot as usize * self.stride..self.ends[slot as usize % QUEUE]
+    }
+
+    fn start_of_queue(&self) -> usize {
+        self.slots as usize * self.stride
+    }
+}
+
+/// The pairs that send in each slot, and the queue.
+pub(super) struct Lists<'a> {
+    pairs: &'a mut [Pair],
+    ends: &'a mut [usize; LISTS],
+}
+
+impl Lists<'_> {
+    /// Serves each pair at these places with a slot that `take` names, or 64, which is the queue. A place of the queue must not be
+    /// before as many as are appended to it meanwhile.
+    ///
+    /// Two pairs are served at a time, one after the other: a processor waits with reading where a list ends until it knows all
+    /// places that are still to be written to, and so it waits half as often.
+    #[inline(always)]
+    pub(super) fn serve(&mut self, places: Range<usize>, mut take: impl FnMut(&mut Pair) -> u32) {
+        let mut place = places.start;
+        while place + 1 < places.end {
+            let mut pairs = [self.pairs[place], self.pairs[place + 1]];
+            let slots = [take(&mut pairs[0]), take(&mut pairs[1])];
+            self.append(slots, pairs.map(Pair::granted_one));
+            place += 2;
+        }
+        if place < places.end {
+            let mut pair = self.pairs[place];
+            self.append([take(&mut pair)], [pair.granted_one()]);
+        }
+    }
+
+    /// Appends each pair to those that send in a slot, or to the queue if its slot is 64: as it is after a grant, also in the
+    /// queue, until [`Schedule::settle`] has passed.
+    #[inline(always)]
+    pub(super) fn append<const N: usize>(&mut self, slots: [u32; N], pairs: [Pair; N]) {
+        let places = slots.map(|slot| {
+            let end = &mut self.ends[slot as usize];
+            *end += 1;
+            *end - 1
+        });
+        for (place, pair) in places.into_iter().zip(pairs) {
+            self.pairs[place] = pair;
+        }
     }
 }

@@ -76,17 +76,19 @@ impl Batches {
         Ok(())
     }
 
-    /// Forgets what an endpoint has demanded.
-    pub(super) fn forget(&mut self, source: Address) {
-        self.outstanding -= self.allocator.forget(usize::from(source));
+    /// Forgets what an endpoint has demanded. How many slots that is.
+    pub(super) fn forget(&mut self, source: Address) -> u64 {
+        let forgotten = self.allocator.forget(usize::from(source));
+        self.outstanding -= forgotten;
+        forgotten
     }
 
-    /// Forgets what all have demanded. (An allocator whose demand is zero is as good as new.)
-    pub(super) fn start_over(&mut self, params: &ArbiterParams) {
+    /// Forgets what all have demanded. How many slots that is. (An allocator without demand is as good as new.)
+    pub(super) fn start_over(&mut self, params: &ArbiterParams) -> u64 {
         if self.outstanding > 0 {
             self.allocator = Allocator::new(&params.allocator).expect("the parameters of the last one");
-            self.outstanding = 0;
         }
+        std::mem::take(&mut self.outstanding)
     }
 
     /// Allocates the next batch, and gives each grant with its source to `give`. How many there are.
@@ -97,9 +99,10 @@ impl Batches {
         for slot in 0..schedule.slots() {
             pairs.clear();
             pairs.extend(schedule.slot(slot).iter().map(|pair| (pair.source(), pair.destination())));
-            network.select(pairs, paths).expect("endpoints that both know, one packet each");
+            let number = self.next + u64::from(slot);
+            network.select(number, pairs, paths).expect("endpoints that both know, one packet each");
             for (&(source, destination), &path) in pairs.iter().zip(&*paths) {
-                give(source, Grant { slot: self.next + u64::from(slot), destination, path });
+                give(source, Grant { slot: number, destination, path });
             }
             granted += pairs.len() as u64;
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::fastpass::fcp::message::MOST_GRANTED;
-use crate::fastpass::fcp::{Address, Grant, Heard, List};
+use crate::fastpass::fcp::{Address, Grant, Granted, Heard, List};
 use crate::units::{Span, Time};
 
 use super::pace::Pace;
@@ -15,6 +15,8 @@ const MOST_PENDING: usize = 256;
 const MOST_UNACKNOWLEDGED: usize = 32;
 /// An endpoint that is silent is not told its counts more often than this without a word from it.
 const MOST_REPEATED: u8 = 16;
+/// Resets that an endpoint is sent at the beginning of a term.
+const RESETS: u8 = 5;
 
 /// An endpoint as the arbiter knows it.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +39,12 @@ pub(super) struct Client {
     pub(super) owed: Option<Time>,
     /// Whether it has to be sent a reset.
     pub(super) reset: bool,
-    /// When it may be sent the next reset.
+    /// When it is to be sent the next reset.
     pub(super) reset_at: Time,
+    /// Before this it is not sent another reset.
+    reset_allowed_at: Time,
+    /// Resets that it is sent unless it is heard in the present term.
+    resets: u8,
     /// Counts said again since it was last heard.
     repeated: u8,
     /// Paces allocations to it.
@@ -52,7 +58,9 @@ pub(super) struct Client {
 struct Sent {
     seq: u32,
     at: Time,
-    destinations: List<Address, MOST_GRANTED>,
+    granted: List<Granted, MOST_GRANTED>,
+    /// Whether it is taken for lost; it may still come.
+    lost: bool,
 }
 
 impl Client {
@@ -60,11 +68,35 @@ impl Client {
     pub(super) fn start_over(&mut self) {
         *self = Client {
             incarnation: self.incarnation,
-            reset_at: self.reset_at,
+            reset_allowed_at: self.reset_allowed_at,
             pace: self.pace,
             requests: self.requests,
             ..Client::default()
         };
+    }
+
+    /// Has it sent resets at the beginning of a term. Several, as one that follows the old primary while others follow the new
+    /// one may use slots that others are granted, should the old one be alive.
+    pub(super) fn begin_term(&mut self, now: Time) {
+        (self.reset, self.reset_at, self.resets) = (true, now, RESETS);
+    }
+
+    /// Has it sent a reset as soon as may be.
+    pub(super) fn ask_reset(&mut self) {
+        (self.reset, self.reset_at) = (true, self.reset_allowed_at);
+    }
+
+    /// Notes that it is heard in the present term.
+    pub(super) fn follow(&mut self) {
+        (self.reset, self.resets) = (false, 0);
+    }
+
+    /// Notes that a reset leaves now.
+    pub(super) fn sent_reset(&mut self, now: Time, params: &ArbiterParams) {
+        self.resets = self.resets.saturating_sub(1);
+        self.reset = self.resets > 0;
+        self.reset_at = now + params.retransmit / 4;
+        self.reset_allowed_at = now + params.reset_interval;
     }
 
     /// Adds a grant of which the endpoint has to be told. The grant that had to make room for it, if any.
@@ -81,41 +113,59 @@ impl Client {
         }
     }
 
-    /// Takes the endpoint's word of which allocations have come.
-    pub(super) fn acknowledge(&mut self, heard: Heard) {
+    /// Takes the endpoint's word of which allocations have come. `counts` are its counts of slots granted, by destination: one
+    /// that it knows as it is now need not be told again.
+    pub(super) fn acknowledge(&mut self, heard: Heard, counts: &[u32]) {
         self.repeated = 0;
-        self.unacknowledged.retain(|sent| !heard.contains(sent.seq));
+        let mut place = 0;
+        while let Some(sent) = self.unacknowledged.get(place) {
+            if !heard.contains(sent.seq) {
+                place += 1;
+                continue;
+            }
+            let granted = sent.granted;
+            self.unacknowledged.remove(place);
+            for told in granted.iter().filter(|told| counts[usize::from(told.destination)] == told.granted) {
+                self.told(told.destination);
+            }
+        }
+        self.unacknowledged.retain(|sent| !sent.granted.is_empty());
+    }
+
+    /// Notes that the endpoint knows the count of a destination.
+    fn told(&mut self, destination: Address) {
+        self.untold.retain(|&untold| untold != destination);
+        for sent in &mut self.unacknowledged {
+            let others = sent.granted.iter().filter(|granted| granted.destination != destination);
+            sent.granted = others.copied().collect();
+        }
     }
 
     /// Notes an allocation that leaves now.
-    pub(super) fn sent(
-        &mut self,
-        now: Time,
-        destinations: List<Address, MOST_GRANTED>,
-        params: &ArbiterParams,
-    ) {
+    pub(super) fn sent(&mut self, now: Time, granted: List<Granted, MOST_GRANTED>, params: &ArbiterParams) {
         self.owed = None;
         self.pace.note(now, &params.pacer);
-        if destinations.is_empty() {
+        if granted.is_empty() {
             return;
         }
         if self.unacknowledged.len() == MOST_UNACKNOWLEDGED {
-            self.give_up_oldest();
+            if let Some(sent) = self.unacknowledged.pop_front().filter(|sent| !sent.lost) {
+                sent.granted.iter().for_each(|granted| self.tell(granted.destination));
+            }
         }
-        self.unacknowledged.push_back(Sent { seq: self.seq, at: now, destinations });
-    }
-
-    /// Takes the oldest allocation for lost.
-    fn give_up_oldest(&mut self) {
-        let Some(sent) = self.unacknowledged.pop_front() else { return };
-        sent.destinations.iter().for_each(|&destination| self.tell(destination));
+        self.unacknowledged.push_back(Sent { seq: self.seq, at: now, granted, lost: false });
     }
 
     /// Takes the allocations for lost that have not been acknowledged in time. Whether there were any.
     pub(super) fn give_up(&mut self, now: Time, after: Span) -> bool {
         let mut any = false;
-        while self.unacknowledged.front().is_some_and(|sent| sent.at + after <= now) {
-            self.give_up_oldest();
+        for place in 0..self.unacknowledged.len() {
+            let sent = self.unacknowledged[place];
+            if sent.lost || sent.at + after > now {
+                continue;
+            }
+            self.unacknowledged[place].lost = true;
+            sent.granted.iter().for_each(|granted| self.tell(granted.destination));
             any = true;
         }
         self.repeated = self.repeated.saturating_add(u8::from(any));
@@ -138,7 +188,7 @@ impl Client {
             if !self.untold.is_empty() {
                 want = Time::ZERO;
             }
-            if let Some(sent) = self.unacknowledged.front() {
+            if let Some(sent) = self.unacknowledged.iter().find(|sent| !sent.lost) {
                 want = want.min(sent.at + params.retransmit);
             }
         }

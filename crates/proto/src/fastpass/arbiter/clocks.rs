@@ -28,6 +28,8 @@ const MOST_APART: Span = Span::from_secs(1);
 const MOVED_BEYOND: Span = Span::from_us(10);
 /// An endpoint's slots are translated if it is further than this from the arbiter's count of slots.
 const TRANSLATED_BEYOND: Span = Span::from_us(20);
+/// The median is not found more often than this, so that an endpoint whose clock is wrong makes little work.
+const MEDIAN_INTERVAL: Span = Span::from_us(5);
 
 /// What is known of the endpoints' clocks. Differences are in slots.
 #[derive(Clone, Debug)]
@@ -35,6 +37,9 @@ pub(super) struct Clocks {
     of: Box<[Clock]>,
     /// To find a median in.
     sorted: Vec<i64>,
+    /// The median of late, and until when it is taken for that.
+    median: Clock,
+    median_until: Time,
     most_apart: i64,
     moved_beyond: i64,
     translated_beyond: i64,
@@ -64,29 +69,39 @@ pub(super) enum Advice {
 
 impl Clocks {
     pub(super) fn new(nodes: usize, timeslots: Timeslots) -> Clocks {
-        let slots = |span: Span| span.as_ps().div_ceil(timeslots.length().as_ps()) as i64;
+        let slots = |span: Span| {
+            i64::try_from(span.as_ps().div_ceil(timeslots.length().as_ps())).unwrap_or(i64::MAX / 4)
+        };
         Clocks {
             of: vec![Clock::default(); nodes].into_boxed_slice(),
             sorted: Vec::with_capacity(nodes),
+            median: Clock::default(),
+            median_until: Time::ZERO,
             most_apart: slots(MOST_APART),
             moved_beyond: slots(MOVED_BEYOND),
             translated_beyond: slots(TRANSLATED_BEYOND),
         }
     }
 
+    /// By how much a slot of another machine's clock is ahead of that of this one's, `own`; `None` if that cannot be true.
+    fn difference(&self, slot: u64, own: u64) -> Option<i64> {
+        let difference = i64::try_from(i128::from(slot) - i128::from(own)).ok()?;
+        (-self.most_apart..=self.most_apart).contains(&difference).then_some(difference)
+    }
+
     /// Whether slots are too far apart to be true.
     pub(super) fn is_absurd(&self, slot: u64, own: u64) -> bool {
-        slot.abs_diff(own) > self.most_apart as u64
+        self.difference(slot, own).is_none()
     }
 
     /// Takes what a request says of clocks, when the arbiter's shows slot `own`. Whether that can be true.
     pub(super) fn hear(&mut self, now: Time, request: &Request, own: u64) -> bool {
         let behind = request.arbiter_ahead.map_or(0, i64::from);
-        if self.is_absurd(request.slot, own) || behind.abs() > self.most_apart {
+        let Some(ahead) = self.difference(request.slot, own).filter(|_| behind.abs() <= self.most_apart)
+        else {
             return false;
-        }
-        let clock = &mut self.of[usize::from(request.source)];
-        clock.least.note(now, request.slot as i64 - own as i64);
+        };
+        self.of[usize::from(request.source)].least.note(now, ahead);
         true
     }
 
@@ -112,7 +127,11 @@ impl Clocks {
         if clock.translation == 0 && !clock.is_beyond(now, frame, self.moved_beyond) {
             return Advice::Stay;
         }
-        let median = self.median(now);
+        if now >= self.median_until {
+            self.median = self.find_median(now);
+            self.median_until = now + MEDIAN_INTERVAL;
+        }
+        let median = self.median;
         if median.is_beyond(now, frame, self.moved_beyond) {
             let moved = median.estimate(now).unwrap_or(frame);
             self.translate_by(frame - moved);
@@ -143,7 +162,7 @@ impl Clocks {
             // That was about the arbiter's clock when it was primary before.
             clock.most = Recent::default();
         }
-        let median = self.median(now).least.greatest(now);
+        let median = self.find_median(now).least.greatest(now);
         let moved = median.filter(|median| (median - frame).abs() > i64::from(most))?;
         self.translate_by(frame - moved);
         Some(moved)
@@ -157,7 +176,7 @@ impl Clocks {
     }
 
     /// A clock of which at least half of the endpoints are as far ahead or further, and as far behind or further.
-    fn median(&mut self, now: Time) -> Clock {
+    fn find_median(&mut self, now: Time) -> Clock {
         let mut clock = Clock::default();
         let heard = |clock: &&Clock| clock.least.greatest(now).is_some();
         let middle = self.of.iter().filter(heard).count() / 2;

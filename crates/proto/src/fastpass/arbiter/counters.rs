@@ -7,8 +7,10 @@ pub struct ArbiterCounters {
     pub requests: u64,
     /// Slots demanded of the allocator.
     pub demanded: u64,
-    /// Slots granted.
+    /// Slots granted; what was demanded is granted, forgotten or outstanding.
     pub granted: u64,
+    /// Slots demanded and not granted of endpoints that started anew, or in terms that have ended.
+    pub forgotten: u64,
     /// Allocations sent.
     pub allocations: u64,
     /// Allocations that carried no grant: acknowledgements and repeated counts.

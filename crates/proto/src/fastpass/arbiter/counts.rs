@@ -1,5 +1,7 @@
 //! The cumulative counts of each pair of endpoints, in this term and in the present incarnation of its source.
 
+use std::ops::Range;
+
 use crate::fastpass::fcp::Address;
 
 /// Slots demanded and granted, modulo 2^32. The memory is 8 bytes a pair, of which only what is used is touched.
@@ -30,9 +32,18 @@ impl Counts {
         &mut self.granted[self.place(source, destination)]
     }
 
+    /// Slots granted to a source so far, by destination.
+    pub(super) fn granted_by(&self, source: Address) -> &[u32] {
+        &self.granted[self.row(source)]
+    }
+
+    fn row(&self, source: Address) -> Range<usize> {
+        self.place(source, 0)..self.place(source, 0) + self.nodes
+    }
+
     /// Counts from zero for a source.
     pub(super) fn start_over(&mut self, source: Address) {
-        let row = self.place(source, 0)..self.place(source, 0) + self.nodes;
+        let row = self.row(source);
         self.demanded[row.clone()].fill(0);
         self.granted[row].fill(0);
     }

@@ -39,7 +39,7 @@ impl Deadlines {
             return;
         }
         self.at[usize::from(endpoint)] = at;
-        let mut place = (self.at.len() + usize::from(endpoint)) / 2;
+        let mut place = usize::midpoint(self.at.len(), usize::from(endpoint));
         while place > 0 {
             let [a, b] = [self.winner[2 * place], self.winner[2 * place + 1]];
             self.winner[place] = if self.at[usize::from(b)] < self.at[usize::from(a)] { b } else { a };

@@ -115,8 +115,7 @@ impl Arbiter {
         self.batches.leave_out_before(first);
         self.first_slot = self.batches.next();
         for endpoint in 0..self.clients.len() as Address {
-            self.clients[usize::from(endpoint)].reset = true;
-            self.clients[usize::from(endpoint)].reset_at = now;
+            self.clients[usize::from(endpoint)].begin_term(now);
             self.reschedule(endpoint);
         }
     }
@@ -143,7 +142,7 @@ impl Arbiter {
 
     /// Forgets all demands and what endpoints have been told.
     fn start_over(&mut self) {
-        self.batches.start_over(&self.params);
+        self.counters.forgotten += self.batches.start_over(&self.params);
         self.counts = Counts::new(self.clients.len());
         for endpoint in 0..self.clients.len() as Address {
             self.clients[usize::from(endpoint)].start_over();
@@ -154,7 +153,7 @@ impl Arbiter {
 
     /// Forgets what is known of an endpoint.
     fn forget(&mut self, endpoint: Address) {
-        self.batches.forget(endpoint);
+        self.counters.forgotten += self.batches.forget(endpoint);
         self.counts.start_over(endpoint);
         self.clients[usize::from(endpoint)].start_over();
     }

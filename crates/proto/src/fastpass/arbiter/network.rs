@@ -29,21 +29,26 @@ impl Network {
         })
     }
 
-    /// Puts the path of each packet of a slot into `paths`.
-    pub(super) fn select(&mut self, slot: &[(u16, u16)], paths: &mut Vec<Path>) -> Result<(), PathError> {
-        let number = |path| if path == BYPASS { 0 } else { u16::from(path) };
+    /// Puts the path of each packet of slot `number` into `paths`.
+    pub(super) fn select(
+        &mut self,
+        number: u64,
+        slot: &[(u16, u16)],
+        paths: &mut Vec<Path>,
+    ) -> Result<(), PathError> {
+        let path = |number| if number == BYPASS { 0 } else { u16::from(number) };
         paths.clear();
         match self {
             Network::Single => paths.resize(slot.len(), 0),
             Network::LeafSpine(network) => {
-                paths.extend(network.select(slot)?.iter().map(|&path| number(path)));
+                network.turn(number);
+                paths.extend(network.select(slot)?.iter().map(|&number| path(number)));
             }
-            Network::FatTree(network, cores) => paths.extend(
-                network
-                    .select(slot)?
-                    .iter()
-                    .map(|path| number(path.aggregation) * *cores + number(path.core)),
-            ),
+            Network::FatTree(network, cores) => {
+                network.turn(number);
+                let ways = network.select(slot)?.iter();
+                paths.extend(ways.map(|way| path(way.aggregation) * *cores + path(way.core)));
+            }
         }
         Ok(())
     }

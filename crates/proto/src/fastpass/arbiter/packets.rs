@@ -18,9 +18,7 @@ impl Arbiter {
     /// A reset for an endpoint.
     pub(super) fn reset(&mut self, now: Time, endpoint: Address) -> Reset {
         self.counters.resets += 1;
-        let client = &mut self.clients[usize::from(endpoint)];
-        client.reset = false;
-        client.reset_at = now + self.params.reset_interval;
+        self.clients[usize::from(endpoint)].sent_reset(now, &self.params);
         let slot = self.params.timeslots.of(now);
         Reset { to: endpoint, slot, term: self.succession.term, first_slot: self.first_slot }
     }
@@ -54,7 +52,7 @@ impl Arbiter {
         for &destination in named.iter() {
             allocation.granted.push(Granted { destination, granted: *counts.granted(endpoint, destination) });
         }
-        client.sent(now, named, params);
+        client.sent(now, allocation.granted, params);
         counters.allocations += 1;
         counters.empty_allocations += u64::from(allocation.grants.is_empty());
         allocation

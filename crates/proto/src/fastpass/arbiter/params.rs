@@ -27,9 +27,9 @@ pub struct ArbiterParams {
     /// A request is acknowledged after this time at the latest, by an allocation without grants if need be. Default: 100
     /// us, half of what endpoints wait.
     pub acknowledge: Span,
-    /// The time between two watchdogs (T_w). Default: 100 us, as in the paper.
+    /// The time between two watchdogs (`T_w`). Default: 100 us, as in the paper.
     pub watchdog: Span,
-    /// A standby that has heard no watchdog for so long takes over (T_d). Default: 200 us, as in the paper; the release has
+    /// A standby that has heard no watchdog for so long takes over (`T_d`). Default: 200 us, as in the paper; the release has
     /// 2 ms.
     pub takeover: Span,
     /// Added to the slots that a new primary leaves out after those that the old one can have granted. Default: none.

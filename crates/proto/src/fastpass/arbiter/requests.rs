@@ -50,7 +50,7 @@ impl Arbiter {
         if self.succession.may_have_rival(now, &self.params) {
             self.postpone(now);
         }
-        self.clients[usize::from(request.source)].reset = true;
+        self.clients[usize::from(request.source)].ask_reset();
     }
 
     /// A standby reads in a request whether the primary goes on sending allocations.
@@ -58,7 +58,7 @@ impl Arbiter {
         let client = &mut self.clients[usize::from(request.source)];
         if request.heard.latest > client.of_primary {
             client.of_primary = request.heard.latest;
-            self.succession.see_alive(now);
+            self.succession.see_alive(now, request.source);
         }
     }
 
@@ -70,6 +70,7 @@ impl Arbiter {
             return;
         }
         let client = &mut self.clients[usize::from(source)];
+        client.follow();
         let news = client.heard.note(request.seq);
         if matches!(news, News::Duplicate | News::Forgotten) {
             self.counters.duplicate_requests += 1;
@@ -78,10 +79,10 @@ impl Arbiter {
         if !request.demands.is_empty() {
             client.owed = client.owed.or(Some(now));
         }
-        client.acknowledge(request.heard);
+        client.acknowledge(request.heard, self.counts.granted_by(source));
         self.counters.requests += 1;
         self.mind_clocks(now, request);
-        for demand in request.demands.iter() {
+        for &demand in request.demands.iter() {
             self.demand(now, source, demand, news);
         }
         self.hear_reports(source, &request.reports);
@@ -115,7 +116,7 @@ impl Arbiter {
     }
 
     /// Takes a demand of an endpoint.
-    fn demand(&mut self, now: Time, source: Address, demand: &Demand, news: News) {
+    fn demand(&mut self, now: Time, source: Address, demand: Demand, news: News) {
         if usize::from(demand.destination) >= self.clients.len() {
             self.counters.unknown_destination += 1;
             return;

@@ -28,8 +28,10 @@ pub(super) struct Succession {
     pub(super) term: u32,
     /// When a primary was last heard, or silence began to count.
     heard_at: Time,
-    /// When an endpoint last showed that the primary goes on sending allocations.
+    /// Until when at least two endpoints have shown that the primary goes on sending allocations.
     alive_at: Time,
+    /// Which endpoint showed it last, and when.
+    alive_by: (Address, Time),
     /// When this arbiter became the primary.
     since: Time,
     /// Whether an endpoint has followed this primary.
@@ -58,12 +60,12 @@ pub(super) enum Standing {
 impl Succession {
     /// An arbiter that knows of terms up to `term` and is not the primary.
     pub(super) fn standby(now: Time, term: u32) -> Succession {
-        let never = Time::NEVER;
         Succession {
             role: Role::Standby,
             term,
             heard_at: now,
             alive_at: Time::ZERO,
+            alive_by: (0, Time::ZERO),
             since: now,
             followed: false,
             watchdog_at: Time::NEVER,
@@ -94,7 +96,7 @@ impl Succession {
         true
     }
 
-    /// When a standby takes over if it hears nothing: the first rank after T_d, each further one a T_w later. (The rank of
+    /// When a standby takes over if it hears nothing: the first rank after `T_d`, each further one a `T_w` later. (The rank of
     /// the primary that fell silent does not count.)
     pub(super) fn takeover_at(&self, params: &ArbiterParams) -> Option<Time> {
         let primary = self.term.checked_sub(1).map(|term| term % u32::from(params.arbiters));
@@ -103,13 +105,18 @@ impl Succession {
         (self.role == Role::Standby).then(|| self.heard_at + params.takeover + params.watchdog * place)
     }
 
-    /// Notes that an endpoint has shown that the primary goes on sending allocations.
-    pub(super) fn see_alive(&mut self, now: Time) {
-        self.alive_at = now;
+    /// Notes that an endpoint has shown that the primary goes on sending allocations. It counts when another has, too, as one
+    /// may be wrong.
+    pub(super) fn see_alive(&mut self, now: Time, source: Address) {
+        let (other, at) = self.alive_by;
+        if other != source {
+            self.alive_at = at;
+        }
+        self.alive_by = (source, now);
     }
 
     /// Waits on if the primary only seems to be silent: endpoints still speak of new allocations after the time at which a
-    /// watchdog is missing. Half a T_w is allowed for the time that their word takes, so that one that has died is not
+    /// watchdog is missing. Half a `T_w` is allowed for the time that their word takes, so that one that has died is not
     /// taken for alive.
     pub(super) fn waits_on(&mut self, params: &ArbiterParams) -> bool {
         let lag = params.watchdog / 2;

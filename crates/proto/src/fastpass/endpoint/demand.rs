@@ -89,6 +89,11 @@ impl Demands {
         self.needy > 0
     }
 
+    /// Whether packets for a destination wait.
+    pub(super) fn needs(&self, destination: Address) -> bool {
+        self.of[usize::from(destination)].needed > 0
+    }
+
     /// Notes how many slots the packets for a destination need.
     pub(super) fn need(&mut self, destination: Address, slots: u32) {
         let of = &mut self.of[usize::from(destination)];
@@ -216,6 +221,14 @@ impl Demands {
             }
         }
         again
+    }
+
+    /// Has the next request speak of a destination with packets, whatever the arbiter has heard, so that it answers.
+    pub(super) fn doubt(&mut self) {
+        let needy = self.of.iter().position(|of| of.needed > 0);
+        if let Some(destination) = needy {
+            self.say(destination as Address);
+        }
     }
 
     /// Counts from zero in a new term: only the grants held stay. How many slots are demanded.

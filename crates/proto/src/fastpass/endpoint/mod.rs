@@ -7,6 +7,7 @@
 //! 1. `demand`: what is needed, demanded and granted for each destination, in cumulative counts, so that any packet may be
 //!    lost, come twice or late.
 //! 2. `grants`: the slots granted and not used yet.
+//! 3. `reports`: which packets arrived, path by path.
 //!
 //! # Terms
 //!
@@ -25,6 +26,7 @@ mod counters;
 mod demand;
 mod grants;
 mod params;
+mod reports;
 
 pub use counters::EndpointCounters;
 pub use params::{EndpointParams, SendMode};
@@ -37,6 +39,7 @@ use super::fcp::{Address, Allocation, Grant, Heard, News, Request, Reset};
 use super::recent::Recent;
 use demand::{Count, Demands};
 use grants::{Grants, NotHeld};
+use reports::Reports;
 
 /// Whether an endpoint sends in slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +72,7 @@ pub struct Endpoint {
     mode: Mode,
     demands: Demands,
     grants: Grants,
+    reports: Option<Reports>,
     /// The number of the last request in this incarnation.
     seq: u32,
     /// Allocations of this term that have come.
@@ -101,6 +105,7 @@ impl Endpoint {
             mode: Mode::Scheduled,
             demands: Demands::new(params.nodes, params.limit),
             grants: Grants::default(),
+            reports: params.arrival.map(Reports::new),
             seq: 0,
             heard: Heard::default(),
             unreported: None,
@@ -256,10 +261,23 @@ impl Endpoint {
         self.urgent = self.demands.unsaid() > 0;
     }
 
+    /// Takes word that the packet sent in slot `slot` has arrived.
+    pub fn handle_arrived(&mut self, now: Time, slot: u64) {
+        if let Some(reports) = &mut self.reports {
+            self.counters.unknown_arrivals += u64::from(!reports.arrive(now, slot));
+        }
+    }
+
     /// Does what time has come for: demands are said again, and without an arbiter the endpoint falls back.
     pub fn handle_timeout(&mut self, now: Time) {
         let again = self.demands.say_again(now, self.params.retransmit);
         self.counters.retransmissions += again;
+        if self.doubts_at().is_some_and(|at| at <= now) {
+            self.demands.doubt();
+        }
+        if let Some(reports) = &mut self.reports {
+            reports.settle(now);
+        }
         if self.fallback_at().is_some_and(|at| at <= now) {
             self.mode = Mode::Unscheduled;
             self.counters.fallbacks += 1;
@@ -273,10 +291,16 @@ impl Endpoint {
     /// When [`Endpoint::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Option<Time> {
         let again = self.demands.oldest_unacknowledged().map(|at| at + self.params.retransmit);
-        match (again, self.fallback_at()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let lost = self.reports.as_ref().and_then(Reports::timeout);
+        [again, lost, self.doubts_at(), self.fallback_at()].into_iter().flatten().min()
+    }
+
+    /// When the endpoint says a demand again that has been acknowledged, as its arbiter has granted it nothing since: it may
+    /// have others to serve first, or be dead. Early enough for two answers to be lost before the endpoint falls back.
+    fn doubts_at(&self) -> Option<Time> {
+        let waits = self.mode == Mode::Scheduled && self.term != 0 && self.demands.is_needy();
+        let heard_or_asked = self.alone_since.max(self.requested.unwrap_or(Time::ZERO));
+        waits.then(|| heard_or_asked + (self.params.fallback / 4).max(self.params.report_interval))
     }
 
     /// When the endpoint falls back if nothing is heard.
@@ -313,13 +337,14 @@ impl Endpoint {
     fn request_at(&self) -> Time {
         let after = |span| self.requested.map_or(Time::ZERO, |at| at + span);
         if self.term == 0 {
-            return if self.demands.is_needy() { after(self.params.retransmit) } else { Time::NEVER };
+            let asks = self.demands.is_needy() || self.mode == Mode::Unscheduled;
+            return if asks { after(self.params.retransmit) } else { Time::NEVER };
         }
         let unsaid = self.demands.unsaid();
         if self.urgent || unsaid >= MOST_DEMANDS {
             return after(self.params.urgent_interval);
         }
-        if unsaid > 0 {
+        if unsaid > 0 || self.reports.as_ref().is_some_and(Reports::has_losses) {
             return after(self.params.report_interval);
         }
         let acknowledge = self.unreported.map_or(Time::NEVER, |at| at + self.params.acknowledge);
@@ -330,21 +355,31 @@ impl Endpoint {
     ///
     /// A slot whose time passed while the driver could not send is demanded again: then this gives a request.
     pub fn transmit(&mut self, now: Time) -> EndpointOutput {
-        if self.request_at() <= now {
-            return EndpointOutput::Request(self.request(now));
-        }
-        while self.slot_at() <= now {
-            let Some(grant) = self.grants.take_first() else { break };
-            if !self.is_late(now, &grant) {
-                self.demands.send(grant.destination);
-                self.counters.used += 1;
-                return EndpointOutput::Slot(grant);
-            }
+        while let Some(grant) = self.grants.first().copied().filter(|grant| self.is_late(now, grant)) {
+            self.grants.take_first();
             self.counters.refused_late += 1;
             self.demands.release(grant.destination);
             self.demand(grant.destination);
         }
-        EndpointOutput::Request(self.request(now))
+        if self.request_at() <= now || self.slot_at() > now {
+            return EndpointOutput::Request(self.request(now));
+        }
+        match self.grants.take_first() {
+            Some(grant) => {
+                self.send(now, &grant);
+                self.counters.used += 1;
+                EndpointOutput::Slot(grant)
+            }
+            None => unreachable!("its slot has come"),
+        }
+    }
+
+    /// Notes that a slot is used.
+    fn send(&mut self, now: Time, grant: &Grant) {
+        if let Some(reports) = self.reports.as_mut().filter(|_| self.demands.needs(grant.destination)) {
+            reports.send(now, grant);
+        }
+        self.demands.send(grant.destination);
     }
 
     /// A request that says what holds now.
@@ -362,6 +397,9 @@ impl Endpoint {
         };
         if self.term != 0 {
             self.demands.fill(now, &mut request);
+            if let Some(reports) = &mut self.reports {
+                reports.fill(&mut request);
+            }
         }
         self.unreported = None;
         self.requested = Some(now);

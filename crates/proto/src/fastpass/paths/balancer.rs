@@ -13,7 +13,9 @@ pub(super) struct Balancer {
     paths: usize,
     /// The paths in use.
     kept: PathSet,
-    /// The paths in use as a list.
+    /// By how many places the list of paths in use is turned.
+    turn: usize,
+    /// The paths in use as a list, so turned.
     names: [u8; MAX_PATHS],
     colouring: Colouring,
     transfer: Transfer,
@@ -32,6 +34,7 @@ impl Balancer {
         let mut balancer = Balancer {
             paths,
             kept: PathSet::EMPTY,
+            turn: 0,
             names: [0; MAX_PATHS],
             transfer: Transfer::new(colouring.layout(), edges),
             colouring,
@@ -51,12 +54,29 @@ impl Balancer {
             return Err(PathError::NoPathLeft);
         }
         self.kept = kept;
-        self.names.iter_mut().zip(kept.iter()).for_each(|(name, path)| *name = path as u8);
-        let levels = kept.len().next_power_of_two().ilog2() as usize;
+        self.name_colours();
+        Ok(())
+    }
+
+    /// From now on colour 0 stands for the path at place `by` of those in use, and so on, round and round.
+    pub(super) fn turn(&mut self, by: u64) {
+        let turn = (by % self.kept.len() as u64) as usize;
+        if turn != self.turn {
+            self.turn = turn;
+            self.name_colours();
+        }
+    }
+
+    fn name_colours(&mut self) {
+        let count = self.kept.len();
+        self.turn %= count;
+        for (place, path) in self.kept.iter().enumerate() {
+            self.names[(place + count - self.turn) % count] = path as u8;
+        }
+        let levels = count.next_power_of_two().ilog2() as usize;
         // Colours that have to be moved first are called by their own numbers until then.
         let own = std::array::from_fn(|colour| colour as u8);
-        self.colouring.set_colours(levels, if kept.len() == 1 << levels { self.names } else { own });
-        Ok(())
+        self.colouring.set_colours(levels, if count == 1 << levels { self.names } else { own });
     }
 
     /// A path for each edge of `graph`, at most as many as there is room for; [`super::BYPASS`] for an edge from a node to

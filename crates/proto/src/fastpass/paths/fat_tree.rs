@@ -92,6 +92,14 @@ impl FatTree {
         self.cores.get_mut(aggregation).ok_or(PathError::UnknownPath(aggregation))?.exclude(failed)
     }
 
+    /// From now on aggregation switches, and core switches of each, are taken in an order that begins with another one, as
+    /// [`super::LeafSpine::turn`] does: with `by` the number of the slot, each pair of them is first in turn.
+    pub fn turn(&mut self, by: u64) {
+        self.aggregation.turn(by);
+        let groups = self.cores.len() as u64;
+        self.cores.iter_mut().for_each(|cores| cores.turn(by / groups));
+    }
+
     /// The way of each packet of a slot, in their order.
     ///
     /// The law of [`super::LeafSpine::select`] holds for racks and aggregation switches, and for pods and the core switches

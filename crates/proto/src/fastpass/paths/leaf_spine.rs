@@ -41,6 +41,15 @@ impl LeafSpine {
         self.balancer.exclude(failed)
     }
 
+    /// From now on the paths in use are taken in an order that begins with another one: with `by` the number of the slot, each
+    /// is first in turn.
+    ///
+    /// A rack with fewer packets than paths leaves some idle. Without this it would be the same ones in every slot, and what
+    /// travels beside scheduled packets, such as requests, would find the others full.
+    pub fn turn(&mut self, by: u64) {
+        self.balancer.turn(by);
+    }
+
     /// The path of each packet of a slot, in their order; [`super::BYPASS`] for one that stays within its rack.
     ///
     /// Of the packets that leave a rack, and of those that come in, no path has more than their number divided by the number

@@ -36,6 +36,14 @@ impl HostRates {
         }
     }
 
+    /// The slowest of all hosts; none if there is no host.
+    pub fn slowest(&self) -> Option<Rate> {
+        match self {
+            HostRates::Alike(rate) => Some(*rate),
+            HostRates::Listed(rates) => rates.iter().copied().min(),
+        }
+    }
+
     /// The fastest of all hosts; none if there is no host.
     pub fn fastest(&self) -> Option<Rate> {
         match self {

@@ -5,6 +5,7 @@
 //! comes from those who hold it: [`crate::simulation::footprint`], [`crate::record::tables`] and
 //! [`crate::record::samples`]. The few megabytes that any run takes are left out.
 
+mod fastpass;
 mod limit;
 mod network;
 mod records;
@@ -74,5 +75,6 @@ fn shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     shares.extend(transports::spray_shares(scenario, paths));
     shares.extend(records::sample_shares(scenario));
     shares.extend(records::probe_shares(scenario));
+    shares.extend(fastpass::shares(scenario));
     shares
 }

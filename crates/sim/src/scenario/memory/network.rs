@@ -2,7 +2,7 @@
 
 use super::share::Share;
 use super::traffic;
-use crate::model::{Buffer, Ecn, HostKind, HostModel, Network, Scenario};
+use crate::model::{Buffer, Ecn, HostKind, Network, Scenario};
 use crate::net::shape;
 use crate::record::footprint::table_bytes;
 use crate::record::tables::{link_class_row_bytes, link_row_bytes};
@@ -74,9 +74,9 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
 fn receive_queues(scenario: &Scenario) -> (f64, Option<&str>) {
     let hosts = shape::of(&scenario.network.topology).hosts();
     let room = |(i, kind): (usize, &HostKind)| {
-        let HostModel::Snap(host) = &kind.model else { return 0.0 };
+        let Some(room) = kind.model.receive_queue() else { return 0.0 };
         let members: u32 = scenario.hosts.members(i, hosts).iter().map(|range| range.end - range.start).sum();
-        f64::from(members) * host.receive_queue.get() as f64
+        f64::from(members) * room.get() as f64
     };
     let kinds = &scenario.hosts.kinds;
     let rooms: Vec<f64> = kinds.iter().enumerate().map(room).collect();

@@ -9,9 +9,9 @@ use crate::simulation::footprint::transport_bytes;
 use crate::traffic::Table;
 
 /// Paths that packets are sprayed over: as many as any two hosts have, and no more than are allowed; zero where no
-/// transport sprays.
+/// transport's packets take several.
 pub(super) fn sprayed_paths(scenario: &Scenario) -> f64 {
-    let any = scenario.transports.iter().any(|transport| transport.spray == Spray::Packet);
+    let any = scenario.transports.iter().any(Transport::has_several_paths);
     let paths = || most_paths(&scenario.network).min(Spray::MOST_PATHS);
     f64::from(if any { paths() } else { 0 })
 }
@@ -29,7 +29,7 @@ pub(super) fn counters_share(scenario: &Scenario) -> Share {
 /// The share of each transport that sprays its packets over `paths` paths.
 pub(super) fn spray_shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     let transports = scenario.transports.iter().enumerate();
-    let sprayed = transports.filter(|(_, transport)| transport.spray == Spray::Packet);
+    let sprayed = transports.filter(|(_, transport)| transport.has_several_paths());
     let share = |(index, transport): (usize, &Transport)| {
         let tables = Table::all(scenario).filter(|table| table.traffic.transport == index);
         let flows: f64 = tables.map(|table| traffic::flows(&table)).sum();

@@ -9,6 +9,9 @@ use super::super::form::{is_name, Form};
 use super::super::{schema, suggest};
 use super::section::{describe, Section};
 
+/// Something is wrong in a table; the problem is noted.
+pub(in crate::scenario) struct Wrong;
+
 impl<'a> Section<'a> {
     /// Reads a table that is there once; absent, all its keys have their defaults. None if anything is wrong in it.
     pub(in crate::scenario) fn table<T>(
@@ -20,6 +23,21 @@ impl<'a> Section<'a> {
         let source = self.source;
         let node = self.declare(name, doc, false, || schema::table(&describe(source, &read)));
         self.child(name, node, None, &read)
+    }
+
+    /// Reads a table that need not be there: none if it is not.
+    pub(in crate::scenario) fn optional_table<T>(
+        &mut self,
+        name: &'static str,
+        doc: &'static str,
+        read: impl Fn(&mut Section<'a>) -> T,
+    ) -> Result<Option<T>, Wrong> {
+        let source = self.source;
+        let node = self.declare(name, doc, false, || schema::optional_table(&describe(source, &read)));
+        match node {
+            None => Ok(None),
+            Some(_) => self.child(name, node, None, &read).map(Some).ok_or(Wrong),
+        }
     }
 
     /// Reads a table that takes the keys it does not give from its sibling `of`, which was read as `parent`; absent,

@@ -1,10 +1,10 @@
 //! `[host.NAME]`: which hosts are of which kind, and their clocks.
 
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::{Bytes, Rate, Span};
 use serde_json::json;
 
 use super::fixture::{good, read, said, set, toml, with, SMALL};
-use crate::model::{Clock, HostModel, PartsPerBillion, SnapHost, Timestamps};
+use crate::model::{Clock, HostModel, InterruptHost, PartsPerBillion, SnapHost, Timestamps};
 use crate::scenario::memory;
 use crate::simulation::footprint::FRAME;
 
@@ -46,6 +46,33 @@ fn what_a_table_does_not_give_is_as_in_default() {
     assert_eq!((&kinds.of(0).model, kinds.of(0).clock), (&HostModel::Snap(slower), clock));
     let drifting = Clock { drift: PartsPerBillion(20_000), ..clock };
     assert_eq!((&kinds.of(1).model, kinds.of(1).clock), (&HostModel::Ideal, drifting));
+}
+
+#[test]
+fn hosts_that_wait_for_interrupts_are_read() {
+    let keys = "wake_interval = \"68us\"\nwake_spread = 0.2\nsoftirq = \"0us\"\nsoftirq_mean = \"3us\"\n\
+                stall_interval = \"20s\"\nstall = \"1ms\"\nsend_delay = \"8us\"\nsend_rate = \"4.5Gbps\"\n\
+                receive_queue = \"1MB\"\n";
+    let default = format!("[host.default]\nmodel = \"interrupts\"\n{keys}");
+    let kinds = good(&hosts(&format!("{default}[host.a]\nhosts = 0\nstall = \"0us\"\n"))).hosts;
+    let expected = InterruptHost {
+        wake_interval: Span::from_us(68),
+        wake_spread: 0.2,
+        softirq: Span::ZERO,
+        softirq_mean: Span::from_us(3),
+        stall_interval: Span::from_secs(20),
+        stall: Span::from_ms(1),
+        send_delay: Span::from_us(8),
+        send_rate: Some(Rate::from_bps(4_500_000_000)),
+        receive_queue: Bytes::new(1_000_000),
+    };
+    assert_eq!(kinds.of(1).model, HostModel::Interrupts(expected.clone()));
+    let calm = InterruptHost { stall: Span::ZERO, ..expected };
+    assert_eq!(kinds.of(0).model, HostModel::Interrupts(calm));
+    let bare = good(&hosts("[host.default]\nmodel = \"interrupts\"\n")).hosts;
+    assert_eq!(bare.of(0).model, HostModel::Interrupts(InterruptHost::default()));
+    let foreign = said(&hosts("[host.a]\nhosts = 0\nmodel = \"snap\"\nwake_interval = \"1us\"\n"));
+    assert!(foreign.contains("applies only with model = \"interrupts\"; here"), "{foreign}");
 }
 
 #[test]
@@ -114,8 +141,10 @@ fn wrong_tables_are_named() {
         said(&hosts(snap)),
         "x.toml:15: host.default.receive_queue: holds 1kB, less than one full frame, 4162B"
     );
-    let snap = "[host.a]\nhosts = 0\nmodel = \"snap\"\nreceive_queue = \"1kB\"\n";
-    assert!(said(&hosts(snap)).starts_with("x.toml:16: host.a.receive_queue: holds 1kB"));
+    for model in ["snap", "interrupts"] {
+        let small = format!("[host.a]\nhosts = 0\nmodel = \"{model}\"\nreceive_queue = \"1kB\"\n");
+        assert!(said(&hosts(&small)).starts_with("x.toml:16: host.a.receive_queue: holds 1kB"));
+    }
 }
 
 #[test]
@@ -149,16 +178,17 @@ fn resolved_hosts_are_the_same_hosts() {
 /// Of frames of 4162 B, 10,000 wait at each of two hosts more.
 #[test]
 fn only_hosts_that_have_a_receive_queue_need_room_for_it() {
-    let needed = |queue: &str| {
+    let needed = |model: &str, queue: &str| {
         let many = with(SMALL, "to = 0", "to = 0\nflows_per_pair = 100000");
-        let table = format!("[host.a]\nhosts = \"1..3\"\nmodel = \"snap\"\nreceive_queue = \"{queue}\"\n");
+        let table = format!("[host.a]\nhosts = \"1..3\"\nmodel = \"{model}\"\nreceive_queue = \"{queue}\"\n");
         good(&format!("{many}{table}"))
     };
-    let (small, large) = (needed("100MB"), needed("141.62MB"));
-    let more = memory::estimate_bytes(&large) - memory::estimate_bytes(&small);
-    assert_eq!(more, 2 * 10_000 * FRAME as u64);
-    let blamed = memory::check(&needed("4GB"), 1_000_000).expect_err("more than a megabyte").0;
-    assert_eq!(blamed, "traffic[0].flows_per_pair");
-    let HostModel::Snap(host) = &large.hosts.of(2).model else { panic!("a processor") };
-    assert_eq!(host.receive_queue, Bytes::new(141_620_000));
+    for model in ["snap", "interrupts"] {
+        let (small, large) = (needed(model, "100MB"), needed(model, "141.62MB"));
+        let more = memory::estimate_bytes(&large) - memory::estimate_bytes(&small);
+        assert_eq!(more, 2 * 10_000 * FRAME as u64);
+        let blamed = memory::check(&needed(model, "4GB"), 1_000_000).expect_err("more than a megabyte").0;
+        assert_eq!(blamed, "traffic[0].flows_per_pair");
+        assert_eq!(large.hosts.of(2).model.receive_queue(), Some(Bytes::new(141_620_000)));
+    }
 }

@@ -30,13 +30,29 @@ fn forms() -> Vec<Form> {
     add(&["switch", "default"], at(&["switch", "default"]));
     add(&["host"], at(&["host"]));
     add(&["host", "default"], at(&["host", "default"]));
-    add(&["host", "fast"], at(&["host"])["additionalProperties"].clone());
+    for schema in hosts_of_each_model(&at(&["host"])) {
+        add(&["host", "fast"], schema);
+    }
     add(&["record"], at(&["record"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
     add(&["probe"], at(&["probe"])["items"].clone());
+    add(&["arbiter"], at(&["arbiter"]));
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
+}
+
+/// The schemas of a table of hosts. It may have the keys of any model, so there is one for each with the keys of that.
+fn hosts_of_each_model(host: &Json) -> Vec<Json> {
+    let all = &host["additionalProperties"];
+    let of_model = |variant: &Json| {
+        let mut schema = all.clone();
+        let keys = schema["properties"].as_object_mut().expect("properties");
+        keys.retain(|key, _| key == "hosts" || variant["properties"].get(key).is_some());
+        keys.insert("model".into(), variant["properties"]["model"].clone());
+        schema
+    };
+    host["properties"]["default"]["oneOf"].as_array().expect("models").iter().map(of_model).collect()
 }
 
 /// A file that is right, with this table in it.
@@ -49,6 +65,16 @@ fn file(form: &Form, table: Table) -> Json {
         "transport": { "a": { "protocol": "none" } },
         "traffic": [{ "pattern": "incast", "to": 0, "from": 1, "bytes": "1kB" }],
     });
+    let is = |key: &str, value: &str| table.get(key).is_some_and(|given| given == value);
+    let own_transport = is("protocol", "fastpass");
+    if own_transport || form.path == ["arbiter"] || is("kind", "crash") {
+        file["arbiter"] = json!({ "at": "h3" });
+        file["transport"]["f"] = json!({ "protocol": "fastpass" });
+        file["traffic"][0]["transport"] = json!("a");
+    }
+    if own_transport {
+        file["transport"] = json!({ "a": file["transport"]["a"] });
+    }
     match form.path {
         [] => table.into_iter().for_each(|(key, value)| file[key] = value),
         [list @ ("traffic" | "probe" | "fault")] => file[*list] = json!([table]),
@@ -77,10 +103,9 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         // Exactly one of the two is given.
         (["traffic"], "load") if form.schema["properties"].get("rate").is_some() => return None,
         (["traffic"], "rate") => json!("50k/s"),
-        // A table that inherits has all keys of all models.
-        (["host", _], "model") => json!("snap"),
         (["host", _], "hosts") => json!("1..3"),
         (["probe"], "from") => json!("tor0"),
+        (["arbiter"], "at") => json!(["h3", "tor0"]),
         (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
@@ -91,7 +116,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (_, "ecn_min" | "bytes") => json!("10kB"),
         (_, "ecn_pmax" | "load" | "probability") => json!(0.5),
         (_, "header" | "ack") => json!("40B"),
-        (_, "to") => json!(0),
+        (_, "to") | (["fault"], "arbiter") => json!(0),
         (_, "from") => json!("1..2"),
         (["traffic"], "hosts") => json!([0, "1..3"]),
         (_, "transport") if !form.path.is_empty() => json!("a"),
@@ -151,9 +176,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 2 hosts, 7 patterns of which 2 have 2 operations each, 2 faults, and 6 tables without a
-    // choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 + transports + 7 + 2 + 2 + 6);
+    // 5 networks, 6 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
+    // faults, and 6 tables without a choice.
+    assert_eq!(forms.len(), 5 + 6 + 2 * 3 + transports + 7 + 2 + 3 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -245,6 +270,7 @@ fn every_key_refuses_another_unit_and_none() {
                 "parts" => &[json!("5us"), json!("5"), json!(5), json!("5PPM"), json!("0.5ppb")],
                 "hosts" | "host" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
                 "node" => &[json!("nobody"), json!("0..2"), json!(1.5), json!(99), json!(-1)],
+                "nodes" => &[json!("nobody"), json!([]), json!(["h0", "h0"]), json!([1.5]), json!(99)],
                 "sizes" => &[json!("nothing"), json!("fixed:5us")],
                 "file" => &[json!("nowhere.toml"), json!("")],
                 "link" => &[json!("h0"), json!("h0-h9")],
@@ -318,13 +344,16 @@ fn tables_of_hosts_have_the_keys_of_the_default_and_their_hosts() {
     let listed = &host["additionalProperties"];
     let mut keys: Vec<&String> = listed["properties"].as_object().expect("properties").keys().collect();
     assert_eq!(keys.remove(0), "hosts");
-    let snap = &host["properties"]["default"]["oneOf"][1]["properties"];
-    let mut default: Vec<&String> = snap.as_object().expect("properties").keys().collect();
+    let models = host["properties"]["default"]["oneOf"].as_array().expect("models");
+    let of_models =
+        models.iter().flat_map(|model| model["properties"].as_object().expect("properties").keys());
+    let mut default: Vec<&String> = of_models.collect();
     keys.sort_unstable();
     default.sort_unstable();
+    default.dedup();
     assert_eq!(keys, default);
     assert_eq!(listed["required"], json!(["hosts"]));
-    assert_eq!(listed["properties"]["model"]["enum"], json!(["ideal", "snap"]));
+    assert_eq!(listed["properties"]["model"]["enum"], json!(["ideal", "snap", "interrupts"]));
     assert_eq!(listed["properties"]["jitter"]["x-default"], "as in default");
     assert_eq!(listed["x-inherits"], "default");
     assert_eq!(host["propertyNames"]["pattern"], "^[A-Za-z_][A-Za-z0-9_-]*$");

@@ -4,6 +4,7 @@
 //! weighs, so that buffers overflow, timers fire and faults hit at every speed, and so that a run has a bounded number
 //! of frames. What is drawn later fits what was drawn before: a drawn scenario is meant to be accepted.
 
+mod fastpass;
 mod network;
 mod ports;
 mod traffic;
@@ -75,6 +76,8 @@ pub fn case(seed: u64) -> Case {
         tables.push(draw_fault(&mut world));
     }
     tables.extend(draw_record(&mut world));
+    ports::draw_interrupts(&mut Dice::new(seed.reverse_bits()), &world, &mut tables);
+    fastpass::draw(&mut Dice::new(seed.rotate_left(29) ^ 0xfa57), &world, &mut tables);
     ports::draw_operation_service(&mut Dice::new(!seed), &world, &mut tables);
     let topology = std::mem::take(&mut world.network.topology);
     Case { tables, topology, trace: world.trace, sizes: world.sizes }

@@ -147,6 +147,48 @@ pub fn draw_host(world: &mut World) -> Option<Table> {
     Some(table)
 }
 
+/// Lets hosts wait for interrupts in some scenarios: all of those that are ideal, or some beside Snap hosts. It came later
+/// and has dice of its own too.
+pub fn draw_interrupts(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
+    if !dice.percent(30) {
+        return;
+    }
+    let snap = tables.iter().any(|table| table.kind == "host" && table.says("model", "snap"));
+    let mut table = Table::named("host", if snap { "late" } else { "default" });
+    if snap {
+        let first = dice.below(u64::from(world.network.hosts)) as u32;
+        table.set("hosts", Value::Hosts((first..world.network.hosts).collect()));
+    } else {
+        tables.retain(|table| table.kind != "host");
+    }
+    table.set("model", "interrupts");
+    let most = 10_000_000_000;
+    let wake = dice.multiple(world.slot, &[0.0, 0.7, 5.0, 50.0], 0).min(most);
+    table.set("wake_interval", Value::Time(wake));
+    if dice.percent(50) {
+        table.set("wake_spread", Value::Number(dice.pick(&[0.0, 0.1, 0.5, 1.0])));
+    }
+    for key in ["softirq", "softirq_mean", "send_delay"] {
+        let time = dice.multiple(world.slot, &[0.0, 0.1, 1.0, 3.0], 0);
+        table.set(key, Value::Time(time.min(most)));
+    }
+    if dice.percent(50) {
+        let interval = dice.multiple(world.active, &[0.05, 0.2, 1.0], 0).max(1_000_000);
+        table.set("stall_interval", Value::Time(interval));
+        let stall = dice.multiple(interval, &[0.0, 0.05, 0.3, 1.0], 0);
+        table.set("stall", Value::Time(stall.min(most)));
+    }
+    if dice.percent(40) {
+        let rate = dice.multiple(world.network.rate, &[0.3, 0.9, 2.0], 1000);
+        table.set("send_rate", Value::Rate(rate.min(10_000_000_000_000)));
+    }
+    if dice.percent(50) {
+        let frames: &[f64] = if world.ends { &[20.0, 40.0, 90.0] } else { &[1.0, 4.0, 20.0] };
+        table.set("receive_queue", Value::Size(dice.multiple(world.heaviest, frames, 100)));
+    }
+    tables.push(table);
+}
+
 /// Sets how long all hosts serve a read, in some scenarios. It came later than all else and has dice of its own, so that
 /// everything else is drawn as it was without it.
 pub fn draw_operation_service(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {

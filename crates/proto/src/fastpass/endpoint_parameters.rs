@@ -1,0 +1,108 @@
+//! What an operator may set of an endpoint; what follows from the network is in the endpoint's own parameters.
+
+use super::endpoint::SendMode;
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
+use crate::units::Span;
+
+/// Parameters of an endpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointSettings {
+    /// When packets leave. In their slots, as the paper describes.
+    pub send: SendMode,
+    /// Least time between two requests, but for the first after a silence. 34 us: one part in 350 of a busy link.
+    pub report_interval: Span,
+    /// How long a request goes without acknowledgement before it is made again. 200 us (the authors' release).
+    pub retransmit: Span,
+    /// Most slots outstanding for one destination. 2^13 (the authors' release).
+    pub limit: u32,
+    /// How old a grant may be on arrival; older ones are refused and demanded again. 20.02 us: 16 slots of 10 Gb/s (the
+    /// release). It is a time, as what makes grants late does not shrink with the slot.
+    pub late: Span,
+    /// How far ahead of its slot a grant may be on arrival. 80.08 us: 64 slots of 10 Gb/s (the release).
+    pub early: Span,
+    /// Grants that are too late or too early are refused.
+    pub age_check: bool,
+    /// With demand and no word from any arbiter for so long, flows go on by Swift. 1 ms: longer than a takeover.
+    pub fallback_after: Span,
+    /// A packet sent in a slot and not acknowledged for so long counts as lost on its path, in the reports by which the
+    /// arbiter finds failed links. 2 ms.
+    pub lost_after: Span,
+}
+
+impl EndpointSettings {
+    /// Slots that a grant may be late, where that is longer than [`Self::late`].
+    pub const LATE_SLOTS: u32 = 16;
+    /// Slots that a grant may be ahead, where that is longer than [`Self::early`].
+    pub const EARLY_SLOTS: u32 = 64;
+}
+
+impl Default for EndpointSettings {
+    fn default() -> EndpointSettings {
+        EndpointSettings {
+            send: SendMode::AtSlot,
+            report_interval: Span::from_us(34),
+            retransmit: Span::from_us(200),
+            limit: 1 << 13,
+            late: Span::from_ns(20_020),
+            early: Span::from_ns(80_080),
+            age_check: true,
+            fallback_after: Span::from_ms(1),
+            lost_after: Span::from_ms(2),
+        }
+    }
+}
+
+impl Parameters for EndpointSettings {
+    fn read(r: &mut impl ParameterReader, d: &EndpointSettings) -> EndpointSettings {
+        let span = |name, doc| Parameter::new(name, doc, Span::from_ns(100)..=Span::from_secs(10));
+        let modes = [("at_slot", SendMode::AtSlot), ("on_arrival", SendMode::OnArrival)];
+        let doc = "When a packet leaves that was granted a timeslot: in the slot, or as soon as the allocation comes.";
+        let limit = Parameter::new("limit", "Most timeslots outstanding for one destination.", 1..=1 << 15);
+        EndpointSettings {
+            send: r.choice("send", doc, &modes, d.send),
+            report_interval: r.time(
+                &span(
+                    "report_interval",
+                    "Least time between two requests, but for the first after a silence.",
+                ),
+                d.report_interval,
+            ),
+            retransmit: r.time(
+                &span("request_timeout", "How long a request waits for an answer before it is made again."),
+                d.retransmit,
+            ),
+            limit: r.count(&limit, d.limit),
+            late: r.time(
+                &span("late", "How old a granted timeslot may be on arrival; never less than 16 slots."),
+                d.late,
+            ),
+            early: r.time(
+                &span(
+                    "early",
+                    "How far ahead of its time a granted timeslot may arrive; never less than 64 slots.",
+                ),
+                d.early,
+            ),
+            age_check: r.flag(
+                "age_check",
+                "Refuse timeslots that arrive too late or too early.",
+                d.age_check,
+            ),
+            fallback_after: r.time(
+                &span("fallback_after", "Time without word from any arbiter until flows go on by Swift."),
+                d.fallback_after,
+            ),
+            lost_after: r.time(
+                &span(
+                    "lost_after",
+                    "Time without acknowledgement until a packet counts as lost on its path, in reports.",
+                ),
+                d.lost_after,
+            ),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        Vec::new()
+    }
+}

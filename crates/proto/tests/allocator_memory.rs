@@ -1,0 +1,66 @@
+//! Allocating timeslots allocates no memory: the allocator of memory counts.
+
+// To be an allocator of memory is unsafe by definition; this one hands on to the system's.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use clearway_proto::fastpass::allocator::{Allocator, AllocatorParams, Capacities, Node, Order, Rack};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory is the system's, as all of `alloc` is.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
+
+#[test]
+fn no_memory_is_allocated_after_construction() {
+    let racks = Capacities {
+        nodes: (0..16).map(|node| Node::endpoint(node / 4)).collect(),
+        racks: vec![Rack { up: 2, down: 3 }; 4],
+    };
+    for order in [Order::MaxMin, Order::MinFct] {
+        for capacities in [None, Some(racks.clone())] {
+            let params = AllocatorParams { nodes: 16, slots: 8, limit: 300, order, capacities };
+            let before = allocations();
+            let mut allocator = Allocator::new(&params).expect("parameters that go together");
+            assert!(allocations() > before, "the allocator of memory counts");
+            let before = allocations();
+            for _ in 0..20 {
+                // Every pair there is, and topped up as well.
+                for pair in 0..2 * 16 * 16 {
+                    // A pair of an endpoint with itself is refused, and what is over the limit.
+                    let _ = allocator.request(pair % 16, pair / 16 % 16, 290);
+                    let _ = allocator.request(pair % 16, pair / 16 % 16, 3);
+                }
+                allocator.allocate();
+                assert_eq!(allocator.waiting().len(), 16 * 15);
+            }
+            assert!(allocator.forget(3) > 0);
+            allocator.allocate();
+            assert_eq!(allocations(), before);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A Fastpass arbiter where it runs: its processor takes time for what it does, and it may crash and start again.
+
+use std::collections::VecDeque;
+
+use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterOutput, ArbiterParams};
+use clearway_proto::fastpass::fcp::Packet;
+use clearway_proto::machine::Readiness;
+use clearway_proto::units::{Span, Time};
+
+/// What an arbiter's work costs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Costs {
+    /// The processor's time for a control packet that comes.
+    pub request: Span,
+    /// Its time for a timeslot of the network.
+    pub slot: Span,
+    /// Its time for a control packet that leaves.
+    pub output: Span,
+    /// Time from there until the packet is at the NIC.
+    pub latency: Span,
+}
+
+/// An arbiter, its processor, and what is on its way through that. All times are simulated, but those that the machine is
+/// told.
+#[derive(Debug)]
+pub struct ArbiterHost {
+    /// Its place in the order of takeover.
+    pub rank: usize,
+    params: ArbiterParams,
+    /// None while it is dead.
+    machine: Option<Box<Arbiter>>,
+    costs: Costs,
+    /// When it dies or starts again, soonest first, and which of them.
+    changes: VecDeque<(Time, Change)>,
+    /// When the processor is done with what it has to do.
+    busy: Time,
+    /// Packets that came, with the time at which the processor is done with each.
+    inbox: VecDeque<(Time, Packet)>,
+    /// What leaves, and when.
+    outbox: VecDeque<(Time, ArbiterOutput)>,
+    /// Batches that the machine had allocated when the processor's time for them was last counted.
+    batches: u64,
+    /// What machines that have died had counted.
+    buried: Vec<Arbiter>,
+}
+
+/// What happens to an arbiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It dies, and forgets all it knew.
+    Dies,
+    /// It starts again, knowing nothing but the newest term that it has known.
+    Starts,
+}
+
+impl ArbiterHost {
+    /// An arbiter that starts with the run; its clock then shows `local`. The changes are in rising order.
+    pub fn new(
+        params: ArbiterParams,
+        local: Time,
+        costs: Costs,
+        changes: Vec<(Time, Change)>,
+    ) -> ArbiterHost {
+        let machine =
+            Arbiter::new(&params, local).expect("a scenario's arbiter has parameters that go together");
+        ArbiterHost {
+            rank: usize::from(params.rank),
+            params,
+            machine: Some(Box::new(machine)),
+            costs,
+            changes: changes.into(),
+            busy: Time::ZERO,
+            inbox: VecDeque::new(),
+            outbox: VecDeque::new(),
+            batches: 0,
+            buried: Vec::new(),
+        }
+    }
+
+    /// The machine; none while it is dead.
+    pub fn machine(&self) -> Option<&Arbiter> {
+        self.machine.as_deref()
+    }
+
+    /// Every machine that there has been, the living one last.
+    pub fn machines(&self) -> impl Iterator<Item = &Arbiter> {
+        self.buried.iter().chain(self.machine.as_deref())
+    }
+
+    /// A control packet has come; one for a dead arbiter is lost.
+    pub fn handle_packet(&mut self, now: Time, packet: Packet) {
+        if self.machine.is_some() {
+            self.busy = self.busy.max(now) + self.costs.request;
+            self.inbox.push_back((self.busy, packet));
+        }
+    }
+
+    /// Lets happen what is due, when the arbiter's clock shows `local`.
+    pub fn run(&mut self, now: Time, local: Time) {
+        self.change(now, local);
+        let Some(machine) = &mut self.machine else { return };
+        while let Some(packet) = pop_due(&mut self.inbox, now) {
+            match packet {
+                Packet::Request(request) => machine.handle_request(local, &request),
+                Packet::Watchdog(watchdog) => machine.handle_watchdog(local, &watchdog),
+                Packet::Allocation(_) | Packet::Reset(_) => unreachable!("an arbiter sends these"),
+            }
+        }
+        if machine.poll_timeout().is_some_and(|at| at <= local) {
+            machine.handle_timeout(local);
+        }
+        let batches = machine.counters().batches;
+        let slots = u64::from(self.params.allocator.slots) * (batches - self.batches);
+        self.busy = self.busy.max(now) + self.costs.slot * slots;
+        self.batches = batches;
+        while machine.readiness(local) == Readiness::Ready {
+            let output = machine.transmit(local);
+            self.busy = self.busy + self.costs.output;
+            self.outbox.push_back((self.busy + self.costs.latency, output));
+        }
+    }
+
+    fn change(&mut self, now: Time, local: Time) {
+        while let Some(change) = pop_due(&mut self.changes, now) {
+            let term = self.machines().map(Arbiter::term).max().unwrap_or(0);
+            self.buried.extend(self.machine.take().map(|machine| *machine));
+            self.inbox.clear();
+            self.outbox.clear();
+            self.busy = now;
+            self.batches = 0;
+            if change == Change::Starts {
+                let machine = Arbiter::restarted(&self.params, local, term);
+                self.machine = Some(Box::new(machine.expect("its parameters were right before")));
+            }
+        }
+    }
+
+    /// The next packet that leaves now, if any.
+    pub fn output(&mut self, now: Time) -> Option<ArbiterOutput> {
+        pop_due(&mut self.outbox, now)
+    }
+
+    /// When [`Self::run`] is wanted next: in simulated time, and by the arbiter's own clock.
+    pub fn wanted(&self, local: Time) -> (Time, Time) {
+        let firsts = [
+            self.changes.front().map(|(at, _)| *at),
+            self.inbox.front().map(|(at, _)| *at),
+            self.outbox.front().map(|(at, _)| *at),
+        ];
+        let simulated = firsts.into_iter().flatten().min().unwrap_or(Time::NEVER);
+        let Some(machine) = &self.machine else { return (simulated, Time::NEVER) };
+        let ready = match machine.readiness(local) {
+            Readiness::At(at) => at,
+            Readiness::Ready | Readiness::Idle => Time::NEVER,
+        };
+        (simulated, machine.poll_timeout().unwrap_or(Time::NEVER).min(ready))
+    }
+}
+
+/// Takes out the first of a queue if its time has come by `now`.
+fn pop_due<T>(queue: &mut VecDeque<(Time, T)>, now: Time) -> Option<T> {
+    let due = queue.front().is_some_and(|(at, _)| *at <= now);
+    if due {
+        queue.pop_front().map(|(_, first)| first)
+    } else {
+        None
+    }
+}

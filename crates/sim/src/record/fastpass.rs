@@ -1,0 +1,117 @@
+//! What a run says of Fastpass's endpoints and arbiters.
+
+use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterCounters, Role};
+use clearway_proto::fastpass::endpoint::EndpointCounters;
+
+use super::footprint::{text_bytes, NUMBER};
+use super::measured::Measured;
+use super::outcome::{Column, Table, Value};
+use crate::host::arbiter::ArbiterHost;
+use crate::net::shape::Shape;
+
+/// Memory in bytes for a row of [`endpoints`].
+pub const ENDPOINT_ROW: f64 = NUMBER * 16.0;
+
+/// Memory in bytes for a row of [`arbiters`].
+pub fn arbiter_row_bytes(shape: &dyn Shape) -> f64 {
+    NUMBER * 17.0 + text_bytes(shape.longest_name()) + text_bytes("primary".len())
+}
+
+/// The table of endpoints: a row for each; none where there is no endpoint. All counts are of the whole run.
+pub(super) fn endpoints(measured: &Measured) -> Option<Table> {
+    let all: Vec<_> = measured.simulation.endpoints().collect();
+    let count = |value: fn(&EndpointCounters) -> u64| {
+        Column::Integers(all.iter().map(|(_, endpoint, _)| value(endpoint.counters())).collect())
+    };
+    let columns = vec![
+        ("host", Column::Integers(all.iter().map(|(host, ..)| u64::from(*host)).collect())),
+        ("requests", count(|of| of.requests)),
+        ("requests_repeated", count(|of| of.retransmissions)),
+        ("allocations", count(|of| of.allocations)),
+        ("slots_demanded", count(|of| of.demanded)),
+        ("slots_granted", count(|of| of.granted)),
+        ("slots_used", Column::Integers(all.iter().map(|(.., slots)| slots.used).collect())),
+        ("slots_unused", Column::Integers(all.iter().map(|(.., slots)| slots.unused).collect())),
+        ("slots_lost", count(|of| of.lost)),
+        ("refused_late", count(|of| of.refused_late)),
+        ("refused_early", count(|of| of.refused_early)),
+        ("fenced", count(|of| of.fenced)),
+        ("resets", count(|of| of.resets)),
+        ("fallbacks", count(|of| of.fallbacks)),
+        ("returns", count(|of| of.returns)),
+        ("term", Column::Integers(all.iter().map(|(_, endpoint, _)| endpoint.term().into()).collect())),
+    ];
+    (!all.is_empty()).then_some(Table { name: "endpoints", columns })
+}
+
+/// The table of arbiters: a row for each, in the order of their ranks; none where there is no arbiter. Counts are of the
+/// whole run, of all lives of an arbiter.
+pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
+    let all: Vec<_> = measured.simulation.arbiters().collect();
+    let count = |value: fn(&ArbiterCounters) -> u64| {
+        let of = |arbiter: &ArbiterHost| arbiter.machines().map(|machine| value(machine.counters())).sum();
+        Column::Integers(all.iter().map(|(_, arbiter)| of(arbiter)).collect())
+    };
+    let role = |arbiter: &ArbiterHost| match arbiter.machine().map(Arbiter::role) {
+        None => "dead",
+        Some(Role::Primary) => "primary",
+        Some(Role::Standby) => "standby",
+    };
+    let graph = measured.simulation.graph();
+    let name = |node: u32| graph.nodes()[node as usize].name.clone();
+    let term = |arbiter: &ArbiterHost| u64::from(arbiter.machines().map(Arbiter::term).max().unwrap_or(0));
+    let columns = vec![
+        ("rank", Column::Integers((0..all.len() as u64).collect())),
+        ("node", Column::Texts(all.iter().map(|(node, _)| name(*node)).collect())),
+        ("role", Column::Texts(all.iter().map(|(_, arbiter)| role(arbiter).into()).collect())),
+        ("term", Column::Integers(all.iter().map(|(_, arbiter)| term(arbiter)).collect())),
+        ("requests", count(|of| of.requests)),
+        ("slots_demanded", count(|of| of.demanded)),
+        ("slots_granted", count(|of| of.granted)),
+        ("allocations", count(|of| of.allocations)),
+        ("allocations_empty", count(|of| of.empty_allocations)),
+        ("retransmissions", count(|of| of.retransmissions)),
+        ("batches", count(|of| of.batches)),
+        ("late_batches", count(|of| of.late_batches)),
+        ("overdue_grants", count(|of| of.overdue_grants)),
+        ("resets", count(|of| of.resets)),
+        ("watchdogs", count(|of| of.watchdogs)),
+        ("takeovers", count(|of| of.takeovers)),
+        ("stepped_down", count(|of| of.stepped_down)),
+        ("rejected", count(rejected)),
+    ];
+    (!all.is_empty()).then_some(Table { name: "arbiters", columns })
+}
+
+/// All that an arbiter has rejected as it could not be.
+fn rejected(of: &ArbiterCounters) -> u64 {
+    let requests = of.unknown_source + of.flooding + of.absurd_term + of.absurd_clock;
+    let demands = of.unknown_destination + of.own_destination + of.backwards + of.over_limit;
+    requests + demands + of.bad_reports + of.bad_watchdogs
+}
+
+/// The figures of Fastpass, where there is an arbiter: what control packets take of what data takes, and what became of
+/// slots.
+pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
+    let simulation = measured.simulation;
+    if simulation.arbiters().next().is_none() {
+        return Vec::new();
+    }
+    let arbiters = simulation.arbiters().count() as u64;
+    let [requests, allocations, _] = simulation.control_bytes();
+    let flows = 0..simulation.specs().len() as u32;
+    let data: u64 = flows.map(|flow| simulation.receiver(flow).receiver.payload()).sum();
+    let share = |bytes: u64| if data > 0 { Value::Float(bytes as f64 / data as f64) } else { Value::Missing };
+    let sum = |value: &dyn Fn(&EndpointCounters) -> u64| {
+        Value::Integer(simulation.endpoints().map(|(_, endpoint, _)| value(endpoint.counters())).sum())
+    };
+    let entry = |name: &str, value: Value| (name.to_string(), value);
+    vec![
+        entry("request_share", share(requests / arbiters)),
+        entry("allocation_share", share(allocations)),
+        entry("slots_granted", sum(&|of| of.granted)),
+        entry("slots_unused", Value::Integer(simulation.endpoints().map(|(.., slots)| slots.unused).sum())),
+        entry("slots_refused", sum(&|of| of.refused_late + of.refused_early)),
+        entry("fallbacks", sum(&|of| of.fallbacks)),
+    ]
+}

@@ -1,0 +1,288 @@
+//! `[arbiter]`: where Fastpass's arbiters are, and how they allocate.
+
+use clearway_proto::fastpass::allocator::{Order, MOST_NODES, MOST_SLOTS};
+use clearway_proto::fastpass::endpoint::SendMode;
+use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
+use clearway_proto::fastpass::paths::{MAX_PATHS, MAX_RACKS};
+use clearway_proto::units::{Bytes, Span};
+
+use super::class;
+use super::key::{Key, Shown};
+use super::node;
+use super::reader::Section;
+use crate::model::{Arbiters, Protocol, Scenario, Topology, Transport};
+use crate::net::shape;
+use crate::traffic::pattern;
+
+/// The largest number of arbiters.
+const MAX_ARBITERS: usize = 8;
+
+/// Reads the table.
+pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
+    let doc = "Where they are, in the order of their ranks: the first is the primary, and the next takes over when it is dead.";
+    let nodes = node::read_several(r, "at", doc, scene.names).unwrap_or_default();
+    let slot = read_slot(r, scene);
+    let count = |name, doc, range| Key::new(name, doc, range);
+    let batch = count("batch", "Timeslots that are allocated together.", 1..=MOST_SLOTS);
+    let ahead = count("ahead", "Timeslots from the allocation of a batch to its first slot.", 1..=100_000);
+    let orders = [("max_min", Order::MaxMin), ("min_fct", Order::MinFct)];
+    let doc = "Who comes first: max_min, the pair that was served least recently; min_fct, the one with the fewest packets left.";
+    let batch = r.get(&batch.or(16));
+    let ahead = r.get(&ahead.or(40));
+    let order = r.one_of("order", doc, Some("max_min"), &orders);
+    let rate = count("allocation_rate", "Allocations to one endpoint a second, in the mean.", 1..=10_000_000);
+    let burst = Key::new(
+        "allocation_burst",
+        "Allocations to one endpoint that may leave at once after a silence, as far as allocation_gap lets them.",
+        1.0..=1000.0,
+    );
+    let class_doc = "NAME of the [class.NAME] of requests and allocations.";
+    let times = read_times(r);
+    Arbiters {
+        nodes,
+        slot,
+        batch,
+        ahead,
+        order,
+        allocation_rate: r.get(&rate.or(50_000)),
+        allocation_burst: r.get(&burst.or(1.5)),
+        class: class::read_name_or_first(r, "class", class_doc, scene.classes),
+        crashes: Vec::new(),
+        allocation_gap: times.allocation_gap,
+        retransmit: times.retransmit,
+        acknowledge: times.acknowledge,
+        watchdog: times.watchdog,
+        takeover: times.takeover,
+        gap: times.gap,
+        request_service: times.request_service,
+        slot_service: times.slot_service,
+        allocation_service: times.allocation_service,
+        latency: times.latency,
+    }
+}
+
+/// The length of a slot: by default what a full frame takes on a host's link, and a share for what has no slot.
+fn read_slot(r: &mut Section, scene: &node::Scene) -> Span {
+    let share = Key::new(
+        "control_share",
+        "Share of a host's link that is left to requests, allocations and whatever else has no timeslot.",
+        0.0..=0.5,
+    );
+    let share = r.get(&share.or(0.01));
+    let full = scene.network.zip(scene.transports).and_then(|(network, transports)| {
+        let transport = transports.iter().find(|transport| is_fastpass(transport))?;
+        let frame = Bytes::new((network.mtu + transport.header + network.framing).into());
+        let slowest = shape::host_rates(network).slowest()?;
+        Some(Span::from_ps((slowest.transmission(frame).as_ps() as f64 / (1.0 - share)) as u64))
+    });
+    let shortest = Span::from_ns(1);
+    let slot = Key::new("slot", "Length of a timeslot.", shortest..=LONGEST_SLOT);
+    let default = full.unwrap_or(Span::from_us(1));
+    if r.sound() && default > LONGEST_SLOT {
+        let (default, longest) = (default.shown(), LONGEST_SLOT.shown());
+        let message = format!(
+            "a full frame takes {default} on the slowest host's link, and a timeslot is {longest} at most: use faster links or a \
+             smaller mtu"
+        );
+        r.conflict("slot", message);
+    }
+    r.get(&slot.or_as(
+        default.clamp(shortest, LONGEST_SLOT),
+        "a full frame on a host's link, over 1 - control_share",
+    ))
+}
+
+/// The longest timeslot: the timers of endpoints and arbiters are for networks of microseconds.
+const LONGEST_SLOT: Span = Span::from_us(100);
+
+/// What the table has of times beside the slot.
+struct Times {
+    allocation_gap: Span,
+    retransmit: Span,
+    acknowledge: Span,
+    watchdog: Span,
+    takeover: Span,
+    gap: Span,
+    request_service: Span,
+    slot_service: Span,
+    allocation_service: Span,
+    latency: Span,
+}
+
+fn read_times(r: &mut Section) -> Times {
+    let mut time = |name, doc, default| {
+        let least = if default == Span::ZERO { Span::ZERO } else { Span::from_ns(100) };
+        r.get(&Key::new(name, doc, least..=Span::from_secs(10)).or(default))
+    };
+    let times = Times {
+        allocation_gap: time(
+            "allocation_gap",
+            "Least time between two allocations to one endpoint.",
+            Span::from_us(2),
+        ),
+        retransmit: time(
+            "retransmit",
+            "How long an allocation goes without acknowledgement before what it said is said again.",
+            Span::from_us(200),
+        ),
+        acknowledge: time(
+            "acknowledge",
+            "How long a request goes without an allocation that acknowledges it before an empty one does.",
+            Span::from_us(100),
+        ),
+        watchdog: time(
+            "watchdog",
+            "Time between two words of the primary to the other arbiters.",
+            Span::from_us(100),
+        ),
+        takeover: time(
+            "takeover",
+            "Silence of the primary after which the next arbiter takes over.",
+            Span::from_us(200),
+        ),
+        gap: time(
+            "gap",
+            "How much longer than its own horizon a new primary waits before the first slot that it grants.",
+            Span::ZERO,
+        ),
+        request_service: time(
+            "request_service",
+            "Time that an arbiter's processor takes for a control packet that comes.",
+            Span::ZERO,
+        ),
+        slot_service: time("slot_service", "Time that it takes for a timeslot of the network.", Span::ZERO),
+        allocation_service: time(
+            "allocation_service",
+            "Time that it takes for an allocation that leaves.",
+            Span::ZERO,
+        ),
+        latency: time(
+            "latency",
+            "Time from there until the packet is at the NIC, as a pipeline of several cores has it.",
+            Span::ZERO,
+        ),
+    };
+    if r.sound() && times.takeover <= times.watchdog {
+        let (takeover, watchdog) = (times.takeover.shown(), times.watchdog.shown());
+        r.conflict("takeover", format!("{takeover} is not above watchdog, {watchdog}"));
+    }
+    times
+}
+
+/// Whether a transport's packets have timeslots.
+pub(super) fn is_fastpass(transport: &Transport) -> bool {
+    matches!(transport.protocol, Protocol::Fastpass(_))
+}
+
+/// Checks that there are arbiters exactly where there is something to arbitrate, and that they can.
+pub(super) fn check(r: &Section, scenario: &Scenario) {
+    let fastpass: Vec<&Transport> = scenario.transports.iter().filter(|t| is_fastpass(t)).collect();
+    let Some(arbiters) = &scenario.arbiters else {
+        if let Some(transport) = fastpass.first() {
+            let name = &transport.name;
+            let message = "fastpass needs an arbiter: add [arbiter] with at = a node, such as at = \"h0\"";
+            r.conflict_at(&format!("transport.{name}.protocol"), message);
+        }
+        return;
+    };
+    if fastpass.is_empty() {
+        r.conflict_at("arbiter", "no transport has protocol = \"fastpass\"");
+    }
+    if let [first, second, ..] = fastpass[..] {
+        let message = format!(
+            "an endpoint has one set of parameters, and transport {} is fastpass too: use one transport",
+            first.name
+        );
+        r.conflict_at(&format!("transport.{}.protocol", second.name), message);
+    }
+    if arbiters.nodes.len() > MAX_ARBITERS {
+        let message = format!("found {} arbiters; the most is {MAX_ARBITERS}", arbiters.nodes.len());
+        r.conflict_at("arbiter.at", message);
+    }
+    check_network(r, scenario);
+    check_horizon(r, scenario, arbiters);
+    check_seats(r, scenario, arbiters);
+}
+
+/// An arbiter knows so many endpoints, racks and paths, and has to know how they are joined.
+fn check_network(r: &Section, scenario: &Scenario) {
+    let topology = &scenario.network.topology;
+    let hosts = shape::of(topology).hosts() as usize;
+    if hosts > MOST_NODES {
+        let message = format!("found {hosts} hosts; an arbiter knows {MOST_NODES} at most");
+        r.conflict_at("arbiter", message);
+    }
+    let (racks, paths) = match *topology {
+        Topology::Star { .. } | Topology::Dumbbell { .. } => (1, 1),
+        Topology::LeafSpine { leaves, spines, .. } => (leaves, spines),
+        Topology::FatTree { k } => (k * k / 2, k / 2),
+        Topology::Listed { .. } => {
+            let message = "an arbiter knows the paths of star, dumbbell, leaf_spine and fat_tree only";
+            return r.conflict_at("network.topology", message);
+        }
+    };
+    if racks as usize > MAX_RACKS || paths as usize > MAX_PATHS {
+        let message = format!(
+            "found {racks} racks and {paths} paths from each switch; an arbiter knows {MAX_RACKS} and {MAX_PATHS} at most"
+        );
+        r.conflict_at("arbiter", message);
+    }
+    if let Topology::LeafSpine { uplink, .. } = topology {
+        let slowest = scenario.network.rate;
+        if uplink.as_bps() < slowest.as_bps() {
+            let message = format!(
+                "an uplink of {} carries less than one packet a timeslot of hosts of {}: lower oversubscription, or use fewer spines",
+                uplink.shown(),
+                slowest.shown()
+            );
+            r.conflict_at("network.oversubscription", message);
+        }
+    }
+}
+
+/// A grant comes so long before its slot that it is there in time, and no longer than an endpoint wants.
+fn check_horizon(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
+    let slots = |count: u32| arbiters.slot * u64::from(count);
+    let delay = shape::of(&scenario.network.topology).least_delay(scenario.network.delay);
+    if slots(arbiters.ahead) < delay {
+        let message = format!(
+            "a batch is allocated {} before its first slot, and a link alone takes {}: raise ahead",
+            slots(arbiters.ahead).shown(),
+            delay.shown()
+        );
+        r.conflict_at("arbiter.ahead", message);
+    }
+    let params = scenario.transports.iter().find_map(|transport| match &transport.protocol {
+        Protocol::Fastpass(params) => Some(&params.endpoint),
+        _ => None,
+    });
+    let Some(endpoint) = params.filter(|params| params.age_check && params.send == SendMode::AtSlot) else {
+        return;
+    };
+    let (furthest, early) =
+        (slots(arbiters.ahead + arbiters.batch), endpoint.early.max(slots(EndpointSettings::EARLY_SLOTS)));
+    if furthest > early {
+        let message = format!(
+            "a batch is allocated up to {} before its last slot, and endpoints refuse what is further ahead than {}: lower ahead \
+             or raise early in the transport",
+            furthest.shown(),
+            early.shown()
+        );
+        r.conflict_at("arbiter.ahead", message);
+    }
+}
+
+/// An arbiter has a host of its own: its frames to an endpoint have to cross a link.
+fn check_seats(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
+    for (i, traffic) in scenario.traffic.iter().enumerate() {
+        if !is_fastpass(&scenario.transports[traffic.transport]) {
+            continue;
+        }
+        let pairs = pattern::of(&traffic.pattern).some_pairs(usize::MAX);
+        let is_end = |node: &&u32| pairs.iter().any(|(from, to)| from == *node || to == *node);
+        if let Some(host) = arbiters.nodes.iter().find(is_end) {
+            let message = format!("host {host} is an arbiter, whose packets have no timeslots: leave it out");
+            r.conflict_at(&format!("traffic[{i}]"), message);
+        }
+    }
+}

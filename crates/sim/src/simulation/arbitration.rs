@@ -1,0 +1,263 @@
+//! Fastpass in a scenario's network: who its endpoints and arbiters are, and what they know of it.
+
+use clearway_proto::fastpass::allocator::{AllocatorParams, Capacities, Node, Rack};
+use clearway_proto::fastpass::arbiter::{ArbiterParams, Pacer, PathParams};
+use clearway_proto::fastpass::endpoint::{Endpoint, EndpointParams};
+use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
+use clearway_proto::fastpass::fcp::Address;
+use clearway_proto::fastpass::paths::{FatTreeShape, Racks};
+use clearway_proto::fastpass::timeslots::Timeslots;
+use clearway_proto::fastpass::transport::FastpassParams;
+use clearway_proto::units::{Rate, Span, Time};
+
+use super::control::{ControlPlan, Exchanged};
+use super::domain::Domain;
+use super::place::Place;
+use super::plan::Plan;
+use crate::engine::event::{Event, Kind};
+use crate::host::agent::{Agent, Seat};
+use crate::host::arbiter::{ArbiterHost, Change, Costs};
+use crate::host::clock::LocalClock;
+use crate::host::endpoint::EndpointHost;
+use crate::host::slots::Slots;
+use crate::model::{Arbiters, Clock, Network, Protocol, Scenario, Topology};
+use crate::net::shape;
+use crate::random::Entity;
+use crate::traffic::FlowSpec;
+
+/// Who exchanges control packets, if any; `first` is the first conversation that is free, and `seat` gives a node its next
+/// seat.
+pub(super) fn control_plan(
+    scenario: &Scenario,
+    specs: &[FlowSpec],
+    first: u32,
+    seat: &mut impl FnMut(u32) -> Place,
+) -> Option<ControlPlan> {
+    let arbiters = scenario.arbiters.as_ref()?;
+    let slotted = |spec: &&FlowSpec| {
+        matches!(scenario.transports[spec.transport as usize].protocol, Protocol::Fastpass(_))
+    };
+    let mut endpoints: Vec<u32> =
+        specs.iter().filter(slotted).flat_map(|spec| [spec.from, spec.to]).collect();
+    endpoints.sort_unstable();
+    endpoints.dedup();
+    let (aggregations, cores) = match scenario.network.topology {
+        Topology::LeafSpine { spines, .. } => (spines, 1),
+        Topology::FatTree { k } => (k / 2, k / 2),
+        _ => (1, 1),
+    };
+    Some(ControlPlan {
+        first,
+        endpoint_seats: endpoints.iter().map(|&host| seat(host)).collect(),
+        arbiter_seats: arbiters.nodes.iter().map(|&node| seat(node)).collect(),
+        arbiters: arbiters.nodes.clone(),
+        endpoints,
+        aggregations,
+        cores,
+    })
+}
+
+/// Gives endpoints and arbiters their seats, and hosts with endpoints their queues.
+pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
+    let (Some(control), Some(arbiters)) = (&plan.control, &scenario.arbiters) else { return };
+    let Some(params) = fastpass_params(scenario) else { return };
+    for domain in domains.iter_mut() {
+        domain.exchanged = vec![[Exchanged::default(); 2]; control.conversations() as usize];
+        domain.sendable = vec![0; domain.senders.len()];
+    }
+    let clocks = Clocks::new(scenario);
+    let endpoint = endpoint_params(scenario, arbiters, &params);
+    for (number, (&host, place)) in control.endpoints.iter().zip(&control.endpoint_seats).enumerate() {
+        let domain = &mut domains[place.domain as usize];
+        let at = domain.nodes[plan.partition.node(host).at as usize].host;
+        let machine = Endpoint::new(&endpoint, host as Address, 1);
+        let agent = Agent::Endpoint(Box::new(EndpointHost { machine, host: at, number }));
+        take_seat(domain, plan, (host, *place), Seat::new(agent, 0, clocks.of(host)));
+        let rate = plan.graph.link(plan.graph.nic(host)).rate;
+        domain.hosts[at as usize].slots = domain.slots.len() as u32;
+        domain.slots.push(Slots::new(place.at, room(arbiters.slot, rate), arbiters.slot));
+    }
+    for ((flow, end), spec) in (0..).zip(&plan.senders).zip(&plan.specs) {
+        if plan.takes_slots(flow) {
+            let domain = &mut domains[end.domain as usize];
+            let host = domain.nodes[plan.partition.node(spec.from).at as usize].host;
+            let slots = domain.hosts[host as usize].slots;
+            domain.slots[slots as usize].ends.push(end.at);
+        }
+    }
+    for (rank, (&node, place)) in control.arbiters.iter().zip(&control.arbiter_seats).enumerate() {
+        let domain = &mut domains[place.domain as usize];
+        let clock = clocks.of(node);
+        let local = clock.as_ref().map_or(Time::ZERO, |clock| clock.local(Time::ZERO));
+        let params = arbiter_params(scenario, arbiters, &params, rank);
+        let host = ArbiterHost::new(params, local, costs(arbiters), changes(arbiters, rank));
+        take_seat(domain, plan, (node, *place), Seat::new(Agent::Arbiter(Box::new(host)), 0, clock));
+        let seat = &mut domain.seats[place.at as usize];
+        seat.timer_at = Time::ZERO;
+        let event = Event::bare(0, Kind::Act, place.at);
+        domain.calendar.add(plan.partition.node(node).at, event);
+    }
+}
+
+fn take_seat(domain: &mut Domain, plan: &Plan, (node, place): (u32, Place), seat: Seat) {
+    assert_eq!(domain.seats.len(), place.at as usize, "seats are given in their order");
+    domain.nodes[plan.partition.node(node).at as usize].forwards = false;
+    domain.seats.push(seat);
+}
+
+/// The clocks of endpoints and arbiters. If any of them errs, all count from the same beginning as that one.
+struct Clocks<'a> {
+    scenario: &'a Scenario,
+    hosts: u32,
+    all_exact: bool,
+}
+
+impl Clocks<'_> {
+    fn new(scenario: &Scenario) -> Clocks<'_> {
+        Clocks {
+            scenario,
+            hosts: shape::of(&scenario.network.topology).hosts(),
+            all_exact: scenario.hosts.kinds.iter().all(|kind| kind.clock.is_exact()),
+        }
+    }
+
+    /// The clock of a node; a switch has an exact one.
+    fn of(&self, node: u32) -> Option<LocalClock> {
+        let exact = Clock::default();
+        let clock = if node < self.hosts { &self.scenario.hosts.of(node).clock } else { &exact };
+        (!self.all_exact).then(|| LocalClock::new(self.scenario.seed, Entity::HostClock, node, clock))
+    }
+}
+
+fn fastpass_params(scenario: &Scenario) -> Option<FastpassParams> {
+    scenario.transports.iter().find_map(|transport| match &transport.protocol {
+        Protocol::Fastpass(params) => Some(params.clone()),
+        _ => None,
+    })
+}
+
+/// Bytes that a link of this rate carries in a slot.
+fn room(slot: Span, rate: Rate) -> u32 {
+    let bits = u128::from(slot.as_ps()) * u128::from(rate.as_bps()) / 1_000_000_000_000;
+    u32::try_from(bits / 8).unwrap_or(u32::MAX)
+}
+
+fn nodes(scenario: &Scenario) -> usize {
+    shape::of(&scenario.network.topology).hosts().max(2) as usize
+}
+
+fn endpoint_params(scenario: &Scenario, arbiters: &Arbiters, params: &FastpassParams) -> EndpointParams {
+    let settings = &params.endpoint;
+    EndpointParams {
+        timeslots: Timeslots::new(arbiters.slot),
+        nodes: nodes(scenario) as u16,
+        send: settings.send,
+        report_interval: settings.report_interval,
+        retransmit: settings.retransmit,
+        limit: settings.limit,
+        late: settings.late.max(arbiters.slot * u64::from(EndpointSettings::LATE_SLOTS)),
+        early: settings.early.max(arbiters.slot * u64::from(EndpointSettings::EARLY_SLOTS)),
+        age_check: settings.age_check,
+        fallback: settings.fallback_after,
+        arrival: Some(settings.lost_after),
+        ..EndpointParams::default()
+    }
+}
+
+fn arbiter_params(
+    scenario: &Scenario,
+    arbiters: &Arbiters,
+    params: &FastpassParams,
+    rank: usize,
+) -> ArbiterParams {
+    ArbiterParams {
+        timeslots: Timeslots::new(arbiters.slot),
+        allocator: AllocatorParams {
+            nodes: nodes(scenario),
+            slots: arbiters.batch,
+            limit: u16::try_from(params.endpoint.limit).unwrap_or(u16::MAX),
+            order: arbiters.order,
+            capacities: capacities(&scenario.network),
+        },
+        paths: paths(&scenario.network),
+        ahead: arbiters.ahead,
+        pacer: pacer(arbiters),
+        retransmit: arbiters.retransmit,
+        acknowledge: arbiters.acknowledge,
+        watchdog: arbiters.watchdog,
+        takeover: arbiters.takeover,
+        gap: arbiters.gap,
+        rank: rank as u8,
+        arbiters: arbiters.nodes.len() as u8,
+        ..ArbiterParams::default()
+    }
+}
+
+fn pacer(arbiters: &Arbiters) -> Pacer {
+    let interval = Span::from_secs(1) / u64::from(arbiters.allocation_rate);
+    let slack = interval.scaled(arbiters.allocation_burst - 1.0);
+    Pacer { gap: arbiters.allocation_gap, interval, slack }
+}
+
+/// How racks are joined.
+fn paths(network: &Network) -> PathParams {
+    const KNOWN: &str = "a scenario's network has racks and paths that an arbiter knows";
+    match network.topology {
+        Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => PathParams::LeafSpine {
+            racks: Racks::uniform(leaves as usize, hosts_per_leaf as usize).expect(KNOWN),
+            paths: spines as usize,
+        },
+        Topology::FatTree { k } => {
+            let half = k as usize / 2;
+            PathParams::FatTree {
+                racks: Racks::uniform(k as usize * half, half).expect(KNOWN),
+                shape: FatTreeShape { racks_per_pod: half, aggregation: half, cores: half },
+            }
+        }
+        Topology::Star { .. } | Topology::Dumbbell { .. } | Topology::Listed { .. } => PathParams::Single,
+    }
+}
+
+/// What limits beside the hosts' own links; none where the racks' links carry all that their hosts can send.
+fn capacities(network: &Network) -> Option<Capacities> {
+    let packets = |rate: Rate| (rate.as_bps() / network.rate.as_bps()).min(u16::MAX.into()) as u16;
+    let (rack_of, up): (Vec<usize>, Vec<u16>) = match network.topology {
+        Topology::LeafSpine { leaves, spines, hosts_per_leaf, uplink } => {
+            let up = packets(uplink).saturating_mul(spines as u16);
+            let hosts = 0..(leaves * hosts_per_leaf) as usize;
+            if u32::from(up) >= hosts_per_leaf || leaves == 1 {
+                return None;
+            }
+            (hosts.map(|host| host / hosts_per_leaf as usize).collect(), vec![up; leaves as usize])
+        }
+        Topology::Dumbbell { left, right, bottleneck, .. } => {
+            let up = packets(bottleneck);
+            let hosts = 0..(left + right) as usize;
+            (hosts.map(|host| usize::from(host >= left as usize)).collect(), vec![up; 2])
+        }
+        Topology::Star { .. } | Topology::FatTree { .. } | Topology::Listed { .. } => return None,
+    };
+    Some(Capacities {
+        nodes: rack_of.into_iter().map(Node::endpoint).collect(),
+        racks: up.into_iter().map(|up| Rack { up, down: up }).collect(),
+    })
+}
+
+fn costs(arbiters: &Arbiters) -> Costs {
+    Costs {
+        request: arbiters.request_service,
+        slot: arbiters.slot_service,
+        output: arbiters.allocation_service,
+        latency: arbiters.latency,
+    }
+}
+
+/// When the arbiter of this rank dies and starts again.
+fn changes(arbiters: &Arbiters, rank: usize) -> Vec<(Time, Change)> {
+    let of_rank = arbiters.crashes.iter().filter(|crash| crash.rank == rank);
+    let mut changes: Vec<(Time, Change)> =
+        of_rank.flat_map(|crash| [(crash.from, Change::Dies), (crash.until, Change::Starts)]).collect();
+    changes.retain(|(at, _)| *at != Time::NEVER);
+    changes.sort_by_key(|(at, change)| (*at, *change == Change::Dies));
+    changes
+}

@@ -1,0 +1,226 @@
+//! Fastpass's control packets in a domain: what arbiters and endpoints send each other, as ordinary frames.
+
+use clearway_proto::fastpass::arbiter::ArbiterOutput;
+use clearway_proto::fastpass::fcp::{self, Packet, Request};
+
+use super::audit::Amount;
+use super::domain::Domain;
+use super::parcels::Parcel;
+use super::place::Place;
+use super::plan::Plan;
+use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::host::agent::Agent;
+use crate::net::routes::Next;
+
+/// Who exchanges control packets with whom. A conversation of an endpoint with an arbiter leads from the endpoint to the
+/// arbiter, and one of two arbiters from the one of the lower rank to the other.
+#[derive(Debug)]
+pub struct ControlPlan {
+    /// The first of these conversations; they follow those of the probes.
+    pub first: u32,
+    /// The node of each arbiter, by rank.
+    pub arbiters: Vec<u32>,
+    /// The hosts that have endpoints, in rising order; an endpoint's address is its host's number.
+    pub endpoints: Vec<u32>,
+    /// The seat of each endpoint.
+    pub endpoint_seats: Vec<Place>,
+    /// The seat of each arbiter.
+    pub arbiter_seats: Vec<Place>,
+    /// Aggregation switches of a fat tree's pod; the spine switches of other networks.
+    pub aggregations: u32,
+    /// Core switches that each of them reaches; 1 but in a fat tree.
+    pub cores: u32,
+}
+
+impl ControlPlan {
+    /// How many conversations there are.
+    pub fn conversations(&self) -> u32 {
+        let arbiters = self.arbiters.len() as u32;
+        self.endpoints.len() as u32 * arbiters + arbiters * (arbiters - 1) / 2
+    }
+
+    /// The nodes between which each conversation is, and their seats.
+    pub fn ends(&self) -> impl Iterator<Item = ([u32; 2], [Place; 2])> + '_ {
+        let ranks = 0..self.arbiters.len();
+        let arbiter = |rank: usize| (self.arbiters[rank], self.arbiter_seats[rank]);
+        let of_endpoints = self.endpoints.iter().zip(&self.endpoint_seats).flat_map(move |(&host, &seat)| {
+            (0..self.arbiters.len()).map(move |rank| ((host, seat), arbiter(rank)))
+        });
+        let of_arbiters =
+            ranks.flat_map(move |a| (a + 1..self.arbiters.len()).map(move |b| (arbiter(a), arbiter(b))));
+        of_endpoints.chain(of_arbiters).map(|(a, b)| ([a.0, b.0], [a.1, b.1]))
+    }
+
+    /// The conversation of an endpoint, by its place among them, with an arbiter.
+    fn of_endpoint(&self, endpoint: usize, rank: usize) -> u32 {
+        self.first + (endpoint * self.arbiters.len() + rank) as u32
+    }
+
+    /// The conversation of two arbiters, the lower rank first.
+    fn of_arbiters(&self, a: usize, b: usize) -> u32 {
+        let count = self.arbiters.len();
+        let before = a * (2 * count - a - 1) / 2;
+        self.first + (self.endpoints.len() * count + before + b - a - 1) as u32
+    }
+
+    /// Which of the `ways` between two hosts a path is.
+    pub fn way(&self, path: fcp::Path, ways: u32) -> u32 {
+        let (path, aggregations) = (u32::from(path), self.aggregations);
+        match ways {
+            1 => 0,
+            // Within a pod of a fat tree a way is an aggregation switch.
+            _ if ways == aggregations => path / self.cores,
+            _ => path,
+        }
+    }
+
+    /// The place of a host's endpoint among all; none if it has none.
+    pub fn endpoint_of(&self, host: u32) -> Option<usize> {
+        self.endpoints.binary_search(&host).ok()
+    }
+}
+
+/// Control packets sent and taken, in one direction of a conversation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exchanged {
+    /// Those that left here.
+    pub sent: Amount,
+    /// Those that arrived here.
+    pub taken: Amount,
+}
+
+impl Exchanged {
+    /// Both together.
+    pub(super) fn and(self, other: Exchanged) -> Exchanged {
+        Exchanged { sent: self.sent.and(other.sent), taken: self.taken.and(other.taken) }
+    }
+}
+
+impl Domain {
+    /// A control packet has come for the agent in a seat.
+    pub(super) fn take_control(&mut self, plan: &Plan, seat: u32, frame: &Frame) {
+        let packet = self.parcels.take_control(frame.seq());
+        let control = plan.control();
+        let conversation = plan.routes.conversation(frame.route()) - control.first;
+        let back = usize::from(frame.meta.contains(Meta::ACK));
+        self.exchanged[conversation as usize][back].taken.add(1, frame.meta.size().into());
+        let now = self.time();
+        let at = &mut self.seats[seat as usize];
+        let local = at.tell(now);
+        match &mut at.agent {
+            Agent::Arbiter(arbiter) => {
+                arbiter.handle_packet(now, packet);
+                self.run_arbiter(plan, seat);
+            }
+            Agent::Endpoint(endpoint) => {
+                let host = endpoint.host;
+                match packet {
+                    Packet::Allocation(allocation) => endpoint.machine.handle_allocation(local, &allocation),
+                    Packet::Reset(reset) => endpoint.machine.handle_reset(local, &reset),
+                    Packet::Request(_) | Packet::Watchdog(_) => {
+                        unreachable!("no arbiter sends these to endpoints")
+                    }
+                }
+                self.ask_endpoint(plan, host);
+            }
+            Agent::Prober(_) | Agent::Responder(_) => unreachable!("probes send no control packets"),
+        }
+    }
+
+    /// Sends a control packet on a conversation, `back` against its direction.
+    fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, packet: Box<Packet>) {
+        let bytes = packet.wire_bytes();
+        let first = plan.control().first;
+        let sent = &mut self.exchanged[(conversation - first) as usize][usize::from(back)].sent;
+        let number = sent.frames;
+        sent.add(1, bytes.into());
+        let place = self.parcels.put(Parcel::Control(packet));
+        let (first_route, ways) = plan.routes.of(conversation);
+        let route = first_route + (number % u64::from(ways)) as u32;
+        let meta = Meta::new(bytes, Meta::POOLED | if back { Meta::ACK } else { 0 });
+        let Next::Port(port) = plan.routes.next(route, meta) else {
+            unreachable!("a conversation has two ends, apart from each other");
+        };
+        let route_seq = u64::from(route) << 32 | u64::from(place);
+        self.offer(plan, port, Frame { stamp: self.now, route_seq, meta });
+    }
+
+    /// An endpoint's request leaves for every arbiter.
+    pub(super) fn send_request(&mut self, plan: &Plan, endpoint: usize, request: &Request) {
+        let control = plan.control();
+        for rank in 0..control.arbiters.len() {
+            self.send_control(
+                plan,
+                control.of_endpoint(endpoint, rank),
+                false,
+                Box::new(Packet::Request(*request)),
+            );
+        }
+    }
+
+    /// Lets an arbiter do what is due, and sets its timer.
+    pub(super) fn run_arbiter(&mut self, plan: &Plan, seat: u32) {
+        let now = self.time();
+        loop {
+            let at = &mut self.seats[seat as usize];
+            let local = at.tell(now);
+            let Agent::Arbiter(arbiter) = &mut at.agent else { unreachable!("the seat is an arbiter's") };
+            arbiter.run(now, local);
+            let rank = arbiter.rank;
+            if let Some(output) = arbiter.output(now) {
+                self.send_output(plan, rank, &output);
+                continue;
+            }
+            let (simulated, wanted) = arbiter.wanted(local);
+            let mut set = at.set_timer(now, wanted);
+            set |= at.set_timer_at(simulated);
+            if set {
+                let due = at.timer_at.as_ps();
+                self.schedule(Event::bare(due, Kind::Act, seat));
+            }
+            return;
+        }
+    }
+
+    fn send_output(&mut self, plan: &Plan, rank: usize, output: &ArbiterOutput) {
+        let control = plan.control();
+        match *output {
+            ArbiterOutput::Allocation(allocation) => {
+                self.send_to_endpoint(plan, rank, allocation.to, Box::new(Packet::Allocation(allocation)));
+            }
+            ArbiterOutput::Reset(reset) => {
+                self.send_to_endpoint(plan, rank, reset.to, Box::new(Packet::Reset(reset)));
+            }
+            ArbiterOutput::Watchdog(watchdog) => {
+                for other in (0..control.arbiters.len()).filter(|&other| other != rank) {
+                    let conversation = control.of_arbiters(rank.min(other), rank.max(other));
+                    self.send_control(plan, conversation, other < rank, Box::new(Packet::Watchdog(watchdog)));
+                }
+            }
+        }
+    }
+
+    /// What is for a host without an endpoint, as a new primary tells all whose addresses it knows, goes nowhere.
+    fn send_to_endpoint(&mut self, plan: &Plan, rank: usize, to: fcp::Address, packet: Box<Packet>) {
+        let control = plan.control();
+        if let Some(endpoint) = control.endpoint_of(to.into()) {
+            self.send_control(plan, control.of_endpoint(endpoint, rank), true, packet);
+        }
+    }
+
+    /// The timer of an endpoint or an arbiter runs out.
+    pub(super) fn wake_fastpass(&mut self, plan: &Plan, seat: u32) {
+        let now = self.time();
+        let at = &mut self.seats[seat as usize];
+        let local = at.tell(now);
+        match &mut at.agent {
+            Agent::Arbiter(_) => self.run_arbiter(plan, seat),
+            Agent::Endpoint(endpoint) => {
+                let host = endpoint.host;
+                endpoint.machine.handle_timeout(local);
+                self.ask_endpoint(plan, host);
+            }
+            Agent::Prober(_) | Agent::Responder(_) => unreachable!("these are asked by themselves"),
+        }
+    }
+}

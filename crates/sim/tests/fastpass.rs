@@ -1,0 +1,202 @@
+//! Fastpass in the simulator: against arithmetic, without queues and drops, over any number of threads, and when arbiters
+//! die.
+
+mod experiment;
+
+use experiment::{figure, floats, integers, run, run_on, texts, Outcome};
+
+/// A full frame on the wire, in bytes.
+const FRAME: u64 = 1538;
+
+/// 14 of the 16 hosts of a small leaf-spine network or fat tree; the other two are for arbiters.
+const HOSTS: &str = "[0, 1, 2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15]";
+
+const LEAF_SPINE: &str = "topology = 'leaf_spine'\nleaves = 4\nspines = 4\nhosts_per_leaf = 4";
+const FAT_TREE: &str = "topology = 'fat_tree'\nk = 4";
+
+/// A network of 10 Gb/s whose full frames weigh 1538 B.
+fn network(shape: &str, rest: &str) -> String {
+    format!(
+        "format = 1\nname = 'fastpass'\nduration = '5ms'\nwarmup = '1ms'\n[network]\n{shape}\nrate = '10Gbps'\ndelay = '1us'\n\
+         mtu = '1448B'\n[transport.t]\nprotocol = 'fastpass'\nheader = '52B'\n{rest}"
+    )
+}
+
+/// Every host sends to another, with these arbiters and whatever else.
+fn permutation(shape: &str, arbiters: &str, rest: &str) -> String {
+    let traffic = format!("[[traffic]]\npattern = 'permutation'\nhosts = {HOSTS}\n");
+    network(shape, &format!("[arbiter]\nat = {arbiters}\n{traffic}{rest}"))
+}
+
+/// The longest queue, in bytes, of all ports of switches.
+fn longest_queue(outcome: &Outcome) -> u64 {
+    let links = texts(outcome, "links", "link").iter();
+    let peaks = integers(outcome, "links", "queue_peak_bytes").iter();
+    links.zip(peaks).filter(|(link, _)| !link.starts_with('h')).map(|(_, peak)| *peak).max().unwrap_or(0)
+}
+
+fn assert_nothing_is_lost(outcome: &Outcome) {
+    assert_eq!(figure(outcome, "drops"), 0.0);
+    assert_eq!(figure(outcome, "retransmissions"), 0.0);
+}
+
+/// The goodput in each of the intervals that are recorded.
+fn throughput(outcome: &Outcome) -> Vec<(f64, f64)> {
+    let times = floats(outcome, "throughput", "time_us").iter();
+    times.zip(floats(outcome, "throughput", "goodput_gbps")).map(|(time, gbps)| (*time, *gbps)).collect()
+}
+
+#[test]
+fn an_incast_gets_every_slot_and_shares_them_alike() {
+    let shape = "topology = 'star'\nhosts = 6";
+    let traffic = "[arbiter]\nat = 'h5'\n[[traffic]]\npattern = 'incast'\nfrom = '0..4'\nto = 4\n";
+    let outcome = run(&network(shape, traffic));
+    // A slot is 1538 B at 10 Gb/s over 0.99: 1242.83 ns, and 4 ms have 3218 of them.
+    let slot_ns = FRAME as f64 * 0.8 / 0.99;
+    let expected = 1448.0 * 8.0 / slot_ns;
+    assert!((figure(&outcome, "goodput_gbps") / expected - 1.0).abs() < 1e-3);
+    let delivered = integers(&outcome, "flows", "delivered_bytes");
+    assert!(delivered.iter().max().unwrap() - delivered.iter().min().unwrap() <= 1448, "{delivered:?}");
+    assert_nothing_is_lost(&outcome);
+    // One frame may come while a control packet or another frame is on its way out.
+    assert!(longest_queue(&outcome) <= 2 * FRAME, "{}", longest_queue(&outcome));
+    // What the arbiter has granted the endpoints have, but for the last batches, which are on their way.
+    let granted = integers(&outcome, "arbiters", "slots_granted")[0];
+    let came: u64 = integers(&outcome, "endpoints", "slots_granted").iter().sum();
+    assert!((0..=40).contains(&(granted - came)), "{granted} granted, {came} came");
+}
+
+#[test]
+fn no_queue_forms_in_networks_of_several_paths() {
+    for shape in [LEAF_SPINE, FAT_TREE] {
+        let outcome = run(&permutation(shape, "'h3'", ""));
+        assert_nothing_is_lost(&outcome);
+        assert!(longest_queue(&outcome) <= 5 * FRAME, "{shape}: {}", longest_queue(&outcome));
+        // Of 14 hosts at 9.32 Gb/s; acknowledgements take slots too.
+        let goodput = figure(&outcome, "goodput_gbps");
+        assert!(goodput > 0.9 * 14.0 * 9.32, "{shape}: {goodput}");
+    }
+}
+
+#[test]
+fn oversubscribed_links_carry_what_they_can_and_no_more() {
+    let shape = "topology = 'leaf_spine'\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\noversubscription = 2";
+    let outcome = run(&permutation(shape, "'h3'", ""));
+    assert_nothing_is_lost(&outcome);
+    assert!(longest_queue(&outcome) <= 5 * FRAME, "{}", longest_queue(&outcome));
+    let shape = "topology = 'dumbbell'\nleft = 4\nright = 4\nbottleneck = '20Gbps'";
+    let traffic = "[arbiter]\nat = 'tor0'\n[[traffic]]\npattern = 'incast'\nfrom = '0..4'\nto = 4\n\
+                   [[traffic]]\npattern = 'incast'\nfrom = '0..4'\nto = 5\n[[traffic]]\npattern = 'incast'\nfrom = '0..4'\nto = 6\n";
+    let outcome = run(&network(shape, traffic));
+    assert_nothing_is_lost(&outcome);
+    // Two packets a slot cross the link between the switches.
+    let goodput = figure(&outcome, "goodput_gbps");
+    assert!((goodput / (2.0 * 9.3207) - 1.0).abs() < 0.01, "{goodput}");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same() {
+    let crash = "[[fault]]\nkind = 'crash'\narbiter = 0\nat = '2ms'\nuntil = '3ms'\n";
+    let clocks = "[host.default]\nclock_offset = '2us'\nclock_drift = '50ppm'\nclock_jitter = '300ns'\n";
+    let loss = "[[fault]]\nkind = 'loss'\nlink = 'h3-tor0'\nprobability = 0.01\n";
+    for text in [
+        permutation(FAT_TREE, "['h3', 'h7']", crash),
+        permutation(LEAF_SPINE, "'h3'", &format!("{crash}{clocks}{loss}")),
+    ] {
+        let alone = run_on(&text, None, 1);
+        for threads in [2, 3, 7] {
+            let together = run_on(&text, None, threads);
+            assert_eq!(alone.digest, together.digest);
+            assert_eq!(format!("{:?}", alone.tables), format!("{:?}", together.tables));
+        }
+    }
+}
+
+#[test]
+fn another_arbiter_takes_over() {
+    let rest = "[[fault]]\nkind = 'crash'\narbiter = 0\nat = '2ms'\n[record]\nthroughput = '10us'\n";
+    let outcome = run(&permutation(FAT_TREE, "['h3', 'h7']", rest));
+    assert_nothing_is_lost(&outcome);
+    assert_eq!(texts(&outcome, "arbiters", "role"), ["dead", "primary"]);
+    assert_eq!(integers(&outcome, "arbiters", "takeovers"), [1, 1]);
+    assert_eq!(figure(&outcome, "fallbacks"), 0.0);
+    // What was granted before still leaves; then nothing until the new primary knows what is demanded.
+    let silent = throughput(&outcome).iter().filter(|(time, gbps)| *time > 1500.0 && *gbps == 0.0).count();
+    assert!((5..=23).contains(&silent), "{silent} intervals of 10 us without a packet");
+    assert!(longest_queue(&outcome) <= 5 * FRAME, "{}", longest_queue(&outcome));
+}
+
+#[test]
+fn without_an_arbiter_flows_go_on_by_swift_until_one_is_back() {
+    let rest = "[[fault]]\nkind = 'crash'\narbiter = 0\nat = '1ms'\nuntil = '3500us'\n[record]\nthroughput = '100us'\n";
+    let outcome = run(&permutation(FAT_TREE, "'h3'", rest));
+    assert_eq!(figure(&outcome, "drops"), 0.0);
+    assert_eq!(integers(&outcome, "endpoints", "fallbacks"), [1; 14]);
+    assert_eq!(integers(&outcome, "endpoints", "returns"), [1; 14]);
+    let throughput = throughput(&outcome);
+    let mean = |from: f64, to: f64| {
+        let within: Vec<f64> =
+            throughput.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, g)| *g).collect();
+        experiment::mean(&within)
+    };
+    let (before, between, after) = (mean(500.0, 1000.0), mean(2700.0, 3400.0), mean(4200.0, 5000.0));
+    assert!(between > 0.5 * before, "{before} Gb/s before, {between} by Swift");
+    assert!(after > 0.95 * before, "{before} Gb/s before, {after} after");
+}
+
+#[test]
+fn clocks_that_err_cost_little() {
+    let clocks = "[host.default]\nclock_offset = '300ns'\nclock_jitter = '300ns'\n";
+    let outcome = run(&permutation(FAT_TREE, "'h3'", clocks));
+    assert_nothing_is_lost(&outcome);
+    assert_eq!(figure(&outcome, "slots_refused"), 0.0);
+    assert!(longest_queue(&outcome) <= 6 * FRAME, "{}", longest_queue(&outcome));
+}
+
+#[test]
+fn messages_complete_and_small_ones_share_slots() {
+    let rest = format!(
+        "[arbiter]\nat = 'h3'\n[[traffic]]\npattern = 'poisson'\nfrom = {HOSTS}\nto = {HOSTS}\nload = 0.5\nsizes = 'websearch'\nstop = '3ms'\n"
+    );
+    let outcome = run(&network(FAT_TREE, &rest));
+    assert_nothing_is_lost(&outcome);
+    let shape = "topology = 'star'\nhosts = 3";
+    let traffic = "[arbiter]\nat = 'h2'\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 1\nbytes = '100B'\nflows_per_pair = 60\n";
+    let outcome = run(&network(shape, traffic));
+    assert_eq!(figure(&outcome, "completed"), 60.0);
+    // 190 B each on the wire: eight to a slot of 1553 B, once they wait together.
+    let used = integers(&outcome, "endpoints", "slots_used")[0];
+    assert!((8..=12).contains(&used), "{used} slots");
+}
+
+#[test]
+fn a_short_flow_need_not_wait_for_an_arbiter() {
+    let shape = "topology = 'star'\nhosts = 4";
+    let of = |keys: &str| {
+        let traffic =
+            "[arbiter]\nat = 'h3'\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 2\nbytes = '1448B'\n\
+                       [[traffic]]\npattern = 'incast'\nfrom = [1]\nto = 2\nbytes = '2896B'\n";
+        let text = network(shape, traffic).replace("header = '52B'", &format!("header = '52B'\n{keys}"));
+        floats(&run(&text), "flows", "fct_us").to_vec()
+    };
+    let (scheduled, at_once) = (of(""), of("unscheduled = 1"));
+    // Two links of 1 us and 1.2304 us for the frame.
+    assert!((at_once[0] - 2.0 * 2.2304).abs() < 0.01, "{at_once:?}");
+    // A request, an allocation, and 40 slots until its first.
+    assert!(scheduled[0] > 50.0 && scheduled[0] < 100.0, "{scheduled:?}");
+    assert!((at_once[1] - scheduled[1]).abs() < 5.0, "{at_once:?} {scheduled:?}");
+}
+
+#[test]
+fn who_has_to_wait_for_others_does_not_take_its_arbiter_for_dead() {
+    let shape = "topology = 'star'\nhosts = 7";
+    let traffic =
+        "[arbiter]\nat = 'h6'\norder = 'min_fct'\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 5\n\
+                   [[traffic]]\npattern = 'incast'\nfrom = '1..5'\nto = 5\nbytes = '900kB'\n";
+    let outcome = run(&network(shape, traffic));
+    // Four flows of 622 packets go first, in 3.1 ms; the endless one has its turn then.
+    assert_eq!(figure(&outcome, "completed"), 4.0);
+    assert!(floats(&outcome, "flows", "fct_us").iter().all(|fct| fct.is_nan() || *fct < 3300.0));
+    assert_eq!(figure(&outcome, "fallbacks"), 0.0);
+    assert!(integers(&outcome, "flows", "delivered_bytes")[0] > 1_500_000);
+}
