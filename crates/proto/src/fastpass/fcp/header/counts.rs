@@ -95,18 +95,28 @@ fn take_as<T: Count, const LEN: usize>(bytes: &[u8], list: &mut [T]) {
 }
 
 /// A destination that is listed twice, if there is one among at most 16.
+#[inline]
 pub(super) fn repeated<T: Count>(list: &[T]) -> Option<Address> {
-    let mut destinations = [0; 16];
-    for (place, entry) in destinations.iter_mut().zip(list) {
-        *place = entry.destination();
-    }
-    // How often each of them is there. A loop of fixed length, without a way out of it, is done on all 16 at once.
-    let mut times = [0_u16; 16];
+    // Destinations seldom have the same eight lowest bits; only then is each compared with each.
+    let (mut seen, mut shared) = ([0_u64; 4], 0);
     for entry in list {
-        for (times, &destination) in times.iter_mut().zip(&destinations) {
-            *times += u16::from(destination == entry.destination());
-        }
+        let destination = entry.destination();
+        let bits = &mut seen[usize::from(destination >> 6 & 3)];
+        shared |= *bits >> (destination & 63) & 1;
+        *bits |= 1 << (destination & 63);
     }
-    let twice = times.iter().zip(list).find(|&(&times, _)| times > 1);
-    twice.map(|(_, entry)| entry.destination())
+    if shared == 0 {
+        None
+    } else {
+        compare(list)
+    }
+}
+
+#[cold]
+fn compare<T: Count>(list: &[T]) -> Option<Address> {
+    let mut destinations = (0..).zip(list).map(|(i, entry)| (i, entry.destination()));
+    let twice = destinations.find(|&(i, destination): &(usize, Address)| {
+        list[..i].iter().any(|before| before.destination() == destination)
+    });
+    twice.map(|(_, destination)| destination)
 }
