@@ -26,12 +26,12 @@ struct Trial {
 }
 
 impl Trial {
-    /// `skew` in picoseconds: clocks are up to that far from real time.
-    fn new(seed: u64, arbiters: u8, skew: i64, mischief: Mischief) -> Trial {
+    /// Clocks of endpoints and of arbiters are up to so many picoseconds from real time.
+    fn new(seed: u64, arbiters: u8, skew: (u64, u64), mischief: Mischief) -> Trial {
         let mut random = Random(seed);
-        let machines = usize::from(NODES) + usize::from(arbiters);
-        let mut offset = || random.below(2 * skew as u64 + 1) as i64 - skew;
-        let offsets: Vec<i64> = (0..machines).map(|_| offset()).collect();
+        let mut offset = |skew| random.below(2 * skew + 1) as i64 - skew as i64;
+        let skews = (0..NODES).map(|_| skew.0).chain((0..arbiters).map(|_| skew.1));
+        let offsets: Vec<i64> = skews.map(&mut offset).collect();
         let params = ArbiterParams { arbiters, ..arbiter(NODES) };
         let mut net = Net::with_clocks(endpoint(NODES), params, random.next(), &offsets);
         net.mischief = mischief;
@@ -90,7 +90,7 @@ fn a_takeover_loses_no_demand_and_uses_no_slot_twice() {
         let arbiters = 2 + (seed % 2) as u8;
         let mischief =
             Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
-        let mut trial = Trial::new(seed, arbiters, 300_000, mischief);
+        let mut trial = Trial::new(seed, arbiters, (300_000, 300_000), mischief);
         trial.run();
         let (net, fault) = (&trial.net, trial.fault);
         assert_eq!(net.waiting(), 0, "seed {seed}, {fault:?}");
@@ -105,7 +105,7 @@ fn a_takeover_interrupts_for_less_than_230_us() {
     let mut sum = Span::ZERO;
     let mut worst = Span::ZERO;
     for seed in 0..seeds() {
-        let mut trial = Trial::new(seed, 2, 300_000, PLAIN);
+        let mut trial = Trial::new(seed, 2, (300_000, 300_000), PLAIN);
         trial.run();
         let interruption = trial.interruption();
         sum += interruption;
@@ -121,8 +121,18 @@ fn whatever_the_clocks_show_all_is_sent_in_the_end() {
     for seed in 0..seeds() {
         let mischief =
             Mischief { jitter: Span::from_us(seed % 7), lost: seed % 11, doubled: seed % 3, ..PLAIN };
-        let mut trial = Trial::new(seed, 3, 1_000_000_000, mischief);
+        let mut trial = Trial::new(seed, 3, (1_000_000_000, 1_000_000_000), mischief);
         trial.run();
         assert_eq!(trial.net.waiting(), 0, "seed {seed}, {:?}", trial.fault);
+    }
+}
+
+#[test]
+fn arbiters_whose_clocks_are_apart_use_no_slot_twice() {
+    for seed in 0..seeds() {
+        let mut trial = Trial::new(seed, 2, (300_000, 1_000_000_000), PLAIN);
+        trial.run();
+        let (net, fault) = (&trial.net, trial.fault);
+        assert_eq!((net.waiting(), net.slots_used_twice()), (0, 0), "seed {seed}, {fault:?}");
     }
 }

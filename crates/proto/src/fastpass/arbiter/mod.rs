@@ -8,6 +8,36 @@
 //! 4. `faults` keeps packets off failed links.
 //! 5. `succession` says which arbiter is the primary; `frame` by which clock slots are counted, `clocks` how far that is from
 //!    the endpoints'.
+//!
+//! # A new primary and the gap
+//!
+//! The newest term wins, everywhere: endpoints refuse allocations of other terms than the one they follow, and a primary that
+//! hears of a newer term steps down; so does one that finds that it has stood still for longer than standbys wait. So *a source
+//! never uses a slot twice*: it drops what older terms granted it from the new term's first slot on, and takes no more of them.
+//!
+//! That no *destination* is sent two packets in a slot needs a first slot that the old primary has granted to nobody. A primary
+//! allocates a batch when its first slot is `ahead` slots away, and says in each watchdog which slot that is by its clock, the
+//! *horizon*. When a standby takes over, a time `E` after the last watchdog came, the old primary has allocated no batch that
+//! begins after slot `horizon + E / slot + 1`. The new term begins with the batch after that, or, if that is later, with the
+//! first that the new primary can still allocate in time, and [`ArbiterParams::gap`] later. So, if the old primary stopped at
+//! least as long before the takeover as a watchdog takes on its way (with `T_d - T_w` longer than that, whenever it died and
+//! no watchdog was lost), **no slot is granted twice whatever clocks show, and no gap is needed**. A standby that has never
+//! heard a watchdog goes by its own clock; then the rule is
+//! `gap >= skew + (ahead_old - ahead_new + W) * slot - (T_d - T_w)`.
+//!
+//! If the old primary is alive and only its watchdogs are lost, standbys wait as long as two endpoints go on to speak of new
+//! allocations. If they do not, or the old primary was cut off and comes back, then until it hears of the new term it grants slots
+//! to those endpoints that have not either; as these were sent several resets, all of them must have been lost for a slot to be
+//! used twice. A primary that nobody has followed for `T_d` may have a rival that it did not hear of: when it
+//! is heard at last, its slots begin a `T_w` later than they would.
+//!
+//! # While some endpoints follow the arbiter and others none
+//!
+//! Endpoints fall back and return one by one. What is granted remains a matching: packets sent in slots never meet each other
+//! on a link. Of packets sent without slots the arbiter knows nothing: they may meet any others, queue with them, and are
+//! subject to the congestion control that sends them. So as long as any endpoint sends without slots, queues are bounded by
+//! that control, not by the schedule; when the last one is back, they drain. An endpoint comes back with a new incarnation,
+//! which makes void what it had asked for: no slot is spent on packets that left by other means.
 
 mod batches;
 mod client;
