@@ -26,7 +26,7 @@ pub struct FastpassParams {
     /// Retransmission timeout of packets that had a timeslot. 10 ms: what is lost is lost by a fault, and an acknowledgement
     /// waits for a timeslot too.
     pub rto: Span,
-    /// Swift's parameters, for when no arbiter answers. Its `reach` and `dup_threshold` hold at all times; a threshold of 3,
+    /// Swift's parameters, for when no arbiter answers. Its `reach` and `dup_threshold` hold at all times; a threshold of 16,
     /// as the packets of a flow take different paths.
     pub fallback: SwiftParams,
 }
@@ -37,7 +37,7 @@ impl Default for FastpassParams {
             endpoint: EndpointSettings::default(),
             unscheduled: 0,
             rto: Span::from_ms(10),
-            fallback: SwiftParams { dup_threshold: 3, ..SwiftParams::default() },
+            fallback: SwiftParams { dup_threshold: 16, ..SwiftParams::default() },
         }
     }
 }

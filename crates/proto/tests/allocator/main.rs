@@ -311,6 +311,20 @@ fn what_is_refused_has_a_name_and_changes_nothing() {
 }
 
 #[test]
+fn a_pair_that_joins_anew_is_held_to_the_limit() {
+    let params = AllocatorParams { nodes: 4, slots: 4, limit: 16, ..AllocatorParams::default() };
+    let mut allocator = allocator(&params);
+    allocator.request(0, 1, 1).expect("well formed");
+    allocator.request(2, 3, 16).expect("well formed");
+    // Now the allocator has counted what every pair waits for.
+    assert_eq!(allocator.request(2, 3, 1), Err(Refusal::TooManyOutstanding));
+    allocator.allocate();
+    allocator.request(0, 1, 2).expect("well formed");
+    assert_eq!(allocator.request(0, 1, 15), Err(Refusal::TooManyOutstanding));
+    assert_eq!(allocator.request(0, 1, 14), Ok(()));
+}
+
+#[test]
 fn a_source_that_asks_for_everything_delays_others_no_more_than_its_share() {
     let mut allocator = allocator(&AllocatorParams { nodes: 32, slots: 16, ..AllocatorParams::default() });
     for destination in 1..32 {

@@ -81,14 +81,11 @@ impl Balancer {
 
     /// A path for each edge of `graph`, at most as many as there is room for; [`super::BYPASS`] for an edge from a node to
     /// itself.
-    pub(super) fn balance(
-        &mut self,
-        graph: impl ExactSizeIterator<Item = Result<(u8, u8), PathError>>,
-    ) -> Result<&[u8], PathError> {
+    pub(super) fn balance(&mut self, graph: impl ExactSizeIterator<Item = (u8, u8)>) -> &[u8] {
         let count = graph.len();
         let chosen = &mut self.chosen[..count];
         let layout = self.colouring.layout();
-        let edges = self.colouring.colour(graph, chosen)?;
+        let edges = self.colouring.colour(graph, chosen);
         let kept = self.kept.len();
         if !kept.is_power_of_two() {
             self.transfer.recolour(edges, chosen, kept);
@@ -97,9 +94,9 @@ impl Balancer {
             }
         }
         if cfg!(debug_assertions) {
-            let nodes = edges.iter().map(|edge| layout.nodes(usize::from(edge.cell)));
+            let nodes = edges.iter().map(|edge| layout.nodes(usize::from(edge.cell())));
             law::check(nodes.zip(chosen.iter().copied()), self.kept);
         }
-        Ok(chosen)
+        chosen
     }
 }

@@ -5,12 +5,26 @@ use super::slot::MAX_PATHS;
 use super::tree::Tree;
 use super::turns::Turns;
 
-/// A packet between two racks.
+/// A packet between two racks: its cell (16 bits) and how many packets of that came before it, modulo 256, in one word, which
+/// takes one store.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Edge {
-    pub(super) cell: u16,
-    /// How many packets of its cell came before it, modulo 256.
-    number: u8,
+pub(super) struct Edge(u32);
+
+impl Edge {
+    #[inline(always)]
+    fn new(cell: u16, number: u8) -> Edge {
+        Edge(u32::from(cell) | u32::from(number) << 16)
+    }
+
+    #[inline(always)]
+    pub(super) fn cell(self) -> u16 {
+        self.0 as u16
+    }
+
+    #[inline(always)]
+    fn number(self) -> u8 {
+        (self.0 >> 16) as u8
+    }
 }
 
 /// Colours bipartite multigraphs so that each node has as many edges of each colour, rounded down or up.
@@ -18,8 +32,10 @@ pub(super) struct Edge {
 pub(super) struct Colouring {
     layout: Layout,
     levels: usize,
-    /// How many packets each cell has, modulo 256.
-    packets: Box<[u8]>,
+    /// Where each row begins, looked up as shifting by a variable takes longer.
+    rows: [u16; 256],
+    /// How many packets each cell has, modulo 256: a place for each number that a `u16` can be, so that no index needs a check.
+    packets: Box<[u8; PLACES]>,
     edges: Box<[Edge]>,
     tree: Tree,
     turns: Turns,
@@ -32,7 +48,8 @@ impl Colouring {
         Colouring {
             layout,
             levels: 0,
-            packets: vec![0; layout.cells()].into_boxed_slice(),
+            rows: std::array::from_fn(|row| ((row % layout.side()) << layout.shift) as u16),
+            packets: vec![0; PLACES].try_into().expect("as many as asked for"),
             edges: vec![Edge::default(); edges].into_boxed_slice(),
             tree: Tree::new(layout, max_levels),
             turns: Turns::new(layout),
@@ -51,32 +68,35 @@ impl Colouring {
 
     /// Colours the edges `graph`, from row to column, at most as many as there is room for: writes their colours' names.
     /// An edge from a node to itself is part of no graph and has [`super::BYPASS`] for a colour.
-    ///
-    /// The first error of `graph` ends it.
-    pub(super) fn colour<E>(
+    pub(super) fn colour(
         &mut self,
-        graph: impl Iterator<Item = Result<(u8, u8), E>>,
+        graph: impl ExactSizeIterator<Item = (u8, u8)>,
         names: &mut [u8],
-    ) -> Result<&[Edge], E> {
-        let layout = self.layout;
-        // A variable of its own, so that its place is not looked up again after each store.
-        let cells = &mut *self.packets;
-        cells.fill(0);
-        let mut count = 0;
-        for (nodes, edge) in graph.zip(&mut *self.edges) {
-            let (row, column) = nodes?;
-            let cell = layout.cell(row, column);
-            let packets = &mut cells[cell];
-            *edge = Edge { cell: cell as u16, number: *packets };
-            *packets = packets.wrapping_add(1);
-            count += 1;
-        }
-        layout.diagonal().for_each(|cell| cells[cell] = 0);
-        self.tree.split(&self.packets, self.levels);
+    ) -> &[Edge] {
+        let (layout, count) = (self.layout, graph.len());
+        self.count(graph);
+        layout.diagonal().for_each(|cell| self.packets[cell] = 0);
+        self.tree.split(&self.packets[..layout.cells()], self.levels);
         self.turns.load(layout, &self.tree);
         let edges = &self.edges[..count];
-        let numbered = edges.iter().map(|edge| (usize::from(edge.cell), edge.number));
+        let numbered = edges.iter().map(|edge| (edge.cell(), edge.number()));
         self.turns.name(&self.tree, numbered, names);
-        Ok(edges)
+        edges
+    }
+
+    /// Counts the packets of each cell.
+    // Not inlined so that what its loop uses stays in registers.
+    #[inline(never)]
+    fn count(&mut self, graph: impl ExactSizeIterator<Item = (u8, u8)>) {
+        let Colouring { layout, rows, packets, edges, .. } = self;
+        packets[..layout.cells()].fill(0);
+        for (edge, (row, column)) in edges[..graph.len()].iter_mut().zip(graph) {
+            let cell = rows[usize::from(row)] | u16::from(column);
+            let packets = &mut packets[usize::from(cell)];
+            *edge = Edge::new(cell, *packets);
+            *packets = packets.wrapping_add(1);
+        }
     }
 }
+
+const PLACES: usize = 1 << 16;

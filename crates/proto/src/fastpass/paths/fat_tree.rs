@@ -108,10 +108,10 @@ impl FatTree {
     /// Errors: [`PathError::TooManyPairs`], [`PathError::UnknownEndpoint`].
     pub fn select(&mut self, slot: &[Pair]) -> Result<&[FatTreePath], PathError> {
         self.select_aggregation(slot)?;
-        self.group(slot)?;
+        self.group(slot);
         for (group, cores) in self.cores.iter_mut().enumerate() {
             let packets = &self.grouped[self.starts[group]..self.starts[group + 1]];
-            let chosen = cores.balance(packets.iter().map(|packet| Ok(packet.pods)))?;
+            let chosen = cores.balance(packets.iter().map(|packet| packet.pods));
             for (packet, &core) in packets.iter().zip(chosen) {
                 self.paths[usize::from(packet.packet)].core = core;
             }
@@ -124,7 +124,8 @@ impl FatTree {
         if slot.len() > self.racks.endpoints() {
             return Err(PathError::TooManyPairs(slot.len()));
         }
-        let chosen = self.aggregation.balance(slot.iter().map(|&pair| self.racks.of(pair)))?;
+        self.racks.check(slot)?;
+        let chosen = self.aggregation.balance(slot.iter().copied().map(self.racks.lookup()));
         for (path, &aggregation) in self.paths.iter_mut().zip(chosen) {
             *path = FatTreePath { aggregation, core: BYPASS };
         }
@@ -132,9 +133,10 @@ impl FatTree {
     }
 
     /// Sorts the packets by aggregation switch: the edges of the graphs of pods.
-    fn group(&mut self, slot: &[Pair]) -> Result<(), PathError> {
+    fn group(&mut self, slot: &[Pair]) {
         self.starts.fill(0);
         let paths = &self.paths[..slot.len()];
+        let racks = self.racks.lookup();
         let groups = || paths.iter().map(|path| usize::from(path.aggregation));
         // Each group's number of packets stands at its successor, then their sum at each group, then where the next packet
         // goes: at the end, that is where the next group starts, and all are moved up by one.
@@ -145,13 +147,12 @@ impl FatTree {
             self.starts[group] += self.starts[group - 1];
         }
         for (packet, group) in groups().enumerate().filter(|&(_, group)| group < self.cores.len()) {
-            let (row, column) = self.racks.of(slot[packet])?;
+            let (row, column) = racks(slot[packet]);
             let pods = [row, column].map(|rack| (usize::from(rack) / self.racks_per_pod) as u8);
             self.grouped[self.starts[group]] = Grouped { packet: packet as u16, pods: (pods[0], pods[1]) };
             self.starts[group] += 1;
         }
         self.starts.rotate_right(1);
         self.starts[0] = 0;
-        Ok(())
     }
 }

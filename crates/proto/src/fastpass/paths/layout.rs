@@ -30,11 +30,6 @@ impl Layout {
         self.cells() / 64
     }
 
-    #[inline]
-    pub(super) fn cell(self, row: u8, column: u8) -> usize {
-        usize::from(row) << self.shift | usize::from(column)
-    }
-
     /// The row and the column of a cell.
     #[inline]
     pub(super) fn nodes(self, cell: usize) -> (usize, usize) {

@@ -61,6 +61,7 @@ impl LeafSpine {
         if slot.len() > self.racks.endpoints() {
             return Err(PathError::TooManyPairs(slot.len()));
         }
-        self.balancer.balance(slot.iter().map(|&pair| self.racks.of(pair)))
+        self.racks.check(slot)?;
+        Ok(self.balancer.balance(slot.iter().copied().map(self.racks.lookup())))
     }
 }

@@ -79,7 +79,7 @@ impl Transfer {
     }
 
     fn nodes(&self, edge: Edge) -> [usize; 2] {
-        let (row, column) = self.layout.nodes(usize::from(edge.cell));
+        let (row, column) = self.layout.nodes(usize::from(edge.cell()));
         [row, MAX_RACKS + column]
     }
 

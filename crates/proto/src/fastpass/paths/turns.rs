@@ -13,6 +13,8 @@ const LEVELS: usize = 3;
 /// The splits of those levels, a bit for each node of the tree. Bit 0 is no node's: it marks cells without colours.
 const SPLITS: usize = 1 << (1 << LEVELS);
 
+const PLACES: usize = 1 << 16;
+
 /// A table of turns for one number of colours.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
@@ -22,8 +24,10 @@ pub(super) struct Turns {
     /// By a cell's splits and a packet's number modulo eight: the name of its colour or, if there are more levels, the node
     /// of the tree.
     first: Box<[[u8; 1 << LEVELS]; SPLITS]>,
-    /// The splits of each cell.
-    splits: Box<[u8]>,
+    /// The splits of each cell: a place for each number that a `u16` can be, so that no index needs a check.
+    splits: Box<[u8; PLACES]>,
+    /// How many cells there are.
+    cells: usize,
 }
 
 impl Turns {
@@ -32,7 +36,8 @@ impl Turns {
             levels: 0,
             names: [0; MAX_PATHS],
             first: Box::new([[BYPASS; 1 << LEVELS]; SPLITS]),
-            splits: vec![0; layout.cells()].into_boxed_slice(),
+            splits: vec![0; PLACES].try_into().expect("as many as asked for"),
+            cells: layout.cells(),
         };
         turns.set_colours(0, [0; MAX_PATHS]);
         turns
@@ -55,7 +60,7 @@ impl Turns {
     /// Notes the splits of every cell; the diagonal, packets within a rack, has no colours.
     pub(super) fn load(&mut self, layout: Layout, tree: &Tree) {
         match self.levels {
-            0 => self.splits.fill(0),
+            0 => self.splits[..self.cells].fill(0),
             1 => self.spread::<2>(tree),
             2 => self.spread::<4>(tree),
             _ => self.spread::<8>(tree),
@@ -68,7 +73,7 @@ impl Turns {
     /// From planes of bits to bytes, of the tree's nodes below `NODES`.
     fn spread<const NODES: usize>(&mut self, tree: &Tree) {
         let planes: [&[u64]; NODES] = std::array::from_fn(|node| tree.picks(node));
-        for (word, cells) in self.splits.chunks_exact_mut(64).enumerate() {
+        for (word, cells) in self.splits[..self.cells].chunks_exact_mut(64).enumerate() {
             let planes: [[u8; 8]; NODES] = planes.map(|plane| plane[word].to_le_bytes());
             for (at, cells) in cells.chunks_exact_mut(8).enumerate() {
                 let splits = (1..NODES).fold(0, |splits, node| splits | scatter(planes[node][at]) << node);
@@ -78,23 +83,26 @@ impl Turns {
     }
 
     /// The names of the colours of packets, each given as its cell and its number there; [`BYPASS`] on the diagonal.
+    // Not inlined so that what its loop uses stays in registers.
+    #[inline(never)]
     pub(super) fn name(
         &self,
         tree: &Tree,
-        packets: impl Iterator<Item = (usize, u8)> + Clone,
+        packets: impl Iterator<Item = (u16, u8)> + Clone,
         names: &mut [u8],
     ) {
         let (splits, first) = (&*self.splits, &*self.first);
         for ((cell, number), name) in packets.clone().zip(&mut *names) {
-            *name = first[usize::from(splits[cell])][usize::from(number) % (1 << LEVELS)];
+            *name = first[usize::from(splits[usize::from(cell)])][usize::from(number) % (1 << LEVELS)];
         }
         if self.levels <= LEVELS {
             return;
         }
         for ((cell, number), name) in packets.zip(names).filter(|(_, name)| **name != BYPASS) {
             let number = usize::from(number);
-            let node = (LEVELS..self.levels)
-                .fold(usize::from(*name), |node, level| turn(node, tree.pick(node, cell), number, level));
+            let node = (LEVELS..self.levels).fold(usize::from(*name), |node, level| {
+                turn(node, tree.pick(node, usize::from(cell)), number, level)
+            });
             *name = self.names[node - (1 << self.levels)];
         }
     }
