@@ -19,8 +19,8 @@ impl Domain {
     #[inline]
     pub(super) fn send_or_wait(&mut self, plan: &Plan, host: u32, end: u32) {
         let state = self.hosts[host as usize];
-        if state.slots != NONE && self.is_scheduled(plan, host, self.senders[end as usize].flow) {
-            self.wait_for_slot(plan, host, end);
+        if state.slots != NONE && self.has_arbiter(plan, host, end) {
+            self.send_by_endpoint(plan, host, end);
         } else if state.processor != NONE {
             self.wait(plan, host, end);
             self.attend(plan, host);

@@ -21,8 +21,28 @@ impl Domain {
         slots != NONE && self.slots[slots as usize].mode == Mode::Scheduled && plan.takes_slots(flow)
     }
 
+    /// Whether a flow's host has an endpoint for it, which has an arbiter.
+    pub(super) fn has_arbiter(&self, plan: &Plan, host: u32, end: u32) -> bool {
+        let slots = self.hosts[host as usize].slots;
+        let transport = self.senders[end as usize].transport;
+        plan.makers[transport as usize].slotted && self.slots[slots as usize].mode == Mode::Scheduled
+    }
+
+    /// A flow that is ready waits for a slot, or sends at once if it is short.
+    pub(super) fn send_by_endpoint(&mut self, plan: &Plan, host: u32, end: u32) {
+        if plan.takes_slots(self.senders[end as usize].flow) {
+            return self.wait_for_slot(plan, host, end);
+        }
+        // A NIC that is busy with slots has next to no time left: so all of a short flow goes to its queue right away.
+        let nic = self.hosts[host as usize].nic;
+        while self.senders[end as usize].sender.readiness(self.time()) == Readiness::Ready {
+            let frame = self.next_frame(plan, end);
+            self.offer(plan, nic, frame);
+        }
+    }
+
     /// A flow that is ready waits for a slot.
-    pub(super) fn wait_for_slot(&mut self, plan: &Plan, host: u32, end: u32) {
+    fn wait_for_slot(&mut self, plan: &Plan, host: u32, end: u32) {
         let sender = &mut self.senders[end as usize];
         sender.waiting = true;
         let destination = plan.specs[sender.flow as usize].to;
