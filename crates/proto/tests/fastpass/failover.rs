@@ -1,6 +1,7 @@
 //! The primary arbiter crashes, stands still and goes on, or is cut off; clocks are apart and control packets are lost.
 
-use clearway_proto::fastpass::arbiter::{ArbiterParams, Role};
+use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterOutput, ArbiterParams, Role};
+use clearway_proto::fastpass::fcp::Watchdog;
 use clearway_proto::units::{Span, Time};
 
 use crate::net::{us, Mischief, Net, Random, PLAIN};
@@ -135,4 +136,27 @@ fn arbiters_whose_clocks_are_apart_use_no_slot_twice() {
         let (net, fault) = (&trial.net, trial.fault);
         assert_eq!((net.waiting(), net.slots_used_twice()), (0, 0), "seed {seed}, {fault:?}");
     }
+}
+
+/// The first slot of the term that a standby begins at 10.2 ms (slot 8151), after a watchdog at 10 ms.
+fn first_slot(horizon: u64) -> u64 {
+    let params = ArbiterParams { arbiters: 2, rank: 1, ..arbiter(NODES) };
+    let mut standby = Arbiter::new(&params, us(10_000)).expect("parameters that go together");
+    standby.handle_watchdog(us(10_000), &Watchdog { term: 1, rank: 0, horizon });
+    standby.handle_timeout(us(10_200));
+    loop {
+        if let ArbiterOutput::Reset(reset) = standby.transmit(us(10_200)) {
+            return reset.first_slot;
+        }
+    }
+}
+
+#[test]
+fn a_new_primary_begins_after_what_the_old_one_can_have_granted() {
+    // With equal clocks the old one has allocated all batches that begin by slot 8151 + 40, so those before 8192.
+    assert_eq!(first_slot(7991 + 40), 8192);
+    // The old one's clock is 30 slots behind: the new one's own is what counts.
+    assert_eq!(first_slot(7991 + 10), 8192);
+    // It is 30 slots ahead: batches have been allocated that begin by slot 8221, of which the last one ends at 8224.
+    assert_eq!(first_slot(7991 + 70), 8224);
 }
