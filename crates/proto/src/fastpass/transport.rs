@@ -23,8 +23,8 @@ pub struct FastpassParams {
     /// Flows of at most so many packets send at once, without timeslots. 0: none do. A short message then need not wait for an
     /// arbiter's answer, and may meet others in a queue.
     pub unscheduled: u32,
-    /// Retransmission timeout of packets that had a timeslot. 10 ms: what is lost is lost by a fault, and an acknowledgement
-    /// waits for a timeslot too.
+    /// Retransmission timeout of packets that had a timeslot. 50 ms: what is lost is lost by a fault, and an acknowledgement
+    /// waits for a timeslot too, with shortest first for more than 10 ms.
     pub rto: Span,
     /// Swift's parameters, for when no arbiter answers. Its `reach` and `dup_threshold` hold at all times; a threshold of 16,
     /// as the packets of a flow take different paths.
@@ -36,7 +36,7 @@ impl Default for FastpassParams {
         FastpassParams {
             endpoint: EndpointSettings::default(),
             unscheduled: 0,
-            rto: Span::from_ms(10),
+            rto: Span::from_ms(50),
             fallback: SwiftParams { dup_threshold: 16, ..SwiftParams::default() },
         }
     }
