@@ -37,8 +37,8 @@
 //!
 //! After [`Allocator::new`] no memory is allocated. A pair waits for at most [`AllocatorParams::limit`] slots, a request
 //! that would make it more is refused whole; so a source that asks for too much fills only its own pairs, and it is
-//! granted no more than its link carries. A batch costs one step for each grant and each pair in the queue. The memory is 10
-//! bytes for each pair of endpoints (18 for minimum completion time), of which only what has been used is touched, and 8
+//! granted no more than its link carries. A batch costs one step for each grant and each pair in the queue. The memory is 12
+//! bytes for each pair of endpoints, of which only what has been used is touched (for minimum completion time 8 more), and 8
 //! bytes for each endpoint and slot of a batch.
 
 mod access;
@@ -83,8 +83,8 @@ pub struct Allocator {
     demand: Demand,
     links: Fabric,
     schedule: Schedule,
-    /// Where the queue is sorted with the help of; empty if it never is.
-    spare: Box<[Pair]>,
+    /// A copy of the queue while it is sorted; without room if it never is.
+    spare: Vec<Pair>,
 }
 
 /// What the network lets pass in a slot, one of two kinds, so that a network without bottlenecks inside pays nothing.
@@ -115,7 +115,7 @@ impl Allocator {
             demand: Demand::new(nodes, params.limit),
             links,
             schedule: Schedule::new(params.slots, most_granted, pairs),
-            spare: vec![Pair::new(0, 0, 1); sorted].into_boxed_slice(),
+            spare: Vec::with_capacity(sorted),
         })
     }
 
@@ -203,7 +203,7 @@ fn serve_granted(slot: u32, links: &mut impl Links, schedule: &mut Schedule) {
 }
 
 /// One batch, fewest slots left first: as the order is the same in all slots, a pair takes all it wants at once.
-fn min_fct(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule, spare: &mut [Pair]) {
+fn min_fct(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule, spare: &mut Vec<Pair>) {
     links.open();
     demand.top_up(schedule);
     sort::sort(schedule.queue_mut(), spare);

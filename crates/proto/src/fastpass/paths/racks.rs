@@ -6,7 +6,7 @@ use super::slot::{Pair, MAX_ENDPOINTS, MAX_RACKS};
 /// The rack of each endpoint. Racks need not have the same number of endpoints.
 #[derive(Clone, Debug)]
 pub struct Racks {
-    racks: usize,
+    count: usize,
     endpoints: usize,
     /// The rack of each endpoint: one for each number that a `u16` can be, so that no index needs a check.
     rack: Box<[u8; NUMBERS]>,
@@ -50,12 +50,12 @@ impl Racks {
         for (endpoint, rack) in rack[..endpoints].iter_mut().enumerate() {
             *rack = rack_of(endpoint) as u8;
         }
-        Racks { racks, endpoints, rack }
+        Racks { count: racks, endpoints, rack }
     }
 
     /// Number of racks.
     pub fn racks(&self) -> usize {
-        self.racks
+        self.count
     }
 
     /// Number of endpoints.
