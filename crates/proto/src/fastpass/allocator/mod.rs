@@ -18,28 +18,28 @@
 //! - A pair that has got all it asked for leaves the queue. If it asks again, it joins anew.
 //!
 //! [`Order::MinFct`], minimum flow completion time: fewest slots left first.
-//! - When a batch starts, new pairs are put at the tail, in the order of their requests; then the queue is sorted by
-//!   what each pair waits for at this instant, top-ups included. Pairs that wait for equally many keep their order, which
-//!   is that of the batch before.
+//! - When a batch starts, new pairs are put at the tail, in the order of their requests; then the queue is sorted by the
+//!   number of slots that each pair waits for at this instant, top-ups included. Pairs that wait for equally many keep the
+//!   order that they had in the batch before.
 //! - This order holds for all slots of the batch, whatever is granted meanwhile.
 //!
 //! # Batches
 //!
-//! Slots are allocated in batches of W, at most 64, so that a batch of an endpoint's free slots is one word and a pair's
-//! first common free slot one instruction away. For max-min, **W changes nothing but the instants at which requests join**:
-//! the grants are those of walking the queue slot by slot. Events are processed in the order of the queue: first the
-//! pairs that wait from before the batch, then those granted in slot 0, in slot 1, and so on. Each takes the first
-//! slot in which all it needs is free, after all older events have taken theirs; and that is what the walk of that
-//! slot finds, since a slot once taken is never given back. For minimum completion time W also says how often the queue is
-//! sorted.
+//! Slots are allocated in batches of W ([`AllocatorParams::slots`]), at most 64: so an endpoint's free slots of a batch are
+//! the bits of one word, and a pair's first common free slot is one instruction away. For max-min, **W changes nothing but the
+//! instants at which requests join**: the grants are those of walking the queue slot by slot. For pairs are served in the
+//! order of their last events: first those that wait from before the batch, then those granted in slot 0, in slot 1, and so
+//! on. Each takes the first slot in which all it needs is free, after all pairs with older events have taken theirs; and that is
+//! what the walk of that slot finds, since a slot once taken is never given back. For minimum completion time W also says how
+//! often the queue is sorted.
 //!
 //! # Bounds
 //!
-//! After [`Allocator::new`] no memory is allocated. A pair waits for at most [`AllocatorParams::limit`] slots, a request
-//! that would make it more is refused whole; so a source that asks for too much fills only its own pairs, and it is
+//! After [`Allocator::new`] no memory is allocated. A pair waits for at most [`AllocatorParams::limit`] slots; a request
+//! that would make it more is refused whole. So a source that asks for too much fills only its own pairs, and it is
 //! granted no more than its link carries. A batch costs one step for each grant and each pair in the queue. The memory is 12
-//! bytes for each pair of endpoints, of which only what has been used is touched (for minimum completion time 8 more), and 8
-//! bytes for each endpoint and slot of a batch.
+//! bytes for each pair of endpoints (20 for [`Order::MinFct`]), of which only what has been used is touched, and 8 bytes for
+//! each endpoint and slot of a batch.
 
 mod access;
 mod capacities;

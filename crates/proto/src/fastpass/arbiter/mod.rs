@@ -1,43 +1,60 @@
 //! The arbiter (§3, §4, §5): takes requests, allocates slots in batches, selects paths, and tells endpoints.
 //!
-//! What an endpoint's packet goes through (figure 2), a file each:
+//! The way from a request to an allocation (figure 2), a file for each step:
 //!
 //! 1. `requests` reads a request: `counts` says how many slots are new in it, `pace` that no endpoint asks too often.
 //! 2. `batches` allocates slots a batch at a time and selects paths, by `network`.
-//! 3. `packets` writes allocations and resets; `client` knows what an endpoint has to be told, `deadlines` who is next.
+//! 3. `packets` writes allocations and resets; `client` knows what an endpoint has to be told, `deadlines` which endpoint is to
+//!    be sent something next.
 //! 4. `faults` keeps packets off failed links.
 //! 5. `succession` says which arbiter is the primary; `frame` by which clock slots are counted, `clocks` how far that is from
 //!    the endpoints'.
 //!
-//! # A new primary and the gap
+//! # Terms
+//!
+//! Of several arbiters one, the *primary*, allocates. The others, *standbys*, read the requests, which endpoints send to all.
+//! The primary sends the others a *watchdog* every `T_w` ([`ArbiterParams::watchdog`]); a standby that hears none for `T_d`
+//! ([`ArbiterParams::takeover`]) becomes the primary of a new *term*, the time of one primary, whose number is higher than that
+//! of any before. By a [`Reset`] it tells each endpoint the new term, and that all demands are forgotten.
 //!
 //! The newest term wins, everywhere: endpoints refuse allocations of other terms than the one they follow, and a primary that
 //! hears of a newer term steps down; so does one that finds that it has stood still for longer than standbys wait. So *a source
 //! never uses a slot twice*: it drops what older terms granted it from the new term's first slot on, and takes no more of them.
 //!
-//! That no *destination* is sent two packets in a slot needs a first slot that the old primary has granted to nobody. A primary
-//! allocates a batch when its first slot is `ahead` slots away, and says in each watchdog which slot that is by its clock, the
-//! *horizon*. When a standby takes over, a time `E` after the last watchdog came, the old primary has allocated no batch that
-//! begins after slot `horizon + E / slot + 1`. The new term begins with the batch after that, or, if that is later, with the
-//! first that the new primary can still allocate in time, and [`ArbiterParams::gap`] later. So, if the old primary stopped at
-//! least as long before the takeover as a watchdog takes on its way (with `T_d - T_w` longer than that, whenever it died and
-//! no watchdog was lost), **no slot is granted twice whatever clocks show, and no gap is needed**. A standby that has never
-//! heard a watchdog goes by its own clock; then the rule is
-//! `gap >= skew + (ahead_old - ahead_new + W) * slot - (T_d - T_w)`.
+//! # Where a new term's slots begin, and the gap
 //!
-//! If the old primary is alive and only its watchdogs are lost, standbys wait as long as two endpoints go on to speak of new
-//! allocations. If they do not, or the old primary was cut off and comes back, then until it hears of the new term it grants slots
-//! to those endpoints that have not either; as these were sent several resets, all of them must have been lost for a slot to be
-//! used twice. A primary that nobody has followed for `T_d` may have a rival that it did not hear of: when it
-//! is heard at last, its slots begin a `T_w` later than they would.
+//! That no *destination* is sent two packets in a slot needs a first slot that the old primary has granted to nobody. A primary
+//! allocates a batch when its first slot is [`ArbiterParams::ahead`] slots away, and says in each watchdog which slot is so far
+//! away by its clock: the *horizon*. When a standby takes over, a time `E` after the last watchdog came, the old primary has
+//! allocated no batch that begins after slot `horizon + E / slot + 1`, where `slot` is the length of a slot. The new term begins
+//! with the batch after that, or, if that is later, with the first that the new primary can still allocate in time; and
+//! [`ArbiterParams::gap`] after either. So **no slot is granted twice whatever clocks show, and no gap is needed**, if the old
+//! primary stopped at least as long before the takeover as a watchdog takes on its way. (It did, whenever it died, if `T_d - T_w`
+//! is longer than that way and no watchdog was lost.)
+//!
+//! A standby that has never heard a watchdog goes by its own clock. Then the rule is
+//!
+//! `gap >= skew + (ahead_old - ahead_new + W) * slot - (T_d - T_w)`,
+//!
+//! where `skew` is how far the new primary's clock may be behind the old one's, `ahead_old` and `ahead_new` are what the two have
+//! for [`ArbiterParams::ahead`], and W is the number of slots of a batch.
+//!
+//! # Two primaries at a time
+//!
+//! If the old primary is alive and only its watchdogs are lost, standbys wait as long as the requests of at least two endpoints
+//! acknowledge new allocations. If they do not, or the old primary was cut off and comes back, then until it hears of the new
+//! term it grants slots to those endpoints that have not heard of it either. These were sent several resets, all of which must
+//! have been lost for a slot to be used twice. A primary that no endpoint has followed for `T_d` may have a rival that it did
+//! not hear of: when a request reaches it at last, it begins its slots a `T_w` later than it would.
 //!
 //! # While some endpoints follow the arbiter and others none
 //!
-//! Endpoints fall back and return one by one. What is granted remains a matching: packets sent in slots never meet each other
-//! on a link. Of packets sent without slots the arbiter knows nothing: they may meet any others, queue with them, and are
-//! subject to the congestion control that sends them. So as long as any endpoint sends without slots, queues are bounded by
-//! that control, not by the schedule; when the last one is back, they drain. An endpoint comes back with a new incarnation,
-//! which makes void what it had asked for: no slot is spent on packets that left by other means.
+//! Endpoints that hear no arbiter for some time send without slots, and return to slots one by one. What is granted remains a
+//! matching: packets sent in slots never meet each other on a link. Of packets sent without slots the arbiter knows nothing:
+//! they may meet any others, queue with them, and are subject to the congestion control that sends them. So as long as any
+//! endpoint sends without slots, queues are bounded by that control, not by the schedule; when the last one is back, they
+//! drain. An endpoint comes back with a new incarnation, which makes void what it had asked for: no slot is spent on packets
+//! that left by other means.
 
 mod batches;
 mod client;

@@ -1,26 +1,27 @@
 //! The endpoint (§5, §6): asks arbiters for slots, and says when each packet leaves and which way.
 //!
-//! The driver tells the [`Endpoint`] how many slots its queue for each destination needs; the endpoint gives back
-//! requests for the arbiters and slots, in each of which the driver sends one packet (or several small ones) of that
-//! destination's queue. Between them stand, a file each:
+//! Its driver is the host's stack, which has a queue for each destination. The driver tells the [`Endpoint`] how many slots each
+//! queue needs; the endpoint gives it requests to be sent to the arbiters, and slots as they come, in each of which the driver
+//! sends one packet (or several small ones) of one destination's queue. What the endpoint keeps, a file for each part:
 //!
 //! 1. `demand`: what is needed, demanded and granted for each destination, in cumulative counts, so that any packet may be
 //!    lost, come twice or late.
 //! 2. `grants`: the slots granted and not used yet.
-//! 3. `reports`: which packets arrived, path by path.
+//! 3. `reports`: which packets arrived, path by path, as the arbiter learns of failed links from what endpoints lose.
 //!
 //! # Terms
 //!
-//! The counts are those of a *term*, the time of one primary arbiter. A new primary sends a [`Reset`]: both sides count from
-//! zero, and the endpoint demands anew all that it has no grant for. Grants of older terms for slots that the new primary
-//! may grant to others are dropped, and an allocation of any other term than the one that the endpoint follows is refused: so
-//! a primary that was paused and resumed does no harm.
+//! Of several arbiters one is the *primary* and grants slots; the counts are those of a *term*, the time of one primary. A new
+//! primary sends a [`Reset`]: both sides count from zero, and the endpoint demands anew all that it has no grant for. Grants of
+//! older terms for slots that the new primary may grant to others are dropped, and an allocation of any other term than the one
+//! that the endpoint follows is refused: so a primary that was paused and resumed does no harm.
 //!
 //! # Without an arbiter
 //!
 //! An endpoint with packets waiting that hears nothing from any arbiter for [`EndpointParams::fallback`] is
-//! [`Mode::Unscheduled`]: the driver sends by other means (Swift, say). The endpoint forgets its term, takes one more for its
-//! incarnation, so that what an arbiter knew of its demand is void, and goes on asking. The next reset brings it back.
+//! [`Mode::Unscheduled`]: the driver sends by other means (Swift, say). The endpoint forgets its term, and goes on asking under a
+//! new *incarnation*: that number, in all its requests, tells one life of an endpoint from the next, and makes void what arbiters
+//! knew of the demand of the one before. The next reset brings the endpoint back.
 
 mod counters;
 mod demand;

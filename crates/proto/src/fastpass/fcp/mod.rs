@@ -1,5 +1,5 @@
-//! FCP, the Fastpass control protocol (§5): requests from endpoints, allocations from the arbiter, and what arbiters tell
-//! each other. [`message`] is what is said, [`header`] how it is written.
+//! FCP, the Fastpass control protocol (§5): requests from endpoints, allocations and resets from the arbiter, and the watchdogs
+//! by which arbiters know of each other. [`message`] says what each packet means, [`header`] how it is written in bytes.
 
 pub mod header;
 mod heard;

@@ -1,23 +1,26 @@
 //! The fault isolator (Fastpass §6): which link has failed, from what endpoints say of lost packets.
 //!
-//! The paper leaves this to a service of its own; the rules here are ours. An endpoint reports of each path how many packets it
-//! sent and how many did not arrive ([`PathReport`]). With the paths known, every report counts for the links of its path:
+//! The paper leaves the search for failed links to a service of its own; the rules here are ours. An endpoint reports of each path
+//! how many packets it sent and how many did not arrive ([`PathReport`]). As it is known which links are on which path, every
+//! report counts for the links of its path. (The names in code style are parameters, [`IsolatorParams`], or files.)
 //!
 //! 1. `evidence` keeps what was reported in the last `window`: packets by link, losses by source, destination and path.
 //! 2. `verdict` looks for the link with the highest rate of loss, takes what passed it as accounted for, and looks again. The
 //!    failed link has a higher rate than any link that merely shares packets with it, as those others carry others as well.
-//! 3. The rate is that **without the losses that any one source reports**, and a link whose rate is below one in `one_in` has
-//!    not failed: whatever a single endpoint says, true or false, excludes no path. And no endpoint can claim more packets than there were slots, or take
-//!    more than its share of the memory.
-//! 4. The link of an endpoint is told from the others by losses on more than one path. No path avoids it, so it is named only.
-//! 5. The path of a failed link is excluded for all racks, and gets packets again after `probation`: it is tried with live
-//!    traffic. If it fails again, it is excluded for twice as long.
+//! 3. The rate is that **without the losses of the one source that reports most of them**, and a link whose rate is below one in
+//!    `one_in` has not failed: whatever a single endpoint says, true or false, excludes no path. And no endpoint can claim more
+//!    packets than there were slots, or take more than its share of the memory.
+//! 4. The link between an endpoint and its rack's switch is told from the others by losses on more than one path. No path avoids
+//!    it, so it is named and nothing else.
+//! 5. For all racks the paths are excluded that pass the switch of a failed link: its spine switch; in a fat tree the aggregation
+//!    switches of its number, in every pod, or for a link to the core its core switch. They get packets again after `probation`:
+//!    they are tried with live traffic. If the link fails again, they are excluded for twice as long.
 //!
 //! Where two links carry the same packets, such as an uplink and a downlink between two racks without a third, the one that
 //! comes first is named: the one nearer to the source. The path excluded is the same.
 //!
-//! Weighing takes time in proportion to the losses reported (at most 16,384 of them, 32 times); without any it is nothing. No
-//! memory is allocated once the isolator is made.
+//! To weigh the reports takes time in proportion to the losses reported (at most 16,384 entries), once for each link considered
+//! (at most 32); without losses it takes none. No memory is allocated once the isolator is made.
 
 mod evidence;
 mod links;

@@ -1,9 +1,10 @@
 //! Path selection (Fastpass §4): which way each packet of a timeslot takes, so that no link carries two of them.
 //!
-//! The packets of a slot are the edges of a bipartite multigraph between racks that send and racks that receive. To give
-//! every packet a path so that no uplink and no downlink is used twice is to colour these edges so that no two of one
-//! rack have one colour. Where a rack has more packets than there are paths, the colours are dealt out evenly: of a rack's
-//! `d` packets each path carries `d / paths`, rounded down or up, out of the rack and likewise into it.
+//! The packets of a slot are the edges of a bipartite multigraph between racks that send and racks that receive, and the paths
+//! are colours: in a leaf-spine network a path is a spine switch. To give every packet a path so that no uplink and no
+//! downlink is used twice is to colour these edges so that no two edges at one rack have the same colour. Where a rack has more
+//! packets than there are paths, the colours are dealt out evenly: of a rack's `d` packets each path carries `d / paths`, rounded
+//! down or up, out of the rack and likewise into it. Packets within a rack need no path ([`BYPASS`]).
 //!
 //! How it is done, a file for each part:
 //!
