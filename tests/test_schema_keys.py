@@ -91,7 +91,9 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "fault[0]": [
         {"kind": "loss", "link": "{link}", "probability": 0.1},
         {"kind": "down", "link": "{link}"},
+        {"kind": "crash", "arbiter": 0},
     ],
+    "arbiter": [{"at": "tor0"}],
     "record": [{}],
 }
 CONDITIONS: dict[str, dict[str, Any]] = {
@@ -143,6 +145,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "host": [True, {}],
     "hosts": [True, {}],
     "node": [True, 1.5, []],
+    "nodes": [True, 1.5, [], {}],
     "table": [5, "five", [1]],
     "tables": [5, "five", [1]],
     **{unit: [5, 1.5, True, []] for unit in SCALES},
@@ -156,6 +159,7 @@ WRONG_WORDS: dict[str, list[str]] = {
     "times": ["nonsense", "5", "5us..", "9us..3us"],
     "host": ["nonsense"],
     "node": ["nonsense", "0..1"],
+    "nodes": ["nonsense", "0..1"],
     "hosts": ["nonsense", "5..2", "0..99999999"],
 }
 
@@ -195,6 +199,10 @@ def scenario_with(table: str, example: dict[str, Any]) -> dict[str, Any]:
         else:
             at = at.setdefault(part, {})
     at[int(parts[-1]) if parts[-1] == "0" else parts[-1]] = copy.deepcopy(example)
+    if table == "arbiter" or example.get("kind") == "crash":
+        scenario["transport"]["bulk"] = {"protocol": "fastpass"}
+    if example.get("protocol") == "fastpass" or example.get("kind") == "crash":
+        scenario["arbiter"] = {"at": "tor0"}
     return scenario
 
 

@@ -30,7 +30,8 @@ impl Trial {
     /// Clocks of endpoints and of arbiters are up to so many picoseconds from real time.
     fn new(seed: u64, arbiters: u8, skew: (u64, u64), mischief: Mischief) -> Trial {
         let mut random = Random(seed);
-        let mut offset = |skew| random.below(2 * skew + 1) as i64 - skew as i64;
+        let signed = |span: u64| i64::try_from(span).expect("a skew of less than a second");
+        let mut offset = |skew| signed(random.below(2 * skew + 1)) - signed(skew);
         let skews = (0..NODES).map(|_| skew.0).chain((0..arbiters).map(|_| skew.1));
         let offsets: Vec<i64> = skews.map(&mut offset).collect();
         let params = ArbiterParams { arbiters, ..arbiter(NODES) };

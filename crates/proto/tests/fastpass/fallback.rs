@@ -1,7 +1,7 @@
 //! Without an arbiter endpoints send by other means, and they come back when there is one.
 
 use clearway_proto::fastpass::arbiter::ArbiterParams;
-use clearway_proto::fastpass::endpoint::Mode;
+use clearway_proto::fastpass::endpoint::{Endpoint, Mode};
 
 use crate::net::{us, Net};
 use crate::{arbiter, endpoint};
@@ -43,7 +43,7 @@ fn without_an_arbiter_endpoints_send_by_other_means_until_one_is_back() {
     assert_eq!(net.sent.len() as u64 + net.unscheduled, 6 * 6000);
     // What was demanded before was forgotten: nobody is granted slots for packets that left by other means.
     assert_eq!(net.unused, 0);
-    let counters = net.endpoints.iter().map(|endpoint| endpoint.counters());
+    let counters = net.endpoints.iter().map(Endpoint::counters);
     assert!(counters.clone().all(|counters| (counters.fallbacks, counters.returns) == (1, 1)));
 }
 

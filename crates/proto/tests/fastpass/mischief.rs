@@ -8,9 +8,11 @@ use proptest::prelude::*;
 use crate::net::{us, Mischief, Net};
 use crate::{arbiter, endpoint};
 
-/// What happens in a network of 8 endpoints in two racks: offers (after so many microseconds, from, to, packets), and what the
-/// network does.
-fn schedule() -> impl Strategy<Value = (Vec<(u64, u16, u16, u32)>, Mischief, u64)> {
+/// After so many microseconds, from, to, packets.
+type Offer = (u64, u16, u16, u32);
+
+/// What happens in a network of 8 endpoints in two racks: what is offered, and what the network does.
+fn schedule() -> impl Strategy<Value = (Vec<Offer>, Mischief, u64)> {
     let ends = (0..8_u16, 0..7_u16).prop_map(|(from, to)| (from, to + u16::from(to >= from)));
     let packets = prop_oneof![4 => 1..20_u32, 1 => 20..300_u32];
     let offer = (0..3000_u64, ends, packets).prop_map(|(at, (from, to), packets)| (at, from, to, packets));

@@ -64,10 +64,10 @@ pub struct Sent {
 /// A machine: endpoints first, then arbiters.
 type Machine = usize;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Event {
     Wake(Machine),
-    Deliver(Machine, Packet),
+    Deliver(Machine, Box<Packet>),
     Arrived(Machine, u64),
     Offer { source: u16, destination: u16, packets: u32 },
     Crash(Machine),
@@ -245,7 +245,9 @@ impl Net {
             }
             Event::Resume(machine) => {
                 let waiting = self.paused[machine].take().expect("a machine that was paused");
-                waiting.into_iter().for_each(|event| self.happen(event));
+                for event in waiting {
+                    self.happen(event);
+                }
                 self.woken_at[machine] = Time::NEVER;
                 return self.wake(machine);
             }
@@ -350,7 +352,7 @@ impl Net {
                     self.requests += 1;
                     self.reports.extend(request.reports.iter());
                     for rank in 0..self.arbiters.len() {
-                        self.send(machine, self.nodes() + rank, Packet::Request(request));
+                        self.send(machine, self.nodes() + rank, &Packet::Request(request));
                     }
                 }
                 EndpointOutput::Slot(grant) => self.use_slot(machine, now, grant),
@@ -362,12 +364,12 @@ impl Net {
         match arbiter.transmit(now) {
             ArbiterOutput::Allocation(allocation) => {
                 self.allocations += 1;
-                self.send(machine, usize::from(allocation.to), Packet::Allocation(allocation));
+                self.send(machine, usize::from(allocation.to), &Packet::Allocation(allocation));
             }
-            ArbiterOutput::Reset(reset) => self.send(machine, usize::from(reset.to), Packet::Reset(reset)),
+            ArbiterOutput::Reset(reset) => self.send(machine, usize::from(reset.to), &Packet::Reset(reset)),
             ArbiterOutput::Watchdog(watchdog) => {
                 for other in (0..self.arbiters.len()).filter(|&other| other != rank) {
-                    self.send(machine, self.nodes() + other, Packet::Watchdog(watchdog));
+                    self.send(machine, self.nodes() + other, &Packet::Watchdog(watchdog));
                 }
             }
         }
@@ -390,7 +392,7 @@ impl Net {
         self.endpoints[machine].handle_backlog(now, grant.destination, slots);
     }
 
-    fn send(&mut self, from: Machine, to: Machine, packet: Packet) {
+    fn send(&mut self, from: Machine, to: Machine, packet: &Packet) {
         let between_arbiters = from.min(to) >= self.nodes();
         if self.cut[from] || self.cut[to] || self.arbiters_apart && between_arbiters {
             return;
@@ -401,7 +403,7 @@ impl Net {
                 continue;
             }
             let jitter = Span::from_ps(self.random.below(self.mischief.jitter.as_ps() + 1));
-            self.at(self.now + self.mischief.delay + jitter, Event::Deliver(to, packet));
+            self.at(self.now + self.mischief.delay + jitter, Event::Deliver(to, Box::new(*packet)));
         }
     }
 

@@ -10,8 +10,9 @@ use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::fastpass::transport::FastpassParams;
 use clearway_proto::units::{Rate, Span, Time};
 
-use super::control::{ControlPlan, Exchanged};
+use super::control_plan::ControlPlan;
 use super::domain::Domain;
+use super::exchanged::Exchanged;
 use super::place::Place;
 use super::plan::Plan;
 use crate::engine::event::{Event, Kind};

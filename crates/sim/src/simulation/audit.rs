@@ -3,30 +3,12 @@
 
 use clearway_proto::units::Time;
 
-use super::control::Exchanged;
+use super::exchanged::{Amount, Exchanged};
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::host::slots::Slots;
 use crate::net::topology::NodeKind;
-
-/// Frames and bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Amount {
-    pub frames: u64,
-    pub bytes: u64,
-}
-
-impl Amount {
-    pub(super) fn add(&mut self, frames: u64, bytes: u64) {
-        self.frames += frames;
-        self.bytes += bytes;
-    }
-
-    pub(super) fn and(self, other: Amount) -> Amount {
-        Amount { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
-    }
-}
 
 impl Simulation {
     /// Panics, naming the flow or node, when the simulator has lost track of something.

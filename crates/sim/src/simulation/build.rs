@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clearway_proto::units::{Bytes, Time};
 
 use super::arbitration::{self, control_plan};
-use super::control::ControlPlan;
+use super::control_plan::ControlPlan;
 use super::domain::{Domain, HostState, NodeState, NONE};
 use super::footprint::CONTROL_WAYS;
 use super::operations::Operations;

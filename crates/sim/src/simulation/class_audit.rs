@@ -1,7 +1,7 @@
 //! Conservation, class by class: what the classes of a port have makes up what the port has, every frame waits in its
 //! own queue, and what came to a switch in a class has left it in that class, is dropped, or waits.
 
-use super::audit::Amount;
+use super::exchanged::Amount;
 use super::simulator::Simulation;
 use crate::net::rules::ClassQueue;
 use crate::net::topology::NodeKind;

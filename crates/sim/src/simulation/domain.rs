@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use clearway_proto::units::Time;
 
-use super::control::Exchanged;
+use super::exchanged::Exchanged;
 use super::operations::Operations;
 use super::outbox::Outbox;
 use super::parcels::Parcels;

@@ -3,7 +3,7 @@
 
 use clearway_proto::units::Bytes;
 
-use super::control::ControlPlan;
+use super::control_plan::ControlPlan;
 use super::partition::Partition;
 use super::place::Place;
 use crate::engine::calendar::Windows;

@@ -199,6 +199,12 @@ impl Demand {
         }
     }
 
+    /// The same, but not inlined, for a loop whose own variables it would drive out of the registers.
+    #[inline(never)]
+    pub(super) fn leave_apart(&mut self, pair: Pair) {
+        self.leave(pair);
+    }
+
     /// Notes that a batch has been granted, of what was asked until now.
     pub(super) fn end_batch(&mut self) {
         self.topped.clear();

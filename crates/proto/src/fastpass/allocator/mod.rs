@@ -212,7 +212,7 @@ fn min_fct(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule,
         if pair.waits() {
             return Some(pair);
         }
-        demand.leave(pair);
+        demand.leave_apart(pair);
         None
     });
 }

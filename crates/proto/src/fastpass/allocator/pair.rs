@@ -8,7 +8,7 @@ use std::fmt;
 /// From the lowest bit on: the source (16 bits), whether its demand is tallied (16, of which one is used), one less than the
 /// slots that it waits for (16), the destination (15, above a one). So each grant takes the same from the word,
 /// and of a pair that waits for nothing more it has borrowed the one below the destination: it becomes a
-/// `receiver` that there is none of, which is never free.
+/// receiver that there is none of, which is never free.
 #[derive(Clone, Copy)]
 pub struct Pair(u64);
 

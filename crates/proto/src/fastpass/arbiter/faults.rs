@@ -39,9 +39,9 @@ impl Faults {
     }
 
     /// Takes a report of an endpoint.
-    pub(super) fn handle_report(&mut self, now: Time, source: Address, report: &PathReport) {
+    pub(super) fn handle_report(&mut self, now: Time, source: Address, report: PathReport) {
         if let Some(isolator) = &mut self.isolator {
-            isolator.handle_report(now, source, report);
+            isolator.handle_report(now, source, &report);
             if self.next == Time::NEVER {
                 self.next = isolator.poll_timeout();
             }

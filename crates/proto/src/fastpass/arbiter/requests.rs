@@ -153,7 +153,7 @@ impl Arbiter {
                 self.counters.bad_reports += 1;
                 continue;
             }
-            self.faults.handle_report(now, source, report);
+            self.faults.handle_report(now, source, *report);
         }
     }
 }

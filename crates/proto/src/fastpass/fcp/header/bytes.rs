@@ -1,7 +1,11 @@
 //! Bytes written and read from front to back, with numbers as short as they can be.
 
 use super::error::DecodeError;
-use super::{CHECKSUM, MAX_BYTES};
+
+/// Bytes of the buffer that a packet is written into; no packet has as many.
+pub const MAX_BYTES: usize = 1024;
+/// The offset of the checksum, in every packet.
+pub(super) const CHECKSUM: usize = 2;
 
 /// Bytes that the shortest form of a number takes: 1 to 8.
 #[inline]

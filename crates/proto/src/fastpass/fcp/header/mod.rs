@@ -55,11 +55,9 @@ mod places;
 mod request;
 
 use super::message::{Allocation, Packet, Request, Reset, Watchdog};
-use bytes::{checksum, Reader, Writer};
+pub use bytes::MAX_BYTES;
+use bytes::{checksum, Reader, Writer, CHECKSUM};
 pub use error::{DecodeError, EncodeError};
-
-/// Bytes of the buffer that a packet is written into; no packet has as many.
-pub const MAX_BYTES: usize = 1024;
 
 /// The number of FCP as a protocol above IP, that of the authors' release: not assigned to anything else.
 pub const IP_PROTOCOL: u8 = 222;
@@ -76,8 +74,6 @@ const ALLOCATION: u8 = 0x12;
 const RESET: u8 = 0x13;
 const WATCHDOG: u8 = 0x14;
 
-/// The offset of the checksum, in every packet.
-const CHECKSUM: usize = 2;
 /// Fewer bytes have not even a checksum and something to check.
 const LEAST_BYTES: usize = 8;
 /// The bit that says that a mask of the numbers heard follows.

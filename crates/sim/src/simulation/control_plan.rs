@@ -1,0 +1,73 @@
+//! Who exchanges Fastpass's control packets with whom.
+
+use clearway_proto::fastpass::fcp;
+
+use super::place::Place;
+
+/// Who exchanges control packets with whom. A conversation of an endpoint with an arbiter leads from the endpoint to the
+/// arbiter, and one of two arbiters from the one of the lower rank to the other.
+#[derive(Debug)]
+pub struct ControlPlan {
+    /// The first of these conversations; they follow those of the probes.
+    pub first: u32,
+    /// The node of each arbiter, by rank.
+    pub arbiters: Vec<u32>,
+    /// The hosts that have endpoints, in rising order; an endpoint's address is its host's number.
+    pub endpoints: Vec<u32>,
+    /// The seat of each endpoint.
+    pub endpoint_seats: Vec<Place>,
+    /// The seat of each arbiter.
+    pub arbiter_seats: Vec<Place>,
+    /// Aggregation switches of a fat tree's pod; the spine switches of other networks.
+    pub aggregations: u32,
+    /// Core switches that each of them reaches; 1 but in a fat tree.
+    pub cores: u32,
+}
+
+impl ControlPlan {
+    /// How many conversations there are.
+    pub fn conversations(&self) -> u32 {
+        let arbiters = self.arbiters.len() as u32;
+        self.endpoints.len() as u32 * arbiters + arbiters * (arbiters - 1) / 2
+    }
+
+    /// The nodes between which each conversation is, and their seats.
+    pub fn ends(&self) -> impl Iterator<Item = ([u32; 2], [Place; 2])> + '_ {
+        let ranks = 0..self.arbiters.len();
+        let arbiter = |rank: usize| (self.arbiters[rank], self.arbiter_seats[rank]);
+        let of_endpoints = self.endpoints.iter().zip(&self.endpoint_seats).flat_map(move |(&host, &seat)| {
+            (0..self.arbiters.len()).map(move |rank| ((host, seat), arbiter(rank)))
+        });
+        let of_arbiters =
+            ranks.flat_map(move |a| (a + 1..self.arbiters.len()).map(move |b| (arbiter(a), arbiter(b))));
+        of_endpoints.chain(of_arbiters).map(|(a, b)| ([a.0, b.0], [a.1, b.1]))
+    }
+
+    /// The conversation of an endpoint, by its place among them, with an arbiter.
+    pub(super) fn of_endpoint(&self, endpoint: usize, rank: usize) -> u32 {
+        self.first + (endpoint * self.arbiters.len() + rank) as u32
+    }
+
+    /// The conversation of two arbiters, the lower rank first.
+    pub(super) fn of_arbiters(&self, a: usize, b: usize) -> u32 {
+        let count = self.arbiters.len();
+        let before = a * (2 * count - a - 1) / 2;
+        self.first + (self.endpoints.len() * count + before + b - a - 1) as u32
+    }
+
+    /// Which of the `ways` between two hosts a path is.
+    pub fn way(&self, path: fcp::Path, ways: u32) -> u32 {
+        let (path, aggregations) = (u32::from(path), self.aggregations);
+        match ways {
+            1 => 0,
+            // Within a pod of a fat tree a way is an aggregation switch.
+            _ if ways == aggregations => path / self.cores,
+            _ => path,
+        }
+    }
+
+    /// The place of a host's endpoint among all; none if it has none.
+    pub fn endpoint_of(&self, host: u32) -> Option<usize> {
+        self.endpoints.binary_search(&host).ok()
+    }
+}
