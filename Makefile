@@ -31,6 +31,7 @@ fuzz-targets: | needs-cargo needs-c++
 bench: | needs-cargo
 	cargo bench --quiet -p clearway-sim
 	cargo bench --quiet -p clearway-proto
+	cargo bench --quiet -p clearway-host --bench pipeline
 
 # What a packet-hop costs in instructions, mispredicted branches and cache misses: the same on every machine.
 bench-instructions: | needs-cargo needs-valgrind

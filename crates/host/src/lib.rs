@@ -18,6 +18,7 @@
 // Elsewhere there is nothing in it, so that the simulator beside it builds anywhere.
 #![cfg(target_os = "linux")]
 
+pub mod arbiter;
 pub mod args;
 pub mod clock;
 pub mod command;

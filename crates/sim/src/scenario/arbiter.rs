@@ -143,7 +143,7 @@ fn read_times(r: &mut Section) -> Times {
         ),
         gap: time(
             "gap",
-            "How much longer than its own horizon a new primary waits before the first slot that it grants.",
+            "How many later than the first slot that nobody can have been granted a new primary's slots begin, as a time.",
             Span::ZERO,
         ),
         request_service: time(

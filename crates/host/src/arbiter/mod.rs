@@ -1,0 +1,3 @@
+//! What a Fastpass arbiter needs of a real host, beside the machine itself in `clearway-proto`.
+
+pub mod pipeline;
