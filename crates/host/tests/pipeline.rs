@@ -37,7 +37,7 @@ fn demand(batches: usize) -> Vec<Vec<(u16, u16, u32)>> {
     (0..batches).map(|_| (0..50).map(|_| one()).collect()).collect()
 }
 
-fn next(pipeline: &mut Pipeline) -> Box<Planned> {
+fn next(pipeline: &mut Pipeline) -> Planned {
     loop {
         if let Some(planned) = pipeline.poll_planned() {
             return planned;
@@ -69,13 +69,13 @@ fn two_threads_plan_what_one_does() {
         // The threads are up to seven batches behind, more or fewer from time to time.
         if number % 8 > 3 {
             let planned = next(&mut pipeline);
-            found.push((*planned).clone());
+            found.push(planned.clone());
             pipeline.give_back(planned);
         }
     }
     while found.len() < expected.len() {
         let planned = next(&mut pipeline);
-        found.push((*planned).clone());
+        found.push(planned.clone());
         pipeline.give_back(planned);
     }
     assert!(packets > 100_000, "{packets}");

@@ -115,8 +115,8 @@ enum Order {
 #[derive(Debug)]
 pub struct Pipeline {
     orders: Option<Producer<Order>>,
-    planned: Consumer<Box<Planned>>,
-    spares: Producer<Box<Planned>>,
+    planned: Consumer<Planned>,
+    spares: Producer<Planned>,
     threads: Vec<JoinHandle<()>>,
     batches: u64,
     overloaded: u64,
@@ -140,7 +140,7 @@ impl Pipeline {
         let (allocated, allocated_in) = RingBuffer::new(BATCHES);
         let (selected, planned) = RingBuffer::new(BATCHES);
         for _ in 0..BATCHES {
-            give(&mut spares, Box::default());
+            give(&mut spares, Planned::default());
         }
         let shared = Arc::new(Shared::default());
         let counters = Arc::clone(&shared);
@@ -177,12 +177,12 @@ impl Pipeline {
 
     /// The next batch that is planned, in the order in which they were ordered; none if it is not ready. To be
     /// [given back](Pipeline::give_back) when it has been seen to.
-    pub fn poll_planned(&mut self) -> Option<Box<Planned>> {
+    pub fn poll_planned(&mut self) -> Option<Planned> {
         self.planned.pop().ok()
     }
 
     /// Gives back the memory of a batch.
-    pub fn give_back(&mut self, planned: Box<Planned>) {
+    pub fn give_back(&mut self, planned: Planned) {
         give(&mut self.spares, planned);
     }
 
@@ -217,8 +217,8 @@ impl Drop for Pipeline {
 fn allocate_all(
     mut allocator: Allocator,
     mut orders: Consumer<Order>,
-    mut spares: Consumer<Box<Planned>>,
-    mut allocated: Producer<Box<Planned>>,
+    mut spares: Consumer<Planned>,
+    mut allocated: Producer<Planned>,
     shared: &Shared,
 ) {
     while let Some(order) = take(&mut orders) {
@@ -238,11 +238,7 @@ fn allocate_all(
     }
 }
 
-fn select_all(
-    mut network: LeafSpine,
-    mut allocated: Consumer<Box<Planned>>,
-    mut selected: Producer<Box<Planned>>,
-) {
+fn select_all(mut network: LeafSpine, mut allocated: Consumer<Planned>, mut selected: Producer<Planned>) {
     while let Some(mut planned) = take(&mut allocated) {
         select(&mut network, &mut planned);
         give(&mut selected, planned);
@@ -263,7 +259,7 @@ fn take<T>(ring: &mut Consumer<T>) -> Option<T> {
 }
 
 /// Puts a batch into a ring. There are no more batches than a ring has room for.
-fn give(ring: &mut Producer<Box<Planned>>, planned: Box<Planned>) {
+fn give(ring: &mut Producer<Planned>, planned: Planned) {
     assert!(ring.push(planned).is_ok(), "more batches than there are");
 }
 

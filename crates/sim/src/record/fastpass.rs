@@ -11,10 +11,10 @@ use crate::host::arbiter::ArbiterHost;
 use crate::model::Topology;
 use crate::net::shape::Shape;
 
-/// Memory in bytes for a row of [`endpoints`].
+/// Memory in bytes for a row of the table of endpoints.
 pub const ENDPOINT_ROW: f64 = NUMBER * 16.0;
 
-/// Memory in bytes for a row of [`arbiters`].
+/// Memory in bytes for a row of the table of arbiters.
 pub fn arbiter_row_bytes(shape: &dyn Shape) -> f64 {
     NUMBER * 18.0 + 4.0 * text_bytes(shape.longest_name()) + text_bytes("primary".len())
 }
