@@ -48,6 +48,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     }
     warnings.extend(spray_taken_for_loss(scenario));
     warnings.extend(unread_clocks(scenario));
+    warnings.extend(arbiters_with_too_many_endpoints(scenario));
     warnings.extend(probes_that_load(scenario));
     warnings
 }
@@ -242,6 +243,31 @@ fn unread_clocks(scenario: &Scenario) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Warns of arbiters at hosts whose link cannot carry what all endpoints are told when all are busy.
+fn arbiters_with_too_many_endpoints(scenario: &Scenario) -> Vec<String> {
+    let Some(arbiters) = &scenario.arbiters else { return Vec::new() };
+    let hosts = shape::of(&scenario.network.topology).hosts();
+    let a_second = f64::from(arbiters.allocation_rate)
+        .min(1e12 / (arbiters.slot.as_ps() as f64 * f64::from(arbiters.batch)));
+    let slots = 1e12 / (arbiters.slot.as_ps() as f64 * a_second);
+    // An allocation of 16 slots is about 110 bytes on the wire, one of 64 about 230.
+    let one_bps = a_second * (75.0 + 2.4 * slots) * 8.0;
+    let rates = shape::host_rates(&scenario.network);
+    let too_slow = |node: &u32| f64::from(hosts) * one_bps > rates.get(*node).as_bps() as f64;
+    let Some(&node) = arbiters.nodes.iter().filter(|node| **node < hosts).find(|node| too_slow(node)) else {
+        return Vec::new();
+    };
+    let rate = rates.get(node);
+    vec![format!(
+        "arbiter.at: if all {hosts} hosts are busy, allocations take {:.0} Gb/s, and the link of host {node} has {}: they will come too \
+         late; it carries those of {:.0} busy hosts. Put the arbiter at a switch of many links, such as \"spine0\", with a larger \
+         control_share, or lower allocation_rate",
+        f64::from(hosts) * one_bps / 1e9,
+        rate.shown(),
+        rate.as_bps() as f64 / one_bps
+    )]
 }
 
 /// Warns of probes that take a large part of a link on their way.

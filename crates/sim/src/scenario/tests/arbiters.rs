@@ -100,3 +100,21 @@ fn an_arbiter_has_to_know_the_paths() {
     let message = wrong(shape, many);
     assert!(message.contains("arbiter: found 129 racks and 2 paths"), "{message}");
 }
+
+#[test]
+fn an_arbiter_whose_link_carries_too_little_is_remarked_upon() {
+    let of = |hosts: &str, at: &str| {
+        let text = with(RACK, "hosts = 4", &format!("hosts = {hosts}\nmtu = \"1448B\""));
+        let text = with(&text, "\"h3\"", at);
+        read(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).warnings
+    };
+    assert_eq!(of("200", "\"h3\""), [""; 0]);
+    assert_eq!(of("400", "\"tor0\""), [""; 0]);
+    let warnings = of("400", "\"h3\"");
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].starts_with("arbiter.at: if all 400 hosts are busy, allocations take 18 Gb/s"),
+        "{warnings:?}"
+    );
+    assert!(warnings[0].contains("it carries those of 221 busy hosts"), "{warnings:?}");
+}
