@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use clearway_proto::swift::target::FabricTarget;
 use clearway_sim::model::Protocol;
-use clearway_sim::record::{Column, Outcome, Progress, Table, Value};
+use clearway_sim::record::{Column, Outcome, Progress, Stopped, Table, Value};
 use clearway_sim::scenario::{self, Loaded};
 use numpy::PyArray1;
 use pyo3::create_exception;
@@ -26,6 +26,7 @@ use serde_json::Map;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
 create_exception!(clearway, ScenarioError, PyValueError, "A scenario that cannot be run, and why.");
+create_exception!(clearway, LosslessDrop, PyRuntimeError, "A frame of a lossless class was dropped, and why.");
 create_exception!(clearway, Interrupted, PyRuntimeError, "The progress function told the run to stop.");
 
 /// One experiment, read, checked and resolved.
@@ -99,7 +100,8 @@ impl Scenario {
         match (outcome, observer.failure) {
             (_, Some(failure)) => Err(failure),
             (Ok(outcome), None) => RunResult::new(py, outcome, wall_s, threads),
-            (Err(_), None) => Err(Interrupted::new_err("the run was interrupted")),
+            (Err(Stopped::Interrupted), None) => Err(Interrupted::new_err("the run was interrupted")),
+            (Err(Stopped::Dropped(drop)), None) => Err(LosslessDrop::new_err(drop)),
         }
     }
 }
@@ -272,7 +274,7 @@ fn schema() -> String {
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use super::{load, load_text, schema, Interrupted, RunResult, Scenario, ScenarioError};
+    use super::{load, load_text, schema, Interrupted, LosslessDrop, RunResult, Scenario, ScenarioError};
 
     /// The version of the simulator; the Python package has the same.
     #[pymodule_export]

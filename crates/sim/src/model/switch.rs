@@ -2,6 +2,8 @@
 
 use clearway_proto::units::Bytes;
 
+use super::pfc::Pfc;
+
 /// What a switch is for; a topology gives each of its switches one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SwitchRole {
@@ -25,6 +27,11 @@ pub struct SwitchKinds {
 }
 
 impl SwitchKinds {
+    /// Whether any of them has flow control.
+    pub fn any_pfc(&self) -> bool {
+        [&self.tor, &self.aggregation, &self.spine].iter().any(|kind| kind.pfc.is_some())
+    }
+
     /// The kind of the switches of this role.
     pub fn of(&self, role: SwitchRole) -> &SwitchKind {
         match role {
@@ -35,13 +42,15 @@ impl SwitchKinds {
     }
 }
 
-/// Buffer and marking of a switch's ports.
+/// Buffer, marking and flow control of a switch's ports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchKind {
-    /// How frames are admitted.
+    /// How frames are admitted; those of lossless classes take room of their own, or of what is shared.
     pub buffer: Buffer,
     /// How ECN-capable frames are marked on arrival at the queue.
     pub ecn: Ecn,
+    /// How lossless classes are kept lossless; none where frames of every class may be dropped.
+    pub pfc: Option<Pfc>,
 }
 
 /// Where a frame that must wait finds room.

@@ -29,7 +29,10 @@ pub(super) fn read(r: &mut Section, switches: Option<&SwitchKinds>) -> TrafficCl
         1..=MAX_WEIGHT,
     );
     let (priority, weight) = (r.get(&priority.or(0)), r.get(&weight.or(1)));
-    TrafficClass { name: String::new(), priority, weight, ecn: read_ecn(r, switches) }
+    let ecn = read_ecn(r, switches);
+    let doc = "Whether switches with pfc pause what sends to them rather than drop frames of this class.";
+    let lossless = r.flag("lossless", doc, false);
+    TrafficClass { name: String::new(), priority, weight, ecn, lossless }
 }
 
 fn read_ecn(r: &mut Section, switches: Option<&SwitchKinds>) -> Option<Ecn> {

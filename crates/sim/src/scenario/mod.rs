@@ -24,6 +24,7 @@ mod node;
 mod operations;
 mod parameters;
 mod parts;
+mod pfc;
 mod probe;
 mod reader;
 mod schema;

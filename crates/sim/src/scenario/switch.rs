@@ -1,8 +1,9 @@
-//! `[switch.default]` and the tables of the roles: buffers and ECN marking.
+//! `[switch.default]` and the tables of the roles: buffers, ECN marking and flow control.
 
 use clearway_proto::units::Bytes;
 
 use super::key::{Key, Shown};
+use super::pfc;
 use super::reader::Section;
 use super::shape::role_name;
 use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
@@ -77,7 +78,7 @@ fn read_kind(r: &mut Section) -> SwitchKind {
         }
     };
     let ecn = read_ecn(r, size);
-    SwitchKind { buffer, ecn }
+    SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer) }
 }
 
 fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {

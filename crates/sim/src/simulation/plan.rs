@@ -75,6 +75,13 @@ impl Plan {
         self.classes.max(1)
     }
 
+    /// The longest frame of any flow or probe, on the wire.
+    pub fn longest_frame(&self) -> Bytes {
+        let of_flows = self.makers.iter().map(|maker| maker.data_frame.max(maker.ack_frame));
+        let of_probes = self.probes.iter().map(|probe| probe.bytes);
+        Bytes::new(of_flows.chain(of_probes).max().unwrap_or(0).into())
+    }
+
     /// How many conversations there are: of flows, of probes, and of Fastpass's agents.
     pub fn conversations(&self) -> usize {
         let of_control = self.control.as_ref().map_or(0, ControlPlan::conversations);

@@ -6,14 +6,15 @@ use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
-use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass};
+use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff};
 use crate::net::loss::{Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
+use crate::net::pfc::{headroom, Pfc, Threshold, Thresholds};
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
 use crate::net::rules::Rules;
-use crate::net::scheduling::{Rule, Scheduler};
+use crate::net::scheduling::{only, ClassSet, Rule, Scheduler};
 use crate::net::topology::NodeKind;
 use crate::random::{Entity, Stream};
 
@@ -29,6 +30,9 @@ pub(super) struct Wiring<'a> {
     /// How each class is served; one class where the scenario has none.
     classes: Vec<Rule>,
 }
+
+/// Bytes whose transmission takes a quantum of PAUSE.
+const QUANTUM: u64 = 512 / 8;
 
 /// What tells kinds of port apart: the link, and whose end of it.
 type KindKey = (Rate, Span, Option<SwitchRole>);
@@ -114,7 +118,8 @@ impl<'a> Wiring<'a> {
         let shared = switch.is_some_and(|switch| matches!(switch.buffer, Buffer::Shared { .. }));
         let random = switch.is_some_and(|switch| matches!(switch.ecn, Ecn::Red { .. }));
         let faults = self.faults.get(&link);
-        if self.scenario.classes.is_empty() && !shared && !random && faults.is_none() {
+        let controlled = self.pauses(link) || self.pauses(link ^ 1);
+        if self.scenario.classes.is_empty() && !shared && !random && faults.is_none() && !controlled {
             return None;
         }
         let memory = match switch.map(|switch| switch.buffer) {
@@ -132,7 +137,46 @@ impl<'a> Wiring<'a> {
             let stream = Stream::new(self.scenario.seed, Entity::LinkLoss, u64::from(link));
             Box::new(Loss { windows: windows.clone(), stream })
         });
+        if controlled {
+            rules.set_pfc(self.pfc(link, memory));
+        }
         Some(rules)
+    }
+
+    /// Whether the node from which a link leads pauses what sends to it over the way back.
+    fn pauses(&self, link: u32) -> bool {
+        self.role(link).is_some_and(|role| self.scenario.switches.of(role).pfc.is_some())
+    }
+
+    /// Flow control of the port that feeds a link of a network that has some.
+    fn pfc(&self, link: u32, memory: Memory) -> Pfc {
+        let classes = self.classes.len();
+        let switch = self.role(link).map(|role| self.scenario.switches.of(role));
+        let Some(pfc) = switch.and_then(|switch| switch.pfc.as_ref()) else { return Pfc::new(classes) };
+        let of = self.plan.graph.link(link);
+        let longest = self.plan.longest_frame();
+        let headroom = pfc.headroom.unwrap_or_else(|| headroom(of.rate, of.delay, pfc.response, longest));
+        let xoff = match pfc.xoff {
+            Xoff::Static(bytes) => Threshold::Static(bytes.get()),
+            Xoff::Dynamic(alpha) => Threshold::Dynamic(alpha),
+        };
+        let thresholds =
+            Thresholds { xoff, hysteresis: pfc.hysteresis.get(), headroom: headroom.get() };
+        let memory = match (memory, pfc.xoff) {
+            (Memory::Shared(memory), Xoff::Dynamic(_)) => Some(memory),
+            _ => None,
+        };
+        let pause = of.rate.transmission(Bytes::new(u64::from(pfc.quanta) * QUANTUM));
+        Pfc::pausing(classes, self.lossless(), thresholds, memory, (pause.as_ps(), pfc.response.as_ps()))
+    }
+
+    /// The lossless classes; the one class of a scenario without any.
+    fn lossless(&self) -> ClassSet {
+        let classes = &self.scenario.classes;
+        if classes.is_empty() {
+            return only(0);
+        }
+        (0..classes.len()).filter(|&class| classes[class].lossless).map(only).fold(0, |all, one| all | one)
     }
 
     /// How a class marks at the port of a switch that feeds a link. No two queues share a random stream.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use std::sync::Once;
 
-use clearway_sim::record::{Interrupted, Outcome, Progress};
+use clearway_sim::record::{Outcome, Progress, Stopped};
 use clearway_sim::scenario::{load_text, Loaded};
 
 use crate::case::{Case, Folder, Table};
@@ -22,7 +22,7 @@ pub struct Way {
     pub run: Run,
 }
 
-type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Interrupted>;
+type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Stopped>;
 
 /// The ways in which every scenario is run after the first time.
 pub const WAYS: &[Way] = &[
@@ -32,12 +32,12 @@ pub const WAYS: &[Way] = &[
     Way { name: "on 7 threads", run: on_threads::<7> },
 ];
 
-fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
+fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
     clearway_sim::run(&loaded.scenario, progress)
 }
 
 /// Runs a domain of the network on each of so many threads.
-fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
+fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
     clearway_sim::run_on(&loaded.scenario, N, progress)
 }
 
