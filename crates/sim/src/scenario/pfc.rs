@@ -6,6 +6,7 @@ use super::key::{Key, Shown};
 use super::reader::Section;
 use super::switch::MAX_BYTES;
 use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Xoff};
+use crate::net::pfc::PAUSE_BYTES;
 use crate::net::scheduling::MOST_CLASSES;
 
 /// The most lossless classes: a PAUSE has eight priorities.
@@ -45,7 +46,7 @@ pub(super) fn read(r: &mut Section, buffer: Buffer) -> Option<Pfc> {
     let quanta = Key::new(
         "pfc_quanta",
         "How long a PAUSE holds, in quanta of 512 bit times; it is repeated when half of that has passed.",
-        1..=u32::from(u16::MAX),
+        64..=u32::from(u16::MAX),
     );
     let response = Key::new(
         "pfc_response",
@@ -95,6 +96,26 @@ fn read_dynamic(r: &mut Section, buffer: Buffer) -> (Xoff, Bytes) {
     (Xoff::Dynamic(alpha), hysteresis)
 }
 
+/// A PAUSE is repeated when half of it has passed, and must not run out before: a frame may be under way then, and a PAUSE
+/// of every other class may go first.
+fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) {
+    let Some(pfc) = &scenario.switches.of(role).pfc else { return };
+    let network = &scenario.network;
+    let headers = scenario.transports.iter().map(|transport| transport.header.max(transport.ack));
+    let frame = u64::from(network.mtu + headers.max().unwrap_or(0) + network.framing);
+    let needed = 8 * (frame + MOST_LOSSLESS as u64 * u64::from(PAUSE_BYTES));
+    let half = u64::from(pfc.quanta) * 512 / 2;
+    if half < needed {
+        let least = needed.div_ceil(256);
+        let message = format!(
+            "found {} quanta; half of that, {half} bit times, must be no less than {needed}, as a frame of {frame} bytes and \
+             {MOST_LOSSLESS} PAUSEs of {PAUSE_BYTES} may go before a PAUSE is repeated: at least {least}",
+            pfc.quanta
+        );
+        r.conflict_at("switch.default.pfc_quanta", message);
+    }
+}
+
 /// Checks that there are lossless classes exactly where switches keep them lossless.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
     let lossless = scenario.classes.iter().filter(|class| class.lossless).count();
@@ -112,6 +133,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
         let message = "no switch has pfc, so frames of this class can be dropped: give pfc under [switch.default]";
         r.conflict_at(&format!("class.{}", class.name), message);
     }
+    roles.iter().for_each(|&role| check_quanta(r, scenario, role));
     if scenario.allow_loss && !controlled {
         r.conflict_at("allow_loss", "no switch has pfc, so no class is lossless");
     }

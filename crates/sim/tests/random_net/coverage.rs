@@ -112,6 +112,12 @@ pub const FEATURES: &[Feature] = &[
     ("switches by role", |case| case.any("switch", |s| s.name.as_deref() != Some("default"))),
     ("step marking", |case| case.any("switch", |s| s.says("ecn", "step"))),
     ("red marking", |case| case.any("switch", |s| s.says("ecn", "red"))),
+    ("static pfc", |case| case.any("switch", |s| s.says("pfc", "static"))),
+    ("dynamic pfc", |case| case.any("switch", |s| s.says("pfc", "dynamic"))),
+    ("lossless and lossy classes", |case| {
+        let lossless = |class: &Table| class.gives("lossless");
+        case.any("class", lossless) && case.any("class", |class| !lossless(class))
+    }),
     ("lossy link", |case| case.any("fault", |fault| fault.says("kind", "loss"))),
     ("link down", |case| case.any("fault", |fault| fault.says("kind", "down"))),
     ("record.operations", |case| record(case, "operations")),
@@ -146,6 +152,7 @@ const APART: &[&[&str]] = &[
     &["ideal hosts", "send_delay"],
     &["ideal hosts", "send_rate"],
     &["one class", "several classes"],
+    &["one class", "lossless and lossy classes"],
     &["one class", "priorities"],
     &["one class", "weights"],
 ];
@@ -223,6 +230,7 @@ pub const HAPPENINGS: &[Happening] = &[
     ("receive queues overflow", |_, outcome| positive(outcome, "host_drops")),
     ("packets are sent again", |_, outcome| positive(outcome, "retransmissions")),
     ("timers expire", |_, outcome| positive(outcome, "timeouts_whole")),
+    ("links are paused", |_, outcome| positive(outcome, "pause_share")),
     ("flows complete", |_, outcome| positive(outcome, "completed")),
     ("flows do not complete", |_, outcome| {
         figure(outcome, "completed") < figure(outcome, "flows") && positive(outcome, "flows")

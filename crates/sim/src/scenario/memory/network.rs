@@ -3,10 +3,11 @@
 use super::share::Share;
 use super::traffic;
 use crate::model::{Buffer, Ecn, HostKind, Network, Scenario};
-use crate::net::shape;
+use crate::net::shape::{self, Shape};
 use crate::record::footprint::table_bytes;
+use crate::record::pauses::pause_row_bytes;
 use crate::record::tables::{link_class_row_bytes, link_row_bytes};
-use crate::simulation::footprint::{port_bytes, FRAME};
+use crate::simulation::footprint::{pfc_bytes, port_bytes, FRAME};
 use crate::traffic::Table;
 
 /// Memory in bytes for the ports and routes of a network whose ports have so many queues of their own, without the rows
@@ -20,7 +21,9 @@ pub(super) fn least_bytes(network: &Network, queues: usize) -> f64 {
 fn queues(scenario: &Scenario) -> usize {
     let roles = shape::of(&scenario.network.topology).roles();
     let ruled = roles.into_iter().map(|role| scenario.switches.of(role)).any(|switch| {
-        matches!(switch.buffer, Buffer::Shared { .. }) || matches!(switch.ecn, Ecn::Red { .. })
+        matches!(switch.buffer, Buffer::Shared { .. })
+            || matches!(switch.ecn, Ecn::Red { .. })
+            || switch.pfc.is_some()
     });
     scenario.classes.len().max(usize::from(ruled || !scenario.faults.is_empty()))
 }
@@ -29,13 +32,25 @@ pub(super) fn ports_share(scenario: &Scenario) -> Share {
     let shape = shape::of(&scenario.network.topology);
     let ports = 2.0 * shape.links();
     let rows = scenario.classes.iter().map(|class| link_class_row_bytes(&*shape, class.name.len()));
-    let rows = link_row_bytes(&*shape) + rows.sum::<f64>();
+    let rows = link_row_bytes(&*shape) + rows.sum::<f64>() + pause_rows(scenario, &*shape);
+    let flow_control = if scenario.switches.any_pfc() { pfc_bytes(queues(scenario)) } else { 0.0 };
+    let own = least_bytes(&scenario.network, queues(scenario)) + ports * flow_control;
     Share {
-        bytes: least_bytes(&scenario.network, queues(scenario)) + table_bytes(ports, rows),
+        bytes: own + table_bytes(ports, rows),
         what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
     }
+}
+
+/// Memory in bytes for the rows of a link in the table of flow control.
+fn pause_rows(scenario: &Scenario, shape: &dyn Shape) -> f64 {
+    if !scenario.switches.any_pfc() {
+        return 0.0;
+    }
+    let lossless = scenario.classes.iter().filter(|class| class.lossless);
+    let rows: f64 = lossless.map(|class| pause_row_bytes(shape, class.name.len())).sum();
+    rows.max(pause_row_bytes(shape, 0))
 }
 
 pub(super) fn queue_share(scenario: &Scenario) -> Share {
@@ -58,7 +73,9 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
     let windows: f64 =
         Table::all(scenario).map(|table| traffic::flows(&table) * traffic::window(&table)).sum();
     let probes: f64 = scenario.probes.iter().map(|probe| probe.packets(scenario.duration) as f64).sum();
-    let frames = ((buffers + received) / frame).min(windows + probes);
+    // What lossless classes may hold is for windows to bound.
+    let room = if scenario.switches.any_pfc() { f64::INFINITY } else { (buffers + received) / frame };
+    let frames = room.min(windows + probes);
     Share {
         bytes: frames * FRAME,
         what: format!("{frames:.0} frames in buffers and receive queues"),

@@ -27,7 +27,9 @@ fn forms() -> Vec<Form> {
     };
     add(&["network"], at(&["network"]));
     add(&["switch"], at(&["switch"]));
-    add(&["switch", "default"], at(&["switch", "default"]));
+    for schema in switches_that_can_be(&at(&["switch", "default"])) {
+        add(&["switch", "default"], schema);
+    }
     add(&["host"], at(&["host"]));
     add(&["host", "default"], at(&["host", "default"]));
     for schema in hosts_of_each_model(&at(&["host"])) {
@@ -40,6 +42,13 @@ fn forms() -> Vec<Form> {
     add(&["arbiter"], at(&["arbiter"]));
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
+}
+
+/// The schemas of a table of switches, save those that are refused: a dynamic threshold is a share of a shared buffer.
+fn switches_that_can_be(switch: &Json) -> Vec<Json> {
+    let says = |schema: &Json, key: &str, value: &str| schema["properties"][key]["const"] == value;
+    let all = switch["oneOf"].as_array().expect("ways to share");
+    all.iter().filter(|one| !(says(one, "sharing", "port") && says(one, "pfc", "dynamic"))).cloned().collect()
 }
 
 /// The schemas of a table of hosts. It may have the keys of any model, so there is one for each with the keys of that.
@@ -113,7 +122,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (_, "bottleneck" | "rate") => json!("10Gbps"),
         (_, "bottleneck_delay") => json!("2us"),
         (_, "ecn_threshold" | "ecn_max") => json!("100kB"),
-        (_, "ecn_min" | "bytes") => json!("10kB"),
+        (_, "ecn_min" | "bytes" | "pfc_xoff") => json!("10kB"),
         (_, "ecn_pmax" | "load" | "probability") => json!(0.5),
         (_, "header" | "ack") => json!("40B"),
         (_, "to") | (["fault"], "arbiter") => json!(0),
@@ -176,9 +185,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
+    // 5 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
     // faults, and 6 tables without a choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 * 3 + transports + 7 + 2 + 3 + 6);
+    assert_eq!(forms.len(), 5 + 15 + 2 * 3 + transports + 7 + 2 + 3 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -196,7 +205,7 @@ fn required_keys_are_required_and_no_others() {
             let mut table = whole(&form);
             table.remove(key);
             // What another key of the form refers to is no less optional; of rate and load one is required.
-            if ["sharing", "ecn", "model", "operation"].contains(&key.as_str())
+            if ["sharing", "ecn", "pfc", "model", "operation"].contains(&key.as_str())
                 || (key == "rate" && form.path == ["traffic"])
             {
                 continue;
