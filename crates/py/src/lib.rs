@@ -26,7 +26,12 @@ use serde_json::Map;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
 create_exception!(clearway, ScenarioError, PyValueError, "A scenario that cannot be run, and why.");
-create_exception!(clearway, LosslessDrop, PyRuntimeError, "A frame of a lossless class was dropped, and why.");
+create_exception!(
+    clearway,
+    LosslessDrop,
+    PyRuntimeError,
+    "A frame of a lossless class was dropped, and why."
+);
 create_exception!(clearway, Interrupted, PyRuntimeError, "The progress function told the run to stop.");
 
 /// One experiment, read, checked and resolved.

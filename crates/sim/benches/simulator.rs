@@ -90,8 +90,11 @@ fn scenario(
     pattern: Pattern,
     duration: Span,
 ) -> Scenario {
-    let kind =
-        SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn: Ecn::Step(Bytes::new(65 * 4000)), pfc: None };
+    let kind = SwitchKind {
+        buffer: Buffer::PerPort(Bytes::new(12_700_000)),
+        ecn: Ecn::Step(Bytes::new(65 * 4000)),
+        pfc: None,
+    };
     Scenario {
         name: "bench".into(),
         seed: 1,

@@ -99,7 +99,6 @@ impl WaitingFrames {
     /// The frames of a queue.
     pub(super) fn iter(&self, queue: FrameQueue) -> impl Iterator<Item = Waited> + '_ {
         let first = self.nodes.get(queue.head as usize);
-        std::iter::successors(first, |node| self.nodes.get(node.next as usize))
-            .map(Node::waited)
+        std::iter::successors(first, |node| self.nodes.get(node.next as usize)).map(Node::waited)
     }
 }

@@ -68,7 +68,8 @@ impl Ports {
                 let account = self.pfc_mut(at).accounts[class];
                 let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link);
                 let (common, used) = (account.common, account.headroom);
-                let first = Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
+                let first =
+                    Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
                 self.overflow.get_or_insert(first);
                 false
             }

@@ -12,25 +12,17 @@
 
 use std::collections::VecDeque;
 
-use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_proto::swing::quanta::PFC_FRAME;
+use clearway_proto::units::{Bytes, Span};
 
 use super::memory::SharedBuffer;
 use super::scheduling::{only, ClassSet};
 
 /// What a PAUSE takes on the wire, with preamble and gap.
-pub const PAUSE_BYTES: u32 = 84;
+pub const PAUSE_BYTES: u32 = PFC_FRAME.get() as u32;
 
 /// No port: a frame that is on no account.
 pub const NO_PORT: u32 = u32::MAX;
-
-/// What a link can still bring after its account has passed XOFF, if nothing leaves: the round trip of `delay` with the
-/// `response` of the other end, a PAUSE, and three frames of at most `frame` bytes, as the one that passed XOFF is counted in
-/// headroom, one is under way at this end when the PAUSE is to leave, and the other end may just have begun one when it comes.
-pub fn headroom(rate: Rate, delay: Span, response: Span, frame: Bytes) -> Bytes {
-    let round_trip = u128::from((delay * 2 + response).as_ps()) * u128::from(rate.as_bps());
-    let under_way = round_trip.div_ceil(8_000_000_000_000) as u64;
-    Bytes::new(3 * frame.get() + u64::from(PAUSE_BYTES) + under_way)
-}
 
 /// A frame of flow control, about one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -328,6 +320,11 @@ impl Pfc {
     /// Room of each account beyond XOFF, in bytes.
     pub fn headroom(&self) -> u64 {
         self.thresholds.headroom
+    }
+
+    /// XOFF less XON.
+    pub fn hysteresis(&self) -> Bytes {
+        Bytes::new(self.thresholds.hysteresis)
     }
 
     /// PAUSEs and RESUMEs that are to be sent.

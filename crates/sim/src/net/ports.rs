@@ -6,9 +6,9 @@ use clearway_proto::units::Rate;
 use super::backlog::Departures;
 use super::counters::{AllCounters, PortCounters};
 use super::frames::WaitingFrames;
+use super::lossless::Overflow;
 use super::memory::{Memory, SharedBuffer};
 use super::plain;
-use super::lossless::Overflow;
 use super::port::{Port, PortFigures, PortKind};
 use super::rules::Rules;
 use super::scheduling::Rule;
@@ -214,7 +214,11 @@ impl Ports {
                 .flat_map(|pfc| &pfc.accounts)
                 .map(|account| account.common)
                 .sum();
-            assert_eq!(of_queues + of_accounts, memory.used, "shared buffer {which} has lost count of its bytes");
+            assert_eq!(
+                of_queues + of_accounts,
+                memory.used,
+                "shared buffer {which} has lost count of its bytes"
+            );
         }
         self.assert_accounts_balance();
     }

@@ -145,8 +145,7 @@ impl Rules {
 
     /// What the port has sent and what waits.
     pub(super) fn figures(&self, port: &Port, frames: &WaitingFrames, now: u64) -> PortFigures {
-        let still =
-            |waited: Waited| u128::from(now - waited.since) * u128::from(waited.frame.meta.size());
+        let still = |waited: Waited| u128::from(now - waited.since) * u128::from(waited.frame.meta.size());
         PortFigures {
             sent_bytes: port.sent_bytes,
             sent_frames: port.sent_frames,
@@ -167,7 +166,10 @@ impl Rules {
     }
 
     /// The frames that wait.
-    pub(super) fn waiting_since<'a>(&'a self, frames: &'a WaitingFrames) -> impl Iterator<Item = Waited> + 'a {
+    pub(super) fn waiting_since<'a>(
+        &'a self,
+        frames: &'a WaitingFrames,
+    ) -> impl Iterator<Item = Waited> + 'a {
         self.queues.iter().flat_map(|queue| frames.iter(queue.frames))
     }
 

@@ -24,9 +24,8 @@ pub(super) fn pauses(measured: &Measured) -> Option<Table> {
         let class = measured.scenario.classes.get(row.class);
         class.map_or(String::new(), |class| class.name.clone())
     };
-    let integers = |value: fn(&LinkPauses) -> u64| {
-        Column::Integers(rows.iter().map(|(_, row)| value(row)).collect())
-    };
+    let integers =
+        |value: fn(&LinkPauses) -> u64| Column::Integers(rows.iter().map(|(_, row)| value(row)).collect());
     let names = rows.iter().map(|(link, _)| simulation.graph().link_name(*link)).collect();
     let columns = vec![
         ("link", Column::Texts(names)),

@@ -8,6 +8,7 @@ use super::switch::MAX_BYTES;
 use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Xoff};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::scheduling::MOST_CLASSES;
+use crate::net::shape;
 
 /// The most lossless classes: a PAUSE has eight priorities.
 const MOST_LOSSLESS: usize = 8;
@@ -97,12 +98,12 @@ fn read_dynamic(r: &mut Section, buffer: Buffer) -> (Xoff, Bytes) {
 }
 
 /// A PAUSE is repeated when half of it has passed, and must not run out before: a frame may be under way then, and a PAUSE
-/// of every other class may go first.
-fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) {
-    let Some(pfc) = &scenario.switches.of(role).pfc else { return };
+/// of every other class may go first. Whether that is so.
+fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) -> bool {
+    let Some(pfc) = &scenario.switches.of(role).pfc else { return true };
     let network = &scenario.network;
-    let headers = scenario.transports.iter().map(|transport| transport.header.max(transport.ack));
-    let frame = u64::from(network.mtu + headers.max().unwrap_or(0) + network.framing);
+    let weights = scenario.transports.iter().map(|of| (network.mtu + of.header).max(of.ack));
+    let frame = u64::from(weights.max().unwrap_or(0) + network.framing);
     let needed = 8 * (frame + MOST_LOSSLESS as u64 * u64::from(PAUSE_BYTES));
     let half = u64::from(pfc.quanta) * 512 / 2;
     if half < needed {
@@ -114,6 +115,7 @@ fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) {
         );
         r.conflict_at("switch.default.pfc_quanta", message);
     }
+    half >= needed
 }
 
 /// Checks that there are lossless classes exactly where switches keep them lossless.
@@ -122,7 +124,8 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     let roles = [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine];
     let controlled = roles.iter().any(|&role| scenario.switches.of(role).pfc.is_some());
     if controlled && lossless == 0 && !scenario.classes.is_empty() {
-        let message = "switches have pfc, but no class is lossless: put lossless = true under one of [class.NAME]";
+        let message =
+            "switches have pfc, but no class is lossless: put lossless = true under one of [class.NAME]";
         r.conflict_at("class", message);
     }
     if lossless > MOST_LOSSLESS {
@@ -130,10 +133,11 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
         r.conflict_at("class", message);
     }
     for class in scenario.classes.iter().filter(|class| class.lossless && !controlled) {
-        let message = "no switch has pfc, so frames of this class can be dropped: give pfc under [switch.default]";
+        let message =
+            "no switch has pfc, so frames of this class can be dropped: give pfc under [switch.default]";
         r.conflict_at(&format!("class.{}", class.name), message);
     }
-    roles.iter().for_each(|&role| check_quanta(r, scenario, role));
+    shape::of(&scenario.network.topology).roles().into_iter().all(|role| check_quanta(r, scenario, role));
     if scenario.allow_loss && !controlled {
         r.conflict_at("allow_loss", "no switch has pfc, so no class is lossless");
     }

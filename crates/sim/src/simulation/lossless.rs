@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use clearway_proto::units::{Span, Time};
 
 use super::simulator::Simulation;
-use crate::net::pfc::{headroom, PAUSE_BYTES};
 use crate::net::scheduling::each;
 
 /// What flow control has done to a directed link, in one class.
@@ -61,15 +60,16 @@ impl Simulation {
         // The account is at the port that leads back.
         let link = self.graph().link(drop.link ^ 1);
         let (domain, at) = self.domain_of_port(drop.link);
-        let response = domain.ports.pfc(at).map_or(Span::ZERO, |pfc| pfc.response());
-        let frame = self.plan.longest_frame();
-        let needed = headroom(link.rate, link.delay, response, frame);
-        let round_trip = needed.get() - 3 * frame.get() - u64::from(PAUSE_BYTES);
+        let pfc = domain.ports.pfc(at)?;
+        let of_link = self.plan.lossless_link(drop.link, pfc.response(), pfc.hysteresis(), pfc.lossless);
+        let needed = of_link.headroom();
+        let bytes = |time: Span| link.rate.sent_in(time).get();
         Some(format!(
             "at {:.3} us {} dropped a frame of {} bytes of a lossless class that came over {}: {} bytes that had come over this \
              link were there, {} of them beyond XOFF, where there is a headroom of {} bytes. If nothing leaves, {} bytes are \
-             needed: {round_trip} of a round trip, 3 frames of {}, and {PAUSE_BYTES} of a PAUSE. Leave pfc_headroom out, give \
-             that much, or go on in spite of drops with allow_loss = true",
+             needed: {} of a round trip, {} of this end's own frame, {} of PAUSE and what goes before it, {} of the other \
+             end's response, and two frames of {}. Leave pfc_headroom out, give that much, or go on in spite of drops with \
+             allow_loss = true",
             Time::from_ps(drop.at).as_us_f64(),
             self.graph().nodes()[link.to as usize].name,
             drop.bytes,
@@ -77,8 +77,12 @@ impl Simulation {
             drop.common + drop.used,
             drop.used,
             drop.headroom,
-            needed.get(),
-            frame.get(),
+            needed.any_sizes().get(),
+            bytes(needed.round_trip),
+            bytes(needed.own_frame),
+            bytes(needed.pause_frame + needed.pfc_ahead),
+            bytes(needed.response),
+            self.plan.longest_frame().get(),
         ))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clearway_proto::swing::quanta::lasting;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::plan::Plan;
@@ -10,7 +11,7 @@ use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, Traffic
 use crate::net::loss::{Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
-use crate::net::pfc::{headroom, Pfc, Threshold, Thresholds};
+use crate::net::pfc::{Pfc, Threshold, Thresholds};
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
 use crate::net::rules::Rules;
@@ -30,9 +31,6 @@ pub(super) struct Wiring<'a> {
     /// How each class is served; one class where the scenario has none.
     classes: Vec<Rule>,
 }
-
-/// Bytes whose transmission takes a quantum of PAUSE.
-const QUANTUM: u64 = 512 / 8;
 
 /// What tells kinds of port apart: the link, and whose end of it.
 type KindKey = (Rate, Span, Option<SwitchRole>);
@@ -154,19 +152,18 @@ impl<'a> Wiring<'a> {
         let switch = self.role(link).map(|role| self.scenario.switches.of(role));
         let Some(pfc) = switch.and_then(|switch| switch.pfc.as_ref()) else { return Pfc::new(classes) };
         let of = self.plan.graph.link(link);
-        let longest = self.plan.longest_frame();
-        let headroom = pfc.headroom.unwrap_or_else(|| headroom(of.rate, of.delay, pfc.response, longest));
+        let of_link = self.plan.lossless_link(link, pfc.response, pfc.hysteresis, self.lossless());
+        let headroom = pfc.headroom.unwrap_or_else(|| of_link.headroom().any_sizes());
         let xoff = match pfc.xoff {
             Xoff::Static(bytes) => Threshold::Static(bytes.get()),
             Xoff::Dynamic(alpha) => Threshold::Dynamic(alpha),
         };
-        let thresholds =
-            Thresholds { xoff, hysteresis: pfc.hysteresis.get(), headroom: headroom.get() };
+        let thresholds = Thresholds { xoff, hysteresis: pfc.hysteresis.get(), headroom: headroom.get() };
         let memory = match (memory, pfc.xoff) {
             (Memory::Shared(memory), Xoff::Dynamic(_)) => Some(memory),
             _ => None,
         };
-        let pause = of.rate.transmission(Bytes::new(u64::from(pfc.quanta) * QUANTUM));
+        let pause = lasting(pfc.quanta, of.rate);
         Pfc::pausing(classes, self.lossless(), thresholds, memory, (pause.as_ps(), pfc.response.as_ps()))
     }
 

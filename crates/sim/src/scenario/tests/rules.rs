@@ -41,9 +41,13 @@ fn a_full_file_is_read_as_written() {
     let topology = Topology::LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 4, uplink };
     assert_eq!(scenario.network.topology, topology);
     let ecn = Ecn::Step(Bytes::new(100_000));
-    let tor = SwitchKind { buffer: Buffer::Shared { size: Bytes::new(16_000_000), alpha: 0.5 }, ecn, pfc: None };
+    let tor =
+        SwitchKind { buffer: Buffer::Shared { size: Bytes::new(16_000_000), alpha: 0.5 }, ecn, pfc: None };
     assert_eq!(scenario.switches.tor, tor);
-    assert_eq!(scenario.switches.spine, SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn, pfc: None });
+    assert_eq!(
+        scenario.switches.spine,
+        SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn, pfc: None }
+    );
     let swift = SwiftParams { base_target: Span::from_us(30), ..SwiftParams::default() };
     assert_eq!(scenario.transports[0].protocol, Protocol::Swift(swift));
     assert_eq!((scenario.transports[0].header, scenario.transports[1].ack), (64, 52));
