@@ -56,6 +56,7 @@ ECN: list[dict[str, Any]] = [
     {"ecn": "step", "ecn_threshold": "50kB"},
     {"ecn": "red", "ecn_min": "20kB", "ecn_max": "80kB", "ecn_pmax": 0.1},
 ]
+PFC: list[dict[str, Any]] = [{}, {"pfc": "static", "pfc_xoff": "20kB"}, {"pfc": "dynamic"}]
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "": [BASE],
     "network": [
@@ -66,7 +67,10 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"topology": "file", "file": "network.toml"},
     ],
     "switch": [{}],
-    "switch.default": [*ECN, *({"sharing": "shared", **ecn} for ecn in ECN)],
+    "switch.default": [
+        *({**ecn, **pfc} for ecn in ECN for pfc in PFC[:2]),
+        *({"sharing": "shared", **ecn, **pfc} for ecn in ECN for pfc in PFC),
+    ],
     **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine")},
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
@@ -102,6 +106,8 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "ecn_min": ECN[2],
     "ecn_max": ECN[2],
     "ecn_pmax": ECN[2],
+    **{key: PFC[1] for key in ("pfc_xoff", "pfc_xon", "pfc_headroom", "pfc_quanta", "pfc_response")},
+    **{key: {"sharing": "shared", **PFC[2]} for key in ("pfc_alpha", "pfc_hysteresis")},
 }
 """What must stand beside a key in a table whose variants are one."""
 FILES = {

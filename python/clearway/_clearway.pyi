@@ -14,6 +14,9 @@ class ScenarioError(ValueError):
 class Interrupted(RuntimeError):  # noqa: N818 - an order, not an error
     """The progress function told the run to stop."""
 
+class LosslessDrop(RuntimeError):  # noqa: N818 - what happened in the network
+    """A frame of a lossless class was dropped, and why."""
+
 class Scenario:
     """One experiment: read, checked, resolved."""
 

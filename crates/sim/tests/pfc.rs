@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use clearway_sim::record::{Outcome, Stopped, Value};
+use clearway_sim::record::{Outcome, Stopped};
 use clearway_sim::run_on;
 use clearway_sim::scenario::load_text;
-use experiment::{figure, floats, integers, summary, texts};
+use experiment::{figure, floats, integers, texts};
 
 /// Every frame weighs so much on the wire.
 const FRAME: u64 = 1000;
@@ -219,8 +219,9 @@ fn links_that_wait_for_each_other_for_ever_are_named() {
         )
     };
     let outcome = try_run(&text("20kB")).expect("no drop");
-    let Some(Value::Names(cycle)) = summary(&outcome, "deadlock") else { panic!("no deadlock") };
-    let mut sorted = cycle.clone();
+    let cycle = texts(&outcome, "deadlock", "link");
+    assert_eq!(figure(&outcome, "deadlocked_links"), 5.0);
+    let mut sorted = cycle.to_vec();
     sorted.sort();
     assert_eq!(sorted, ["s0>s1", "s1>s2", "s2>s3", "s3>s4", "s4>s0"]);
     // One waits for the next.
@@ -229,7 +230,7 @@ fn links_that_wait_for_each_other_for_ever_are_named() {
     }
     // With room for everything, nobody waits.
     let outcome = try_run(&text("1GB")).expect("no drop");
-    assert_eq!(summary(&outcome, "deadlock"), Some(&Value::Missing));
+    assert_eq!(figure(&outcome, "deadlocked_links"), 0.0);
 }
 
 #[test]

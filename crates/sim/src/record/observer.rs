@@ -77,6 +77,7 @@ impl<'a> Observer<'a> {
         tables.extend(fastpass::arbiters(&measured));
         tables.extend(tables::link_classes(&measured));
         tables.extend(pauses::pauses(&measured));
+        tables.extend(pauses::deadlock(&measured));
         tables.extend(self.samples.into_tables(&measured));
         Outcome {
             digest: digest(simulation).to_string(),

@@ -18,7 +18,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
-    /// `throughput`, `links_series`, `probes`, `endpoints`, `arbiters`, `pauses` or `unfinished`.
+    /// `throughput`, `links_series`, `probes`, `endpoints`, `arbiters`, `pauses`, `deadlock` or `unfinished`.
     pub name: &'static str,
     /// The columns: the name of each, with its unit, and its values.
     pub columns: Vec<(&'static str, Column)>,

@@ -41,6 +41,13 @@ pub(super) fn pauses(measured: &Measured) -> Option<Table> {
     (!rows.is_empty()).then_some(Table { name: "pauses", columns })
 }
 
+/// The table of links that wait for each other for ever, each for the next and the last for the first; none where there
+/// are none.
+pub(super) fn deadlock(measured: &Measured) -> Option<Table> {
+    let links = measured.simulation.deadlock();
+    (!links.is_empty()).then(|| Table { name: "deadlock", columns: vec![("link", Column::Texts(links))] })
+}
+
 /// The figures of flow control in the summary.
 pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
     let simulation = measured.simulation;
@@ -52,11 +59,10 @@ pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
     let hosts = simulation.graph().host_count();
     let of_hosts = (0..hosts).flat_map(|host| simulation.link_pauses(simulation.graph().nic(host)));
     let host_time = of_hosts.map(|row| row.paused).fold(Span::ZERO, |all, one| all + one);
-    let deadlock = simulation.deadlock();
     vec![
         ("pause_share".into(), Value::Float(share(&rows, measured))),
         ("host_pause_us".into(), Value::Float(host_time.as_us_f64() / f64::from(hosts.max(1)))),
-        ("deadlock".into(), if deadlock.is_empty() { Value::Missing } else { Value::Names(deadlock) }),
+        ("deadlocked_links".into(), Value::Integer(simulation.deadlock().len() as u64)),
     ]
 }
 

@@ -24,14 +24,19 @@ enum Kind {
     Dynamic,
 }
 
+const KINDS: &[(&str, Kind)] = &[("off", Kind::Off), ("static", Kind::Static), ("dynamic", Kind::Dynamic)];
+
 /// Reads the keys; `buffer` is that of the same switches.
 pub(super) fn read(r: &mut Section, buffer: Buffer) -> Option<Pfc> {
+    // What is no choice is not described as one, but has a message of its own.
+    let shared = matches!(buffer, Buffer::Shared { .. });
+    let kinds = if r.describing() && !shared { &KINDS[..2] } else { KINDS };
     let kind = r.choice(
         "pfc",
         "Whether links that bring more than a threshold are paused: never, above a threshold of each, or above a share of what \
          is free of the shared buffer. Then no frame of a lossless class is dropped.",
         Some("off"),
-        &[("off", Kind::Off), ("static", Kind::Static), ("dynamic", Kind::Dynamic)],
+        kinds,
     );
     let (xoff, hysteresis) = match kind {
         Kind::Off => return None,

@@ -27,9 +27,7 @@ fn forms() -> Vec<Form> {
     };
     add(&["network"], at(&["network"]));
     add(&["switch"], at(&["switch"]));
-    for schema in switches_that_can_be(&at(&["switch", "default"])) {
-        add(&["switch", "default"], schema);
-    }
+    add(&["switch", "default"], at(&["switch", "default"]));
     add(&["host"], at(&["host"]));
     add(&["host", "default"], at(&["host", "default"]));
     for schema in hosts_of_each_model(&at(&["host"])) {
@@ -42,13 +40,6 @@ fn forms() -> Vec<Form> {
     add(&["arbiter"], at(&["arbiter"]));
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
-}
-
-/// The schemas of a table of switches, save those that are refused: a dynamic threshold is a share of a shared buffer.
-fn switches_that_can_be(switch: &Json) -> Vec<Json> {
-    let says = |schema: &Json, key: &str, value: &str| schema["properties"][key]["const"] == value;
-    let all = switch["oneOf"].as_array().expect("ways to share");
-    all.iter().filter(|one| !(says(one, "sharing", "port") && says(one, "pfc", "dynamic"))).cloned().collect()
 }
 
 /// The schemas of a table of hosts. It may have the keys of any model, so there is one for each with the keys of that.
