@@ -2,4 +2,5 @@
 //! needs on a long link, as arithmetic.
 
 pub mod headroom;
+pub mod model;
 pub mod quanta;
