@@ -64,6 +64,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"topology": "dumbbell", "left": 2, "right": 2},
         {"topology": "leaf_spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2},
         {"topology": "fat_tree", "k": 4},
+        {"topology": "datacenters", "k": 4, "long_km": 80.0},
         {"topology": "file", "file": "network.toml"},
     ],
     "switch": [{}],
@@ -71,7 +72,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         *({**ecn, **pfc} for ecn in ECN for pfc in PFC[:2]),
         *({"sharing": "shared", **ecn, **pfc} for ecn in ECN for pfc in PFC),
     ],
-    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine")},
+    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine", "dci", "long")},
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
     "host.default": [{}, {"model": "snap"}, {"model": "interrupts"}],
@@ -345,7 +346,7 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
         return
     scenario = scenario_for(slot, link)
     if table_in(scenario, slot.table).pop(slot.key, None) in (
-        *("off", "step", "red", "shared", "read", "snap", "interrupts"),
+        *("off", "step", "red", "shared", "static", "dynamic", "read", "snap", "interrupts"),
     ):
         return  # without it, another variant
     answer = clearway("run", written(workspace / "wrong.toml", scenario))

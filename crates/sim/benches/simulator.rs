@@ -103,7 +103,7 @@ fn scenario(
         stop_when_complete: false,
         allow_loss: false,
         network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },
-        switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+        switches: SwitchKinds::alike(kind),
         hosts: HostKinds::alike(HostKind::default_of(HostModel::Ideal)),
         classes: Vec::new(),
         transports: vec![Transport {

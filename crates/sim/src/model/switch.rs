@@ -13,6 +13,16 @@ pub enum SwitchRole {
     Aggregation,
     /// The top tier (spine of a leaf-spine, core of a fat tree).
     Spine,
+    /// Joins a datacenter to others.
+    Dci,
+    /// The port of such a switch that faces another datacenter: no switch of its own, but buffers, marking and flow control.
+    Long,
+}
+
+impl SwitchRole {
+    /// Every role.
+    pub const ALL: [SwitchRole; 5] =
+        [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine, SwitchRole::Dci, SwitchRole::Long];
 }
 
 /// What the switches of each role do.
@@ -24,12 +34,27 @@ pub struct SwitchKinds {
     pub aggregation: SwitchKind,
     /// The switches of [`SwitchRole::Spine`].
     pub spine: SwitchKind,
+    /// The switches of [`SwitchRole::Dci`], towards their own datacenter.
+    pub dci: SwitchKind,
+    /// Their ports towards other datacenters, [`SwitchRole::Long`].
+    pub long: SwitchKind,
 }
 
 impl SwitchKinds {
+    /// Switches that are all of this kind.
+    pub fn alike(kind: SwitchKind) -> SwitchKinds {
+        SwitchKinds {
+            tor: kind.clone(),
+            aggregation: kind.clone(),
+            spine: kind.clone(),
+            dci: kind.clone(),
+            long: kind,
+        }
+    }
+
     /// Whether any of them has flow control.
     pub fn any_pfc(&self) -> bool {
-        [&self.tor, &self.aggregation, &self.spine].iter().any(|kind| kind.pfc.is_some())
+        SwitchRole::ALL.iter().any(|&role| self.of(role).pfc.is_some())
     }
 
     /// The kind of the switches of this role.
@@ -38,6 +63,8 @@ impl SwitchKinds {
             SwitchRole::Tor => &self.tor,
             SwitchRole::Aggregation => &self.aggregation,
             SwitchRole::Spine => &self.spine,
+            SwitchRole::Dci => &self.dci,
+            SwitchRole::Long => &self.long,
         }
     }
 }

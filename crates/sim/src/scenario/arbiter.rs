@@ -217,7 +217,7 @@ fn check_network(r: &Section, scenario: &Scenario) {
         Topology::Star { .. } | Topology::Dumbbell { .. } => (1, 1),
         Topology::LeafSpine { leaves, spines, .. } => (leaves, spines),
         Topology::FatTree { k } => (k * k / 2, k / 2),
-        Topology::Listed { .. } => {
+        Topology::Datacenters { .. } | Topology::Listed { .. } => {
             let message = "an arbiter knows the paths of star, dumbbell, leaf_spine and fat_tree only";
             return r.conflict_at("network.topology", message);
         }

@@ -50,8 +50,7 @@ fn largest_buffer(switches: &SwitchKinds) -> Bytes {
     let room = |role| match switches.of(role).buffer {
         Buffer::PerPort(size) | Buffer::Shared { size, .. } => size,
     };
-    let roles = [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine];
-    roles.map(room).into_iter().max().unwrap_or(MAX_BYTES)
+    SwitchRole::ALL.map(room).into_iter().max().unwrap_or(MAX_BYTES)
 }
 
 /// Reads the class of a transport's data and that of its acknowledgements. Where the classes themselves are wrong there

@@ -126,7 +126,7 @@ fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) -> bool {
 /// Checks that there are lossless classes exactly where switches keep them lossless.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
     let lossless = scenario.classes.iter().filter(|class| class.lossless).count();
-    let roles = [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine];
+    let roles = shape::of(&scenario.network.topology).roles();
     let controlled = roles.iter().any(|&role| scenario.switches.of(role).pfc.is_some());
     if controlled && lossless == 0 && !scenario.classes.is_empty() {
         let message =
@@ -142,7 +142,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
             "no switch has pfc, so frames of this class can be dropped: give pfc under [switch.default]";
         r.conflict_at(&format!("class.{}", class.name), message);
     }
-    shape::of(&scenario.network.topology).roles().into_iter().all(|role| check_quanta(r, scenario, role));
+    roles.into_iter().all(|role| check_quanta(r, scenario, role));
     if scenario.allow_loss && !controlled {
         r.conflict_at("allow_loss", "no switch has pfc, so no class is lossless");
     }

@@ -39,7 +39,12 @@ pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchK
     let aggregation =
         role(SwitchRole::Aggregation, "The middle tier of a fat tree; what is not given is as in default.");
     let spine = role(SwitchRole::Spine, "The top tier; what is not given is as in default.");
-    Some(SwitchKinds { tor: tor?, aggregation: aggregation?, spine: spine? })
+    let dci = role(SwitchRole::Dci, "Switches that join datacenters; what is not given is as in default.");
+    let long = role(
+        SwitchRole::Long,
+        "The ports of these that face another datacenter; what is not given is as in default.",
+    );
+    Some(SwitchKinds { tor: tor?, aggregation: aggregation?, spine: spine?, dci: dci?, long: long? })
 }
 
 fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {

@@ -69,12 +69,18 @@ impl<'a> Wiring<'a> {
         (of.rate, of.delay, self.role(link))
     }
 
-    /// The role of the switch from which a link leads; none for a host.
+    /// The role of the switch from which a link leads, or of that port of it; none for a host.
     fn role(&self, link: u32) -> Option<SwitchRole> {
-        match self.plan.graph.nodes()[self.plan.graph.link(link).from as usize].kind {
-            NodeKind::Host(_) => None,
-            NodeKind::Switch(role) => Some(role),
+        let link = self.plan.graph.link(link);
+        match (self.kind_of_node(link.from), self.kind_of_node(link.to)) {
+            (NodeKind::Host(_), _) => None,
+            (NodeKind::Switch(SwitchRole::Dci), NodeKind::Switch(SwitchRole::Dci)) => Some(SwitchRole::Long),
+            (NodeKind::Switch(role), _) => Some(role),
         }
+    }
+
+    fn kind_of_node(&self, node: u32) -> NodeKind {
+        self.plan.graph.nodes()[node as usize].kind
     }
 
     fn note_kind(&mut self, link: u32) {

@@ -21,7 +21,7 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
         stop_when_complete: false,
         allow_loss: false,
         network: network(Topology::Star { hosts }),
-        switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+        switches: SwitchKinds::alike(kind),
         hosts: HostKinds::alike(HostKind::default_of(HostModel::Ideal)),
         classes: Vec::new(),
         transports: vec![Transport {

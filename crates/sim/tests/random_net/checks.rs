@@ -173,13 +173,14 @@ const MOST_PACKETS: f64 = 25.0;
 
 /// No less than what a full frame takes there and its acknowledgement back over the longest path, in picoseconds.
 fn longest_trip(case: &Case) -> f64 {
-    // Paths have six links at most, and uplinks four times less capacity than what is below them.
-    const LINKS: f64 = 6.0;
+    // Paths have ten links at most, and uplinks four times less capacity than what is below them.
+    const LINKS: f64 = 10.0;
     const OVERSUBSCRIPTION: f64 = 4.0;
     let tables = || case.all("network").chain(&case.topology);
     let delays = tables().flat_map(|table| ["delay", "bottleneck_delay"].map(|key| table.number(key)));
-    let delay = delays.flatten().fold(0.0, f64::max);
-    let rates = tables().flat_map(|table| ["rate", "bottleneck"].map(|key| table.number(key)));
+    let long = tables().filter_map(|table| table.number("long_km")).map(|km| km * 5e6);
+    let delay = delays.flatten().chain(long).fold(0.0, f64::max);
+    let rates = tables().flat_map(|table| ["rate", "bottleneck", "long_rate"].map(|key| table.number(key)));
     let slowest = rates.flatten().fold(f64::INFINITY, f64::min) / OVERSUBSCRIPTION;
     2.0 * LINKS * (delay + case.full_frame() * 8e12 / slowest)
 }

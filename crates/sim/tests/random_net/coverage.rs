@@ -14,6 +14,7 @@ pub const FEATURES: &[Feature] = &[
     ("dumbbell", |case| network(case, "dumbbell")),
     ("leaf_spine", |case| network(case, "leaf_spine")),
     ("fat_tree", |case| network(case, "fat_tree")),
+    ("datacenters", |case| network(case, "datacenters")),
     ("topology file", |case| network(case, "file")),
     ("links of different rates", rates_differ),
     ("no framing", |case| case.any("network", |net| net.number("framing") == Some(0.0))),
@@ -133,17 +134,17 @@ pub const FEATURES: &[Feature] = &[
 
 /// Features of which no scenario has two.
 const APART: &[&[&str]] = &[
-    &["star", "dumbbell", "leaf_spine", "fat_tree", "topology file"],
+    &["star", "dumbbell", "leaf_spine", "fat_tree", "datacenters", "topology file"],
     &["star", "links of different rates"],
     &["fat_tree", "links of different rates"],
     &["star", "remote targets"],
     &["star", "several arbiters"],
-    &["topology file", "fastpass"],
-    &["topology file", "fastpass on arrival"],
-    &["topology file", "several arbiters"],
-    &["topology file", "min_fct"],
-    &["topology file", "arbiters that take time"],
-    &["topology file", "crash"],
+    &["datacenters", "topology file", "fastpass"],
+    &["datacenters", "topology file", "fastpass on arrival"],
+    &["datacenters", "topology file", "several arbiters"],
+    &["datacenters", "topology file", "min_fct"],
+    &["datacenters", "topology file", "arbiters that take time"],
+    &["datacenters", "topology file", "crash"],
     &["ideal hosts", "snap hosts"],
     &["ideal hosts", "pauses"],
     &["ideal hosts", "no jitter"],
@@ -220,7 +221,9 @@ fn rates_differ(case: &Case) -> bool {
     let listed = case.topology.iter().any(|link| {
         link.gives("rate") && case.any("network", |network| network.number("rate") != link.number("rate"))
     });
-    listed || case.any("network", |network| over(network) || bottleneck(network))
+    let long =
+        |network: &Table| network.gives("long_rate") && network.number("long_rate") != network.number("rate");
+    listed || case.any("network", long) || case.any("network", |network| over(network) || bottleneck(network))
 }
 
 /// Something that can happen in a run.

@@ -62,13 +62,13 @@ fn with_red_for_steps(case: &Case, _: &Outcome) -> Option<Case> {
 }
 
 /// Without classes a port has one queue, as with one class.
-fn with_one_class(case: &Case, _: &Outcome) -> Option<Case> {
+fn with_one_class(case: &Case, outcome: &Outcome) -> Option<Case> {
     let mut case = case.clone();
     if case.any("class", |_| true) {
         return None;
     }
     let mut class = Table::named("class", "only");
-    if is_paused(&case) {
+    if outcome.tables.iter().any(|table| table.name == "pauses") {
         class.set("lossless", Value::Flag(true));
     }
     case.insert(class);

@@ -31,7 +31,7 @@ impl Shape for Dumbbell {
     fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
         match role {
             SwitchRole::Tor => (2.0, f64::from(self.hosts()) + 2.0),
-            SwitchRole::Aggregation | SwitchRole::Spine => (0.0, 0.0),
+            _ => (0.0, 0.0),
         }
     }
 

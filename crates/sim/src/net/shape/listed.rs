@@ -116,7 +116,7 @@ impl Shape for Listed<'_> {
 
 /// Routes of a listed network: from every switch, the links to each switch that has hosts.
 #[derive(Clone, Debug)]
-struct Routes {
+pub(super) struct Routes {
     graph: Graph,
     /// For each destination switch, how many links away every switch (counted from the first) is.
     distances: BTreeMap<u32, Vec<u32>>,
@@ -124,7 +124,7 @@ struct Routes {
 }
 
 impl Routes {
-    fn new(graph: &Graph) -> Routes {
+    pub(super) fn new(graph: &Graph) -> Routes {
         let mut distances = BTreeMap::new();
         let mut hosts_at: BTreeMap<u32, u32> = BTreeMap::new();
         for host in 0..graph.host_count() {

@@ -110,6 +110,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
         (["network"], "hosts") | (_, "k" | "window") => json!(4),
+        (_, "long_km") => json!(80.0),
         (_, "bottleneck" | "rate") => json!("10Gbps"),
         (_, "bottleneck_delay") => json!("2us"),
         (_, "ecn_threshold" | "ecn_max") => json!("100kB"),
@@ -176,9 +177,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
+    // 6 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
     // faults, and 6 tables without a choice.
-    assert_eq!(forms.len(), 5 + 15 + 2 * 3 + transports + 7 + 2 + 3 + 6);
+    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 3 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
