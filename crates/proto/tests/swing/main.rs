@@ -2,3 +2,4 @@
 
 mod headroom;
 mod model;
+mod relay;
