@@ -34,10 +34,11 @@ const PAGE: usize = 4096;
 
 /// Memory in bytes for a flow of this transport and so many packets, without its routes and the row of its table.
 pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
-    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>();
+    let apart = transport.protocol.receiver().apart();
+    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>() + apart.next_multiple_of(BLOCK);
     // What each end knows of packets out of order, once there are any: four sets of bits, of which only those are
     // touched that stand for a packet, and a few words around them.
-    let (reach, packets) = (transport.protocol.reach() as usize / 8, packets.div_ceil(8) as usize);
+    let (reach, packets) = (transport.protocol.noted() as usize / 8, packets.div_ceil(8) as usize);
     let out_of_order = 4 * (reach.min(packets.saturating_add(PAGE)) + BLOCK) + POINTERS;
     let plan = size_of::<FlowSpec>() + 2 * size_of::<Place>() + size_of::<Losses>() + size_of::<[u8; 2]>();
     // A start, and the timers of both ends and of pacing.
