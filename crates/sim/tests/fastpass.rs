@@ -217,3 +217,15 @@ fn a_failed_link_is_found_and_avoided() {
         assert!(longest_queue(&outcome) <= 12 * FRAME, "{shape}: {}", longest_queue(&outcome));
     }
 }
+
+#[test]
+fn a_flow_does_not_wait_for_the_one_whose_packets_its_host_acknowledges() {
+    let shape = "topology = 'star'\nhosts = 3";
+    let rest = "[arbiter]\nat = 'h2'\n[[traffic]]\npattern = 'incast'\nfrom = 0\nto = 1\n\
+                [[traffic]]\npattern = 'incast'\nfrom = 1\nto = 0\nbytes = '14480B'\nstart = '1ms'\n";
+    let outcome = run(&network(shape, rest));
+    assert_nothing_is_lost(&outcome);
+    // An arbiter's round trip, ten slots, and some that acknowledgements take of these.
+    let fct = floats(&outcome, "flows", "fct_us")[1];
+    assert!(fct < 200.0, "{fct} us");
+}
