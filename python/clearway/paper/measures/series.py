@@ -36,7 +36,8 @@ def ratios(of: Series, to: Series) -> Series:
     """One series over another with the same x."""
     if not np.array_equal(of.x, to.x):
         raise ClearwayError("ratios: the series have different x")
-    return Series(of.x, of.y / to.y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Series(of.x, of.y / to.y)
 
 
 @of_values
