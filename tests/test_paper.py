@@ -252,6 +252,16 @@ def test_goodput_among_so_many_flows() -> None:
         measures.goodput_among(twice, 1)
 
 
+def test_a_lead_counts_from_when_one_joins() -> None:
+    # A Gb/s for 1 ms are 125 kB. From 2 ms on b has 10 and 21, a 30 and 19: 20 and 18 apart.
+    scenario = {"record": {"throughput": "1ms"}}
+    run = made_up(scenario=scenario)
+    assert measures.largest_lead(run, ["a", "b"], "b") == pytest.approx(20 * 125e3)
+    assert measures.largest_lead(run, ["a", "b"], "a") == pytest.approx(60 * 125e3)
+    tables = {"throughput": {**run.tables["throughput"], "goodput_gbps": np.array([1.0, 0.0] * 3)}}
+    assert math.isnan(measures.largest_lead(made_up(scenario=scenario, tables=tables), ["a", "b"], "b"))
+
+
 LINE = Series(np.array([3.0, 1.0, 2.0, 4.0]), np.array([10.0, 2.0, 8.0, 10.0]))
 
 

@@ -4,7 +4,7 @@
 use super::memory::SharedBuffer;
 use super::pfc::{Charged, Pause, Pfc, NO_PORT, PAUSE_BYTES};
 use super::ports::Ports;
-use super::scheduling::{each, ClassSet};
+use super::scheduling::{each, only, ClassSet};
 
 /// A frame of a lossless class for which there was no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,11 @@ pub struct Told {
 }
 
 impl Ports {
+    /// Whether a port has an account of this class for what comes over its link.
+    pub(super) fn has_account(&self, at: u32, class: usize) -> bool {
+        at != NO_PORT && self.rules_if_any(at).is_some_and(|rules| rules.lossless & only(class) != 0)
+    }
+
     fn pfc_mut(&mut self, at: u32) -> &mut Pfc {
         let rules = self.rules_mut(at);
         rules.pfc.as_mut().expect("a port of a network with flow control")

@@ -49,7 +49,7 @@ impl Ports {
     /// port `ingress`, or begins here ([`NO_PORT`]).
     pub fn offer(&mut self, at: u32, class: usize, mut frame: Frame, ingress: u32, now: u64) -> Offered {
         let size = frame.meta.size();
-        let ingress = if self.rules(at).lossless & only(class) != 0 { ingress } else { NO_PORT };
+        let ingress = if self.has_account(ingress, class) { ingress } else { NO_PORT };
         let admitted = if ingress == NO_PORT {
             self.admits(at, class, size)
         } else {

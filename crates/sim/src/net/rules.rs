@@ -29,7 +29,7 @@ pub struct Rules {
     pub(super) loss: Option<Box<Loss>>,
     /// The classes that the link's other end pauses.
     pub(super) paused: ClassSet,
-    /// The classes that this switch keeps lossless: who sent them here has them on an account.
+    /// The classes of which the port has accounts for what comes over its link.
     pub(super) lossless: ClassSet,
     /// The port that has the frame sent last on its account.
     pub(super) ingress: u32,

@@ -37,6 +37,12 @@ pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
         1.0..=1000.0,
     );
     let class_doc = "NAME of the [class.NAME] of requests and allocations.";
+    let queue = count(
+        "request_queue",
+        "Control packets that wait for an arbiter's processor at most; more are dropped.",
+        1..=1_000_000,
+    );
+    let request_queue = r.get(&queue.or(4096));
     let times = read_times(r);
     Arbiters {
         nodes,
@@ -54,6 +60,8 @@ pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
         watchdog: times.watchdog,
         takeover: times.takeover,
         gap: times.gap,
+        poll_interval: times.poll_interval,
+        request_queue,
         request_service: times.request_service,
         slot_service: times.slot_service,
         allocation_service: times.allocation_service,
@@ -70,8 +78,9 @@ fn read_slot(r: &mut Section, scene: &node::Scene) -> Span {
     );
     let share = r.get(&share.or(0.01));
     let full = scene.network.zip(scene.transports).and_then(|(network, transports)| {
-        let transport = transports.iter().find(|transport| is_fastpass(transport))?;
-        let frame = Bytes::new((network.mtu + transport.header + network.framing).into());
+        let slotted = transports.iter().filter(|transport| is_fastpass(transport));
+        let header = slotted.map(|transport| transport.header).max()?;
+        let frame = Bytes::new((network.mtu + header + network.framing).into());
         let slowest = shape::host_rates(network).slowest()?;
         Some(Span::from_ps((slowest.transmission(frame).as_ps() as f64 / (1.0 - share)) as u64))
     });
@@ -104,6 +113,7 @@ struct Times {
     watchdog: Span,
     takeover: Span,
     gap: Span,
+    poll_interval: Span,
     request_service: Span,
     slot_service: Span,
     allocation_service: Span,
@@ -146,6 +156,11 @@ fn read_times(r: &mut Section) -> Times {
             "How many later than the first slot that nobody can have been granted a new primary's slots begin, as a time.",
             Span::ZERO,
         ),
+        poll_interval: time(
+            "poll_interval",
+            "Time between two looks of an idle arbiter's processor at its NIC: what comes waits for the next.",
+            Span::ZERO,
+        ),
         request_service: time(
             "request_service",
             "Time that an arbiter's processor takes for a control packet that comes.",
@@ -175,6 +190,14 @@ pub(super) fn is_fastpass(transport: &Transport) -> bool {
     matches!(transport.protocol, Protocol::Fastpass(_))
 }
 
+/// What the endpoints of a transport do whose packets have timeslots.
+fn endpoint_of(transport: &Transport) -> Option<&EndpointSettings> {
+    match &transport.protocol {
+        Protocol::Fastpass(params) => Some(&params.endpoint),
+        _ => None,
+    }
+}
+
 /// Checks that there are arbiters exactly where there is something to arbitrate, and that they can.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
     let fastpass: Vec<&Transport> = scenario.transports.iter().filter(|t| is_fastpass(t)).collect();
@@ -189,13 +212,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     if fastpass.is_empty() {
         r.conflict_at("arbiter", "no transport has protocol = \"fastpass\"");
     }
-    if let [first, second, ..] = fastpass[..] {
-        let message = format!(
-            "an endpoint has one set of parameters, and transport {} is fastpass too: use one transport",
-            first.name
-        );
-        r.conflict_at(&format!("transport.{}.protocol", second.name), message);
-    }
+    check_alike(r, &fastpass);
     if arbiters.nodes.len() > MAX_ARBITERS {
         let message = format!("found {} arbiters; the most is {MAX_ARBITERS}", arbiters.nodes.len());
         r.conflict_at("arbiter.at", message);
@@ -203,6 +220,19 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     check_network(r, scenario);
     check_horizon(r, scenario, arbiters);
     check_seats(r, scenario, arbiters);
+}
+
+/// A host has one endpoint, whichever of its transports have timeslots: they agree on what that does.
+fn check_alike(r: &Section, fastpass: &[&Transport]) {
+    let Some((first, others)) = fastpass.split_first() else { return };
+    for other in others.iter().filter(|other| endpoint_of(other) != endpoint_of(first)) {
+        let message = format!(
+            "a host has one endpoint, and transport {} says otherwise what it does: give both the same send, report_interval, \
+             request_timeout, limit, late, early, age_check, fallback_after and lost_after",
+            first.name
+        );
+        r.conflict_at(&format!("transport.{}.protocol", other.name), message);
+    }
 }
 
 /// An arbiter knows so many endpoints, racks and paths, and has to know how they are joined.
@@ -253,10 +283,7 @@ fn check_horizon(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
         );
         r.conflict_at("arbiter.ahead", message);
     }
-    let params = scenario.transports.iter().find_map(|transport| match &transport.protocol {
-        Protocol::Fastpass(params) => Some(&params.endpoint),
-        _ => None,
-    });
+    let params = scenario.transports.iter().find_map(endpoint_of);
     let Some(endpoint) = params.filter(|params| params.age_check && params.send == SendMode::AtSlot) else {
         return;
     };

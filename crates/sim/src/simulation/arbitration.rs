@@ -252,6 +252,8 @@ fn capacities(network: &Network) -> Option<Capacities> {
 
 fn costs(arbiters: &Arbiters) -> Costs {
     Costs {
+        poll: arbiters.poll_interval,
+        queue: arbiters.request_queue as usize,
         request: arbiters.request_service,
         slot: arbiters.slot_service,
         output: arbiters.allocation_service,

@@ -67,6 +67,10 @@ pub const FEATURES: &[Feature] = &[
     ("arbiters that take time", |case| {
         case.any("arbiter", |a| a.gives("request_service") || a.gives("slot_service") || a.gives("latency"))
     }),
+    ("arbiters that look at times", |case| case.any("arbiter", |a| a.gives("poll_interval"))),
+    ("arbiters with little room", |case| {
+        case.any("arbiter", |a| a.number("request_queue") <= Some(3.0) && a.gives("request_queue"))
+    }),
     ("crash", |case| case.any("fault", |fault| fault.says("kind", "crash"))),
     ("several transports", |case| case.all("transport").count() > 1),
     ("swift v0", |case| case.any("transport", |t| t.says("variant", "v0"))),
@@ -144,6 +148,8 @@ const APART: &[&[&str]] = &[
     &["datacenters", "topology file", "several arbiters"],
     &["datacenters", "topology file", "min_fct"],
     &["datacenters", "topology file", "arbiters that take time"],
+    &["datacenters", "topology file", "arbiters that look at times"],
+    &["datacenters", "topology file", "arbiters with little room"],
     &["datacenters", "topology file", "crash"],
     &["ideal hosts", "snap hosts"],
     &["ideal hosts", "pauses"],

@@ -52,9 +52,14 @@ fn arbiters_and_fastpass_belong_together() {
     assert!(message.contains("transport.t.protocol: fastpass needs an arbiter: add [arbiter]"), "{message}");
     let message = wrong("\"fastpass\"", "\"swift\"");
     assert!(message.ends_with("arbiter: no transport has protocol = \"fastpass\""), "{message}");
-    let two = with(RACK, "[arbiter]", "[transport.u]\nprotocol = \"fastpass\"\n[arbiter]");
-    let two = said(&with(&two, "from =", "transport = \"t\"\nfrom ="));
-    assert!(two.contains("transport.u.protocol: an endpoint has one set of parameters"), "{two}");
+    let two = with(RACK, "[arbiter]", "[transport.u]\nprotocol = \"fastpass\"\nrto = \"9ms\"\n[arbiter]");
+    let two = with(&two, "from =", "transport = \"t\"\nfrom =");
+    read(&two).unwrap_or_else(|error| panic!("{error}"));
+    let message = said(&with(&two, "rto = \"9ms\"", "late = \"9us\""));
+    assert!(
+        message.contains("transport.u.protocol: a host has one endpoint, and transport t says"),
+        "{message}"
+    );
     let crash = "[[fault]]\nkind = \"crash\"\narbiter = 1\n";
     let message = said(&format!("{RACK}{crash}"));
     assert!(message.ends_with("fault[0].arbiter: found 1, and there is one arbiter, 0"), "{message}");

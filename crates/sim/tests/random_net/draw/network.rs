@@ -168,7 +168,8 @@ fn fat_tree(dice: &mut Dice, mut network: Network) -> Network {
 /// Two or three fat trees of two hosts in a line.
 fn datacenters(dice: &mut Dice, mut network: Network, frame: u64) -> Network {
     let count = dice.between(2, 3);
-    let long_rate = dice.pick(&[network.rate, network.rate, network.rate * 4, network.rate.div_ceil(3)]);
+    let faster = (network.rate * 4).min(10_000 * GBPS);
+    let long_rate = dice.pick(&[network.rate, network.rate, faster, network.rate.div_ceil(3)]);
     let slot = transmission(frame, network.rate);
     // Of a multiple of 5000 ps, as a kilometre takes 5 us and a number has some digits.
     let long_delay = dice.multiple(slot, &[0.5, 4.0, 20.0], 1).div_ceil(5000) * 5000;

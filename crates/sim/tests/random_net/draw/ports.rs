@@ -229,9 +229,15 @@ pub fn draw_pfc(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
     if !tables.iter().any(|table| table.kind == "switch" && table.name.as_deref() == Some("default")) {
         tables.push(Table::named("switch", "default"));
     }
+    // Some role may pause nobody, if there is another.
     let kinds = [dice.pick(&["static", "dynamic"]), dice.pick(&["off", "static", "dynamic"])];
+    let mut off = usize::from(world.network.roles.len() > 1);
     for table in tables.iter_mut().filter(|table| table.kind == "switch") {
-        let kind = kinds[usize::from(table.name.as_deref() != Some("default"))];
+        let mut kind = kinds[usize::from(table.name.as_deref() != Some("default"))];
+        if kind == "off" {
+            kind = if off > 0 { "off" } else { "static" };
+            off = 0;
+        }
         draw_pfc_of(dice, world, table, kind);
     }
     // Where a PAUSE may be lost, frames may be dropped.
