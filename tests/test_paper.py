@@ -207,6 +207,8 @@ def test_columns_of_the_links_that_match() -> None:
     assert (found.x.tolist(), found.y.tolist()) == ([0.1, 0.8], [0, 80])
     found = measures.columns(made_up(), "links", "utilisation", "rate_gbps", match={"link": "tor*>h*"})
     assert (found.x.tolist(), found.y.tolist()) == ([0.8], [50])
+    found = measures.columns(made_up(), "links", "utilisation", "rate_gbps", match={"utilisation": [0.8, 1]})
+    assert (found.x.tolist(), found.y.tolist()) == ([0.8], [50])
 
 
 def test_shares_and_fairness_in_a_window() -> None:

@@ -66,7 +66,7 @@ def goodput_among(run: Run, flows: int) -> float:
 
 @of_run
 def largest_lead(run: Run, transports: Sequence[str], joins: str) -> float:
-    """Take by how many bytes one of these transports is ever ahead of another, once `joins` has delivered some.
+    """Take by how many bytes one of these transports is ever ahead of another once `joins` has delivered.
 
     It counts from the interval of recorded throughput in which that one delivers first, to the end of each.
     """
