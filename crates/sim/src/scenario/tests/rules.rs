@@ -153,7 +153,7 @@ fn a_file_that_is_not_there_or_not_toml_is_said_so() {
 #[test]
 fn choices_have_nearest_names_and_silence_what_follows() {
     let said = said(&with(SMALL, "\"star\"", "\"sar\""));
-    let expected = "x.toml:5: network.topology: found \"sar\", expected one of star, dumbbell, leaf_spine, fat_tree, file; \
+    let expected = "x.toml:5: network.topology: found \"sar\", expected one of star, dumbbell, leaf_spine, fat_tree, datacenters, file; \
                     did you mean star?";
     assert_eq!(said, expected);
 }
