@@ -5,6 +5,7 @@
 mod arbiter;
 mod class;
 mod document;
+mod empty_path;
 mod error;
 mod experiment;
 mod fault;
@@ -25,6 +26,7 @@ mod operations;
 mod parameters;
 mod parts;
 mod probe;
+mod rdma_warnings;
 mod reader;
 mod schema;
 mod shape;
