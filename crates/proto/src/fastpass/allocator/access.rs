@@ -57,17 +57,4 @@ impl Links for Access {
         self.take(pair, free & free.wrapping_neg());
         free.trailing_zeros()
     }
-
-    #[inline(always)]
-    fn take_later(&mut self, pair: Pair) -> u32 {
-        let from = usize::from(pair.source());
-        let to = ADDRESSES + usize::from(pair.receiver());
-        let (sending, receiving) = (self.free[from], self.free[to]);
-        let slot = (sending & receiving).trailing_zeros();
-        // Where there is none this takes slot 0, which nobody asks for any more.
-        let others = !1_u64.wrapping_shl(slot);
-        self.free[from] = sending & others;
-        self.free[to] = receiving & others;
-        slot
-    }
 }

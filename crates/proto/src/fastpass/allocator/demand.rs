@@ -75,7 +75,7 @@ impl Demand {
             nodes,
             limit,
             untallied: 0,
-            topped: Topped::default(),
+            topped: Topped::new(nodes),
             exact: false,
         };
         demand.end_batch();
@@ -91,20 +91,9 @@ impl Demand {
         slots: u32,
         schedule: &mut Schedule,
     ) -> Result<(), Refusal> {
-        if source >= self.nodes {
-            return Err(Refusal::UnknownSource);
-        }
-        if destination >= self.nodes {
-            return Err(Refusal::UnknownDestination);
-        }
-        if source == destination {
-            return Err(Refusal::OwnAddress);
-        }
-        if slots == 0 {
-            return Err(Refusal::NoSlots);
-        }
-        if slots > u32::from(self.limit) {
-            return Err(Refusal::OverLimit);
+        let known = source < self.nodes && destination < self.nodes && source != destination;
+        if !known || slots.wrapping_sub(1) >= u32::from(self.limit) {
+            return Err(self.refusal(source, destination, slots));
         }
         let pair = Pair::new(source as u16, destination as u16, slots as u16);
         let at = self.place(pair);
@@ -116,6 +105,18 @@ impl Demand {
         *queued |= bit;
         schedule.put_at_tail(pair);
         Ok(())
+    }
+
+    /// What is wrong with a request that speaks of what there is not.
+    #[cold]
+    fn refusal(&self, source: usize, destination: usize, slots: u32) -> Refusal {
+        match (source, destination, slots) {
+            _ if source >= self.nodes => Refusal::UnknownSource,
+            _ if destination >= self.nodes => Refusal::UnknownDestination,
+            _ if source == destination => Refusal::OwnAddress,
+            (.., 0) => Refusal::NoSlots,
+            _ => Refusal::OverLimit,
+        }
     }
 
     /// A request of a pair that is in the queue, or that is for so much that it is tallied at once.
@@ -244,23 +245,27 @@ const UNTALLIED: u16 = 8;
 /// looks up the tallies of few pairs, and this set stays in the nearest cache.
 #[derive(Clone, Debug)]
 struct Topped {
-    members: [u64; 1 << (HASH - 6)],
+    /// By source, a bit for every 32nd destination: one word for each number that a `u16` can be, so that no index needs a check.
+    members: Box<[u64; ADDRESSES]>,
+    nodes: usize,
     empty: bool,
 }
 
-/// Bits of a pair's hash.
-const HASH: u32 = 15;
+const ADDRESSES: usize = 1 << 16;
 
 impl Topped {
+    fn new(nodes: usize) -> Topped {
+        let members = vec![0; ADDRESSES].try_into().expect("as many as asked for");
+        Topped { members, nodes, empty: true }
+    }
+
     #[inline(always)]
     fn may_contain(&self, pair: Pair) -> bool {
-        let hash = Topped::hash(pair);
-        self.members[hash / 64] >> (hash % 64) & 1 != 0
+        self.members[usize::from(pair.source())] >> (pair.receiver() % 64) & 1 != 0
     }
 
     fn insert(&mut self, pair: Pair) {
-        let hash = Topped::hash(pair);
-        self.members[hash / 64] |= 1 << (hash % 64);
+        self.members[usize::from(pair.source())] |= 1 << (pair.receiver() % 64);
         self.empty = false;
     }
 
@@ -270,19 +275,8 @@ impl Topped {
 
     fn clear(&mut self) {
         if !self.empty {
-            *self = Topped::default();
+            self.members[..self.nodes].fill(0);
+            self.empty = true;
         }
-    }
-
-    /// A multiplicative hash, with Knuth's factor.
-    #[inline(always)]
-    fn hash(pair: Pair) -> usize {
-        (pair.ends().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - HASH)) as usize
-    }
-}
-
-impl Default for Topped {
-    fn default() -> Topped {
-        Topped { members: [0; 1 << (HASH - 6)], empty: true }
     }
 }

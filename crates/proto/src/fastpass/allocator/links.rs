@@ -18,10 +18,4 @@ pub(super) trait Links {
 
     /// Takes the first slot that is free for a pair: which one, or 64 if there is none.
     fn take_first(&mut self, pair: Pair) -> u32;
-
-    /// The same once a slot has passed.
-    #[inline(always)]
-    fn take_later(&mut self, pair: Pair) -> u32 {
-        self.take_first(pair)
-    }
 }

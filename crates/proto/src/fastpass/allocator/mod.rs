@@ -199,7 +199,7 @@ fn serve_queue(demand: &mut Demand, links: &mut impl Links, schedule: &mut Sched
 #[inline(never)]
 fn serve_granted(slot: u32, links: &mut impl Links, schedule: &mut Schedule) {
     let (places, mut lists) = schedule.served_in(slot);
-    lists.serve(places, |pair| links.take_later(*pair));
+    lists.serve(places, |pair| links.take_first(*pair));
 }
 
 /// One batch, fewest slots left first: as the order is the same in all slots, a pair takes all it wants at once.

@@ -86,12 +86,6 @@ impl Pair {
     pub(super) fn is_tallied(self) -> bool {
         self.0 & TALLIED != 0
     }
-
-    /// Both endpoints as one number.
-    #[inline(always)]
-    pub(super) fn ends(self) -> u64 {
-        self.0 & (0xFFFF << RECEIVER | 0xFFFF)
-    }
 }
 
 impl PartialEq for Pair {

@@ -28,6 +28,9 @@ const LINE: usize = 8;
 /// Pairs that are settled together: few enough for the nearest cache, and a power of two.
 const SETTLED: usize = 256;
 
+/// Pairs that are served at once.
+const AT_ONCE: usize = 4;
+
 impl Schedule {
     /// An empty schedule of `slots` slots with at most `most_granted` pairs each, and a queue of at most `most_waiting`.
     pub(super) fn new(slots: u32, most_granted: usize, most_waiting: usize) -> Schedule {
@@ -123,18 +126,21 @@ impl Schedule {
         let head = self.start_of_queue();
         let queue = &mut self.pairs[head..self.ends[QUEUE]];
         queue[..from].iter_mut().for_each(|pair| *pair = pair.granted_none());
-        let mut gone = [Pair::new(0, 0, 1); SETTLED];
+        let mut parts = [[Pair::new(0, 0, 1); SETTLED]; 2];
         let mut kept = from;
         for start in (from..queue.len()).step_by(SETTLED) {
-            let end = queue.len().min(start + SETTLED);
-            let left = start - kept;
-            for place in start..end {
-                let pair = queue[place].granted_none();
-                queue[kept] = pair;
-                gone[(place - kept) % SETTLED] = pair;
-                kept += pair.waits_as_number();
+            let some = start..queue.len().min(start + SETTLED);
+            let [staying, gone] = &mut parts;
+            let mut stay = 0;
+            for (i, pair) in queue[some.clone()].iter().enumerate() {
+                let pair = pair.granted_none();
+                staying[stay % SETTLED] = pair;
+                gone[(i - stay) % SETTLED] = pair;
+                stay += pair.waits_as_number();
             }
-            (left..end - kept).for_each(|place| leave(gone[place % SETTLED]));
+            queue[kept..kept + stay].copy_from_slice(&staying[..stay]);
+            kept += stay;
+            gone[..some.len() - stay].iter().for_each(|&pair| leave(pair));
         }
         self.ends[QUEUE] = head + kept;
     }
@@ -160,20 +166,21 @@ impl Lists<'_> {
     /// Serves each pair at these places with a slot that `take` names, or 64, which is the queue. A place of the queue must not be
     /// before as many as are appended to it meanwhile.
     ///
-    /// Two pairs are served at a time, one after the other: a processor waits with reading where a list ends until it knows all
-    /// places that are still to be written to, and so it waits half as often.
+    /// Four pairs are served at a time, one after the other: a processor waits with reading where a list ends until it knows all
+    /// places that are still to be written to, and so it waits a quarter as often.
     #[inline(always)]
     pub(super) fn serve(&mut self, places: Range<usize>, mut take: impl FnMut(&mut Pair) -> u32) {
         let mut place = places.start;
-        while place + 1 < places.end {
-            let mut pairs = [self.pairs[place], self.pairs[place + 1]];
-            let slots = [take(&mut pairs[0]), take(&mut pairs[1])];
+        while places.end - place >= AT_ONCE {
+            let mut pairs: [Pair; AT_ONCE] = self.pairs[place..place + AT_ONCE].try_into().expect("as many");
+            let slots = std::array::from_fn(|i| take(&mut pairs[i]));
             self.append(slots, pairs.map(Pair::granted_one));
-            place += 2;
+            place += AT_ONCE;
         }
-        if place < places.end {
+        while place < places.end {
             let mut pair = self.pairs[place];
             self.append([take(&mut pair)], [pair.granted_one()]);
+            place += 1;
         }
     }
 
