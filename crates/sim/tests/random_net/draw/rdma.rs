@@ -11,7 +11,7 @@ pub fn draw(dice: &mut Dice, world: &World, tables: &mut [Table]) {
         table.kind == "transport" && (protocol("none") || protocol("go_back_n") || protocol("gcn"))
     };
     for table in tables.iter_mut().filter(|table| plain(table)) {
-        if !dice.percent(60) {
+        if !dice.percent(if table.says("protocol", "go_back_n") { 25 } else { 55 }) {
             continue;
         }
         let kept = ["header", "ack", "class", "ack_class", "spray"];
