@@ -136,22 +136,22 @@ fn bytes_count_as_time_does_and_hyper_increase_needs_both() {
     let mut point = told(&config, 2);
     let now = us(50);
     for steps in 1..=5 {
-        (0..each / 1000).for_each(|_| point.on_sent(&config, now, 1000));
+        (0..each / 1000).for_each(|_| point.on_sent(&config, 1000));
         near(point.rate(), LINE / 2.0 * (1.0 - 2_f64.powi(-1 - steps)));
     }
     for steps in 1..=3 {
-        point.on_sent(&config, now, each);
+        point.on_sent(&config, each);
         near(point.target(), LINE / 2.0 + 40e6 * f64::from(steps));
     }
     // Six ticks of the timer, and the steps of both exceed five.
     point.advance(&config, now + slow * 6);
     near(point.target(), LINE / 2.0 + 40e6 * 9.0);
-    point.on_sent(&config, now, each);
+    point.on_sent(&config, each);
     near(point.target(), LINE / 2.0 + 40e6 * 9.0 + 400e6);
     // A cut begins anew.
     point.on_notification(&config, now + slow * 6);
     let after = point.target();
-    point.on_sent(&config, now, each);
+    point.on_sent(&config, each);
     near(point.target(), after);
 }
 
@@ -191,20 +191,6 @@ fn mellanox_moves_alpha_once_a_microsecond_up_if_it_was_told() {
         }
         near(point.alpha(), alpha);
     }
-}
-
-#[test]
-fn a_flow_with_nothing_under_way_has_no_timer_and_makes_up_for_it() {
-    let config = config(&paper());
-    let (mut idle, mut busy) = (told(&config, 2), told(&config, 2));
-    idle.set_idle(true);
-    assert_eq!(idle.poll_timer(), None);
-    idle.on_sent(&config, us(1000), 1000);
-    busy.advance(&config, us(1000));
-    assert_eq!(
-        (idle.rate(), idle.target(), idle.poll_timer()),
-        (busy.rate(), busy.target(), busy.poll_timer())
-    );
 }
 
 proptest! {

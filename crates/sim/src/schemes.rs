@@ -47,6 +47,10 @@ macro_rules! senders {
                 match self { $(AnySender::$Kind(s) => s.handle_message(bytes),)* }
             }
 
+            pub fn is_drained(&self) -> bool {
+                match self { $(AnySender::$Kind(s) => s.is_drained(),)* }
+            }
+
             pub fn handle_endless(&mut self) {
                 match self { $(AnySender::$Kind(s) => s.handle_endless(),)* }
             }

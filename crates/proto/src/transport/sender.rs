@@ -145,6 +145,11 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         }
     }
 
+    /// Everything that the application has offered is acknowledged.
+    pub fn is_drained(&self) -> bool {
+        self.una == self.end
+    }
+
     /// The application has data without end.
     pub fn handle_endless(&mut self) {
         if self.next == self.end {

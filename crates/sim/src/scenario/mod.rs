@@ -5,6 +5,7 @@
 mod arbiter;
 mod class;
 mod document;
+mod empty_path;
 mod error;
 mod experiment;
 mod fault;
@@ -26,6 +27,7 @@ mod parameters;
 mod parts;
 mod pfc;
 mod probe;
+mod rdma_warnings;
 mod reader;
 mod schema;
 mod shape;

@@ -209,6 +209,11 @@ impl Domain {
         sender.timer_at = Time::NEVER;
         match sender.sender.poll_timeout() {
             Some(at) if at <= now => {
+                let spec = &plan.specs[sender.flow as usize];
+                if sender.sender.is_drained() && matches!(spec.demand, Demand::Sized(_)) {
+                    // The flow is over; only its congestion control would go on.
+                    return;
+                }
                 sender.sender.handle_timeout(now);
                 self.serve(plan, host, end);
             }

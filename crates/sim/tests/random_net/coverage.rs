@@ -58,6 +58,12 @@ pub const FEATURES: &[Feature] = &[
     ("reno", |case| protocol(case, "reno")),
     ("none", |case| protocol(case, "none")),
     ("go_back_n", |case| protocol(case, "go_back_n")),
+    ("roce", |case| protocol(case, "roce")),
+    ("irn", |case| protocol(case, "irn")),
+    ("dcqcn", |case| case.any("transport", |t| t.says("congestion", "dcqcn"))),
+    ("dcqcn by mellanox", |case| case.any("transport", |t| t.says("dcqcn", "mellanox"))),
+    ("scale_window", |case| case.any("transport", |t| t.gives("scale_window"))),
+    ("timeout_loss", |case| case.any("transport", |t| t.says("timeout_loss", "all"))),
     ("fastpass", |case| protocol(case, "fastpass")),
     ("fastpass on arrival", |case| case.any("transport", |t| t.says("send", "on_arrival"))),
     ("several arbiters", |case| {

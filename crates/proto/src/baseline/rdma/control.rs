@@ -141,9 +141,6 @@ impl CongestionControl for RdmaControl {
     #[inline]
     fn on_ack(&mut self, _shared: &RdmaShared, _now: Time, sample: &AckSample) {
         self.postponed &= sample.newly_acked == 0;
-        if let Some(reaction) = &mut self.reaction {
-            reaction.set_idle(sample.cumulative == sample.next);
-        }
     }
 
     /// Neither loss nor a timeout changes the rate: the paper's network is lossless.
@@ -154,9 +151,9 @@ impl CongestionControl for RdmaControl {
     }
 
     #[inline]
-    fn on_sent(&mut self, shared: &RdmaShared, now: Time, data: &Data) {
+    fn on_sent(&mut self, shared: &RdmaShared, _now: Time, data: &Data) {
         if let (Some(reaction), Some(config)) = (&mut self.reaction, &shared.dcqcn) {
-            reaction.on_sent(config, now, data.payload);
+            reaction.on_sent(config, data.payload);
         }
     }
 

@@ -6,7 +6,6 @@
 //! (hyper increase). Section 3.1 of the paper.
 //!
 //! Alpha falls with time, but only a notification reads it: so it has no timer, and what it lost since is worked out then.
-//! A flow that has nothing under way does without the timer of its rate as well, and makes up for it at its next packet.
 
 use super::dcqcn::{DcqcnParams, DcqcnSet};
 use crate::transport::Nic;
@@ -57,8 +56,6 @@ pub struct ReactionPoint {
     notified: bool,
     /// A notification came too early for its cut, which follows.
     cut_waits: bool,
-    /// Nothing is under way.
-    idle: bool,
 }
 
 impl ReactionPoint {
@@ -77,7 +74,6 @@ impl ReactionPoint {
             byte_steps: 0,
             notified: false,
             cut_waits: false,
-            idle: false,
         }
     }
 
@@ -115,10 +111,7 @@ impl ReactionPoint {
     }
 
     /// A packet left with so much payload.
-    pub fn on_sent(&mut self, config: &DcqcnConfig, now: Time, payload: u32) {
-        if std::mem::replace(&mut self.idle, false) {
-            self.advance(config, now);
-        }
+    pub fn on_sent(&mut self, config: &DcqcnConfig, payload: u32) {
         let each = config.params.byte_counter.get() as u32;
         if each == 0 || self.increase_at == Time::NEVER {
             return;
@@ -131,17 +124,11 @@ impl ReactionPoint {
         }
     }
 
-    /// Whether anything is under way after an acknowledgement.
-    #[inline]
-    pub fn set_idle(&mut self, idle: bool) {
-        self.idle = idle;
-    }
-
     /// When [`Self::advance`] is wanted.
     #[inline]
     pub fn poll_timer(&self) -> Option<Time> {
         let first = self.increase_at.min(self.cut_at());
-        (!self.idle && first != Time::NEVER).then_some(first)
+        (first != Time::NEVER).then_some(first)
     }
 
     fn cut_at(&self) -> Time {

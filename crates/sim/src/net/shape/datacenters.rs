@@ -85,6 +85,10 @@ impl Shape for Datacenters {
         (f64::from(self.count * switches), f64::from(self.count * ports))
     }
 
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        (rate.max(self.long_rate), delay.max(self.long_delay))
+    }
+
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {
         let (hosts, edges, spines) = (self.hosts_each(), self.edges_each(), self.spines_each());
         plan.hosts(self.hosts());

@@ -35,6 +35,10 @@ impl Shape for Dumbbell {
         }
     }
 
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        (rate.max(self.bottleneck), delay.max(self.bottleneck_delay))
+    }
+
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {
         let hosts = self.hosts();
         plan.hosts(hosts);

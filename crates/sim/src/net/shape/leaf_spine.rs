@@ -42,6 +42,10 @@ impl Shape for LeafSpine {
         }
     }
 
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        (rate.max(self.uplink), delay)
+    }
+
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {
         let hosts = self.hosts();
         plan.hosts(hosts);

@@ -80,6 +80,12 @@ impl Shape for Listed<'_> {
         HostRates::Listed(hosts.map(|(_, rate)| rate).collect())
     }
 
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        let larger =
+            |(rate, delay): (Rate, Span), link: &ListedLink| (rate.max(link.rate), delay.max(link.delay));
+        self.links.iter().fold((rate, delay), larger)
+    }
+
     fn draw(&self, plan: &mut Plan, _: Rate, _: Span) {
         self.add_to(plan);
     }

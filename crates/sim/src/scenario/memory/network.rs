@@ -1,8 +1,11 @@
 //! The memory of the network: ports with their links and routes, and the frames that wait.
 
+use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::units::Bytes;
+
 use super::share::Share;
 use super::traffic;
-use crate::model::{Buffer, Ecn, HostKind, Network, Scenario};
+use crate::model::{Buffer, Ecn, HostKind, Network, Pfc, Scenario, Xoff};
 use crate::net::shape::{self, Shape};
 use crate::record::footprint::table_bytes;
 use crate::record::pauses::pause_row_bytes;
@@ -63,19 +66,20 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
         .into_iter()
         .map(|role| {
             let (switches, ports) = shape.switch_ports(role);
-            match scenario.switches.of(role).buffer {
-                Buffer::PerPort(size) => ports * size.get() as f64,
-                Buffer::Shared { size, .. } => switches * size.get() as f64,
-            }
+            let switch = scenario.switches.of(role);
+            let accounts = switch.pfc.as_ref().map_or(0.0, |pfc| ports * account_bytes(scenario, pfc));
+            accounts
+                + match switch.buffer {
+                    Buffer::PerPort(size) => ports * size.get() as f64,
+                    Buffer::Shared { size, .. } => switches * size.get() as f64,
+                }
         })
         .sum();
     let (received, widest) = receive_queues(scenario);
     let windows: f64 =
         Table::all(scenario).map(|table| traffic::flows(&table) * traffic::window(&table)).sum();
     let probes: f64 = scenario.probes.iter().map(|probe| probe.packets(scenario.duration) as f64).sum();
-    // What lossless classes may hold is for windows to bound.
-    let room = if scenario.switches.any_pfc() { f64::INFINITY } else { (buffers + received) / frame };
-    let frames = room.min(windows + probes);
+    let frames = ((buffers + received) / frame).min(windows + probes);
     Share {
         bytes: frames * FRAME,
         what: format!("{frames:.0} frames in buffers and receive queues"),
@@ -85,6 +89,27 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
         },
         remedy: "make buffers or windows smaller",
     }
+}
+
+/// Room that lossless classes have beside the buffer for what comes over a link, at most.
+fn account_bytes(scenario: &Scenario, pfc: &Pfc) -> f64 {
+    let network = &scenario.network;
+    let (rate, delay) = shape::of(&network.topology).extremes(network.rate, network.delay);
+    let weights = scenario.transports.iter().map(|of| (network.mtu + of.header).max(of.ack));
+    let frame = Bytes::new(u64::from(weights.max().unwrap_or(0) + network.framing));
+    let classes = scenario.classes.iter().filter(|class| class.lossless).count().max(1);
+    let link = LosslessLink {
+        response: pfc.response,
+        priorities: classes as u8,
+        hysteresis: pfc.hysteresis,
+        ..LosslessLink::new(rate, delay, frame)
+    };
+    let headroom = pfc.headroom.unwrap_or_else(|| link.headroom().any_sizes());
+    let own = match pfc.xoff {
+        Xoff::Static(bytes) => bytes.get(),
+        Xoff::Dynamic(_) => 0,
+    };
+    (own + headroom.get()) as f64 * classes as f64
 }
 
 /// Room in all hosts' receive queues, and the name of the kind of host that has most of it.
