@@ -29,7 +29,7 @@ const FIRST_GAP_S: f64 = 0.5e-3;
 const MOST_DOUBLINGS: usize = 12;
 /// Rates that are tried between the last that was sustained and the first that was not.
 const CLOSER: usize = 7;
-/// Attempts that a rate has if it is measured by the wall clock.
+/// Attempts that a rate has.
 const ATTEMPTS: usize = 3;
 /// Between two calls of `go_on`.
 const LOOK: Duration = Duration::from_millis(10);
@@ -198,9 +198,8 @@ fn try_often(
     rate: f64,
     go_on: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<Option<Step>, String> {
-    let attempts = if params.work == Work::BothOnTwo { ATTEMPTS } else { 1 };
     let mut step = try_rate(params, drawn, rate, go_on)?;
-    for _ in 1..attempts {
+    for _ in 1..ATTEMPTS {
         if step.is_some_and(|step| !step.sustained) {
             step = try_rate(params, drawn, rate, go_on)?;
         }

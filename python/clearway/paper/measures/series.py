@@ -88,6 +88,21 @@ def knee(series: Series, share: float = 0.95) -> float:
 
 
 @of_values
+def highest_below(series: Series, limit: float) -> float:
+    """Take the highest x up to which a series stays below a limit; 0 if it never is.
+
+    So much load a service carries that sheds whatever would take its latency above the limit. What stays
+    below at every point has its last x: more was not tried.
+    """
+    order = np.argsort(series.x)
+    x, y = series.x[order], series.y[order]
+    if not len(x) or math.isnan(y[0]):
+        return math.nan
+    below = int(np.argmin(np.append(y <= limit, False)))
+    return float(x[below - 1]) if below else 0.0
+
+
+@of_values
 def slope(series: Series, log: bool = False) -> float:
     """Least-squares slope; with `log`, of the logarithms: the exponent of a power law."""
     if len(series.x) < 2:
