@@ -8,5 +8,6 @@ pub mod machine;
 pub mod parameter;
 pub mod quantity;
 pub mod swift;
+pub mod swing;
 pub mod transport;
 pub mod units;

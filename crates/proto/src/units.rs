@@ -206,6 +206,12 @@ impl Rate {
         let bits = bytes.0 as u128 * 8;
         Span((bits * PS_PER_SECOND as u128).div_ceil(self.0 as u128) as u64)
     }
+
+    /// The bytes that go over the wire in `span`, a begun byte as a whole one.
+    pub const fn sent_in(self, span: Span) -> Bytes {
+        let bits = span.0 as u128 * self.0 as u128;
+        Bytes(bits.div_ceil(8 * PS_PER_SECOND as u128) as u64)
+    }
 }
 
 impl fmt::Display for Rate {
@@ -232,6 +238,16 @@ mod tests {
     #[test]
     fn a_long_transmission_does_not_overflow() {
         assert_eq!(Rate::from_bps(8).transmission(Bytes::new(1_000_000)), Span::from_secs(1_000_000));
+    }
+
+    #[test]
+    fn what_is_sent_in_a_transmission_is_what_was_to_be_transmitted() {
+        assert_eq!(Rate::from_gbps(100).sent_in(Span::from_us(800)), Bytes::new(10_000_000));
+        for bytes in [1, 84, 1500, 9216, 40_000_000] {
+            let rate = Rate::from_bps(400_000_000_000);
+            assert_eq!(rate.sent_in(rate.transmission(Bytes::new(bytes))), Bytes::new(bytes));
+        }
+        assert_eq!(Rate::from_gbps(400).sent_in(Span::from_ps(21)), Bytes::new(2));
     }
 
     #[test]

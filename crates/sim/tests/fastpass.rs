@@ -217,3 +217,48 @@ fn a_failed_link_is_found_and_avoided() {
         assert!(longest_queue(&outcome) <= 12 * FRAME, "{shape}: {}", longest_queue(&outcome));
     }
 }
+
+/// Four hosts of a star send to a fifth for 20 ms, with these keys of hosts, that model an interrupt by nothing.
+fn incast_of(hosts: &str, transport: &str) -> Outcome {
+    let shape = "topology = 'star'\nhosts = 6";
+    let rest = format!(
+        "{transport}\n[host.default]\nmodel = 'interrupts'\nwake_interval = '0us'\nsoftirq = '0us'\nsoftirq_mean = '0us'\n{hosts}\n\
+         [arbiter]\nat = 'h5'\n[[traffic]]\npattern = 'incast'\nfrom = '0..4'\nto = 4\n"
+    );
+    run(&network(shape, &rest).replace("'5ms'\nwarmup", "'20ms'\nwarmup"))
+}
+
+#[test]
+fn a_stack_that_stood_still_may_not_use_the_slots_that_it_missed() {
+    let stalls = "stall_interval = '5ms'\nstall = '300us'";
+    let refused = incast_of(stalls, "");
+    assert!(figure(&refused, "slots_refused") > 100.0, "{}", figure(&refused, "slots_refused"));
+    assert_eq!(figure(&refused, "drops"), 0.0);
+    // A slot may be 16 slots late, and as many packets may meet those whose slots these are.
+    assert!(longest_queue(&refused) <= 20 * FRAME, "{}", longest_queue(&refused));
+    // Without the check all that was missed comes at once: 150 us or more at a quarter of the rate.
+    let late = incast_of(stalls, "age_check = false");
+    assert_eq!(figure(&late, "slots_refused"), 0.0);
+    assert!(longest_queue(&late) >= 28 * FRAME, "{}", longest_queue(&late));
+}
+
+#[test]
+fn a_host_short_of_processor_time_sends_no_faster_in_slots() {
+    let outcome = incast_of("send_rate = '2Gbps'", "");
+    let expected = 4.0 * 2.0 * 1448.0 / FRAME as f64;
+    let goodput = figure(&outcome, "goodput_gbps");
+    assert!((goodput / expected - 1.0).abs() < 2e-3, "{goodput}");
+    // Four such rates are less than the link has: what is granted besides goes unused, or late.
+    assert_nothing_is_lost(&outcome);
+}
+
+#[test]
+fn a_stack_whose_frames_are_late_makes_a_queue_of_what_comes_together() {
+    let exact = longest_queue(&incast_of("", ""));
+    let late = incast_of("send_jitter = '15us'", "");
+    assert_nothing_is_lost(&late);
+    assert_eq!(figure(&late, "slots_refused"), 0.0);
+    // In 15 us come 12 slots, of which no sender has more than three and a part.
+    assert!(exact <= 2 * FRAME && (4 * FRAME..=13 * FRAME).contains(&longest_queue(&late)), "{exact}");
+    assert!(figure(&late, "goodput_gbps") > 9.3);
+}

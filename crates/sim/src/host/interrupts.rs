@@ -2,13 +2,13 @@
 //!
 //! A NIC that has been quiet for longer than the wake interval interrupts as soon as a frame arrives. Then it keeps quiet
 //! until the interval is over, whatever arrives meanwhile (interrupt moderation). From the interrupt until the stack takes
-//! the frames there is a further random time (the softirq). Frames that the stack sends reach the NIC a constant time
-//! later, and a host may send no faster than its processor can. Now and then the stack stands still.
+//! the frames there is a further random time (the softirq). Frames that the stack sends reach the NIC some time later, in
+//! their order, and a host may send no faster than its processor can. Now and then the stack stands still.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use clearway_proto::units::Bytes;
+use clearway_proto::units::{Bytes, Rate};
 
 use super::pauses::{Length, Pauses};
 use crate::engine::event::Frame;
@@ -25,6 +25,8 @@ pub struct Interrupts {
     /// Frames that the stack has still to take of those of the present wake-up.
     left: usize,
     draws: Stream,
+    /// The most that this host's flows send together.
+    send_rate: Option<Rate>,
     /// When the stack stands still, as those of its frames see it that leave, and those that have arrived. These ask about
     /// later instants than those, and a list of pauses can only be read forwards: so each has its own, of the same pauses.
     send_stalls: Pauses,
@@ -41,13 +43,16 @@ impl Interrupts {
         let mut draws = Stream::new(seed, Entity::HostInterrupt, u64::from(host));
         let mean = model.wake_interval.as_ps();
         let spread = (mean as f64 * model.wake_spread) as u64;
+        let interval = mean - spread + draws.below(2 * spread + 1);
+        let send_rate = model.send_rate.map(|rate| spread_rate(rate, model.send_spread, &mut draws));
         let stalls =
             Pauses::new(seed, host, model.stall_interval.as_ps(), Length::AroundMean(model.stall.as_ps()));
         Interrupts {
-            interval: mean - spread + draws.below(2 * spread + 1),
+            interval,
             next_at: 0,
             left: 0,
             draws,
+            send_rate,
             send_stalls: stalls.clone(),
             wake_stalls: stalls,
             delayed: VecDeque::new(),
@@ -81,17 +86,22 @@ impl Interrupts {
 
     /// For how long sending a frame of this size keeps the host from sending the next, in picoseconds.
     pub fn send_time(&self, size: u32) -> u64 {
-        self.model.send_rate.map_or(0, |rate| rate.transmission(Bytes::new(size.into())).as_ps())
+        self.send_rate.map_or(0, |rate| rate.transmission(Bytes::new(size.into())).as_ps())
     }
 
     /// Whether frames take time from the stack to the NIC.
     pub fn has_delay(&self) -> bool {
-        self.model.send_delay.as_ps() > 0
+        self.model.send_delay.as_ps() + self.model.send_jitter.as_ps() > 0
     }
 
     /// A frame leaves the stack. If it is the only one between stack and NIC, it answers when it reaches that.
     pub fn delay(&mut self, now: u64, frame: &Frame) -> Option<u64> {
-        let at = now + self.model.send_delay.as_ps();
+        let jitter = match self.model.send_jitter.as_ps() {
+            0 => 0,
+            most => self.draws.below(most + 1),
+        };
+        let before = self.delayed.back().map_or(0, |(at, _)| *at);
+        let at = before.max(now + self.model.send_delay.as_ps() + jitter);
         self.delayed.push_back((at, *frame));
         (self.delayed.len() == 1).then_some(at)
     }
@@ -112,6 +122,16 @@ impl Interrupts {
     pub fn frames(&self) -> impl Iterator<Item = Frame> + '_ {
         self.delayed.iter().map(|(_, frame)| *frame)
     }
+}
+
+/// One host's rate of hosts whose rates differ by a part `spread` of their mean at most; nothing is drawn where there is no
+/// choice.
+fn spread_rate(mean: Rate, spread: f64, draws: &mut Stream) -> Rate {
+    let most = (mean.as_bps() as f64 * spread) as u64;
+    if most == 0 {
+        return mean;
+    }
+    Rate::from_bps(mean.as_bps() - most + draws.below(2 * most + 1))
 }
 
 #[cfg(test)]
@@ -230,6 +250,40 @@ mod tests {
         assert_eq!(frames, [frame(3), frame(1)]);
         assert_eq!(host.release(9 * US, &mut frames), None);
         assert_eq!(host.delay(10 * US, &frame(4)), Some(18 * US));
+    }
+
+    #[test]
+    fn frames_reach_the_nic_late_by_up_to_a_jitter_and_in_their_order() {
+        let mut host = interrupts(InterruptHost { send_jitter: Span::from_us(5), ..model() });
+        assert!(host.has_delay());
+        let frame = Frame { stamp: 0, route_seq: 0, meta: Meta::new(1, 0) };
+        let mut late = Vec::new();
+        for sent in (0..10_000_u64).map(|number| number * 10 * US) {
+            let at = host.delay(sent, &frame).expect("the one before has left");
+            late.push(at - sent);
+            assert_eq!(host.release(at, &mut Vec::new()), None);
+        }
+        assert!(late.iter().all(|late| *late <= 5 * US));
+        // A mean of half the jitter, with a standard error of 5 / sqrt(12 * 10000) = 0.0144 us.
+        let mean = late.iter().sum::<u64>() as f64 / 1e10;
+        assert!((mean - 2.5).abs() < 0.045, "{mean}");
+        // Frames that leave together arrive with the latest so far.
+        host.delay(0, &frame);
+        (1..100).for_each(|_| assert_eq!(host.delay(0, &frame), None));
+        let instants: Vec<u64> = host.delayed.iter().map(|(at, _)| *at).collect();
+        assert!(instants.is_sorted() && *instants.last().unwrap() > 4 * US, "{instants:?}");
+    }
+
+    #[test]
+    fn each_host_has_a_send_rate_of_its_own() {
+        let rate = Some(Rate::from_gbps(5));
+        let model = Arc::new(InterruptHost { send_rate: rate, send_spread: 0.02, ..model() });
+        let rates: Vec<u64> =
+            (0..2000).map(|host| Interrupts::new(1, host, &model).send_rate.unwrap().as_bps()).collect();
+        assert!(rates.iter().all(|rate| (4_900_000_000..=5_100_000_000).contains(rate)));
+        // Uniform: a standard deviation of 22 around a half.
+        let below = rates.iter().filter(|rate| **rate < 5_000_000_000).count();
+        assert!(below.abs_diff(1000) < 66, "{below}");
     }
 
     #[test]

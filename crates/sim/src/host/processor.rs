@@ -158,6 +158,31 @@ impl Processor {
         leaves
     }
 
+    /// When a packet can leave whose timeslot has come: a stack that stands still is late, and so is one that is still busy with
+    /// the packets before it. What leaves in slots costs a processor that serves all by itself nothing.
+    pub fn slot_at(&mut self, now: u64) -> u64 {
+        match &mut self.work {
+            Work::Snap(_) => now,
+            Work::Interrupts(interrupts) => interrupts.sends_at(now.max(self.nic_free_at)),
+        }
+    }
+
+    /// A data frame of `size` bytes leaves in a timeslot. It keeps the stack from the next for as long as the host's rate has
+    /// it; when the NIC is free is of no matter, as slots are no closer than frames.
+    pub fn send_in_slot(&mut self, now: u64, size: u32) {
+        if let Work::Interrupts(interrupts) = &mut self.work {
+            let taken = interrupts.send_time(size);
+            if taken > 0 {
+                self.nic_free_at = self.nic_free_at.max(now) + taken;
+            }
+        }
+    }
+
+    /// Whether what leaves in timeslots reaches the NIC later.
+    pub fn delays_slots(&self) -> bool {
+        matches!(&self.work, Work::Interrupts(interrupts) if interrupts.has_delay())
+    }
+
     /// When a frame that can leave the stack at `at` does, in the order of those of its kind and end; none where it reaches
     /// the NIC at once.
     pub fn leave(&mut self, now: u64, at: u64, kind_and_end: u32) -> Option<u64> {

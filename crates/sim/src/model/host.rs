@@ -172,8 +172,12 @@ pub struct InterruptHost {
     pub stall: Span,
     /// The time that a frame takes from the stack to the NIC.
     pub send_delay: Span,
-    /// The most at which a host's flows together hand frames to the NIC, as a rate on the wire.
+    /// The most that a frame takes beside; each draws its own uniformly, and none overtakes another.
+    pub send_jitter: Span,
+    /// The most at which a host's flows together hand frames to the NIC, as a rate on the wire: the mean over hosts.
     pub send_rate: Option<Rate>,
+    /// Most by which a host's own such rate is higher or lower, as a part of the mean: each draws its own uniformly.
+    pub send_spread: f64,
     /// Room in the NIC's receive queue.
     pub receive_queue: Bytes,
 }
@@ -189,7 +193,9 @@ impl Default for InterruptHost {
             stall_interval: Span::from_ms(16_667),
             stall: Span::ZERO,
             send_delay: Span::ZERO,
+            send_jitter: Span::ZERO,
             send_rate: None,
+            send_spread: 0.0,
             receive_queue: Bytes::new(16_000_000),
         }
     }

@@ -33,9 +33,18 @@ pub(super) fn read(r: &mut Section) -> InterruptHost {
     let stall =
         time("stall", "Mean length of a stall, uniform from half of it to one and a half; 0us: none.");
     let send_delay = time("send_delay", "What every frame takes from the stack to the NIC.");
+    let send_jitter = time(
+        "send_jitter",
+        "Most that a frame takes beside, uniform from nothing; none overtakes another. What leaves in timeslots is late by it.",
+    );
     let send_rate = rate_key(
         "send_rate",
         "Most that the flows of a host send together, on the wire: a host short of processor time.",
+    );
+    let send_spread = Key::new(
+        "send_spread",
+        "Most by which a host's own send_rate differs from it, as a part of it; each draws its own uniformly.",
+        0.0..=0.9,
     );
     InterruptHost {
         wake_interval: r.get(&wake_interval.or(d.wake_interval)),
@@ -45,7 +54,9 @@ pub(super) fn read(r: &mut Section) -> InterruptHost {
         stall_interval: r.get(&stall_interval.or(d.stall_interval)),
         stall: r.get(&stall.or(d.stall)),
         send_delay: r.get(&send_delay.or(d.send_delay)),
+        send_jitter: r.get(&send_jitter.or(d.send_jitter)),
         send_rate: r.optional(&send_rate, "as fast as the link"),
+        send_spread: r.get(&send_spread.or(d.send_spread)),
         receive_queue: receive_queue(r, d.receive_queue),
     }
 }

@@ -155,7 +155,7 @@ impl Domain {
         }
     }
 
-    fn join_batch(&mut self, host: u32, frame: &Frame) {
+    pub(super) fn join_batch(&mut self, host: u32, frame: &Frame) {
         let now = self.now;
         if let Some(release) = self.processor(host).join_batch(now, frame) {
             let at = self.hosts[host as usize].processor;

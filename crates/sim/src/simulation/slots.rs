@@ -11,6 +11,7 @@ use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::host::agent::Agent;
 use crate::host::endpoint::EndpointHost;
+use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 
 impl Domain {
@@ -34,10 +35,9 @@ impl Domain {
             return self.wait_for_slot(plan, host, end);
         }
         // A NIC that is busy with slots has next to no time left: so all of a short flow goes to its queue right away.
-        let nic = self.hosts[host as usize].nic;
         while self.senders[end as usize].sender.readiness(self.time()) == Readiness::Ready {
             let frame = self.next_frame(plan, end);
-            self.offer(plan, nic, frame);
+            self.leave_stack(plan, host, frame);
         }
     }
 
@@ -105,6 +105,10 @@ impl Domain {
             let EndpointHost { machine, number, .. } = endpoint_in(&mut at.agent);
             let at = match machine.readiness(local) {
                 Readiness::Ready => {
+                    let free = stack_free_at(&mut self.processors, self.hosts[host as usize].processor, now);
+                    if free > now {
+                        return self.arm_stack(seat, free);
+                    }
                     let number = *number;
                     match machine.transmit(local) {
                         EndpointOutput::Request(request) => self.send_request(plan, number, &request),
@@ -117,6 +121,13 @@ impl Domain {
             };
             let local = at.min(machine.poll_timeout().unwrap_or(Time::NEVER));
             return self.arm_endpoint(seat, local);
+        }
+    }
+
+    /// An endpoint is asked again when its host's stack can send.
+    fn arm_stack(&mut self, seat: u32, free: Time) {
+        if self.seats[seat as usize].set_timer_at(free) {
+            self.schedule(Event::bare(free.as_ps(), Kind::Act, seat));
         }
     }
 
@@ -152,7 +163,7 @@ impl Domain {
         let state = self.hosts[host as usize];
         while let Some(ack) = self.slots[state.slots as usize].pop_ack(grant.destination.into(), room) {
             room -= ack.meta.size();
-            self.offer(plan, state.nic, on_path(plan, &ack, grant));
+            self.leave_stack(plan, host, on_path(plan, &ack, grant));
         }
         room
     }
@@ -171,10 +182,23 @@ impl Domain {
         }
         while let Some((_, frame)) = data {
             room = room.saturating_sub(frame.meta.size());
-            self.offer(plan, state.nic, on_path(plan, &frame, grant));
+            if state.processor != NONE {
+                self.processors.all[state.processor as usize].send_in_slot(self.now, frame.meta.size());
+            }
+            self.leave_stack(plan, host, on_path(plan, &frame, grant));
             data = self.next_in_slot(plan, host, grant.destination.into(), room);
         }
         room
+    }
+
+    /// A frame leaves its host's stack.
+    fn leave_stack(&mut self, plan: &Plan, host: u32, frame: Frame) {
+        let state = self.hosts[host as usize];
+        if state.processor != NONE && self.processors.all[state.processor as usize].delays_slots() {
+            self.join_batch(host, &frame);
+        } else {
+            self.offer(plan, state.nic, frame);
+        }
     }
 
     /// The next packet for a destination, and its sending end, if it has room in so many bytes; its flow goes to the end of those that wait, if
@@ -233,7 +257,7 @@ impl Domain {
         let slots = state.slots as usize;
         let acks = self.slots[slots].take_all();
         for ack in acks {
-            self.offer(plan, state.nic, ack);
+            self.leave_stack(plan, host, ack);
         }
         for end in self.slots[slots].ends.clone() {
             self.senders[end as usize].waiting = false;
@@ -292,6 +316,14 @@ impl Domain {
         let local = at.tell(now);
         endpoint_in(&mut at.agent).machine.handle_arrived(local, slot);
     }
+}
+
+/// When a host's stack can send in a timeslot that has come.
+fn stack_free_at(processors: &mut Processors, processor: u32, now: Time) -> Time {
+    if processor == NONE {
+        return now;
+    }
+    Time::from_ps(processors.all[processor as usize].slot_at(now.as_ps()))
 }
 
 /// The endpoint in a seat that is one's.

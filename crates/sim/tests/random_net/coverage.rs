@@ -89,7 +89,9 @@ pub const FEATURES: &[Feature] = &[
     }),
     ("stalls", |case| interrupts(case, |host| host.number("stall") > Some(0.0))),
     ("send_delay", |case| interrupts(case, |host| host.number("send_delay") > Some(0.0))),
+    ("send_jitter", |case| interrupts(case, |host| host.number("send_jitter") > Some(0.0))),
     ("send_rate", |case| interrupts(case, |host| host.gives("send_rate"))),
+    ("send_spread", |case| interrupts(case, |host| host.number("send_spread") > Some(0.0))),
     ("operation_service", |case| case.any("host", |host| host.number("operation_service") > Some(0.0))),
     ("small receive queues", |case| {
         case.any("host", |host| {
@@ -144,7 +146,9 @@ const APART: &[&[&str]] = &[
     &["ideal hosts", "no interval between interrupts"],
     &["ideal hosts", "stalls"],
     &["ideal hosts", "send_delay"],
+    &["ideal hosts", "send_jitter"],
     &["ideal hosts", "send_rate"],
+    &["ideal hosts", "send_spread"],
     &["one class", "several classes"],
     &["one class", "priorities"],
     &["one class", "weights"],

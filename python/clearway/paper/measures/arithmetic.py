@@ -45,6 +45,13 @@ def largest(values: Value) -> float:
 
 
 @of_values
+def average(values: Value) -> float:
+    """Take the mean of values, all with the same weight; NaN of nothing."""
+    numbers = numbers_of(values)
+    return float(np.mean(numbers)) if len(numbers) else math.nan
+
+
+@of_values
 def where_smallest(of: Value, by: Value) -> float:
     """Take the value of `of` in the place where `by` is smallest: a baseline's at its best setting."""
     values, keys = numbers_of(of), numbers_of(by)

@@ -19,7 +19,10 @@ _TIMED = ("fct_us", "latency_us", "slowdown")  # what something unfinished has a
 def rows_of(
     run: Run, table: str, match: Mapping[str, Any] | None, from_us: float, to_us: float
 ) -> Mapping[str, NDArray[Any]]:
-    """Choose the rows in which columns have these values, after `from_us` and up to `to_us`."""
+    """Choose the rows in which columns have these values, after `from_us` and up to `to_us`.
+
+    A list of two numbers stands for all values from the one to the other.
+    """
     rows = run.table(table)
     chosen = np.ones(len(next(iter(rows.values()))), dtype=bool)
     for column, value in (match or {}).items():
@@ -81,7 +84,10 @@ def unfinished(
 
 
 def _matches(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:
-    """Tell where a column has a value; a text with a star matches as file names do."""
+    """Tell where a column has a value, or is between two; a text with a star matches as file names do."""
+    if isinstance(wanted, list):
+        low, high = wanted
+        return np.asarray((values >= low) & (values <= high), dtype=bool)
     if isinstance(wanted, str) and "*" in wanted:
         names, places = np.unique(values, return_inverse=True)
         return np.array([fnmatchcase(str(name), wanted) for name in names], dtype=bool)[places]

@@ -51,7 +51,7 @@ fn what_a_table_does_not_give_is_as_in_default() {
 #[test]
 fn hosts_that_wait_for_interrupts_are_read() {
     let keys = "wake_interval = \"68us\"\nwake_spread = 0.2\nsoftirq = \"0us\"\nsoftirq_mean = \"3us\"\n\
-                stall_interval = \"20s\"\nstall = \"1ms\"\nsend_delay = \"8us\"\nsend_rate = \"4.5Gbps\"\n\
+                stall_interval = \"20s\"\nstall = \"1ms\"\nsend_delay = \"8us\"\nsend_jitter = \"5us\"\nsend_rate = \"4.5Gbps\"\nsend_spread = 0.02\n\
                 receive_queue = \"1MB\"\n";
     let default = format!("[host.default]\nmodel = \"interrupts\"\n{keys}");
     let kinds = good(&hosts(&format!("{default}[host.a]\nhosts = 0\nstall = \"0us\"\n"))).hosts;
@@ -63,7 +63,9 @@ fn hosts_that_wait_for_interrupts_are_read() {
         stall_interval: Span::from_secs(20),
         stall: Span::from_ms(1),
         send_delay: Span::from_us(8),
+        send_jitter: Span::from_us(5),
         send_rate: Some(Rate::from_bps(4_500_000_000)),
+        send_spread: 0.02,
         receive_queue: Bytes::new(1_000_000),
     };
     assert_eq!(kinds.of(1).model, HostModel::Interrupts(expected.clone()));

@@ -186,6 +186,14 @@ pub fn draw_interrupts(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) 
         let frames: &[f64] = if world.ends { &[20.0, 40.0, 90.0] } else { &[1.0, 4.0, 20.0] };
         table.set("receive_queue", Value::Size(dice.multiple(world.heaviest, frames, 100)));
     }
+    // These came last of all.
+    if dice.percent(40) {
+        let jitter = dice.multiple(world.slot, &[0.5, 3.0, 15.0], 0);
+        table.set("send_jitter", Value::Time(jitter.min(most)));
+    }
+    if table.gives("send_rate") && dice.percent(50) {
+        table.set("send_spread", Value::Number(dice.pick(&[0.02, 0.5])));
+    }
     tables.push(table);
 }
 

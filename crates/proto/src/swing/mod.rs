@@ -1,0 +1,5 @@
+//! Swing (Chen et al., TPDS 2022): lossless links between datacenters. What priority flow control (IEEE 802.1Qbb, "PFC")
+//! needs on a long link, as arithmetic.
+
+pub mod headroom;
+pub mod quanta;

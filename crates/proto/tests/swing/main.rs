@@ -1,0 +1,3 @@
+//! Lossless long links: the arithmetic against simulations that know none of it.
+
+mod headroom;
