@@ -3,6 +3,7 @@
 //! A packet that is lost is not sent again as it was: the next one says what holds now. So every count is cumulative, and
 //! any packet may come late, twice or not at all.
 
+use super::grants::Grants;
 use super::list::List;
 
 /// The number of an endpoint, as the operator has numbered them; the same for everybody.
@@ -96,7 +97,7 @@ pub struct Allocation {
     /// What has been granted altogether; every destination of `grants` is among them.
     pub granted: List<Granted, MOST_GRANTED>,
     /// The slots granted by this packet, in rising order.
-    pub grants: List<Grant, MOST_GRANTS>,
+    pub grants: Grants,
 }
 
 /// Timeslots granted.
@@ -107,17 +108,6 @@ pub struct Granted {
     /// Slots granted so far in this term and incarnation, this packet's included, modulo 2^32. What this says beyond the
     /// grants that came has been lost on the way.
     pub granted: u32,
-}
-
-/// One timeslot in which one packet may be sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Grant {
-    /// The slot.
-    pub slot: u64,
-    /// Where to.
-    pub destination: Address,
-    /// Which way.
-    pub path: Path,
 }
 
 /// From a new primary arbiter to an endpoint: what it knew of the endpoint's demands is gone, or it never knew them.
