@@ -125,7 +125,7 @@ fn parts(params: &SustainedParams) -> Result<(Allocator, LeafSpine), String> {
 enum Arbiter {
     Allocation(Box<Allocator>, u64),
     Both(Box<Planner>, Planned, u64),
-    BothOnTwo(Pipeline),
+    BothOnTwo(Box<Pipeline>),
 }
 
 impl Arbiter {
@@ -134,24 +134,24 @@ impl Arbiter {
         Ok(match params.work {
             Work::Allocation => Arbiter::Allocation(Box::new(allocator), 0),
             Work::Both => Arbiter::Both(Box::new(Planner::new(allocator, network)), Planned::default(), 0),
-            Work::BothOnTwo => Arbiter::BothOnTwo(Pipeline::new(allocator, network, 8 * AT_ONCE)),
+            Work::BothOnTwo => Arbiter::BothOnTwo(Box::new(Pipeline::new(allocator, network))),
         })
     }
 
-    /// Asks; false if there is no room for that now.
-    fn request(&mut self, request: Request) -> bool {
+    /// Asks for slots.
+    fn request(&mut self, request: Request) {
         let Request { source, destination, slots } = request;
         match self {
             // A pair that waits for too much is not served more: that stays in the backlog.
             Arbiter::Allocation(allocator, _) => {
                 let _ = allocator.request(source.into(), destination.into(), slots);
-                true
             }
             Arbiter::Both(planner, ..) => {
                 planner.request(source.into(), destination.into(), slots);
-                true
             }
-            Arbiter::BothOnTwo(pipeline) => pipeline.request(source, destination, slots).is_ok(),
+            Arbiter::BothOnTwo(pipeline) => {
+                pipeline.request(source.into(), destination.into(), slots);
+            }
         }
     }
 
@@ -188,7 +188,7 @@ impl Arbiter {
 }
 
 fn slots_of(planned: &Planned) -> u64 {
-    planned.pairs.iter().map(|pairs| pairs.len() as u64).sum()
+    planned.slots.iter().map(|slot| slot.pairs.len() as u64).sum()
 }
 
 /// One rate, in requests a second, until it is sustained or has had all its attempts.
@@ -237,9 +237,10 @@ fn try_rate(
             }
         }
         for _ in 0..AT_ONCE {
-            if arrives > seconds || !arbiter.request(request) {
+            if arrives > seconds {
                 break;
             }
+            arbiter.request(request);
             asked += u64::from(request.slots);
             (gap, request) = next_of(&mut drawn);
             arrives += gap / rate;
