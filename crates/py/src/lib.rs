@@ -6,6 +6,9 @@
 // Python hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod plan;
+
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -26,6 +29,12 @@ use serde_json::Map;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
 create_exception!(clearway, ScenarioError, PyValueError, "A scenario that cannot be run, and why.");
+create_exception!(
+    clearway,
+    PlanError,
+    PyValueError,
+    "Options that cannot be planned for, each with its fault."
+);
 create_exception!(clearway, Interrupted, PyRuntimeError, "The progress function told the run to stop.");
 
 /// One experiment, read, checked and resolved.
@@ -269,10 +278,19 @@ fn schema() -> String {
     scenario::schema().to_string()
 }
 
+/// What a long link needs to be lossless, as JSON, for options as a person writes them. Raises `PlanError` with a list of (name,
+/// fault).
+#[pyfunction]
+fn plan_dci_buffer(given: BTreeMap<String, String>) -> PyResult<String> {
+    plan::dci_buffer(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)
+}
+
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use super::{load, load_text, schema, Interrupted, RunResult, Scenario, ScenarioError};
+    use super::{
+        load, load_text, plan_dci_buffer, schema, Interrupted, PlanError, RunResult, Scenario, ScenarioError,
+    };
 
     /// The version of the simulator; the Python package has the same.
     #[pymodule_export]
