@@ -107,7 +107,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "ecn_min": ECN[2],
     "ecn_max": ECN[2],
     "ecn_pmax": ECN[2],
-    **{key: PFC[1] for key in ("pfc_xoff", "pfc_xon", "pfc_headroom", "pfc_quanta", "pfc_response")},
+    **dict.fromkeys(("pfc_xoff", "pfc_xon", "pfc_headroom", "pfc_quanta", "pfc_response"), PFC[1]),
     **{key: {"sharing": "shared", **PFC[2]} for key in ("pfc_alpha", "pfc_hysteresis")},
 }
 """What must stand beside a key in a table whose variants are one."""

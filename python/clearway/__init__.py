@@ -9,6 +9,7 @@ from clearway._clearway import VERSION, Interrupted, LosslessDrop, ScenarioError
 from clearway.api import compare, load_run, run, schema
 from clearway.comparison import Comparison
 from clearway.errors import ClearwayError
+from clearway.planning import dci_buffer
 from clearway.runs import Run, Seeds
 
 __version__ = VERSION
@@ -23,6 +24,7 @@ __all__ = [
     "Seeds",
     "__version__",
     "compare",
+    "dci_buffer",
     "load_run",
     "run",
     "schema",

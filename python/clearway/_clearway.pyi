@@ -11,6 +11,9 @@ VERSION: str
 class ScenarioError(ValueError):
     """A scenario that cannot be run, and why."""
 
+class PlanError(ValueError):
+    """Options that cannot be planned for: a list of (name, fault)."""
+
 class Interrupted(RuntimeError):  # noqa: N818 - an order, not an error
     """The progress function told the run to stop."""
 
@@ -82,5 +85,6 @@ def load_text(
     sets: Sequence[tuple[str, str]] = ...,
     seed: int | None = None,
 ) -> Scenario: ...
+def plan_dci_buffer(given: dict[str, str]) -> str: ...
 def schema() -> str: ...
 def measurement(kind: str, arguments: str, name: str, seed: int) -> Measurement: ...

@@ -8,9 +8,11 @@
 
 mod errors;
 mod measurement;
+mod plan;
 mod progress;
 mod result;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +20,7 @@ use clearway_proto::swift::target::FabricTarget;
 use clearway_sim::model::Protocol;
 use clearway_sim::record::{Progress, Stopped};
 use clearway_sim::scenario::{self, Loaded};
-use errors::{Interrupted, LosslessDrop, ScenarioError};
+use errors::{Interrupted, LosslessDrop, PlanError, ScenarioError};
 use progress::{now, Observer};
 use pyo3::prelude::*;
 use result::RunResult;
@@ -144,16 +146,23 @@ fn schema() -> String {
     scenario::schema().to_string()
 }
 
+/// What a long link needs to be lossless, as JSON, for options as a person writes them. Raises `PlanError` with a list of (name,
+/// fault).
+#[pyfunction]
+fn plan_dci_buffer(given: BTreeMap<String, String>) -> PyResult<String> {
+    plan::dci_buffer(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)
+}
+
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use super::errors::{Interrupted, LosslessDrop, ScenarioError};
+    use super::errors::{Interrupted, LosslessDrop, PlanError, ScenarioError};
     #[pymodule_export]
     use super::measurement::{measurement, Measurement};
     #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
-    use super::{load, load_text, schema, Scenario};
+    use super::{load, load_text, plan_dci_buffer, schema, Scenario};
 
     /// The version of the simulator; the Python package has the same.
     #[pymodule_export]
