@@ -151,7 +151,7 @@ impl ArbiterHost {
         self.busy = self.busy.max(now);
         self.batches = batches;
         while machine.readiness(local) == Readiness::Ready {
-            work = work + self.costs.output;
+            work += self.costs.output;
             let output = machine.transmit(local);
             self.outbox.push_back((self.busy + work + self.costs.latency, output));
         }
