@@ -56,6 +56,7 @@ ECN: list[dict[str, Any]] = [
     {"ecn": "step", "ecn_threshold": "50kB"},
     {"ecn": "red", "ecn_min": "20kB", "ecn_max": "80kB", "ecn_pmax": 0.1},
 ]
+PFC: list[dict[str, Any]] = [{}, {"pfc": "static", "pfc_xoff": "20kB"}, {"pfc": "dynamic"}]
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "": [BASE],
     "network": [
@@ -63,11 +64,15 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"topology": "dumbbell", "left": 2, "right": 2},
         {"topology": "leaf_spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2},
         {"topology": "fat_tree", "k": 4},
+        {"topology": "datacenters", "k": 4, "long_km": 80.0},
         {"topology": "file", "file": "network.toml"},
     ],
     "switch": [{}],
-    "switch.default": [*ECN, *({"sharing": "shared", **ecn} for ecn in ECN)],
-    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine")},
+    "switch.default": [
+        *({**ecn, **pfc} for ecn in ECN for pfc in PFC[:2]),
+        *({"sharing": "shared", **ecn, **pfc} for ecn in ECN for pfc in PFC),
+    ],
+    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine", "dci", "long")},
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
     "host.default": [{}, {"model": "snap"}, {"model": "interrupts"}],
@@ -102,6 +107,8 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "ecn_min": ECN[2],
     "ecn_max": ECN[2],
     "ecn_pmax": ECN[2],
+    **{key: PFC[1] for key in ("pfc_xoff", "pfc_xon", "pfc_headroom", "pfc_quanta", "pfc_response")},
+    **{key: {"sharing": "shared", **PFC[2]} for key in ("pfc_alpha", "pfc_hysteresis")},
 }
 """What must stand beside a key in a table whose variants are one."""
 FILES = {
@@ -339,7 +346,7 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
         return
     scenario = scenario_for(slot, link)
     if table_in(scenario, slot.table).pop(slot.key, None) in (
-        *("off", "step", "red", "shared", "read", "snap", "interrupts"),
+        *("off", "step", "red", "shared", "static", "dynamic", "read", "snap", "interrupts"),
     ):
         return  # without it, another variant
     answer = clearway("run", written(workspace / "wrong.toml", scenario))

@@ -5,7 +5,7 @@
 >>> run.summary["goodput_gbps"], run.flows["fct_us"]  # doctest: +SKIP
 """
 
-from clearway._clearway import VERSION, Interrupted, ScenarioError
+from clearway._clearway import VERSION, Interrupted, LosslessDrop, ScenarioError
 from clearway.api import compare, load_run, run, schema
 from clearway.comparison import Comparison
 from clearway.errors import ClearwayError
@@ -17,6 +17,7 @@ __all__ = [
     "ClearwayError",
     "Comparison",
     "Interrupted",
+    "LosslessDrop",
     "Run",
     "ScenarioError",
     "Seeds",

@@ -35,7 +35,7 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except ClearwayError as error:
             screen.show_error(error.message, error.remedy)
-        except _clearway.ScenarioError as error:
+        except (_clearway.ScenarioError, _clearway.LosslessDrop) as error:
             screen.show_error(str(error))
         except MemoryError:
             screen.show_error(

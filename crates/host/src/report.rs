@@ -426,7 +426,7 @@ mod tests {
     #[test]
     fn a_window_is_shown_in_packets_and_a_delay_split() {
         let mut sent = Sent::new(Time::ZERO);
-        let windows = Windows { cwnd: 0.5, fcwnd: 0.5, ecwnd: 40.0, srtt: Span::ZERO };
+        let windows = Windows { cwnd: 0.5, fcwnd: 0.5, ecwnd: 40.0, srtt: Span::ZERO, rate: f64::NAN };
         sent.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
         let layout = Layout { operations: 1, size: 1, mtu: 1, flows: 1 };
         let effort = Effort { cpu: Span::ZERO, overflow: 0 };

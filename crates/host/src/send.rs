@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
-use clearway_proto::transport::{Scheme, SenderOf};
-use clearway_proto::units::{Bytes, Span, Time};
+use clearway_proto::transport::{Nic, Scheme, SenderOf};
+use clearway_proto::units::{Bytes, Span, Time, RATES};
 
 use crate::content::{Digest, Source};
 use crate::driver::{Arrival, Endpoint};
@@ -118,7 +118,9 @@ impl Sending {
     /// A sending end whose connection begins `now`.
     pub fn new(now: Time, task: Task) -> Sending {
         let mtu = task.layout.mtu;
-        let sender = task.swift.sender(mtu, Bytes::new(u64::from(mtu)));
+        // How fast the NIC is, Swift does not ask.
+        let nic = Nic::new(Bytes::new(u64::from(mtu)), *RATES.end());
+        let sender = task.swift.sender(mtu, nic);
         let flows = (0..task.layout.flows)
             .map(|flow| Flow {
                 sender: sender.clone(),

@@ -12,8 +12,8 @@ use std::time::Instant;
 use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, CongestionControl, Recovery, Scheme, Sender};
-use clearway_proto::units::{Bytes, Span, Time};
+use clearway_proto::transport::{Ack, CongestionControl, Nic, Recovery, Scheme, Sender};
+use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 const FLOWS: usize = 5000;
 const MTU: u32 = 4096;
@@ -38,7 +38,7 @@ fn show(what: &str, ns: &[f64]) {
 /// Nanoseconds for one acknowledgement with all that its driver asks afterwards, sorted.
 fn measure<P: Scheme>(params: &P) -> Vec<f64> {
     let mut random = Random(1);
-    let fresh = params.sender(MTU, Bytes::new(4200));
+    let fresh = params.sender(MTU, Nic::new(Bytes::new(4200), Rate::from_gbps(100)));
     let mut flows: Vec<_> = (0..FLOWS).map(|_| fresh.clone()).collect();
     flows.iter_mut().for_each(Sender::handle_endless);
     let mut order: Vec<u32> = (0..FLOWS as u32).collect();

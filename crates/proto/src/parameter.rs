@@ -18,12 +18,20 @@ pub struct Parameter<T> {
     pub doc: &'static str,
     /// What it may be.
     pub range: RangeInclusive<T>,
+    /// What its default follows, in words; none where the default is always the same.
+    pub follows: Option<&'static str>,
 }
 
 impl<T> Parameter<T> {
     /// A parameter of this name, meaning and range.
     pub fn new(name: &'static str, doc: &'static str, range: RangeInclusive<T>) -> Parameter<T> {
-        Parameter { name, doc, range }
+        Parameter { name, doc, range, follows: None }
+    }
+
+    /// The parameter with a default that follows other parameters, as these words say.
+    #[must_use]
+    pub fn following(self, words: &'static str) -> Parameter<T> {
+        Parameter { follows: Some(words), ..self }
     }
 }
 
@@ -49,6 +57,12 @@ pub trait ParameterReader {
 
     /// A whole number.
     fn count(&mut self, parameter: &Parameter<u32>, default: u32) -> u32;
+
+    /// A size.
+    fn size(&mut self, parameter: &Parameter<Bytes>, default: Bytes) -> Bytes;
+
+    /// A rate.
+    fn rate(&mut self, parameter: &Parameter<Rate>, default: Rate) -> Rate;
 
     /// A whole number that need not be there; `otherwise` says what holds then.
     fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32>;

@@ -10,11 +10,15 @@ use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::gcn::GcnParams;
 use clearway_proto::baseline::go_back_n::GoBackNParams;
 use clearway_proto::baseline::none::NoneParams;
+use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
+use clearway_proto::baseline::rdma::dcqcn::DcqcnSet;
+use clearway_proto::baseline::rdma::irn::{IrnParams, TimeoutLoss};
+use clearway_proto::baseline::rdma::roce::{RecoveryKind, RoceParams};
 use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, Arrival, Data, Receiver, Scheme, SenderOf};
+use clearway_proto::transport::{Ack, Arrival, Data, Nic, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -253,7 +257,7 @@ impl<P: Scheme> World<P> {
 }
 
 fn sender<P: Scheme>(params: &P) -> SenderOf<P> {
-    params.sender(MTU, Bytes::new(1100))
+    params.sender(MTU, Nic::new(Bytes::new(1100), Rate::from_gbps(10)))
 }
 
 fn swift(initial_cwnd: f64) -> SwiftParams {
@@ -282,6 +286,27 @@ fn cubic(ack_every: u32) -> CubicParams {
 
 fn fixed(window: Option<u32>, rate: Option<Rate>) -> NoneParams {
     NoneParams { window, rate, reach: REACH, ..NoneParams::default() }
+}
+
+/// DCQCN by either set, with or without a window that follows it.
+fn dcqcn() -> impl Strategy<Value = CongestionParams> {
+    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(there, paper, scale_window)| {
+        let set = if paper { DcqcnSet::Paper } else { DcqcnSet::Mellanox };
+        let congestion = if there { Congestion::Dcqcn } else { Congestion::None };
+        CongestionParams { congestion, dcqcn: set.params(), scale_window: scale_window && there }
+    })
+}
+
+fn roce(recovery: RecoveryKind, window: Option<u32>, congestion: CongestionParams) -> RoceParams {
+    let rto = Span::from_us(300);
+    let congestion =
+        CongestionParams { scale_window: congestion.scale_window && window.is_some(), ..congestion };
+    RoceParams { recovery, window, rto, reach: REACH, congestion }
+}
+
+fn irn(bitmap: u32, all: bool, congestion: CongestionParams) -> IrnParams {
+    let timeout_loss = if all { TimeoutLoss::All } else { TimeoutLoss::First };
+    IrnParams { bitmap, timeout_loss, congestion, ..IrnParams::default() }
 }
 
 proptest! {
@@ -323,6 +348,27 @@ proptest! {
         World::new(&GoBackNParams { window, ..GoBackNParams::default() }, schedule).run();
     }
 
+    #[test]
+    fn roce_delivers_everything_once(
+        schedule in schedule(),
+        back: bool,
+        window in proptest::option::of(1_u32..REACH),
+        congestion in dcqcn(),
+    ) {
+        let recovery = if back { RecoveryKind::GoBackN } else { RecoveryKind::SelectiveRepeat };
+        World::new(&roce(recovery, window, congestion), schedule).run();
+    }
+
+    #[test]
+    fn irn_delivers_everything_once(
+        schedule in schedule(),
+        bitmap in 1_u32..100,
+        all: bool,
+        congestion in dcqcn(),
+    ) {
+        World::new(&irn(bitmap, all, congestion), schedule).run();
+    }
+
     /// A driver that asks anew after every call is all that a congestion control's own timer needs.
     #[test]
     fn a_control_with_a_timer_delivers_everything_once(schedule in schedule(), go_back: bool) {
@@ -340,6 +386,9 @@ proptest! {
     ) {
         check_sender(&dctcp(1), &acks);
         check_sender(&GoBackNParams { rto: Span::from_us(300), ..GoBackNParams::default() }, &acks);
+        let dcqcn = CongestionParams { congestion: Congestion::Dcqcn, ..CongestionParams::default() };
+        check_sender(&roce(RecoveryKind::SelectiveRepeat, None, dcqcn.clone()), &acks);
+        check_sender(&irn(REACH - 1, false, dcqcn), &acks);
     }
 
     /// Nor do packets that no sender would send break the receiver.
@@ -349,6 +398,9 @@ proptest! {
     ) {
         check_receiver(dctcp(2).receiver(), &packets);
         check_receiver(GoBackNParams::default().receiver(), &packets);
+        let dcqcn = CongestionParams { congestion: Congestion::Dcqcn, ..CongestionParams::default() };
+        check_receiver(roce(RecoveryKind::GoBackN, None, dcqcn.clone()).receiver(), &packets);
+        check_receiver(irn(REACH - 1, false, dcqcn).receiver(), &packets);
     }
 }
 
@@ -385,6 +437,9 @@ fn check_receiver(mut receiver: impl Receiver, packets: &[AnyData]) {
         receiver.handle_data(Time::ZERO, Time::ZERO, &data, ce, 0);
         while receiver.readiness() == Readiness::Ready {
             let ack = receiver.transmit(Time::ZERO);
+            if ack.is_notification() {
+                continue;
+            }
             assert!(ack.cumulative >= highest);
             highest = ack.cumulative;
         }

@@ -3,9 +3,10 @@
 //!
 //! The list of schemes is in `model::protocol`; what a scheme does follows from its parameters' [`Scheme`].
 
+use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
-    Ack, Data, Flight, InOrderReceiver, Notice, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
+    Ack, Data, Flight, InOrderReceiver, Nic, Notice, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
 };
 use clearway_proto::units::{Bytes, Time};
 
@@ -15,9 +16,9 @@ macro_rules! senders {
     ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
         impl Protocol {
             /// See [`Scheme::sender`].
-            pub fn sender(&self, mtu: u32, frame: Bytes) -> AnySender {
+            pub fn sender(&self, mtu: u32, nic: Nic) -> AnySender {
                 match self {
-                    $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, frame)),)*
+                    $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, nic)),)*
                 }
             }
 
@@ -44,6 +45,10 @@ macro_rules! senders {
 
             pub fn handle_message(&mut self, bytes: Bytes) {
                 match self { $(AnySender::$Kind(s) => s.handle_message(bytes),)* }
+            }
+
+            pub fn is_drained(&self) -> bool {
+                match self { $(AnySender::$Kind(s) => s.is_drained(),)* }
             }
 
             pub fn handle_endless(&mut self) {
@@ -106,7 +111,7 @@ for_each_scheme!(senders);
 macro_rules! receivers {
     ($($Kind:ident($Held:ty);)*) => {
         /// A receiver of any kind; many schemes have the same. What is always asked together is one method. Only the
-        /// commonest is held in place, so that this takes no more room than that one.
+        /// commonest is held in place, and all others are one more kind, so that this takes no more room than that one.
         #[derive(Debug)]
         #[allow(missing_docs)]
         pub enum AnyReceiver {
@@ -118,6 +123,12 @@ macro_rules! receivers {
                 AnyReceiver::$Kind(receiver.into())
             }
         })*
+
+        impl From<InOrderReceiver> for AnyReceiver {
+            fn from(receiver: InOrderReceiver) -> AnyReceiver {
+                RdmaReceiver::from(receiver).into()
+            }
+        }
 
         #[allow(missing_docs)]
         impl AnyReceiver {
@@ -168,7 +179,17 @@ macro_rules! receivers {
 
 receivers! {
     SelectiveReceiver(SelectiveReceiver);
-    InOrderReceiver(Box<InOrderReceiver>);
+    RdmaReceiver(Box<RdmaReceiver>);
+}
+
+impl AnyReceiver {
+    /// Memory in bytes for what is not held in place.
+    pub fn apart(&self) -> usize {
+        match self {
+            AnyReceiver::SelectiveReceiver(_) => 0,
+            AnyReceiver::RdmaReceiver(_) => size_of::<RdmaReceiver>(),
+        }
+    }
 }
 
 #[cfg(test)]

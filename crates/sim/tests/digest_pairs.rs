@@ -41,6 +41,8 @@ const FEATURES: &[Feature] = &[
     feature("reno", "protocol = \"reno\"", always),
     feature("none", "protocol = \"none\"", always),
     feature("go_back_n", "protocol = \"go_back_n\"", always),
+    feature("roce", "protocol = \"roce\"", always),
+    feature("irn", "protocol = \"irn\"", always),
     feature("snap", "model = \"snap\"", |outcome| figure(outcome, "host_drops") > 0.0),
     feature("interrupts", "model = \"interrupts\"", always),
     feature("classes", "[class.", always),

@@ -218,6 +218,35 @@ fn a_failed_link_is_found_and_avoided() {
     }
 }
 
+#[test]
+fn a_flow_does_not_wait_for_the_one_whose_packets_its_host_acknowledges() {
+    let shape = "topology = 'star'\nhosts = 3";
+    let rest = "[arbiter]\nat = 'h2'\n[[traffic]]\npattern = 'incast'\nfrom = 0\nto = 1\n\
+                [[traffic]]\npattern = 'incast'\nfrom = 1\nto = 0\nbytes = '14480B'\nstart = '1ms'\n";
+    let outcome = run(&network(shape, rest));
+    assert_nothing_is_lost(&outcome);
+    // An arbiter's round trip, ten slots, and some that acknowledgements take of these.
+    let fct = floats(&outcome, "flows", "fct_us")[1];
+    assert!(fct < 200.0, "{fct} us");
+}
+
+#[test]
+fn grants_to_many_destinations_come_in_time() {
+    let shape = "topology = 'star'\nhosts = 33";
+    let of = |rate: &str| {
+        let rest =
+            format!("[arbiter]\nat = 'h32'\n{rate}\n[[traffic]]\npattern = 'all_to_all'\nhosts = '0..32'\n");
+        run(&network(shape, &rest))
+    };
+    let outcome = of("");
+    assert_nothing_is_lost(&outcome);
+    assert_eq!(figure(&outcome, "slots_refused"), 0.0);
+    // Acknowledgements take slots of their own where each destination has few.
+    assert!(figure(&outcome, "goodput_gbps") > 150.0, "{}", figure(&outcome, "goodput_gbps"));
+    // An allocation names 15 destinations: one in 20 us is too few for 16 slots to 16 endpoints.
+    assert!(figure(&of("allocation_rate = 50000"), "slots_refused") > 1000.0);
+}
+
 /// Four hosts of a star send to a fifth for 20 ms, with these keys of hosts, that model an interrupt by nothing.
 fn incast_of(hosts: &str, transport: &str) -> Outcome {
     let shape = "topology = 'star'\nhosts = 6";

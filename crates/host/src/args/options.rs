@@ -221,6 +221,11 @@ impl Options {
         Some(self.within(name, text, bytes, &range, *range.start()))
     }
 
+    fn rated(&mut self, name: &str, text: &str, range: RangeInclusive<Rate>) -> Option<Rate> {
+        let bits = self.quantity(name, text, quantity::RATE, "a rate with its unit, such as 10Gbps")?;
+        Some(self.within(name, text, Rate::from_bps(bits.max(1)), &range, *range.start()))
+    }
+
     fn quantity(&mut self, name: &str, text: &str, units: Units, wanted: &str) -> Option<u64> {
         let detail = match quantity::parse(text, units) {
             Ok(number) => return Some(number),
@@ -271,6 +276,16 @@ impl ParameterReader for Options {
         Options::number(self, &option(parameter.name), "N", parameter.doc, default, parameter.range.clone())
     }
 
+    fn size(&mut self, parameter: &Parameter<Bytes>, default: Bytes) -> Bytes {
+        Options::bytes(self, &option(parameter.name), parameter.doc, default, parameter.range.clone())
+    }
+
+    fn rate(&mut self, parameter: &Parameter<Rate>, default: Rate) -> Rate {
+        let name = option(parameter.name);
+        let text = self.define(&name, "RATE", parameter.doc, Some(default.shown()));
+        text.and_then(|text| self.rated(&name, &text, parameter.range.clone())).unwrap_or(default)
+    }
+
     fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32> {
         let name = option(parameter.name);
         let text = self.define(&name, "N", parameter.doc, Some(otherwise.into()))?;
@@ -284,9 +299,7 @@ impl ParameterReader for Options {
     fn optional_rate(&mut self, parameter: &Parameter<Rate>, otherwise: &'static str) -> Option<Rate> {
         let name = option(parameter.name);
         let text = self.define(&name, "RATE", parameter.doc, Some(otherwise.into()))?;
-        let bits = self.quantity(&name, &text, quantity::RATE, "a rate with its unit, such as 10Gbps")?;
-        let rate = Rate::from_bps(bits.max(1));
-        Some(self.within(&name, &text, rate, &parameter.range, *parameter.range.start()))
+        self.rated(&name, &text, parameter.range.clone())
     }
 
     fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {

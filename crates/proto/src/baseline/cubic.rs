@@ -7,7 +7,7 @@
 use super::tcp::{self, TcpParams, TcpWindow};
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::transport::{
-    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -56,7 +56,7 @@ impl Scheme for CubicParams {
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
 
-    fn shared(&self, _frame: Bytes) -> CubicParams {
+    fn shared(&self, _nic: Nic) -> CubicParams {
         self.clone()
     }
 
@@ -70,6 +70,10 @@ impl Scheme for CubicParams {
 
     fn dup_threshold(&self) -> u32 {
         self.tcp.dup_threshold
+    }
+
+    fn recovery(&self) -> SelectiveRepeat {
+        SelectiveRepeat::new(self.tcp.reach, self.tcp.dup_threshold)
     }
 
     fn receiver(&self) -> SelectiveReceiver {
@@ -223,7 +227,13 @@ impl CongestionControl for Cubic {
     }
 
     fn windows(&self, _params: &CubicParams) -> Windows {
-        Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
+        Windows {
+            cwnd: self.tcp.cwnd,
+            fcwnd: f64::NAN,
+            ecwnd: f64::NAN,
+            srtt: self.tcp.rto.srtt,
+            rate: f64::NAN,
+        }
     }
 }
 

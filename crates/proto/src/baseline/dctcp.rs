@@ -6,7 +6,7 @@
 use super::tcp::{self, TcpParams, TcpWindow};
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::transport::{
-    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -55,9 +55,11 @@ impl Scheme for DctcpParams {
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
 
-    const ECN_CAPABLE: bool = true;
+    fn ecn_capable(&self) -> bool {
+        true
+    }
 
-    fn shared(&self, _frame: Bytes) -> DctcpParams {
+    fn shared(&self, _nic: Nic) -> DctcpParams {
         self.clone()
     }
 
@@ -71,6 +73,10 @@ impl Scheme for DctcpParams {
 
     fn dup_threshold(&self) -> u32 {
         self.tcp.dup_threshold
+    }
+
+    fn recovery(&self) -> SelectiveRepeat {
+        SelectiveRepeat::new(self.tcp.reach, self.tcp.dup_threshold)
     }
 
     fn receiver(&self) -> SelectiveReceiver {
@@ -198,6 +204,12 @@ impl CongestionControl for Dctcp {
     }
 
     fn windows(&self, _params: &DctcpParams) -> Windows {
-        Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
+        Windows {
+            cwnd: self.tcp.cwnd,
+            fcwnd: f64::NAN,
+            ecwnd: f64::NAN,
+            srtt: self.tcp.rto.srtt,
+            rate: f64::NAN,
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::tcp::{self, TcpParams, TcpWindow};
 use crate::parameter::{Conflict, ParameterReader, Parameters};
 use crate::transport::common;
 use crate::transport::{
-    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -51,9 +51,11 @@ impl Scheme for GcnParams {
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
 
-    const ECN_CAPABLE: bool = true;
+    fn ecn_capable(&self) -> bool {
+        true
+    }
 
-    fn shared(&self, _frame: Bytes) -> GcnParams {
+    fn shared(&self, _nic: Nic) -> GcnParams {
         self.clone()
     }
 
@@ -67,6 +69,10 @@ impl Scheme for GcnParams {
 
     fn dup_threshold(&self) -> u32 {
         self.tcp.dup_threshold
+    }
+
+    fn recovery(&self) -> SelectiveRepeat {
+        SelectiveRepeat::new(self.tcp.reach, self.tcp.dup_threshold)
     }
 
     fn receiver(&self) -> SelectiveReceiver {
@@ -153,6 +159,12 @@ impl CongestionControl for Gcn {
     }
 
     fn windows(&self, _params: &GcnParams) -> Windows {
-        Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
+        Windows {
+            cwnd: self.tcp.cwnd,
+            fcwnd: f64::NAN,
+            ecwnd: f64::NAN,
+            srtt: self.tcp.rto.srtt,
+            rate: f64::NAN,
+        }
     }
 }

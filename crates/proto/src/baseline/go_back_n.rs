@@ -6,7 +6,7 @@
 use super::none::{Fixed, NoControl};
 use crate::parameter::{ParameterReader, Parameters};
 use crate::transport::common;
-use crate::transport::{GoBackN, InOrderReceiver, Scheme};
+use crate::transport::{GoBackN, InOrderReceiver, Nic, Scheme};
 use crate::units::{Bytes, Span};
 
 /// Parameters of go-back-N.
@@ -41,17 +41,25 @@ impl Scheme for GoBackNParams {
     /// RoCE, version 2: IPv4 20, UDP 8, base transport header 12, checksum 4.
     const HEADER: Bytes = Bytes::new(44);
 
-    fn shared(&self, _frame: Bytes) -> Fixed {
+    fn shared(&self, _nic: Nic) -> Fixed {
         Fixed::new(self.window, None, self.rto)
     }
 
-    /// The window alone limits it; nothing is noted packet by packet.
+    /// The window alone limits it.
     fn reach(&self) -> u32 {
         self.window.next_power_of_two().max(u64::BITS)
     }
 
+    fn noted(&self) -> u32 {
+        0
+    }
+
     fn max_window(&self) -> f64 {
         f64::from(self.window)
+    }
+
+    fn recovery(&self) -> GoBackN {
+        GoBackN::default()
     }
 
     fn receiver(&self) -> InOrderReceiver {

@@ -5,5 +5,6 @@ pub mod dctcp;
 pub mod gcn;
 pub mod go_back_n;
 pub mod none;
+pub mod rdma;
 pub mod reno;
 pub mod tcp;

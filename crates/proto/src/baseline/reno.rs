@@ -7,7 +7,7 @@
 use super::tcp::{self, TcpParams, TcpWindow};
 use crate::parameter::{Conflict, ParameterReader, Parameters};
 use crate::transport::{
-    AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -36,7 +36,7 @@ impl Scheme for RenoParams {
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
 
-    fn shared(&self, _frame: Bytes) -> RenoParams {
+    fn shared(&self, _nic: Nic) -> RenoParams {
         self.clone()
     }
 
@@ -50,6 +50,10 @@ impl Scheme for RenoParams {
 
     fn dup_threshold(&self) -> u32 {
         self.tcp.dup_threshold
+    }
+
+    fn recovery(&self) -> SelectiveRepeat {
+        SelectiveRepeat::new(self.tcp.reach, self.tcp.dup_threshold)
     }
 
     fn receiver(&self) -> SelectiveReceiver {
@@ -108,6 +112,12 @@ impl CongestionControl for Reno {
     }
 
     fn windows(&self, _params: &RenoParams) -> Windows {
-        Windows { cwnd: self.tcp.cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: self.tcp.rto.srtt }
+        Windows {
+            cwnd: self.tcp.cwnd,
+            fcwnd: f64::NAN,
+            ecwnd: f64::NAN,
+            srtt: self.tcp.rto.srtt,
+            rate: f64::NAN,
+        }
     }
 }

@@ -10,8 +10,8 @@ use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::swift::control::{Swift, SwiftConfig};
 use crate::swift::SwiftParams;
 use crate::transport::{
-    AckPolicy, AckSample, CongestionControl, Notice, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
-    Windows,
+    AckPolicy, AckSample, CongestionControl, Nic, Notice, Scheme, SelectiveReceiver, SelectiveRepeat,
+    Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -131,7 +131,13 @@ impl CongestionControl for Fastpass {
     fn windows(&self, config: &FastpassConfig) -> Windows {
         match &self.fallback {
             Some(swift) => swift.windows(&config.fallback),
-            None => Windows { cwnd: config.window, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: Span::ZERO },
+            None => Windows {
+                cwnd: config.window,
+                fcwnd: f64::NAN,
+                ecwnd: f64::NAN,
+                srtt: Span::ZERO,
+                rate: f64::NAN,
+            },
         }
     }
 }
@@ -143,12 +149,8 @@ impl Scheme for FastpassParams {
 
     const HEADER: Bytes = SwiftParams::HEADER;
 
-    fn shared(&self, frame: Bytes) -> FastpassConfig {
-        FastpassConfig {
-            window: f64::from(self.reach()),
-            rto: self.rto,
-            fallback: self.fallback.shared(frame),
-        }
+    fn shared(&self, nic: Nic) -> FastpassConfig {
+        FastpassConfig { window: f64::from(self.reach()), rto: self.rto, fallback: self.fallback.shared(nic) }
     }
 
     fn reach(&self) -> u32 {
@@ -157,6 +159,10 @@ impl Scheme for FastpassParams {
 
     fn dup_threshold(&self) -> u32 {
         self.fallback.dup_threshold
+    }
+
+    fn recovery(&self) -> SelectiveRepeat {
+        SelectiveRepeat::new(self.reach(), self.dup_threshold())
     }
 
     fn receiver(&self) -> SelectiveReceiver {
@@ -168,11 +174,12 @@ impl Scheme for FastpassParams {
 mod tests {
     use super::*;
     use crate::machine::Readiness;
+    use crate::units::Rate;
 
     #[test]
     fn a_flow_is_swifts_only_while_there_is_no_arbiter() {
         let params = FastpassParams::default();
-        let mut sender = params.sender(1500, Bytes::new(1538));
+        let mut sender = params.sender(1500, Nic::new(Bytes::new(1538), Rate::from_gbps(10)));
         sender.handle_endless();
         assert_eq!(sender.sendable(), params.reach());
         sender.handle_notice(Time::ZERO, Notice::Unscheduled);

@@ -5,7 +5,8 @@ use super::target::FabricTarget;
 use super::window::{Moment, Reading, Window, WindowRules};
 use super::{RtoRule, SwiftParams, Variant};
 use crate::transport::{
-    AckPolicy, AckSample, CongestionControl, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckPolicy, AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
+    Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -281,7 +282,7 @@ impl CongestionControl for Swift {
     fn windows(&self, config: &SwiftConfig) -> Windows {
         let ecwnd = if config.watches_endpoint { self.endpoint.cwnd() } else { f64::NAN };
         let fcwnd = self.fabric.cwnd();
-        Windows { cwnd: self.window(config), fcwnd, ecwnd, srtt: self.srtt }
+        Windows { cwnd: self.window(config), fcwnd, ecwnd, srtt: self.srtt, rate: f64::NAN }
     }
 }
 
@@ -292,7 +293,7 @@ impl Scheme for SwiftParams {
 
     const HEADER: Bytes = Bytes::new(64);
 
-    fn shared(&self, _frame: Bytes) -> SwiftConfig {
+    fn shared(&self, _nic: Nic) -> SwiftConfig {
         SwiftConfig::new(self.clone())
     }
 
@@ -306,6 +307,10 @@ impl Scheme for SwiftParams {
 
     fn dup_threshold(&self) -> u32 {
         self.dup_threshold
+    }
+
+    fn recovery(&self) -> SelectiveRepeat {
+        SelectiveRepeat::new(self.reach, self.dup_threshold)
     }
 
     fn receiver(&self) -> SelectiveReceiver {

@@ -110,9 +110,21 @@ pub trait CongestionControl: Clone {
     /// `timeouts` times since the last acknowledgement.
     fn retransmission_timeout(&self, shared: &Self::Shared, timeouts: u32) -> Span;
 
+    /// The retransmission timer has run out, and `timeout` is what this would be. A control that rather waits on answers until
+    /// when, which is later than `now`, and is asked again then.
+    fn postpone(&mut self, _shared: &Self::Shared, _now: Time, _timeout: &Timeout) -> Option<Time> {
+        None
+    }
+
     /// What there is to look at; beside the window, nothing.
     fn windows(&self, shared: &Self::Shared) -> Windows {
-        Windows { cwnd: self.window(shared), fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: Span::ZERO }
+        Windows {
+            cwnd: self.window(shared),
+            fcwnd: f64::NAN,
+            ecwnd: f64::NAN,
+            srtt: Span::ZERO,
+            rate: f64::NAN,
+        }
     }
 }
 
@@ -127,4 +139,6 @@ pub struct Windows {
     pub ecwnd: f64,
     /// Smoothed round-trip time; zero before the first sample, and where none is kept.
     pub srtt: Span,
+    /// The rate at which a rate-based control lets packets leave, in bits per second.
+    pub rate: f64,
 }

@@ -89,11 +89,11 @@ impl Messages {
 mod tests {
     use crate::baseline::none::NoneParams;
     use crate::transport::scheme::SenderOf;
-    use crate::transport::{Ack, Scheme};
-    use crate::units::{Bytes, Time};
+    use crate::transport::{Ack, Nic, Scheme};
+    use crate::units::{Bytes, Rate, Time};
 
     fn sender(messages: &[u64]) -> SenderOf<NoneParams> {
-        let mut sender = NoneParams::default().sender(100, Bytes::new(100));
+        let mut sender = NoneParams::default().sender(100, Nic::new(Bytes::new(100), Rate::from_gbps(10)));
         for &bytes in messages {
             sender.handle_message(Bytes::new(bytes));
         }

@@ -39,6 +39,26 @@ pub struct Ack {
 }
 
 impl Ack {
+    /// A congestion notification packet (CNP): packet `data` met congestion. It goes the way of acknowledgements and is told
+    /// from them by what none can say, that the packet which caused it is missing.
+    pub fn notification(data: &Data, hops: u8) -> Ack {
+        Ack {
+            seq: data.seq,
+            cumulative: data.seq,
+            sack: 0,
+            echo: data.sent,
+            congestion_experienced: true,
+            hops,
+            remote_queuing_us: 0,
+        }
+    }
+
+    /// It is no acknowledgement but a [notification](Self::notification).
+    #[inline]
+    pub fn is_notification(&self) -> bool {
+        self.seq == self.cumulative && self.congestion_experienced
+    }
+
     /// The packet that caused it had come before one that is still missing.
     #[inline]
     pub fn tells_of_gap(&self) -> bool {

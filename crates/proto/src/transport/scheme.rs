@@ -3,10 +3,26 @@
 use std::sync::Arc;
 
 use super::{Common, CongestionControl, Receiver, Recovery, Sender};
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 
 /// The sender of a scheme.
 pub type SenderOf<P> = Sender<<P as Scheme>::Control, <P as Scheme>::Recovery>;
+
+/// What a scheme's flows have to know of the NIC by which their packets leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nic {
+    /// What a full packet weighs, with everything that takes time on the wire.
+    pub frame: Bytes,
+    /// The rate of its link.
+    pub rate: Rate,
+}
+
+impl Nic {
+    /// A NIC of this rate, on whose link a full packet weighs `frame`.
+    pub fn new(frame: Bytes, rate: Rate) -> Nic {
+        Nic { frame, rate }
+    }
+}
 
 /// A scheme, by its parameters: it names the sender, as a congestion control and a recovery from loss, and the receiver
 /// that goes with it.
@@ -22,14 +38,22 @@ pub trait Scheme {
     /// What a data frame carries beside payload and framing, unless a scenario says otherwise.
     const HEADER: Bytes;
 
-    /// Data may be marked where it would be dropped early (ECN).
-    const ECN_CAPABLE: bool = false;
+    /// Whether data may be marked where it would be dropped early (ECN).
+    fn ecn_capable(&self) -> bool {
+        false
+    }
 
-    /// What flows share whose full packet, with everything that takes time on the wire, weighs `frame`.
-    fn shared(&self, frame: Bytes) -> <Self::Control as CongestionControl>::Shared;
+    /// What the flows share that leave by this NIC.
+    fn shared(&self, nic: Nic) -> <Self::Control as CongestionControl>::Shared;
 
-    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two from 64 on.
+    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets.
     fn reach(&self) -> u32;
+
+    /// Of how many packets, from the lowest unacknowledged one on, each end may have to keep a note of its own. Zero for
+    /// go-back-N.
+    fn noted(&self) -> u32 {
+        self.reach()
+    }
 
     /// The largest that the window can be, in packets.
     fn max_window(&self) -> f64 {
@@ -41,13 +65,16 @@ pub trait Scheme {
         1
     }
 
+    /// The recovery of a sender whose packets are all under way.
+    fn recovery(&self) -> Self::Recovery;
+
     /// A receiver to which nothing has come yet. It acknowledges as the scheme wants.
     fn receiver(&self) -> Self::Receiver;
 
-    /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload and of frames as for
-    /// [`Self::shared`]. Flows of one transport are clones of one sender: they share what [`Self::shared`] gives.
-    fn sender(&self, mtu: u32, frame: Bytes) -> SenderOf<Self> {
-        let (reach, dup_threshold) = (self.reach(), self.dup_threshold());
-        Sender::new(Arc::new(Common { mtu, reach, dup_threshold, control: self.shared(frame) }))
+    /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload that leave by this NIC.
+    /// Flows of one transport and NIC are clones of one sender: they share what [`Self::shared`] gives.
+    fn sender(&self, mtu: u32, nic: Nic) -> SenderOf<Self> {
+        let (reach, recovery) = (self.reach(), self.recovery());
+        Sender::new(Arc::new(Common { mtu, reach, recovery, control: self.shared(nic) }))
     }
 }

@@ -10,15 +10,15 @@ use super::{Ack, AckSample, CongestionControl, Data, Notice, Timeout, Windows};
 use crate::machine::Readiness;
 use crate::units::{Bytes, Time};
 
-/// What the senders of one transport share: `S` is the congestion control's part.
+/// What the senders of one transport share: `S` is the congestion control's part, `R` the recovery.
 #[derive(Clone, Debug)]
-pub struct Common<S> {
+pub struct Common<S, R> {
     /// Largest payload of a packet, in bytes.
     pub mtu: u32,
-    /// How many packets may be sent beyond the lowest unacknowledged one; a power of two from 64 on.
+    /// How many packets may be sent from the lowest unacknowledged one on.
     pub reach: u32,
-    /// See [`Scheme::dup_threshold`](super::Scheme::dup_threshold).
-    pub dup_threshold: u32,
+    /// See [`Scheme::recovery`](super::Scheme::recovery).
+    pub recovery: R,
     /// See [`CongestionControl::Shared`].
     pub control: S,
 }
@@ -30,7 +30,7 @@ pub struct Common<S> {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Sender<C: CongestionControl, R: Recovery> {
-    common: Arc<Common<C::Shared>>,
+    common: Arc<Common<C::Shared, R>>,
     /// Next packet never sent before.
     next: u32,
     /// Lowest packet not cumulatively acknowledged.
@@ -97,11 +97,9 @@ pub struct Flight {
 }
 
 impl<C: CongestionControl, R: Recovery> Sender<C, R> {
-    /// A sender with nothing to send yet. Panics on an MTU of zero and on a reach that is no power of two from 64 on.
-    pub fn new(common: Arc<Common<C::Shared>>) -> Sender<C, R> {
-        assert!(common.mtu > 0, "an MTU of zero");
-        let reach = common.reach;
-        assert!(reach.is_power_of_two() && reach >= u64::BITS, "a reach that no ring of bits has");
+    /// A sender with nothing to send yet. Panics on an MTU or a reach of zero.
+    pub fn new(common: Arc<Common<C::Shared, R>>) -> Sender<C, R> {
+        assert!(common.mtu > 0 && common.reach > 0, "an MTU or a reach of zero");
         Sender {
             control: C::new(&common.control),
             common,
@@ -147,6 +145,11 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         }
     }
 
+    /// Everything that the application has offered is acknowledged.
+    pub fn is_drained(&self) -> bool {
+        self.una == self.end
+    }
+
     /// The application has data without end.
     pub fn handle_endless(&mut self) {
         if self.next == self.end {
@@ -175,7 +178,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     }
 
     fn rare(&mut self) -> &mut Rare<R> {
-        self.rare.get_or_insert_with(|| Box::new(Rare { messages: Messages::default(), repair: None }))
+        rare_of(&mut self.rare)
     }
 
     /// Whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
@@ -184,11 +187,14 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         ack.cumulative <= self.next && ack.seq < self.next && ack.seq != ack.cumulative
     }
 
-    /// An acknowledgement arrived at the NIC at `received` (t5) and is processed `now` (t6). One that cannot be is
-    /// ignored.
+    /// An acknowledgement arrived at the NIC at `received` (t5) and is processed `now` (t6), or a congestion
+    /// notification. An acknowledgement that cannot be is ignored.
     #[inline]
     pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
         if !self.believes(ack) {
+            if ack.is_notification() {
+                self.handle_notice(now, Notice::Congestion);
+            }
             return;
         }
         let plain = self.is_calm() && ack.seq < ack.cumulative && ack.sack == 0 && ack.cumulative >= self.una;
@@ -241,9 +247,9 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     }
 
     fn repair_mut(&mut self) -> &mut Repair<R> {
-        let (reach, dup_threshold) = (self.common.reach, self.common.dup_threshold);
-        self.rare().repair.get_or_insert_with(|| Repair {
-            recovery: R::new(reach, dup_threshold),
+        let Sender { common, rare, .. } = self;
+        rare_of(rare).repair.get_or_insert_with(|| Repair {
+            recovery: common.recovery.clone(),
             retransmissions: 0,
             timeouts: 0,
             timeouts_in_a_row: 0,
@@ -278,22 +284,32 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
             assert!(moved_on, "a congestion control's timer that does not move on");
         }
         if now >= self.timeout {
-            self.give_up(now);
+            self.run_out(now);
         }
     }
 
     /// The retransmission timer has run out.
-    fn give_up(&mut self, now: Time) {
+    fn run_out(&mut self, now: Time) {
         let (cumulative, next) = (self.una, self.next);
+        let in_a_row = self.repair().map_or(0, |repair| repair.timeouts_in_a_row) + 1;
+        let timeout = Timeout { in_a_row, cumulative, next };
+        if let Some(at) = self.control.postpone(&self.common.control, now, &timeout) {
+            assert!(at > now, "a timeout that is postponed to the past");
+            self.timeout = at;
+            return;
+        }
         let repair = self.repair_mut();
         repair.recovery.give_up(cumulative, next);
         repair.timeouts += 1;
-        repair.timeouts_in_a_row += 1;
-        let timeout = Timeout { in_a_row: repair.timeouts_in_a_row, cumulative, next };
+        repair.timeouts_in_a_row = in_a_row;
         self.look_around();
         self.control.on_timeout(&self.common.control, now, &timeout);
-        // Armed anew by the transmission that follows.
-        self.timeout = Time::NEVER;
+        if self.packets().under_way > 0 {
+            self.arm(now);
+        } else {
+            // Armed anew by the transmission that follows.
+            self.timeout = Time::NEVER;
+        }
     }
 
     /// When [`Self::handle_timeout`] is wanted.
@@ -438,11 +454,16 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     }
 }
 
+fn rare_of<R>(rare: &mut Option<Box<Rare<R>>>) -> &mut Rare<R> {
+    rare.get_or_insert_with(|| Box::new(Rare { messages: Messages::default(), repair: None }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::baseline::none::NoneParams;
-    use crate::transport::Scheme;
+    use crate::transport::{Nic, Scheme};
+    use crate::units::Rate;
 
     fn ack(seq: u32, cumulative: u32) -> Ack {
         Ack {
@@ -470,7 +491,7 @@ mod tests {
 
     #[test]
     fn acknowledgements_that_cannot_be_are_ignored() {
-        let mut sender = NoneParams::default().sender(1500, Bytes::new(1500));
+        let mut sender = NoneParams::default().sender(1500, Nic::new(Bytes::new(1500), Rate::from_gbps(10)));
         sender.handle_endless();
         for _ in 0..2 {
             sender.transmit(Time::ZERO);

@@ -8,10 +8,10 @@ pub(super) struct SequenceSet {
 }
 
 impl SequenceSet {
-    /// For windows of up to `reach` packets, a power of two and at least 64.
+    /// For windows of up to `reach` packets.
     pub(super) fn new(reach: u32) -> SequenceSet {
-        assert!(reach.is_power_of_two() && reach >= u64::BITS, "a reach that no ring of bits has");
-        SequenceSet { words: vec![0; (reach / u64::BITS) as usize].into_boxed_slice(), len: 0 }
+        let words = reach.div_ceil(u64::BITS).next_power_of_two();
+        SequenceSet { words: vec![0; words as usize].into_boxed_slice(), len: 0 }
     }
 
     fn place(&self, seq: u32) -> (usize, u64) {

@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 
 use clearway_proto::transport::{
-    AckPolicy, AckSample, CongestionControl, Data, GoBackN, InOrderReceiver, Notice, Receiver, Recovery,
+    AckPolicy, AckSample, CongestionControl, Data, GoBackN, InOrderReceiver, Nic, Notice, Receiver, Recovery,
     Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
 };
 use clearway_proto::units::{Bytes, Span, Time};
@@ -16,6 +16,7 @@ use clearway_proto::units::{Bytes, Span, Time};
 pub trait Ends {
     type Recovery: Recovery;
     type Receiver: Receiver;
+    fn recovery() -> Self::Recovery;
     fn receiver() -> Self::Receiver;
 }
 
@@ -26,6 +27,9 @@ pub struct Back;
 impl Ends for Back {
     type Recovery = GoBackN;
     type Receiver = InOrderReceiver;
+    fn recovery() -> GoBackN {
+        GoBackN::default()
+    }
     fn receiver() -> InOrderReceiver {
         InOrderReceiver::new()
     }
@@ -38,6 +42,9 @@ pub struct Selective;
 impl Ends for Selective {
     type Recovery = SelectiveRepeat;
     type Receiver = SelectiveReceiver;
+    fn recovery() -> SelectiveRepeat {
+        SelectiveRepeat::new(REACH, 1)
+    }
     fn receiver() -> SelectiveReceiver {
         SelectiveReceiver::new(AckPolicy::EveryPacket, REACH)
     }
@@ -68,10 +75,14 @@ impl<E: Ends> Scheme for RateParams<E> {
 
     const HEADER: Bytes = Bytes::new(44);
 
-    fn shared(&self, _frame: Bytes) {}
+    fn shared(&self, _nic: Nic) {}
 
     fn reach(&self) -> u32 {
         REACH
+    }
+
+    fn recovery(&self) -> E::Recovery {
+        E::recovery()
     }
 
     fn receiver(&self) -> E::Receiver {

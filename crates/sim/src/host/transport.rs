@@ -1,6 +1,7 @@
 //! What the flows of one transport have in common.
 
-use clearway_proto::units::Bytes;
+use clearway_proto::transport::Nic;
+use clearway_proto::units::{Bytes, Rate};
 
 use crate::model::{Network, Protocol, Transport};
 use crate::schemes::{AnyReceiver, AnySender};
@@ -8,8 +9,8 @@ use crate::schemes::{AnyReceiver, AnySender};
 /// Makes the senders and receivers of one transport of a scenario.
 #[derive(Debug)]
 pub struct Maker {
-    /// The sender of a flow that has not begun.
-    sender: AnySender,
+    /// The sender of a flow that has not begun, for hosts whose links have each of these rates.
+    senders: Vec<(Rate, AnySender)>,
     /// What makes the receiver of a flow that has not begun.
     protocol: Protocol,
     /// Bytes of a full data frame.
@@ -27,13 +28,16 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// The maker of this transport in this network.
-    pub fn new(transport: &Transport, network: &Network) -> Maker {
+    /// The maker of this transport in this network, whose hosts' links have these rates.
+    pub fn new(transport: &Transport, network: &Network, rates: &[Rate]) -> Maker {
         let protocol = &transport.protocol;
         let overhead = transport.header + network.framing;
         let data_frame = network.mtu + overhead;
+        let sender = |&rate: &Rate| {
+            (rate, protocol.sender(network.mtu, Nic::new(Bytes::new(data_frame.into()), rate)))
+        };
         Maker {
-            sender: protocol.sender(network.mtu, Bytes::new(data_frame.into())),
+            senders: rates.iter().map(sender).collect(),
             protocol: protocol.clone(),
             data_frame,
             overhead,
@@ -47,9 +51,10 @@ impl Maker {
         }
     }
 
-    /// A sender of a new flow.
-    pub fn sender(&self) -> AnySender {
-        self.sender.clone()
+    /// A sender of a new flow from a host whose link has this rate, one of those that the maker was told of.
+    pub fn sender(&self, rate: Rate) -> AnySender {
+        let of_rate = self.senders.iter().find(|(its, _)| *its == rate);
+        of_rate.expect("a rate that some host's link has").1.clone()
     }
 
     /// A receiver of a new flow.

@@ -19,6 +19,10 @@ macro_rules! for_each_scheme {
                 "none", "no congestion control: a fixed window, a fixed rate, or neither";
             GoBackN(clearway_proto::baseline::go_back_n::GoBackNParams) =
                 "go_back_n", "a fixed window, and after a loss everything from there on again, as RoCE does";
+            Roce(clearway_proto::baseline::rdma::roce::RoceParams) =
+                "roce", "RDMA over Ethernet at the rate of the NIC, with go-back-N or selective repeat, with or without DCQCN";
+            Irn(clearway_proto::baseline::rdma::irn::IrnParams) =
+                "irn", "IRN (SIGCOMM 2018): RDMA that survives loss, in a window of one bandwidth-delay product, with or without DCQCN";
         }
     };
 }
@@ -37,14 +41,14 @@ macro_rules! protocol {
             pub(crate) const DOC: &str =
                 concat!("What decides how much is under way" $(, "; ", $name, ": ", $what)*, ".");
 
-            /// See [`Scheme::ECN_CAPABLE`].
+            /// See [`Scheme::ecn_capable`].
             pub fn ecn_capable(&self) -> bool {
-                match self { $(Protocol::$Kind(_) => <$Params>::ECN_CAPABLE,)* }
+                match self { $(Protocol::$Kind(p) => p.ecn_capable(),)* }
             }
 
-            /// See [`Scheme::reach`].
-            pub fn reach(&self) -> u32 {
-                match self { $(Protocol::$Kind(p) => p.reach(),)* }
+            /// See [`Scheme::noted`].
+            pub fn noted(&self) -> u32 {
+                match self { $(Protocol::$Kind(p) => p.noted(),)* }
             }
 
             /// See [`Scheme::max_window`].

@@ -5,6 +5,7 @@
 mod arbiter;
 mod class;
 mod document;
+mod empty_path;
 mod error;
 mod experiment;
 mod fault;
@@ -24,7 +25,9 @@ mod node;
 mod operations;
 mod parameters;
 mod parts;
+mod pfc;
 mod probe;
+mod rdma_warnings;
 mod reader;
 mod schema;
 mod shape;

@@ -1,7 +1,7 @@
 //! A scheme's parameters as keys of a table: names, meanings, ranges and defaults are the scheme's own.
 
 use clearway_proto::parameter::{Parameter, ParameterReader, Parameters};
-use clearway_proto::units::{Rate, Span};
+use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::key::{Key, Quantity};
 use super::reader::Section;
@@ -23,17 +23,32 @@ fn key<T: Quantity>(parameter: &Parameter<T>) -> Key<T> {
     Key::new(parameter.name, parameter.doc, parameter.range.clone())
 }
 
+fn key_or<T: Quantity>(parameter: &Parameter<T>, default: T) -> Key<T> {
+    match parameter.follows {
+        Some(words) => key(parameter).or_as(default, words),
+        None => key(parameter).or(default),
+    }
+}
+
 impl ParameterReader for Section<'_> {
     fn time(&mut self, parameter: &Parameter<Span>, default: Span) -> Span {
-        self.get(&key(parameter).or(default))
+        self.get(&key_or(parameter, default))
     }
 
     fn number(&mut self, parameter: &Parameter<f64>, default: f64) -> f64 {
-        self.get(&key(parameter).or(default))
+        self.get(&key_or(parameter, default))
     }
 
     fn count(&mut self, parameter: &Parameter<u32>, default: u32) -> u32 {
-        self.get(&key(parameter).or(default))
+        self.get(&key_or(parameter, default))
+    }
+
+    fn size(&mut self, parameter: &Parameter<Bytes>, default: Bytes) -> Bytes {
+        self.get(&key_or(parameter, default))
+    }
+
+    fn rate(&mut self, parameter: &Parameter<Rate>, default: Rate) -> Rate {
+        self.get(&key_or(parameter, default))
     }
 
     fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32> {

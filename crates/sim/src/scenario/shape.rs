@@ -11,5 +11,7 @@ pub(super) fn role_name(role: SwitchRole) -> &'static str {
         SwitchRole::Tor => "tor",
         SwitchRole::Aggregation => "aggregation",
         SwitchRole::Spine => "spine",
+        SwitchRole::Dci => "dci",
+        SwitchRole::Long => "long",
     }
 }

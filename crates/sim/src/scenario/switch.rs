@@ -1,8 +1,9 @@
-//! `[switch.default]` and the tables of the roles: buffers and ECN marking.
+//! `[switch.default]` and the tables of the roles: buffers, ECN marking and flow control.
 
 use clearway_proto::units::Bytes;
 
 use super::key::{Key, Shown};
+use super::pfc;
 use super::reader::Section;
 use super::shape::role_name;
 use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
@@ -38,7 +39,12 @@ pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchK
     let aggregation =
         role(SwitchRole::Aggregation, "The middle tier of a fat tree; what is not given is as in default.");
     let spine = role(SwitchRole::Spine, "The top tier; what is not given is as in default.");
-    Some(SwitchKinds { tor: tor?, aggregation: aggregation?, spine: spine? })
+    let dci = role(SwitchRole::Dci, "Switches that join datacenters; what is not given is as in default.");
+    let long = role(
+        SwitchRole::Long,
+        "The ports of these that face another datacenter; what is not given is as in default.",
+    );
+    Some(SwitchKinds { tor: tor?, aggregation: aggregation?, spine: spine?, dci: dci?, long: long? })
 }
 
 fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {
@@ -77,7 +83,7 @@ fn read_kind(r: &mut Section) -> SwitchKind {
         }
     };
     let ecn = read_ecn(r, size);
-    SwitchKind { buffer, ecn }
+    SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer) }
 }
 
 fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {

@@ -2,34 +2,20 @@
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
+use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
 use super::key::Shown;
+use super::rdma_warnings;
 use crate::engine::event::Meta;
-use crate::model::{HostKind, HostModel, Protocol, Scenario, SnapHost, Spray, Timestamps, Transport};
-use crate::net::routing::{most_paths, path_between, Router};
+use crate::model::{HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
+use crate::net::routing::{most_paths, path_between};
 use crate::net::shape;
 use crate::net::topology::Graph;
-use crate::traffic::pattern;
-
-/// The most paths of a transport that are examined.
-const PATHS: usize = 1000;
 
 /// The most probes whose paths are examined.
 const PROBES: usize = 100;
 
 /// The largest part of a link that a probe may take and still be said to measure the load of others.
 const MOST_OF_A_LINK: f64 = 0.1;
-
-/// A path there and back without any other traffic.
-struct EmptyPath {
-    hosts: (u32, u32),
-    switches: u64,
-    /// The time that a full frame takes there.
-    there: Span,
-    /// The time that its acknowledgement takes back.
-    back: Span,
-    /// The longest time that both together take from stack to NIC.
-    jitter: Span,
-}
 
 /// A sentence for each thing that is unlikely to be meant.
 pub(super) fn of(scenario: &Scenario) -> Vec<String> {
@@ -49,33 +35,16 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(spray_taken_for_loss(scenario));
     warnings.extend(unread_clocks(scenario));
     warnings.extend(arbiters_with_too_many_endpoints(scenario));
+    warnings.extend(fewer_allocations_than_batches(scenario));
     warnings.extend(probes_that_load(scenario));
+    warnings.extend(rdma_warnings::of(scenario));
     warnings
-}
-
-/// The model of a host's work, if one processor does it all.
-fn snap(scenario: &Scenario, host: u32) -> Option<&SnapHost> {
-    match &scenario.hosts.of(host).model {
-        HostModel::Ideal | HostModel::Interrupts(_) => None,
-        HostModel::Snap(host) => Some(host),
-    }
 }
 
 fn targets_below_empty_paths(scenario: &Scenario) -> Vec<String> {
     let swift = |transport: &Transport| matches!(transport.protocol, Protocol::Swift(_));
-    if !scenario.transports.iter().any(swift) {
-        return Vec::new();
-    }
-    let graph = Graph::build(&scenario.network);
-    let router = Router::new(&graph, &scenario.network);
-    let longest = |transport: usize| {
-        let pairs = pairs_of(scenario, transport);
-        let paths = pairs.map(|hosts| empty_path(scenario, &graph, &router, transport, hosts));
-        paths.max_by_key(|path| path.there + path.back + path.jitter)
-    };
-    (0..scenario.transports.len())
-        .filter_map(|transport| target_below(scenario, transport, &longest(transport)?))
-        .collect()
+    let longest = longest_empty_paths(scenario, swift);
+    longest.iter().filter_map(|(transport, path)| target_below(scenario, *transport, path)).collect()
 }
 
 fn target_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Option<String> {
@@ -114,36 +83,6 @@ fn target_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Opti
         us(path.back),
         us(empty.saturating_sub(hops)),
     ))
-}
-
-fn empty_path(
-    scenario: &Scenario,
-    graph: &Graph,
-    router: &Router,
-    transport: usize,
-    hosts: (u32, u32),
-) -> EmptyPath {
-    let network = &scenario.network;
-    let transport = &scenario.transports[transport];
-    let frame = Bytes::new(u64::from(network.mtu + transport.header + network.framing));
-    let ack = Bytes::new(u64::from(transport.ack + network.framing));
-    let mut links = Vec::new();
-    let mut cross = |from, to, size| {
-        router.path(from, to, 0, &mut links);
-        let of = |&link: &u32| graph.link(link).rate.transmission(size) + graph.link(link).delay;
-        (links.len(), links.iter().map(of).fold(Span::ZERO, |sum, span| sum + span))
-    };
-    let (count, there) = cross(hosts.0, hosts.1, frame);
-    let (_, back) = cross(hosts.1, hosts.0, ack);
-    let jitter = |host| snap(scenario, host).map_or(Span::ZERO, |host| host.jitter);
-    let jitter = jitter(hosts.0) + jitter(hosts.1);
-    EmptyPath { hosts, switches: count as u64 - 1, there, back, jitter }
-}
-
-/// Some pairs of hosts that use this transport.
-fn pairs_of(scenario: &Scenario, transport: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let tables = scenario.traffic.iter().filter(move |table| table.transport == transport);
-    tables.flat_map(|table| pattern::of(&table.pattern).some_pairs(PATHS)).take(PATHS)
 }
 
 /// Warns of hosts of a kind whose processor takes longer for a packet than their fastest link, of this `rate`.
@@ -207,8 +146,8 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
     few.retain(|(_, threshold)| *threshold < paths);
     few.into_iter()
         .map(|(transport, threshold)| {
-            let consequence = match transport.protocol {
-                Protocol::GoBackN(_) => "go_back_n sends everything again from each that is overtaken".into(),
+            let consequence = match &transport.protocol {
+                protocol if protocol.noted() == 0 => "go-back-N sends everything again from each that is overtaken".into(),
                 _ => format!("with a dup_threshold of {threshold} many will count as lost that are only late"),
             };
             let name = &transport.name;
@@ -270,6 +209,19 @@ fn arbiters_with_too_many_endpoints(scenario: &Scenario) -> Vec<String> {
     )]
 }
 
+/// Warns of an arbiter that may not tell an endpoint of every batch.
+fn fewer_allocations_than_batches(scenario: &Scenario) -> Option<String> {
+    let arbiters = scenario.arbiters.as_ref()?;
+    let batches = 1e12 / (arbiters.slot.as_ps() as f64 * f64::from(arbiters.batch));
+    (f64::from(arbiters.allocation_rate) < batches).then(|| {
+        format!(
+            "arbiter.allocation_rate: {} allocations a second are fewer than the {batches:.0} batches: grants to an endpoint that \
+             gets slots to many others in each come later and later, until it refuses all; raise it, or batch",
+            arbiters.allocation_rate
+        )
+    })
+}
+
 /// Warns of probes that take a large part of a link on their way.
 fn probes_that_load(scenario: &Scenario) -> Vec<String> {
     if scenario.probes.is_empty() {
@@ -294,11 +246,4 @@ fn probes_that_load(scenario: &Scenario) -> Vec<String> {
         }
     }
     warnings
-}
-
-/// A time in microseconds, to the nanosecond.
-fn us(span: Span) -> String {
-    let ns = span.as_ps().div_ceil(1000);
-    let digits = format!("{}.{:03}", ns / 1000, ns % 1000);
-    format!("{}us", digits.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -215,7 +215,10 @@ fn paths(network: &Network) -> PathParams {
                 shape: FatTreeShape { racks_per_pod: half, aggregation: half, cores: half },
             }
         }
-        Topology::Star { .. } | Topology::Dumbbell { .. } | Topology::Listed { .. } => PathParams::Single,
+        Topology::Star { .. }
+        | Topology::Dumbbell { .. }
+        | Topology::Datacenters { .. }
+        | Topology::Listed { .. } => PathParams::Single,
     }
 }
 
@@ -236,7 +239,10 @@ fn capacities(network: &Network) -> Option<Capacities> {
             let hosts = 0..(left + right) as usize;
             (hosts.map(|host| usize::from(host >= left as usize)).collect(), vec![up; 2])
         }
-        Topology::Star { .. } | Topology::FatTree { .. } | Topology::Listed { .. } => return None,
+        Topology::Star { .. }
+        | Topology::FatTree { .. }
+        | Topology::Datacenters { .. }
+        | Topology::Listed { .. } => return None,
     };
     Some(Capacities {
         nodes: rack_of.into_iter().map(Node::endpoint).collect(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_proto::units::{Bytes, Time};
+use clearway_proto::units::{Bytes, Rate, Time};
 
 use super::arbitration::{self, control_plan};
 use super::control_plan::ControlPlan;
@@ -27,6 +27,7 @@ use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
 use crate::model::{HostKind, Probe, Scenario, Timestamps, Transport};
+use crate::net::pfc::PAUSE_BYTES;
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
 use crate::net::routing::{path_between, Router};
@@ -44,7 +45,9 @@ const LEAST_CONTROL: u64 = 84;
 /// The plan of a scenario, over at most so many domains.
 pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let graph = Graph::build(&scenario.network);
-    let makers: Vec<Maker> = scenario.transports.iter().map(|t| Maker::new(t, &scenario.network)).collect();
+    let rates = nic_rates(&graph);
+    let maker = |transport| Maker::new(transport, &scenario.network, &rates);
+    let makers: Vec<Maker> = scenario.transports.iter().map(maker).collect();
     let specs = traffic::generate(scenario);
     assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
     let partition = Partition::new(&graph, domains);
@@ -81,7 +84,9 @@ fn look_ahead(graph: &Graph, makers: &[Maker], scenario: &Scenario) -> u64 {
     let of_flows = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).map(u64::from);
     let of_probes = scenario.probes.iter().map(|probe| probe.bytes.get());
     let of_control = scenario.arbiters.iter().map(|_| LEAST_CONTROL);
-    let smallest = Bytes::new(of_flows.chain(of_probes).chain(of_control).min().unwrap_or(1));
+    let of_pauses = scenario.switches.any_pfc().then_some(u64::from(PAUSE_BYTES));
+    let all = of_flows.chain(of_probes).chain(of_control).chain(of_pauses);
+    let smallest = Bytes::new(all.min().unwrap_or(1));
     let quickest =
         graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
     quickest.unwrap_or(LONGEST_WINDOW).clamp(2, LONGEST_WINDOW)
@@ -365,6 +370,18 @@ fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
     }
 }
 
+fn nic_rate(graph: &Graph, host: u32) -> Rate {
+    graph.link(graph.nic(host)).rate
+}
+
+/// Each rate that the link of some host has.
+fn nic_rates(graph: &Graph) -> Vec<Rate> {
+    let mut rates: Vec<Rate> = (0..graph.host_count()).map(|host| nic_rate(graph, host)).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    rates
+}
+
 fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec) {
     let end = domain.senders.len() as u32;
     // Others are set going by operations.
@@ -377,7 +394,7 @@ fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec) {
     }
     let (route, routes) = plan.routes.of(flow);
     domain.senders.push(SendingEnd {
-        sender: plan.makers[spec.transport as usize].sender(),
+        sender: plan.makers[spec.transport as usize].sender(nic_rate(&plan.graph, spec.from)),
         timer_at: Time::NEVER,
         pace_at: Time::NEVER,
         acks: 0,

@@ -13,6 +13,7 @@ use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::slots::Slots;
 use crate::model::Transport;
 use crate::net::counters::PortCounters;
+use crate::net::pfc::{Account, Hold, Pause, Pfc};
 use crate::net::port::{Port, PortFigures};
 use crate::net::rules::{ClassCounters, ClassQueue, Rules};
 use crate::net::topology::{Link, Node};
@@ -33,10 +34,11 @@ const PAGE: usize = 4096;
 
 /// Memory in bytes for a flow of this transport and so many packets, without its routes and the row of its table.
 pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
-    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>();
+    let apart = transport.protocol.receiver().apart();
+    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>() + apart.next_multiple_of(BLOCK);
     // What each end knows of packets out of order, once there are any: four sets of bits, of which only those are
     // touched that stand for a packet, and a few words around them.
-    let (reach, packets) = (transport.protocol.reach() as usize / 8, packets.div_ceil(8) as usize);
+    let (reach, packets) = (transport.protocol.noted() as usize / 8, packets.div_ceil(8) as usize);
     let out_of_order = 4 * (reach.min(packets.saturating_add(PAGE)) + BLOCK) + POINTERS;
     let plan = size_of::<FlowSpec>() + 2 * size_of::<Place>() + size_of::<Losses>() + size_of::<[u8; 2]>();
     // A start, and the timers of both ends and of pacing.
@@ -54,6 +56,12 @@ pub fn port_bytes(queues: usize) -> f64 {
     let queue = size_of::<ClassQueue>() + 2 * size_of::<ClassCounters>();
     let rules = if queues == 0 { 0 } else { size_of::<Rules>() + 2 * BLOCK + queue * queues };
     (link + port + observed + rules + EVENT) as f64
+}
+
+/// Memory in bytes for flow control at a port with so many classes, with two events of each.
+pub fn pfc_bytes(classes: usize) -> f64 {
+    let of_class = size_of::<Account>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
+    (size_of::<Pfc>() + 4 * BLOCK + of_class * classes) as f64
 }
 
 /// Memory in bytes for a frame that waits or is under way, with the departure that is known of it.

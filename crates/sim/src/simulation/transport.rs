@@ -1,7 +1,7 @@
 //! The ends of flows at a host: what arrives is handed to the machines, and what they then want is seen to.
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::Ack;
+use clearway_proto::transport::{Ack, Notice};
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, NONE};
@@ -52,9 +52,11 @@ impl Domain {
         while let Some(ack) = self.receivers[end as usize].acknowledgement(now) {
             let receiver = &self.receivers[end as usize];
             let (route, size) = (receiver.route, plan.makers[receiver.transport as usize].ack_frame);
+            let plain = ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0;
+            // A notification does not end what its packet ends.
+            let last = if plain || !ack.is_notification() { last } else { 0 };
             let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
             let meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
-            let plain = ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0;
             let (seq, meta) = if plain {
                 (ack.seq, meta)
             } else {
@@ -101,7 +103,12 @@ impl Domain {
         let now = self.time();
         let meta = frame.meta;
         let ack = if meta.contains(Meta::POOLED) {
-            self.parcels.take_ack(frame.seq())
+            let ack = self.parcels.take_ack(frame.seq());
+            if ack.is_notification() {
+                self.notify(plan, host, end);
+                return;
+            }
+            ack
         } else {
             Ack {
                 seq: frame.seq(),
@@ -131,6 +138,17 @@ impl Domain {
         if completed > 0 && sender.writes {
             self.end_operations(plan, end, completed);
         }
+        self.serve(plan, host, end);
+    }
+
+    /// A congestion notification has reached the sender. It is counted among the acknowledgements, whose way it takes, and
+    /// is no sample of the round-trip time.
+    #[cold]
+    fn notify(&mut self, plan: &Plan, host: u32, end: u32) {
+        let now = self.time();
+        let sender = &mut self.senders[end as usize];
+        sender.acks += 1;
+        sender.sender.handle_notice(now, Notice::Congestion);
         self.serve(plan, host, end);
     }
 
@@ -191,6 +209,11 @@ impl Domain {
         sender.timer_at = Time::NEVER;
         match sender.sender.poll_timeout() {
             Some(at) if at <= now => {
+                let spec = &plan.specs[sender.flow as usize];
+                if sender.sender.is_drained() && matches!(spec.demand, Demand::Sized(_)) {
+                    // The flow is over; only its congestion control would go on.
+                    return;
+                }
                 sender.sender.handle_timeout(now);
                 self.serve(plan, host, end);
             }

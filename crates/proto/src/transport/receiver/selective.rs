@@ -128,9 +128,9 @@ impl Special {
 }
 
 impl SelectiveReceiver {
-    /// A receiver that takes packets up to `reach` (a power of two, at least 64) beyond the first missing one.
+    /// A receiver that takes packets up to `reach`, or the next power of two from 64 on, beyond the first missing one.
     pub fn new(policy: AckPolicy, reach: u32) -> SelectiveReceiver {
-        assert!(reach.is_power_of_two() && reach >= u64::BITS, "a reach that no ring of bits has");
+        let reach = reach.next_power_of_two().max(u64::BITS);
         let special = match policy {
             AckPolicy::EveryPacket => None,
             AckPolicy::Delayed { every, delay, marked_at_once } => {

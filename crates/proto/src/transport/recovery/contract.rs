@@ -7,18 +7,15 @@ use crate::transport::Ack;
 /// What a sender knows of its packets from `una`, the lowest that is not cumulatively acknowledged, up to `next`, the
 /// next that was never sent.
 ///
-/// It is made when the first acknowledgement out of order or the first timeout comes, and asked only until it [is
-/// over](Self::is_over): while all of `una..next` is under way, a sender counts by itself, without a call.
+/// A sender takes a copy of [`Scheme::recovery`](crate::transport::Scheme::recovery) when the first acknowledgement out of
+/// order or the first timeout comes, and asks it only until it [is over](Self::is_over): while all of `una..next` is under
+/// way, a sender counts by itself, without a call.
 pub trait Recovery: Clone + Debug {
-    /// All packets are under way. A sender is at most `reach` packets ahead of `una`, and `dup_threshold` is
-    /// [`Scheme::dup_threshold`](crate::transport::Scheme::dup_threshold).
-    fn new(reach: u32, dup_threshold: u32) -> Self;
-
     /// An acknowledgement arrived that the sender [believes](crate::transport::Sender::believes). `una` is as it was before;
     /// afterwards it is the larger one of `una` and the acknowledgement's cumulative number.
     fn handle_ack(&mut self, una: u32, next: u32, ack: &Ack) -> Change;
 
-    /// The timer ran out: everything that is not known to have arrived is lost.
+    /// The timer ran out: everything that is not known to have arrived is lost, or at least packet `una` is.
     fn give_up(&mut self, una: u32, next: u32);
 
     /// The lost packet to be sent next, which is under way from now on; none if no packet is lost.

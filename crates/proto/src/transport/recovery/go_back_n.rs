@@ -17,10 +17,6 @@ pub struct GoBackN {
 }
 
 impl Recovery for GoBackN {
-    fn new(_reach: u32, _dup_threshold: u32) -> GoBackN {
-        GoBackN::default()
-    }
-
     fn handle_ack(&mut self, before: u32, next: u32, ack: &Ack) -> Change {
         let una = before.max(ack.cumulative);
         let mut cursor = self.cursor.map_or(next, |cursor| cursor.max(una));

@@ -2,8 +2,10 @@
 
 mod contract;
 mod go_back_n;
+mod nack_bitmap;
 mod selective_repeat;
 
 pub use contract::{Change, Recovery};
 pub use go_back_n::GoBackN;
+pub use nack_bitmap::NackBitmap;
 pub use selective_repeat::SelectiveRepeat;

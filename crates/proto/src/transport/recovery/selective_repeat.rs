@@ -22,12 +22,16 @@ pub struct SelectiveRepeat {
     dup_threshold: u32,
 }
 
-impl Recovery for SelectiveRepeat {
-    fn new(reach: u32, dup_threshold: u32) -> SelectiveRepeat {
+impl SelectiveRepeat {
+    /// All packets are under way. The sender is at most `reach` packets ahead of the lowest unacknowledged one, and
+    /// `dup_threshold` is [`Scheme::dup_threshold`](crate::transport::Scheme::dup_threshold).
+    pub fn new(reach: u32, dup_threshold: u32) -> SelectiveRepeat {
         let none = SequenceSet::new(reach);
         SelectiveRepeat { sacked: none.clone(), lost: none, judged: 0, top: 0, dup_threshold }
     }
+}
 
+impl Recovery for SelectiveRepeat {
     fn handle_ack(&mut self, before: u32, next: u32, ack: &Ack) -> Change {
         let una = before.max(ack.cumulative);
         let mut change = self.advance(before, una);
@@ -77,6 +81,18 @@ impl Recovery for SelectiveRepeat {
 }
 
 impl SelectiveRepeat {
+    /// Gives up the lowest unacknowledged packet, and what has not arrived below the highest that has. Whatever is above
+    /// may be under way still.
+    pub(super) fn give_up_first(&mut self, una: u32, next: u32) {
+        let top = self.top.max(una + 1).min(next);
+        for seq in una..top {
+            if !self.sacked.contains(seq) {
+                self.lost.insert(seq);
+            }
+        }
+        self.judged = self.judged.max(top);
+    }
+
     /// Moves the cumulative acknowledgement from `una` to `cumulative`.
     fn advance(&mut self, una: u32, cumulative: u32) -> Change {
         let mut change = Change::default();

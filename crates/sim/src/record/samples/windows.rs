@@ -14,13 +14,13 @@ use crate::traffic::most_flows;
 pub(super) struct WindowSamples {
     time_us: Vec<f64>,
     flow: Vec<u64>,
-    windows: [Vec<f64>; 4],
+    windows: [Vec<f64>; 5],
 }
 
 impl WindowSamples {
-    /// The memory that these samples take: each row has the time, the flow, and four values.
+    /// The memory that these samples take: each row has the time, the flow, and five values.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
-        let (rows, row_bytes) = (most_flows(scenario), NUMBER * 6.0);
+        let (rows, row_bytes) = (most_flows(scenario), NUMBER * 7.0);
         Sampled::every("record.windows", scenario.record.windows, rows, row_bytes, scenario)
     }
 
@@ -33,7 +33,8 @@ impl WindowSamples {
             let windows = simulation.sender(flow).sender.windows();
             self.time_us.push(now.as_us_f64());
             self.flow.push(u64::from(flow));
-            let values = [windows.cwnd, windows.fcwnd, windows.ecwnd, windows.srtt.as_us_f64()];
+            let srtt = windows.srtt.as_us_f64();
+            let values = [windows.cwnd, windows.fcwnd, windows.ecwnd, srtt, windows.rate / 1e9];
             for (column, value) in self.windows.iter_mut().zip(values) {
                 column.push(value);
             }
@@ -41,7 +42,7 @@ impl WindowSamples {
     }
 
     pub(super) fn into_table(self) -> Table {
-        let [cwnd, fcwnd, ecwnd, srtt] = self.windows.map(Column::Floats);
+        let [cwnd, fcwnd, ecwnd, srtt, rate] = self.windows.map(Column::Floats);
         Table {
             name: "windows",
             columns: vec![
@@ -51,6 +52,7 @@ impl WindowSamples {
                 ("fcwnd_packets", fcwnd),
                 ("ecwnd_packets", ecwnd),
                 ("srtt_us", srtt),
+                ("rate_gbps", rate),
             ],
         }
     }

@@ -123,3 +123,19 @@ fn an_arbiter_whose_link_carries_too_little_is_remarked_upon() {
     );
     assert!(warnings[0].contains("it carries those of 221 busy hosts"), "{warnings:?}");
 }
+
+#[test]
+fn an_endpoint_may_be_told_of_every_batch() {
+    let of = |keys: &str| {
+        let loaded = read(&with(RACK, "at = \"h3\"", &format!("at = \"h3\"\n{keys}"))).expect("a good file");
+        (loaded.scenario.arbiters.expect("arbiters").allocation_rate, loaded.warnings)
+    };
+    // Batches of 16 slots of 1 us: 62,500 a second.
+    assert_eq!(of("slot = \"1us\""), (125_000, vec![]));
+    assert_eq!(of("slot = \"10us\"").0, 50_000);
+    let (_, warnings) = of("slot = \"1us\"\nallocation_rate = 62499");
+    assert_eq!(warnings.len(), 1);
+    let start = "arbiter.allocation_rate: 62499 allocations a second are fewer than the 62500 batches";
+    assert!(warnings[0].starts_with(start), "{warnings:?}");
+    assert_eq!(of("slot = \"1us\"\nallocation_rate = 62500").1, [""; 0]);
+}

@@ -87,5 +87,5 @@ fn packets_that_count_as_lost_because_they_are_late_are_spoken_of() {
     assert_eq!(warnings(2, "none", "").len(), 1);
     assert_eq!([warnings(2, "none", "2"), warnings(2, "swift", "2")], [vec![], Vec::<String>::new()]);
     let says = &warnings(2, "go_back_n", "")[0];
-    assert!(says.ends_with("go_back_n sends everything again from each that is overtaken"), "{says}");
+    assert!(says.ends_with("go-back-N sends everything again from each that is overtaken"), "{says}");
 }

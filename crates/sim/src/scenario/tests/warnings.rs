@@ -187,3 +187,63 @@ fn a_probe_that_is_a_load_is_spoken_of() {
           load"]
     );
 }
+
+/// A full frame of 1500 B on a link of 10 Gb/s takes 1.2 us, its acknowledgement of 100 B 80 ns.
+const RDMA: &[(&str, &str)] = &[
+    ("transport.a.header", "0B"),
+    ("transport.a.ack", "100B"),
+    ("network.rate", "10Gbps"),
+    ("network.delay", "10us"),
+    ("network.mtu", "1500B"),
+    ("network.framing", "0B"),
+    ("switch.default.ecn", "step"),
+    ("switch.default.ecn_threshold", "30kB"),
+];
+
+fn rdma_warnings(sets: &[(&str, &str)]) -> Vec<String> {
+    let sets: Vec<_> = RDMA.iter().chain(sets).copied().collect();
+    set(SMALL, &sets).unwrap_or_else(|error| panic!("{error}")).warnings
+}
+
+/// There 2 x (1.2 us + 10 us), back 2 x (80 ns + 10 us): 42.56 us, in which 35.5 packets leave.
+#[test]
+fn a_bitmap_or_a_timeout_of_irn_that_the_path_exceeds_is_shown_with_its_arithmetic() {
+    let irn = |bitmap, rto_low| {
+        let (bitmap, low) = (("transport.a.bitmap", bitmap), ("transport.a.rto_low", rto_low));
+        rdma_warnings(&[("transport.a.protocol", "irn"), bitmap, low])
+    };
+    assert_eq!(irn("36", "43us"), [""; 0]);
+    // Nearly is enough.
+    assert_eq!(irn("34", "43us"), [""; 0]);
+    assert_eq!(
+        irn("30", "43us"),
+        ["transport.a.bitmap: 30 packets are below the 36 that fit the 42.56us there and back between hosts 3 and 0 at 10Gbps: \
+          a flow gets at most 8.5 Gb/s; raise bitmap, or mean it"]
+    );
+    assert_eq!(
+        irn("36", "42us"),
+        ["transport.a.rto_low: 42us is below the 42.56us that a full packet and its acknowledgement take on the empty path \
+          from host 3 to host 0: what is only late will be sent again; raise rto_low"]
+    );
+}
+
+#[test]
+fn dcqcn_that_nobody_asked_for_or_that_hears_nothing_is_remarked_upon() {
+    for protocol in [("transport.a.protocol", "roce"), ("transport.a.protocol", "irn")] {
+        let dcqcn = ("transport.a.congestion", "dcqcn");
+        let rate = ("transport.a.ai_rate", "1Gbps");
+        assert_eq!(rdma_warnings(&[protocol, dcqcn, rate]), [""; 0]);
+        assert_eq!(rdma_warnings(&[protocol]), [""; 0]);
+        let unread = rdma_warnings(&[protocol, rate]);
+        assert_eq!(
+            unread,
+            ["transport.a: keys of DCQCN are set and nothing reads them; set congestion = \"dcqcn\""]
+        );
+        let sets = [protocol, dcqcn];
+        let unmarked: Vec<_> =
+            RDMA.iter().filter(|(key, _)| !key.contains("ecn")).chain(&sets).copied().collect();
+        let said = set(SMALL, &unmarked).unwrap_or_else(|error| panic!("{error}")).warnings;
+        assert_eq!(said.len(), 1);
+        assert!(said[0].starts_with("transport.a.congestion: no switch marks its packets"), "{said:?}");
+    }
+}

@@ -48,7 +48,8 @@ fn draw_queue(dice: &mut Dice, world: &World, arbiter: &mut Table) {
 /// Whether the network is one whose paths an arbiter knows, with links that carry a packet a slot.
 fn suits(world: &World, tables: &[Table]) -> bool {
     let network = &world.network;
-    let known = tables.iter().any(|table| table.kind == "network" && !table.says("topology", "file"));
+    let unknown = |table: &Table| ["file", "datacenters"].iter().any(|shape| table.says("topology", shape));
+    let known = tables.iter().any(|table| table.kind == "network" && !unknown(table));
     let slot = transmission(world.heaviest, network.rate);
     known && network.slowest >= network.rate && slot <= LONGEST_SLOT && network.delay <= LONGEST_DELAY
 }

@@ -1,0 +1,194 @@
+//! RoCE, version 2, as network adapters send it: at the rate of the NIC, with no window or a given one, and after a loss from
+//! the lost packet on again (go-back-N) or only what is lost (selective repeat). The timer is InfiniBand's, which nothing
+//! lengthens.
+//!
+//! With go-back-N the receiver is an [`InOrderReceiver`], whose NACK speaks once of a gap; with selective repeat it is a
+//! [`SelectiveReceiver`].
+
+use super::control::{CongestionParams, Patience, RdmaControl, RdmaShared};
+use super::receiver::RdmaReceiver;
+use crate::parameter::{Conflict, ParameterReader, Parameters};
+use crate::transport::{
+    common, Ack, AckPolicy, Change, GoBackN, InOrderReceiver, Nic, Recovery, Scheme, SelectiveReceiver,
+    SelectiveRepeat,
+};
+use crate::units::{Bytes, Span};
+
+/// How a RoCE sender recovers from loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryKind {
+    /// Everything from the lost packet on is sent again.
+    GoBackN,
+    /// What is lost is sent again.
+    SelectiveRepeat,
+}
+
+const RECOVERIES: &[(&str, RecoveryKind)] =
+    &[("go_back_n", RecoveryKind::GoBackN), ("selective_repeat", RecoveryKind::SelectiveRepeat)];
+
+/// How far a sender may be ahead with go-back-N: half of InfiniBand's packet sequence numbers, which have 24 bits.
+const MOST_AHEAD: u32 = 1 << 23;
+
+/// Parameters of RoCE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoceParams {
+    /// How it recovers from loss. Go-back-N, as all adapters can.
+    pub recovery: RecoveryKind,
+    /// Packets under way at most; none: no limit.
+    pub window: Option<u32>,
+    /// Retransmission timeout, which nothing lengthens. 67.108864 ms: 4.096 us times 2 to the 14th, a common setting of
+    /// InfiniBand's local ACK timeout.
+    pub rto: Span,
+    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets, with selective repeat. A power of two;
+    /// 65536.
+    pub reach: u32,
+    /// The congestion control.
+    pub congestion: CongestionParams,
+}
+
+impl Default for RoceParams {
+    fn default() -> RoceParams {
+        RoceParams {
+            recovery: RecoveryKind::GoBackN,
+            window: None,
+            rto: Span::from_ns(4096 << 14),
+            reach: 65_536,
+            congestion: CongestionParams::default(),
+        }
+    }
+}
+
+const RECOVERY: &str = "What is sent again after a loss: everything from there on, or only what is lost.";
+
+impl Parameters for RoceParams {
+    fn read(r: &mut impl ParameterReader, d: &RoceParams) -> RoceParams {
+        RoceParams {
+            recovery: r.choice("recovery", RECOVERY, RECOVERIES, d.recovery),
+            window: r.optional_count(&common::fixed_window(), "no limit").or(d.window),
+            rto: r.time(&common::rto(), d.rto),
+            reach: r.count(&common::reach(), d.reach),
+            congestion: CongestionParams::read(r, &d.congestion),
+        }
+    }
+
+    fn conflicts(&self) -> Vec<Conflict> {
+        let mut conflicts = common::check_reach(self.reach);
+        let noted = self.recovery == RecoveryKind::SelectiveRepeat;
+        if let Some(window) = self.window.filter(|window| noted && *window > self.reach) {
+            conflicts.push(Conflict::between(("window", window), "is above", ("reach", self.reach)));
+        }
+        if self.congestion.scale_window && self.window.is_none() {
+            conflicts.push(Conflict::alone("scale_window", &true, "needs a window"));
+        }
+        conflicts.extend(self.congestion.conflicts());
+        conflicts
+    }
+}
+
+impl Scheme for RoceParams {
+    type Control = RdmaControl;
+    type Recovery = RoceRecovery;
+    type Receiver = RdmaReceiver;
+
+    /// IPv4 20, UDP 8, base transport header 12, checksum 4.
+    const HEADER: Bytes = Bytes::new(44);
+
+    fn ecn_capable(&self) -> bool {
+        self.congestion.ecn_capable()
+    }
+
+    fn shared(&self, nic: Nic) -> RdmaShared {
+        let patience = Patience { rto: self.rto, few: 0, longer: Span::ZERO };
+        RdmaShared::new(self.window.unwrap_or(self.reach()), patience, &self.congestion, nic)
+    }
+
+    fn reach(&self) -> u32 {
+        match self.recovery {
+            RecoveryKind::GoBackN => MOST_AHEAD,
+            RecoveryKind::SelectiveRepeat => self.reach,
+        }
+    }
+
+    fn noted(&self) -> u32 {
+        match self.recovery {
+            RecoveryKind::GoBackN => 0,
+            RecoveryKind::SelectiveRepeat => self.reach,
+        }
+    }
+
+    fn max_window(&self) -> f64 {
+        f64::from(self.window.unwrap_or(self.reach()))
+    }
+
+    fn recovery(&self) -> RoceRecovery {
+        match self.recovery {
+            RecoveryKind::GoBackN => RoceRecovery::GoBackN(GoBackN::default()),
+            RecoveryKind::SelectiveRepeat => {
+                RoceRecovery::SelectiveRepeat(SelectiveRepeat::new(self.reach, self.dup_threshold()))
+            }
+        }
+    }
+
+    fn receiver(&self) -> RdmaReceiver {
+        let receiver = match self.recovery {
+            RecoveryKind::GoBackN => RdmaReceiver::from(InOrderReceiver::new()),
+            RecoveryKind::SelectiveRepeat => {
+                RdmaReceiver::from(SelectiveReceiver::new(AckPolicy::EveryPacket, self.reach))
+            }
+        };
+        self.congestion.notifying(receiver)
+    }
+}
+
+/// The recovery of a RoCE sender: one of the two.
+#[derive(Clone, Debug)]
+pub enum RoceRecovery {
+    /// See [`GoBackN`].
+    GoBackN(GoBackN),
+    /// See [`SelectiveRepeat`].
+    SelectiveRepeat(SelectiveRepeat),
+}
+
+impl Recovery for RoceRecovery {
+    fn handle_ack(&mut self, una: u32, next: u32, ack: &Ack) -> Change {
+        match self {
+            RoceRecovery::GoBackN(recovery) => recovery.handle_ack(una, next, ack),
+            RoceRecovery::SelectiveRepeat(recovery) => recovery.handle_ack(una, next, ack),
+        }
+    }
+
+    fn give_up(&mut self, una: u32, next: u32) {
+        match self {
+            RoceRecovery::GoBackN(recovery) => recovery.give_up(una, next),
+            RoceRecovery::SelectiveRepeat(recovery) => recovery.give_up(una, next),
+        }
+    }
+
+    fn take_lost(&mut self, una: u32, next: u32) -> Option<u32> {
+        match self {
+            RoceRecovery::GoBackN(recovery) => recovery.take_lost(una, next),
+            RoceRecovery::SelectiveRepeat(recovery) => recovery.take_lost(una, next),
+        }
+    }
+
+    fn lost(&self, next: u32) -> u32 {
+        match self {
+            RoceRecovery::GoBackN(recovery) => recovery.lost(next),
+            RoceRecovery::SelectiveRepeat(recovery) => recovery.lost(next),
+        }
+    }
+
+    fn under_way(&self, una: u32, next: u32) -> u32 {
+        match self {
+            RoceRecovery::GoBackN(recovery) => recovery.under_way(una, next),
+            RoceRecovery::SelectiveRepeat(recovery) => recovery.under_way(una, next),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        match self {
+            RoceRecovery::GoBackN(recovery) => recovery.is_over(),
+            RoceRecovery::SelectiveRepeat(recovery) => recovery.is_over(),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Warnings about RDMA transports: what can be run but is unlikely to be meant.
+
+use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
+use clearway_proto::baseline::rdma::irn::IrnParams;
+
+use super::empty_path::{longest_empty_paths, us, EmptyPath};
+use super::key::Shown;
+use crate::model::{Ecn, Protocol, Scenario, SwitchRole, Transport};
+use crate::net::shape;
+
+/// The least share of its NIC that a bitmap may let a flow have on the longest empty path.
+const LEAST_SHARE: f64 = 0.95;
+
+/// A sentence for each thing that is unlikely to be meant.
+pub(super) fn of(scenario: &Scenario) -> Vec<String> {
+    let irn = |transport: &Transport| matches!(transport.protocol, Protocol::Irn(_));
+    let longest = longest_empty_paths(scenario, irn);
+    let mut warnings: Vec<String> =
+        longest.iter().flat_map(|(transport, path)| irn_on(scenario, *transport, path)).collect();
+    for transport in &scenario.transports {
+        let name = &transport.name;
+        let Some(params) = congestion(transport) else { continue };
+        if params.is_unread() {
+            warnings.push(format!(
+                "transport.{name}: keys of DCQCN are set and nothing reads them; set congestion = \"dcqcn\""
+            ));
+        }
+        if params.congestion == Congestion::Dcqcn && !marks(scenario, transport) {
+            warnings.push(format!(
+                "transport.{name}.congestion: no switch marks its packets, so DCQCN hears of no congestion; set ecn of \
+                 switch.default, such as ecn = \"red\" with ecn_min, ecn_max and ecn_pmax"
+            ));
+        }
+    }
+    warnings
+}
+
+fn congestion(transport: &Transport) -> Option<&CongestionParams> {
+    match &transport.protocol {
+        Protocol::Roce(params) => Some(&params.congestion),
+        Protocol::Irn(params) => Some(&params.congestion),
+        _ => None,
+    }
+}
+
+/// Whether some switch marks the data of a transport.
+fn marks(scenario: &Scenario, transport: &Transport) -> bool {
+    if let Some(ecn) = scenario.classes.get(transport.class).and_then(|class| class.ecn) {
+        return ecn != Ecn::Off;
+    }
+    let roles = [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine];
+    roles.into_iter().any(|role| scenario.switches.of(role).ecn != Ecn::Off)
+}
+
+/// What does not suit the longest empty path of an IRN transport.
+fn irn_on(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Vec<String> {
+    let network = &scenario.network;
+    let transport = &scenario.transports[transport];
+    let Protocol::Irn(params) = &transport.protocol else { return Vec::new() };
+    let IrnParams { bitmap, rto_low, .. } = params;
+    let (name, trip) = (&transport.name, path.there + path.back);
+    let full = f64::from(network.mtu + transport.header + network.framing) * 8e12;
+    let rate = shape::host_rates(network).get(path.hosts.0);
+    let product = trip.as_ps() as f64 * rate.as_bps() as f64 / full;
+    let mut warnings = Vec::new();
+    if f64::from(*bitmap) < LEAST_SHARE * product {
+        warnings.push(format!(
+            "transport.{name}.bitmap: {bitmap} packets are below the {:.0} that fit the {} there and back between hosts {} and \
+             {} at {}: a flow gets at most {:.1} Gb/s; raise bitmap, or mean it",
+            product.ceil(),
+            us(trip),
+            path.hosts.0,
+            path.hosts.1,
+            rate.shown(),
+            f64::from(*bitmap) * full / trip.as_ps() as f64 / 1e9,
+        ));
+    }
+    if *rto_low < trip {
+        warnings.push(format!(
+            "transport.{name}.rto_low: {} is below the {} that a full packet and its acknowledgement take on the empty path \
+             from host {} to host {}: what is only late will be sent again; raise rto_low",
+            us(*rto_low),
+            us(trip),
+            path.hosts.0,
+            path.hosts.1,
+        ));
+    }
+    warnings
+}
