@@ -49,7 +49,7 @@ BASE: dict[str, Any] = {
     "traffic": [{"pattern": "incast", "transport": "bulk", "from": 0, "to": 1, "bytes": "10kB"}],
     "record": {},
 }
-"""Has switches of every role; its traffic fits every network below."""
+"""Has switches of all roles but those of several datacenters; its traffic fits every network below."""
 
 ECN: list[dict[str, Any]] = [
     {},
@@ -206,6 +206,8 @@ def scenario_with(table: str, example: dict[str, Any]) -> dict[str, Any]:
         else:
             at = at.setdefault(part, {})
     at[int(parts[-1]) if parts[-1] == "0" else parts[-1]] = copy.deepcopy(example)
+    if table in ("switch.dci", "switch.long"):
+        scenario["network"] = {"topology": "datacenters", "k": 2, "long_km": 1.0}
     if table == "arbiter" or example.get("kind") == "crash":
         scenario["transport"]["bulk"] = {"protocol": "fastpass"}
     if example.get("protocol") == "fastpass" or example.get("kind") == "crash":

@@ -2,28 +2,9 @@
 //! one that it leaves by. See [`super::pfc`].
 
 use super::memory::SharedBuffer;
-use super::pfc::{Charged, Pause, Pfc, NO_PORT, PAUSE_BYTES};
+use super::pfc::{Charged, Overflow, Pause, Pfc, NO_PORT, PAUSE_BYTES};
 use super::ports::Ports;
 use super::scheduling::{each, only, ClassSet};
-
-/// A frame of a lossless class for which there was no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overflow {
-    /// When, in picoseconds.
-    pub at: u64,
-    /// The link over which it came, backwards: that of the port with the account.
-    pub link: u32,
-    /// Its class.
-    pub class: u8,
-    /// What it weighs.
-    pub bytes: u32,
-    /// Bytes of the account in common room.
-    pub common: u64,
-    /// Bytes of the account in headroom.
-    pub used: u64,
-    /// The headroom.
-    pub headroom: u64,
-}
 
 /// A PAUSE or RESUME whose transmission has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

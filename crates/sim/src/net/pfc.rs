@@ -135,6 +135,25 @@ pub struct Pfc {
     pub received: u64,
 }
 
+/// A frame of a lossless class for which there was no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow {
+    /// When, in picoseconds.
+    pub at: u64,
+    /// The link over which it came, backwards: that of the port with the account.
+    pub link: u32,
+    /// Its class.
+    pub class: u8,
+    /// What it weighs.
+    pub bytes: u32,
+    /// Bytes of the account in common room.
+    pub common: u64,
+    /// Bytes of the account in headroom.
+    pub used: u64,
+    /// The headroom.
+    pub headroom: u64,
+}
+
 /// What an account did with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Charged {

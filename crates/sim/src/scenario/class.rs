@@ -8,8 +8,9 @@ use super::error::Misread;
 use super::form::Form;
 use super::key::Key;
 use super::reader::Section;
+use super::shape::MAX_BYTES;
 use super::suggest;
-use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
+use super::switch::{read_marking, Marking, MARKINGS};
 use crate::model::{Buffer, Ecn, Scenario, SwitchKinds, SwitchRole, TrafficClass, Transport};
 use crate::net::scheduling::MOST_CLASSES;
 

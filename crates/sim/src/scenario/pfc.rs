@@ -4,7 +4,7 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::key::{Key, Shown};
 use super::reader::Section;
-use super::switch::MAX_BYTES;
+use super::shape::MAX_BYTES;
 use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Xoff};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::scheduling::MOST_CLASSES;

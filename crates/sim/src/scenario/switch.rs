@@ -5,12 +5,9 @@ use clearway_proto::units::Bytes;
 use super::key::{Key, Shown};
 use super::pfc;
 use super::reader::Section;
-use super::shape::role_name;
+use super::shape::{role_name, MAX_BYTES};
 use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
 use crate::net::shape;
-
-/// The largest buffer or threshold: with a frame on top it still fits a port's 32-bit counts.
-pub(super) const MAX_BYTES: Bytes = Bytes::new(4_000_000_000);
 
 #[derive(Clone, Copy)]
 enum Sharing {

@@ -1,7 +1,7 @@
 //! The slots that an allocation grants: kept as steps from one to the next, as they are also written, so that writing and reading
 //! them is the same work for each and needs no jump.
 
-use super::message::{Address, Allocation, Granted, Path, MOST_GRANTED, MOST_GRANTS};
+use super::numbers::{Address, Path, MOST_GRANTED, MOST_GRANTS};
 
 /// Slots from one grant of an allocation to the next at most. Endpoints refuse what is further ahead by far.
 pub const MOST_GAP: u64 = 0xFFF;
@@ -17,7 +17,7 @@ pub struct Grant {
     pub path: Path,
 }
 
-/// The slots of an [`Allocation`], in rising order: added by [`Allocation::grant`], read by [`Allocation::grants`].
+/// The slots of an allocation, in rising order. It adds and reads them, as it knows what their destinations' numbers mean.
 #[derive(Clone, Copy)]
 pub struct Grants {
     /// The slots of the first grant and of the last.
@@ -75,7 +75,7 @@ impl Grants {
     }
 
     /// Adds a grant to the destination of this number, from 1 to [`MOST_GRANTED`]. Whether there was room for it.
-    fn push(&mut self, slot: u64, number: usize, path: Path) -> bool {
+    pub(super) fn push(&mut self, slot: u64, number: usize, path: Path) -> bool {
         let (before, len) = (if self.is_empty() { slot } else { self.last }, self.len());
         let gap = slot.wrapping_sub(before);
         if len == MOST_GRANTS || gap > MOST_GAP {
@@ -87,35 +87,6 @@ impl Grants {
         self.paths[len] = path;
         self.len += 1;
         true
-    }
-}
-
-impl Allocation {
-    /// Adds a grant and, if its destination is not listed, that with a count of 0. Whether that was possible: there are bounds
-    /// to the number of grants ([`MOST_GRANTS`]) and of destinations ([`MOST_GRANTED`]), and no slot may be before that of
-    /// the last grant, or more than [`MOST_GAP`] after it. What is impossible changes nothing.
-    pub fn grant(&mut self, Grant { slot, destination, path }: Grant) -> bool {
-        let listed = self.granted.iter().position(|granted| granted.destination == destination);
-        let place = listed.unwrap_or(self.granted.len());
-        if place == MOST_GRANTED || !self.grants.push(slot, place + 1, path) {
-            return false;
-        }
-        if listed.is_none() {
-            self.granted.push(Granted { destination, granted: 0 });
-        }
-        true
-    }
-
-    /// The slots granted by this packet, in rising order.
-    ///
-    /// Panics if the list of destinations has become shorter since they were granted.
-    pub fn grants(&self) -> impl ExactSizeIterator<Item = Grant> + '_ {
-        let mut slot = self.grants.first;
-        self.grants.steps().iter().zip(self.grants.paths()).map(move |(step, &path)| {
-            slot += u64::from(*step) & MOST_GAP;
-            let place = usize::from(step >> GAP_BITS) - 1;
-            Grant { slot, destination: self.granted[place].destination, path }
-        })
     }
 }
 

@@ -6,6 +6,7 @@ pub mod header;
 mod heard;
 mod list;
 pub mod message;
+mod numbers;
 
 pub use grants::{Grant, Grants, MOST_GAP};
 pub use heard::News;
