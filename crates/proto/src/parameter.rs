@@ -29,6 +29,7 @@ impl<T> Parameter<T> {
     }
 
     /// The parameter with a default that follows other parameters, as these words say.
+    #[must_use]
     pub fn following(self, words: &'static str) -> Parameter<T> {
         Parameter { follows: Some(words), ..self }
     }

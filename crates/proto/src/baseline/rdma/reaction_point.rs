@@ -203,7 +203,7 @@ impl ReactionPoint {
             params.ai_rate.as_bps()
         };
         self.target = (self.target + raise as f64).min(config.line);
-        self.set_rate(config, (self.target + self.current) / 2.0);
+        self.set_rate(config, f64::midpoint(self.target, self.current));
     }
 
     fn set_rate(&mut self, config: &DcqcnConfig, rate: f64) {
