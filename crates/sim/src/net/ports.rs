@@ -137,7 +137,7 @@ impl Ports {
     }
 
     /// Whether a frame that comes to a port now leaves at once; its class is asked for where that matters.
-    #[inline]
+    #[inline(always)]
     pub fn is_free(&self, at: u32, now: u64, class: impl FnOnce() -> usize) -> bool {
         let port = self.port(at);
         if port.intersects(Port::RULED) {

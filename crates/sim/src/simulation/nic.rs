@@ -24,7 +24,7 @@ impl Domain {
         } else if state.processor != NONE {
             self.wait(plan, host, end);
             self.attend(plan, host);
-        } else if self.is_nic_free(plan, host, end) && !state.armed {
+        } else if self.is_free(plan, state.nic, end) && !state.armed {
             self.transmit(plan, host, end);
             self.serve_again(plan, host, end);
         } else {
@@ -59,11 +59,10 @@ impl Domain {
         }
     }
 
-    /// Whether a packet of this flow that is sent now leaves at once.
-    #[inline]
-    fn is_nic_free(&self, plan: &Plan, host: u32, end: u32) -> bool {
-        let class = || plan.class_of_data(self.senders[end as usize].flow);
-        self.ports.is_free(self.hosts[host as usize].nic, self.now, class)
+    /// Whether a packet of this flow that is sent over its NIC now leaves at once.
+    #[inline(always)]
+    fn is_free(&self, plan: &Plan, nic: u32, end: u32) -> bool {
+        self.ports.is_free(nic, self.now, || plan.class_of_data(self.senders[end as usize].flow))
     }
 
     /// The round in which a flow of this host waits.
