@@ -207,6 +207,8 @@ def test_columns_of_the_links_that_match() -> None:
     assert (found.x.tolist(), found.y.tolist()) == ([0.1, 0.8], [0, 80])
     found = measures.columns(made_up(), "links", "utilisation", "rate_gbps", match={"link": "tor*>h*"})
     assert (found.x.tolist(), found.y.tolist()) == ([0.8], [50])
+    found = measures.columns(made_up(), "links", "utilisation", "rate_gbps", match={"utilisation": [0.8, 1]})
+    assert (found.x.tolist(), found.y.tolist()) == ([0.8], [50])
 
 
 def test_shares_and_fairness_in_a_window() -> None:
@@ -250,6 +252,16 @@ def test_goodput_among_so_many_flows() -> None:
     twice = made_up(tables={"throughput": throughput}, scenario={**scenario, "traffic": traffic[:1] * 2})
     with pytest.raises(ClearwayError, match="have one transport"):
         measures.goodput_among(twice, 1)
+
+
+def test_a_lead_counts_from_when_one_joins() -> None:
+    # A Gb/s for 1 ms are 125 kB. From 2 ms on b has 10 and 21, a 30 and 19: 20 and 18 apart.
+    scenario = {"record": {"throughput": "1ms"}}
+    run = made_up(scenario=scenario)
+    assert measures.largest_lead(run, ["a", "b"], "b") == pytest.approx(20 * 125e3)
+    assert measures.largest_lead(run, ["a", "b"], "a") == pytest.approx(60 * 125e3)
+    tables = {"throughput": {**run.tables["throughput"], "goodput_gbps": np.array([1.0, 0.0] * 3)}}
+    assert math.isnan(measures.largest_lead(made_up(scenario=scenario, tables=tables), ["a", "b"], "b"))
 
 
 LINE = Series(np.array([3.0, 1.0, 2.0, 4.0]), np.array([10.0, 2.0, 8.0, 10.0]))

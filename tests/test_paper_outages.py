@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clearway.errors import ClearwayError
+from clearway.paper.measures import Series
 
 from tests.test_paper import made_up, measures
 
@@ -52,3 +53,13 @@ def test_the_mean_of_values() -> None:
 def test_rows_between_two_values() -> None:
     assert measures.quantile(made_up(), "rtt", "rtt_us", 1.0, match={"rtt_us": [10, 30]}) == 30
     assert measures.quantile(made_up(), "rtt", "rtt_us", 0.01, match={"rtt_us": [11, 99]}) == 20
+
+
+def test_the_load_that_keeps_a_limit() -> None:
+    latencies = Series(np.array([0.6, 0.2, 0.4]), np.array([9.0, 1.0, 3.0]))
+    loads = {0.5: 0.0, 1.0: 0.2, 2.9: 0.2, 3.0: 0.4, 10.0: 0.6}
+    assert {limit: measures.highest_below(latencies, limit) for limit in loads} == loads
+    unfinished = Series(np.array([0.2, 0.4, 0.6]), np.array([1.0, math.inf, 2.0]))
+    assert measures.highest_below(unfinished, 6.0) == 0.2
+    unmeasured = Series(np.array([0.2, 0.4]), np.array([math.nan, 1.0]))
+    assert math.isnan(measures.highest_below(unmeasured, 6.0))

@@ -49,13 +49,14 @@ BASE: dict[str, Any] = {
     "traffic": [{"pattern": "incast", "transport": "bulk", "from": 0, "to": 1, "bytes": "10kB"}],
     "record": {},
 }
-"""Has switches of every role; its traffic fits every network below."""
+"""Has switches of all roles but those of several datacenters; its traffic fits every network below."""
 
 ECN: list[dict[str, Any]] = [
     {},
     {"ecn": "step", "ecn_threshold": "50kB"},
     {"ecn": "red", "ecn_min": "20kB", "ecn_max": "80kB", "ecn_pmax": 0.1},
 ]
+PFC: list[dict[str, Any]] = [{}, {"pfc": "static", "pfc_xoff": "20kB"}, {"pfc": "dynamic"}]
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "": [BASE],
     "network": [
@@ -63,11 +64,15 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"topology": "dumbbell", "left": 2, "right": 2},
         {"topology": "leaf_spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2},
         {"topology": "fat_tree", "k": 4},
+        {"topology": "datacenters", "k": 4, "long_km": 80.0},
         {"topology": "file", "file": "network.toml"},
     ],
     "switch": [{}],
-    "switch.default": [*ECN, *({"sharing": "shared", **ecn} for ecn in ECN)],
-    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine")},
+    "switch.default": [
+        *({**ecn, **pfc} for ecn in ECN for pfc in PFC[:2]),
+        *({"sharing": "shared", **ecn, **pfc} for ecn in ECN for pfc in PFC),
+    ],
+    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine", "dci", "long")},
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
     "host.default": [{}, {"model": "snap"}, {"model": "interrupts"}],
@@ -102,6 +107,8 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "ecn_min": ECN[2],
     "ecn_max": ECN[2],
     "ecn_pmax": ECN[2],
+    **dict.fromkeys(("pfc_xoff", "pfc_xon", "pfc_headroom", "pfc_quanta", "pfc_response"), PFC[1]),
+    **{key: {"sharing": "shared", **PFC[2]} for key in ("pfc_alpha", "pfc_hysteresis")},
 }
 """What must stand beside a key in a table whose variants are one."""
 FILES = {
@@ -199,6 +206,8 @@ def scenario_with(table: str, example: dict[str, Any]) -> dict[str, Any]:
         else:
             at = at.setdefault(part, {})
     at[int(parts[-1]) if parts[-1] == "0" else parts[-1]] = copy.deepcopy(example)
+    if table in ("switch.dci", "switch.long"):
+        scenario["network"] = {"topology": "datacenters", "k": 2, "long_km": 1.0}
     if table == "arbiter" or example.get("kind") == "crash":
         scenario["transport"]["bulk"] = {"protocol": "fastpass"}
     if example.get("protocol") == "fastpass" or example.get("kind") == "crash":
@@ -339,7 +348,7 @@ def test_required_keys_are_missed(slot: Slot, link: str, clearway: Clearway, wor
         return
     scenario = scenario_for(slot, link)
     if table_in(scenario, slot.table).pop(slot.key, None) in (
-        *("off", "step", "red", "shared", "read", "snap", "interrupts"),
+        *("off", "step", "red", "shared", "static", "dynamic", "read", "snap", "interrupts"),
     ):
         return  # without it, another variant
     answer = clearway("run", written(workspace / "wrong.toml", scenario))

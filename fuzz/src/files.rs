@@ -63,6 +63,8 @@ fn topology_text(nodes: &[ListedNode], links: &[ListedLink]) -> String {
             Some(SwitchRole::Tor) => "tor",
             Some(SwitchRole::Aggregation) => "aggregation",
             Some(SwitchRole::Spine) => "spine",
+            // A port is no node.
+            Some(SwitchRole::Dci | SwitchRole::Long) => "dci",
         };
         let _ = writeln!(text, "[[node]]\nname = {}\nrole = \"{role}\"", toml::string(&node.name));
     }

@@ -11,8 +11,14 @@ VERSION: str
 class ScenarioError(ValueError):
     """A scenario that cannot be run, and why."""
 
+class PlanError(ValueError):
+    """Options that cannot be planned for: a list of (name, fault)."""
+
 class Interrupted(RuntimeError):  # noqa: N818 - an order, not an error
     """The progress function told the run to stop."""
+
+class LosslessDrop(RuntimeError):  # noqa: N818 - what happened in the network
+    """A frame of a lossless class was dropped, and why."""
 
 class Scenario:
     """One experiment: read, checked, resolved."""
@@ -30,6 +36,25 @@ class Scenario:
     @property
     def estimated_bytes(self) -> int: ...
     def swift_target_us(self, transport: str, cwnd: float, hops: int) -> float | None: ...
+    def run(
+        self, progress: Callable[[float, float, int], bool] | None = None, threads: int | None = None
+    ) -> Result: ...
+
+class Measurement:
+    """What is measured on this machine: arguments read, checked, resolved."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def duration_us(self) -> float: ...
+    @property
+    def resolved(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def estimated_bytes(self) -> int: ...
     def run(
         self, progress: Callable[[float, float, int], bool] | None = None, threads: int | None = None
     ) -> Result: ...
@@ -60,4 +85,6 @@ def load_text(
     sets: Sequence[tuple[str, str]] = ...,
     seed: int | None = None,
 ) -> Scenario: ...
+def plan_dci_buffer(given: dict[str, str]) -> str: ...
 def schema() -> str: ...
+def measurement(kind: str, arguments: str, name: str, seed: int) -> Measurement: ...

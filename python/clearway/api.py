@@ -31,8 +31,8 @@ def run(
     """Run a scenario, given as a path or as TOML text (which has a line break).
 
     It runs on so many `threads` (1 to 64): by default one for a small run, and all cores for a large one. Its
-    results are the same on any number. Raises `ScenarioError` for a scenario that cannot be run and
-    `Interrupted` if `progress` returned False.
+    results are the same on any number. Raises `ScenarioError` for a scenario that cannot be run,
+    `LosslessDrop` if a lossless class lost a frame, and `Interrupted` if `progress` returned False.
     """
     check_threads(threads)
     loaded = load_scenario(scenario, sets_of(sets), seed)

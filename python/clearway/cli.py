@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from clearway import _clearway, api, comparison, demonstration, directory, report, runs, screen
+from clearway import _clearway, api, comparison, demonstration, directory, planning, report, runs, screen
 from clearway.errors import ClearwayError, reason
 from clearway.execution import MOST_THREADS
 from clearway.paper import papers, reading, reproduce, result
@@ -35,7 +35,7 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except ClearwayError as error:
             screen.show_error(error.message, error.remedy)
-        except _clearway.ScenarioError as error:
+        except (_clearway.ScenarioError, _clearway.LosslessDrop) as error:
             screen.show_error(str(error))
         except MemoryError:
             screen.show_error(
@@ -240,6 +240,69 @@ def run_paper(
         screen.say(f"written to {written}, with a page: {written / reproduce.PAGE}")
     if result.failed(done):
         raise typer.Exit(_CLAIM_FAILED)
+
+
+plan_app = typer.Typer(
+    name="plan", no_args_is_help=True, help="Answer by arithmetic what a network needs; nothing is simulated."
+)
+app.add_typer(plan_app)
+
+
+def _option(flag: str, metavar: str, text: str) -> Any:
+    return typer.Option(flag, metavar=metavar, help=text)
+
+
+@plan_app.command("dci-buffer")
+def plan_dci_buffer(
+    rate: Annotated[str, _option("--rate", "RATE", "Rate of the link, such as 400Gbps.")],
+    distance: Annotated[
+        str | None, _option("--distance", "LENGTH", "Length of the fibre, such as 80km: 5 us a km.")
+    ] = None,
+    buffer: Annotated[
+        str | None, _option("--buffer", "SIZE", "How far does this reach, and for how many such links?")
+    ] = None,
+    drain: Annotated[
+        str | None, _option("--drain", "SHARE", "Least share of the rate that always drains; by default 0.")
+    ] = None,
+    drain_most: Annotated[
+        str | None,
+        _option("--drain-most", "SHARE", "No throughput is lost up to this share; by default 1."),
+    ] = None,
+    mtu: Annotated[
+        str | None, _option("--mtu", "SIZE", "Of the lossless priorities; by default 1500B.")
+    ] = None,
+    reverse_mtu: Annotated[
+        str | None, _option("--reverse-mtu", "SIZE", "Of any priority, the other way; by default as --mtu.")
+    ] = None,
+    priorities: Annotated[
+        str | None, _option("--priorities", "N", "How many priorities are lossless; by default 1.")
+    ] = None,
+    transponder: Annotated[
+        str | None, _option("--transponder", "TIME", "Delay of one of the two on the way; by default none.")
+    ] = None,
+    response: Annotated[
+        str | None, _option("--response", "TIME", "How long a peer takes to obey PAUSE; by default 0us.")
+    ] = None,
+    local_delay: Annotated[
+        str | None, _option("--local-delay", "TIME", "One way between switch and relay; by default 1us.")
+    ] = None,
+    hysteresis: Annotated[
+        str | None, _option("--hysteresis", "SIZE", "XOFF less XON; by default two frames.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Plan buffers and thresholds of a lossless link between datacenters, with PFC and with a relay."""
+    given = {name: value for name, value in locals().items() if name != "json"}
+    answer = planning.plan(given, lambda name: f"--{name.replace('_', '-')}")
+    if json:
+        screen.show_json(answer)
+        return
+    screen.say(planning.title(answer))
+    screen.show_table("", planning.COLUMNS, planning.scheme_rows(answer))
+    if "headroom" in answer:
+        screen.show_table("Headroom of a priority", ("time", "bytes"), planning.headroom_rows(answer))
+    for remark in planning.remarks(answer):
+        screen.say(remark)
 
 
 @app.command("report")

@@ -36,12 +36,15 @@ class Position:
     packet_hops: int
 
 
+Runnable = _clearway.Scenario | _clearway.Measurement
+"""What can be run."""
+
 Watch = Callable[[Sequence[Position]], None]
 """Called with the positions of all runs some 20 times a second, in the calling thread."""
 
 
 def execute(
-    scenarios: Sequence[_clearway.Scenario], watch: Watch | None = None, threads: int | None = None
+    scenarios: Sequence[Runnable], watch: Watch | None = None, threads: int | None = None
 ) -> list[Run]:
     """Run all scenarios, as many at once as cores and memory allow; results in the same order.
 
@@ -59,7 +62,7 @@ def execute(
 
 
 def execute_each(
-    scenarios: Sequence[_clearway.Scenario],
+    scenarios: Sequence[Runnable],
     keep: Callable[[int, Run | BaseException], None],
     watch: Watch | None = None,
     jobs: int | None = None,
@@ -138,7 +141,7 @@ def available_memory() -> int | None:
     return min(limits, default=None)
 
 
-def fitting(scenarios: Sequence[_clearway.Scenario]) -> int:
+def fitting(scenarios: Sequence[Runnable]) -> int:
     """Return how many of these runs fit into memory at once; raise if not even one does."""
     available = available_memory()
     largest = max(scenarios, key=lambda scenario: scenario.estimated_bytes)
@@ -154,9 +157,7 @@ def fitting(scenarios: Sequence[_clearway.Scenario]) -> int:
     return max(1, available // needed)
 
 
-def _run(
-    scenario: _clearway.Scenario, position: Position, cancelled: threading.Event, threads: int | None
-) -> Run:
+def _run(scenario: Runnable, position: Position, cancelled: threading.Event, threads: int | None) -> Run:
     def progress(simulated_us: float, end_us: float, packet_hops: int) -> bool:
         position.simulated_us, position.end_us, position.packet_hops = simulated_us, end_us, packet_hops
         return not cancelled.is_set()

@@ -56,7 +56,7 @@ class Run:
     """How many it ran on. Nothing but the time it took depends on them."""
 
     @classmethod
-    def of(cls, scenario: _clearway.Scenario, result: _clearway.Result) -> Run:
+    def of(cls, scenario: _clearway.Scenario | _clearway.Measurement, result: _clearway.Result) -> Run:
         """Take what the simulator left."""
         return cls(
             name=scenario.name,

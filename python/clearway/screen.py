@@ -60,7 +60,7 @@ def show_warning(message: str) -> None:
     _console(sys.stderr).print(Text.assemble(("warning: ", "bold yellow"), message), soft_wrap=True)
 
 
-def show_warnings(scenarios: Sequence[_clearway.Scenario]) -> None:
+def show_warnings(scenarios: Sequence[_clearway.Scenario | _clearway.Measurement]) -> None:
     """Print each warning of these scenarios once."""
     for warning in dict.fromkeys(warning for scenario in scenarios for warning in scenario.warnings):
         show_warning(warning)
@@ -215,7 +215,7 @@ def show_claims(done: Sequence[Reproduced]) -> None:
             Text(claim.readable(claim.ours)),
             Text(claim.asked),
             Text(claim.seeds),
-            Text(claim.verdict, style=_VERDICT_STYLES.get(claim.verdict, "")),
+            Text(claim.verdict_in_words, style=_VERDICT_STYLES.get(claim.verdict, "")),
         )
     _console(sys.stdout).print(table)
     for claim in claims:

@@ -367,9 +367,18 @@ pub fn sleep_precisely() {
 
 /// Processor time that this process has used.
 pub fn processor_time() -> Span {
+    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// Processor time that this thread has used.
+pub fn thread_time() -> Span {
+    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn read_clock(clock: libc::clockid_t) -> Span {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one `timespec`, which `time` is.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
     if result != 0 {
         return Span::ZERO;
     }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use clearway_proto::fastpass::fcp::header::MAX_BYTES;
 use clearway_proto::fastpass::fcp::message::{MOST_DEMANDS, MOST_GRANTED, MOST_GRANTS, MOST_REPORTS};
 use clearway_proto::fastpass::fcp::{
-    Allocation, Demand, Grant, Granted, Heard, Packet, PathReport, Request, Reset, Watchdog,
+    Allocation, Demand, Grant, Granted, Grants, Heard, Packet, PathReport, Request, Reset, Watchdog,
 };
 
 /// Different packets of each measurement, so that no branch can be learned.
@@ -136,7 +136,7 @@ fn allocation(random: &mut Random, destinations: usize, slots: usize, busy: u64)
         .collect();
     let sent = 1_000_000 + random.below(1 << 20);
     let mut slot = sent + 40;
-    let grants = (0..slots)
+    let drawn: Vec<Grant> = (0..slots)
         .map(|_| {
             slot += 1;
             while random.below(100) >= busy {
@@ -147,7 +147,13 @@ fn allocation(random: &mut Random, destinations: usize, slots: usize, busy: u64)
         })
         .collect();
     let (seq, heard) = (100_000 + random.below(1 << 16) as u32, heard(random));
-    Packet::Allocation(Allocation { to: 5, incarnation: 1, term: 1, seq, slot: sent, heard, granted, grants })
+    let grants = Grants::default();
+    let mut allocation =
+        Allocation { to: 5, incarnation: 1, term: 1, seq, slot: sent, heard, granted, grants };
+    for grant in drawn {
+        assert!(allocation.grant(grant), "{grant:?} in {allocation:?}");
+    }
+    Packet::Allocation(allocation)
 }
 
 /// A small generator of packets.

@@ -27,6 +27,9 @@ pub const BYTES: Units = &[
 pub const RATE: Units =
     &[("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
+/// Of length, in metres.
+pub const LENGTH: Units = &[("m", 1), ("km", 1_000)];
+
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitError {

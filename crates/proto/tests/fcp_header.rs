@@ -3,7 +3,7 @@
 use clearway_proto::fastpass::fcp::header::{DecodeError, EncodeError, MAX_BYTES};
 use clearway_proto::fastpass::fcp::message::{MOST_DEMANDS, MOST_GRANTED, MOST_GRANTS, MOST_REPORTS};
 use clearway_proto::fastpass::fcp::{
-    Allocation, Demand, Grant, Granted, Heard, Packet, PathReport, Request, Reset, Watchdog,
+    Allocation, Demand, Grant, Granted, Heard, List, Packet, PathReport, Request, Reset, Watchdog, MOST_GAP,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -55,18 +55,30 @@ fn request() -> impl Strategy<Value = Request> {
     )
 }
 
+/// An allocation with these grants, which all have room.
+fn with_grants(mut allocation: Allocation, grants: impl IntoIterator<Item = Grant>) -> Allocation {
+    for grant in grants {
+        assert!(allocation.grant(grant), "{grant:?} in {allocation:?}");
+    }
+    allocation
+}
+
+fn granted(to: &[(u16, u32)]) -> List<Granted, MOST_GRANTED> {
+    to.iter().map(|&(destination, granted)| Granted { destination, granted }).collect()
+}
+
 /// Slots that rise by steps of all sizes, most of them small; each to one of the destinations listed.
 fn grants() -> impl Strategy<Value = (Vec<(u16, u32)>, Vec<Grant>)> {
-    let step = prop_oneof![8 => 0..3_u64, 4 => 0..300_u64, 1 => number()];
-    let each = (step, any::<proptest::sample::Index>(), any::<u16>());
-    (counts(MOST_GRANTED), number(), 0..=16_u32, vec(each, 0..=MOST_GRANTS)).prop_map(
-        |(to, base, bits, each)| {
+    let far = prop_oneof![1 => Just(2), 1 => Just(300), 1 => Just(MOST_GAP)];
+    let each = (any::<u64>(), any::<proptest::sample::Index>(), any::<u16>());
+    (counts(MOST_GRANTED), number(), 0..=16_u32, far, vec(each, 0..=MOST_GRANTS)).prop_map(
+        |(to, base, bits, far, each)| {
             let mut slot = base;
             let mut grants = Vec::new();
-            for (i, (step, index, path)) in each.into_iter().enumerate().filter(|_| !to.is_empty()) {
-                slot = slot.saturating_add(if i == 0 { 0 } else { step });
+            for (step, index, path) in each.into_iter().filter(|_| !to.is_empty()) {
                 let path = (u32::from(path) >> (16 - bits)) as u16;
                 grants.push(Grant { slot, destination: index.get(&to).0, path });
+                slot = slot.saturating_add(step % (far + 1));
             }
             (to, grants)
         },
@@ -75,13 +87,15 @@ fn grants() -> impl Strategy<Value = (Vec<(u16, u32)>, Vec<Grant>)> {
 
 fn allocation() -> impl Strategy<Value = Allocation> {
     (common(), grants(), any::<bool>(), 0..200_u64).prop_map(
-        |((to, incarnation, term, seq, heard, slot), (granted, grants), near, ahead)| {
-            let count = |(destination, granted)| Granted { destination, granted };
-            let granted = granted.into_iter().map(count).collect();
+        |((to, incarnation, term, seq, heard, slot), (counts, grants), near, ahead)| {
             let first = grants.first().map_or(0, |grant| grant.slot);
             let slot = if near { first.wrapping_sub(ahead) } else { slot };
-            let grants = grants.into_iter().collect();
-            Allocation { to, incarnation, term, seq, slot, heard, granted, grants }
+            let granted = granted(&counts);
+            let none =
+                Allocation { to, incarnation, term, seq, slot, heard, granted, ..Allocation::default() };
+            let allocation = with_grants(none, grants.iter().copied());
+            assert_eq!(allocation.grants().collect::<Vec<_>>(), grants);
+            allocation
         },
     )
 }
@@ -195,16 +209,23 @@ proptest! {
 /// An allocation with each of its fields, byte by byte: numbers of 1 to 5 bytes, a mask, counts of 3 bytes, a first grant that
 /// is 0x2a2b slots ahead, gaps of 0, 1, 16, 1026 and 15 slots, and paths of 4 bits.
 fn allocation_by_hand() -> Vec<u8> {
-    let fixed = [0x12, 5, 0, 0, 0x04, 0x05, 0b00_01_10_11, 0x80 | 4 << 4 | 1 << 2 | 2, 2 << 4 | 3];
+    let fixed = [0x12, 5, 0, 0, 0x04, 0x05, 0b00_01_10_11, 0x80 | 4 << 4 | 1 << 2 | 2, 2 << 4 | 8 | 3];
     let numbers = [0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12];
     let slot = [0x13, 0x14, 0x15, 0x16, 0x17];
     let mask = [0x18, 0x19, 0x1a, 0x1b];
     let destinations = [0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29];
     let ahead = [0x2a, 0x2b];
-    let near = [0x10, 0x21, 0x01, 0x10];
-    let far = [0x0f, 0, 0, 0, 0, 0, 0, 0, 64, 0x22, 0x1f];
+    let grants = [0x10, 0x00, 0x20, 0x01, 0x10, 0x10, 0x24, 0x02, 0x10, 0x0f];
     let paths = [0x1f, 0x08, 0x20];
-    [&fixed[..], &numbers, &slot, &mask, &destinations, &ahead, &near, &far, &paths].concat()
+    [&fixed[..], &numbers, &slot, &mask, &destinations, &ahead, &grants, &paths].concat()
+}
+
+/// The same without the grants that are more than 15 slots after the one before.
+fn near_allocation_by_hand() -> Vec<u8> {
+    let mut bytes = allocation_by_hand();
+    (bytes[1], bytes[8]) = (3, 2 << 4 | 3);
+    bytes.splice(40.., [0x10, 0x21, 0x1f, 0x1f, 0x20]);
+    bytes
 }
 
 #[test]
@@ -213,22 +234,22 @@ fn an_allocation_is_written_as_the_table_says() {
     let slots = [0, 1, 17, 17 + 1026, 17 + 1026 + 15];
     let (first, second) = (0x2021, 0x2526);
     let grants = slots.into_iter().zip([first, second, first, second, first]).zip([1, 15, 0, 8, 2]);
-    let packet = Packet::Allocation(Allocation {
+    let grants = grants.map(|((slot, destination), path)| Grant { slot: base + slot, destination, path });
+    let none = Allocation {
         to: 0x0405,
         term: 0x09,
         incarnation: 0x0a0b,
         seq: 0x0c_0d0e,
         slot: 0x13_1415_1617,
         heard: Heard { latest: 0x0f10_1112, before: 0x1819_1a1b },
-        granted: [(first, 0x22_2324), (second, 0x27_2829)]
-            .map(|(destination, granted)| Granted { destination, granted })
-            .into_iter()
-            .collect(),
-        grants: grants
-            .map(|((slot, destination), path)| Grant { slot: base + slot, destination, path })
-            .collect(),
-    });
-    assert_eq!(encode(&packet), sealed(allocation_by_hand()));
+        granted: granted(&[(first, 0x22_2324), (second, 0x27_2829)]),
+        ..Allocation::default()
+    };
+    let far = with_grants(none, grants.clone());
+    assert_eq!(encode(&Packet::Allocation(far)), sealed(allocation_by_hand()));
+    let third = Grant { slot: base + 16, destination: first, path: 2 };
+    let near = with_grants(none, grants.take(2).chain([third]));
+    assert_eq!(encode(&Packet::Allocation(near)), sealed(near_allocation_by_hand()));
 }
 
 #[test]
@@ -285,19 +306,18 @@ fn sizes_are_as_computed_by_hand() {
     assert_eq!((Packet::Request(one).bytes(), Packet::Request(one).wire_bytes()), (25, 38 + 46));
     let two = Request { demands: demands.into_iter().collect(), ..one };
     assert_eq!((Packet::Request(two).bytes(), Packet::Request(two).wire_bytes()), (30, 38 + 20 + 30));
-    let grants =
-        (0..16).map(|i| Grant { slot: slot + 40 + i, destination: 7, path: (i % 4) as u16 }).collect();
-    let granted = [Granted { destination: 7, granted: 70_000 }].into_iter().collect();
-    let allocation = Packet::Allocation(Allocation {
+    let grants = (0..16).map(|i| Grant { slot: slot + 40 + i, destination: 7, path: (i % 4) as u16 });
+    let none = Allocation {
         to: 3,
         term: 1,
         incarnation: 1,
         seq: 70_000,
         slot,
         heard,
-        granted,
-        grants,
-    });
+        granted: granted(&[(7, 70_000)]),
+        ..Allocation::default()
+    };
+    let allocation = Packet::Allocation(with_grants(none, grants));
     // 9, five numbers, a destination, how far ahead, 16 grants of a byte and 2 bits.
     assert_eq!((allocation.bytes(), allocation.wire_bytes()), (9 + 11 + 5 + 1 + 16 + 4, 38 + 20 + 46));
     let watchdog = Packet::Watchdog(Watchdog { term: 1, rank: 0, horizon: slot });
@@ -305,47 +325,61 @@ fn sizes_are_as_computed_by_hand() {
     assert_eq!(Packet::Reset(Reset::default()).wire_bytes(), 38 + 20 + 28);
 }
 
-/// Skips of every length that is written in another way, at every place of the eight that are read at once.
+/// Gaps of every length that is written in another way, in packets with every number of grants up to more than two times
+/// eight, with paths of every width.
 #[test]
-fn far_slots_are_granted() {
-    let gaps = [0, 1, 15, 16, 17, 31, 239, 240, 255, 4096, u64::from(u32::MAX)];
-    let granted: clearway_proto::fastpass::fcp::List<Granted, MOST_GRANTED> =
-        [1, 2].into_iter().map(|destination| Granted { destination, granted: 9 }).collect();
-    for gap in gaps {
-        for place in 1..20 {
-            let slot = |i: u64| 5 + i + if i >= place { gap } else { 0 };
-            let grants =
-                (0..20).map(|i| Grant { slot: slot(i), destination: 1 + (i % 2) as u16, path: 0 }).collect();
-            let packet = Packet::Allocation(Allocation { granted, grants, ..Allocation::default() });
-            let bytes = encode(&packet);
-            assert_eq!(Packet::decode(&bytes), Ok(packet));
-            let skip = [0, 1, 9][usize::from(gap + 1 > 15) + usize::from(gap + 1 >= 240)];
-            assert_eq!(bytes.len(), 9 + 5 + 2 * 3 + 1 + 20 + skip, "gap {gap}");
+fn slots_near_and_far_are_granted() {
+    let to = [(1, 9), (2, 9)];
+    for (gap, len) in [(0, 1), (15, 1), (16, 2), (255, 2), (MOST_GAP, 2)] {
+        for count in 2..20 {
+            for path in [0, 1, 3, 15, 255, u16::MAX] {
+                let slot = |i: u64| 5 + i / 2 + if i == count - 1 { gap - (i / 2 - (i - 1) / 2) } else { 0 };
+                let gap_is_there = gap > 0 || count % 2 == 0;
+                let grants = (0..count).filter(|_| gap_is_there).map(|i| Grant {
+                    slot: slot(i),
+                    destination: 1 + (i % 2) as u16,
+                    path: if i % 3 == 0 { path } else { 0 },
+                });
+                let none = Allocation { granted: granted(&to), ..Allocation::default() };
+                let grants: Vec<_> = grants.collect();
+                let packet = Packet::Allocation(with_grants(none, grants.iter().copied()));
+                let bytes = encode(&packet);
+                assert_eq!(Packet::decode(&bytes), Ok(packet));
+                let Packet::Allocation(allocation) = packet else { unreachable!() };
+                assert_eq!(allocation.grants().collect::<Vec<_>>(), grants);
+                let bits = [0, 1, 2, 4, 8, 16]
+                    [[0, 1, 3, 15, 255, u16::MAX].iter().position(|&p| p == path).unwrap()];
+                let ahead = usize::from(!grants.is_empty());
+                let paths = (grants.len() * bits).div_ceil(8);
+                assert_eq!(bytes.len(), 9 + 5 + 2 * 3 + ahead + grants.len() * len + paths, "gap {gap}");
+            }
         }
     }
 }
 
 #[test]
 fn the_largest_packet_fits() {
-    let destinations = 0..MOST_GRANTED as u16;
-    let granted = destinations.map(|destination| Granted { destination, granted: u32::MAX }).collect();
-    let far = |i: u64| if i == 0 { 0 } else { (1 << 63) + i * 256 };
-    let grants =
-        (0..MOST_GRANTS as u64).map(|i| Grant { slot: far(i), destination: 1, path: u16::MAX }).collect();
+    let destinations: Vec<_> = (0..MOST_GRANTED as u16).map(|destination| (destination, u32::MAX)).collect();
+    let base = (1 << 63) + 1;
+    let grants = (0..MOST_GRANTS as u64).map(|i| Grant {
+        slot: base + i * MOST_GAP,
+        destination: (i % 15) as u16,
+        path: u16::MAX,
+    });
     let heard = Heard { latest: u32::MAX, before: 1 };
     let (term, incarnation, seq) = (u32::MAX, u32::MAX, u32::MAX);
-    let packet = Packet::Allocation(Allocation {
-        to: 0,
+    let none = Allocation {
         incarnation,
         term,
         seq,
         slot: u64::MAX / 4,
         heard,
-        granted,
-        grants,
-    });
+        granted: granted(&destinations),
+        ..Allocation::default()
+    };
+    let packet = Packet::Allocation(with_grants(none, grants));
     let bytes = encode(&packet);
-    assert_eq!(bytes.len(), 9 + 16 + 8 + 4 + 15 * 6 + 8 + 2 * 64 + 10 * 63 + 1);
+    assert_eq!(bytes.len(), 9 + 16 + 8 + 4 + 15 * 6 + 8 + 2 * 64 + 2 * 64);
     assert_eq!(Packet::decode(&bytes), Ok(packet));
 }
 
@@ -368,9 +402,9 @@ fn each_kind_of_nonsense_has_its_error() {
     assert!(matches!(Packet::decode(&sound), Err(DecodeError::Checksum { found: 0, .. })));
     // More grants, wider paths than there can be.
     assert_eq!(with(&[(1, 65)]), Err(DecodeError::Limit(1)));
-    assert_eq!(with(&[(8, 0x26)]), Err(DecodeError::Limit(8)));
-    assert_eq!(with(&[(8, 0x2b)]), Err(DecodeError::Limit(8)));
-    // What fewer bytes would do for: incarnation, packet, heard, slot, mask, counts, how far ahead; and the paths.
+    assert_eq!(with(&[(8, 0x2e)]), Err(DecodeError::Limit(8)));
+    assert_eq!(with(&[(8, 0x27)]), Err(DecodeError::Limit(8)));
+    // What fewer bytes would do for: incarnation, packet, heard, slot, mask, counts, how far ahead; the paths and the gaps.
     for at in [10, 12, 15, 19] {
         assert_eq!(with(&[(at, 0)]), Err(DecodeError::Longer(at)));
     }
@@ -378,24 +412,21 @@ fn each_kind_of_nonsense_has_its_error() {
     assert_eq!(with(&[(30, 0), (35, 0)]), Err(DecodeError::Longer(7)));
     assert_eq!(with(&[(38, 0), (39, 0x7f)]), Err(DecodeError::Longer(38)));
     assert_eq!(with(&[(38, 0xff), (39, 0x80)]), Err(DecodeError::Longer(38)));
-    assert_eq!(with(&[(55, 0x13), (56, 0), (57, 0x20)]), Err(DecodeError::Longer(8)));
+    assert_eq!(with(&[(50, 0x13), (51, 0), (52, 0x20)]), Err(DecodeError::Longer(8)));
+    assert_eq!(with(&[(45, 0x0f), (46, 0x20)]), Err(DecodeError::Longer(8)));
     assert_eq!(with(&[(33, 0x20), (34, 0x21)]), Err(DecodeError::Repeated(0x2021)));
-    assert_eq!(with(&[(57, 0x21)]), Err(DecodeError::Reserved(57)));
-    // The first grant is not of the base slot; no skip; a third destination; two skips; a long skip that is short, and one
-    // that is too long.
-    assert_eq!(with(&[(40, 0x11)]), Err(DecodeError::Longer(40)));
-    assert_eq!(with(&[(42, 0x00)]), Err(DecodeError::Longer(42)));
-    assert_eq!(with(&[(41, 0x31)]), Err(DecodeError::Destination(41)));
-    assert_eq!(with(&[(43, 0x01)]), Err(DecodeError::Destination(43)));
-    assert_eq!(with(&[(52, 14)]), Err(DecodeError::Longer(44)));
-    assert_eq!(with(&[(45, 0x10)]), Err(DecodeError::Slot(44)));
-    assert_eq!(with(&[(1, 4), (57, 0x00)]), Err(DecodeError::Excess(54)));
+    assert_eq!(with(&[(52, 0x21)]), Err(DecodeError::Reserved(52)));
+    // The first grant is not of the base slot; no destination; a third destination; a slot that is too late.
+    assert_eq!(with(&[(41, 0x01)]), Err(DecodeError::Longer(40)));
+    assert_eq!(with(&[(42, 0x00)]), Err(DecodeError::Destination(42)));
+    assert_eq!(with(&[(46, 0x34)]), Err(DecodeError::Destination(46)));
+    assert_eq!(with(&[(1, 4), (51, 0x00)]), Err(DecodeError::Excess(50)));
     let mut longer = sound.clone();
-    longer.insert(55, 0x10);
-    assert_eq!(Packet::decode(&sealed(longer)), Err(DecodeError::Excess(55)));
+    longer.insert(50, 0x10);
+    assert_eq!(Packet::decode(&sealed(longer)), Err(DecodeError::Excess(53)));
     let mut shorter = sound.clone();
-    shorter.remove(54);
-    assert_eq!(Packet::decode(&sealed(shorter)), Err(DecodeError::Truncated(54)));
+    shorter.remove(49);
+    assert_eq!(Packet::decode(&sealed(shorter)), Err(DecodeError::Truncated(52)));
     assert_eq!(Packet::decode(&sealed(sound[..30].to_vec())), Err(DecodeError::Truncated(30)));
     let bytes = |bytes: &[u8]| Packet::decode(&sealed(bytes.to_vec()));
     // An allocation of nothing is not ahead of anything, and has neither counts nor paths.
@@ -404,6 +435,7 @@ fn each_kind_of_nonsense_has_its_error() {
     assert_eq!(empty(1, 0), Err(DecodeError::Longer(7)));
     assert_eq!(empty(4, 0), Err(DecodeError::Longer(7)));
     assert_eq!(empty(0, 1), Err(DecodeError::Longer(8)));
+    assert_eq!(empty(0, 8), Err(DecodeError::Longer(8)));
     // A request of too many demands or reports; a reset with bits that must be zero.
     assert_eq!(bytes(&[0x11, 0xb0, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Limit(1)));
     assert_eq!(bytes(&[0x11, 0x09, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Limit(1)));
@@ -416,33 +448,70 @@ fn each_kind_of_nonsense_has_its_error() {
 }
 
 #[test]
+fn grants_that_cannot_be_have_their_errors() {
+    let near = near_allocation_by_hand();
+    let nearly = |at: usize, byte| {
+        let mut bytes = near.clone();
+        bytes[at] = byte;
+        Packet::decode(&sealed(bytes))
+    };
+    assert_eq!(nearly(41, 0x01), Err(DecodeError::Destination(41)));
+    assert_eq!(nearly(42, 0x31), Err(DecodeError::Destination(42)));
+    assert_eq!(nearly(40, 0x11), Err(DecodeError::Longer(40)));
+    let (sent, ahead) = (u64::MAX - 3, 2);
+    let last = Grant { slot: u64::MAX, destination: 1, path: 0 };
+    let late = with_grants(
+        Allocation { slot: sent, ..Allocation::default() },
+        [Grant { slot: sent + ahead, ..last }, last],
+    );
+    let mut late = encode(&Packet::Allocation(late));
+    assert!(Packet::decode(&late).is_ok());
+    *late.last_mut().expect("a byte") += 1;
+    assert_eq!(Packet::decode(&sealed(late.clone())), Err(DecodeError::Slot(late.len() - 2)));
+}
+
+#[test]
 fn what_no_machine_says_is_not_written() {
     let mut buffer = [0; MAX_BYTES];
-    let granted = |to: &[u16]| to.iter().map(|&destination| Granted { destination, granted: 1 }).collect();
-    let grant = |slot, destination| Grant { slot, destination, path: 0 };
-    let mut allocation = |to: &[u16], grants: &[Grant]| {
-        let grants = grants.iter().copied().collect();
-        Packet::Allocation(Allocation { granted: granted(to), grants, ..Allocation::default() })
-            .encode(&mut buffer)
-    };
-    assert_eq!(allocation(&[1, 2, 1], &[]), Err(EncodeError::Repeated(1)));
-    assert_eq!(allocation(&[1, 2], &[grant(1, 3)]), Err(EncodeError::Destination(3)));
-    // The same eight lowest bits.
-    assert_eq!(allocation(&[1, 2], &[grant(1, 258); 9]), Err(EncodeError::Destination(258)));
-    assert_eq!(allocation(&[1, 2], &[grant(7, 1), grant(6, 1)]), Err(EncodeError::Order(6)));
-    assert!(allocation(&[1, 2], &[grant(7, 1), grant(7, 2)]).is_ok(), "several packets a slot");
+    let mut encode = |allocation: Allocation| Packet::Allocation(allocation).encode(&mut buffer);
+    let with = |to: &[(u16, u32)]| Allocation { granted: granted(to), ..Allocation::default() };
+    assert_eq!(encode(with(&[(1, 1), (2, 1), (1, 1)])), Err(EncodeError::Repeated(1)));
+    // The same ten lowest bits.
+    assert!(encode(with(&[(1, 1), (1025, 1)])).is_ok());
+    let third = with_grants(with(&[(1, 1), (2, 1)]), [Grant { slot: 1, destination: 3, path: 0 }]);
+    assert!(encode(third).is_ok());
+    let unlisted = Allocation { granted: granted(&[(1, 1), (2, 1)]), ..third };
+    assert_eq!(encode(unlisted), Err(EncodeError::Destination(3)));
     let demands = [3, 5, 3].map(|destination| Demand { destination, demanded: 1 }).into_iter().collect();
     let request = Packet::Request(Request { demands, ..Request::default() });
     assert_eq!(request.encode(&mut buffer), Err(EncodeError::Repeated(3)));
-    for error in [EncodeError::Repeated(1), EncodeError::Destination(1), EncodeError::Order(1)] {
+    for error in [EncodeError::Repeated(1), EncodeError::Destination(1)] {
         assert!(!error.to_string().is_empty());
     }
+}
+
+/// What a packet has no room for leaves it as it is.
+#[test]
+fn grants_without_room_are_not_taken() {
+    let grant = |slot, destination| Grant { slot, destination, path: 3 };
+    let mut allocation = with_grants(Allocation::default(), [grant(7, 1), grant(7, 2)]);
+    assert_eq!(allocation.granted, granted(&[(1, 0), (2, 0)]));
+    let before = allocation;
+    assert!(!allocation.grant(grant(6, 1)), "a slot before the last");
+    assert!(!allocation.grant(grant(7 + MOST_GAP + 1, 3)), "a slot too far ahead");
+    assert_eq!(allocation, before);
+    assert!(allocation.grant(grant(7 + MOST_GAP, 3)));
+    assert_eq!(allocation.grants().last(), Some(grant(7 + MOST_GAP, 3)));
+    let full = with_grants(Allocation::default(), (0..MOST_GRANTED as u16).map(|to| grant(9, to)));
+    assert!(!full.clone().grant(grant(9, 99)), "one destination too many");
+    let full = with_grants(full, (MOST_GRANTED..MOST_GRANTS).map(|_| grant(9, 0)));
+    assert!(!full.clone().grant(grant(9, 0)), "one grant too many");
 }
 
 /// Reading in place of another packet gives what reading anew gives.
 #[test]
 fn a_packet_is_read_in_place_of_any_other() {
-    let granted = [Granted { destination: 4, granted: 1 }].into_iter().collect();
+    let granted = granted(&[(4, 1)]);
     let packets = [
         Packet::Request(Request { seq: 1, ..Request::default() }),
         Packet::Allocation(Allocation { seq: 2, granted, ..Allocation::default() }),

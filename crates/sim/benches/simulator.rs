@@ -90,16 +90,20 @@ fn scenario(
     pattern: Pattern,
     duration: Span,
 ) -> Scenario {
-    let kind =
-        SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn: Ecn::Step(Bytes::new(65 * 4000)) };
+    let kind = SwitchKind {
+        buffer: Buffer::PerPort(Bytes::new(12_700_000)),
+        ecn: Ecn::Step(Bytes::new(65 * 4000)),
+        pfc: None,
+    };
     Scenario {
         name: "bench".into(),
         seed: 1,
         duration,
         warmup: Span::ZERO,
         stop_when_complete: false,
+        allow_loss: false,
         network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },
-        switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+        switches: SwitchKinds::alike(kind),
         hosts: HostKinds::alike(HostKind::default_of(HostModel::Ideal)),
         classes: Vec::new(),
         transports: vec![Transport {

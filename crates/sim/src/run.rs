@@ -8,11 +8,14 @@ use clearway_proto::units::{Span, Time};
 use crate::model::Scenario;
 use crate::net::shape;
 use crate::record::observer::Observer;
-use crate::record::{Interrupted, Outcome, Progress};
+use crate::record::{Outcome, Progress, Stopped};
 use crate::simulation::Simulation;
 
 /// Grid on which a run that ends with its flows ends.
 const COMPLETION_GRID: Span = Span::from_us(10);
+
+/// How often a run looks whether a frame of a lossless class was dropped.
+const DROP_LOOKS: u64 = 100;
 
 /// How many hosts are worth a thread: with fewer, threads wait for each other longer than they work.
 const HOSTS_A_THREAD: usize = 256;
@@ -31,7 +34,7 @@ pub fn threads_for(scenario: &Scenario, asked: Option<usize>, cores: usize) -> u
 pub fn run(
     scenario: &Scenario,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<Outcome, Interrupted> {
+) -> Result<Outcome, Stopped> {
     run_on(scenario, 1, progress)
 }
 
@@ -43,20 +46,25 @@ pub fn run_on(
     scenario: &Scenario,
     threads: usize,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<Outcome, Interrupted> {
+) -> Result<Outcome, Stopped> {
     let end = Time::ZERO + scenario.duration;
     let mut simulation = Simulation::new(scenario, threads);
     let mut observer = Observer::new(scenario, &simulation);
     let mut proceed =
         |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });
+    let drop_grid = (scenario.duration / DROP_LOOKS).max(COMPLETION_GRID);
     let mut now = Time::ZERO;
     while now < end {
         let completion = scenario.stop_when_complete.then(|| next_on_grid(now, COMPLETION_GRID));
-        now = observer.next_look().min(completion.unwrap_or(end)).min(end);
+        let look_for_drops = scenario.switches.any_pfc().then(|| now + drop_grid);
+        now = observer.next_look().min(completion.unwrap_or(end)).min(look_for_drops.unwrap_or(end)).min(end);
         // Asked here too: where little happens, there may be many looks between two of the simulation's questions.
         let asked = proceed(simulation.time().as_ps(), simulation.packet_hops());
         if asked.is_break() || simulation.run_until(now, &mut proceed).is_break() {
-            return Err(Interrupted);
+            return Err(Stopped::Interrupted);
+        }
+        if let Some(drop) = simulation.first_lossless_drop().filter(|_| !scenario.allow_loss) {
+            return Err(Stopped::Dropped(drop));
         }
         observer.look(&mut simulation, now);
         if completion == Some(now) && simulation.all_complete() {

@@ -7,9 +7,10 @@ use clearway_proto::units::{Rate, Span};
 use clearway_sim::engine::event::{Frame, Meta};
 use clearway_sim::net::marking::Marking;
 use clearway_sim::net::memory::{Memory, SharedBuffer};
+use clearway_sim::net::pfc::NO_PORT;
 use clearway_sim::net::port::{Port, PortKind};
 use clearway_sim::net::ports::Ports;
-use clearway_sim::net::ruled::{Offered, Transmission};
+use clearway_sim::net::ruled::{Offered, Transmission, Turn};
 use clearway_sim::net::rules::Rules;
 use clearway_sim::net::scheduling::{Rule, Scheduler};
 use clearway_sim::random::{Entity, Stream};
@@ -41,7 +42,7 @@ fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
         if comings.get(next).is_some_and(|coming| coming.at < ends) {
             let Coming { at, class, bytes } = comings[next];
             let frame = Frame { stamp: 0, route_seq: (next as u64) << 32, meta: Meta::new(bytes, 0) };
-            match ports.offer(0, class, frame, at) {
+            match ports.offer(0, class, frame, NO_PORT, at) {
                 Offered::Begun(transmission) => sending = Some(transmission),
                 Offered::Waits => (),
                 Offered::Dropped => panic!("there is room"),
@@ -51,7 +52,10 @@ fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
             assert_eq!(arrives, Some(ends + 1));
             left[frame.route() as usize] = ends;
             ports.end_transmission(0);
-            sending = ports.next(0, 0).map(|turn| ports.send_queued(0, turn.class(), ends));
+            sending = ports.next(0, 0).map(|turn| match turn {
+                Turn::Queue(class) => ports.send_queued(0, class, ends),
+                turn => panic!("{turn:?} at a switch"),
+            });
         } else {
             return left;
         }

@@ -5,7 +5,7 @@ mod experiment;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use clearway_sim::record::Interrupted;
+use clearway_sim::record::Stopped;
 use clearway_sim::scenario::load_text;
 use experiment::{figure, integers, run};
 
@@ -62,5 +62,5 @@ fn a_quiet_run_can_be_stopped() {
         asked += 1;
         ControlFlow::Break(())
     });
-    assert_eq!((outcome, asked), (Err(Interrupted), 1));
+    assert_eq!((outcome, asked), (Err(Stopped::Interrupted), 1));
 }

@@ -218,6 +218,35 @@ fn a_failed_link_is_found_and_avoided() {
     }
 }
 
+#[test]
+fn a_flow_does_not_wait_for_the_one_whose_packets_its_host_acknowledges() {
+    let shape = "topology = 'star'\nhosts = 3";
+    let rest = "[arbiter]\nat = 'h2'\n[[traffic]]\npattern = 'incast'\nfrom = 0\nto = 1\n\
+                [[traffic]]\npattern = 'incast'\nfrom = 1\nto = 0\nbytes = '14480B'\nstart = '1ms'\n";
+    let outcome = run(&network(shape, rest));
+    assert_nothing_is_lost(&outcome);
+    // An arbiter's round trip, ten slots, and some that acknowledgements take of these.
+    let fct = floats(&outcome, "flows", "fct_us")[1];
+    assert!(fct < 200.0, "{fct} us");
+}
+
+#[test]
+fn grants_to_many_destinations_come_in_time() {
+    let shape = "topology = 'star'\nhosts = 33";
+    let of = |rate: &str| {
+        let rest =
+            format!("[arbiter]\nat = 'h32'\n{rate}\n[[traffic]]\npattern = 'all_to_all'\nhosts = '0..32'\n");
+        run(&network(shape, &rest))
+    };
+    let outcome = of("");
+    assert_nothing_is_lost(&outcome);
+    assert_eq!(figure(&outcome, "slots_refused"), 0.0);
+    // Acknowledgements take slots of their own where each destination has few.
+    assert!(figure(&outcome, "goodput_gbps") > 150.0, "{}", figure(&outcome, "goodput_gbps"));
+    // An allocation names 15 destinations: one in 20 us is too few for 16 slots to 16 endpoints.
+    assert!(figure(&of("allocation_rate = 50000"), "slots_refused") > 1000.0);
+}
+
 /// Four hosts of a star send to a fifth for 20 ms, with these keys of hosts, that model an interrupt by nothing.
 fn incast_of(hosts: &str, transport: &str) -> Outcome {
     let shape = "topology = 'star'\nhosts = 6";
@@ -261,4 +290,54 @@ fn a_stack_whose_frames_are_late_makes_a_queue_of_what_comes_together() {
     // In 15 us come 12 slots, of which no sender has more than three and a part.
     assert!(exact <= 2 * FRAME && (4 * FRAME..=13 * FRAME).contains(&longest_queue(&late)), "{exact}");
     assert!(figure(&late, "goodput_gbps") > 9.3);
+}
+
+#[test]
+fn flows_of_several_transports_share_the_slots_of_a_host() {
+    let other = "[transport.u]\nprotocol = 'fastpass'\nheader = '52B'\n[arbiter]\nat = 'h3'\n";
+    let table = |name, from| {
+        format!("[[traffic]]\npattern = 'incast'\ntransport = '{name}'\nfrom = {from}\nto = 2\n")
+    };
+    let shape = "topology = 'star'\nhosts = 4";
+    let outcome = run(&network(shape, &format!("{other}{}{}", table("t", "'0..2'"), table("u", "0"))));
+    assert_nothing_is_lost(&outcome);
+    // Host 0 has a half of the slots for the flows of both transports, and host 1 the other for its one flow.
+    let delivered = integers(&outcome, "flows", "delivered_bytes");
+    let whole: u64 = delivered.iter().sum();
+    assert!(delivered[1].abs_diff(whole / 2) <= 1448, "{delivered:?}");
+    assert!(delivered[0].abs_diff(delivered[2]) <= 1448, "{delivered:?}");
+}
+
+/// Three of a star's hosts send to the next each, for 5 ms, under an arbiter with these keys.
+fn under(arbiter: &str) -> Outcome {
+    let shape = "topology = 'star'\nhosts = 4";
+    let traffic = "[[traffic]]\npattern = 'permutation'\nhosts = '0..3'\n";
+    run(&network(shape, &format!("send = 'on_arrival'\n[arbiter]\nat = 'h3'\n{arbiter}\n{traffic}")))
+}
+
+#[test]
+fn requests_wait_until_an_arbiter_looks_and_for_those_before_them() {
+    let wait = |arbiter| floats(&under(arbiter), "arbiters", "queue_mean_us")[0];
+    assert_eq!(wait(""), 0.0);
+    // It looks every 8.3 us, and requests come every 34: at any time between two looks.
+    let polled = wait("poll_interval = '8.3us'");
+    assert!((polled - 4.15).abs() < 0.8, "{polled}");
+    // Three allocations leave every 20 us, and three requests come every 34.
+    let busy = under("request_service = '1us'\nallocation_service = '1us'");
+    let share = floats(&busy, "arbiters", "utilisation")[0];
+    assert!((share - 3.0 / 20.0 - 3.0 / 34.0).abs() < 0.02, "{share}");
+    let mean = floats(&busy, "arbiters", "queue_mean_us")[0];
+    assert!(mean > 0.05 && mean < 3.0, "{mean}");
+    assert!(floats(&busy, "arbiters", "queue_p99_us")[0] >= mean);
+}
+
+#[test]
+fn requests_that_find_no_room_are_made_good_for_by_those_after_them() {
+    let all = under("");
+    // Requests alone take more time than there is: three in 34 us, 12 us each. The rest is late now and then.
+    let full = under("request_service = '12us'\nrequest_queue = 2");
+    assert_eq!(integers(&all, "arbiters", "queue_drops")[0], 0);
+    assert!(integers(&full, "arbiters", "queue_drops")[0] > 50);
+    let (all, full) = (figure(&all, "goodput_gbps"), figure(&full, "goodput_gbps"));
+    assert!(full > 0.96 * all, "{full} and {all}");
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clearway.figures import Kind, readable
+from clearway.machine import machine
 from clearway.paper import verdicts
 from clearway.paper.checker import Checker, Table
 from clearway.paper.evaluation import SEED, Runs, evaluate, lower_bounds_in, swapped
@@ -55,6 +56,8 @@ class Judged:
     """The predicate in words."""
     verdict: str
     reason: str
+    machine: str | None = None
+    """The machine whose times decided; None where nothing was timed: then it is the same on every machine."""
 
     def as_json(self) -> dict[str, Any]:
         """Return what `--json` prints of a claim."""
@@ -72,10 +75,17 @@ class Judged:
             "tolerance": self.asked,
             "reason": self.reason,
         }
+        if self.machine is not None:
+            answer["machine"] = self.machine
         if self.control is not None:
             answer["control"] = _json(self.control.mean)
             answer["control_half_widths"] = _json(list(self.control.half_widths))
         return answer
+
+    @property
+    def verdict_in_words(self) -> str:
+        """The verdict, and of which machine it holds."""
+        return self.verdict if self.machine is None else f"{self.verdict}, on this machine"
 
     @property
     def seeds(self) -> str:
@@ -255,6 +265,7 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         asked=verdicts.in_words(claim["holds"], kind),
         verdict=verdict,
         reason=f"{remark} {reason}".strip(),
+        machine=machine() if runs_in(claim["ours"]) & experiment.timed else None,
     )
 
 

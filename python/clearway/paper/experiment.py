@@ -11,7 +11,10 @@ from clearway.paper.checker import Table
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A named run of an experiment: a document, and the overrides of each of its points."""
+    """A named run of an experiment: a document, and the overrides of each of its points.
+
+    The document is a scenario, or the arguments of a measurement.
+    """
 
     name: str
     label: str
@@ -21,6 +24,8 @@ class PlannedRun:
     """The values of the axes at each point, the seed among them."""
     keep: tuple[str, ...] | None
     """The tables to keep of each point; None for all."""
+    measure: str | None = None
+    """What is measured on this machine, with the document as its arguments; None for a scenario."""
 
 
 @dataclass(frozen=True)
@@ -37,3 +42,8 @@ class Experiment:
     claims: Sequence[Table]
     plots: Sequence[Table]
     frontier: Table | None
+
+    @property
+    def timed(self) -> frozenset[str]:
+        """The names of the runs that measure time on this machine."""
+        return frozenset(run.name for run in self.runs if run.measure is not None)

@@ -10,6 +10,7 @@ from typing import Any
 
 from clearway import documents
 from clearway.figures import readable
+from clearway.machine import machine
 from clearway.paper import plots, verdicts
 from clearway.paper.claims import Judged
 from clearway.paper.evaluation import SEED
@@ -78,7 +79,8 @@ def _claims(claims: Sequence[Judged], *, figures: bool, reasons: bool) -> str:
         )
         cells.append(f'<td data-name="Bar">{escape(claim.asked)}</td>')
         cells.append(f'<td class="number" data-name="Seeds">{escape(claim.seeds)}</td>')
-        cells.append(f"<td>{_badge(claim.verdict)}</td>")
+        where = '<span class="reason">on this machine</span>' if claim.machine is not None else ""
+        cells.append(f"<td>{_badge(claim.verdict)}{where}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return table("".join(f'<th scope="col">{head}</th>' for head in heads), rows, "claims")
 
@@ -91,7 +93,11 @@ def _figure(sheet: Sheet, each: Reproduced) -> str:
     experiment = each.experiment
     notes = "".join(
         f'<p class="note">{what}{escape(text)}</p>'
-        for what, text in (("The paper: ", experiment.setup), ("Here: ", experiment.model))
+        for what, text in (
+            ("The paper: ", experiment.setup),
+            ("Here: ", experiment.model),
+            ("Timed on: ", machine() if experiment.timed else ""),
+        )
         if text
     )
     claims = _claims(each.claims, figures=False, reasons=True) if each.claims else ""

@@ -38,6 +38,8 @@ _RUN = {
     "label": str,
     "keep": list,
     "scenario": str,
+    "measure": str,
+    "arguments": dict,
     "seeds": int,
     "set": dict,
     "sweep": dict,
@@ -99,8 +101,14 @@ def _planned(paper: Paper, table: Table, name: str, run: Table, check: Checker, 
     return PlannedRun(
         name,
         label,
-        with_parameters(_document(table, run, where, check), paper.parameters, label),
-        {**_dotted(table.get(scale, {})), **_dotted(run.get("set", {})), **_dotted(scaled.get("set", {}))},
+        _arguments(run, where, check)
+        if "measure" in run
+        else with_parameters(_document(table, run, where, check), paper.parameters, label),
+        {
+            **({} if "measure" in run else _dotted(table.get(scale, {}))),
+            **_dotted(run.get("set", {})),
+            **_dotted(scaled.get("set", {})),
+        },
         _variants(
             scaled.get("sweep", run.get("sweep", {})),
             scaled.get("seeds", run.get("seeds", table.get("seeds", SEEDS))),
@@ -108,11 +116,24 @@ def _planned(paper: Paper, table: Table, name: str, run: Table, check: Checker, 
             check,
         ),
         tuple(run["keep"]) if "keep" in run else None,
+        run.get("measure"),
     )
+
+
+def _arguments(run: Table, where: str, check: Checker) -> Table:
+    """Return the arguments of what a run measures on this machine."""
+    if "scenario" in run:
+        raise check.error(f"{where}.scenario", "a run has a scenario or a measure, not both", "leave out one")
+    given: Table = run.get("arguments", {})
+    return given
 
 
 def _document(table: Table, run: Table, where: str, check: Checker) -> Table:
     """Return the scenario of a run: the one it names, or else that of the experiment."""
+    if "arguments" in run:
+        raise check.error(
+            f"{where}.arguments", "a run without measure has none", 'give measure = "allocation"'
+        )
     if "scenario" in run:
         check.one_of(run["scenario"], table.get("scenarios", {}), f"{where}.scenario")
         named: Table = table["scenarios"][run["scenario"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from pathlib import Path
 from clearway import _clearway, api, directory, documents
 from clearway.errors import ClearwayError
 from clearway.execution import Watch
+from clearway.paper.checker import Table
 from clearway.paper.claims import judge
-from clearway.paper.evaluation import MadeRun
+from clearway.paper.evaluation import SEED, MadeRun, without_seed
 from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.page import page
 from clearway.paper.papers import Paper
@@ -75,6 +77,8 @@ def write_into(path: Path, paper: Paper, done: Sequence[Reproduced], *, full: bo
 
 
 def _points(experiment: Experiment, planned: PlannedRun) -> list[Point]:
+    if planned.measure is not None:
+        return [_measured(experiment, planned, planned.measure, variant) for variant in planned.variants]
     folder = experiment.path.parent
     text = documents.text_of(planned.document)
     name = f"{experiment.path}, run {planned.name}"
@@ -88,3 +92,14 @@ def _points(experiment: Experiment, planned: PlannedRun) -> list[Point]:
             raise ClearwayError(str(error).replace("--set ", "set ")) from error
         points.append(Point(scenario, variant, folder, planned.keep))
     return points
+
+
+def _measured(experiment: Experiment, planned: PlannedRun, measure: str, variant: Table) -> Point:
+    """Read and check a point that is measured on this machine."""
+    arguments = {**planned.document, **planned.overrides, **without_seed(variant)}
+    name = f"{experiment.path}, run {planned.name}"
+    try:
+        measurement = _clearway.measurement(measure, json.dumps(arguments), name, variant[SEED])
+    except _clearway.ScenarioError as error:
+        raise ClearwayError(str(error)) from error
+    return Point(measurement, variant, keep=planned.keep)

@@ -64,20 +64,25 @@ def run_points(
 def _run_missing(
     missing: Mapping[str, Point], by_key: dict[str, Run], store: Store, jobs: int | None, watch: Watch | None
 ) -> None:
-    keys = list(missing)
     failures: list[tuple[Point, BaseException]] = []
 
-    def keep(index: int, outcome: Run | BaseException) -> None:
-        if isinstance(outcome, BaseException):
-            failures.append((missing[keys[index]], outcome))
-        else:
-            with _uninterrupted():
-                by_key[keys[index]] = store.save(keys[index], outcome, missing[keys[index]].keep)
+    def make(keys: Sequence[str], jobs: int | None) -> None:
+        def keep(index: int, outcome: Run | BaseException) -> None:
+            if isinstance(outcome, BaseException):
+                failures.append((missing[keys[index]], outcome))
+            else:
+                with _uninterrupted():
+                    by_key[keys[index]] = store.save(keys[index], outcome, missing[keys[index]].keep)
+
+        if keys:
+            execute_each([missing[key].scenario for key in keys], keep, watch, jobs)
 
     try:
-        execute_each([missing[key].scenario for key in keys], keep, watch, jobs)
+        make([key for key, point in missing.items() if not point.alone], jobs)
+        # What measures time has the machine to itself, as far as this program goes.
+        make([key for key, point in missing.items() if point.alone], 1)
     except (KeyboardInterrupt, _clearway.Interrupted) as error:
-        left = sum(key not in by_key for key in keys)
+        left = sum(key not in by_key for key in missing)
         raise PointsInterrupted(
             f"interrupted: {len(by_key)} of {len(by_key) + left} runs are finished and kept in {store.path}; "
             "the same command goes on from there"

@@ -1,7 +1,8 @@
 """Points: runs that are known by what they are, so that none is ever made twice.
 
 A point is a scenario as resolved, seed included. Its key is a hash over that, over the files it names, and
-over the simulator that runs it: another build may give another result.
+over the simulator that runs it: another build may give another result. Or it is a measurement, whose key is
+also over the machine: times that were measured on another are never taken for this one's.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from clearway import _clearway
+from clearway.machine import identity as identity_of_machine
 
 _KEY_DIGITS = 32
 
 
 @dataclass(frozen=True)
 class Point:
-    """One scenario to run."""
+    """One scenario to run, or one measurement to make."""
 
-    scenario: _clearway.Scenario
+    scenario: _clearway.Scenario | _clearway.Measurement
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """What sets it apart from its neighbours: for people, and for the axes of a figure."""
     base_dir: Path = Path()
@@ -43,7 +45,14 @@ class Point:
             "build": build(),
             "keep": self.keep,
         }
+        if self.alone:
+            identity["machine"] = identity_of_machine()
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_KEY_DIGITS]
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing may run beside it: it measures time."""
+        return isinstance(self.scenario, _clearway.Measurement)
 
     @property
     def label(self) -> str:

@@ -1,18 +1,20 @@
 //! Timeslot allocation and path selection side by side on two threads (Fastpass §4 and figure 4: its arbiter divides its work
 //! among cores).
 //!
-//! The exact order of allocation does not let itself be divided among threads; the work after it does: while one thread
-//! selects the paths of a batch, the other allocates the next. Between them, and from and to the caller, are bounded rings with
-//! one producer and one consumer each.
+//! The exact order of allocation does not let itself be divided among threads; path selection does, as no slot's paths depend on
+//! another's. So one thread, the caller's, allocates, and hands the slots of a batch to the other in *parts* of a few slots, as
+//! many as keep it busy during the next allocation. What there is no room for the caller selects the paths of itself, so that
+//! neither waits for the other, whichever has more to do. **The schedule is the same as [`Planner`]'s, which does the same work on
+//! one thread**: who selects a slot's paths makes no difference to them.
 //!
-//! Requests and orders for batches come through one ring. So the caller decides which batch a request joins before any thread
-//! sees it, and **the schedule is the same as [`Planner`]'s, which does the same work on the caller's own thread**.
-//!
-//! Where a ring is full there is back-pressure: the caller is told ([`Overloaded`]), and the allocating thread waits. Both are
-//! counted.
+//! Parts go to the other thread through a queue behind a lock, and come back through a ring with one producer and one consumer: 16
+//! messages a batch of 64 slots at most. The queue has a lock so that parts can be taken back: where the system does not let the
+//! other thread run, the caller does its work. Memory goes round with the parts. There is enough for [`BATCHES`] batches: a
+//! caller that does not take what is planned is told so ([`Overloaded`]).
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -21,9 +23,14 @@ use clearway_proto::fastpass::paths::{LeafSpine, Pair};
 use rtrb::{Consumer, PopError, Producer, PushError, RingBuffer};
 
 /// Batches on their way through the threads at most.
-const BATCHES: usize = 8;
+pub const BATCHES: usize = 8;
+/// Slots of a part: so many that a hand-over (some 100 ns) weighs little, so few that the last part of a batch does not keep one thread
+/// waiting for the other.
+const PART: usize = 8;
+/// Parts that wait for the other thread at most: as many slots as it selects the paths of while a batch of 64 is allocated.
+const AHEAD: usize = 6;
 /// How often a thread looks again before it lets others run.
-const SPINS: u32 = 200;
+const SPINS: u32 = 2000;
 /// How long a thread sleeps that has looked in vain for longer than that.
 const NAP: Duration = Duration::from_micros(50);
 
@@ -32,25 +39,34 @@ const NAP: Duration = Duration::from_micros(50);
 pub struct Planned {
     /// The number of the batch, from 0 on.
     pub batch: u64,
-    /// The pairs of source and destination that send in each slot.
-    pub pairs: Vec<Vec<Pair>>,
-    /// The path of each of these, by spine switch; [`BYPASS`](clearway_proto::fastpass::paths::BYPASS) within a rack.
-    pub paths: Vec<Vec<u8>>,
+    /// Its slots.
+    pub slots: Vec<PlannedSlot>,
 }
 
-/// There is no room for a request or an order: the arbiter has more to do than it can.
+/// A slot's packets and their paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlannedSlot {
+    /// The pairs of source and destination that send in it.
+    pub pairs: Vec<Pair>,
+    /// The path of each of these, by spine switch; [`BYPASS`](clearway_proto::fastpass::paths::BYPASS) within a rack.
+    pub paths: Vec<u8>,
+}
+
+/// There are as many batches that have not been taken and given back as there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overloaded;
 
-/// What went otherwise than it should.
+/// What went otherwise than it should, and how the work was divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PipelineCounters {
-    /// Requests and orders that found no room.
+    /// Batches that were ordered when there was no room.
     pub overloaded: u64,
     /// Requests that the allocator refused.
     pub refused: u64,
-    /// Batches whose allocation had to wait until one before was taken.
-    pub waited: u64,
+    /// Slots whose paths the allocating thread has selected.
+    pub slots_here: u64,
+    /// Slots handed to the other thread.
+    pub slots_there: u64,
 }
 
 /// Allocates and selects paths on the caller's thread.
@@ -75,196 +91,251 @@ impl Planner {
 
     /// Plans the next batch in place of what `planned` holds.
     pub fn plan(&mut self, planned: &mut Planned) {
-        planned.batch = self.batches;
-        self.batches += 1;
-        allocate(&mut self.allocator, planned);
-        select(&mut self.network, planned);
+        planned.batch = self.allocate(&mut planned.slots);
+        select(&mut self.network, &mut planned.slots);
     }
 
     /// Requests that the allocator refused.
     pub fn refused(&self) -> u64 {
         self.refused
     }
-}
 
-fn allocate(allocator: &mut Allocator, planned: &mut Planned) {
-    let schedule = allocator.allocate();
-    planned.pairs.resize(schedule.slots() as usize, Vec::new());
-    for (slot, pairs) in (0..).zip(&mut planned.pairs) {
-        pairs.clear();
-        pairs.extend(schedule.slot(slot).iter().map(|pair| (pair.source(), pair.destination())));
+    /// Allocates the next batch in place of what `slots` holds. Its number.
+    fn allocate(&mut self, slots: &mut Vec<PlannedSlot>) -> u64 {
+        let schedule = self.allocator.allocate();
+        slots.resize_with(schedule.slots() as usize, PlannedSlot::default);
+        for (number, slot) in (0..).zip(slots) {
+            slot.pairs.clear();
+            slot.pairs.extend(schedule.slot(number).iter().map(|pair| (pair.source(), pair.destination())));
+        }
+        self.batches += 1;
+        self.batches - 1
     }
 }
 
 /// Panics where the allocator knows endpoints that the network does not.
-fn select(network: &mut LeafSpine, planned: &mut Planned) {
-    planned.paths.resize(planned.pairs.len(), Vec::new());
-    for (pairs, paths) in planned.pairs.iter().zip(&mut planned.paths) {
+fn select(network: &mut LeafSpine, slots: &mut [PlannedSlot]) {
+    for PlannedSlot { pairs, paths } in slots {
         paths.clear();
         paths.extend_from_slice(network.select(pairs).expect("endpoints that both know, one packet each"));
     }
 }
 
-#[derive(Debug)]
-enum Order {
-    Request { source: u16, destination: u16, slots: u32 },
-    Batch(u64),
+/// A few slots of a batch.
+#[derive(Debug, Default)]
+struct Part {
+    batch: u64,
+    /// The number of the first slot.
+    first: usize,
+    slots: Vec<PlannedSlot>,
 }
 
-/// Allocates on one thread and selects paths on another.
+/// The parts that wait for the other thread, oldest first.
+#[derive(Debug, Default)]
+struct Parts {
+    queue: Mutex<VecDeque<Part>>,
+    /// How many they are, to be looked at without the lock.
+    waiting: AtomicUsize,
+    /// Whether no more are to come.
+    ended: AtomicBool,
+}
+
+impl Parts {
+    /// Does something to the queue. (A thread that fails does so outside of this.)
+    fn change<T>(&self, change: impl FnOnce(&mut VecDeque<Part>) -> T) -> T {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = change(&mut queue);
+        self.waiting.store(queue.len(), Ordering::Release);
+        result
+    }
+
+    fn take(&self) -> Option<Part> {
+        if self.waiting.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.change(VecDeque::pop_front)
+    }
+}
+
+/// A batch of which parts may still be with the other thread.
+#[derive(Debug)]
+struct Pending {
+    planned: Planned,
+    /// Parts that have not come back.
+    missing: usize,
+}
+
+/// Allocates on the caller's thread and selects paths there and on another.
 #[derive(Debug)]
 pub struct Pipeline {
-    orders: Option<Producer<Order>>,
-    planned: Consumer<Planned>,
-    spares: Producer<Planned>,
-    threads: Vec<JoinHandle<()>>,
-    batches: u64,
-    overloaded: u64,
-    shared: Arc<Shared>,
-}
-
-/// What the allocating thread counts.
-#[derive(Debug, Default)]
-struct Shared {
-    refused: AtomicU64,
-    waited: AtomicU64,
+    planner: Planner,
+    there: Arc<Parts>,
+    back: Consumer<Part>,
+    /// What has been ordered and not taken, in order.
+    pending: VecDeque<Pending>,
+    /// Memory for batches, and for parts.
+    spares: Vec<Planned>,
+    spare_parts: Vec<Vec<PlannedSlot>>,
+    thread: Option<JoinHandle<()>>,
+    counters: PipelineCounters,
 }
 
 impl Pipeline {
-    /// A pipeline without demand, with room for so many requests that have not been seen to.
+    /// A pipeline without demand.
     ///
-    /// Panics if the system gives no threads.
-    pub fn new(allocator: Allocator, network: LeafSpine, requests: usize) -> Pipeline {
-        let (orders, orders_in) = RingBuffer::new(requests.max(1));
-        let (mut spares, spares_in) = RingBuffer::new(BATCHES);
-        let (allocated, allocated_in) = RingBuffer::new(BATCHES);
-        let (selected, planned) = RingBuffer::new(BATCHES);
-        for _ in 0..BATCHES {
-            give(&mut spares, Planned::default());
+    /// Panics if the system gives no thread.
+    pub fn new(allocator: Allocator, network: LeafSpine) -> Pipeline {
+        let there = Arc::new(Parts::default());
+        there.change(|queue| queue.reserve(AHEAD));
+        // Room for all that there can be.
+        let (selected, back) = RingBuffer::new(BATCHES * 64_usize.div_ceil(PART));
+        let (other, parts) = (network.clone(), Arc::clone(&there));
+        Pipeline {
+            planner: Planner::new(allocator, network),
+            there,
+            back,
+            pending: VecDeque::with_capacity(BATCHES),
+            spares: vec![Planned::default(); BATCHES],
+            spare_parts: Vec::new(),
+            thread: Some(thread::spawn(move || select_all(other, &parts, selected))),
+            counters: PipelineCounters::default(),
         }
-        let shared = Arc::new(Shared::default());
-        let counters = Arc::clone(&shared);
-        let threads = vec![
-            thread::spawn(move || allocate_all(allocator, orders_in, spares_in, allocated, &counters)),
-            thread::spawn(move || select_all(network, allocated_in, selected)),
-        ];
-        Pipeline { orders: Some(orders), planned, spares, threads, batches: 0, overloaded: 0, shared }
     }
 
     /// Asks for slots, from the next batch ordered on.
-    ///
-    /// Errors: [`Overloaded`]; then nothing has changed.
-    pub fn request(&mut self, source: u16, destination: u16, slots: u32) -> Result<(), Overloaded> {
-        self.order(Order::Request { source, destination, slots })
+    pub fn request(&mut self, source: usize, destination: usize, slots: u32) {
+        self.planner.request(source, destination, slots);
     }
 
-    /// Orders the next batch.
+    /// Allocates the next batch, and has its paths selected.
     ///
     /// Errors: [`Overloaded`]; then nothing has changed.
     pub fn order_batch(&mut self) -> Result<(), Overloaded> {
-        self.order(Order::Batch(self.batches))?;
-        self.batches += 1;
+        let Some(mut planned) = self.spares.pop() else {
+            self.counters.overloaded += 1;
+            self.relieve();
+            return Err(Overloaded);
+        };
+        planned.batch = self.planner.allocate(&mut planned.slots);
+        let (mut first, mut missing) = (0, 0);
+        while first < planned.slots.len() {
+            let end = planned.slots.len().min(first + PART);
+            let some = &mut planned.slots[first..end];
+            if self.hand_over(planned.batch, first, some) {
+                missing += 1;
+            } else {
+                select(&mut self.planner.network, some);
+                self.counters.slots_here += some.len() as u64;
+            }
+            first = end;
+        }
+        self.pending.push_back(Pending { planned, missing });
+        self.take_back();
         Ok(())
     }
 
-    fn order(&mut self, order: Order) -> Result<(), Overloaded> {
-        let orders = self.orders.as_mut().ok_or(Overloaded)?;
-        orders.push(order).map_err(|PushError::Full(_)| {
-            self.overloaded += 1;
-            Overloaded
-        })
+    /// Hands slots to the other thread if there is room.
+    fn hand_over(&mut self, batch: u64, first: usize, some: &mut [PlannedSlot]) -> bool {
+        if self.there.waiting.load(Ordering::Relaxed) >= AHEAD {
+            return false;
+        }
+        let mut slots = self.spare_parts.pop().unwrap_or_default();
+        slots.extend(some.iter_mut().map(std::mem::take));
+        self.counters.slots_there += slots.len() as u64;
+        self.there.change(|queue| queue.push_back(Part { batch, first, slots }));
+        true
+    }
+
+    /// Does what the other thread was to do for the oldest batch and has not begun.
+    fn relieve(&mut self) {
+        self.take_back();
+        while self.pending.front().is_some_and(|pending| pending.missing > 0) {
+            let Some(mut part) = self.there.take() else { return };
+            select(&mut self.planner.network, &mut part.slots);
+            let slots = part.slots.len() as u64;
+            self.counters.slots_here += slots;
+            self.counters.slots_there -= slots;
+            self.put_back(part);
+        }
+    }
+
+    /// Puts what has come back from the other thread into its place.
+    ///
+    /// Panics if that thread has failed.
+    fn take_back(&mut self) {
+        loop {
+            let abandoned = self.back.is_abandoned();
+            match self.back.pop() {
+                Ok(part) => self.put_back(part),
+                Err(PopError::Empty) if abandoned => panic!("the thread that selects paths has failed"),
+                Err(PopError::Empty) => return,
+            }
+        }
+    }
+
+    /// Puts slots with paths into their batch.
+    fn put_back(&mut self, mut part: Part) {
+        let oldest = self.pending.front().map_or(part.batch, |pending| pending.planned.batch);
+        let pending = &mut self.pending[(part.batch - oldest) as usize];
+        for (place, slot) in pending.planned.slots[part.first..].iter_mut().zip(part.slots.drain(..)) {
+            *place = slot;
+        }
+        pending.missing -= 1;
+        self.spare_parts.push(part.slots);
     }
 
     /// The next batch that is planned, in the order in which they were ordered; none if it is not ready. To be
     /// [given back](Pipeline::give_back) when it has been seen to.
     pub fn poll_planned(&mut self) -> Option<Planned> {
-        self.planned.pop().ok()
+        self.take_back();
+        if self.pending.front()?.missing > 0 {
+            return None;
+        }
+        self.pending.pop_front().map(|pending| pending.planned)
     }
 
     /// Gives back the memory of a batch.
     pub fn give_back(&mut self, planned: Planned) {
-        give(&mut self.spares, planned);
+        assert!(self.spares.len() + self.pending.len() < BATCHES, "more batches than there are");
+        self.spares.push(planned);
     }
 
     /// What has been counted so far.
     pub fn counters(&self) -> PipelineCounters {
-        PipelineCounters {
-            overloaded: self.overloaded,
-            refused: self.shared.refused.load(Ordering::Relaxed),
-            waited: self.shared.waited.load(Ordering::Relaxed),
-        }
+        PipelineCounters { refused: self.planner.refused, ..self.counters }
     }
 }
 
 impl Drop for Pipeline {
-    /// Ends both threads. What is ordered and not planned is forgotten.
+    /// Ends the other thread. What is ordered and not planned is forgotten.
     fn drop(&mut self) {
-        self.orders = None;
-        while self.threads.iter().any(|thread| !thread.is_finished()) {
-            // A thread that waits for room has to find it.
-            while let Ok(planned) = self.planned.pop() {
-                drop(self.spares.push(planned));
-            }
-            thread::yield_now();
-        }
-        for thread in self.threads.drain(..) {
+        self.there.ended.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
             let well = thread.join().is_ok();
-            assert!(well || thread::panicking(), "a thread of the arbiter has failed");
+            assert!(well || thread::panicking(), "the thread that selects paths has failed");
         }
     }
 }
 
-fn allocate_all(
-    mut allocator: Allocator,
-    mut orders: Consumer<Order>,
-    mut spares: Consumer<Planned>,
-    mut allocated: Producer<Planned>,
-    shared: &Shared,
-) {
-    while let Some(order) = take(&mut orders) {
-        match order {
-            Order::Request { source, destination, slots } => {
-                let asked = allocator.request(source.into(), destination.into(), slots);
-                shared.refused.fetch_add(u64::from(asked.is_err()), Ordering::Relaxed);
-            }
-            Order::Batch(batch) => {
-                shared.waited.fetch_add(u64::from(spares.is_empty()), Ordering::Relaxed);
-                let Some(mut planned) = take(&mut spares) else { return };
-                planned.batch = batch;
-                allocate(&mut allocator, &mut planned);
-                give(&mut allocated, planned);
-            }
-        }
-    }
-}
-
-fn select_all(mut network: LeafSpine, mut allocated: Consumer<Planned>, mut selected: Producer<Planned>) {
-    while let Some(mut planned) = take(&mut allocated) {
-        select(&mut network, &mut planned);
-        give(&mut selected, planned);
-    }
-}
-
-/// The next of a ring, waited for; none when its producer is gone and nothing is left.
-fn take<T>(ring: &mut Consumer<T>) -> Option<T> {
+/// Selects paths until no more slots are to come.
+fn select_all(mut network: LeafSpine, parts: &Parts, mut selected: Producer<Part>) {
     let mut tries = 0;
-    loop {
-        let abandoned = ring.is_abandoned();
-        match ring.pop() {
-            Ok(value) => return Some(value),
-            Err(PopError::Empty) if abandoned => return None,
-            Err(PopError::Empty) => wait(&mut tries),
+    while !parts.ended.load(Ordering::Acquire) {
+        let Some(mut part) = parts.take() else {
+            wait(&mut tries);
+            continue;
+        };
+        tries = 0;
+        select(&mut network, &mut part.slots);
+        // The ring has room for all parts that there are.
+        if let Err(PushError::Full(_)) = selected.push(part) {
+            unreachable!("more parts than there are");
         }
     }
-}
-
-/// Puts a batch into a ring. There are no more batches than a ring has room for.
-fn give(ring: &mut Producer<Planned>, planned: Planned) {
-    assert!(ring.push(planned).is_ok(), "more batches than there are");
 }
 
 /// Waits a little: the longer it has been in vain, the more.
-// These are threads of a driver: machines never wait.
+// This is the thread of a driver: machines never wait.
 #[allow(clippy::disallowed_methods)]
 fn wait(tries: &mut u32) {
     *tries = tries.saturating_add(1);

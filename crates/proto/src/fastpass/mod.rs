@@ -5,6 +5,7 @@
 //! the path selection (§4), [`fcp`] the Fastpass control protocol, FCP (§5). [`timeslots`] says how time is cut. The endpoint
 //! (§5, §6), in each host, and the arbiter are the two machines that speak FCP: [`endpoint`] and [`arbiter`]. [`isolator`] finds
 //! failed links from the losses that endpoints report (§6), and [`transport`] is the reliable transport above an endpoint.
+//! [`workload`] draws what experiments F and G measure the allocator and path selection with.
 
 pub mod allocator;
 pub mod arbiter;
@@ -16,3 +17,4 @@ pub mod paths;
 mod recent;
 pub mod timeslots;
 pub mod transport;
+pub mod workload;

@@ -104,6 +104,16 @@ impl LosslessLink {
         self.rate.transmission(self.own_frame) + self.pfc_ahead()
     }
 
+    /// The lowest XON that never lets the egress run empty while it drains at most the share `most` of the rate: RESUME goes
+    /// the way that PAUSE goes, and the first frame must have come whole by the time the last has left. The frame more is that
+    /// which brought the count from above XON to somewhere below.
+    pub fn least_xon(&self, most: f64) -> Bytes {
+        assert!((0.0..=1.0).contains(&most), "a share from 0 to 1, not {most}");
+        let starved_for = self.headroom().window() + self.rate.transmission(self.frame);
+        let drained = (self.rate.sent_in(starved_for).get() as f64 * most).ceil();
+        Bytes::new(drained as u64 + self.frame.get())
+    }
+
     fn pfc_ahead(&self) -> Span {
         let of_others = u64::from(self.priorities.saturating_sub(1));
         let own_resume = u64::from(self.hysteresis < self.frame);

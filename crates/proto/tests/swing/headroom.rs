@@ -38,6 +38,9 @@ struct Port {
     waiting: VecDeque<u64>,
     egress_busy: bool,
     egress_open: bool,
+    /// Whether the egress has stood idle between two frames.
+    starved: bool,
+    idle_since: Option<u64>,
 }
 
 impl Port {
@@ -59,6 +62,8 @@ impl Port {
             waiting: VecDeque::new(),
             egress_busy: false,
             egress_open: false,
+            starved: false,
+            idle_since: None,
         }
     }
 
@@ -67,7 +72,11 @@ impl Port {
     }
 
     /// The highest count of bytes while the peer sends `frames`; the egress opens `egress_closed` after the first can come.
-    fn peak(mut self, frames: usize, egress_closed: Span) -> u64 {
+    fn peak(self, frames: usize, egress_closed: Span) -> u64 {
+        self.run(frames, egress_closed).peak
+    }
+
+    fn run(mut self, frames: usize, egress_closed: Span) -> Port {
         self.at(self.link.delay + egress_closed, Event::EgressOpens);
         while let Some(Reverse((at, event))) = self.events.pop() {
             self.now = at;
@@ -86,7 +95,7 @@ impl Port {
                 self.begin_frame();
             }
         }
-        self.peak
+        self
     }
 
     fn begin_frame(&mut self) {
@@ -99,6 +108,7 @@ impl Port {
     }
 
     fn arrive(&mut self, size: u64) {
+        self.starved |= self.idle_since.take().is_some_and(|since| since < self.now);
         self.count += size;
         self.peak = self.peak.max(self.count);
         self.waiting.push_back(size);
@@ -116,6 +126,7 @@ impl Port {
 
     fn depart(&mut self, size: u64) {
         self.egress_busy = false;
+        self.idle_since = self.waiting.is_empty().then_some(self.now);
         self.count -= size;
         if self.told_to_pause && self.count + self.link.hysteresis.get() <= self.xoff {
             self.tell(false);
@@ -220,6 +231,29 @@ fn the_phase_of_the_drain_is_exact_and_without_hysteresis_at_most_a_frame_more_i
     assert_eq!(without.headroom().pfc_ahead, rate.transmission(PFC_FRAME));
     let reserved = without.headroom().bytes().get();
     assert!((reserved - 1_500..=reserved).contains(&worst(&without)));
+}
+
+#[test]
+fn the_least_xon_never_starves_the_egress_and_a_frame_less_does() {
+    for (gbps, delay, frame) in [(100, 7_000, 1500), (400, 2_000, 4096), (100, 1_000, 9000)] {
+        for percent in [20, 50, 80, 95] {
+            let rate = Rate::from_gbps(gbps);
+            let drain = Rate::from_bps(rate.as_bps() / 100 * percent);
+            let link = LosslessLink { drain: Some(drain), ..link(gbps, Span::from_ns(delay), frame) };
+            let starved = |xon: u64| {
+                let period = drain.transmission(link.frame).as_ps();
+                (0..20).any(|phase| {
+                    let port = Port::new(&link, xon + link.hysteresis.get());
+                    port.run(6_000, Span::from_ps(period * phase / 20)).starved
+                })
+            };
+            // In whole frames, as a RESUME falls at a whole number of them.
+            let least = link.least_xon(percent as f64 / 100.0).get();
+            let needed = (least - frame).div_ceil(frame) * frame;
+            assert!(!starved(needed) && !starved(least), "{link:?}");
+            assert!(starved(needed - frame), "{link:?}");
+        }
+    }
 }
 
 #[test]

@@ -37,10 +37,16 @@ pub enum Kind {
     Answer,
     /// An agent's timer runs out; the id is the seat's.
     Act,
+    /// A PAUSE or RESUME takes effect at the end of a link, whose number is the id.
+    Pause,
+    /// A PAUSE may have to be repeated; the id is that of the port that sends it.
+    Repeat,
+    /// A PAUSE may have run out; the id is that of the port that it holds.
+    Expire,
 }
 
 /// Every kind, by its number.
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 18] = [
     Kind::Wake,
     Kind::Arrival,
     Kind::Start,
@@ -56,12 +62,15 @@ const KINDS: [Kind; 15] = [
     Kind::Issue,
     Kind::Answer,
     Kind::Act,
+    Kind::Pause,
+    Kind::Repeat,
+    Kind::Expire,
 ];
 
 /// The bit at which the time begins in an event's order in its window; below are its kind and id.
 pub const TIME_AT: u32 = 32;
 /// Bits of an event's key that its id takes.
-const ID_BITS: u32 = 28;
+const ID_BITS: u32 = 27;
 /// Ids (ports, links, ends of flows) are below this.
 pub const MAX_ID: u32 = 1 << ID_BITS;
 

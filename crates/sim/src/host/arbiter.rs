@@ -4,12 +4,17 @@ use std::collections::VecDeque;
 
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterOutput, ArbiterParams};
 use clearway_proto::fastpass::fcp::Packet;
+use clearway_proto::histogram::Histogram;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
 /// What an arbiter's work costs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Costs {
+    /// Time between two looks of an idle processor at its NIC.
+    pub poll: Span,
+    /// Control packets that wait for it at most.
+    pub queue: usize,
     /// The processor's time for a control packet that comes.
     pub request: Span,
     /// Its time for a timeslot of the network.
@@ -42,6 +47,12 @@ pub struct ArbiterHost {
     batches: u64,
     /// What machines that have died had counted.
     buried: Vec<Arbiter>,
+    /// How long each control packet that came waited for the processor.
+    pub waits: Histogram,
+    /// Control packets for which there was no room.
+    pub dropped: u64,
+    /// What the processor has had to do, in picoseconds.
+    pub worked: u64,
 }
 
 /// What happens to an arbiter.
@@ -74,6 +85,9 @@ impl ArbiterHost {
             outbox: VecDeque::new(),
             batches: 0,
             buried: Vec::new(),
+            waits: Histogram::default(),
+            dropped: 0,
+            worked: 0,
         }
     }
 
@@ -87,12 +101,34 @@ impl ArbiterHost {
         self.buried.iter().chain(self.machine.as_deref())
     }
 
-    /// A control packet has come; one for a dead arbiter is lost.
+    /// A control packet has come. One for a dead arbiter is lost, and so is one that finds no room.
     pub fn handle_packet(&mut self, now: Time, packet: Packet) {
-        if self.machine.is_some() {
-            self.busy = self.busy.max(now) + self.costs.request;
-            self.inbox.push_back((self.busy, packet));
+        if self.machine.is_none() {
+            return;
         }
+        if self.inbox.len() >= self.costs.queue {
+            self.dropped += 1;
+            return;
+        }
+        let begins = self.busy.max(self.next_look(now));
+        self.waits.record(begins.since(now));
+        self.busy = begins;
+        self.work(self.costs.request);
+        self.inbox.push_back((self.busy, packet));
+    }
+
+    /// When an idle processor looks at its NIC next.
+    fn next_look(&self, now: Time) -> Time {
+        match self.costs.poll.as_ps() {
+            0 => now,
+            interval => Time::from_ps(now.as_ps().next_multiple_of(interval)),
+        }
+    }
+
+    /// The processor has so much more to do.
+    fn work(&mut self, cost: Span) {
+        self.busy = self.busy + cost;
+        self.worked += cost.as_ps();
     }
 
     /// Lets happen what is due, when the arbiter's clock shows `local`.
@@ -111,13 +147,15 @@ impl ArbiterHost {
         }
         let batches = machine.counters().batches;
         let slots = u64::from(self.params.allocator.slots) * (batches - self.batches);
-        self.busy = self.busy.max(now) + self.costs.slot * slots;
+        let mut work = self.costs.slot * slots;
+        self.busy = self.busy.max(now);
         self.batches = batches;
         while machine.readiness(local) == Readiness::Ready {
+            work += self.costs.output;
             let output = machine.transmit(local);
-            self.busy = self.busy + self.costs.output;
-            self.outbox.push_back((self.busy + self.costs.latency, output));
+            self.outbox.push_back((self.busy + work + self.costs.latency, output));
         }
+        self.work(work);
     }
 
     fn change(&mut self, now: Time, local: Time) {

@@ -52,6 +52,18 @@ struct Queue {
     flows: VecDeque<u32>,
     /// Packets that these flows could send now, one after the other.
     packets: u64,
+    /// Whose turn the last slot was.
+    last: Turn,
+}
+
+/// What goes first in a slot; what room it leaves is for the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Turn {
+    /// Packets of flows.
+    #[default]
+    Data,
+    /// Acknowledgements.
+    Acknowledgements,
 }
 
 impl Slots {
@@ -93,15 +105,28 @@ impl Slots {
         Some(ack)
     }
 
-    /// Whether a slot that begins `now` is for acknowledgements rather than for data: they fill it, or the oldest has waited
-    /// for so long, or there is no data.
+    /// Whose turn it is in a slot that begins `now`. Acknowledgements go first if they fill the slot, or the oldest has waited for
+    /// so long, or there is no data; but never twice in a row while there is data.
     ///
     /// A full packet leaves no room for an acknowledgement. So if each left as soon as it could, two hosts that send to each
-    /// other would spend every other slot on one of them.
-    pub fn are_acks_due(&self, now: u64, destination: u32) -> bool {
-        let Some(queue) = self.queues.get(&destination) else { return false };
-        let Some((since, _)) = queue.acks.front() else { return false };
-        queue.flows.is_empty() || queue.ack_bytes >= self.room.into() || now - since >= self.longest_hold
+    /// other would spend every other slot on one of them. And where a host acknowledges a stream, a slotful of
+    /// acknowledgements waits at any time: if they always went first, its own packets never would.
+    pub fn take_turn(&mut self, now: u64, destination: u32) -> Turn {
+        let Some(queue) = self.queues.get_mut(&destination) else { return Turn::Data };
+        let turn = match queue.acks.front() {
+            None => Turn::Data,
+            Some(_) if queue.flows.is_empty() => Turn::Acknowledgements,
+            Some((since, _)) => {
+                let due = queue.ack_bytes >= self.room.into() || now - since >= self.longest_hold;
+                if due && queue.last == Turn::Data {
+                    Turn::Acknowledgements
+                } else {
+                    Turn::Data
+                }
+            }
+        };
+        queue.last = turn;
+        turn
     }
 
     /// A flow has packets to send, and joins those that wait.
@@ -178,13 +203,23 @@ mod tests {
     fn acknowledgements_wait_for_others_while_there_is_data() {
         let mut slots = slots();
         slots.push_ack(5, 7, ack(100));
-        assert!(slots.are_acks_due(6, 7), "there is no data");
+        assert_eq!(slots.take_turn(6, 7), Turn::Acknowledgements, "there is no data");
         slots.push_flow(7, 1);
-        assert!(!slots.are_acks_due(6, 7));
-        assert!(slots.are_acks_due(5 + 32_000_000, 7), "it has waited for 32 slots");
-        (0..9).for_each(|_| slots.push_ack(6, 7, ack(100)));
-        assert!(slots.are_acks_due(6, 7), "they fill a slot");
-        assert!(!slots.are_acks_due(6, 8), "nothing waits");
+        assert_eq!(slots.take_turn(6, 7), Turn::Data);
+        assert_eq!(slots.take_turn(5 + 32_000_000, 7), Turn::Acknowledgements, "it has waited for 32 slots");
+        assert_eq!(slots.take_turn(6, 8), Turn::Data, "nothing waits");
+    }
+
+    #[test]
+    fn a_slotful_of_acknowledgements_has_every_other_slot_while_there_is_data() {
+        let mut slots = slots();
+        slots.push_flow(7, 1);
+        (0..20).for_each(|_| slots.push_ack(6, 7, ack(100)));
+        let turns: Vec<_> = (0..4).map(|_| slots.take_turn(6, 7)).collect();
+        let alternating = [Turn::Acknowledgements, Turn::Data, Turn::Acknowledgements, Turn::Data];
+        assert_eq!(turns, alternating);
+        slots.pop_flow(7);
+        assert_eq!([slots.take_turn(6, 7), slots.take_turn(6, 7)], [Turn::Acknowledgements; 2], "no data");
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub struct Arbiters {
     pub takeover: Span,
     /// How much longer than its own horizon a new primary waits before the first slot that it grants.
     pub gap: Span,
+    /// Time between two looks of an idle arbiter's processor at its NIC; zero for none.
+    pub poll_interval: Span,
+    /// Control packets that wait for the processor at most; more are dropped.
+    pub request_queue: u32,
     /// Time that the arbiter's processor takes for a control packet that comes.
     pub request_service: Span,
     /// Time that it takes for a timeslot that it allocates.

@@ -13,4 +13,6 @@ pub struct TrafficClass {
     pub weight: u32,
     /// How its queues at switches mark, by the length of the class's own queue; none: as the switch's table says.
     pub ecn: Option<Ecn>,
+    /// Switches with flow control pause what sends to them rather than drop frames of this class.
+    pub lossless: bool,
 }

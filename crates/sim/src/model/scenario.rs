@@ -26,6 +26,8 @@ pub struct Scenario {
     pub warmup: Span,
     /// Whether the run ends on the first point of a 10 us grid at which every sized flow is complete.
     pub stop_when_complete: bool,
+    /// Whether a run goes on when a frame of a lossless class is dropped.
+    pub allow_loss: bool,
     /// Nodes and links.
     pub network: Network,
     /// What the ports of each role of switch do; looked up with [`SwitchKinds::of`].

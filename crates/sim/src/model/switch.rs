@@ -2,6 +2,8 @@
 
 use clearway_proto::units::Bytes;
 
+use super::pfc::Pfc;
+
 /// What a switch is for; a topology gives each of its switches one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SwitchRole {
@@ -11,6 +13,16 @@ pub enum SwitchRole {
     Aggregation,
     /// The top tier (spine of a leaf-spine, core of a fat tree).
     Spine,
+    /// Joins a datacenter to others.
+    Dci,
+    /// The port of such a switch that faces another datacenter: no switch of its own, but buffers, marking and flow control.
+    Long,
+}
+
+impl SwitchRole {
+    /// Every role.
+    pub const ALL: [SwitchRole; 5] =
+        [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine, SwitchRole::Dci, SwitchRole::Long];
 }
 
 /// What the switches of each role do.
@@ -22,26 +34,50 @@ pub struct SwitchKinds {
     pub aggregation: SwitchKind,
     /// The switches of [`SwitchRole::Spine`].
     pub spine: SwitchKind,
+    /// The switches of [`SwitchRole::Dci`], towards their own datacenter.
+    pub dci: SwitchKind,
+    /// Their ports towards other datacenters, [`SwitchRole::Long`].
+    pub long: SwitchKind,
 }
 
 impl SwitchKinds {
+    /// Switches that are all of this kind.
+    pub fn alike(kind: SwitchKind) -> SwitchKinds {
+        SwitchKinds {
+            tor: kind.clone(),
+            aggregation: kind.clone(),
+            spine: kind.clone(),
+            dci: kind.clone(),
+            long: kind,
+        }
+    }
+
+    /// Whether any of them has flow control.
+    pub fn any_pfc(&self) -> bool {
+        SwitchRole::ALL.iter().any(|&role| self.of(role).pfc.is_some())
+    }
+
     /// The kind of the switches of this role.
     pub fn of(&self, role: SwitchRole) -> &SwitchKind {
         match role {
             SwitchRole::Tor => &self.tor,
             SwitchRole::Aggregation => &self.aggregation,
             SwitchRole::Spine => &self.spine,
+            SwitchRole::Dci => &self.dci,
+            SwitchRole::Long => &self.long,
         }
     }
 }
 
-/// Buffer and marking of a switch's ports.
+/// Buffer, marking and flow control of a switch's ports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchKind {
-    /// How frames are admitted.
+    /// How frames are admitted; those of lossless classes take room of their own, or of what is shared.
     pub buffer: Buffer,
     /// How ECN-capable frames are marked on arrival at the queue.
     pub ecn: Ecn,
+    /// How lossless classes are kept lossless; none where frames of every class may be dropped.
+    pub pfc: Option<Pfc>,
 }
 
 /// Where a frame that must wait finds room.

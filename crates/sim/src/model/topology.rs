@@ -39,6 +39,17 @@ pub enum Topology {
         /// Ports a switch; even.
         k: u32,
     },
+    /// Fat trees of k-port switches, whose spine switches are all joined to a switch of role dci each; these are in a line.
+    Datacenters {
+        /// How many there are.
+        count: u32,
+        /// Ports a switch of each fat tree; even.
+        k: u32,
+        /// Rate of the links between datacenters.
+        long_rate: Rate,
+        /// Delay of these links, one way.
+        long_delay: Span,
+    },
     /// Nodes and links as listed in a file.
     Listed {
         /// Names and roles; hosts are numbered in this order.

@@ -34,9 +34,24 @@ struct Node {
     meta: Meta,
     next: u32,
     since: u64,
+    ingress: u32,
+}
+
+/// A frame that has waited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waited {
+    pub frame: Frame,
+    /// Since when it has waited.
+    pub since: u64,
+    /// The port that has it on its account; see [`super::pfc`].
+    pub ingress: u32,
 }
 
 impl Node {
+    fn waited(&self) -> Waited {
+        Waited { frame: self.frame(), since: self.since, ingress: self.ingress }
+    }
+
     fn frame(&self) -> Frame {
         Frame { stamp: self.stamp, route_seq: self.route_seq, meta: self.meta }
     }
@@ -49,9 +64,9 @@ impl Default for WaitingFrames {
 }
 
 impl WaitingFrames {
-    pub(super) fn append(&mut self, queue: &mut FrameQueue, frame: Frame, now: u64) {
+    pub(super) fn append(&mut self, queue: &mut FrameQueue, frame: Frame, ingress: u32, now: u64) {
         let Frame { stamp, route_seq, meta } = frame;
-        let at = self.place(Node { stamp, route_seq, meta, next: NONE, since: now });
+        let at = self.place(Node { stamp, route_seq, meta, next: NONE, since: now, ingress });
         if queue.is_empty() {
             queue.head = at;
         } else {
@@ -71,20 +86,19 @@ impl WaitingFrames {
         at
     }
 
-    /// Takes the first frame of a queue that has one, and since when it waited.
-    pub(super) fn take(&mut self, queue: &mut FrameQueue) -> (Frame, u64) {
+    /// Takes the first frame of a queue that has one.
+    pub(super) fn take(&mut self, queue: &mut FrameQueue) -> Waited {
         let at = queue.head;
         let node = self.nodes[at as usize];
         self.nodes[at as usize].next = self.free;
         self.free = at;
         queue.head = node.next;
-        (node.frame(), node.since)
+        node.waited()
     }
 
-    /// The frames of a queue, and since when each has waited.
-    pub(super) fn iter(&self, queue: FrameQueue) -> impl Iterator<Item = (Frame, u64)> + '_ {
+    /// The frames of a queue.
+    pub(super) fn iter(&self, queue: FrameQueue) -> impl Iterator<Item = Waited> + '_ {
         let first = self.nodes.get(queue.head as usize);
-        std::iter::successors(first, |node| self.nodes.get(node.next as usize))
-            .map(|node| (node.frame(), node.since))
+        std::iter::successors(first, |node| self.nodes.get(node.next as usize)).map(Node::waited)
     }
 }

@@ -7,6 +7,7 @@ use super::backlog::Departures;
 use super::counters::{AllCounters, PortCounters};
 use super::frames::WaitingFrames;
 use super::memory::{Memory, SharedBuffer};
+use super::pfc::Overflow;
 use super::plain;
 use super::port::{Port, PortFigures, PortKind};
 use super::rules::Rules;
@@ -31,6 +32,10 @@ pub struct Ports {
     pub(super) rules: Vec<Rules>,
     pub(super) memories: Vec<SharedBuffer>,
     pub(super) frames: WaitingFrames,
+    /// Ports whose flow control has something to say to the link's other end, and the class that it is about.
+    pub(super) told: Vec<(u32, u8)>,
+    /// The first frame of a lossless class for which there was no room.
+    pub(super) overflow: Option<Overflow>,
     /// How each traffic class is served; one class where the network knows none.
     pub(super) classes: Vec<Rule>,
 }
@@ -48,6 +53,8 @@ impl Ports {
             rules: Vec::new(),
             memories: Vec::new(),
             frames: WaitingFrames::default(),
+            told: Vec::new(),
+            overflow: None,
             classes,
         }
     }
@@ -129,12 +136,12 @@ impl Ports {
         plain::send(port, &mut self.departures, &mut self.counters, at, &self.kinds, now, meta)
     }
 
-    /// Whether a port transmits nothing and nothing waits at it.
+    /// Whether a frame that comes to a port now leaves at once; its class is asked for where that matters.
     #[inline]
-    pub fn is_idle(&self, at: u32, now: u64) -> bool {
+    pub fn is_free(&self, at: u32, now: u64, class: impl FnOnce() -> usize) -> bool {
         let port = self.port(at);
         if port.intersects(Port::RULED) {
-            self.rules(at).is_idle()
+            self.rules(at).is_free_for(class())
         } else {
             port.busy_until <= now
         }
@@ -193,13 +200,26 @@ impl Ports {
     /// Checks that what all ports hold and what shared memories say they hold agree.
     pub fn assert_memories_balance(&self) {
         for (which, memory) in self.memories.iter().enumerate() {
-            let held: u64 = self
+            let of_queues: u64 = self
                 .rules
                 .iter()
                 .filter(|rules| rules.memory() == Memory::Shared(which as u32))
-                .map(|rules| u64::from(rules.held()))
+                .map(|rules| rules.held_on_no_account(&self.frames))
                 .sum();
-            assert_eq!(held, memory.used, "shared buffer {which} has lost count of its bytes");
+            let of_accounts: u64 = self
+                .rules
+                .iter()
+                .filter_map(|rules| rules.pfc())
+                .filter(|pfc| pfc.memory == Some(which as u32))
+                .flat_map(|pfc| &pfc.accounts)
+                .map(|account| account.common)
+                .sum();
+            assert_eq!(
+                of_queues + of_accounts,
+                memory.used,
+                "shared buffer {which} has lost count of its bytes"
+            );
         }
+        self.assert_accounts_balance();
     }
 }

@@ -101,7 +101,7 @@ pub fn path_between(graph: &Graph, from: u32, to: u32, hash: u64, out: &mut Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::super::topology::tests::{dumbbell, leaf_spine, network};
+    use super::super::topology::tests::{datacenters, dumbbell, leaf_spine, network};
     use super::super::topology::NodeKind;
     use super::*;
     use crate::model::{ListedLink, ListedNode, SwitchRole, Topology};
@@ -236,6 +236,7 @@ mod tests {
         assert_routes_between_all(&dumbbell(3, 2));
         assert_routes_between_all(&leaf_spine(3, 5, 2));
         assert_routes_between_all(&fat_tree(4));
+        assert_routes_between_all(&datacenters(2, 4));
     }
 
     #[test]
@@ -244,6 +245,7 @@ mod tests {
         assert_joins_all_nodes(&dumbbell(1, 2));
         assert_joins_all_nodes(&leaf_spine(3, 3, 1));
         assert_joins_all_nodes(&fat_tree(4));
+        assert_joins_all_nodes(&datacenters(3, 2));
         for seed in 0..10 {
             assert_joins_all_nodes(&random_network(seed));
         }
@@ -297,9 +299,13 @@ mod tests {
 
     #[test]
     fn a_shape_and_its_list_are_one_network_with_the_same_routes() {
-        for network in
-            [network(Topology::Star { hosts: 4 }), dumbbell(2, 3), leaf_spine(4, 3, 2), fat_tree(6)]
-        {
+        for network in [
+            network(Topology::Star { hosts: 4 }),
+            dumbbell(2, 3),
+            leaf_spine(4, 3, 2),
+            fat_tree(6),
+            datacenters(2, 4),
+        ] {
             let list = as_list(&network);
             let graph = Graph::build(&network);
             assert_eq!(graph, Graph::build(&list));

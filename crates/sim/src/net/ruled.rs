@@ -4,7 +4,9 @@
 //! an event. [`Ports::next`] alone says what such a port sends next, at switches and NICs; the transmission itself
 //! begins in this file only.
 
+use super::frames::Waited;
 use super::memory::Memory;
+use super::pfc::NO_PORT;
 use super::ports::Ports;
 use super::scheduling::{only, ClassSet};
 use crate::engine::event::{Frame, Meta};
@@ -16,15 +18,8 @@ pub enum Turn {
     Queue(usize),
     /// What this class's sources at the host have to send, which asked for the port.
     Pull(usize),
-}
-
-impl Turn {
-    /// The class whose turn it is.
-    pub fn class(self) -> usize {
-        match self {
-            Turn::Queue(class) | Turn::Pull(class) => class,
-        }
-    }
+    /// What flow control has to say to the link's other end.
+    Signal,
 }
 
 /// What became of a frame that came to a port.
@@ -50,10 +45,17 @@ pub struct Transmission {
 }
 
 impl Ports {
-    /// A frame of a class comes to a ruled port at `now`: it leaves at once, waits, or is dropped.
-    pub fn offer(&mut self, at: u32, class: usize, mut frame: Frame, now: u64) -> Offered {
+    /// A frame of a class comes to a ruled port at `now`: it leaves at once, waits, or is dropped. It came over the link to
+    /// port `ingress`, or begins here ([`NO_PORT`]).
+    pub fn offer(&mut self, at: u32, class: usize, mut frame: Frame, ingress: u32, now: u64) -> Offered {
         let size = frame.meta.size();
-        if !self.admits(at, class, size) {
+        let ingress = if self.has_account(ingress, class) { ingress } else { NO_PORT };
+        let admitted = if ingress == NO_PORT {
+            self.admits(at, class, size)
+        } else {
+            self.charge(ingress, class, size, now)
+        };
+        if !admitted {
             let counters = self.counters.at(at);
             counters.dropped_frames += 1;
             counters.dropped_bytes += u64::from(size);
@@ -70,11 +72,11 @@ impl Ports {
             queue.counters.marked_frames += 1;
             self.counters.at(at).marked_frames += 1;
         }
-        if let Memory::Shared(memory) = self.rules(at).memory {
+        if let (Memory::Shared(memory), NO_PORT) = (self.rules(at).memory, ingress) {
             self.memories[memory as usize].used += u64::from(size);
         }
-        if self.rules(at).is_idle() {
-            return Offered::Begun(self.begin(at, class, frame, now));
+        if self.rules(at).is_free_for(class) {
+            return Offered::Begun(self.begin(at, class, frame, ingress, now));
         }
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
@@ -84,7 +86,7 @@ impl Ports {
         rules.queued |= only(class);
         let queue = &mut rules.queues[class];
         queue.waiting += size;
-        self.frames.append(&mut queue.frames, frame, now);
+        self.frames.append(&mut queue.frames, frame, ingress, now);
         Offered::Waits
     }
 
@@ -101,9 +103,11 @@ impl Ports {
     pub fn end_transmission(&mut self, at: u32) {
         let rules = self.rules_mut(at);
         rules.transmitting = false;
-        let size = u64::from(rules.in_transmission);
-        if let Memory::Shared(memory) = rules.memory {
-            self.memories[memory as usize].used -= size;
+        let (size, class, ingress) = (rules.in_transmission, usize::from(rules.sending), rules.ingress);
+        if ingress != NO_PORT {
+            self.release(ingress, class, size);
+        } else if let Memory::Shared(memory) = rules.memory {
+            self.memories[memory as usize].used -= u64::from(size);
         }
     }
 
@@ -113,13 +117,17 @@ impl Ports {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
         assert!(!rules.transmitting, "a port that transmits has no turn to give");
-        let class = rules.scheduler.choose(&self.classes, rules.queued | asking)?;
+        if rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0) {
+            return Some(Turn::Signal);
+        }
+        let class = rules.scheduler.choose(&self.classes, (rules.queued | asking) & !rules.paused)?;
         Some(if rules.queued & only(class) == 0 { Turn::Pull(class) } else { Turn::Queue(class) })
     }
 
-    /// Whether anything waits at a ruled port.
+    /// Whether anything waits at a ruled port that may leave.
     pub fn has_waiting(&self, at: u32) -> bool {
-        self.rules(at).queued != 0
+        let rules = self.rules(at);
+        rules.queued & !rules.paused != 0 || rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0)
     }
 
     /// Sends the first frame that waits in a class, whose turn it is.
@@ -127,7 +135,7 @@ impl Ports {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
         let queue = &mut rules.queues[class];
-        let (frame, since) = self.frames.take(&mut queue.frames);
+        let Waited { frame, since, ingress } = self.frames.take(&mut queue.frames);
         let size = frame.meta.size();
         queue.waiting -= size;
         if queue.frames.is_empty() {
@@ -135,16 +143,16 @@ impl Ports {
         }
         rules.waiting -= size;
         self.all[at as usize].count_wait(now - since, size);
-        self.begin(at, class, frame, now)
+        self.begin(at, class, frame, ingress, now)
     }
 
     /// Sends a frame that a class's source at the host has made, as its turn has come or the port is idle. A NIC shares
     /// its memory with no other port, so none is taken.
     pub fn send_pulled(&mut self, at: u32, class: usize, frame: Frame, now: u64) -> Transmission {
-        self.begin(at, class, frame, now)
+        self.begin(at, class, frame, NO_PORT, now)
     }
 
-    fn begin(&mut self, at: u32, class: usize, frame: Frame, now: u64) -> Transmission {
+    fn begin(&mut self, at: u32, class: usize, frame: Frame, ingress: u32, now: u64) -> Transmission {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
         debug_assert!(!rules.transmitting && port.busy_until <= now);
@@ -157,6 +165,7 @@ impl Ports {
         rules.transmitting = true;
         rules.in_transmission = size;
         rules.sending = class as u8;
+        rules.ingress = ingress;
         rules.scheduler.serve(&self.classes, class, size);
         let own = &mut rules.queues[class].counters;
         own.sent_frames += 1;

@@ -1,11 +1,12 @@
 //! The rules and the queues of a ruled port.
 
-use super::frames::{FrameQueue, WaitingFrames};
+use super::frames::{FrameQueue, Waited, WaitingFrames};
 use super::loss::Loss;
 use super::marking::Marking;
 use super::memory::Memory;
+use super::pfc::{Pfc, NO_PORT};
 use super::port::{Port, PortFigures};
-use super::scheduling::{ClassSet, Scheduler};
+use super::scheduling::{only, ClassSet, Scheduler};
 use crate::engine::event::Frame;
 
 /// The rules and the queues of a port.
@@ -26,6 +27,13 @@ pub struct Rules {
     pub(super) waiting: u32,
     pub(super) memory: Memory,
     pub(super) loss: Option<Box<Loss>>,
+    /// The classes that the link's other end pauses.
+    pub(super) paused: ClassSet,
+    /// The classes of which the port has accounts for what comes over its link.
+    pub(super) lossless: ClassSet,
+    /// The port that has the frame sent last on its account.
+    pub(super) ingress: u32,
+    pub(super) pfc: Option<Box<Pfc>>,
 }
 
 /// A class at a port.
@@ -77,7 +85,27 @@ impl Rules {
             waiting: 0,
             memory,
             loss: None,
+            paused: 0,
+            lossless: 0,
+            ingress: NO_PORT,
+            pfc: None,
         }
+    }
+
+    /// Flow control, to be filled in.
+    pub fn set_pfc(&mut self, pfc: Pfc) {
+        self.lossless = pfc.lossless;
+        self.pfc = Some(Box::new(pfc));
+    }
+
+    /// Flow control at this port, if there is any.
+    pub fn pfc(&self) -> Option<&Pfc> {
+        self.pfc.as_deref()
+    }
+
+    /// The classes that the link's other end pauses.
+    pub fn paused(&self) -> ClassSet {
+        self.paused
     }
 
     /// The times at which the link loses frames, to be filled in.
@@ -110,21 +138,38 @@ impl Rules {
         !self.transmitting && self.waiting == 0
     }
 
+    /// Whether a frame of a class that comes now would leave at once.
+    pub(super) fn is_free_for(&self, class: usize) -> bool {
+        !self.transmitting && self.queued & !self.paused == 0 && self.paused & only(class) == 0
+    }
+
     /// What the port has sent and what waits.
     pub(super) fn figures(&self, port: &Port, frames: &WaitingFrames, now: u64) -> PortFigures {
-        let still = |(frame, since): (Frame, u64)| u128::from(now - since) * u128::from(frame.meta.size());
+        let still = |waited: Waited| u128::from(now - waited.since) * u128::from(waited.frame.meta.size());
         PortFigures {
             sent_bytes: port.sent_bytes,
             sent_frames: port.sent_frames,
             waiting_bytes: self.waiting,
             waiting_frames: self.queues.iter().map(|queue| frames.iter(queue.frames).count() as u64).sum(),
             waited: port.waited() + self.waiting_since(frames).map(still).sum::<u128>(),
-            busy_until: port.busy_until,
+            // What flow control sends is no frame.
+            busy_until: if self.in_transmission == 0 { 0 } else { port.busy_until },
         }
     }
 
-    /// The frames that wait, and since when.
-    fn waiting_since<'a>(&'a self, frames: &'a WaitingFrames) -> impl Iterator<Item = (Frame, u64)> + 'a {
+    /// Bytes here that no account has, with the frame in transmission.
+    pub(super) fn held_on_no_account(&self, frames: &WaitingFrames) -> u64 {
+        let waiting = self.waiting_since(frames).filter(|waited| waited.ingress == NO_PORT);
+        let waiting: u64 = waiting.map(|waited| u64::from(waited.frame.meta.size())).sum();
+        let transmits = self.transmitting && self.ingress == NO_PORT;
+        waiting + if transmits { u64::from(self.in_transmission) } else { 0 }
+    }
+
+    /// The frames that wait.
+    pub(super) fn waiting_since<'a>(
+        &'a self,
+        frames: &'a WaitingFrames,
+    ) -> impl Iterator<Item = Waited> + 'a {
         self.queues.iter().flat_map(|queue| frames.iter(queue.frames))
     }
 
@@ -134,6 +179,6 @@ impl Rules {
         class: usize,
         frames: &'a WaitingFrames,
     ) -> impl Iterator<Item = Frame> + 'a {
-        frames.iter(self.queues[class].frames).map(|(frame, _)| frame)
+        frames.iter(self.queues[class].frames).map(|waited| waited.frame)
     }
 }

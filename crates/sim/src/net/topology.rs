@@ -34,6 +34,11 @@ pub(crate) mod tests {
         network(Topology::Dumbbell { left, right, bottleneck, bottleneck_delay })
     }
 
+    pub(crate) fn datacenters(count: u32, k: u32) -> Network {
+        let (long_rate, long_delay) = (Rate::from_gbps(400), Span::from_us(400));
+        network(Topology::Datacenters { count, k, long_rate, long_delay })
+    }
+
     fn host(name: &str) -> ListedNode {
         ListedNode { name: name.into(), switch: None }
     }
@@ -61,6 +66,7 @@ pub(crate) mod tests {
             dumbbell(3, 2),
             leaf_spine(3, 4, 2),
             network(Topology::FatTree { k: 4 }),
+            datacenters(3, 4),
         ] {
             let graph = Graph::build(&network);
             for (id, link) in graph.links().iter().enumerate() {
@@ -98,6 +104,26 @@ pub(crate) mod tests {
         assert_eq!((middle.rate, middle.delay), (Rate::from_gbps(10), Span::from_us(50)));
         assert_eq!(names(&graph, (0..5).map(|h| graph.nic(h)))[1..3], ["h1>tor0", "h2>tor1"]);
         assert_eq!(graph.link(graph.nic(4)).rate, Rate::from_gbps(100));
+    }
+
+    #[test]
+    fn datacenters_are_fat_trees_in_a_line() {
+        let graph = Graph::build(&datacenters(3, 4));
+        // Each has 16 hosts, 8 edge, 8 aggregation, 4 spine switches and one that joins them.
+        assert_eq!(
+            (graph.host_count(), graph.switch_count(), graph.links().len()),
+            (48, 63, 2 * (3 * 52 + 2))
+        );
+        let long = graph.link(graph.link_between("dci1", "dci2").unwrap());
+        assert_eq!((long.rate, long.delay), (Rate::from_gbps(400), Span::from_us(400)));
+        assert_eq!(graph.link_between("dci0", "dci2"), None);
+        for spine in 0..12 {
+            let up = graph.link_between(&format!("spine{spine}"), &format!("dci{}", spine / 4)).unwrap();
+            assert_eq!(graph.link(up).rate, Rate::from_gbps(100));
+        }
+        assert_eq!(graph.link(graph.nic(16)).to, graph.node_named("tor8").unwrap());
+        let within = graph.link_between("agg8", "spine4").unwrap();
+        assert_eq!(graph.link(within).delay, graph.link(graph.nic(0)).delay);
     }
 
     #[test]

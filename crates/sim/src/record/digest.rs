@@ -1,7 +1,7 @@
 //! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
 //! counters, with traffic classes also those of each class at every link, every processor's counters, and when every
 //! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip. With
-//! Fastpass, also what endpoints and arbiters have counted.
+//! Fastpass, also what endpoints and arbiters have counted; with flow control, what it did to links.
 
 use clearway_proto::units::Span;
 
@@ -44,6 +44,7 @@ pub fn digest(simulation: &Simulation) -> Digest {
         digest.add(round_trip.map_or(u64::MAX, Span::as_ps));
     }
     add_fastpass(&mut digest, simulation);
+    add_pauses(&mut digest, simulation);
     digest
 }
 
@@ -68,6 +69,15 @@ fn add_fastpass(digest: &mut Digest, simulation: &Simulation) {
     }
     if simulation.arbiters().next().is_some() {
         simulation.control_bytes().into_iter().for_each(|bytes| digest.add(bytes));
+    }
+}
+
+/// Adds what flow control has done to links; nothing where there is none.
+fn add_pauses(digest: &mut Digest, simulation: &Simulation) {
+    for row in (0..simulation.links()).flat_map(|link| simulation.link_pauses(link)) {
+        for count in [row.paused.as_ps(), row.pauses, row.frames, row.lost, row.peak, row.peak_headroom] {
+            digest.add(count);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterCounters, Role};
 use clearway_proto::fastpass::endpoint::EndpointCounters;
 use clearway_proto::fastpass::isolator::Link;
+use clearway_proto::histogram::Histogram;
 
 use super::footprint::{text_bytes, NUMBER};
 use super::measured::Measured;
@@ -16,7 +17,7 @@ pub const ENDPOINT_ROW: f64 = NUMBER * 16.0;
 
 /// Memory in bytes for a row of the table of arbiters.
 pub fn arbiter_row_bytes(shape: &dyn Shape) -> f64 {
-    NUMBER * 18.0 + 4.0 * text_bytes(shape.longest_name()) + text_bytes("primary".len())
+    NUMBER * 22.0 + 4.0 * text_bytes(shape.longest_name()) + text_bytes("primary".len())
 }
 
 /// The table of endpoints: a row for each; none where there is no endpoint. All counts are of the whole run.
@@ -67,6 +68,12 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
         let links = arbiter.machine().into_iter().flat_map(Arbiter::failed_links);
         links.map(|link| link_name(topology, link)).collect::<Vec<_>>().join(" ")
     };
+    let wait = |value: fn(&Histogram) -> Option<f64>| {
+        let of = |arbiter: &ArbiterHost| value(&arbiter.waits).map_or(f64::NAN, |ps| ps / 1e6);
+        Column::Floats(all.iter().map(|(_, arbiter)| of(arbiter)).collect())
+    };
+    let dropped = Column::Integers(all.iter().map(|(_, arbiter)| arbiter.dropped).collect());
+    let busy = |arbiter: &ArbiterHost| arbiter.worked as f64 / measured.scenario.duration.as_ps() as f64;
     let columns = vec![
         ("rank", Column::Integers((0..all.len() as u64).collect())),
         ("node", Column::Texts(all.iter().map(|(node, _)| name(*node)).collect())),
@@ -87,6 +94,10 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
         ("stepped_down", count(|of| of.stepped_down)),
         ("paths_changed", count(|of| of.paths_changed)),
         ("rejected", count(rejected)),
+        ("queue_mean_us", wait(Histogram::mean)),
+        ("queue_p99_us", wait(|waits| waits.quantile(0.99).map(|ps| ps as f64))),
+        ("queue_drops", dropped),
+        ("utilisation", Column::Floats(all.iter().map(|(_, arbiter)| busy(arbiter)).collect())),
         ("failed_links", Column::Texts(all.iter().map(|(_, arbiter)| failed(arbiter)).collect())),
     ];
     (!all.is_empty()).then_some(Table { name: "arbiters", columns })

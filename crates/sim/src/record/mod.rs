@@ -10,8 +10,9 @@ pub mod footprint;
 mod measured;
 pub mod observer;
 mod outcome;
+pub mod pauses;
 pub mod samples;
 mod summary;
 pub(crate) mod tables;
 
-pub use outcome::{Column, Interrupted, Outcome, Progress, Table, Value};
+pub use outcome::{Column, Outcome, Progress, Stopped, Table, Value};

@@ -10,6 +10,7 @@ use super::fairness::Fairness;
 use super::fastpass;
 use super::measured::Measured;
 use super::outcome::Outcome;
+use super::pauses;
 use super::samples::Samples;
 use super::summary::summarise;
 use super::tables;
@@ -75,6 +76,8 @@ impl<'a> Observer<'a> {
         tables.extend(fastpass::endpoints(&measured));
         tables.extend(fastpass::arbiters(&measured));
         tables.extend(tables::link_classes(&measured));
+        tables.extend(pauses::pauses(&measured));
+        tables.extend(pauses::deadlock(&measured));
         tables.extend(self.samples.into_tables(&measured));
         Outcome {
             digest: digest(simulation).to_string(),

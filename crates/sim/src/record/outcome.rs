@@ -18,7 +18,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
-    /// `throughput`, `links_series`, `probes`, `endpoints`, `arbiters` or `unfinished`.
+    /// `throughput`, `links_series`, `probes`, `endpoints`, `arbiters`, `pauses`, `deadlock` or `unfinished`.
     pub name: &'static str,
     /// The columns: the name of each, with its unit, and its values.
     pub columns: Vec<(&'static str, Column)>,
@@ -62,6 +62,11 @@ pub struct Progress {
     pub packet_hops: u64,
 }
 
-/// The caller's progress function told the run to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted;
+/// Why a run has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The caller's progress function told it to stop.
+    Interrupted,
+    /// A frame of a lossless class was dropped, with the arithmetic of what was missing.
+    Dropped(String),
+}

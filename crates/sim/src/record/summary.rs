@@ -8,6 +8,7 @@ use super::counters::{OperationCounters, TransportCounters};
 use super::fastpass;
 use super::measured::{LinkFigures, Measured};
 use super::outcome::Value;
+use super::pauses;
 
 /// The summary: figures of all transports together, of the links, and of each transport by its name.
 pub(super) fn summarise(measured: &Measured) -> Value {
@@ -20,6 +21,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     figures.extend(link_figures(measured));
     figures.extend(host_figures(measured));
     figures.extend(fastpass::figures(measured));
+    figures.extend(pauses::figures(measured));
     let each =
         |at: usize| (measured.transport_name(at as u32), Value::Object(traffic_figures(measured, &[at])));
     figures.push(entry("transports", Value::Object((0..transports).map(each).collect())));

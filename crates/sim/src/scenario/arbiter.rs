@@ -30,13 +30,20 @@ pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
     let batch = r.get(&batch.or(16));
     let ahead = r.get(&ahead.or(40));
     let order = r.one_of("order", doc, Some("max_min"), &orders);
-    let rate = count("allocation_rate", "Allocations to one endpoint a second, in the mean.", 1..=10_000_000);
+    let rate =
+        count("allocation_rate", "Allocations to one endpoint a second, in the mean.", 1..=MOST_ALLOCATIONS);
     let burst = Key::new(
         "allocation_burst",
         "Allocations to one endpoint that may leave at once after a silence, as far as allocation_gap lets them.",
         1.0..=1000.0,
     );
     let class_doc = "NAME of the [class.NAME] of requests and allocations.";
+    let queue = count(
+        "request_queue",
+        "Control packets that wait for an arbiter's processor at most; more are dropped.",
+        1..=1_000_000,
+    );
+    let request_queue = r.get(&queue.or(4096));
     let times = read_times(r);
     Arbiters {
         nodes,
@@ -44,7 +51,8 @@ pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
         batch,
         ahead,
         order,
-        allocation_rate: r.get(&rate.or(50_000)),
+        allocation_rate: r
+            .get(&rate.or_as(two_a_batch(slot, batch), "two for each batch, and at least 50000")),
         allocation_burst: r.get(&burst.or(1.5)),
         class: class::read_name_or_first(r, "class", class_doc, scene.classes),
         crashes: Vec::new(),
@@ -54,12 +62,25 @@ pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
         watchdog: times.watchdog,
         takeover: times.takeover,
         gap: times.gap,
+        poll_interval: times.poll_interval,
+        request_queue,
         request_service: times.request_service,
         slot_service: times.slot_service,
         allocation_service: times.allocation_service,
         latency: times.latency,
     }
 }
+
+/// Allocations to one endpoint a second. The authors' release has 50,000, one for each of its batches. An allocation names 15
+/// destinations at most: who is granted 16 slots to as many endpoints needs two. With fewer, grants come later with each
+/// batch, until all are refused.
+fn two_a_batch(slot: Span, batch: u32) -> u32 {
+    let batches = 1e12 / (slot.as_ps() as f64 * f64::from(batch));
+    ((2.0 * batches).ceil() as u32).clamp(50_000, MOST_ALLOCATIONS)
+}
+
+/// The largest rate of allocations to one endpoint.
+const MOST_ALLOCATIONS: u32 = 10_000_000;
 
 /// The length of a slot: by default what a full frame takes on a host's link, and a share for what has no slot.
 fn read_slot(r: &mut Section, scene: &node::Scene) -> Span {
@@ -70,8 +91,9 @@ fn read_slot(r: &mut Section, scene: &node::Scene) -> Span {
     );
     let share = r.get(&share.or(0.01));
     let full = scene.network.zip(scene.transports).and_then(|(network, transports)| {
-        let transport = transports.iter().find(|transport| is_fastpass(transport))?;
-        let frame = Bytes::new((network.mtu + transport.header + network.framing).into());
+        let slotted = transports.iter().filter(|transport| is_fastpass(transport));
+        let header = slotted.map(|transport| transport.header).max()?;
+        let frame = Bytes::new((network.mtu + header + network.framing).into());
         let slowest = shape::host_rates(network).slowest()?;
         Some(Span::from_ps((slowest.transmission(frame).as_ps() as f64 / (1.0 - share)) as u64))
     });
@@ -104,6 +126,7 @@ struct Times {
     watchdog: Span,
     takeover: Span,
     gap: Span,
+    poll_interval: Span,
     request_service: Span,
     slot_service: Span,
     allocation_service: Span,
@@ -146,6 +169,11 @@ fn read_times(r: &mut Section) -> Times {
             "How many later than the first slot that nobody can have been granted a new primary's slots begin, as a time.",
             Span::ZERO,
         ),
+        poll_interval: time(
+            "poll_interval",
+            "Time between two looks of an idle arbiter's processor at its NIC: what comes waits for the next.",
+            Span::ZERO,
+        ),
         request_service: time(
             "request_service",
             "Time that an arbiter's processor takes for a control packet that comes.",
@@ -175,6 +203,14 @@ pub(super) fn is_fastpass(transport: &Transport) -> bool {
     matches!(transport.protocol, Protocol::Fastpass(_))
 }
 
+/// What the endpoints of a transport do whose packets have timeslots.
+fn endpoint_of(transport: &Transport) -> Option<&EndpointSettings> {
+    match &transport.protocol {
+        Protocol::Fastpass(params) => Some(&params.endpoint),
+        _ => None,
+    }
+}
+
 /// Checks that there are arbiters exactly where there is something to arbitrate, and that they can.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
     let fastpass: Vec<&Transport> = scenario.transports.iter().filter(|t| is_fastpass(t)).collect();
@@ -189,13 +225,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     if fastpass.is_empty() {
         r.conflict_at("arbiter", "no transport has protocol = \"fastpass\"");
     }
-    if let [first, second, ..] = fastpass[..] {
-        let message = format!(
-            "an endpoint has one set of parameters, and transport {} is fastpass too: use one transport",
-            first.name
-        );
-        r.conflict_at(&format!("transport.{}.protocol", second.name), message);
-    }
+    check_alike(r, &fastpass);
     if arbiters.nodes.len() > MAX_ARBITERS {
         let message = format!("found {} arbiters; the most is {MAX_ARBITERS}", arbiters.nodes.len());
         r.conflict_at("arbiter.at", message);
@@ -203,6 +233,19 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     check_network(r, scenario);
     check_horizon(r, scenario, arbiters);
     check_seats(r, scenario, arbiters);
+}
+
+/// A host has one endpoint, whichever of its transports have timeslots: they agree on what that does.
+fn check_alike(r: &Section, fastpass: &[&Transport]) {
+    let Some((first, others)) = fastpass.split_first() else { return };
+    for other in others.iter().filter(|other| endpoint_of(other) != endpoint_of(first)) {
+        let message = format!(
+            "a host has one endpoint, and transport {} says otherwise what it does: give both the same send, report_interval, \
+             request_timeout, limit, late, early, age_check, fallback_after and lost_after",
+            first.name
+        );
+        r.conflict_at(&format!("transport.{}.protocol", other.name), message);
+    }
 }
 
 /// An arbiter knows so many endpoints, racks and paths, and has to know how they are joined.
@@ -217,7 +260,7 @@ fn check_network(r: &Section, scenario: &Scenario) {
         Topology::Star { .. } | Topology::Dumbbell { .. } => (1, 1),
         Topology::LeafSpine { leaves, spines, .. } => (leaves, spines),
         Topology::FatTree { k } => (k * k / 2, k / 2),
-        Topology::Listed { .. } => {
+        Topology::Datacenters { .. } | Topology::Listed { .. } => {
             let message = "an arbiter knows the paths of star, dumbbell, leaf_spine and fat_tree only";
             return r.conflict_at("network.topology", message);
         }
@@ -253,10 +296,7 @@ fn check_horizon(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
         );
         r.conflict_at("arbiter.ahead", message);
     }
-    let params = scenario.transports.iter().find_map(|transport| match &transport.protocol {
-        Protocol::Fastpass(params) => Some(&params.endpoint),
-        _ => None,
-    });
+    let params = scenario.transports.iter().find_map(endpoint_of);
     let Some(endpoint) = params.filter(|params| params.age_check && params.send == SendMode::AtSlot) else {
         return;
     };

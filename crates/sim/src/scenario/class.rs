@@ -8,8 +8,9 @@ use super::error::Misread;
 use super::form::Form;
 use super::key::Key;
 use super::reader::Section;
+use super::shape::MAX_BYTES;
 use super::suggest;
-use super::switch::{read_marking, Marking, MARKINGS, MAX_BYTES};
+use super::switch::{read_marking, Marking, MARKINGS};
 use crate::model::{Buffer, Ecn, Scenario, SwitchKinds, SwitchRole, TrafficClass, Transport};
 use crate::net::scheduling::MOST_CLASSES;
 
@@ -29,7 +30,10 @@ pub(super) fn read(r: &mut Section, switches: Option<&SwitchKinds>) -> TrafficCl
         1..=MAX_WEIGHT,
     );
     let (priority, weight) = (r.get(&priority.or(0)), r.get(&weight.or(1)));
-    TrafficClass { name: String::new(), priority, weight, ecn: read_ecn(r, switches) }
+    let ecn = read_ecn(r, switches);
+    let doc = "Whether switches with pfc pause what sends to them rather than drop frames of this class.";
+    let lossless = r.flag("lossless", doc, false);
+    TrafficClass { name: String::new(), priority, weight, ecn, lossless }
 }
 
 fn read_ecn(r: &mut Section, switches: Option<&SwitchKinds>) -> Option<Ecn> {
@@ -47,8 +51,7 @@ fn largest_buffer(switches: &SwitchKinds) -> Bytes {
     let room = |role| match switches.of(role).buffer {
         Buffer::PerPort(size) | Buffer::Shared { size, .. } => size,
     };
-    let roles = [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine];
-    roles.map(room).into_iter().max().unwrap_or(MAX_BYTES)
+    SwitchRole::ALL.map(room).into_iter().max().unwrap_or(MAX_BYTES)
 }
 
 /// Reads the class of a transport's data and that of its acknowledgements. Where the classes themselves are wrong there

@@ -16,7 +16,7 @@ use super::reader::Section;
 use super::shape::role_name;
 use super::traffic::Scene;
 use super::{
-    arbiter, class, fault, host, memory, network, node, operations, probe, switch, traffic, transport,
+    arbiter, class, fault, host, memory, network, node, operations, pfc, probe, switch, traffic, transport,
 };
 use crate::engine::event::MAX_LINKS;
 use crate::model::{
@@ -41,8 +41,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let name = read_name(r);
     let seed = r.get(&Key::new("seed", "Root of every random stream.", 0..=MAX_SEED).or(1));
     let (duration, warmup) = read_times(r);
-    let doc = "End as soon as every sized flow is complete, on a grid of 10 us.";
-    let stop_when_complete = r.flag("stop_when_complete", doc, false);
+    let (stop_when_complete, allow_loss) = read_ends(r);
     let net = r.table("network", "Nodes and links.", |r| network::read(r, base));
     let hosts = net.as_ref().map(|net| shape::of(&net.topology).hosts());
     let groups = r.named_values(&traffic::group_form(), |node| traffic::read_group(node, hosts));
@@ -94,6 +93,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         duration,
         warmup,
         stop_when_complete,
+        allow_loss,
         network,
         switches,
         hosts: host_kinds?,
@@ -107,6 +107,15 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     };
     check(r, &scenario);
     Some(scenario)
+}
+
+/// Reads what ends a run before its time: whether that it has nothing left to do, and not that a lossless class drops a
+/// frame.
+fn read_ends(r: &mut Section) -> (bool, bool) {
+    let doc = "End as soon as every sized flow is complete, on a grid of 10 us.";
+    let stop_when_complete = r.flag("stop_when_complete", doc, false);
+    let doc = "Go on when a frame of a lossless class is dropped, rather than end with an error.";
+    (stop_when_complete, r.flag("allow_loss", doc, false))
 }
 
 /// Reads the tables that speak of nodes by name. None if anything is wrong in one.
@@ -194,6 +203,7 @@ fn check(r: &Section, scenario: &Scenario) {
     check_receive_queues(r, scenario);
     check_probes(r, scenario);
     class::check(r, scenario);
+    pfc::check(r, scenario);
     arbiter::check(r, scenario);
     check_end(r, scenario);
     match memory::limit() {

@@ -25,6 +25,7 @@ mod node;
 mod operations;
 mod parameters;
 mod parts;
+mod pfc;
 mod probe;
 mod rdma_warnings;
 mod reader;

@@ -20,6 +20,9 @@ const MAX_LINKS: f64 = 1e7;
 /// The largest rate of the uplinks of a leaf-spine, which may stand for many links.
 const MAX_UPLINK_BPS: f64 = 1e15;
 
+/// What light takes for a kilometre of fibre.
+const A_KM: Span = Span::from_us(5);
+
 /// The longest frame, in bytes with framing: 17 bits.
 pub(super) const MAX_FRAME: u32 = 131_071;
 
@@ -29,6 +32,7 @@ enum Shape {
     Dumbbell,
     LeafSpine,
     FatTree,
+    Datacenters,
     File,
 }
 
@@ -37,6 +41,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("dumbbell", Shape::Dumbbell),
     ("leaf_spine", Shape::LeafSpine),
     ("fat_tree", Shape::FatTree),
+    ("datacenters", Shape::Datacenters),
     ("file", Shape::File),
 ];
 
@@ -59,6 +64,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Network {
         Shape::Dumbbell => read_dumbbell(r, rate, delay),
         Shape::LeafSpine => read_leaf_spine(r, rate),
         Shape::FatTree => read_fat_tree(r),
+        Shape::Datacenters => read_datacenters(r, rate),
         Shape::File => read_file(r, base, rate, delay),
     };
     // Only hosts that are few enough can be counted.
@@ -118,6 +124,27 @@ fn read_fat_tree(r: &mut Section) -> Topology {
         r.conflict("k", format!("found {k}, expected an even number"));
     }
     Topology::FatTree { k }
+}
+
+fn read_datacenters(r: &mut Section, rate: Rate) -> Topology {
+    let Topology::FatTree { k } = read_fat_tree(r) else { unreachable!("a fat tree is read") };
+    let count = r.get(&Key::new("datacenters", "Fat trees in a line, each of k^3/4 hosts.", 2..=16u32).or(2));
+    let long_rate = rate_key("long_rate", "Rate of the links between datacenters.");
+    let long_rate = r.get(&long_rate.or_as(rate, "rate"));
+    let long_km = Key::new(
+        "long_km",
+        "Length in kilometres of the links between datacenters; light takes 5 us for one.",
+        0.001..=20_000.0,
+    );
+    let long_km = r.get(&long_km);
+    let transponders = Key::new(
+        "transponder_delay",
+        "What the transponders at both ends of such a link add to its delay, one way.",
+        Span::ZERO..=Span::from_ms(100),
+    );
+    let transponders = r.get(&transponders.or(Span::ZERO));
+    limit_hosts(r, "datacenters", u64::from(count) * u64::from(k).pow(3) / 4);
+    Topology::Datacenters { count, k, long_rate, long_delay: A_KM.scaled(long_km) + transponders }
 }
 
 fn read_file(r: &mut Section, base: &Path, rate: Rate, delay: Span) -> Topology {

@@ -1,15 +1,13 @@
-//! `[switch.default]` and the tables of the roles: buffers and ECN marking.
+//! `[switch.default]` and the tables of the roles: buffers, ECN marking and flow control.
 
 use clearway_proto::units::Bytes;
 
 use super::key::{Key, Shown};
+use super::pfc;
 use super::reader::Section;
-use super::shape::role_name;
+use super::shape::{role_name, MAX_BYTES};
 use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
 use crate::net::shape;
-
-/// The largest buffer or threshold: with a frame on top it still fits a port's 32-bit counts.
-pub(super) const MAX_BYTES: Bytes = Bytes::new(4_000_000_000);
 
 #[derive(Clone, Copy)]
 enum Sharing {
@@ -38,7 +36,12 @@ pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchK
     let aggregation =
         role(SwitchRole::Aggregation, "The middle tier of a fat tree; what is not given is as in default.");
     let spine = role(SwitchRole::Spine, "The top tier; what is not given is as in default.");
-    Some(SwitchKinds { tor: tor?, aggregation: aggregation?, spine: spine? })
+    let dci = role(SwitchRole::Dci, "Switches that join datacenters; what is not given is as in default.");
+    let long = role(
+        SwitchRole::Long,
+        "The ports of these that face another datacenter; what is not given is as in default.",
+    );
+    Some(SwitchKinds { tor: tor?, aggregation: aggregation?, spine: spine?, dci: dci?, long: long? })
 }
 
 fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {
@@ -77,7 +80,7 @@ fn read_kind(r: &mut Section) -> SwitchKind {
         }
     };
     let ecn = read_ecn(r, size);
-    SwitchKind { buffer, ecn }
+    SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer) }
 }
 
 fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {

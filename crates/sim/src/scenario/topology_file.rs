@@ -26,6 +26,7 @@ const ROLES: &[(&str, Option<SwitchRole>)] = &[
     ("tor", Some(SwitchRole::Tor)),
     ("aggregation", Some(SwitchRole::Aggregation)),
     ("spine", Some(SwitchRole::Spine)),
+    ("dci", Some(SwitchRole::Dci)),
 ];
 
 /// Reads the text of a topology file; links that do not say otherwise have this rate and delay.

@@ -35,6 +35,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(spray_taken_for_loss(scenario));
     warnings.extend(unread_clocks(scenario));
     warnings.extend(arbiters_with_too_many_endpoints(scenario));
+    warnings.extend(fewer_allocations_than_batches(scenario));
     warnings.extend(probes_that_load(scenario));
     warnings.extend(rdma_warnings::of(scenario));
     warnings
@@ -206,6 +207,19 @@ fn arbiters_with_too_many_endpoints(scenario: &Scenario) -> Vec<String> {
         rate.shown(),
         rate.as_bps() as f64 / one_bps
     )]
+}
+
+/// Warns of an arbiter that may not tell an endpoint of every batch.
+fn fewer_allocations_than_batches(scenario: &Scenario) -> Option<String> {
+    let arbiters = scenario.arbiters.as_ref()?;
+    let batches = 1e12 / (arbiters.slot.as_ps() as f64 * f64::from(arbiters.batch));
+    (f64::from(arbiters.allocation_rate) < batches).then(|| {
+        format!(
+            "arbiter.allocation_rate: {} allocations a second are fewer than the {batches:.0} batches: grants to an endpoint that \
+             gets slots to many others in each come later and later, until it refuses all; raise it, or batch",
+            arbiters.allocation_rate
+        )
+    })
 }
 
 /// Warns of probes that take a large part of a link on their way.

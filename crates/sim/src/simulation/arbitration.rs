@@ -215,7 +215,10 @@ fn paths(network: &Network) -> PathParams {
                 shape: FatTreeShape { racks_per_pod: half, aggregation: half, cores: half },
             }
         }
-        Topology::Star { .. } | Topology::Dumbbell { .. } | Topology::Listed { .. } => PathParams::Single,
+        Topology::Star { .. }
+        | Topology::Dumbbell { .. }
+        | Topology::Datacenters { .. }
+        | Topology::Listed { .. } => PathParams::Single,
     }
 }
 
@@ -236,7 +239,10 @@ fn capacities(network: &Network) -> Option<Capacities> {
             let hosts = 0..(left + right) as usize;
             (hosts.map(|host| usize::from(host >= left as usize)).collect(), vec![up; 2])
         }
-        Topology::Star { .. } | Topology::FatTree { .. } | Topology::Listed { .. } => return None,
+        Topology::Star { .. }
+        | Topology::FatTree { .. }
+        | Topology::Datacenters { .. }
+        | Topology::Listed { .. } => return None,
     };
     Some(Capacities {
         nodes: rack_of.into_iter().map(Node::endpoint).collect(),
@@ -246,6 +252,8 @@ fn capacities(network: &Network) -> Option<Capacities> {
 
 fn costs(arbiters: &Arbiters) -> Costs {
     Costs {
+        poll: arbiters.poll_interval,
+        queue: arbiters.request_queue as usize,
         request: arbiters.request_service,
         slot: arbiters.slot_service,
         output: arbiters.allocation_service,

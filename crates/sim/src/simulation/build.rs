@@ -27,6 +27,7 @@ use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::Maker;
 use crate::model::{HostKind, Probe, Scenario, Timestamps, Transport};
+use crate::net::pfc::PAUSE_BYTES;
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
 use crate::net::routing::{path_between, Router};
@@ -83,7 +84,9 @@ fn look_ahead(graph: &Graph, makers: &[Maker], scenario: &Scenario) -> u64 {
     let of_flows = makers.iter().map(|maker| maker.ack_frame.min(maker.overhead + 1)).map(u64::from);
     let of_probes = scenario.probes.iter().map(|probe| probe.bytes.get());
     let of_control = scenario.arbiters.iter().map(|_| LEAST_CONTROL);
-    let smallest = Bytes::new(of_flows.chain(of_probes).chain(of_control).min().unwrap_or(1));
+    let of_pauses = scenario.switches.any_pfc().then_some(u64::from(PAUSE_BYTES));
+    let all = of_flows.chain(of_probes).chain(of_control).chain(of_pauses);
+    let smallest = Bytes::new(all.min().unwrap_or(1));
     let quickest =
         graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
     quickest.unwrap_or(LONGEST_WINDOW).clamp(2, LONGEST_WINDOW)

@@ -5,7 +5,7 @@ use clearway_proto::fastpass::fcp::{self, Packet, Request};
 
 use super::domain::Domain;
 use super::parcels::Parcel;
-use super::plan::Plan;
+use super::plan::{Plan, MOST_CONTROL};
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::host::agent::Agent;
 use crate::net::routes::Next;
@@ -44,6 +44,7 @@ impl Domain {
     /// Sends a control packet on a conversation, `back` against its direction.
     fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, packet: Box<Packet>) {
         let bytes = packet.wire_bytes();
+        assert!(bytes <= MOST_CONTROL, "a control packet of {bytes} bytes");
         let first = plan.control().first;
         let sent = &mut self.exchanged[(conversation - first) as usize][usize::from(back)].sent;
         let number = sent.frames;

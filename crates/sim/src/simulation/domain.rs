@@ -26,10 +26,11 @@ use crate::host::processor::Received;
 use crate::host::processors::Processors;
 use crate::host::round::Round;
 use crate::host::slots::Slots;
+use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
 use crate::net::routes::Next;
-use crate::net::ruled::{Offered, Transmission};
+use crate::net::ruled::{Offered, Transmission, Turn};
 use crate::record::counters::TransportCounters;
 
 /// How many events ahead of its time an event is prefetched.
@@ -273,13 +274,14 @@ impl Domain {
             Kind::Arrival => {
                 self.packet_hops += 1;
                 match plan.routes.next(event.route(), event.meta()) {
-                    Next::Port(at) => self.offer(plan, at, event.frame()),
+                    Next::Port(at) => self.pass_on(plan, at, event),
                     Next::Agent(seat) => self.tell_agent(plan, seat, &event.frame()),
                     Next::Here(_) => unreachable!("a switch has no stack"),
                 }
             }
             Kind::Wake => self.wake_switch_port(plan, event.id()),
             Kind::Act => self.wake_agent(plan, event.id()),
+            Kind::Pause | Kind::Repeat | Kind::Expire => self.control_flow(plan, event),
             kind => unreachable!("{kind:?} happens at no switch"),
         }
     }
@@ -318,6 +320,7 @@ impl Domain {
             Kind::Issue => self.issue_next(plan, host, event.id()),
             Kind::Answer => self.answer(plan, host, event.id(), 1),
             Kind::Act => self.wake_agent(plan, event.id()),
+            Kind::Pause | Kind::Repeat | Kind::Expire => self.control_flow(plan, event),
         }
     }
 
@@ -354,7 +357,7 @@ impl Domain {
     #[inline(always)]
     pub(super) fn offer(&mut self, plan: &Plan, at: u32, mut frame: Frame) {
         if self.ports.port(at).intersects(Port::RULED) {
-            self.offer_ruled(plan, at, frame);
+            self.offer_ruled(plan, at, frame, NO_PORT);
             return;
         }
         match self.ports.send(at, self.now, &mut frame.meta) {
@@ -363,12 +366,24 @@ impl Domain {
         }
     }
 
-    fn offer_ruled(&mut self, plan: &Plan, at: u32, frame: Frame) {
-        match self.ports.offer(at, plan.class_of(&frame), frame, self.now) {
+    /// A frame has come to a switch over a link, and is to leave over a port.
+    fn pass_on(&mut self, plan: &Plan, at: u32, event: &Event) {
+        if self.ports.port(at).intersects(Port::RULED) {
+            let ingress = plan.partition.port(event.id() ^ 1).at;
+            self.offer_ruled(plan, at, event.frame(), ingress);
+        } else {
+            self.offer(plan, at, event.frame());
+        }
+    }
+
+    /// A frame is to leave over a ruled port. It came over the link to port `ingress`, or begins here.
+    fn offer_ruled(&mut self, plan: &Plan, at: u32, frame: Frame, ingress: u32) {
+        match self.ports.offer(at, plan.class_of(&frame), frame, ingress, self.now) {
             Offered::Begun(transmission) => self.follow(plan, at, &transmission),
             Offered::Waits => (),
             Offered::Dropped => self.lose(plan, &frame),
         }
+        self.tell_peers();
     }
 
     /// A ruled port has begun to transmit: it wakes at the end, and the frame arrives.
@@ -382,12 +397,23 @@ impl Domain {
 
     fn wake_switch_port(&mut self, plan: &Plan, at: u32) {
         self.ports.end_transmission(at);
+        self.go_on_at_switch(plan, at);
+        self.tell_peers();
+    }
+
+    /// A switch's port that transmits nothing sends what is next.
+    pub(super) fn go_on_at_switch(&mut self, plan: &Plan, at: u32) {
         if !self.ports.has_waiting(at) {
             return;
         }
-        if let Some(turn) = self.ports.next(at, 0) {
-            let transmission = self.ports.send_queued(at, turn.class(), self.now);
-            self.follow(plan, at, &transmission);
+        match self.ports.next(at, 0) {
+            Some(Turn::Queue(class)) => {
+                let transmission = self.ports.send_queued(at, class, self.now);
+                self.follow(plan, at, &transmission);
+            }
+            Some(Turn::Signal) => self.send_signal(at),
+            Some(Turn::Pull(_)) => unreachable!("nothing is pulled at a switch"),
+            None => (),
         }
     }
 
@@ -404,7 +430,7 @@ impl Domain {
     }
 
     /// An arrival at the node of another domain to which a port leads.
-    fn cross(&mut self, at: u32, event: Event) {
+    pub(super) fn cross(&mut self, at: u32, event: Event) {
         let (domain, node) = self.ports.beyond(at);
         let pooled = event.meta().contains(Meta::POOLED);
         let parcel = pooled.then(|| self.parcels.take(event.frame().seq()));

@@ -13,6 +13,7 @@ use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::slots::Slots;
 use crate::model::Transport;
 use crate::net::counters::PortCounters;
+use crate::net::pfc::{Account, Hold, Pause, Pfc};
 use crate::net::port::{Port, PortFigures};
 use crate::net::rules::{ClassCounters, ClassQueue, Rules};
 use crate::net::topology::{Link, Node};
@@ -55,6 +56,12 @@ pub fn port_bytes(queues: usize) -> f64 {
     let queue = size_of::<ClassQueue>() + 2 * size_of::<ClassCounters>();
     let rules = if queues == 0 { 0 } else { size_of::<Rules>() + 2 * BLOCK + queue * queues };
     (link + port + observed + rules + EVENT) as f64
+}
+
+/// Memory in bytes for flow control at a port with so many classes, with two events of each.
+pub fn pfc_bytes(classes: usize) -> f64 {
+    let of_class = size_of::<Account>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
+    (size_of::<Pfc>() + 4 * BLOCK + of_class * classes) as f64
 }
 
 /// Memory in bytes for a frame that waits or is under way, with the departure that is known of it.

@@ -24,7 +24,7 @@ impl Domain {
         } else if state.processor != NONE {
             self.wait(plan, host, end);
             self.attend(plan, host);
-        } else if self.ports.is_idle(state.nic, self.now) && !state.armed {
+        } else if self.is_nic_free(plan, host, end) && !state.armed {
             self.transmit(plan, host, end);
             self.serve_again(plan, host, end);
         } else {
@@ -57,6 +57,13 @@ impl Domain {
             let (at, nic) = (port.busy_until, state.nic);
             self.schedule(Event::bare(at, Kind::Wake, nic));
         }
+    }
+
+    /// Whether a packet of this flow that is sent now leaves at once.
+    #[inline]
+    fn is_nic_free(&self, plan: &Plan, host: u32, end: u32) -> bool {
+        let class = || plan.class_of_data(self.senders[end as usize].flow);
+        self.ports.is_free(self.hosts[host as usize].nic, self.now, class)
     }
 
     /// The round in which a flow of this host waits.
@@ -127,7 +134,7 @@ impl Domain {
             return;
         }
         self.hosts[host as usize].armed = false;
-        if self.ports.is_idle(nic, self.now) {
+        if self.ports.is_free(nic, self.now, || 0) {
             self.pull(plan, host);
         } else {
             // Acknowledgements have joined meanwhile: they go first.
@@ -166,7 +173,7 @@ impl Domain {
     }
 
     /// A ruled NIC is free: the class whose turn it is sends, a frame that waits or else a flow that is ready.
-    fn give_turn(&mut self, plan: &Plan, host: u32) {
+    pub(super) fn give_turn(&mut self, plan: &Plan, host: u32) {
         let HostState { nic, rounds, processor, .. } = self.hosts[host as usize];
         // A processor gives its NIC frames by itself.
         let asking = |domain: &Domain| if processor == NONE { domain.asking(plan, host) } else { 0 };
@@ -180,6 +187,7 @@ impl Domain {
                     self.follow(plan, nic, &transmission);
                     return;
                 }
+                Turn::Signal => return self.send_signal(nic),
                 Turn::Pull(class) => {
                     if self.pull_one(plan, host, rounds as usize + class) {
                         return;

@@ -1,7 +1,8 @@
 //! What a run never changes, and all its domains share: the network, the routes, what the flows are, and which domain
 //! owns what.
 
-use clearway_proto::units::Bytes;
+use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::units::{Bytes, Span};
 
 use super::control_plan::ControlPlan;
 use super::partition::Partition;
@@ -10,8 +11,12 @@ use crate::engine::calendar::Windows;
 use crate::engine::event::{Frame, Meta};
 use crate::host::transport::Maker;
 use crate::net::routes::Routes;
+use crate::net::scheduling::ClassSet;
 use crate::net::topology::Graph;
 use crate::traffic::{Demand, FlowSpec};
+
+/// Bytes on the wire that no control packet of Fastpass exceeds.
+pub const MOST_CONTROL: u32 = 512;
 
 /// Who takes part in a probe.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +78,32 @@ impl Plan {
     #[inline]
     pub fn queues(&self) -> usize {
         self.classes.max(1)
+    }
+
+    /// The longest frame of any flow, probe or agent, on the wire.
+    pub fn longest_frame(&self) -> Bytes {
+        let of_flows = self.makers.iter().map(|maker| maker.data_frame.max(maker.ack_frame));
+        let of_probes = self.probes.iter().map(|probe| probe.bytes);
+        let of_control = self.control.iter().map(|_| MOST_CONTROL);
+        Bytes::new(of_flows.chain(of_probes).chain(of_control).max().unwrap_or(0).into())
+    }
+
+    /// A link of which the far end keeps these classes lossless, as far as headroom depends on it.
+    pub fn lossless_link(
+        &self,
+        link: u32,
+        response: Span,
+        hysteresis: Bytes,
+        lossless: ClassSet,
+    ) -> LosslessLink {
+        let of = self.graph.link(link);
+        let priorities = lossless.count_ones() as u8;
+        LosslessLink {
+            response,
+            priorities,
+            hysteresis,
+            ..LosslessLink::new(of.rate, of.delay, self.longest_frame())
+        }
     }
 
     /// How many conversations there are: of flows, of probes, and of Fastpass's agents.

@@ -87,7 +87,8 @@ impl Domain {
     /// The round of flows that sends next: with classes as their order has it.
     fn next_round(&mut self, plan: &Plan, host: u32) -> Option<usize> {
         let first = self.hosts[host as usize].rounds as usize;
-        let asking = self.asking(plan, host);
+        // What would wait for a class that is paused is not sent yet.
+        let asking = self.asking(plan, host) & !self.ports.paused(self.hosts[host as usize].nic);
         if plan.classes == 0 {
             return (asking != 0).then_some(first);
         }

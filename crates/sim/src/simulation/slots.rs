@@ -13,6 +13,7 @@ use crate::host::agent::Agent;
 use crate::host::endpoint::EndpointHost;
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
+use crate::host::slots::Turn;
 
 impl Domain {
     /// Whether packets of this flow wait for timeslots at this host now.
@@ -144,9 +145,9 @@ impl Domain {
     fn use_slot(&mut self, plan: &Plan, host: u32, grant: &Grant) {
         let slots = self.hosts[host as usize].slots;
         let destination = u32::from(grant.destination);
-        let stack = &self.slots[slots as usize];
+        let stack = &mut self.slots[slots as usize];
         let before = stack.room;
-        let room = if stack.are_acks_due(self.now, destination) {
+        let room = if stack.take_turn(self.now, destination) == Turn::Acknowledgements {
             let room = self.send_acks_in_slot(plan, host, grant, before);
             self.send_data_in_slot(plan, host, grant, room)
         } else {

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use clearway_proto::swing::quanta::lasting;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
-use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass};
+use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff};
 use crate::net::loss::{Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
+use crate::net::pfc::{Pfc, Threshold, Thresholds};
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
 use crate::net::rules::Rules;
-use crate::net::scheduling::{Rule, Scheduler};
+use crate::net::scheduling::{only, ClassSet, Rule, Scheduler};
 use crate::net::topology::NodeKind;
 use crate::random::{Entity, Stream};
 
@@ -67,12 +69,18 @@ impl<'a> Wiring<'a> {
         (of.rate, of.delay, self.role(link))
     }
 
-    /// The role of the switch from which a link leads; none for a host.
+    /// The role of the switch from which a link leads, or of that port of it; none for a host.
     fn role(&self, link: u32) -> Option<SwitchRole> {
-        match self.plan.graph.nodes()[self.plan.graph.link(link).from as usize].kind {
-            NodeKind::Host(_) => None,
-            NodeKind::Switch(role) => Some(role),
+        let link = self.plan.graph.link(link);
+        match (self.kind_of_node(link.from), self.kind_of_node(link.to)) {
+            (NodeKind::Host(_), _) => None,
+            (NodeKind::Switch(SwitchRole::Dci), NodeKind::Switch(SwitchRole::Dci)) => Some(SwitchRole::Long),
+            (NodeKind::Switch(role), _) => Some(role),
         }
+    }
+
+    fn kind_of_node(&self, node: u32) -> NodeKind {
+        self.plan.graph.nodes()[node as usize].kind
     }
 
     fn note_kind(&mut self, link: u32) {
@@ -114,7 +122,8 @@ impl<'a> Wiring<'a> {
         let shared = switch.is_some_and(|switch| matches!(switch.buffer, Buffer::Shared { .. }));
         let random = switch.is_some_and(|switch| matches!(switch.ecn, Ecn::Red { .. }));
         let faults = self.faults.get(&link);
-        if self.scenario.classes.is_empty() && !shared && !random && faults.is_none() {
+        let controlled = self.pauses(link) || self.pauses(link ^ 1);
+        if self.scenario.classes.is_empty() && !shared && !random && faults.is_none() && !controlled {
             return None;
         }
         let memory = match switch.map(|switch| switch.buffer) {
@@ -132,7 +141,45 @@ impl<'a> Wiring<'a> {
             let stream = Stream::new(self.scenario.seed, Entity::LinkLoss, u64::from(link));
             Box::new(Loss { windows: windows.clone(), stream })
         });
+        if controlled {
+            rules.set_pfc(self.pfc(link, memory));
+        }
         Some(rules)
+    }
+
+    /// Whether the node from which a link leads pauses what sends to it over the way back.
+    fn pauses(&self, link: u32) -> bool {
+        self.role(link).is_some_and(|role| self.scenario.switches.of(role).pfc.is_some())
+    }
+
+    /// Flow control of the port that feeds a link of a network that has some.
+    fn pfc(&self, link: u32, memory: Memory) -> Pfc {
+        let classes = self.classes.len();
+        let switch = self.role(link).map(|role| self.scenario.switches.of(role));
+        let Some(pfc) = switch.and_then(|switch| switch.pfc.as_ref()) else { return Pfc::new(classes) };
+        let of = self.plan.graph.link(link);
+        let of_link = self.plan.lossless_link(link, pfc.response, pfc.hysteresis, self.lossless());
+        let headroom = pfc.headroom.unwrap_or_else(|| of_link.headroom().any_sizes());
+        let xoff = match pfc.xoff {
+            Xoff::Static(bytes) => Threshold::Static(bytes.get()),
+            Xoff::Dynamic(alpha) => Threshold::Dynamic(alpha),
+        };
+        let thresholds = Thresholds { xoff, hysteresis: pfc.hysteresis.get(), headroom: headroom.get() };
+        let memory = match (memory, pfc.xoff) {
+            (Memory::Shared(memory), Xoff::Dynamic(_)) => Some(memory),
+            _ => None,
+        };
+        let pause = lasting(pfc.quanta, of.rate);
+        Pfc::pausing(classes, self.lossless(), thresholds, memory, (pause.as_ps(), pfc.response.as_ps()))
+    }
+
+    /// The lossless classes; the one class of a scenario without any.
+    fn lossless(&self) -> ClassSet {
+        let classes = &self.scenario.classes;
+        if classes.is_empty() {
+            return only(0);
+        }
+        (0..classes.len()).filter(|&class| classes[class].lossless).map(only).fold(0, |all, one| all | one)
     }
 
     /// How a class marks at the port of a switch that feeds a link. No two queues share a random stream.

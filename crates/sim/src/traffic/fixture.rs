@@ -11,7 +11,7 @@ use crate::net::topology::tests::network;
 
 /// A star of `hosts` with these traffic tables, 100 Gb/s, for a second.
 pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
-    let kind = SwitchKind { buffer: Buffer::PerPort(Bytes::new(1 << 20)), ecn: Ecn::Off };
+    let kind = SwitchKind { buffer: Buffer::PerPort(Bytes::new(1 << 20)), ecn: Ecn::Off, pfc: None };
     let protocol = Protocol::None(NoneParams::default());
     Scenario {
         name: String::new(),
@@ -19,8 +19,9 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
         duration: Span::from_secs(1),
         warmup: Span::ZERO,
         stop_when_complete: false,
+        allow_loss: false,
         network: network(Topology::Star { hosts }),
-        switches: SwitchKinds { tor: kind.clone(), aggregation: kind.clone(), spine: kind },
+        switches: SwitchKinds::alike(kind),
         hosts: HostKinds::alike(HostKind::default_of(HostModel::Ideal)),
         classes: Vec::new(),
         transports: vec![Transport {

@@ -72,22 +72,26 @@ pub fn picoseconds(outcome: &Outcome, name: &str, of: &str) -> Vec<u64> {
     floats(outcome, name, of).iter().map(|us| (us * PS_PER_US).round() as u64).collect()
 }
 
+/// An entry of the summary.
+pub fn summary<'a>(outcome: &'a Outcome, name: &str) -> Option<&'a Value> {
+    let Value::Object(figures) = &outcome.summary else { panic!("{:?}", outcome.summary) };
+    figures.iter().find(|(other, _)| other == name).map(|(_, value)| value)
+}
+
 /// A figure of the summary; NaN where nothing was measured.
 pub fn figure(outcome: &Outcome, name: &str) -> f64 {
-    let Value::Object(figures) = &outcome.summary else { panic!("{:?}", outcome.summary) };
-    match figures.iter().find(|(other, _)| other == name) {
-        Some((_, Value::Integer(count))) => *count as f64,
-        Some((_, Value::Float(value))) => *value,
-        Some((_, Value::Missing)) => f64::NAN,
+    match summary(outcome, name) {
+        Some(Value::Integer(count)) => *count as f64,
+        Some(Value::Float(value)) => *value,
+        Some(Value::Missing) => f64::NAN,
         other => panic!("{name}: {other:?}"),
     }
 }
 
 /// The names of the figures that may be larger, as something was unfinished at the end.
 pub fn lower_bounds(outcome: &Outcome) -> &[String] {
-    let Value::Object(figures) = &outcome.summary else { panic!("{:?}", outcome.summary) };
-    match figures.iter().find(|(name, _)| name == "lower_bounds") {
-        Some((_, Value::Names(names))) => names,
+    match summary(outcome, "lower_bounds") {
+        Some(Value::Names(names)) => names,
         other => panic!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use std::sync::Once;
 
-use clearway_sim::record::{Interrupted, Outcome, Progress};
+use clearway_sim::record::{Outcome, Progress, Stopped};
 use clearway_sim::scenario::{load_text, Loaded};
 
 use crate::case::{Case, Folder, Table};
@@ -22,7 +22,7 @@ pub struct Way {
     pub run: Run,
 }
 
-type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Interrupted>;
+type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Stopped>;
 
 /// The ways in which every scenario is run after the first time.
 pub const WAYS: &[Way] = &[
@@ -32,12 +32,12 @@ pub const WAYS: &[Way] = &[
     Way { name: "on 7 threads", run: on_threads::<7> },
 ];
 
-fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
+fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
     clearway_sim::run(&loaded.scenario, progress)
 }
 
 /// Runs a domain of the network on each of so many threads.
-fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Interrupted> {
+fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
     clearway_sim::run_on(&loaded.scenario, N, progress)
 }
 
@@ -132,7 +132,11 @@ fn run(case: &Case, run: Run, most_hops: u64) -> Result<Option<Result<Outcome, S
                 ControlFlow::Continue(())
             }
         });
-        outcome.ok().map(Ok)
+        match outcome {
+            Ok(outcome) => Some(Ok(outcome)),
+            Err(Stopped::Interrupted) => None,
+            Err(Stopped::Dropped(why)) => panic!("a lossless class has lost a frame: {why}"),
+        }
     })
     .map_err(|message| {
         // The first line says where it is.
@@ -169,13 +173,14 @@ const MOST_PACKETS: f64 = 25.0;
 
 /// No less than what a full frame takes there and its acknowledgement back over the longest path, in picoseconds.
 fn longest_trip(case: &Case) -> f64 {
-    // Paths have six links at most, and uplinks four times less capacity than what is below them.
-    const LINKS: f64 = 6.0;
+    // Paths have ten links at most, and uplinks four times less capacity than what is below them.
+    const LINKS: f64 = 10.0;
     const OVERSUBSCRIPTION: f64 = 4.0;
     let tables = || case.all("network").chain(&case.topology);
     let delays = tables().flat_map(|table| ["delay", "bottleneck_delay"].map(|key| table.number(key)));
-    let delay = delays.flatten().fold(0.0, f64::max);
-    let rates = tables().flat_map(|table| ["rate", "bottleneck"].map(|key| table.number(key)));
+    let long = tables().filter_map(|table| table.number("long_km")).map(|km| km * 5e6);
+    let delay = delays.flatten().chain(long).fold(0.0, f64::max);
+    let rates = tables().flat_map(|table| ["rate", "bottleneck", "long_rate"].map(|key| table.number(key)));
     let slowest = rates.flatten().fold(f64::INFINITY, f64::min) / OVERSUBSCRIPTION;
     2.0 * LINKS * (delay + case.full_frame() * 8e12 / slowest)
 }
@@ -209,7 +214,13 @@ pub fn must_end(case: &Case) -> bool {
         && !case.any("fault", |fault| often(fault) && lasts(fault))
         && !case.any("switch", |switch| room(switch, "buffer") < full_frame * 12.0)
         && !case.any("switch", |switch| switch.number("alpha").is_some_and(|alpha| alpha < 0.5))
+        && !(is_paused(case) && case.any("network", |network| network.says("topology", "file")))
         && !case.any("host", |host| room(host, "receive_queue") < full_frame * 12.0)
+}
+
+/// Whether switches pause what sends to them: links of a network with cycles may then wait for each other for ever.
+pub fn is_paused(case: &Case) -> bool {
+    case.any("switch", |switch| switch.gives("pfc"))
 }
 
 fn has_ended(outcome: &Outcome) -> bool {

@@ -14,6 +14,7 @@ pub const FEATURES: &[Feature] = &[
     ("dumbbell", |case| network(case, "dumbbell")),
     ("leaf_spine", |case| network(case, "leaf_spine")),
     ("fat_tree", |case| network(case, "fat_tree")),
+    ("datacenters", |case| network(case, "datacenters")),
     ("topology file", |case| network(case, "file")),
     ("links of different rates", rates_differ),
     ("no framing", |case| case.any("network", |net| net.number("framing") == Some(0.0))),
@@ -72,6 +73,10 @@ pub const FEATURES: &[Feature] = &[
     ("arbiters that take time", |case| {
         case.any("arbiter", |a| a.gives("request_service") || a.gives("slot_service") || a.gives("latency"))
     }),
+    ("arbiters that look at times", |case| case.any("arbiter", |a| a.gives("poll_interval"))),
+    ("arbiters with little room", |case| {
+        case.any("arbiter", |a| a.number("request_queue") <= Some(3.0) && a.gives("request_queue"))
+    }),
     ("crash", |case| case.any("fault", |fault| fault.says("kind", "crash"))),
     ("several transports", |case| case.all("transport").count() > 1),
     ("swift v0", |case| case.any("transport", |t| t.says("variant", "v0"))),
@@ -120,6 +125,12 @@ pub const FEATURES: &[Feature] = &[
     ("switches by role", |case| case.any("switch", |s| s.name.as_deref() != Some("default"))),
     ("step marking", |case| case.any("switch", |s| s.says("ecn", "step"))),
     ("red marking", |case| case.any("switch", |s| s.says("ecn", "red"))),
+    ("static pfc", |case| case.any("switch", |s| s.says("pfc", "static"))),
+    ("dynamic pfc", |case| case.any("switch", |s| s.says("pfc", "dynamic"))),
+    ("lossless and lossy classes", |case| {
+        let lossless = |class: &Table| class.gives("lossless");
+        case.any("class", lossless) && case.any("class", |class| !lossless(class))
+    }),
     ("lossy link", |case| case.any("fault", |fault| fault.says("kind", "loss"))),
     ("link down", |case| case.any("fault", |fault| fault.says("kind", "down"))),
     ("record.operations", |case| record(case, "operations")),
@@ -133,17 +144,19 @@ pub const FEATURES: &[Feature] = &[
 
 /// Features of which no scenario has two.
 const APART: &[&[&str]] = &[
-    &["star", "dumbbell", "leaf_spine", "fat_tree", "topology file"],
+    &["star", "dumbbell", "leaf_spine", "fat_tree", "datacenters", "topology file"],
     &["star", "links of different rates"],
     &["fat_tree", "links of different rates"],
     &["star", "remote targets"],
     &["star", "several arbiters"],
-    &["topology file", "fastpass"],
-    &["topology file", "fastpass on arrival"],
-    &["topology file", "several arbiters"],
-    &["topology file", "min_fct"],
-    &["topology file", "arbiters that take time"],
-    &["topology file", "crash"],
+    &["datacenters", "topology file", "fastpass"],
+    &["datacenters", "topology file", "fastpass on arrival"],
+    &["datacenters", "topology file", "several arbiters"],
+    &["datacenters", "topology file", "min_fct"],
+    &["datacenters", "topology file", "arbiters that take time"],
+    &["datacenters", "topology file", "arbiters that look at times"],
+    &["datacenters", "topology file", "arbiters with little room"],
+    &["datacenters", "topology file", "crash"],
     &["ideal hosts", "snap hosts"],
     &["ideal hosts", "pauses"],
     &["ideal hosts", "no jitter"],
@@ -156,6 +169,7 @@ const APART: &[&[&str]] = &[
     &["ideal hosts", "send_rate"],
     &["ideal hosts", "send_spread"],
     &["one class", "several classes"],
+    &["one class", "lossless and lossy classes"],
     &["one class", "priorities"],
     &["one class", "weights"],
 ];
@@ -219,7 +233,9 @@ fn rates_differ(case: &Case) -> bool {
     let listed = case.topology.iter().any(|link| {
         link.gives("rate") && case.any("network", |network| network.number("rate") != link.number("rate"))
     });
-    listed || case.any("network", |network| over(network) || bottleneck(network))
+    let long =
+        |network: &Table| network.gives("long_rate") && network.number("long_rate") != network.number("rate");
+    listed || case.any("network", long) || case.any("network", |network| over(network) || bottleneck(network))
 }
 
 /// Something that can happen in a run.
@@ -233,6 +249,7 @@ pub const HAPPENINGS: &[Happening] = &[
     ("receive queues overflow", |_, outcome| positive(outcome, "host_drops")),
     ("packets are sent again", |_, outcome| positive(outcome, "retransmissions")),
     ("timers expire", |_, outcome| positive(outcome, "timeouts_whole")),
+    ("links are paused", |_, outcome| positive(outcome, "pause_share")),
     ("flows complete", |_, outcome| positive(outcome, "completed")),
     ("flows do not complete", |_, outcome| {
         figure(outcome, "completed") < figure(outcome, "flows") && positive(outcome, "flows")

@@ -34,7 +34,7 @@ use clearway_sim::scenario::load_text;
 use coverage::Coverage;
 
 /// Scenarios after which every pair of features that can be combined has been met.
-const ENOUGH_FOR_PAIRS: u64 = 3000;
+const ENOUGH_FOR_PAIRS: u64 = 6000;
 
 /// Failing scenarios after which there is no need to look for more.
 const MOST_FAILURES: usize = 20;

@@ -3,6 +3,7 @@
 use clearway_sim::record::Outcome;
 
 use crate::case::{Case, Table, Value};
+use crate::checks::is_paused;
 use crate::outcomes::{difference, difference_of_tables, figure, texts};
 
 /// A way to write a scenario that changes nothing about what happens in it.
@@ -61,12 +62,16 @@ fn with_red_for_steps(case: &Case, _: &Outcome) -> Option<Case> {
 }
 
 /// Without classes a port has one queue, as with one class.
-fn with_one_class(case: &Case, _: &Outcome) -> Option<Case> {
+fn with_one_class(case: &Case, outcome: &Outcome) -> Option<Case> {
     let mut case = case.clone();
     if case.any("class", |_| true) {
         return None;
     }
-    case.insert(Table::named("class", "only"));
+    let mut class = Table::named("class", "only");
+    if outcome.tables.iter().any(|table| table.name == "pauses") {
+        class.set("lossless", Value::Flag(true));
+    }
+    case.insert(class);
     Some(case)
 }
 
@@ -104,7 +109,7 @@ fn difference_without_summary(one: &Outcome, other: &Outcome) -> Option<String> 
 fn with_vast_buffers(case: &Case, outcome: &Outcome) -> Option<Case> {
     let alone = !case.any("switch", |switch| switch.says("sharing", "shared"));
     let mut case = case.clone();
-    if !alone || figure(outcome, "drops") != Some(0.0) || case.top().gives("warmup") {
+    if !alone || is_paused(&case) || figure(outcome, "drops") != Some(0.0) || case.top().gives("warmup") {
         return None;
     }
     if !case.any("switch", |switch| switch.name.as_deref() == Some("default")) {

@@ -64,6 +64,22 @@ def goodput_among(run: Run, flows: int) -> float:
     return float(np.mean([rate.sum() for rate in rates])) if rates else math.nan
 
 
+@of_run
+def largest_lead(run: Run, transports: Sequence[str], joins: str) -> float:
+    """Take by how many bytes one of these transports is ever ahead of another once `joins` has delivered.
+
+    It counts from the interval of recorded throughput in which that one delivers first, to the end of each.
+    """
+    rates = _rates(run, transports, 0.0, math.inf)
+    begun = np.flatnonzero(rates[list(transports).index(joins)])
+    if not len(begun):
+        return math.nan
+    # A Gb/s for a microsecond are 125 bytes.
+    step = 125 * amount_of(run.scenario["record"]["throughput"])
+    delivered = rates[:, begun[0] :].cumsum(axis=1) * step
+    return float((delivered.max(axis=0) - delivered.min(axis=0)).max())
+
+
 def _rates_with(run: Run, flows: int) -> list[Floats]:
     """Return the goodput of each transport for intervals in which just so many have traffic throughout."""
     step = amount_of(run.scenario["record"]["throughput"])

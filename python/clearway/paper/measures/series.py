@@ -36,7 +36,8 @@ def ratios(of: Series, to: Series) -> Series:
     """One series over another with the same x."""
     if not np.array_equal(of.x, to.x):
         raise ClearwayError("ratios: the series have different x")
-    return Series(of.x, of.y / to.y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Series(of.x, of.y / to.y)
 
 
 @of_values
@@ -84,6 +85,21 @@ def knee(series: Series, share: float = 0.95) -> float:
         return float(x[0])
     step = (wanted - y[first - 1]) / (y[first] - y[first - 1])
     return float(x[first - 1] + step * (x[first] - x[first - 1]))
+
+
+@of_values
+def highest_below(series: Series, limit: float) -> float:
+    """Take the highest x up to which a series stays below a limit; 0 if it never is.
+
+    So much load a service carries that sheds whatever would take its latency above the limit. What stays
+    below at every point has its last x: more was not tried.
+    """
+    order = np.argsort(series.x)
+    x, y = series.x[order], series.y[order]
+    if not len(x) or math.isnan(y[0]):
+        return math.nan
+    below = int(np.argmin(np.append(y <= limit, False)))
+    return float(x[below - 1]) if below else 0.0
 
 
 @of_values

@@ -1,7 +1,6 @@
 //! The packets that an arbiter sends (§5), each of which says what holds when it leaves.
 
-use crate::fastpass::fcp::message::MOST_GRANTED;
-use crate::fastpass::fcp::{Address, Allocation, Granted, List, Reset, Watchdog};
+use crate::fastpass::fcp::{Address, Allocation, Granted, Reset, Watchdog};
 use crate::units::Time;
 
 use super::Arbiter;
@@ -38,19 +37,21 @@ impl Arbiter {
             heard: client.heard,
             ..Allocation::default()
         };
-        let mut named = List::<Address, MOST_GRANTED>::default();
         while let Some(grant) = client.pending.front() {
-            let has_room = named.contains(&grant.destination) || named.push(grant.destination);
-            if !has_room || !allocation.grants.push(*grant) {
+            if !allocation.grant(*grant) {
                 break;
             }
             let granted = counts.granted(endpoint, grant.destination);
             *granted = granted.wrapping_add(1);
             client.pending.pop_front();
         }
-        client.untold.retain(|destination| !named.contains(destination) && !named.push(*destination));
-        for &destination in named.iter() {
-            allocation.granted.push(Granted { destination, granted: *counts.granted(endpoint, destination) });
+        let listed = &mut allocation.granted;
+        client.untold.retain(|&destination| {
+            let known = listed.iter().any(|granted| granted.destination == destination);
+            !known && !listed.push(Granted { destination, granted: 0 })
+        });
+        for entry in listed.iter_mut() {
+            entry.granted = *counts.granted(endpoint, entry.destination);
         }
         client.sent(now, allocation.granted, params);
         counters.allocations += 1;

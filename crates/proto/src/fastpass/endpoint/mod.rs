@@ -162,8 +162,8 @@ impl Endpoint {
         }
         self.demands.acknowledge(allocation.heard);
         let mut came = 0;
-        for grant in allocation.grants.iter() {
-            came += u64::from(self.take(now, grant));
+        for grant in allocation.grants() {
+            came += u64::from(self.take(now, &grant));
         }
         self.counters.granted += came;
         self.count(allocation);

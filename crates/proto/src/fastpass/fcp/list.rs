@@ -1,6 +1,6 @@
 //! A list of bounded length without memory of its own, as a control packet holds several of them.
 
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 /// Up to `N` values.
 #[derive(Clone, Copy)]
@@ -44,6 +44,12 @@ impl<T, const N: usize> Deref for List<T, N> {
 
     fn deref(&self) -> &[T] {
         &self.values[..usize::from(self.len)]
+    }
+}
+
+impl<T, const N: usize> DerefMut for List<T, N> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.values[..usize::from(self.len)]
     }
 }
 

@@ -3,24 +3,9 @@
 //! A packet that is lost is not sent again as it was: the next one says what holds now. So every count is cumulative, and
 //! any packet may come late, twice or not at all.
 
+use super::grants::{Grant, Grants, GAP_BITS, MOST_GAP};
 use super::list::List;
-
-/// The number of an endpoint, as the operator has numbered them; the same for everybody.
-pub type Address = u16;
-
-/// The number of a path from a source to a destination: of a leaf-spine network the spine switch; of a fat tree the
-/// aggregation switch times the core switches that each reaches, plus the core switch among those. 0 where there is one
-/// path only, as within a rack.
-pub type Path = u16;
-
-/// Destinations of which one request speaks.
-pub const MOST_DEMANDS: usize = 10;
-/// Paths on whose losses one request reports.
-pub const MOST_REPORTS: usize = 8;
-/// Destinations of which one allocation speaks.
-pub const MOST_GRANTED: usize = 15;
-/// Timeslots that one allocation grants.
-pub const MOST_GRANTS: usize = 64;
+pub use super::numbers::{Address, Path, MOST_DEMANDS, MOST_GRANTED, MOST_GRANTS, MOST_REPORTS};
 
 /// From an endpoint, to every arbiter: what it wants to send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +81,36 @@ pub struct Allocation {
     /// What has been granted altogether; every destination of `grants` is among them.
     pub granted: List<Granted, MOST_GRANTED>,
     /// The slots granted by this packet, in rising order.
-    pub grants: List<Grant, MOST_GRANTS>,
+    pub grants: Grants,
+}
+
+impl Allocation {
+    /// Adds a grant and, if its destination is not listed, that with a count of 0. Whether that was possible: there are bounds
+    /// to the number of grants ([`MOST_GRANTS`]) and of destinations ([`MOST_GRANTED`]), and no slot may be before that of
+    /// the last grant, or more than [`MOST_GAP`] after it. What is impossible changes nothing.
+    pub fn grant(&mut self, Grant { slot, destination, path }: Grant) -> bool {
+        let listed = self.granted.iter().position(|granted| granted.destination == destination);
+        let place = listed.unwrap_or(self.granted.len());
+        if place == MOST_GRANTED || !self.grants.push(slot, place + 1, path) {
+            return false;
+        }
+        if listed.is_none() {
+            self.granted.push(Granted { destination, granted: 0 });
+        }
+        true
+    }
+
+    /// The slots granted by this packet, in rising order.
+    ///
+    /// Panics if the list of destinations has become shorter since they were granted.
+    pub fn grants(&self) -> impl ExactSizeIterator<Item = Grant> + '_ {
+        let mut slot = self.grants.first;
+        self.grants.steps().iter().zip(self.grants.paths()).map(move |(step, &path)| {
+            slot += u64::from(*step) & MOST_GAP;
+            let place = usize::from(step >> GAP_BITS) - 1;
+            Grant { slot, destination: self.granted[place].destination, path }
+        })
+    }
 }
 
 /// Timeslots granted.
@@ -107,17 +121,6 @@ pub struct Granted {
     /// Slots granted so far in this term and incarnation, this packet's included, modulo 2^32. What this says beyond the
     /// grants that came has been lost on the way.
     pub granted: u32,
-}
-
-/// One timeslot in which one packet may be sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Grant {
-    /// The slot.
-    pub slot: u64,
-    /// Where to.
-    pub destination: Address,
-    /// Which way.
-    pub path: Path,
 }
 
 /// From a new primary arbiter to an endpoint: what it knew of the endpoint's demands is gone, or it never knew them.

@@ -35,6 +35,11 @@ pub trait Shape {
         HostRates::Alike(rate)
     }
 
+    /// The highest rate and the longest delay of any link.
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        (rate, delay)
+    }
+
     /// Draws hosts, then switches, then links.
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span);
 

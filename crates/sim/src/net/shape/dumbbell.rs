@@ -31,8 +31,12 @@ impl Shape for Dumbbell {
     fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
         match role {
             SwitchRole::Tor => (2.0, f64::from(self.hosts()) + 2.0),
-            SwitchRole::Aggregation | SwitchRole::Spine => (0.0, 0.0),
+            _ => (0.0, 0.0),
         }
+    }
+
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        (rate.max(self.bottleneck), delay.max(self.bottleneck_delay))
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {

@@ -37,9 +37,13 @@ impl Shape for LeafSpine {
     fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
         match role {
             SwitchRole::Tor => (f64::from(self.leaves), f64::from(self.hosts()) + self.uplinks()),
-            SwitchRole::Aggregation => (0.0, 0.0),
             SwitchRole::Spine => (f64::from(self.spines), self.uplinks()),
+            SwitchRole::Aggregation | SwitchRole::Dci | SwitchRole::Long => (0.0, 0.0),
         }
+    }
+
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        (rate.max(self.uplink), delay)
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {

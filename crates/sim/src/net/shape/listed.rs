@@ -80,6 +80,12 @@ impl Shape for Listed<'_> {
         HostRates::Listed(hosts.map(|(_, rate)| rate).collect())
     }
 
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        let larger =
+            |(rate, delay): (Rate, Span), link: &ListedLink| (rate.max(link.rate), delay.max(link.delay));
+        self.links.iter().fold((rate, delay), larger)
+    }
+
     fn draw(&self, plan: &mut Plan, _: Rate, _: Span) {
         self.add_to(plan);
     }
@@ -116,7 +122,7 @@ impl Shape for Listed<'_> {
 
 /// Routes of a listed network: from every switch, the links to each switch that has hosts.
 #[derive(Clone, Debug)]
-struct Routes {
+pub(super) struct Routes {
     graph: Graph,
     /// For each destination switch, how many links away every switch (counted from the first) is.
     distances: BTreeMap<u32, Vec<u32>>,
@@ -124,7 +130,7 @@ struct Routes {
 }
 
 impl Routes {
-    fn new(graph: &Graph) -> Routes {
+    pub(super) fn new(graph: &Graph) -> Routes {
         let mut distances = BTreeMap::new();
         let mut hosts_at: BTreeMap<u32, u32> = BTreeMap::new();
         for host in 0..graph.host_count() {

@@ -3,6 +3,7 @@
 //! Each shape is a file and a line of [`of`].
 
 mod contract;
+mod datacenters;
 mod dumbbell;
 mod fat_tree;
 mod leaf_spine;
@@ -27,6 +28,9 @@ pub fn of(topology: &Topology) -> Box<dyn Shape + '_> {
             Box::new(leaf_spine::LeafSpine { leaves, spines, hosts_per_leaf, uplink })
         }
         Topology::FatTree { k } => Box::new(fat_tree::FatTree { k }),
+        Topology::Datacenters { count, k, long_rate, long_delay } => {
+            Box::new(datacenters::Datacenters { count, k, long_rate, long_delay })
+        }
         Topology::Listed { ref nodes, ref links } => Box::new(listed::Listed { nodes, links }),
     }
 }

@@ -28,7 +28,7 @@ impl Shape for Star {
     fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
         match role {
             SwitchRole::Tor => (1.0, f64::from(self.hosts)),
-            SwitchRole::Aggregation | SwitchRole::Spine => (0.0, 0.0),
+            _ => (0.0, 0.0),
         }
     }
 

@@ -1,12 +1,16 @@
 //! The memory of the network: ports with their links and routes, and the frames that wait.
 
+use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::units::Bytes;
+
 use super::share::Share;
 use super::traffic;
-use crate::model::{Buffer, Ecn, HostKind, Network, Scenario};
-use crate::net::shape;
+use crate::model::{Buffer, Ecn, HostKind, Network, Pfc, Scenario, Xoff};
+use crate::net::shape::{self, Shape};
 use crate::record::footprint::table_bytes;
+use crate::record::pauses::pause_row_bytes;
 use crate::record::tables::{link_class_row_bytes, link_row_bytes};
-use crate::simulation::footprint::{port_bytes, FRAME};
+use crate::simulation::footprint::{pfc_bytes, port_bytes, FRAME};
 use crate::traffic::Table;
 
 /// Memory in bytes for the ports and routes of a network whose ports have so many queues of their own, without the rows
@@ -20,7 +24,9 @@ pub(super) fn least_bytes(network: &Network, queues: usize) -> f64 {
 fn queues(scenario: &Scenario) -> usize {
     let roles = shape::of(&scenario.network.topology).roles();
     let ruled = roles.into_iter().map(|role| scenario.switches.of(role)).any(|switch| {
-        matches!(switch.buffer, Buffer::Shared { .. }) || matches!(switch.ecn, Ecn::Red { .. })
+        matches!(switch.buffer, Buffer::Shared { .. })
+            || matches!(switch.ecn, Ecn::Red { .. })
+            || switch.pfc.is_some()
     });
     scenario.classes.len().max(usize::from(ruled || !scenario.faults.is_empty()))
 }
@@ -29,13 +35,25 @@ pub(super) fn ports_share(scenario: &Scenario) -> Share {
     let shape = shape::of(&scenario.network.topology);
     let ports = 2.0 * shape.links();
     let rows = scenario.classes.iter().map(|class| link_class_row_bytes(&*shape, class.name.len()));
-    let rows = link_row_bytes(&*shape) + rows.sum::<f64>();
+    let rows = link_row_bytes(&*shape) + rows.sum::<f64>() + pause_rows(scenario, &*shape);
+    let flow_control = if scenario.switches.any_pfc() { pfc_bytes(queues(scenario)) } else { 0.0 };
+    let own = least_bytes(&scenario.network, queues(scenario)) + ports * flow_control;
     Share {
-        bytes: least_bytes(&scenario.network, queues(scenario)) + table_bytes(ports, rows),
+        bytes: own + table_bytes(ports, rows),
         what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
     }
+}
+
+/// Memory in bytes for the rows of a link in the table of flow control.
+fn pause_rows(scenario: &Scenario, shape: &dyn Shape) -> f64 {
+    if !scenario.switches.any_pfc() {
+        return 0.0;
+    }
+    let lossless = scenario.classes.iter().filter(|class| class.lossless);
+    let rows: f64 = lossless.map(|class| pause_row_bytes(shape, class.name.len())).sum();
+    rows.max(pause_row_bytes(shape, 0))
 }
 
 pub(super) fn queue_share(scenario: &Scenario) -> Share {
@@ -48,10 +66,13 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
         .into_iter()
         .map(|role| {
             let (switches, ports) = shape.switch_ports(role);
-            match scenario.switches.of(role).buffer {
-                Buffer::PerPort(size) => ports * size.get() as f64,
-                Buffer::Shared { size, .. } => switches * size.get() as f64,
-            }
+            let switch = scenario.switches.of(role);
+            let accounts = switch.pfc.as_ref().map_or(0.0, |pfc| ports * account_bytes(scenario, pfc));
+            accounts
+                + match switch.buffer {
+                    Buffer::PerPort(size) => ports * size.get() as f64,
+                    Buffer::Shared { size, .. } => switches * size.get() as f64,
+                }
         })
         .sum();
     let (received, widest) = receive_queues(scenario);
@@ -68,6 +89,27 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
         },
         remedy: "make buffers or windows smaller",
     }
+}
+
+/// Room that lossless classes have beside the buffer for what comes over a link, at most.
+fn account_bytes(scenario: &Scenario, pfc: &Pfc) -> f64 {
+    let network = &scenario.network;
+    let (rate, delay) = shape::of(&network.topology).extremes(network.rate, network.delay);
+    let weights = scenario.transports.iter().map(|of| (network.mtu + of.header).max(of.ack));
+    let frame = Bytes::new(u64::from(weights.max().unwrap_or(0) + network.framing));
+    let classes = scenario.classes.iter().filter(|class| class.lossless).count().max(1);
+    let link = LosslessLink {
+        response: pfc.response,
+        priorities: classes as u8,
+        hysteresis: pfc.hysteresis,
+        ..LosslessLink::new(rate, delay, frame)
+    };
+    let headroom = pfc.headroom.unwrap_or_else(|| link.headroom().any_sizes());
+    let own = match pfc.xoff {
+        Xoff::Static(bytes) => bytes.get(),
+        Xoff::Dynamic(_) => 0,
+    };
+    (own + headroom.get()) as f64 * classes as f64
 }
 
 /// Room in all hosts' receive queues, and the name of the kind of host that has most of it.

@@ -52,9 +52,14 @@ fn arbiters_and_fastpass_belong_together() {
     assert!(message.contains("transport.t.protocol: fastpass needs an arbiter: add [arbiter]"), "{message}");
     let message = wrong("\"fastpass\"", "\"swift\"");
     assert!(message.ends_with("arbiter: no transport has protocol = \"fastpass\""), "{message}");
-    let two = with(RACK, "[arbiter]", "[transport.u]\nprotocol = \"fastpass\"\n[arbiter]");
-    let two = said(&with(&two, "from =", "transport = \"t\"\nfrom ="));
-    assert!(two.contains("transport.u.protocol: an endpoint has one set of parameters"), "{two}");
+    let two = with(RACK, "[arbiter]", "[transport.u]\nprotocol = \"fastpass\"\nrto = \"9ms\"\n[arbiter]");
+    let two = with(&two, "from =", "transport = \"t\"\nfrom =");
+    read(&two).unwrap_or_else(|error| panic!("{error}"));
+    let message = said(&with(&two, "rto = \"9ms\"", "late = \"9us\""));
+    assert!(
+        message.contains("transport.u.protocol: a host has one endpoint, and transport t says"),
+        "{message}"
+    );
     let crash = "[[fault]]\nkind = \"crash\"\narbiter = 1\n";
     let message = said(&format!("{RACK}{crash}"));
     assert!(message.ends_with("fault[0].arbiter: found 1, and there is one arbiter, 0"), "{message}");
@@ -117,4 +122,20 @@ fn an_arbiter_whose_link_carries_too_little_is_remarked_upon() {
         "{warnings:?}"
     );
     assert!(warnings[0].contains("it carries those of 221 busy hosts"), "{warnings:?}");
+}
+
+#[test]
+fn an_endpoint_may_be_told_of_every_batch() {
+    let of = |keys: &str| {
+        let loaded = read(&with(RACK, "at = \"h3\"", &format!("at = \"h3\"\n{keys}"))).expect("a good file");
+        (loaded.scenario.arbiters.expect("arbiters").allocation_rate, loaded.warnings)
+    };
+    // Batches of 16 slots of 1 us: 62,500 a second.
+    assert_eq!(of("slot = \"1us\""), (125_000, vec![]));
+    assert_eq!(of("slot = \"10us\"").0, 50_000);
+    let (_, warnings) = of("slot = \"1us\"\nallocation_rate = 62499");
+    assert_eq!(warnings.len(), 1);
+    let start = "arbiter.allocation_rate: 62499 allocations a second are fewer than the 62500 batches";
+    assert!(warnings[0].starts_with(start), "{warnings:?}");
+    assert_eq!(of("slot = \"1us\"\nallocation_rate = 62500").1, [""; 0]);
 }

@@ -46,7 +46,13 @@ links = "10us"
 #[test]
 fn classes_are_read_as_written() {
     let scenario = good(CLASSES);
-    let class = |name: &str, priority, weight, ecn| TrafficClass { name: name.into(), priority, weight, ecn };
+    let class = |name: &str, priority, weight, ecn| TrafficClass {
+        name: name.into(),
+        priority,
+        weight,
+        ecn,
+        lossless: false,
+    };
     let red = Ecn::Red { min: Bytes::new(10_000), max: Bytes::new(20_000), pmax: 0.5 };
     let expected =
         [class("bulk", 0, 3, None), class("acks", 4, 1, Some(Ecn::Off)), class("rest", 0, 1, Some(red))];

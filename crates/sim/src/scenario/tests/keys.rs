@@ -110,13 +110,14 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
         (["network"], "hosts") | (_, "k" | "window") => json!(4),
+        (_, "long_km") => json!(80.0),
         (_, "bottleneck" | "rate" | "ai_rate" | "hai_rate" | "min_rate") => json!("10Gbps"),
         (_, "cnp_interval" | "alpha_timer" | "decrease_interval" | "increase_timer") => json!("50us"),
         (_, "fast_recovery") => json!(3),
         (_, "byte_counter") => json!("1MB"),
         (_, "bottleneck_delay") => json!("2us"),
         (_, "ecn_threshold" | "ecn_max") => json!("100kB"),
-        (_, "ecn_min" | "bytes") => json!("10kB"),
+        (_, "ecn_min" | "bytes" | "pfc_xoff") => json!("10kB"),
         (_, "ecn_pmax" | "load" | "probability" | "gain" | "initial_alpha") => json!(0.5),
         (_, "header" | "ack") => json!("40B"),
         (_, "to") | (["fault"], "arbiter") => json!(0),
@@ -179,9 +180,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 5 networks, 6 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
+    // 6 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
     // faults, and 6 tables without a choice.
-    assert_eq!(forms.len(), 5 + 6 + 2 * 3 + transports + 7 + 2 + 3 + 6);
+    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 3 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -199,7 +200,7 @@ fn required_keys_are_required_and_no_others() {
             let mut table = whole(&form);
             table.remove(key);
             // What another key of the form refers to is no less optional; of rate and load one is required.
-            if ["sharing", "ecn", "model", "operation"].contains(&key.as_str())
+            if ["sharing", "ecn", "pfc", "model", "operation"].contains(&key.as_str())
                 || (key == "rate" && form.path == ["traffic"])
             {
                 continue;

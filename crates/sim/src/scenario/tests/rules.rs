@@ -23,7 +23,7 @@ fn a_small_file_has_every_default() {
         framing: 38,
     };
     assert_eq!(scenario.network, network);
-    let kind = SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn: Ecn::Off };
+    let kind = SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn: Ecn::Off, pfc: None };
     assert_eq!(scenario.switches.tor, kind);
     assert_eq!(scenario.transports[0].header, 28);
     assert_eq!(scenario.transports[0].ack, 28);
@@ -41,9 +41,13 @@ fn a_full_file_is_read_as_written() {
     let topology = Topology::LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 4, uplink };
     assert_eq!(scenario.network.topology, topology);
     let ecn = Ecn::Step(Bytes::new(100_000));
-    let tor = SwitchKind { buffer: Buffer::Shared { size: Bytes::new(16_000_000), alpha: 0.5 }, ecn };
+    let tor =
+        SwitchKind { buffer: Buffer::Shared { size: Bytes::new(16_000_000), alpha: 0.5 }, ecn, pfc: None };
     assert_eq!(scenario.switches.tor, tor);
-    assert_eq!(scenario.switches.spine, SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn });
+    assert_eq!(
+        scenario.switches.spine,
+        SwitchKind { buffer: Buffer::PerPort(Bytes::new(12_700_000)), ecn, pfc: None }
+    );
     let swift = SwiftParams { base_target: Span::from_us(30), ..SwiftParams::default() };
     assert_eq!(scenario.transports[0].protocol, Protocol::Swift(swift));
     assert_eq!((scenario.transports[0].header, scenario.transports[1].ack), (64, 52));
@@ -149,7 +153,7 @@ fn a_file_that_is_not_there_or_not_toml_is_said_so() {
 #[test]
 fn choices_have_nearest_names_and_silence_what_follows() {
     let said = said(&with(SMALL, "\"star\"", "\"sar\""));
-    let expected = "x.toml:5: network.topology: found \"sar\", expected one of star, dumbbell, leaf_spine, fat_tree, file; \
+    let expected = "x.toml:5: network.topology: found \"sar\", expected one of star, dumbbell, leaf_spine, fat_tree, datacenters, file; \
                     did you mean star?";
     assert_eq!(said, expected);
 }

@@ -31,12 +31,25 @@ pub fn draw(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
             tables.push(draw_crash(dice, world, rank));
         }
     }
+    let arbiter = tables.iter_mut().find(|table| table.kind == "arbiter").expect("it was pushed just now");
+    draw_queue(dice, world, arbiter);
+}
+
+/// How an arbiter's processor looks at its NIC, and what may wait there. It came last of all.
+fn draw_queue(dice: &mut Dice, world: &World, arbiter: &mut Table) {
+    if dice.percent(30) {
+        arbiter.set("poll_interval", Value::Time(dice.multiple(world.slot, &[0.1, 3.0], 100_000)));
+    }
+    if dice.percent(30) {
+        arbiter.set("request_queue", Value::Whole(dice.pick(&[1, 3, 100])));
+    }
 }
 
 /// Whether the network is one whose paths an arbiter knows, with links that carry a packet a slot.
 fn suits(world: &World, tables: &[Table]) -> bool {
     let network = &world.network;
-    let known = tables.iter().any(|table| table.kind == "network" && !table.says("topology", "file"));
+    let unknown = |table: &Table| ["file", "datacenters"].iter().any(|shape| table.says("topology", shape));
+    let known = tables.iter().any(|table| table.kind == "network" && !unknown(table));
     let slot = transmission(world.heaviest, network.rate);
     known && network.slowest >= network.rate && slot <= LONGEST_SLOT && network.delay <= LONGEST_DELAY
 }

@@ -77,6 +77,7 @@ pub fn draw(dice: &mut Dice, frames: &Frames, heaviest: u64) -> Network {
         0..=2 => star(dice, network),
         3 | 4 => dumbbell(dice, network),
         5 | 6 => leaf_spine(dice, network),
+        7 if dice.percent(50) => datacenters(dice, network, frame),
         7 => fat_tree(dice, network),
         _ => listed(dice, network, frame),
     }
@@ -162,6 +163,37 @@ fn fat_tree(dice: &mut Dice, mut network: Network) -> Network {
         (0..half).for_each(|i| network.join(format!("agg{agg}"), format!("spine{}", agg % half * half + i)));
     }
     Network { roles: vec!["tor", "aggregation", "spine"], longest: 6, ..network }
+}
+
+/// Two or three fat trees of two hosts in a line.
+fn datacenters(dice: &mut Dice, mut network: Network, frame: u64) -> Network {
+    let count = dice.between(2, 3);
+    let faster = (network.rate * 4).min(10_000 * GBPS);
+    let long_rate = dice.pick(&[network.rate, network.rate, faster, network.rate.div_ceil(3)]);
+    let slot = transmission(frame, network.rate);
+    // Of a multiple of 5000 ps, as a kilometre takes 5 us and a number has some digits.
+    let long_delay = dice.multiple(slot, &[0.5, 4.0, 20.0], 1).div_ceil(5000) * 5000;
+    network.table.set("topology", "datacenters");
+    network.table.set("k", Value::Whole(2));
+    network.table.set("datacenters", Value::Whole(count));
+    network.table.set("long_rate", Value::Rate(long_rate));
+    network.table.set("long_km", Value::Number(long_delay as f64 / 5e6));
+    (0..2 * count).for_each(|host| network.add_host(host as u32));
+    for tor in 0..2 * count {
+        network.join(format!("tor{tor}"), format!("agg{tor}"));
+    }
+    for agg in 0..2 * count {
+        network.join(format!("agg{agg}"), format!("spine{}", agg / 2));
+    }
+    for dc in 0..count {
+        network.join(format!("spine{dc}"), format!("dci{dc}"));
+    }
+    for dc in 1..count {
+        network.join(format!("dci{}", dc - 1), format!("dci{dc}"));
+    }
+    let roles = vec!["tor", "aggregation", "spine", "dci", "long"];
+    let (slowest, delay) = (network.rate.min(long_rate), network.delay.max(long_delay));
+    Network { roles, longest: 7 + count, slowest, delay, ..network }
 }
 
 /// A connected graph of switches with hosts at some of them, each link with a rate and delay of its own.

@@ -211,3 +211,69 @@ pub fn draw_operation_service(dice: &mut Dice, world: &World, tables: &mut Vec<T
         host.set("operation_service", Value::Time(service));
     }
 }
+
+/// Lets switches pause what sends to them in some scenarios, in all classes or some. It came later and has dice of its own.
+pub fn draw_pfc(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
+    if !dice.percent(30) {
+        return;
+    }
+    let mut classes: Vec<&mut Table> = tables.iter_mut().filter(|table| table.kind == "class").collect();
+    if !classes.is_empty() {
+        let sure = dice.below(classes.len() as u64) as usize;
+        for (at, class) in classes.iter_mut().enumerate() {
+            if at == sure || dice.percent(40) {
+                class.set("lossless", Value::Flag(true));
+            }
+        }
+    }
+    if !tables.iter().any(|table| table.kind == "switch" && table.name.as_deref() == Some("default")) {
+        tables.push(Table::named("switch", "default"));
+    }
+    // Some role may pause nobody, if there is another.
+    let kinds = [dice.pick(&["static", "dynamic"]), dice.pick(&["off", "static", "dynamic"])];
+    let mut off = usize::from(world.network.roles.len() > 1);
+    for table in tables.iter_mut().filter(|table| table.kind == "switch") {
+        let mut kind = kinds[usize::from(table.name.as_deref() != Some("default"))];
+        if kind == "off" {
+            kind = if off > 0 { "off" } else { "static" };
+            off = 0;
+        }
+        draw_pfc_of(dice, world, table, kind);
+    }
+    // Where a PAUSE may be lost, frames may be dropped.
+    let faulty = tables.iter().any(|table| table.kind == "fault" && table.gives("link"));
+    let top = tables.iter_mut().find(|table| table.kind.is_empty());
+    if let Some(top) = top.filter(|_| faulty) {
+        top.set("allow_loss", Value::Flag(true));
+    }
+}
+
+fn draw_pfc_of(dice: &mut Dice, world: &World, table: &mut Table, kind: &'static str) {
+    let kind = if kind == "dynamic" && !table.says("sharing", "shared") { "static" } else { kind };
+    table.set("pfc", kind);
+    let thresholds = &[0.0, 0.9, 1.0, 3.0, 20.0];
+    match kind {
+        "static" => {
+            let xoff = dice.multiple(world.heaviest, thresholds, 0);
+            table.set("pfc_xoff", Value::Size(xoff));
+            if dice.percent(50) {
+                table.set("pfc_xon", Value::Size(dice.multiple(xoff, &[0.0, 0.5, 1.0], 0).min(xoff)));
+            }
+        }
+        "dynamic" => {
+            table.set("pfc_alpha", Value::Number(dice.pick(&[0.01, 0.25, 1.0, 100.0])));
+            if dice.percent(50) {
+                table.set("pfc_hysteresis", Value::Size(dice.multiple(world.heaviest, thresholds, 0)));
+            }
+        }
+        _ => return,
+    }
+    if dice.percent(40) {
+        // Enough for a frame of 65 kB and eight PAUSEs in half of it.
+        table.set("pfc_quanta", Value::Whole(dice.pick(&[2100, 3000, 65_535])));
+    }
+    if dice.percent(30) {
+        let response = dice.multiple(world.slot, &[0.0, 0.5, 7.0], 0);
+        table.set("pfc_response", Value::Time(response.min(1_000_000_000)));
+    }
+}

@@ -4,7 +4,7 @@ use super::super::message::{Allocation, MOST_GRANTED, MOST_GRANTS};
 use super::bytes::{signed_form, Reader, Writer};
 use super::counts::{self, count_length};
 use super::error::{DecodeError, EncodeError};
-use super::grants::{self, PathWidth};
+use super::grants::{self, Form};
 use super::numbers::Numbers;
 use super::ALLOCATION;
 
@@ -23,30 +23,31 @@ impl Allocation {
     // A slot that is behind is far ahead in 2^64, and meant to wrap.
     #[allow(clippy::cast_possible_wrap)]
     fn ahead(&self) -> Option<i64> {
-        self.grants.first().map(|grant| grant.slot.wrapping_sub(self.slot) as i64)
+        self.grants.first().map(|first| first.wrapping_sub(self.slot) as i64)
     }
 
     pub(super) fn bytes(&self) -> usize {
         let granted = self.granted.len() * (2 + count_length(&self.granted));
         let ahead = self.ahead().map_or(0, |ahead| 1 << signed_form(ahead));
-        let paths = PathWidth::of(&self.grants).bytes(self.grants.len());
-        9 + self.numbers().bytes() + granted + ahead + grants::slot_bytes(&self.grants) + paths
+        let grants = Form::of_grants(&self.grants).bytes(self.grants.len());
+        9 + self.numbers().bytes() + granted + ahead + grants
     }
 
     pub(super) fn encode(&self, mut to: Writer) -> Result<usize, EncodeError> {
-        let len = count_length(&self.granted);
+        if let Some(destination) = counts::repeated(&self.granted) {
+            return Err(EncodeError::Repeated(destination));
+        }
+        let (len, form) = (count_length(&self.granted), Form::of_grants(&self.grants));
         to.put([ALLOCATION, self.grants.len() as u8, 0, 0]);
         to.put(self.to.to_be_bytes());
         let ahead = self.ahead();
         let low = ahead.map_or(0, signed_form) << 2 | (len - 1) as u8;
-        self.numbers().put(&mut to, low, Some(0));
+        self.numbers().put(&mut to, low, Some((self.granted.len() << 4) as u8 | form.number()));
         counts::put(&mut to, &self.granted, len);
         if let Some(ahead) = ahead {
             to.signed(ahead);
         }
-        let width = grants::put_slots(&mut to, &self.granted, &self.grants)?;
-        to.set(8, (self.granted.len() << 4) as u8 | width.number());
-        grants::put_paths(&mut to, &self.grants, width);
+        grants::put(&mut to, &self.grants, form, self.granted.len())?;
         Ok(to.finish())
     }
 
@@ -59,21 +60,21 @@ impl Allocation {
         if count > MOST_GRANTS {
             return Err(DecodeError::Limit(1));
         }
-        let width = PathWidth::from_number(destinations & 15).ok_or(DecodeError::Limit(8))?;
+        let form = Form::from_number(destinations & 15).ok_or(DecodeError::Limit(8))?;
         let Numbers { term, incarnation, seq, heard, slot } = Numbers::take(&mut from, lengths, widths)?;
         (self.term, self.incarnation, self.seq, self.heard, self.slot) =
             (term, incarnation, seq, heard, slot);
         const { assert!(MOST_GRANTED == 15, "four bits count the destinations") };
         let len = usize::from(widths & 3) + 1;
-        counts::take(&mut from, &mut self.granted, usize::from(destinations >> 4), len)?;
-        let (form, slots) = (widths >> 2 & 3, self.grants.resized(count));
+        let listed = usize::from(destinations >> 4);
+        counts::take(&mut from, &mut self.granted, listed, len)?;
+        let ahead_form = widths >> 2 & 3;
+        let mut base = 0;
         if count > 0 {
-            let base = slot.wrapping_add(from.signed(form)? as u64);
-            return grants::take(&from, &self.granted, base, width, slots);
+            base = slot.wrapping_add(from.signed(ahead_form)? as u64);
+        } else if ahead_form > 0 {
+            return Err(DecodeError::Longer(7));
         }
-        if form > 0 || width.number() > 0 {
-            return Err(DecodeError::Longer(if form > 0 { 7 } else { 8 }));
-        }
-        from.end()
+        grants::take(&mut from, &mut self.grants, (count, form), base, listed)
     }
 }

@@ -68,16 +68,6 @@ impl<'a> Writer<'a> {
         &mut self.buffer[self.len - len..self.len]
     }
 
-    /// Takes back the last `len` bytes.
-    pub(super) fn withdraw(&mut self, len: usize) {
-        self.len -= len;
-    }
-
-    /// Writes one byte of what has been written anew.
-    pub(super) fn set(&mut self, at: usize, byte: u8) {
-        self.buffer[at] = byte;
-    }
-
     /// Writes the lowest `len` bytes, 1 to 8, of a number; the buffer has room for 8 in any case.
     #[inline]
     pub(super) fn number(&mut self, number: u64, len: usize) {
@@ -110,16 +100,12 @@ impl<'a> Reader<'a> {
         Reader { bytes, at }
     }
 
-    /// The whole packet.
-    pub(super) fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
-
     /// The offset of the next byte.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
+    /// The next `len` bytes.
     #[inline]
     pub(super) fn slice(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
         let bytes = self.bytes.get(self.at..self.at + len).ok_or(DecodeError::Truncated(self.bytes.len()))?;

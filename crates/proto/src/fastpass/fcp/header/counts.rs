@@ -47,18 +47,8 @@ pub(super) fn count_length<T: Count>(list: &[T]) -> usize {
 
 /// Writes a list whose counts have `len` bytes.
 pub(super) fn put<T: Count>(to: &mut Writer, list: &[T], len: usize) {
-    match len {
-        1 => put_as::<T, 1>(to, list),
-        2 => put_as::<T, 2>(to, list),
-        3 => put_as::<T, 3>(to, list),
-        _ => put_as::<T, 4>(to, list),
-    }
-}
-
-fn put_as<T: Count, const LEN: usize>(to: &mut Writer, list: &[T]) {
-    for (bytes, entry) in to.room(list.len() * (2 + LEN)).chunks_exact_mut(2 + LEN).zip(list) {
-        bytes[..2].copy_from_slice(&entry.destination().to_be_bytes());
-        bytes[2..].copy_from_slice(&entry.count().to_be_bytes()[4 - LEN..]);
+    for entry in list {
+        to.number(u64::from(entry.destination()) << (8 * len) | u64::from(entry.count()), 2 + len);
     }
 }
 
@@ -70,13 +60,10 @@ pub(super) fn take<T: Count, const N: usize>(
     count: usize,
     len: usize,
 ) -> Result<(), DecodeError> {
-    let bytes = from.slice(count * (2 + len))?;
     let list = list.resized(count);
-    match len {
-        1 => take_as::<T, 1>(bytes, list),
-        2 => take_as::<T, 2>(bytes, list),
-        3 => take_as::<T, 3>(bytes, list),
-        _ => take_as::<T, 4>(bytes, list),
+    for entry in list.iter_mut() {
+        let both = from.number(2 + len)?;
+        *entry = T::new((both >> (8 * len)) as u16, (both & ((1 << (8 * len)) - 1)) as u32);
     }
     if count_length(list) != len {
         return Err(DecodeError::Longer(7));
@@ -87,21 +74,14 @@ pub(super) fn take<T: Count, const N: usize>(
     }
 }
 
-fn take_as<T: Count, const LEN: usize>(bytes: &[u8], list: &mut [T]) {
-    for (bytes, entry) in bytes.chunks_exact(2 + LEN).zip(list) {
-        let count = bytes[2..].iter().fold(0, |count, &byte| count << 8 | u32::from(byte));
-        *entry = T::new(u16::from_be_bytes([bytes[0], bytes[1]]), count);
-    }
-}
-
-/// A destination that is listed twice, if there is one among at most 16.
+/// A destination that is listed twice, if there is one.
 #[inline]
 pub(super) fn repeated<T: Count>(list: &[T]) -> Option<Address> {
-    // Destinations seldom have the same eight lowest bits; only then is each compared with each.
-    let (mut seen, mut shared) = ([0_u64; 4], 0);
+    // Destinations seldom have the same ten lowest bits; only then is each compared with each.
+    let (mut seen, mut shared) = ([0_u64; 16], 0);
     for entry in list {
         let destination = entry.destination();
-        let bits = &mut seen[usize::from(destination >> 6 & 3)];
+        let bits = &mut seen[usize::from(destination >> 6 & 15)];
         shared |= *bits >> (destination & 63) & 1;
         *bits |= 1 << (destination & 63);
     }

@@ -9,20 +9,17 @@ use super::super::message::Address;
 pub enum EncodeError {
     /// Two demands, or two cumulative grants, of one destination.
     Repeated(Address),
-    /// A grant whose destination is not among the destinations granted.
-    Destination(Address),
-    /// A grant of this slot stands behind one of a later slot.
-    Order(u64),
+    /// A grant to a destination of this number, from 1 on, where fewer are listed.
+    Destination(u16),
 }
 
 impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EncodeError::Repeated(address) => write!(f, "destination {address} is listed twice"),
-            EncodeError::Destination(address) => {
-                write!(f, "a grant to {address}, whose grants are not counted")
+            EncodeError::Destination(number) => {
+                write!(f, "a grant to destination number {number} of a list of fewer")
             }
-            EncodeError::Order(slot) => write!(f, "a grant of slot {slot} stands behind one of a later slot"),
         }
     }
 }

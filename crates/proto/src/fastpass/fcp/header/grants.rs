@@ -1,340 +1,231 @@
 //! The slots that an allocation grants: one byte each, and 0, 1, 2, 4, 8 or 16 bits for the path, as many as the packet's
 //! highest path needs.
 //!
-//! | byte | meaning |
-//! |------|---------|
-//! | `dg`, d = 1 to 15 | a grant to the d-th destination listed, g = 0 to 15 slots after the grant before it |
-//! | `0q`, q = 1 to 14 | 16 q slots more before the next grant |
-//! | `0f`, then 8 bytes | 16 times that number of slots more, which is at least 15 |
+//! A grant's byte is `dg`: it goes to the d-th destination listed, d = 1 to 15, and is g = 0 to 15 slots after the grant before it.
+//! If one of a packet's grants is later than that, all have two bytes: `dg gg`, up to 4095 slots after the one before.
 //!
 //! The first grant is of the base slot itself.
 
-use super::super::message::{Address, Grant, Granted, Path};
+use super::super::grants::{Grants, GAP_BITS, MOST_GAP};
+use super::super::message::{Path, MOST_GRANTS};
 use super::bytes::{Reader, Writer};
 use super::error::{DecodeError, EncodeError};
-use super::places::Places;
 
-/// From this number of 16 slots on a gap takes eight bytes.
-const LONG: u64 = 15;
-
-/// Bits that a path takes, by the number that stands in byte 8.
+/// How the grants of a packet are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PathWidth(u8);
+pub(super) struct Form {
+    /// Whether a grant takes two bytes.
+    far: bool,
+    /// Bits that a path takes: 0 to 5 for 0, 1, 2, 4, 8, 16.
+    width: u8,
+}
 
-impl PathWidth {
-    /// The least that the paths of these grants need.
-    pub(super) fn of(grants: &[Grant]) -> PathWidth {
-        PathWidth::of_highest(grants.iter().fold(0, |all, grant| all | grant.path))
-    }
+/// The bit of [`Form::number`] that says whether a grant takes two bytes.
+const FAR: u8 = 8;
 
-    /// The least that this path needs.
-    fn of_highest(path: Path) -> PathWidth {
-        PathWidth(match Path::BITS - path.leading_zeros() {
+impl Form {
+    /// The shortest for these steps and paths.
+    fn of(steps: &[u16], paths: &[Path]) -> Form {
+        let highest = paths.iter().fold(0, |all, path| all | path);
+        let width = match Path::BITS - highest.leading_zeros() {
             bits @ 0..3 => bits,
             3..5 => 3,
             5..9 => 4,
             _ => 5,
-        } as u8)
+        };
+        let gaps = steps.iter().fold(0, |all, step| all | step) & MOST_GAP as u16;
+        Form { far: gaps > 15, width: width as u8 }
     }
 
-    pub(super) fn from_number(number: u8) -> Option<PathWidth> {
-        (number <= 5).then_some(PathWidth(number))
+    pub(super) fn of_grants(grants: &Grants) -> Form {
+        Form::of(grants.steps(), grants.paths())
+    }
+
+    /// The form that the lowest four bits of a packet's ninth byte name.
+    pub(super) fn from_number(number: u8) -> Option<Form> {
+        let form = Form { far: number & FAR != 0, width: number & !FAR };
+        (form.width <= 5).then_some(form)
     }
 
     pub(super) fn number(self) -> u8 {
-        self.0
+        self.width | if self.far { FAR } else { 0 }
     }
 
     /// Bits of each path.
-    fn bits(self) -> usize {
-        1 << self.0 >> 1
+    fn path_bits(self) -> usize {
+        1 << self.width >> 1
     }
 
-    /// Bytes of the paths of so many grants.
+    /// Bytes of the steps of so many grants, and of their paths.
+    fn parts(self, grants: usize) -> (usize, usize) {
+        (grants << u32::from(self.far), (grants * self.path_bits()).div_ceil(8))
+    }
+
+    /// Bytes of so many grants.
     pub(super) fn bytes(self, grants: usize) -> usize {
-        (grants * self.bits()).div_ceil(8)
-    }
-
-    /// Whether a narrower width would not do for these paths, all of which are written so.
-    fn is_least(self, paths: &[u8]) -> bool {
-        // The bits that a path of half as many would not have.
-        let upper = [0, 0xffff, 0xaaaa, 0xcccc, 0xf0f0, 0x00ff_u16][usize::from(self.0)];
-        let pairs = paths.chunks_exact(2);
-        let last = pairs.remainder().first().map_or(0, |&byte| u16::from(byte));
-        let all = pairs.fold(last, |all, pair| all | u16::from_le_bytes([pair[0], pair[1]]));
-        self.0 == 0 || all & upper != 0
+        let (steps, paths) = self.parts(grants);
+        steps + paths
     }
 }
 
-/// Bytes that the slots and destinations take.
-pub(super) fn slot_bytes(grants: &[Grant]) -> usize {
-    let skips = grants.windows(2).map(|pair| match pair[1].slot.saturating_sub(pair[0].slot) >> 4 {
-        0 => 0,
-        1..LONG => 1,
-        _ => 9,
-    });
-    grants.len() + skips.sum::<usize>()
+/// Writes the grants in their shortest form, to destinations of a list of `listed`.
+pub(super) fn put(to: &mut Writer, grants: &Grants, form: Form, listed: usize) -> Result<(), EncodeError> {
+    let (steps, paths) = (grants.steps(), grants.paths());
+    let beyond = (listed + 1) << GAP_BITS;
+    if let Some(step) = steps.iter().find(|&&step| usize::from(step) >= beyond) {
+        return Err(EncodeError::Destination(step >> GAP_BITS));
+    }
+    let (step_bytes, path_bytes) = form.parts(steps.len());
+    let bytes = to.room(step_bytes);
+    if form.far {
+        for (bytes, step) in bytes.chunks_exact_mut(2).zip(steps) {
+            bytes.copy_from_slice(&step.to_be_bytes());
+        }
+    } else {
+        for (byte, step) in bytes.iter_mut().zip(steps) {
+            *byte = (step >> 8) as u8 | *step as u8;
+        }
+    }
+    put_paths(to.room(path_bytes), paths, form);
+    Ok(())
 }
 
 /// Writes the paths, several a byte with the first in the highest bits.
-pub(super) fn put_paths(to: &mut Writer, grants: &[Grant], width: PathWidth) {
-    let bytes = to.room(width.bytes(grants.len()));
-    match width.bits() {
+fn put_paths(bytes: &mut [u8], paths: &[Path], form: Form) {
+    match form.path_bits() {
         0 => {}
-        1 => put_narrow::<1>(bytes, grants),
-        2 => put_narrow::<2>(bytes, grants),
-        4 => put_narrow::<4>(bytes, grants),
-        8 => put_narrow::<8>(bytes, grants),
+        1 => put_narrow::<1>(bytes, paths),
+        2 => put_narrow::<2>(bytes, paths),
+        4 => put_narrow::<4>(bytes, paths),
+        8 => bytes.iter_mut().zip(paths).for_each(|(byte, path)| *byte = *path as u8),
         _ => {
-            for (bytes, grant) in bytes.chunks_exact_mut(2).zip(grants) {
-                bytes.copy_from_slice(&grant.path.to_be_bytes());
+            for (bytes, path) in bytes.chunks_exact_mut(2).zip(paths) {
+                bytes.copy_from_slice(&path.to_be_bytes());
             }
         }
     }
 }
 
 /// Eight paths are `BITS` bytes.
-fn put_narrow<const BITS: usize>(bytes: &mut [u8], grants: &[Grant]) {
-    let eights = grants.chunks_exact(8);
-    let rest = eights.remainder();
+fn put_narrow<const BITS: usize>(bytes: &mut [u8], paths: &[Path]) {
+    let eights = paths.chunks_exact(8);
     let (whole, last) = bytes.split_at_mut(eights.len() * BITS);
+    if !last.is_empty() {
+        let mut eight = [0; 8];
+        eight[..eights.remainder().len()].copy_from_slice(eights.remainder());
+        last.copy_from_slice(&packed::<BITS>(&eight)[..last.len()]);
+    }
     for (bytes, eight) in whole.chunks_exact_mut(BITS).zip(eights) {
-        let eight: &[Grant; 8] = eight.try_into().expect("eight grants");
-        let all = eight.iter().fold(0, |all, grant| all << BITS | u64::from(grant.path));
-        bytes.copy_from_slice(&all.to_be_bytes()[8 - BITS..]);
-    }
-    if !rest.is_empty() {
-        let all = rest.iter().fold(0, |all, grant| all << BITS | u64::from(grant.path));
-        let bytes = (all << (BITS * (8 - rest.len()))).to_be_bytes();
-        last.copy_from_slice(&bytes[8 - BITS..][..last.len()]);
+        bytes.copy_from_slice(&packed::<BITS>(eight.try_into().expect("eight paths"))[..BITS]);
     }
 }
 
-/// Writes the grants. The width of their paths.
-pub(super) fn put_slots(
-    to: &mut Writer,
-    granted: &[Granted],
-    grants: &[Grant],
-) -> Result<PathWidth, EncodeError> {
-    let places = Places::new(granted);
-    if let Some(destination) = places.repeated() {
-        return Err(EncodeError::Repeated(destination));
-    }
-    let mut slot = grants.first().map_or(0, |grant| grant.slot);
-    let mut paths = 0;
-    let eights = grants.chunks_exact(8);
-    let rest = eights.remainder();
-    for eight in eights {
-        let eight: &[Grant; 8] = eight.try_into().expect("eight grants");
-        if put_close(to, &places, slot, eight) {
-            paths |= eight.iter().fold(0, |all, grant| all | grant.path);
-        } else {
-            paths |= put_each(to, &places, slot, eight)?;
-        }
-        slot = eight[7].slot;
-    }
-    paths |= put_each(to, &places, slot, rest)?;
-    Ok(PathWidth::of_highest(paths))
-}
-
-/// Writes eight grants at once, if there is no skip among them and each destination is found at first sight.
+/// Eight paths of `BITS` bits in the first `BITS` bytes.
 #[inline]
-fn put_close(to: &mut Writer, places: &Places, before: u64, grants: &[Grant; 8]) -> bool {
-    let bytes: &mut [u8; 8] = to.room(8).try_into().expect("eight bytes");
-    let (mut gaps, mut wrong, mut slot) = (0, 0_u64, before);
-    for (byte, grant) in bytes.iter_mut().zip(grants) {
-        let gap = grant.slot.wrapping_sub(slot);
-        slot = grant.slot;
-        gaps |= gap;
-        let (number, difference) = places.guess(grant.destination);
-        wrong += u64::from(difference);
-        *byte = number << 4 | gap as u8;
-    }
-    let close = gaps < 16 && wrong == 0;
-    if !close {
-        to.withdraw(8);
-    }
-    close
+fn packed<const BITS: usize>(paths: &[Path; 8]) -> [u8; 8] {
+    let four = |i: usize| {
+        let lanes = (0..4).fold(0, |all, lane| all | u64::from(paths[i + lane]) << (16 * lane));
+        // Lane k of these four goes to 4 - k times `BITS` from the top of the lowest 16 bits; other products are below, or gone.
+        let factor = (0..4).fold(0, |all, lane| all | 1 << (48 - 16 * lane + BITS * (3 - lane)));
+        lanes.wrapping_mul(factor) >> 48
+    };
+    ((four(0) << (4 * BITS) | four(4)) << (64 - 8 * BITS)).to_be_bytes()
 }
 
-/// Writes grants one by one, after one of slot `slot`. All bits that are set in any path.
-fn put_each(to: &mut Writer, places: &Places, mut slot: u64, grants: &[Grant]) -> Result<Path, EncodeError> {
-    let mut paths = 0;
-    for grant in grants {
-        let gap = grant.slot.checked_sub(slot).ok_or(EncodeError::Order(grant.slot))?;
-        slot = grant.slot;
-        paths |= grant.path;
-        match gap >> 4 {
-            0 => {}
-            skip @ 1..LONG => to.put([skip as u8]),
-            skip => {
-                to.put([LONG as u8]);
-                to.put(skip.to_be_bytes());
-            }
-        }
-        let number = places.number(grant.destination).ok_or(EncodeError::Destination(grant.destination))?;
-        to.put([number << 4 | (gap & 15) as u8]);
-    }
-    Ok(paths)
-}
-
-/// Reads grants into all of `grants`, of which there is at least one; the first is of slot `base`. They and their paths are
-/// the rest of the packet.
+/// Reads grants, as many as there are places, to destinations of a list of `listed`; the first is of slot `base`. They and their
+/// paths are the rest of the packet.
 pub(super) fn take(
-    from: &Reader,
-    granted: &[Granted],
+    from: &mut Reader,
+    grants: &mut Grants,
+    (count, form): (usize, Form),
     base: u64,
-    width: PathWidth,
-    grants: &mut [Grant],
+    listed: usize,
 ) -> Result<(), DecodeError> {
-    let (bytes, begin) = (from.bytes(), from.at());
-    let end =
-        bytes.len().checked_sub(width.bytes(grants.len())).ok_or(DecodeError::Truncated(bytes.len()))?;
-    let (bytes, paths) = bytes.split_at(end);
-    let unused = 8 * paths.len() - grants.len() * width.bits();
+    let begin = from.at();
+    let (step_bytes, path_bytes) = form.parts(count);
+    let (bytes, paths) = (from.slice(step_bytes)?, from.slice(path_bytes)?);
+    from.end()?;
+    let unused = 8 * paths.len() - count * form.path_bits();
     if paths.last().is_some_and(|last| u32::from(*last) & ((1 << unused) - 1) != 0) {
-        return Err(DecodeError::Reserved(end + paths.len() - 1));
+        return Err(DecodeError::Reserved(from.at() - 1));
     }
-    if !width.is_least(paths) {
-        return Err(DecodeError::Longer(8));
+    let (steps, all_paths) = grants.resized(count);
+    take_paths(paths, all_paths, form);
+    if form.far {
+        for (step, bytes) in steps.iter_mut().zip(bytes.chunks_exact(2)) {
+            *step = u16::from_be_bytes([bytes[0], bytes[1]]);
+        }
+    } else {
+        for (step, byte) in steps.iter_mut().zip(bytes) {
+            *step = u16::from(byte & 0xF0) << 8 | u16::from(byte & 0x0F);
+        }
     }
-    let mut destinations = [0; 16];
-    for (place, entry) in destinations[1..].iter_mut().zip(granted) {
-        *place = entry.destination;
+    check(steps, &all_paths[..count], form, listed, begin)?;
+    grants.first = base;
+    // As many as 16 gaps add up to 16 bits.
+    let sums =
+        grants.steps().chunks(16).map(|some| some.iter().fold(0, |sum, step| sum + (step & MOST_GAP as u16)));
+    grants.last = base.checked_add(sums.map(u64::from).sum()).ok_or(DecodeError::Slot(begin))?;
+    Ok(())
+}
+
+/// Whether these steps and paths, the first of them at offset `begin`, are what a packet may have.
+#[inline]
+fn check(steps: &[u16], paths: &[Path], form: Form, listed: usize, begin: usize) -> Result<(), DecodeError> {
+    let unlisted = |step: u16| step.wrapping_sub(1 << GAP_BITS) >= (listed as u16) << GAP_BITS;
+    let offset = |place: usize| begin + (place << u32::from(form.far));
+    if steps.iter().fold(false, |any, &step| any | unlisted(step)) {
+        let place = steps.iter().position(|&step| unlisted(step)).unwrap_or(0);
+        return Err(DecodeError::Destination(offset(place)));
     }
-    let slots = Slots { bytes, at: begin, slot: base, destinations, listed: granted.len() };
-    match width.bits() {
-        0 => slots.take::<0>(grants, paths),
-        1 => slots.take::<1>(grants, paths),
-        2 => slots.take::<2>(grants, paths),
-        4 => slots.take::<4>(grants, paths),
-        8 => slots.take::<8>(grants, paths),
-        _ => slots.take::<16>(grants, paths),
-    }?;
-    if grants[0].slot == base {
+    if steps.first().is_some_and(|step| u64::from(*step) & MOST_GAP != 0) {
+        return Err(DecodeError::Longer(begin));
+    }
+    if form == Form::of(steps, paths) {
         Ok(())
     } else {
-        Err(DecodeError::Longer(begin))
+        Err(DecodeError::Longer(8))
     }
 }
 
-/// The `i`-th path of eight or fewer.
-#[inline]
-fn path<const BITS: usize>(eight: &[u8], i: usize) -> Path {
-    match BITS {
-        0 => 0,
-        16 => u16::from_be_bytes([eight[2 * i], eight[2 * i + 1]]),
+/// Reads paths, some more than there are bytes for if these are not those of eight paths each.
+fn take_paths(bytes: &[u8], paths: &mut [Path; MOST_GRANTS], form: Form) {
+    match form.path_bits() {
+        0 => paths.fill(0),
+        1 => take_narrow::<1>(bytes, paths),
+        2 => take_narrow::<2>(bytes, paths),
+        4 => take_narrow::<4>(bytes, paths),
+        8 => paths.iter_mut().zip(bytes).for_each(|(path, byte)| *path = Path::from(*byte)),
         _ => {
-            let (byte, place) = (eight[i * BITS / 8], i * BITS % 8);
-            Path::from(byte >> (8 - BITS - place)) & ((1 << BITS) - 1)
+            for (path, bytes) in paths.iter_mut().zip(bytes.chunks_exact(2)) {
+                *path = Path::from_be_bytes([bytes[0], bytes[1]]);
+            }
         }
     }
 }
 
-/// The grants of a packet, as they stand in it.
-struct Slots<'a> {
-    /// The packet without its paths.
-    bytes: &'a [u8],
-    /// Where the next grant stands.
-    at: usize,
-    /// The slot of the grant before; the base slot at first.
-    slot: u64,
-    /// Destinations by their number, which is 1 for the first.
-    destinations: [Address; 16],
-    /// How many there are.
-    listed: usize,
-}
-
-/// Eight bytes with the value 1.
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-
-impl Slots<'_> {
-    /// Reads grants with paths of `BITS` bits into all of `grants`, and nothing may remain.
-    fn take<const BITS: usize>(mut self, grants: &mut [Grant], paths: &[u8]) -> Result<(), DecodeError> {
-        for (done, some) in grants.chunks_mut(8).enumerate() {
-            let paths = &paths[done * BITS..paths.len().min((done + 1) * BITS)];
-            let close = <&mut [Grant; 8]>::try_from(&mut *some)
-                .is_ok_and(|eight| self.take_close::<BITS>(eight, paths));
-            if !close {
-                self.take_each::<BITS>(some, paths)?;
+/// Eight paths are `BITS` bytes.
+fn take_narrow<const BITS: usize>(bytes: &[u8], paths: &mut [Path; MOST_GRANTS]) {
+    // The lowest `BITS` bits of each lane of 16.
+    let mask = (0..4).fold(0, |all, lane| all | ((1 << BITS) - 1) << (16 * lane));
+    // Each lane gets the bits of four paths shifted so that its own come to stand at 3 times `BITS`.
+    let factor = (0..4).fold(0_u64, |all, lane| all | 1 << ((16 + BITS) * lane));
+    let spread = |whole: u64, eight: &mut [Path]| {
+        for (four, bits) in
+            eight.chunks_exact_mut(4).zip([whole >> (4 * BITS), whole & ((1 << (4 * BITS)) - 1)])
+        {
+            let lanes = bits.wrapping_mul(factor) >> (3 * BITS) & mask;
+            for (lane, path) in four.iter_mut().enumerate() {
+                *path = (lanes >> (16 * lane)) as Path;
             }
         }
-        if self.at == self.bytes.len() {
-            Ok(())
-        } else {
-            Err(DecodeError::Excess(self.at))
-        }
+    };
+    let all = |bytes: &[u8]| bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
+    let (wholes, part) = (bytes.chunks_exact(BITS), bytes.chunks_exact(BITS).remainder());
+    if !part.is_empty() {
+        spread(all(part) << (8 * (BITS - part.len())), &mut paths[8 * wholes.len()..][..8]);
     }
-
-    /// Reads eight grants at once, if nothing is unusual about them.
-    #[inline]
-    fn take_close<const BITS: usize>(&mut self, grants: &mut [Grant; 8], paths: &[u8]) -> bool {
-        let (Some(bytes), true) = (self.bytes.get(self.at..self.at + 8), paths.len() == BITS) else {
-            return false;
-        };
-        let bytes = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        let (gaps, numbers) = (bytes & (15 * ONES), bytes >> 4 & (15 * ONES));
-        // The highest bit of a byte shows a number that is 0, and one that is above those listed.
-        let zero = numbers.wrapping_sub(ONES);
-        let high = numbers + (127 - self.listed as u64) * ONES;
-        // Byte `i` is the sum of the gaps up to `i`.
-        let sums = gaps.wrapping_mul(ONES);
-        let Some(last) = self.slot.checked_add(sums >> 56) else { return false };
-        if (zero | high) & (128 * ONES) != 0 {
-            return false;
-        }
-        for (i, grant) in grants.iter_mut().enumerate() {
-            let slot = self.slot + (sums >> (8 * i) & 255);
-            let destination = self.destinations[(numbers >> (8 * i) & 15) as usize];
-            *grant = Grant { slot, destination, path: path::<BITS>(paths, i) };
-        }
-        self.at += 8;
-        self.slot = last;
-        true
-    }
-
-    /// Reads grants one by one.
-    fn take_each<const BITS: usize>(
-        &mut self,
-        grants: &mut [Grant],
-        paths: &[u8],
-    ) -> Result<(), DecodeError> {
-        for (i, grant) in grants.iter_mut().enumerate() {
-            if self.byte()? < 16 {
-                self.skip()?;
-            }
-            let byte = self.byte()?;
-            let number = usize::from(byte >> 4);
-            if !(1..=self.listed).contains(&number) {
-                return Err(DecodeError::Destination(self.at));
-            }
-            self.slot = self.slot.checked_add(u64::from(byte & 15)).ok_or(DecodeError::Slot(self.at))?;
-            self.at += 1;
-            *grant = Grant {
-                slot: self.slot,
-                destination: self.destinations[number],
-                path: path::<BITS>(paths, i),
-            };
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn byte(&self) -> Result<u8, DecodeError> {
-        self.bytes.get(self.at).copied().ok_or(DecodeError::Truncated(self.bytes.len()))
-    }
-
-    /// Skips the slots of the skip that stands next. A second one is then a grant to a destination that is not listed.
-    fn skip(&mut self) -> Result<(), DecodeError> {
-        let mut from = Reader::new(self.bytes, self.at);
-        let short = u64::from(from.u8()?);
-        let skip = if short == LONG { from.u64()? } else { short };
-        if skip < short.max(1) {
-            return Err(DecodeError::Longer(self.at));
-        }
-        let slots = skip.checked_mul(16).and_then(|slots| self.slot.checked_add(slots));
-        self.slot = slots.ok_or(DecodeError::Slot(self.at))?;
-        self.at = from.at();
-        Ok(())
+    for (eight, bytes) in paths.chunks_exact_mut(8).zip(wholes) {
+        spread(all(bytes), eight);
     }
 }

@@ -10,7 +10,7 @@
 //! | 4 | 2 | the endpoint | the endpoint |
 //! | 6 | 1 | bytes of four numbers, less 1: two bits each for term, incarnation, packet, heard | the same |
 //! | 7 | 1 | bit 7: a mask follows; bits 4 to 6: bytes of the slot, less 1; bits 2 and 3: bytes of *ahead*, 0 to 3 for 0, 1, 2, 4; bits 0 and 1: bytes of a count, less 1 | the same, but for *ahead* 0 to 3 are 1, 2, 4, 8 bytes |
-//! | 8 | 0, 1 | | number of destinations (high four bits); width of a path, 0 to 5 for 0, 1, 2, 4, 8, 16 bits |
+//! | 8 | 0, 1 | | number of destinations (high four bits); bit 3: a grant takes two bytes; bits 0 to 2: width of a path, 0 to 5 for 0, 1, 2, 4, 8, 16 bits |
 //!
 //! and go on with what is as long as those bytes say:
 //!
@@ -26,7 +26,7 @@
 //! | 3 to 6 each | destinations: 2 bytes of address, then the cumulative count of slots demanded or granted; all counts of a packet are as long as the largest |
 //! | 8 each | in a request, reports: destination, path, packets sent, packets lost; 2 bytes each |
 //! | 1 to 8 | in an allocation with grants, *ahead*: by how many slots the first grant is ahead of the slot in which the packet is sent; two's complement modulo 2^64 |
-//! | 1 each, or more | in an allocation, the grants (see `grants.rs`) |
+//! | 1 or 2 each | in an allocation, the grants (see `grants.rs`) |
 //! | 0 to 2 each | in an allocation, the paths of the grants: as many bits each as the highest needs, the first in the highest bits, then zero bits up to a whole byte |
 //!
 //! The others have but fixed offsets:
@@ -51,7 +51,6 @@ mod counts;
 mod error;
 mod grants;
 mod numbers;
-mod places;
 mod request;
 
 use super::message::{Allocation, Packet, Request, Reset, Watchdog};

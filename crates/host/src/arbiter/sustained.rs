@@ -1,0 +1,324 @@
+//! The throughput that allocation sustains in real time on this machine (experiment F, §7.3).
+//!
+//! As in the authors' stress test: requests arrive as a Poisson process while batches of timeslots are due by the clock; the rate
+//! doubles from step to step until what is asked for and not granted exceeds a limit, and then closes in on the rate at
+//! which it does, by half of the distance each time. Requests are drawn beforehand. An arbiter that is late works off what is
+//! due as fast as it can.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use clearway_proto::fastpass::allocator::{Allocator, AllocatorParams};
+use clearway_proto::fastpass::paths::{LeafSpine, Racks};
+use clearway_proto::fastpass::workload::{Request, Requests, Sizes};
+
+use super::pipeline::{Pipeline, Planned, Planner};
+use super::stopwatch::Clock;
+
+/// Slots of a request, on average.
+const REQUESTED: u32 = 10;
+/// Bits of a slot: a full frame on the wire.
+const SLOT_BITS: f64 = 1538.0 * 8.0;
+/// Requests that are drawn, and used again and again.
+const DRAWN: usize = 1 << 18;
+/// Requests that are handed over between two looks at the clock.
+const AT_ONCE: usize = 1024;
+/// The first rate: a request of each endpoint in half a millisecond.
+const FIRST_GAP_S: f64 = 0.5e-3;
+/// How often the rate may double: with 256 endpoints to 257 Tb/s.
+const MOST_DOUBLINGS: usize = 12;
+/// Rates that are tried between the last that was sustained and the first that was not.
+const CLOSER: usize = 7;
+/// Attempts that a rate has.
+const ATTEMPTS: usize = 3;
+/// Between two calls of `go_on`.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Who does the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// One thread allocates.
+    Allocation,
+    /// One thread allocates and selects paths.
+    Both,
+    /// One thread allocates, another selects paths, and a third makes the requests.
+    BothOnTwo,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SustainedParams {
+    /// Racks, with so many hosts each.
+    pub racks: usize,
+    /// Hosts of each rack.
+    pub hosts: usize,
+    /// Paths between racks, where these are selected.
+    pub paths: usize,
+    /// Rate of the hosts' links in Gb/s, which decides how long a slot is.
+    pub gbps: f64,
+    /// Slots of a batch.
+    pub batch: u32,
+    /// Who does the work.
+    pub work: Work,
+    /// How long a rate is tried.
+    pub step: Duration,
+    /// Slots asked for and not granted at which a rate is not sustained.
+    pub backlog: u64,
+}
+
+/// One rate that was tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Throughput asked for, in Gb/s.
+    pub offered_gbps: f64,
+    /// Throughput granted, in Gb/s.
+    pub granted_gbps: f64,
+    /// Most slots that were asked for and not granted.
+    pub backlog: u64,
+    /// Whether these were never too many.
+    pub sustained: bool,
+    /// How long it was tried, in seconds.
+    pub seconds: f64,
+}
+
+/// The rates tried, in their order; nothing if `go_on`, asked some 100 times a second, said no. It is told how much is done,
+/// from 0 to about 1. Errors say what does not go together.
+pub fn measure(
+    params: &SustainedParams,
+    seed: u64,
+    go_on: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<Option<Vec<Step>>, String> {
+    parts(params)?;
+    let nodes = params.racks * params.hosts;
+    let mut requests = Requests::new(seed, nodes as u16, REQUESTED, Sizes::Exponential);
+    let drawn: Vec<(f64, Request)> = (0..DRAWN).map(|_| (requests.gap(), requests.one())).collect();
+    let mut steps = Vec::new();
+    let mut rate = nodes as f64 / FIRST_GAP_S;
+    let (mut held, mut failed) = (0.0, f64::INFINITY);
+    for number in 0..MOST_DOUBLINGS + CLOSER {
+        let mut go_on = || go_on(number as f64 / (MOST_DOUBLINGS + CLOSER) as f64);
+        let Some(step) = try_often(params, &drawn, rate, &mut go_on)? else { return Ok(None) };
+        steps.push(step);
+        *(if step.sustained { &mut held } else { &mut failed }) = rate;
+        if failed.is_finite() && steps.len() > CLOSER && closer(&steps) >= CLOSER {
+            break;
+        }
+        rate = if failed.is_finite() { f64::midpoint(held, failed) } else { 2.0 * rate };
+    }
+    Ok(Some(steps))
+}
+
+/// How many rates were tried after the first that was not sustained.
+fn closer(steps: &[Step]) -> usize {
+    steps.iter().position(|step| !step.sustained).map_or(0, |first| steps.len() - 1 - first)
+}
+
+fn parts(params: &SustainedParams) -> Result<(Allocator, LeafSpine), String> {
+    let nodes = params.racks * params.hosts;
+    let allocator = AllocatorParams { nodes, slots: params.batch, ..AllocatorParams::default() };
+    let racks = Racks::uniform(params.racks, params.hosts).map_err(|error| error.to_string())?;
+    let network = LeafSpine::new(racks, params.paths).map_err(|error| error.to_string())?;
+    Ok((Allocator::new(&allocator).map_err(|error| error.to_string())?, network))
+}
+
+/// What serves requests.
+enum Arbiter {
+    Allocation(Box<Allocator>, u64),
+    Both(Box<Planner>, Planned, u64),
+    BothOnTwo(Box<Pipeline>),
+}
+
+impl Arbiter {
+    fn new(params: &SustainedParams) -> Result<Arbiter, String> {
+        let (allocator, network) = parts(params)?;
+        Ok(match params.work {
+            Work::Allocation => Arbiter::Allocation(Box::new(allocator), 0),
+            Work::Both => Arbiter::Both(Box::new(Planner::new(allocator, network)), Planned::default(), 0),
+            Work::BothOnTwo => Arbiter::BothOnTwo(Box::new(Pipeline::new(allocator, network))),
+        })
+    }
+
+    /// Asks for slots.
+    fn request(&mut self, request: Request) {
+        let Request { source, destination, slots } = request;
+        match self {
+            // A pair that waits for too much is not served more: that stays in the backlog.
+            Arbiter::Allocation(allocator, _) => {
+                let _ = allocator.request(source.into(), destination.into(), slots);
+            }
+            Arbiter::Both(planner, ..) => {
+                planner.request(source.into(), destination.into(), slots);
+            }
+            Arbiter::BothOnTwo(pipeline) => {
+                pipeline.request(source.into(), destination.into(), slots);
+            }
+        }
+    }
+
+    /// Has the next batch planned; false if there is no room for that now.
+    fn order(&mut self) -> bool {
+        match self {
+            Arbiter::Allocation(allocator, granted) => {
+                *granted += allocator.allocate().packets() as u64;
+                true
+            }
+            Arbiter::Both(planner, planned, granted) => {
+                planner.plan(planned);
+                *granted += slots_of(planned);
+                true
+            }
+            Arbiter::BothOnTwo(pipeline) => pipeline.order_batch().is_ok(),
+        }
+    }
+
+    /// Slots granted since the last time, in batches that are ready.
+    fn take(&mut self) -> u64 {
+        match self {
+            Arbiter::Allocation(_, granted) | Arbiter::Both(_, _, granted) => std::mem::take(granted),
+            Arbiter::BothOnTwo(pipeline) => {
+                let mut granted = 0;
+                while let Some(planned) = pipeline.poll_planned() {
+                    granted += slots_of(&planned);
+                    pipeline.give_back(planned);
+                }
+                granted
+            }
+        }
+    }
+}
+
+fn slots_of(planned: &Planned) -> u64 {
+    planned.slots.iter().map(|slot| slot.pairs.len() as u64).sum()
+}
+
+/// One rate, in requests a second, until it is sustained or has had all its attempts.
+fn try_often(
+    params: &SustainedParams,
+    drawn: &[(f64, Request)],
+    rate: f64,
+    go_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<Step>, String> {
+    let mut step = try_rate(params, drawn, rate, go_on)?;
+    for _ in 1..ATTEMPTS {
+        if step.is_some_and(|step| !step.sustained) {
+            step = try_rate(params, drawn, rate, go_on)?;
+        }
+    }
+    Ok(step)
+}
+
+fn try_rate(
+    params: &SustainedParams,
+    drawn: &[(f64, Request)],
+    rate: f64,
+    go_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<Step>, String> {
+    let mut arbiter = Arbiter::new(params)?;
+    let batch_s = f64::from(params.batch) * SLOT_BITS / (params.gbps * 1e9);
+    let mut drawn = drawn.iter().cycle();
+    let (mut gap, mut request) = next_of(&mut drawn);
+    let mut arrives = gap / rate;
+    let (mut asked, mut granted, mut batches, mut backlog) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let clock = if params.work == Work::BothOnTwo { Clock::wall() } else { Clock::of_thread() };
+    let mut look = LOOK;
+    loop {
+        let elapsed = clock.elapsed();
+        let seconds = elapsed.as_secs_f64();
+        if elapsed >= params.step || backlog > params.backlog {
+            let gbps = |slots: u64| slots as f64 * SLOT_BITS / seconds / 1e9;
+            let sustained = backlog <= params.backlog;
+            let (offered_gbps, granted_gbps) = (rate * f64::from(REQUESTED) * SLOT_BITS / 1e9, gbps(granted));
+            return Ok(Some(Step { offered_gbps, granted_gbps, backlog, sustained, seconds }));
+        }
+        if elapsed >= look {
+            look = elapsed + LOOK;
+            if go_on().is_break() {
+                return Ok(None);
+            }
+        }
+        for _ in 0..AT_ONCE {
+            if arrives > seconds {
+                break;
+            }
+            arbiter.request(request);
+            asked += u64::from(request.slots);
+            (gap, request) = next_of(&mut drawn);
+            arrives += gap / rate;
+        }
+        if batches as f64 * batch_s <= seconds && arbiter.order() {
+            batches += 1;
+        } else if params.work == Work::BothOnTwo {
+            std::thread::yield_now();
+        }
+        granted += arbiter.take();
+        // What has arrived and found no room yet waits as well.
+        let waiting = ((seconds - arrives).max(0.0) * rate * f64::from(REQUESTED)) as u64;
+        backlog = backlog.max(asked - granted + waiting);
+    }
+}
+
+fn next_of<'a>(drawn: &mut impl Iterator<Item = &'a (f64, Request)>) -> (f64, Request) {
+    *drawn.next().expect("a cycle of requests has no end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(work: Work) -> SustainedParams {
+        SustainedParams {
+            racks: 4,
+            hosts: 4,
+            paths: 4,
+            gbps: 10.0,
+            batch: 16,
+            work,
+            step: Duration::from_millis(3),
+            backlog: 2000,
+        }
+    }
+
+    #[test]
+    fn rates_double_until_one_is_not_sustained_and_then_close_in() {
+        for work in [Work::Allocation, Work::Both, Work::BothOnTwo] {
+            let steps = measure(&params(work), 1, &mut |_| ControlFlow::Continue(())).unwrap().unwrap();
+            let first = steps.iter().position(|step| !step.sustained).expect("sixteen endpoints have an end");
+            for (before, after) in steps[..=first].iter().zip(&steps[1..=first]) {
+                assert!((after.offered_gbps / before.offered_gbps - 2.0).abs() < 1e-9, "{work:?}");
+            }
+            assert_eq!(steps.len(), first + 1 + CLOSER, "{work:?}");
+            for step in &steps {
+                assert_eq!(step.sustained, step.backlog <= 2000, "{step:?}");
+                // Sixteen endpoints have 160 Gb/s, and as late as they are, no more is granted than asked for.
+                assert!(step.granted_gbps <= 1.1 * step.offered_gbps + 10.0, "{step:?}");
+            }
+            let held =
+                steps.iter().filter(|step| step.sustained).map(|step| step.offered_gbps).fold(0.0, f64::max);
+            let lost =
+                steps.iter().filter(|step| !step.sustained).map(|step| step.offered_gbps).fold(1e9, f64::min);
+            assert!(held < lost, "{work:?}: {held} held, {lost} not");
+        }
+    }
+
+    #[test]
+    fn who_is_told_to_stop_does() {
+        let mut asked = 0;
+        let long = SustainedParams { step: Duration::from_secs(1000), ..params(Work::Allocation) };
+        let found = measure(&long, 1, &mut |_| {
+            asked += 1;
+            if asked == 3 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        assert_eq!((found, asked), (Ok(None), 3));
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_said() {
+        let none = SustainedParams { paths: 0, ..params(Work::Both) };
+        let error = measure(&none, 1, &mut |_| ControlFlow::Continue(())).unwrap_err();
+        assert!(error.contains("path"), "{error}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What the wall clock decides: when a program that waits is told how far a run is, and may stop it.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+/// Wall time between two calls of a run's progress function.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Looks at the wall clock, and now and then at Python.
+pub struct Observer {
+    callback: Option<Py<PyAny>>,
+    due: Instant,
+    /// What the progress function raised, or a signal.
+    pub failure: Option<PyErr>,
+}
+
+impl Observer {
+    /// One that calls this function.
+    pub fn new(callback: Option<Py<PyAny>>) -> Observer {
+        Observer { callback, due: now() + PROGRESS_INTERVAL, failure: None }
+    }
+
+    /// Whether to continue; the arguments of the progress function are asked for when it is due.
+    pub fn observe(&mut self, arguments: impl FnOnce() -> (f64, f64, u64)) -> ControlFlow<()> {
+        if now() < self.due {
+            return ControlFlow::Continue(());
+        }
+        let answer = Python::attach(|py| self.ask(py, arguments()));
+        // From here, not from when it was due: a slow callback must not be called back to back.
+        self.due = now() + PROGRESS_INTERVAL;
+        match answer {
+            Ok(true) => ControlFlow::Continue(()),
+            Ok(false) => ControlFlow::Break(()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// Whether to continue.
+    fn ask(&self, py: Python<'_>, arguments: (f64, f64, u64)) -> PyResult<bool> {
+        py.check_signals()?;
+        match &self.callback {
+            None => Ok(true),
+            Some(callback) => callback.bind(py).call1(arguments)?.is_truthy(),
+        }
+    }
+}
+
+/// The wall clock, which decides when Python is asked and how long a run took, and nothing else.
+#[allow(clippy::disallowed_methods)]
+pub fn now() -> Instant {
+    Instant::now()
+}

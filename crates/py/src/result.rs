@@ -1,0 +1,89 @@
+//! What a run leaves: figures as JSON, and tables as `NumPy` columns.
+
+use clearway_sim::record::{Column, Outcome, Table, Value};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use serde_json::Map;
+
+/// The result of a run.
+#[pyclass(frozen, name = "Result", module = "clearway._clearway")]
+pub struct RunResult {
+    /// Digest over every flow's completion and every counter.
+    #[pyo3(get)]
+    digest: String,
+    /// One packet over one link is one hop.
+    #[pyo3(get)]
+    packet_hops: u64,
+    /// Wall time the run took, in seconds.
+    #[pyo3(get)]
+    wall_s: f64,
+    /// How many threads it ran on.
+    #[pyo3(get)]
+    threads: usize,
+    /// Figures of the whole run, as JSON.
+    #[pyo3(get)]
+    summary: String,
+    /// Table by name, column by name, `NumPy` arrays.
+    #[pyo3(get)]
+    tables: Py<PyDict>,
+}
+
+impl RunResult {
+    /// The result of what ended so, after so long, on so many threads.
+    pub fn new(py: Python<'_>, outcome: Outcome, wall_s: f64, threads: usize) -> PyResult<Self> {
+        let tables = PyDict::new(py);
+        for table in outcome.tables {
+            tables.set_item(table.name, columns(py, table)?)?;
+        }
+        Ok(Self {
+            digest: outcome.digest,
+            packet_hops: outcome.packet_hops,
+            wall_s,
+            threads,
+            summary: json(&outcome.summary).to_string(),
+            tables: tables.unbind(),
+        })
+    }
+}
+
+fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in table.columns {
+        match column {
+            Column::Integers(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::Floats(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::Texts(values) => columns.set_item(name, texts(py, &values)?)?,
+        }
+    }
+    Ok(columns)
+}
+
+/// A `NumPy` array of fixed-width text.
+fn texts<'py>(py: Python<'py>, values: &[String]) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(py);
+    let mut last: Option<(&str, Bound<'py, PyString>)> = None;
+    for value in values {
+        // Names come in runs: one Python string serves them all.
+        let text = match last.take() {
+            Some((same, text)) if same == value => text,
+            _ => PyString::new(py, value),
+        };
+        list.append(&text)?;
+        last = Some((value, text));
+    }
+    py.import("numpy")?.call_method1("array", (list, "str"))
+}
+
+fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Missing => serde_json::Value::Null,
+        Value::Integer(count) => (*count).into(),
+        Value::Float(figure) => (*figure).into(),
+        Value::Names(names) => names.clone().into(),
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(name, value)| (name.clone(), json(value)));
+            serde_json::Value::Object(entries.collect::<Map<_, _>>())
+        }
+    }
+}

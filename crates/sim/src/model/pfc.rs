@@ -1,0 +1,28 @@
+//! Priority flow control (IEEE 802.1Qbb): when a switch pauses what sends to it.
+
+use clearway_proto::units::{Bytes, Span};
+
+/// How the switches of a role keep lossless classes lossless. What arrives over a link in such a class has an *account* there,
+/// from its arrival until its last bit has left the switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pfc {
+    /// Above this the account's link is paused.
+    pub xoff: Xoff,
+    /// The link goes on when the account is this far below XOFF, or empty.
+    pub hysteresis: Bytes,
+    /// Room of each account for what comes after XOFF; none: as the link needs it.
+    pub headroom: Option<Bytes>,
+    /// How long a PAUSE holds, in quanta of 512 bit times; it is repeated when half of that has passed.
+    pub quanta: u16,
+    /// Time from the arrival of a PAUSE until its receiver begins no further frame.
+    pub response: Span,
+}
+
+/// The threshold above which a link is paused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Xoff {
+    /// So many bytes, which each account has to itself.
+    Static(Bytes),
+    /// So many times what is free of the switch's shared buffer.
+    Dynamic(f64),
+}

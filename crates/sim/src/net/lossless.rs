@@ -1,0 +1,214 @@
+//! Flow control among the ports of a switch: the account of a frame is at the port that it came to, and the frame at the
+//! one that it leaves by. See [`super::pfc`].
+
+use super::memory::SharedBuffer;
+use super::pfc::{Charged, Overflow, Pause, Pfc, NO_PORT, PAUSE_BYTES};
+use super::ports::Ports;
+use super::scheduling::{each, only, ClassSet};
+
+/// A PAUSE or RESUME whose transmission has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// What it says.
+    pub pause: Pause,
+    /// When its last bit has left, in picoseconds.
+    pub ends: u64,
+    /// When it takes effect at the link's end, in picoseconds; none if the link loses it.
+    pub arrives: Option<u64>,
+}
+
+impl Ports {
+    /// Whether a port has an account of this class for what comes over its link.
+    pub(super) fn has_account(&self, at: u32, class: usize) -> bool {
+        at != NO_PORT && self.rules_if_any(at).is_some_and(|rules| rules.lossless & only(class) != 0)
+    }
+
+    fn pfc_mut(&mut self, at: u32) -> &mut Pfc {
+        let rules = self.rules_mut(at);
+        rules.pfc.as_mut().expect("a port of a network with flow control")
+    }
+
+    /// A port's flow control, and the memory of which its thresholds are a share.
+    fn pfc_and_memory(&mut self, at: u32) -> (&mut Pfc, Option<&mut SharedBuffer>) {
+        let place = self.rules_of[at as usize] as usize;
+        let pfc = self.rules[place].pfc.as_mut().expect("a port of a network with flow control");
+        let memory = pfc.memory.map(|memory| &mut self.memories[memory as usize]);
+        (pfc, memory)
+    }
+
+    /// A frame has come to a port, which has it on its account from now on. Whether there is room.
+    pub(super) fn charge(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
+        let (pfc, memory) = self.pfc_and_memory(at);
+        let before = pfc.unsent();
+        match pfc.charge(class, size, memory.as_deref()) {
+            Charged::Taken(bytes) => {
+                if let Some(memory) = memory {
+                    memory.used += bytes;
+                }
+                if self.pfc_mut(at).unsent() > before {
+                    self.told.push((at, class as u8));
+                }
+                true
+            }
+            Charged::Overflow => {
+                let account = self.pfc_mut(at).accounts[class];
+                let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link);
+                let (common, used) = (account.common, account.headroom);
+                let first =
+                    Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
+                self.overflow.get_or_insert(first);
+                false
+            }
+        }
+    }
+
+    /// A frame that a port has on its account has left.
+    pub(super) fn release(&mut self, at: u32, class: usize, size: u32) {
+        let (pfc, memory) = self.pfc_and_memory(at);
+        let before = pfc.unsent();
+        let freed = pfc.release(class, size);
+        match memory {
+            Some(memory) => {
+                memory.used -= freed;
+                pfc.resume_if_below(class, Some(memory));
+            }
+            None => pfc.resume_if_below(class, None),
+        }
+        if pfc.unsent() > before {
+            self.told.push((at, class as u8));
+        }
+    }
+
+    /// A port whose flow control has something to say, and the class that it is about; none where all is said.
+    pub fn next_told(&mut self) -> Option<(u32, usize)> {
+        self.told.pop().map(|(at, class)| (at, class.into()))
+    }
+
+    /// Whether a port has anything to say to the link's other end.
+    pub fn is_told(&self, at: u32) -> bool {
+        self.rules(at).pfc().is_some_and(|pfc| pfc.unsent() > 0)
+    }
+
+    /// Whether a ruled port transmits.
+    pub fn transmits(&self, at: u32) -> bool {
+        self.rules(at).transmitting
+    }
+
+    /// When it is to be asked whether a PAUSE must be repeated, if that is not to come anyway and a class is paused.
+    pub fn arm_repeat(&mut self, at: u32, class: usize, now: u64) -> Option<u64> {
+        let pfc = self.pfc_mut(at);
+        if pfc.accounts[class].pausing {
+            pfc.arm_repeat(class, now)
+        } else {
+            None
+        }
+    }
+
+    /// Repeats what is due of a port's PAUSEs, and says when to ask again.
+    pub fn repeat(&mut self, at: u32, now: u64) -> Vec<u64> {
+        self.pfc_mut(at).repeat(now)
+    }
+
+    /// Sends the first thing that a port's flow control has to say.
+    pub fn send_signal(&mut self, at: u32, now: u64) -> Told {
+        let place = self.rules_of[at as usize] as usize;
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+        debug_assert!(!rules.transmitting && port.busy_until <= now);
+        let pfc = rules.pfc.as_mut().expect("a port of a network with flow control");
+        let pause = pfc.signals.pop_front().expect("a port has its turn when it has something to say");
+        let kind = &self.kinds[port.kind as usize];
+        let ends = now + kind.transmission(PAUSE_BYTES);
+        port.busy_until = ends;
+        rules.transmitting = true;
+        // It takes no room, and is no frame of a class.
+        rules.in_transmission = 0;
+        rules.ingress = NO_PORT;
+        pfc.sent += 1;
+        let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
+        pfc.lost += u64::from(lost);
+        Told { pause, ends, arrives: (!lost).then_some(ends + kind.delay.as_ps() + pfc.response) }
+    }
+
+    /// A PAUSE or RESUME takes effect at a port: when to ask whether it has run out, if that is not to come anyway.
+    pub fn hold(&mut self, at: u32, pause: Pause, now: u64) -> Option<u64> {
+        let rules = self.rules_mut(at);
+        let pfc = rules.pfc.as_mut().expect("only ports with flow control are paused");
+        let (paused, expires) = pfc.hold(pause, rules.paused, now);
+        rules.paused = paused;
+        expires
+    }
+
+    /// Frees the classes of a port whose PAUSE has run out, and says when to ask again.
+    pub fn expire(&mut self, at: u32, now: u64) -> Vec<u64> {
+        let rules = self.rules_mut(at);
+        let pfc = rules.pfc.as_mut().expect("only ports with flow control are paused");
+        let (paused, again) = pfc.expire(rules.paused, now);
+        rules.paused = paused;
+        again
+    }
+
+    /// The classes of a port that the link's other end pauses.
+    #[inline]
+    pub fn paused(&self, at: u32) -> ClassSet {
+        self.rules_if_any(at).map_or(0, |rules| rules.paused)
+    }
+
+    /// Flow control at a port, if there is any.
+    pub fn pfc(&self, at: u32) -> Option<&Pfc> {
+        self.rules_if_any(at).and_then(|rules| rules.pfc())
+    }
+
+    /// Bytes in common room at which a port tells the link's other end to go on.
+    pub fn resumes_at(&self, at: u32) -> u64 {
+        let pfc = self.pfc(at).expect("a port of a network with flow control");
+        pfc.resumes_at(pfc.memory.map(|memory| &self.memories[memory as usize]))
+    }
+
+    /// The frames that wait at a port and are on an account: at which port that is, their class and size.
+    pub fn waiting_on_accounts(&self, at: u32) -> impl Iterator<Item = (u32, usize, u64)> + '_ {
+        let rules = self.rules_if_any(at);
+        let queues = rules.into_iter().flat_map(|rules| rules.queues.iter().enumerate());
+        queues.flat_map(|(class, queue)| {
+            let waiting = self.frames.iter(queue.frames).filter(|waited| waited.ingress != NO_PORT);
+            waiting.map(move |waited| (waited.ingress, class, waited.frame.meta.size().into()))
+        })
+    }
+
+    /// The first frame of a lossless class for which there was no room.
+    pub fn overflow(&self) -> Option<Overflow> {
+        self.overflow
+    }
+
+    /// Checks that every account is what of it is at the switch.
+    pub(super) fn assert_accounts_balance(&self) {
+        let mut held = vec![Vec::new(); self.len()];
+        let mut add = |ingress: u32, class: usize, bytes: u32| {
+            if ingress != NO_PORT {
+                let of = &mut held[ingress as usize];
+                of.resize(of.len().max(class + 1), 0_u64);
+                of[class] += u64::from(bytes);
+            }
+        };
+        for rules in &self.rules {
+            for (class, queue) in rules.queues.iter().enumerate() {
+                for waited in self.frames.iter(queue.frames) {
+                    add(waited.ingress, class, waited.frame.meta.size());
+                }
+            }
+            if rules.transmitting {
+                add(rules.ingress, rules.sending.into(), rules.in_transmission);
+            }
+        }
+        for (at, held) in held.iter().enumerate() {
+            let Some(pfc) = self.rules_if_any(at as u32).and_then(|rules| rules.pfc()) else {
+                assert!(held.is_empty(), "port {at} has frames on an account that it has not");
+                continue;
+            };
+            for class in each(pfc.lossless) {
+                let account = pfc.accounts[class].held();
+                let held = held.get(class).copied().unwrap_or(0);
+                assert_eq!(account, held, "port {at} has lost count of class {class}'s account");
+            }
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Priority flow control (IEEE 802.1Qbb) at a port: whom it pauses, and what pauses it.
+//!
+//! A switch has an *account* for each of its links and each lossless class: the bytes that have come over the link in that
+//! class and have not left the switch yet, each frame from the arrival of its last bit until its last bit has left. Up to a
+//! threshold, XOFF, an account takes *common* room; above it, *headroom*. As soon as it takes headroom, the port tells the
+//! link's other end to PAUSE; when it takes none any more, and is so far below XOFF as the hysteresis says, to RESUME. What
+//! finds no headroom either is dropped.
+//!
+//! A PAUSE is a frame of the link alone: it goes ahead of every queue, behind the frame in transmission, whether or not the
+//! port is paused itself. It holds for a time, and is repeated when half of that has passed. No two are merged, and they
+//! keep their order.
+
+use std::collections::VecDeque;
+
+use clearway_proto::swing::quanta::PFC_FRAME;
+use clearway_proto::units::{Bytes, Span};
+
+use super::memory::SharedBuffer;
+use super::scheduling::{only, ClassSet};
+
+/// What a PAUSE takes on the wire, with preamble and gap.
+pub const PAUSE_BYTES: u32 = PFC_FRAME.get() as u32;
+
+/// No port: a frame that is on no account.
+pub const NO_PORT: u32 = u32::MAX;
+
+/// A frame of flow control, about one class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// The class.
+    pub class: u8,
+    /// How long it is to pause, in picoseconds; 0: it is to go on.
+    pub time: u64,
+}
+
+/// When an account pauses its link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Above this.
+    pub xoff: Threshold,
+    /// It is to go on when the account is this far below, or empty; in bytes.
+    pub hysteresis: u64,
+    /// Room for what comes afterwards, in bytes.
+    pub headroom: u64,
+}
+
+/// The bytes of common room that an account may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// So many, of its own.
+    Static(u64),
+    /// So many times what is free of the switch's memory.
+    Dynamic(f64),
+}
+
+impl Threshold {
+    /// In bytes, now.
+    fn now(self, memory: Option<&SharedBuffer>) -> u64 {
+        match (self, memory) {
+            (Threshold::Static(bytes), _) => bytes,
+            (Threshold::Dynamic(alpha), Some(memory)) => (alpha * (memory.size - memory.used) as f64) as u64,
+            (Threshold::Dynamic(_), None) => unreachable!("a dynamic threshold is one of a shared memory"),
+        }
+    }
+
+    fn is_dynamic(self) -> bool {
+        matches!(self, Threshold::Dynamic(_))
+    }
+}
+
+/// What has come over a link in a class and is still here.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    /// Bytes in common room.
+    pub common: u64,
+    /// Bytes in headroom.
+    pub headroom: u64,
+    /// The link was told to pause, and not yet to go on.
+    pub pausing: bool,
+    /// When the PAUSE is to be repeated, in picoseconds.
+    repeat_at: u64,
+    /// When the next event for that comes, in picoseconds; 0: none is to come.
+    armed_at: u64,
+    /// Most bytes it ever had.
+    pub peak: u64,
+    /// Most bytes it ever had in headroom.
+    pub peak_headroom: u64,
+}
+
+impl Account {
+    /// Bytes that are on it.
+    pub fn held(&self) -> u64 {
+        self.common + self.headroom
+    }
+}
+
+/// A class that the link's other end pauses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hold {
+    /// Until when, in picoseconds.
+    until: u64,
+    /// When the next event for that comes, in picoseconds; 0: none is to come.
+    armed_at: u64,
+    /// Since when it is paused, in picoseconds.
+    since: u64,
+    /// How long it was paused before, in picoseconds.
+    total: u64,
+    /// How often it has begun to be paused.
+    pub times: u64,
+}
+
+/// Flow control at a port.
+#[derive(Debug)]
+pub struct Pfc {
+    /// The classes that have accounts; none at a port that pauses nobody.
+    pub lossless: ClassSet,
+    /// What has come over the link to this port, by class; empty where it pauses nobody.
+    pub accounts: Vec<Account>,
+    pub(super) thresholds: Thresholds,
+    /// The index of the memory of which a dynamic threshold is a share.
+    pub(super) memory: Option<u32>,
+    /// How long a PAUSE holds, in picoseconds.
+    pub(super) pause: u64,
+    /// Time from the arrival of a PAUSE at the other end until that begins no further frame, in picoseconds.
+    pub(super) response: u64,
+    /// The classes that the other end pauses, by class.
+    holds: Vec<Hold>,
+    /// What is to be sent, oldest first.
+    pub(super) signals: VecDeque<Pause>,
+    /// What was sent of these.
+    pub sent: u64,
+    /// What the link has lost of them.
+    pub lost: u64,
+    /// What has taken effect at this port of those that the other end sent.
+    pub received: u64,
+}
+
+/// A frame of a lossless class for which there was no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow {
+    /// When, in picoseconds.
+    pub at: u64,
+    /// The link over which it came, backwards: that of the port with the account.
+    pub link: u32,
+    /// Its class.
+    pub class: u8,
+    /// What it weighs.
+    pub bytes: u32,
+    /// Bytes of the account in common room.
+    pub common: u64,
+    /// Bytes of the account in headroom.
+    pub used: u64,
+    /// The headroom.
+    pub headroom: u64,
+}
+
+/// What an account did with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Charged {
+    /// It has room; the bytes in common room.
+    Taken(u64),
+    /// It has none.
+    Overflow,
+}
+
+impl Pfc {
+    /// Flow control of a port with so many classes, which pauses nobody.
+    pub fn new(classes: usize) -> Pfc {
+        Pfc {
+            lossless: 0,
+            accounts: Vec::new(),
+            thresholds: Thresholds { xoff: Threshold::Static(0), hysteresis: 0, headroom: 0 },
+            memory: None,
+            pause: 0,
+            response: 0,
+            holds: vec![Hold::default(); classes],
+            signals: VecDeque::new(),
+            sent: 0,
+            lost: 0,
+            received: 0,
+        }
+    }
+
+    /// Flow control of a port that pauses what sends to it in these classes, for `pause` picoseconds at a time; a PAUSE takes
+    /// effect `response` picoseconds after it has arrived. A dynamic threshold needs a memory.
+    pub fn pausing(
+        classes: usize,
+        lossless: ClassSet,
+        thresholds: Thresholds,
+        memory: Option<u32>,
+        (pause, response): (u64, u64),
+    ) -> Pfc {
+        let accounts = vec![Account::default(); classes];
+        Pfc { lossless, accounts, thresholds, memory, pause, response, ..Pfc::new(classes) }
+    }
+
+    /// A frame has come over the link.
+    pub(super) fn charge(&mut self, class: usize, size: u32, memory: Option<&SharedBuffer>) -> Charged {
+        let size = u64::from(size);
+        let threshold = self.thresholds.xoff.now(memory);
+        let free = memory.map_or(u64::MAX, |memory| memory.size - memory.used);
+        let account = &mut self.accounts[class];
+        let common = size.min(threshold.saturating_sub(account.common)).min(free);
+        if account.headroom + size - common > self.thresholds.headroom {
+            return Charged::Overflow;
+        }
+        account.common += common;
+        account.headroom += size - common;
+        account.peak = account.peak.max(account.held());
+        account.peak_headroom = account.peak_headroom.max(account.headroom);
+        if account.headroom > 0 && !account.pausing {
+            account.pausing = true;
+            self.signals.push_back(Pause { class: class as u8, time: self.pause });
+        }
+        Charged::Taken(if self.thresholds.xoff.is_dynamic() { common } else { 0 })
+    }
+
+    /// A frame that had come over the link has left the switch: how much of the shared memory is free again.
+    pub(super) fn release(&mut self, class: usize, size: u32) -> u64 {
+        let size = u64::from(size);
+        let account = &mut self.accounts[class];
+        let headroom = size.min(account.headroom);
+        account.headroom -= headroom;
+        account.common -= size - headroom;
+        if self.thresholds.xoff.is_dynamic() {
+            size - headroom
+        } else {
+            0
+        }
+    }
+
+    /// Bytes in common room at which it tells the link's other end to go on.
+    pub(super) fn resumes_at(&self, memory: Option<&SharedBuffer>) -> u64 {
+        self.thresholds.xoff.now(memory).saturating_sub(self.thresholds.hysteresis)
+    }
+
+    /// Tells the link's other end to go on, if it may.
+    pub(super) fn resume_if_below(&mut self, class: usize, memory: Option<&SharedBuffer>) {
+        let below = self.resumes_at(memory);
+        let account = &mut self.accounts[class];
+        let below = account.common <= below;
+        if account.pausing && account.headroom == 0 && below {
+            account.pausing = false;
+            self.signals.push_back(Pause { class: class as u8, time: 0 });
+        }
+    }
+
+    /// A PAUSE was sent: when the port is to be asked whether it must be repeated, if that is not to come anyway.
+    pub(super) fn arm_repeat(&mut self, class: usize, now: u64) -> Option<u64> {
+        let account = &mut self.accounts[class];
+        account.repeat_at = now + self.pause / 2;
+        if account.armed_at != 0 {
+            return None;
+        }
+        account.armed_at = account.repeat_at;
+        Some(account.repeat_at)
+    }
+
+    /// Repeats those PAUSEs that are due at `now`, and tells when to ask again.
+    pub(super) fn repeat(&mut self, now: u64) -> Vec<u64> {
+        let mut again = Vec::new();
+        let due = self.accounts.iter_mut().enumerate().filter(|(_, account)| account.armed_at == now);
+        for (class, account) in due {
+            if !account.pausing {
+                account.armed_at = 0;
+                continue;
+            }
+            if account.repeat_at <= now {
+                account.repeat_at = now + self.pause / 2;
+                self.signals.push_back(Pause { class: class as u8, time: self.pause });
+            }
+            account.armed_at = account.repeat_at;
+            again.push(account.repeat_at);
+        }
+        again
+    }
+
+    /// A PAUSE or RESUME takes effect here: the classes that are paused from now on, and when to ask whether it has run
+    /// out, if that is not to come anyway.
+    pub(super) fn hold(&mut self, pause: Pause, paused: ClassSet, now: u64) -> (ClassSet, Option<u64>) {
+        self.received += 1;
+        let class = usize::from(pause.class);
+        let was = paused & only(class) != 0;
+        let hold = &mut self.holds[class];
+        if pause.time == 0 {
+            if was {
+                hold.total += now - hold.since;
+            }
+            return (paused & !only(class), None);
+        }
+        if !was {
+            hold.since = now;
+            hold.times += 1;
+        }
+        hold.until = now + pause.time;
+        let arm = hold.armed_at == 0;
+        if arm {
+            hold.armed_at = hold.until;
+        }
+        (paused | only(class), arm.then_some(hold.until))
+    }
+
+    /// The classes that are still paused at `now`, and when to ask again.
+    pub(super) fn expire(&mut self, mut paused: ClassSet, now: u64) -> (ClassSet, Vec<u64>) {
+        let mut again = Vec::new();
+        let due = self.holds.iter_mut().enumerate().filter(|(_, hold)| hold.armed_at == now);
+        for (class, hold) in due {
+            hold.armed_at = 0;
+            if paused & only(class) == 0 {
+                continue;
+            }
+            if hold.until > now {
+                hold.armed_at = hold.until;
+                again.push(hold.until);
+            } else {
+                hold.total += now - hold.since;
+                paused &= !only(class);
+            }
+        }
+        (paused, again)
+    }
+
+    /// A class as the other end holds it.
+    pub fn hold_of(&self, class: usize) -> &Hold {
+        &self.holds[class]
+    }
+
+    /// How long a class was paused so far, in picoseconds; `paused` are the classes that are.
+    pub fn paused_for(&self, class: usize, paused: ClassSet, now: u64) -> u64 {
+        let hold = &self.holds[class];
+        hold.total + if paused & only(class) != 0 { now - hold.since } else { 0 }
+    }
+
+    /// Time from the arrival of a PAUSE at the other end until that begins no further frame.
+    pub fn response(&self) -> Span {
+        Span::from_ps(self.response)
+    }
+
+    /// Room of each account beyond XOFF, in bytes.
+    pub fn headroom(&self) -> u64 {
+        self.thresholds.headroom
+    }
+
+    /// XOFF less XON.
+    pub fn hysteresis(&self) -> Bytes {
+        Bytes::new(self.thresholds.hysteresis)
+    }
+
+    /// PAUSEs and RESUMEs that are to be sent.
+    pub fn unsent(&self) -> usize {
+        self.signals.len()
+    }
+}

@@ -1,0 +1,138 @@
+//! Fat trees far from each other, in a line, joined by a switch each (Swing, figure 1).
+
+use clearway_proto::units::{Rate, Span};
+
+use super::contract::{Shape, Ways};
+use super::listed::Routes;
+use crate::model::SwitchRole;
+use crate::net::graph::{Graph, Plan};
+
+/// See [`Topology::Datacenters`](crate::model::Topology::Datacenters).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Datacenters {
+    pub(super) count: u32,
+    pub(super) k: u32,
+    pub(super) long_rate: Rate,
+    pub(super) long_delay: Span,
+}
+
+impl Datacenters {
+    fn half(self) -> u32 {
+        self.k / 2
+    }
+
+    /// Hosts of each.
+    fn hosts_each(self) -> u32 {
+        self.k * self.half() * self.half()
+    }
+
+    /// Edge switches of each, and aggregation switches.
+    fn edges_each(self) -> u32 {
+        self.k * self.half()
+    }
+
+    /// Spine switches of each.
+    fn spines_each(self) -> u32 {
+        self.half() * self.half()
+    }
+
+    /// Links within one fat tree: each of its three tiers of links has as many as there are hosts.
+    fn draw_one(
+        self,
+        plan: &mut Plan,
+        (host, tor, agg, spine): (u32, u32, u32, u32),
+        rate: Rate,
+        delay: Span,
+    ) {
+        let half = self.half();
+        for t in 0..self.edges_each() {
+            for j in 0..half {
+                plan.join(tor + t, agg + t / half * half + j, rate, delay);
+            }
+        }
+        for a in 0..self.edges_each() {
+            for i in 0..half {
+                plan.join(agg + a, spine + a % half * half + i, rate, delay);
+            }
+        }
+        debug_assert!(host < tor && tor < agg && agg < spine);
+    }
+}
+
+impl Shape for Datacenters {
+    fn hosts(&self) -> u32 {
+        self.count * self.hosts_each()
+    }
+
+    fn links(&self) -> f64 {
+        let each = 3.0 * f64::from(self.hosts_each()) + f64::from(self.spines_each());
+        f64::from(self.count) * each + f64::from(self.count - 1)
+    }
+
+    fn roles(&self) -> Vec<SwitchRole> {
+        SwitchRole::ALL.to_vec()
+    }
+
+    fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
+        let (k, spines) = (self.k, self.spines_each());
+        let (switches, ports) = match role {
+            SwitchRole::Tor | SwitchRole::Aggregation => (self.edges_each(), self.edges_each() * k),
+            SwitchRole::Spine => (spines, spines * (k + 1)),
+            SwitchRole::Dci => (1, spines),
+            // Its switches are those of role dci.
+            SwitchRole::Long => (0, 2),
+        };
+        (f64::from(self.count * switches), f64::from(self.count * ports))
+    }
+
+    fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
+        (rate.max(self.long_rate), delay.max(self.long_delay))
+    }
+
+    fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {
+        let (hosts, edges, spines) = (self.hosts_each(), self.edges_each(), self.spines_each());
+        plan.hosts(self.hosts());
+        let tor = plan.switches("tor", SwitchRole::Tor, self.count * edges);
+        let agg = plan.switches("agg", SwitchRole::Aggregation, self.count * edges);
+        let spine = plan.switches("spine", SwitchRole::Spine, self.count * spines);
+        let dci = plan.switches("dci", SwitchRole::Dci, self.count);
+        for host in 0..self.hosts() {
+            plan.join(host, tor + host / self.half(), rate, delay);
+        }
+        for dc in 0..self.count {
+            let first = (dc * hosts, tor + dc * edges, agg + dc * edges, spine + dc * spines);
+            self.draw_one(plan, first, rate, delay);
+        }
+        for s in 0..self.count * spines {
+            plan.join(spine + s, dci + s / spines, rate, delay);
+        }
+        for dc in 1..self.count {
+            plan.join(dci + dc - 1, dci + dc, self.long_rate, self.long_delay);
+        }
+    }
+
+    fn ways(&self, graph: &Graph) -> Box<dyn Ways> {
+        Box::new(Routes::new(graph))
+    }
+
+    fn most_paths(&self) -> u32 {
+        // Up to a spine switch, and from another down.
+        let spines = self.spines_each();
+        if self.count > 1 {
+            spines * spines
+        } else {
+            spines
+        }
+    }
+
+    /// Distances take 4 B for each pair of switches.
+    fn route_bytes(&self) -> f64 {
+        let switches = f64::from(self.count * (2 * self.edges_each() + self.spines_each() + 1));
+        switches * switches * 4.0
+    }
+
+    /// Between datacenters a path has six links of the fat trees, two to the switches that join them, and the long ones.
+    fn path_bytes(&self) -> f64 {
+        8.0 * f64::from((8 + self.count).next_power_of_two())
+    }
+}

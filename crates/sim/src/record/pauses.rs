@@ -1,0 +1,73 @@
+//! The table and the figures of flow control; there are none where no switch has any.
+
+use clearway_proto::units::Span;
+
+use super::footprint::{link_name_bytes, text_bytes, NUMBER};
+use super::measured::Measured;
+use super::outcome::{Column, Table, Value};
+use crate::net::shape::Shape;
+use crate::simulation::LinkPauses;
+
+/// Memory in bytes for a row of [`pauses`], and for what it is made of, where the class's name has so many characters.
+pub fn pause_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
+    link_name_bytes(shape) + text_bytes(name) + NUMBER * 7.0 + size_of::<LinkPauses>() as f64
+}
+
+/// The table of what flow control did: a row for each directed link and lossless class that it can pause. All is of the
+/// whole run.
+pub(super) fn pauses(measured: &Measured) -> Option<Table> {
+    let simulation = measured.simulation;
+    let rows: Vec<(u32, LinkPauses)> = (0..simulation.links())
+        .flat_map(|link| simulation.link_pauses(link).into_iter().map(move |row| (link, row)))
+        .collect();
+    let class = |row: &LinkPauses| {
+        let class = measured.scenario.classes.get(row.class);
+        class.map_or(String::new(), |class| class.name.clone())
+    };
+    let integers =
+        |value: fn(&LinkPauses) -> u64| Column::Integers(rows.iter().map(|(_, row)| value(row)).collect());
+    let names = rows.iter().map(|(link, _)| simulation.graph().link_name(*link)).collect();
+    let columns = vec![
+        ("link", Column::Texts(names)),
+        ("class", Column::Texts(rows.iter().map(|(_, row)| class(row)).collect())),
+        ("paused_us", Column::Floats(rows.iter().map(|(_, row)| row.paused.as_us_f64()).collect())),
+        ("pauses", integers(|row| row.pauses)),
+        ("pfc_frames", integers(|row| row.frames)),
+        ("pfc_frames_lost", integers(|row| row.lost)),
+        ("account_peak_bytes", integers(|row| row.peak)),
+        ("headroom_peak_bytes", integers(|row| row.peak_headroom)),
+        ("headroom_bytes", integers(|row| row.headroom)),
+    ];
+    (!rows.is_empty()).then_some(Table { name: "pauses", columns })
+}
+
+/// The table of links that wait for each other for ever, each for the next and the last for the first; none where there
+/// are none.
+pub(super) fn deadlock(measured: &Measured) -> Option<Table> {
+    let links = measured.simulation.deadlock();
+    (!links.is_empty()).then(|| Table { name: "deadlock", columns: vec![("link", Column::Texts(links))] })
+}
+
+/// The figures of flow control in the summary.
+pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
+    let simulation = measured.simulation;
+    let rows: Vec<LinkPauses> =
+        (0..simulation.links()).flat_map(|link| simulation.link_pauses(link)).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let hosts = simulation.graph().host_count();
+    let of_hosts = (0..hosts).flat_map(|host| simulation.link_pauses(simulation.graph().nic(host)));
+    let host_time = of_hosts.map(|row| row.paused).fold(Span::ZERO, |all, one| all + one);
+    vec![
+        ("pause_share".into(), Value::Float(share(&rows, measured))),
+        ("host_pause_us".into(), Value::Float(host_time.as_us_f64() / f64::from(hosts.max(1)))),
+        ("deadlocked_links".into(), Value::Integer(simulation.deadlock().len() as u64)),
+    ]
+}
+
+/// The share of the time for which links were paused, over all links and lossless classes.
+fn share(rows: &[LinkPauses], measured: &Measured) -> f64 {
+    let paused: f64 = rows.iter().map(|row| row.paused.as_us_f64()).sum();
+    paused / (measured.end.as_us_f64() * rows.len() as f64)
+}

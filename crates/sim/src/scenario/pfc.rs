@@ -1,0 +1,149 @@
+//! The keys of `[switch.*]` about priority flow control.
+
+use clearway_proto::units::{Bytes, Span};
+
+use super::key::{Key, Shown};
+use super::reader::Section;
+use super::shape::MAX_BYTES;
+use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Xoff};
+use crate::net::pfc::PAUSE_BYTES;
+use crate::net::scheduling::MOST_CLASSES;
+use crate::net::shape;
+
+/// The most lossless classes: a PAUSE has eight priorities.
+const MOST_LOSSLESS: usize = 8;
+const _: () = assert!(MOST_LOSSLESS <= MOST_CLASSES);
+
+/// How far below XOFF a link goes on if nothing else is said.
+const HYSTERESIS: Bytes = Bytes::new(3000);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Off,
+    Static,
+    Dynamic,
+}
+
+const KINDS: &[(&str, Kind)] = &[("off", Kind::Off), ("static", Kind::Static), ("dynamic", Kind::Dynamic)];
+
+/// Reads the keys; `buffer` is that of the same switches.
+pub(super) fn read(r: &mut Section, buffer: Buffer) -> Option<Pfc> {
+    // What is no choice is not described as one, but has a message of its own.
+    let shared = matches!(buffer, Buffer::Shared { .. });
+    let kinds = if r.describing() && !shared { &KINDS[..2] } else { KINDS };
+    let kind = r.choice(
+        "pfc",
+        "Whether links that bring more than a threshold are paused: never, above a threshold of each, or above a share of what \
+         is free of the shared buffer. Then no frame of a lossless class is dropped.",
+        Some("off"),
+        kinds,
+    );
+    let (xoff, hysteresis) = match kind {
+        Kind::Off => return None,
+        Kind::Static => read_static(r),
+        Kind::Dynamic => read_dynamic(r, buffer),
+    };
+    let headroom = Key::new(
+        "pfc_headroom",
+        "Room beyond XOFF for what a link still brings, of each link and lossless class.",
+        Bytes::new(0)..=MAX_BYTES,
+    );
+    let headroom = r.optional(&headroom, "what the link can bring at most");
+    let quanta = Key::new(
+        "pfc_quanta",
+        "How long a PAUSE holds, in quanta of 512 bit times; it is repeated when half of that has passed.",
+        64..=u32::from(u16::MAX),
+    );
+    let response = Key::new(
+        "pfc_response",
+        "Time that those who are paused take from the arrival of a PAUSE until they begin no further frame.",
+        Span::ZERO..=Span::from_ms(1),
+    );
+    let quanta = r.get(&quanta.or(u16::MAX.into())) as u16;
+    let response = r.get(&response.or(Span::ZERO));
+    Some(Pfc { xoff, hysteresis, headroom, quanta, response })
+}
+
+fn read_static(r: &mut Section) -> (Xoff, Bytes) {
+    let xoff = Key::new(
+        "pfc_xoff",
+        "A link is paused while it has brought more in a class than this that is still at the switch.",
+        Bytes::new(0)..=MAX_BYTES,
+    );
+    let xoff = r.get(&xoff);
+    let xon = Key::new(
+        "pfc_xon",
+        "A link that is paused goes on when no more than this is left.",
+        Bytes::new(0)..=MAX_BYTES,
+    );
+    let usual = Bytes::new(xoff.get().saturating_sub(HYSTERESIS.get()));
+    let xon = r.get(&xon.or_as(usual, "3 kB below pfc_xoff"));
+    if r.sound() && xon > xoff {
+        r.conflict("pfc_xon", format!("{} is above pfc_xoff, {}", xon.shown(), xoff.shown()));
+    }
+    (Xoff::Static(xoff), Bytes::new(xoff.get().saturating_sub(xon.get())))
+}
+
+fn read_dynamic(r: &mut Section, buffer: Buffer) -> (Xoff, Bytes) {
+    let alpha = Key::new(
+        "pfc_alpha",
+        "A link is paused while what it has brought in a class takes more than this many times what is free of the buffer.",
+        0.001..=1000.0,
+    );
+    let hysteresis = Key::new(
+        "pfc_hysteresis",
+        "It goes on when that is so far below the threshold, or nothing is left.",
+        Bytes::new(0)..=MAX_BYTES,
+    );
+    let (alpha, hysteresis) = (r.get(&alpha.or(0.25)), r.get(&hysteresis.or(HYSTERESIS)));
+    if r.sound() && !matches!(buffer, Buffer::Shared { .. }) {
+        r.conflict("pfc", "dynamic thresholds are shares of a shared buffer: give sharing = \"shared\"");
+    }
+    (Xoff::Dynamic(alpha), hysteresis)
+}
+
+/// A PAUSE is repeated when half of it has passed, and must not run out before: a frame may be under way then, and a PAUSE
+/// of every other class may go first. Whether that is so.
+fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) -> bool {
+    let Some(pfc) = &scenario.switches.of(role).pfc else { return true };
+    let network = &scenario.network;
+    let weights = scenario.transports.iter().map(|of| (network.mtu + of.header).max(of.ack));
+    let frame = u64::from(weights.max().unwrap_or(0) + network.framing);
+    let needed = 8 * (frame + MOST_LOSSLESS as u64 * u64::from(PAUSE_BYTES));
+    let half = u64::from(pfc.quanta) * 512 / 2;
+    if half < needed {
+        let least = needed.div_ceil(256);
+        let message = format!(
+            "found {} quanta; half of that, {half} bit times, must be no less than {needed}, as a frame of {frame} bytes and \
+             {MOST_LOSSLESS} PAUSEs of {PAUSE_BYTES} may go before a PAUSE is repeated: at least {least}",
+            pfc.quanta
+        );
+        r.conflict_at("switch.default.pfc_quanta", message);
+    }
+    half >= needed
+}
+
+/// Checks that there are lossless classes exactly where switches keep them lossless.
+pub(super) fn check(r: &Section, scenario: &Scenario) {
+    let lossless = scenario.classes.iter().filter(|class| class.lossless).count();
+    let roles = shape::of(&scenario.network.topology).roles();
+    let controlled = roles.iter().any(|&role| scenario.switches.of(role).pfc.is_some());
+    if controlled && lossless == 0 && !scenario.classes.is_empty() {
+        let message =
+            "switches have pfc, but no class is lossless: put lossless = true under one of [class.NAME]";
+        r.conflict_at("class", message);
+    }
+    if lossless > MOST_LOSSLESS {
+        let message = format!("{lossless} classes are lossless; a PAUSE has priorities for {MOST_LOSSLESS}");
+        r.conflict_at("class", message);
+    }
+    for class in scenario.classes.iter().filter(|class| class.lossless && !controlled) {
+        let message =
+            "no switch has pfc, so frames of this class can be dropped: give pfc under [switch.default]";
+        r.conflict_at(&format!("class.{}", class.name), message);
+    }
+    roles.into_iter().all(|role| check_quanta(r, scenario, role));
+    if scenario.allow_loss && !controlled {
+        r.conflict_at("allow_loss", "no switch has pfc, so no class is lossless");
+    }
+}

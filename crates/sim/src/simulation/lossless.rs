@@ -1,0 +1,139 @@
+//! What flow control has done to links, the first drop in a lossless class, and links that wait for each other for ever.
+
+use std::collections::BTreeMap;
+
+use clearway_proto::units::{Span, Time};
+
+use super::simulator::Simulation;
+use crate::net::scheduling::each;
+
+/// What flow control has done to a directed link, in one class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkPauses {
+    /// The class; 0 where there are no classes.
+    pub class: usize,
+    /// How long it was paused.
+    pub paused: Span,
+    /// How often.
+    pub pauses: u64,
+    /// PAUSEs and RESUMEs that were sent against it, in all classes.
+    pub frames: u64,
+    /// How many of these were lost.
+    pub lost: u64,
+    /// Most bytes that it had brought and that were still at the switch.
+    pub peak: u64,
+    /// Most of these that were beyond XOFF.
+    pub peak_headroom: u64,
+    /// Room beyond XOFF.
+    pub headroom: u64,
+}
+
+/// A link that is paused in a class.
+type Held = (u32, usize);
+
+impl Simulation {
+    /// What flow control has done to a link, for each lossless class; nothing where its end pauses nobody.
+    pub fn link_pauses(&self, link: u32) -> Vec<LinkPauses> {
+        let (receiving, account_at) = self.domain_of_port(link ^ 1);
+        let (sending, at) = self.domain_of_port(link);
+        let (Some(far), Some(near)) = (receiving.ports.pfc(account_at), sending.ports.pfc(at)) else {
+            return Vec::new();
+        };
+        let paused = sending.ports.paused(at);
+        let row = |class: usize| LinkPauses {
+            class,
+            paused: Span::from_ps(near.paused_for(class, paused, self.time.as_ps())),
+            pauses: near.hold_of(class).times,
+            frames: far.sent,
+            lost: far.lost,
+            peak: far.accounts[class].peak,
+            peak_headroom: far.accounts[class].peak_headroom,
+            headroom: far.headroom(),
+        };
+        each(far.lossless).map(row).collect()
+    }
+
+    /// The first frame of a lossless class that was dropped, and what was missing, in words; none if there is none.
+    pub fn first_lossless_drop(&self) -> Option<String> {
+        let drops = self.domains.iter().filter_map(|domain| domain.ports.overflow());
+        let drop = drops.min_by_key(|drop| (drop.at, drop.link))?;
+        // The account is at the port that leads back.
+        let link = self.graph().link(drop.link ^ 1);
+        let (domain, at) = self.domain_of_port(drop.link);
+        let pfc = domain.ports.pfc(at)?;
+        let of_link = self.plan.lossless_link(drop.link, pfc.response(), pfc.hysteresis(), pfc.lossless);
+        let needed = of_link.headroom();
+        let bytes = |time: Span| link.rate.sent_in(time).get();
+        Some(format!(
+            "at {:.3} us {} dropped a frame of {} bytes of a lossless class that came over {}: {} bytes that had come over this \
+             link were there, {} of them beyond XOFF, where there is a headroom of {} bytes. If nothing leaves, {} bytes are \
+             needed: {} of a round trip, {} of this end's own frame, {} of PAUSE and what goes before it, {} of the other \
+             end's response, and two frames of {}. Leave pfc_headroom out, give that much, or go on in spite of drops with \
+             allow_loss = true",
+            Time::from_ps(drop.at).as_us_f64(),
+            self.graph().nodes()[link.to as usize].name,
+            drop.bytes,
+            self.graph().link_name(drop.link ^ 1),
+            drop.common + drop.used,
+            drop.used,
+            drop.headroom,
+            needed.any_sizes().get(),
+            bytes(needed.round_trip),
+            bytes(needed.own_frame),
+            bytes(needed.pause_frame + needed.pfc_ahead),
+            bytes(needed.response),
+            self.plan.longest_frame().get(),
+        ))
+    }
+
+    /// The names of links that wait for each other for ever, each for the next and the last for the first; nothing where
+    /// there are none.
+    ///
+    /// A paused link waits for what it has brought to leave the switch. It is stuck if more of that than XON waits for
+    /// links that are stuck themselves: all others will go on at some time. So the stuck links are what is left of the
+    /// paused ones when those are taken out, again and again, that are not; and as each of these waits for another, they
+    /// hold a cycle.
+    pub fn deadlock(&self) -> Vec<String> {
+        let mut waits_for = BTreeMap::<Held, Vec<(Held, u64)>>::new();
+        let mut least = BTreeMap::<Held, u64>::new();
+        for link in 0..self.links() {
+            let (domain, at) = self.domain_of_port(link ^ 1);
+            let Some(pfc) = domain.ports.pfc(at) else { continue };
+            for class in each(pfc.lossless).filter(|&class| pfc.accounts[class].pausing) {
+                waits_for.insert((link, class), Vec::new());
+                least.insert((link, class), domain.ports.resumes_at(at));
+            }
+        }
+        for out in 0..self.links() {
+            let (domain, at) = self.domain_of_port(out);
+            for (ingress, class, bytes) in domain.ports.waiting_on_accounts(at) {
+                let link = domain.ports.port(ingress).link ^ 1;
+                if let Some(waits) = waits_for.get_mut(&(link, class)) {
+                    waits.push(((out, class), bytes));
+                }
+            }
+        }
+        while let Some(free) = waits_for.iter().find_map(|(&held, waits)| {
+            let stuck = waits.iter().filter(|(next, _)| waits_for.contains_key(next));
+            (stuck.map(|(_, bytes)| bytes).sum::<u64>() <= least[&held]).then_some(held)
+        }) {
+            waits_for.remove(&free);
+        }
+        self.cycle_in(&waits_for)
+    }
+
+    /// A cycle of links of which each waits for another of them.
+    fn cycle_in(&self, waits_for: &BTreeMap<Held, Vec<(Held, u64)>>) -> Vec<String> {
+        let Some(&first) = waits_for.keys().next() else { return Vec::new() };
+        let mut walked = vec![first];
+        loop {
+            let waits = &waits_for[&walked[walked.len() - 1]];
+            let next = waits.iter().map(|(next, _)| *next).find(|next| waits_for.contains_key(next));
+            let next = next.expect("a stuck link waits for another");
+            if let Some(begin) = walked.iter().position(|&held| held == next) {
+                return walked[begin..].iter().map(|(link, _)| self.graph().link_name(*link)).collect();
+            }
+            walked.push(next);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+"""The planner on the command line and from Python."""
+
+from typing import Any
+
+import clearway as cw
+import pytest
+from clearway.planning import OPTIONS
+
+from tests.conftest import Answer, Clearway
+
+LINK = ("plan", "dci-buffer", "--distance", "80km", "--rate", "100Gbps")
+
+
+def planned(clearway: Clearway, *more: str) -> Any:
+    answer = clearway(*LINK, *more, "--json")
+    assert answer.status == 0, answer
+    return answer.json
+
+
+def test_the_papers_numbers(clearway: Clearway) -> None:
+    # Section 5.1: 10 MB for 400 us at 100 Gb/s, three such links on a switch of 32 MB.
+    plan = planned(clearway, "--buffer", "32MB")
+    assert plan["link"]["delay_us"] == 400
+    assert plan["bdp_bytes"] == 10_000_000
+    schemes, held = plan["schemes"], plan["with_buffer"]["schemes"]
+    assert 10_000_000 < schemes["pfc_without_drop"]["link_buffer_bytes"] < 10_020_000
+    assert 20_000_000 < schemes["pfc_without_loss"]["link_buffer_bytes"] < 20_030_000
+    assert held["pfc_without_drop"]["links"] == 3
+    assert held["pfc_without_loss"]["links"] == 1
+    # Section 5.3: twice the length, less the 2.5 % that a relay has to spare.
+    twice = held["relay"]["reaches_m"] / held["pfc_without_loss"]["reaches_m"]
+    assert 1.94 < twice < 2.0
+
+
+def test_a_reach_is_what_the_buffer_holds(clearway: Clearway) -> None:
+    far = ("plan", "dci-buffer", "--rate", "100Gbps", "--transponder", "10us", "--json")
+    answer = clearway(*far, "--buffer", "32MB")
+    assert answer.status == 0
+    assert "schemes" not in answer.json
+    for name, held in answer.json["with_buffer"]["schemes"].items():
+        assert held["links"] is None
+        metres = held["reaches_m"]
+        needs = [
+            clearway(*far, "--distance", f"{metres + more}m").json["schemes"][name]["link_buffer_bytes"]
+            for more in (0, 1)
+        ]
+        assert needs[0] <= 32_000_000 < needs[1]
+    tiny = clearway(*far, "--buffer", "1kB").json["with_buffer"]["schemes"]
+    assert all(held["reaches_m"] is None for held in tiny.values())
+
+
+def test_each_option_counts(clearway: Clearway) -> None:
+    plain = planned(clearway)["schemes"]["pfc_without_loss"]
+    for more, key in [
+        (("--drain", "0.5"), "link_buffer_bytes"),
+        (("--drain-most", "0.8"), "link_buffer_bytes"),
+        (("--mtu", "9000B"), "link_buffer_bytes"),
+        (("--reverse-mtu", "9000B"), "link_buffer_bytes"),
+        (("--priorities", "2"), "link_buffer_bytes"),
+        (("--transponder", "5us"), "link_buffer_bytes"),
+        (("--response", "1us"), "link_buffer_bytes"),
+        (("--hysteresis", "100kB"), "link_buffer_bytes"),
+    ]:
+        assert planned(clearway, *more)["schemes"]["pfc_without_loss"][key] != plain[key], more
+    near, far = planned(clearway), planned(clearway, "--local-delay", "2us")
+    assert near["local_port"] != far["local_port"]
+    assert near["schemes"]["relay"]["link_buffer_bytes"] == far["schemes"]["relay"]["link_buffer_bytes"]
+
+
+def test_the_table_has_what_a_switch_wants(clearway: Clearway) -> None:
+    more = ("--mtu", "9000B", "--priorities", "2", "--drain", "0.5", "--buffer", "32MB")
+    plan, answer = planned(clearway, *more), clearway(*LINK, *more)
+    assert answer.status == 0
+    text = " ".join(answer.out.split())
+    thresholds = plan["schemes"]["pfc_without_loss"]["thresholds"]
+    for key in ("xoff_bytes", "xon_bytes", "headroom_bytes", "buffer_bytes"):
+        assert f"{thresholds[key]:,} B" in text
+    for words in ("100 Gb/s over 80.0 km, 400 us one way", "2 lossless priorities", "9038 B on the wire"):
+        assert words in text
+    for words in (
+        "there and back 800 us 10,000,000 B",
+        "frame that crosses XOFF 9,038 B",
+        "what drains meanwhile",
+    ):
+        assert words in text
+    assert "65535 quanta last 335.5 us" in text
+    assert "20 %" not in text, "less than what surely drains"
+
+
+def test_the_terms_of_the_headroom_add_up(clearway: Clearway) -> None:
+    for more in ((), ("--priorities", "3", "--response", "2us", "--mtu", "4096B")):
+        plan = planned(clearway, *more)
+        headroom, frame = plan["headroom"], plan["link"]["frame_bytes"]
+        terms = ("round_trip_us", "own_frame_us", "pfc_ahead_us", "pause_frame_us", "response_us")
+        window = sum(headroom[term] for term in terms)
+        assert window == pytest.approx(headroom["window_us"])
+        assert headroom["any_sizes_bytes"] == pytest.approx(window * 100e3 / 8 + 2 * frame, abs=1)
+        assert headroom["one_size_bytes"] == headroom["frames"] * frame
+
+
+def test_python_plans_the_same(clearway: Clearway) -> None:
+    assert cw.dci_buffer(distance="80km", rate="100Gbps", priorities=2, drain=0.5) == planned(
+        clearway, "--priorities", "2", "--drain", "0.5"
+    )
+    with pytest.raises(cw.ClearwayError, match="distanz: no such option"):
+        cw.dci_buffer(distanz="80km", rate="100Gbps")
+    with pytest.raises(cw.ClearwayError, match=r"^rate: is missing"):
+        cw.dci_buffer(distance="80km")
+
+
+def test_help_names_every_option(clearway: Clearway) -> None:
+    text = clearway("plan", "dci-buffer", "--help").out
+    assert all(f"--{name.replace('_', '-')}" in text for name in OPTIONS)
+    assert "dci-buffer" in clearway("plan", "--help").out
+
+
+def refused(answer: Answer, *words: str) -> None:
+    assert answer.status == 2, answer
+    assert answer.out == ""
+    for word in words:
+        assert word in answer.err, answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--distance", "80"], ["--distance", '"80"', "such as 80km (units: m, km)"]),
+        (["--distance", "80miles"], ["--distance", "units: m, km"]),
+        (["--distance", "0m"], ["--distance", "from 1m to 20000km"]),
+        (["--distance", "80.0001km"], ["--distance", "a whole number of m"]),
+        (["--rate", "400"], ["--rate", "such as 400Gbps"]),
+        (["--rate", "0Gbps"], ["--rate"]),
+        (["--mtu", "64B"], ["--mtu", "a size from 256B"]),
+        (["--reverse-mtu", "1MB"], ["--reverse-mtu", "a size from 256B to 65535B"]),
+        (["--drain", "50"], ["--drain", '"50"', "from 0 to 1"]),
+        (["--drain", "nan"], ["--drain", "from 0 to 1"]),
+        (["--drain", "0.8", "--drain-most", "0.5"], ["--drain: 0.8 is above the most that drains, 0.5"]),
+        (["--priorities", "9"], ["--priorities", "from 1 to 8"]),
+        (["--response", "2s"], ["--response", "a time from 0us to 1ms"]),
+        (["--transponder", "3"], ["--transponder", "units: ps, ns, us"]),
+        (["--buffer", "32"], ["--buffer", "units: B, kB"]),
+        # All that is wrong, at once.
+        (["--distance", "80", "--mtu", "1", "--priorities", "x"], ["--distance", "--mtu", "--priorities"]),
+    ],
+)
+def test_wrong_options(arguments: list[str], words: list[str], clearway: Clearway) -> None:
+    refused(clearway(*LINK, *arguments), *words)
+
+
+def test_what_is_missing_is_named(clearway: Clearway) -> None:
+    refused(clearway("plan", "dci-buffer", "--distance", "80km"), "--rate")
+    refused(clearway("plan", "dci-buffer", "--rate", "100Gbps"), "--distance: is missing", "such as 80km")
