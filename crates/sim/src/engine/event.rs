@@ -175,6 +175,12 @@ impl Meta {
         self.0 & flags == flags
     }
 
+    /// The same without `flags`.
+    #[inline]
+    pub fn without(self, flags: u32) -> Meta {
+        Meta(self.0 & !flags)
+    }
+
     /// The same with `flags` set.
     #[inline]
     #[must_use]

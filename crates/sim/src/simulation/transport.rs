@@ -53,13 +53,13 @@ impl Domain {
             let receiver = &self.receivers[end as usize];
             let (route, size) = (receiver.route, plan.makers[receiver.transport as usize].ack_frame);
             let plain = ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0;
-            // A notification does not end what its packet ends.
-            let last = if plain || !ack.is_notification() { last } else { 0 };
             let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
             let meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
             let (seq, meta) = if plain {
                 (ack.seq, meta)
             } else {
+                // A notification does not end what its packet ends.
+                let meta = if ack.is_notification() { meta.without(Meta::LAST) } else { meta };
                 (self.parcels.put(Parcel::Ack(ack)), meta.with(Meta::POOLED))
             };
             let route_seq = u64::from(route) << 32 | u64::from(seq);
