@@ -298,21 +298,22 @@ fn a_drain_that_stops_fills_one_bdp_to_the_frame() {
 
 #[test]
 fn a_faster_far_side_overflows_without_the_safety_threshold_and_not_with_it() {
-    // A hundredth faster, which is exaggerated, while almost all drains.
-    let end = Span::from_ms(40);
+    // A hundredth faster, which is exaggerated, while almost all drains; then nothing does, which costs what is under way.
+    let (stops, end) = (Span::from_ms(40), Span::from_us(40_300));
     let buffer = Bytes::new(1_100_000);
     let safety = Some(Bytes::new(1_060_000));
     let plain = RelayParams { remote_buffer: buffer, ..params() };
     let safe = RelayParams { safety, ..plain.clone() };
     let run = |params: &RelayParams, far_is_faster| {
-        let world = World::new(params, &[(0, 0.99)]);
+        let world = World::new(params, &[(0, 0.99), (40_000, 0.0)]);
         World { far_is_faster, ..world }.run(end)
     };
     let unguarded = run(&plain, 0.01);
     assert!(unguarded.dropped > 100, "{unguarded:?}");
     let guarded = run(&safe, 0.01);
     assert_eq!(guarded.dropped, 0);
-    assert!((share_taken(&guarded, end) - 0.99).abs() < 0.01, "{guarded:?}");
+    assert!(guarded.near_peak > 1_040_000, "{guarded:?}");
+    assert!((share_taken(&guarded, stops) - 0.99).abs() < 0.01, "{guarded:?}");
     // With equal clocks it never says a word.
     let (with, without) = (run(&safe, 0.0), run(&plain, 0.0));
     assert_eq!((with.taken, with.pfc_frames), (without.taken, without.pfc_frames));

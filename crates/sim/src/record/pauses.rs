@@ -8,7 +8,7 @@ use super::outcome::{Column, Table, Value};
 use crate::net::shape::Shape;
 use crate::simulation::LinkPauses;
 
-/// Memory in bytes for a row of [`pauses`], and for what it is made of, where the class's name has so many characters.
+/// Memory in bytes for a row of the table `pauses`, and for what it is made of, where the class's name has so many characters.
 pub fn pause_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
     link_name_bytes(shape) + text_bytes(name) + NUMBER * 7.0 + size_of::<LinkPauses>() as f64
 }
