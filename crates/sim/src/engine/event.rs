@@ -177,6 +177,7 @@ impl Meta {
 
     /// The same without `flags`.
     #[inline]
+    #[must_use]
     pub fn without(self, flags: u32) -> Meta {
         Meta(self.0 & !flags)
     }
