@@ -131,7 +131,8 @@ fn whatever_the_clocks_show_all_is_sent_in_the_end() {
 
 #[test]
 fn arbiters_whose_clocks_are_apart_use_no_slot_twice() {
-    for seed in 0..seeds() {
+    // In the last one an endpoint's slots were translated before the arbiter knew that it is the one who is apart.
+    for seed in (0..seeds()).chain([109]) {
         let mut trial = Trial::new(seed, 2, (300_000, 1_000_000_000), PLAIN);
         trial.run();
         let (net, fault) = (&trial.net, trial.fault);

@@ -137,6 +137,11 @@ impl Clocks {
             self.translate_by(frame - moved);
             return Advice::Move(moved);
         }
+        // As long as it is not known whether most endpoints are with this one, the arbiter may have to move instead; what it
+        // had translated until then would meet what it grants afterwards.
+        if median.most.greatest(now).is_none() {
+            return Advice::Stay;
+        }
         let clock = &mut self.of[usize::from(request.source)];
         let translation = if clock.is_beyond(now, frame, self.translated_beyond) {
             clock.estimate(now).map_or(0, |estimate| estimate - frame)
