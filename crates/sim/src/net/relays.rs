@@ -1,0 +1,139 @@
+//! Swing's relay in the network: a switch of two ports of which another machine has the accounts, and which passes on what its
+//! own switch says about them. See [`clearway_proto::swing::relay`].
+
+use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::swing::plan::relay_buffer;
+use clearway_proto::swing::quanta::{covering, lasting};
+use clearway_proto::swing::relay::{Admission, Port as Side, Relay, RelayParams};
+use clearway_proto::units::{Bytes, Span, Time};
+
+use super::pfc::{Pause, NO_PORT};
+use super::ports::Ports;
+use crate::model::{self, Safety, Xoff};
+
+/// A relay, or what takes its place inside a switch.
+#[derive(Debug)]
+pub struct RelayNode {
+    machine: Relay,
+    /// Ports L and R, by their numbers in the domain; inside a switch there is no port L.
+    ports: [u32; 2],
+    /// When the next event for its timer comes, in picoseconds; 0: none is to come.
+    armed_at: u64,
+}
+
+/// What a relay at the end of this fibre is set to, whose port L has so much headroom.
+pub fn params(pfc: &model::Pfc, fibre: &LosslessLink, headroom: Bytes, classes: usize) -> RelayParams {
+    let relay = pfc.relay.unwrap_or_default();
+    let (xoff, local_buffer) = match pfc.xoff {
+        Xoff::Static(xoff) => (xoff, Bytes::new(xoff.get() + headroom.get())),
+        Xoff::Dynamic(_) => unreachable!("a relay has no shared memory"),
+    };
+    let mut params = RelayParams {
+        rate: fibre.rate,
+        priorities: classes,
+        xoff,
+        xon: Bytes::new(xoff.get().saturating_sub(pfc.hysteresis.get())),
+        local_buffer,
+        remote_buffer: relay.buffer.unwrap_or_else(|| relay_buffer(fibre)),
+        quanta: pfc.quanta,
+        round_trip: fibre.headroom().window() + fibre.rate.transmission(fibre.frame),
+        virtual_queue: relay.virtual_queue,
+        ..RelayParams::default()
+    };
+    params.safety = relay.safety.map(|safety| match safety {
+        Safety::Least => params.least_safety(),
+        Safety::Bytes(bytes) => bytes,
+    });
+    params
+}
+
+impl Ports {
+    /// Adds a relay, and gives its index. Its ports are to be connected.
+    pub fn add_relay(&mut self, params: &RelayParams) -> u32 {
+        self.relays.push(RelayNode { machine: Relay::new(params), ports: [NO_PORT; 2], armed_at: 0 });
+        (self.relays.len() - 1) as u32
+    }
+
+    /// Says which port a side of a relay is.
+    pub fn connect_relay(&mut self, relay: u32, side: Side, at: u32) {
+        self.relays[relay as usize].ports[side as usize] = at;
+    }
+
+    /// A frame has come to a relay's port. Whether there is room.
+    pub(super) fn charge_relay(
+        &mut self,
+        (relay, side): (u32, Side),
+        class: usize,
+        size: u32,
+        now: u64,
+    ) -> bool {
+        let (length, now) = (Bytes::new(size.into()), Time::from_ps(now));
+        let node = &mut self.relays[relay as usize];
+        if node.machine.frame_arrived(side, class, length, now) == Admission::Dropped {
+            return false;
+        }
+        let at = node.ports[side as usize];
+        self.pfc_mut(at).count_taken(class, size);
+        self.tell_of_relay(relay);
+        true
+    }
+
+    /// A frame that had come to a relay's port has left over the other.
+    pub(super) fn release_relay(&mut self, (relay, side): (u32, Side), class: usize, size: u32, now: u64) {
+        let leaves_on = match side {
+            Side::Local => Side::Remote,
+            Side::Remote => Side::Local,
+        };
+        let (size, now) = (Bytes::new(size.into()), Time::from_ps(now));
+        self.relays[relay as usize].machine.frame_left(leaves_on, class, size, now);
+        self.tell_of_relay(relay);
+    }
+
+    /// A PAUSE or RESUME takes effect at a relay's port.
+    pub(super) fn pass_on(&mut self, at: u32, pause: Pause, now: u64) {
+        let Some((relay, side)) = self.pfc(at).and_then(|pfc| pfc.relay) else { return };
+        let quanta = covering(Span::from_ps(pause.time), self.rate(at));
+        let machine = &mut self.relays[relay as usize].machine;
+        machine.pause_received(side, pause.class.into(), quanta, Time::from_ps(now));
+        self.tell_of_relay(relay);
+    }
+
+    /// When a relay is to be asked whether a PAUSE must be repeated, if that is not to come anyway.
+    pub(super) fn arm_relay(&mut self, relay: u32, now: u64) -> Option<u64> {
+        let relay = &mut self.relays[relay as usize];
+        let due = relay.machine.poll_timeout();
+        if due == Time::NEVER {
+            return None;
+        }
+        let due = due.as_ps().max(now);
+        let earlier = relay.armed_at == 0 || due < relay.armed_at;
+        if earlier {
+            relay.armed_at = due;
+        }
+        earlier.then_some(due)
+    }
+
+    /// A relay repeats those of its own PAUSEs that are due, and says when to ask again.
+    pub(super) fn repeat_of_relay(&mut self, relay: u32, now: u64) -> Option<u64> {
+        let node = &mut self.relays[relay as usize];
+        if node.armed_at != now {
+            return None;
+        }
+        node.armed_at = 0;
+        node.machine.handle_timeout(Time::from_ps(now));
+        self.tell_of_relay(relay);
+        self.arm_relay(relay, now)
+    }
+
+    /// Takes what a relay has to say to its ports.
+    fn tell_of_relay(&mut self, relay: u32) {
+        for side in [Side::Local, Side::Remote] {
+            while let Some(said) = self.relays[relay as usize].machine.poll_pfc(side) {
+                let at = self.relays[relay as usize].ports[side as usize];
+                let time = lasting(said.quanta, self.rate(at)).as_ps();
+                self.pfc_mut(at).say(Pause { class: said.priority as u8, time });
+                self.told.push((at, said.priority as u8));
+            }
+        }
+    }
+}
