@@ -53,11 +53,21 @@ impl Line {
 
     fn network(&self) -> String {
         let mut text = String::new();
-        let mut nodes = vec![("sender", "host"), ("beside", "host"), ("receiver", "host"), ("west", "dci"), ("east", "dci")];
+        let mut nodes = vec![
+            ("sender", "host"),
+            ("beside", "host"),
+            ("receiver", "host"),
+            ("west", "dci"),
+            ("east", "dci"),
+        ];
         let west = self.west_kbps.unwrap_or(self.gbps * 1_000_000);
         let rate = self.gbps * 1_000_000;
         let slow = (rate as f64 * self.drain) as u64;
-        let mut links = vec![("'sender', 'west'", west, 1), ("'beside', 'east'", rate, 1), ("'receiver', 'east'", slow, 1)];
+        let mut links = vec![
+            ("'sender', 'west'", west, 1),
+            ("'beside', 'east'", rate, 1),
+            ("'receiver', 'east'", slow, 1),
+        ];
         if self.relays {
             nodes.extend([("relay0", "relay"), ("relay1", "relay")]);
             links.extend([
@@ -72,7 +82,8 @@ impl Line {
             writeln!(text, "[[node]]\nname = '{name}'\nrole = '{role}'").expect("a string takes all");
         }
         for (ends, kbps, delay) in links {
-            writeln!(text, "[[link]]\nends = [{ends}]\nrate = '{kbps}kbps'\ndelay = '{delay}us'").expect("a string takes all");
+            writeln!(text, "[[link]]\nends = [{ends}]\nrate = '{kbps}kbps'\ndelay = '{delay}us'")
+                .expect("a string takes all");
         }
         text
     }
@@ -83,7 +94,7 @@ impl Line {
         let text = format!(
             "format = 1\nname = 'line'\nduration = '{}ms'\nwarmup = '{}us'\n[network]\ntopology = 'file'\nfile = 'line.toml'\n\
              mtu = '{PAYLOAD}B'\n[switch.default]\npfc = 'static'\npfc_xoff = '198kB'\nbuffer = '100MB'\n{}\n\
-             [class.flood]\nlossless = true\n[class.urgent]\npriority = 1\n\
+             [record]\nqueues = '500us'\n[class.flood]\nlossless = true\npriority = 1\n[class.urgent]\n\
              [transport.flood]\nprotocol = 'none'\nheader = '0B'\nrto = '1s'\nreach = 16384\nclass = 'flood'\n\
              [transport.urgent]\nprotocol = 'none'\nheader = '0B'\nrto = '1s'\nclass = 'urgent'\n\
              [[traffic]]\npattern = 'incast'\ntransport = 'flood'\nfrom = 0\nto = 2\n{}\n",
@@ -124,6 +135,15 @@ fn of_link(outcome: &Outcome, link: &str, column: &str) -> u64 {
     integers(outcome, "pauses", column)[row.unwrap_or_else(|| panic!("no pauses of {link}"))]
 }
 
+/// The mean length of a port's queue over the second half of a run.
+fn queue(outcome: &Outcome, link: &str) -> f64 {
+    let bytes = integers(outcome, "queues", "queue_bytes");
+    let of_link = texts(outcome, "queues", "link").iter().zip(bytes).filter(|(of, _)| *of == link);
+    let all: Vec<u64> = of_link.map(|(_, bytes)| *bytes).collect();
+    let late = &all[all.len() / 2..];
+    late.iter().sum::<u64>() as f64 / late.len() as f64
+}
+
 /// The share of the long link that arrives.
 fn share(outcome: &Outcome, line: &Line) -> f64 {
     figure(outcome, "goodput_gbps") * FRAME as f64 / PAYLOAD as f64 / line.gbps as f64
@@ -145,4 +165,129 @@ fn the_long_link_carries_what_drains_in_a_buffer_of_one_bdp() {
             assert_eq!(figure(&outcome, "loss_rate_whole"), 0.0);
         }
     }
+}
+
+/// The host beside the receiver takes all of its link for a while.
+const URGENT: &str =
+    "[[traffic]]\npattern = 'incast'\ntransport = 'urgent'\nfrom = 1\nto = 2\nstart = '3ms'\nstop = '9ms'\n";
+
+#[test]
+fn a_drain_that_stops_fills_one_bdp_and_no_more() {
+    let line = Line { more: URGENT.into(), ..Line::new(100, 400, 1.0) };
+    let outcome = line.run();
+    let peak = of_link(&outcome, "relay0>relay1", "account_peak_bytes");
+    assert!(peak <= line.bdp() + line.frames(), "{peak}");
+    assert!(peak + line.frames() >= line.bdp(), "{peak}");
+    // The switch has the buffer of a link of a microsecond.
+    let switch = of_link(&outcome, "relay1>east", "account_peak_bytes");
+    assert!(switch < 198_000 + 30_000, "{switch}");
+}
+
+#[test]
+fn any_number_of_threads_comes_to_the_same() {
+    let line = Line { more: URGENT.into(), ..Line::new(25, 100, 0.6) };
+    let alone = line.try_run(1).expect("no drop");
+    for threads in [2, 3, 7] {
+        assert_eq!(line.try_run(threads).expect("no drop").digest, alone.digest, "{threads} threads");
+    }
+}
+
+/// Runs with a buffer at the relay that is a little larger than a BDP, without safety and with the lowest there may be.
+fn without_and_with_safety(line: &Line, margin: u64) -> [Result<Outcome, Stopped>; 2] {
+    let buffer = line.bdp() + margin;
+    let safety = line.bdp() + line.bdp() / 100 + 4 * FRAME;
+    ["".into(), format!("relay_safety = '{safety}B'")].map(|safety| {
+        let keys = format!("[switch.relay]\npfc_quanta = 2000\nrelay_buffer = '{buffer}B'\n{safety}");
+        Line { switches: keys, ..line.clone() }.try_run(1)
+    })
+}
+
+#[test]
+fn safety_holds_the_far_relay_where_clocks_differ() {
+    // The west is faster by 200 millionths: 2.5 MB a second more come than leave.
+    let line = Line { west_kbps: Some(100_020_000), ms: 150, ..Line::new(100, 10, 1.0) };
+    let [without, with] = without_and_with_safety(&line, 100_000);
+    match without {
+        Err(Stopped::Dropped(why)) => assert!(why.contains("relay_safety"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    let outcome = with.expect("no drop");
+    assert!(share(&outcome, &line) > 0.999, "{}", share(&outcome, &line));
+}
+
+#[test]
+fn a_lost_pause_costs_what_comes_until_it_is_repeated() {
+    // When the drain stops, nothing gets through to the far relay for 50 us: the PAUSE is lost, and those that repeat it.
+    let fault = "[[fault]]\nkind = 'loss'\nlink = 'relay1>relay0'\nprobability = 1.0\nat = '3ms'\nuntil = '3050us'\n";
+    let (more, switches) = (
+        format!("{URGENT}{fault}"),
+        "[switch.relay]\npfc_quanta = 2000\n[switch.long]\npfc_quanta = 2000".into(),
+    );
+    let outcome = Line { more, switches, ..Line::new(100, 400, 1.0) }.run();
+    let beyond = of_link(&outcome, "relay0>relay1", "account_peak_bytes") as f64 - 10_000_000.0;
+    // The switch first fills up to its threshold, 198 kB: what 15.84 us bring. A PAUSE is repeated after 5.12 us at most.
+    let (least, most) = ((50.0 - 15.84 - 1.0) * 12_500.0, (50.0 - 15.84 + 5.2) * 12_500.0);
+    assert!(
+        (least..most + 12_000.0).contains(&beyond),
+        "{beyond} bytes beyond a BDP, not from {least} to {most}"
+    );
+}
+
+#[test]
+fn a_virtual_queue_keeps_the_throughput_with_a_short_queue() {
+    for drain in [0.2, 0.5, 0.8] {
+        let line = Line { ms: 40, ..Line::new(100, 400, drain) };
+        let outcome = line.run();
+        let standing = (1.0 - drain) * line.bdp() as f64;
+        assert!((queue(&outcome, "relay1>east") / standing - 1.0).abs() < 0.02, "{drain}");
+        let keys = "[switch.relay]\nrelay_virtual_queue = '250kB'\nrelay_virtual_queue_above = '125kB'";
+        let short = Line { switches: keys.into(), ..line };
+        let outcome = short.run();
+        let (found, queue) = (share(&outcome, &short) / drain, queue(&outcome, "relay1>east"));
+        assert!(found > 0.99, "drain {drain}: {found} of it");
+        assert!((125_000.0..300_000.0).contains(&queue), "drain {drain}: {queue} bytes wait");
+    }
+}
+
+#[test]
+fn a_relay_inside_the_switch_does_as_much() {
+    for drain in [0.2, 0.5, 0.8, 0.95] {
+        let keys = "[switch.long]\npfc = 'relay'";
+        let line = Line { relays: false, switches: keys.into(), ..Line::new(100, 400, drain) };
+        let outcome = line.run();
+        let found = share(&outcome, &line) / drain;
+        assert!((found - 1.0).abs() < 0.01, "drain {drain}: {found} of it");
+        // What waits and what is granted are counted in parts of a 256th of a round trip.
+        let most = line.bdp() + line.bdp() / 40;
+        let peak = of_link(&outcome, "west>east", "account_peak_bytes");
+        assert!(peak <= most, "drain {drain}: {peak} bytes");
+    }
+    let stops = Line {
+        relays: false,
+        switches: "[switch.long]\npfc = 'relay'".into(),
+        more: URGENT.into(),
+        ..Line::new(100, 400, 1.0)
+    };
+    let peak = of_link(&stops.run(), "west>east", "account_peak_bytes");
+    assert!((stops.bdp()..stops.bdp() + stops.bdp() / 40).contains(&peak), "{peak}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_arithmetic() {
+    let refused = |line: &Line| line.load().err().unwrap_or_default();
+    let good = Line::new(100, 100, 0.5);
+    assert_eq!(refused(&good), "");
+    let with = |switches: &str| refused(&Line { switches: switches.into(), ..good.clone() });
+    assert!(with("[switch.relay]\npfc = 'off'").contains("switch.relay.pfc"));
+    assert!(with("[switch.long]\npfc = 'relay'").contains("relays before them"));
+    let low = with("[switch.relay]\nrelay_safety = '2MB'");
+    assert!(low.contains("an idle link would be held"), "{low}");
+    let high = with("[switch.relay]\nrelay_safety = '3MB'");
+    assert!(high.contains("relay_safety, 3MB, is above relay_buffer"), "{high}");
+    let short = refused(&Line::new(1, 1, 0.5));
+    assert!(short.contains("less than a frame"), "{short}");
+    let unequal = refused(&Line { west_kbps: Some(100_021_000), ..good.clone() });
+    assert!(unequal.contains("must have the same rate"), "{unequal}");
+    let alone = with("[switch.relay]\nrelay_virtual_queue_above = '1MB'");
+    assert!(alone.contains("there is no relay_virtual_queue"), "{alone}");
 }

@@ -367,6 +367,11 @@ impl Pfc {
         Span::from_ps(self.response)
     }
 
+    /// Whether it is that of a relay's port.
+    pub fn is_of_relay(&self) -> bool {
+        self.relay.is_some()
+    }
+
     /// Room of each account beyond XOFF, in bytes.
     pub fn headroom(&self) -> u64 {
         self.thresholds.headroom
