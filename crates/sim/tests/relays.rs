@@ -16,6 +16,10 @@ use experiment::{figure, integers, texts};
 const FRAME: u64 = 1500;
 const PAYLOAD: u64 = 1462;
 
+/// What may come beyond a BDP: in place of the frame that PAUSE waits for, in that of PAUSE, the frame that has just begun
+/// when it works, and the one that was not wholly there when it was decided.
+const FRAMES: u64 = 3 * FRAME + 84;
+
 /// A host in the west sends all it can to one in the east, over a long link with relays, and a host beside that one may take
 /// a part of its link.
 #[derive(Clone)]
@@ -44,11 +48,6 @@ impl Line {
     /// Bytes of 2·D·R.
     fn bdp(&self) -> u64 {
         2 * self.delay_us * self.gbps * 125
-    }
-
-    /// What may come beyond a BDP: the frames that PAUSE waits for or that have begun, at either end.
-    fn frames(&self) -> u64 {
-        8 * FRAME
     }
 
     fn network(&self) -> String {
@@ -160,8 +159,8 @@ fn the_long_link_carries_what_drains_in_a_buffer_of_one_bdp() {
             assert!((found / drain - 1.0).abs() < 0.01, "{name}: {found} of the rate");
             let peak = of_link(&outcome, "relay0>relay1", "account_peak_bytes");
             let standing = ((1.0 - drain) * line.bdp() as f64) as u64;
-            assert!(peak <= line.bdp() + line.frames(), "{name}: {peak} bytes, a BDP is {}", line.bdp());
-            assert!(peak + line.frames() >= standing, "{name}: {peak} bytes, {standing} are to stand there");
+            assert!(peak <= line.bdp() + FRAMES, "{name}: {peak} bytes, a BDP is {}", line.bdp());
+            assert!(peak + FRAMES >= standing, "{name}: {peak} bytes, {standing} are to stand there");
             assert_eq!(figure(&outcome, "loss_rate_whole"), 0.0);
         }
     }
@@ -176,8 +175,8 @@ fn a_drain_that_stops_fills_one_bdp_and_no_more() {
     let line = Line { more: URGENT.into(), ..Line::new(100, 400, 1.0) };
     let outcome = line.run();
     let peak = of_link(&outcome, "relay0>relay1", "account_peak_bytes");
-    assert!(peak <= line.bdp() + line.frames(), "{peak}");
-    assert!(peak + line.frames() >= line.bdp(), "{peak}");
+    assert!(peak <= line.bdp() + FRAMES, "{peak}");
+    assert!(peak + FRAMES >= line.bdp(), "{peak}");
     // The switch has the buffer of a link of a microsecond.
     let switch = of_link(&outcome, "relay1>east", "account_peak_bytes");
     assert!(switch < 198_000 + 30_000, "{switch}");
@@ -196,7 +195,7 @@ fn any_number_of_threads_comes_to_the_same() {
 fn without_and_with_safety(line: &Line, margin: u64) -> [Result<Outcome, Stopped>; 2] {
     let buffer = line.bdp() + margin;
     let safety = line.bdp() + line.bdp() / 100 + 4 * FRAME;
-    ["".into(), format!("relay_safety = '{safety}B'")].map(|safety| {
+    [String::new(), format!("relay_safety = '{safety}B'")].map(|safety| {
         let keys = format!("[switch.relay]\npfc_quanta = 2000\nrelay_buffer = '{buffer}B'\n{safety}");
         Line { switches: keys, ..line.clone() }.try_run(1)
     })
@@ -218,12 +217,13 @@ fn safety_holds_the_far_relay_where_clocks_differ() {
 #[test]
 fn a_lost_pause_costs_what_comes_until_it_is_repeated() {
     // When the drain stops, nothing gets through to the far relay for 50 us: the PAUSE is lost, and those that repeat it.
-    let fault = "[[fault]]\nkind = 'loss'\nlink = 'relay1>relay0'\nprobability = 1.0\nat = '3ms'\nuntil = '3050us'\n";
+    let fault =
+        "[[fault]]\nkind = 'loss'\nlink = 'relay1>relay0'\nprobability = 1.0\nat = '3ms'\nuntil = '3050us'\n";
     let (more, switches) = (
         format!("{URGENT}{fault}"),
-        "[switch.relay]\npfc_quanta = 2000\n[switch.long]\npfc_quanta = 2000".into(),
+        "[switch.relay]\npfc_quanta = 2000\nrelay_buffer = '12MB'\n[switch.long]\npfc_quanta = 2000".into(),
     );
-    let outcome = Line { more, switches, ..Line::new(100, 400, 1.0) }.run();
+    let outcome = Line { switches, more, ..Line::new(100, 400, 1.0) }.run();
     let beyond = of_link(&outcome, "relay0>relay1", "account_peak_bytes") as f64 - 10_000_000.0;
     // The switch first fills up to its threshold, 198 kB: what 15.84 us bring. A PAUSE is repeated after 5.12 us at most.
     let (least, most) = ((50.0 - 15.84 - 1.0) * 12_500.0, (50.0 - 15.84 + 5.2) * 12_500.0);

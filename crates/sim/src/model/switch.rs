@@ -34,6 +34,7 @@ impl SwitchRole {
     ];
 
     /// The role of a port of such a switch that faces a switch of role `peer`, or a host.
+    #[must_use]
     pub fn of_port(self, peer: Option<SwitchRole>) -> SwitchRole {
         match (self, peer) {
             (SwitchRole::Dci, Some(SwitchRole::Dci | SwitchRole::Relay)) => SwitchRole::Long,

@@ -225,5 +225,6 @@ impl Ports {
                 assert_eq!(account, held, "port {at} has lost count of class {class}'s account");
             }
         }
+        self.assert_relays_balance();
     }
 }

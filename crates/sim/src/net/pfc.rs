@@ -199,6 +199,7 @@ impl Pfc {
     }
 
     /// Flow control of a relay's port, which says what the relay decides: port R has so much room, and no threshold.
+    #[must_use]
     pub fn of_relay(self, relay: u32, side: Side, room: Option<u64>) -> Pfc {
         let without_threshold =
             |room| Thresholds { xoff: Threshold::Static(room), hysteresis: room, headroom: 0 };

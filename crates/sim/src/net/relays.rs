@@ -9,6 +9,7 @@ use clearway_proto::units::{Bytes, Span, Time};
 
 use super::pfc::{Pause, NO_PORT};
 use super::ports::Ports;
+use super::scheduling::each;
 use crate::model::{self, Safety, Xoff};
 
 /// A relay, or what takes its place inside a switch.
@@ -96,6 +97,27 @@ impl Ports {
         let machine = &mut self.relays[relay as usize].machine;
         machine.pause_received(side, pause.class.into(), quanta, Time::from_ps(now));
         self.tell_of_relay(relay);
+    }
+
+    /// Port L of the relay of which a port is R; none of any other port, and inside a switch.
+    pub fn other_side(&self, at: u32) -> Option<u32> {
+        let (relay, side) = self.pfc(at)?.relay?;
+        let local = self.relays[relay as usize].ports[Side::Local as usize];
+        (side == Side::Remote && local != NO_PORT).then_some(local)
+    }
+
+    /// Checks that what relays count is what is on their ports' accounts.
+    pub(super) fn assert_relays_balance(&self) {
+        for node in &self.relays {
+            for side in [Side::Local, Side::Remote] {
+                let at = node.ports[side as usize];
+                let Some(pfc) = self.pfc(at).filter(|_| at != NO_PORT) else { continue };
+                for class in each(pfc.lossless) {
+                    let (counted, held) = (node.machine.waiting(side, class), pfc.accounts[class].held());
+                    assert_eq!(counted.get(), held, "the relay of port {at} has lost count of class {class}");
+                }
+            }
+        }
     }
 
     /// When a relay is to be asked whether a PAUSE must be repeated, if that is not to come anyway.

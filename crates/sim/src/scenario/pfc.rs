@@ -150,18 +150,11 @@ fn read_dynamic(r: &mut Section, buffer: Buffer) -> (Xoff, Bytes) {
     (Xoff::Dynamic(alpha), hysteresis)
 }
 
-/// Bytes on the wire of the longest frame of any transport.
-pub(super) fn longest_frame(scenario: &Scenario) -> u64 {
-    let network = &scenario.network;
-    let weights = scenario.transports.iter().map(|of| (network.mtu + of.header).max(of.ack));
-    u64::from(weights.max().unwrap_or(0) + network.framing)
-}
-
 /// A PAUSE is repeated when half of it has passed, and must not run out before: a frame may be under way then, and a PAUSE
 /// of every other class may go first. Whether that is so.
 fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) -> bool {
     let Some(pfc) = &scenario.switches.of(role).pfc else { return true };
-    let frame = longest_frame(scenario);
+    let frame = scenario.longest_frame().get();
     let needed = 8 * (frame + MOST_LOSSLESS as u64 * u64::from(PAUSE_BYTES));
     let half = u64::from(pfc.quanta) * 512 / 2;
     if half < needed {

@@ -5,7 +5,6 @@ use clearway_proto::swing::plan::relay_buffer;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::key::Shown;
-use super::pfc::longest_frame;
 use super::reader::Section;
 use super::shape::role_name;
 use crate::model::{ListedLink, Pfc, Scenario, SwitchKinds, SwitchRole, Topology, Xoff};
@@ -130,7 +129,7 @@ fn of_fibre<'a>(scenario: &'a Scenario, fibre: &Fibre) -> Option<(&'a Pfc, Lossl
         response: pfc.response,
         priorities: scenario.classes.iter().filter(|class| class.lossless).count().max(1) as u8,
         hysteresis: pfc.hysteresis,
-        ..LosslessLink::new(fibre.rate, fibre.delay, Bytes::new(longest_frame(scenario)))
+        ..LosslessLink::new(fibre.rate, fibre.delay, scenario.longest_frame())
     };
     Some((pfc, link))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clearway_proto::units::{Span, Time};
 
 use super::simulator::Simulation;
-use crate::net::scheduling::each;
+use crate::net::scheduling::{each, only};
 
 /// What flow control has done to a directed link, in one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Simulation {
             bytes(needed.own_frame),
             bytes(needed.pause_frame + needed.pfc_ahead),
             bytes(needed.response),
-            self.plan.longest_frame().get(),
+            self.plan.longest_frame.get(),
         ))
     }
 
@@ -127,6 +127,18 @@ impl Simulation {
                 let link = domain.ports.port(ingress).link ^ 1;
                 if let Some(waits) = waits_for.get_mut(&(link, class)) {
                     waits.push(((out, class), bytes));
+                }
+            }
+        }
+        // A relay passes the PAUSE of its switch on, whether anything waits at the relay or not.
+        for fibre in 0..self.links() {
+            let (domain, at) = self.domain_of_port(fibre ^ 1);
+            let Some(local) = domain.ports.other_side(at) else { continue };
+            let paused = domain.ports.paused(local);
+            let out = domain.ports.port(local).link;
+            for (&(_, class), waits) in waits_for.range_mut((fibre, 0)..(fibre + 1, 0)) {
+                if paused & only(class) != 0 {
+                    waits.push(((out, class), u64::from(u32::MAX)));
                 }
             }
         }
