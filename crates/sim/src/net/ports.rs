@@ -10,7 +10,7 @@ use super::memory::{Memory, SharedBuffer};
 use super::pfc::Overflow;
 use super::plain;
 use super::port::{Port, PortFigures, PortKind};
-use super::relays::RelayNode;
+use super::relay::RelayNode;
 use super::rules::Rules;
 use super::scheduling::Rule;
 use crate::engine::event::{Frame, Meta};

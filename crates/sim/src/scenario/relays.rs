@@ -8,7 +8,7 @@ use super::key::Shown;
 use super::reader::Section;
 use super::shape::role_name;
 use crate::model::{ListedLink, Pfc, Scenario, SwitchKinds, SwitchRole, Topology, Xoff};
-use crate::net::{relays, shape};
+use crate::net::{relay, shape};
 
 /// By how much two clocks of Ethernet may differ: each by 100 parts in a million (IEEE 802.3).
 const CLOCKS_PPM: u64 = 200;
@@ -50,7 +50,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
     let mut warnings = Vec::new();
     for fibre in fibres(scenario) {
         let Some((pfc, link)) = of_fibre(scenario, &fibre) else { continue };
-        let params = relays::params(pfc, &link, Bytes::new(0), 1);
+        let params = relay::params(pfc, &link, Bytes::new(0), 1);
         let name = role_name(fibre.role);
         let needed = relay_buffer(&link);
         let least = LosslessLink { drain: None, ..link.clone() }.headroom().any_sizes();
@@ -161,7 +161,7 @@ fn check_fibre(r: &Section, scenario: &Scenario, fibre: &Fibre) {
         r.conflict_at("network.file", message);
         return;
     }
-    for conflict in relays::params(pfc, &link, Bytes::new(0), 1).conflicts() {
+    for conflict in relay::params(pfc, &link, Bytes::new(0), 1).conflicts() {
         let spell = |name: &str| match name {
             "safety" => "relay_safety".to_owned(),
             "remote_buffer" => "relay_buffer".to_owned(),

@@ -16,7 +16,7 @@ use crate::net::memory::{Memory, SharedBuffer};
 use crate::net::pfc::{Pfc, Threshold, Thresholds};
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
-use crate::net::relays;
+use crate::net::relay::{self, RelayNode};
 use crate::net::rules::Rules;
 use crate::net::scheduling::{only, ClassSet, Rule, Scheduler};
 use crate::random::{Entity, Stream};
@@ -195,7 +195,7 @@ impl<'a> Wiring<'a> {
         let Some(side) = self.side(link) else { return pfc };
         let fibre = if side == Side::Remote { link } else { self.other(link) };
         let params = self.relay_params(fibre);
-        let relay = *of_nodes.relays.entry(fibre).or_insert_with(|| ports.add_relay(&params));
+        let relay = *of_nodes.relays.entry(fibre).or_insert_with(|| ports.add_relay(RelayNode::new(&params)));
         ports.connect_relay(relay, side, ports.len() as u32);
         let room = match side {
             Side::Local => None,
@@ -221,7 +221,7 @@ impl<'a> Wiring<'a> {
             }
             _ => Bytes::new(0),
         };
-        relays::params(pfc, &self.lossless_link(fibre, pfc), headroom, self.classes.len())
+        relay::params(pfc, &self.lossless_link(fibre, pfc), headroom, self.classes.len())
     }
 
     /// The lossless classes; the one class of a scenario without any.
