@@ -184,6 +184,28 @@ fn lost_pauses_cost_frames_and_end_the_run_unless_it_may_lose_some() {
     assert!(lost[0] > 10 && lost[1..].iter().all(|&lost| lost == 0), "{lost:?}");
 }
 
+/// Frames of 4166 bytes at 100 Gb/s over 1 us, as `clearway plan dci-buffer` has it: 25,000 bytes there and back, the port's own
+/// frame, PAUSE, and two frames. A transport that nothing uses sends none of its 9 kB.
+#[test]
+fn derived_headroom_is_for_the_longest_frame_that_anybody_sends() {
+    let switch = "pfc = 'static'\npfc_xoff = '20kB'\npfc_xon = '10kB'";
+    let headroom = |text: &str| {
+        let outcome = try_run(text).expect("no drop");
+        integers(&outcome, "pauses", "headroom_bytes")[0]
+    };
+    let text = incast(switch, "").replace("protocol = 'none'", "protocol = 'none'\nheader = '32B'");
+    let text =
+        text.replace("[switch", "rate = '100Gbps'\ndelay = '1us'\nmtu = '4096B'\nframing = '38B'\n[switch");
+    assert_eq!(headroom(&text), 25_000 + 84 + 3 * 4166);
+    let text = text.replace("pattern", "transport = 'flood'\npattern");
+    let other = "[transport.other]\nprotocol = 'none'\nheader = '5kB'\n";
+    assert_eq!(headroom(&format!("{text}{other}")), 25_000 + 84 + 3 * 4166);
+    let probe = "[[probe]]\nfrom = 'h0'\nto = 'h1'\ninterval = '1ms'\nsize = '9kB'\n";
+    assert_eq!(headroom(&format!("{text}{other}{probe}")), 25_000 + 84 + 3 * 9000);
+    let used = "[[traffic]]\npattern = 'incast'\ntransport = 'other'\nfrom = 1\nto = 0\nstart = '1999us'\n";
+    assert_eq!(headroom(&format!("{text}{other}{used}")), 25_000 + 84 + 3 * 9134);
+}
+
 /// A class that may lose frames does, beside one that may not.
 #[test]
 fn lossy_classes_lose_what_they_would_without_flow_control() {

@@ -1,7 +1,10 @@
 //! Without an arbiter endpoints send by other means, and they come back when there is one.
 
 use clearway_proto::fastpass::arbiter::ArbiterParams;
-use clearway_proto::fastpass::endpoint::{Endpoint, Mode};
+use clearway_proto::fastpass::endpoint::{Endpoint, EndpointParams, Mode};
+use clearway_proto::fastpass::fcp::Reset;
+use clearway_proto::machine::Readiness;
+use clearway_proto::units::{Span, Time};
 
 use crate::net::{us, Net};
 use crate::{arbiter, endpoint};
@@ -91,4 +94,39 @@ fn arbiters_that_do_not_hear_each_other_do_no_harm() {
     // Endpoints spoke of ever new allocations, so the standby waited as long as there was load.
     let last = net.sent.last().expect("packets").at;
     assert!(last < us(4200), "{last:?}");
+}
+
+/// The endpoint doubts its arbiter after a report interval, and may say so only when an urgent interval is over.
+#[test]
+fn a_doubt_that_cannot_be_said_yet_does_not_come_again_at_once() {
+    let ns = |ns| Time::ZERO + Span::from_ns(ns);
+    let params = EndpointParams {
+        report_interval: Span::from_us(1),
+        urgent_interval: Span::from_us(2),
+        fallback: Span::from_us(3),
+        ..endpoint(2)
+    };
+    let mut endpoint = Endpoint::new(&params, 0, 1);
+    endpoint.handle_backlog(ns(0), 1, 5);
+    assert_eq!(endpoint.readiness(ns(0)), Readiness::Ready);
+    endpoint.transmit(ns(0));
+    endpoint.handle_reset(ns(32), &Reset { to: 0, slot: 0, term: 1, first_slot: 0 });
+    assert_eq!(endpoint.readiness(ns(32)), Readiness::At(ns(2000)));
+    let mut now = ns(32);
+    while now < ns(2000) {
+        let next = endpoint.poll_timeout().map_or(ns(2000), |at| at.min(ns(2000)));
+        assert!(next > now, "after its timeout at {now:?} it wants the next at {next:?}");
+        now = next;
+        endpoint.handle_timeout(now);
+    }
+    assert_eq!((endpoint.readiness(now), endpoint.mode()), (Readiness::Ready, Mode::Scheduled));
+    endpoint.transmit(now);
+    // Nothing is heard of what it has said: it doubts once more, and falls back 3 us after the reset.
+    assert_eq!(endpoint.poll_timeout(), Some(ns(3000)));
+    endpoint.handle_timeout(ns(3000));
+    assert_eq!((endpoint.readiness(ns(3000)), endpoint.mode()), (Readiness::Ready, Mode::Scheduled));
+    endpoint.transmit(ns(3000));
+    assert_eq!(endpoint.poll_timeout(), Some(ns(3032)));
+    endpoint.handle_timeout(ns(3032));
+    assert_eq!(endpoint.mode(), Mode::Unscheduled);
 }

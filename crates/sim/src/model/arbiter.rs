@@ -3,6 +3,9 @@
 use clearway_proto::fastpass::allocator::Order;
 use clearway_proto::units::{Span, Time};
 
+/// Bytes on the wire that no control packet of Fastpass exceeds.
+pub const MOST_CONTROL: u32 = 512;
+
 /// The `[arbiter]` table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arbiters {

@@ -20,7 +20,7 @@ mod topology;
 mod traffic;
 mod transport;
 
-pub use arbiter::{Arbiters, Crash};
+pub use arbiter::{Arbiters, Crash, MOST_CONTROL};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::Fault;

@@ -1,8 +1,8 @@
 //! One experiment: everything a run is made from.
 
-use clearway_proto::units::Span;
+use clearway_proto::units::{Bytes, Span};
 
-use super::arbiter::Arbiters;
+use super::arbiter::{Arbiters, MOST_CONTROL};
 use super::class::TrafficClass;
 use super::fault::Fault;
 use super::host::HostKinds;
@@ -48,4 +48,16 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// The quantities that the run samples.
     pub record: Record,
+}
+
+impl Scenario {
+    /// The longest frame that anybody sends, on the wire: a transport without traffic sends none.
+    pub fn longest_frame(&self) -> Bytes {
+        let network = &self.network;
+        let sending = self.traffic.iter().map(|traffic| &self.transports[traffic.transport]);
+        let of_flows = sending.map(|of| (network.mtu + of.header).max(of.ack) + network.framing);
+        let of_probes = self.probes.iter().map(|probe| probe.bytes.get());
+        let of_control = self.arbiters.iter().map(|_| u64::from(MOST_CONTROL));
+        Bytes::new(of_flows.map(u64::from).chain(of_probes).chain(of_control).max().unwrap_or(0))
+    }
 }

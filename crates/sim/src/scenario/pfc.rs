@@ -106,9 +106,7 @@ fn read_dynamic(r: &mut Section, buffer: Buffer) -> (Xoff, Bytes) {
 /// of every other class may go first. Whether that is so.
 fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) -> bool {
     let Some(pfc) = &scenario.switches.of(role).pfc else { return true };
-    let network = &scenario.network;
-    let weights = scenario.transports.iter().map(|of| (network.mtu + of.header).max(of.ack));
-    let frame = u64::from(weights.max().unwrap_or(0) + network.framing);
+    let frame = scenario.longest_frame().get();
     let needed = 8 * (frame + MOST_LOSSLESS as u64 * u64::from(PAUSE_BYTES));
     let half = u64::from(pfc.quanta) * 512 / 2;
     if half < needed {

@@ -64,6 +64,7 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     );
     Plan {
         windows: Windows::new(look_ahead(&graph, &makers, scenario)),
+        longest_frame: scenario.longest_frame(),
         splits_rtt: !scenario.hosts.all_ideal(),
         classes_of: classes_of(scenario, &specs, control.as_ref()),
         classes: scenario.classes.len(),

@@ -5,9 +5,10 @@ use clearway_proto::fastpass::fcp::{self, Packet, Request};
 
 use super::domain::Domain;
 use super::parcels::Parcel;
-use super::plan::{Plan, MOST_CONTROL};
+use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::host::agent::Agent;
+use crate::model::MOST_CONTROL;
 use crate::net::routes::Next;
 
 impl Domain {

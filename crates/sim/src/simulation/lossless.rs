@@ -82,7 +82,7 @@ impl Simulation {
             bytes(needed.own_frame),
             bytes(needed.pause_frame + needed.pfc_ahead),
             bytes(needed.response),
-            self.plan.longest_frame().get(),
+            self.plan.longest_frame.get(),
         ))
     }
 

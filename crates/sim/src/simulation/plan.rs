@@ -15,9 +15,6 @@ use crate::net::scheduling::ClassSet;
 use crate::net::topology::Graph;
 use crate::traffic::{Demand, FlowSpec};
 
-/// Bytes on the wire that no control packet of Fastpass exceeds.
-pub const MOST_CONTROL: u32 = 512;
-
 /// Who takes part in a probe.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbePlan {
@@ -49,6 +46,8 @@ pub struct Plan {
     pub control: Option<ControlPlan>,
     /// What the flows of each transport have in common.
     pub makers: Vec<Maker>,
+    /// The longest frame that anybody sends, on the wire.
+    pub longest_frame: Bytes,
     /// Work takes time at some host, so round-trip times have a part that was spent in hosts.
     pub splits_rtt: bool,
     /// Traffic classes; 0 where the network knows none.
@@ -80,14 +79,6 @@ impl Plan {
         self.classes.max(1)
     }
 
-    /// The longest frame of any flow, probe or agent, on the wire.
-    pub fn longest_frame(&self) -> Bytes {
-        let of_flows = self.makers.iter().map(|maker| maker.data_frame.max(maker.ack_frame));
-        let of_probes = self.probes.iter().map(|probe| probe.bytes);
-        let of_control = self.control.iter().map(|_| MOST_CONTROL);
-        Bytes::new(of_flows.chain(of_probes).chain(of_control).max().unwrap_or(0).into())
-    }
-
     /// A link of which the far end keeps these classes lossless, as far as headroom depends on it.
     pub fn lossless_link(
         &self,
@@ -102,7 +93,7 @@ impl Plan {
             response,
             priorities,
             hysteresis,
-            ..LosslessLink::new(of.rate, of.delay, self.longest_frame())
+            ..LosslessLink::new(of.rate, of.delay, self.longest_frame)
         }
     }
 

@@ -297,9 +297,11 @@ impl Endpoint {
     }
 
     /// When the endpoint says a demand again that has been acknowledged, as its arbiter has granted it nothing since: it may
-    /// have others to serve first, or be dead. Early enough for two answers to be lost before the endpoint falls back.
+    /// have others to serve first, or be dead. Early enough for two answers to be lost before the endpoint falls back. While
+    /// the next request has something to say anyway, that is to be answered first.
     fn doubts_at(&self) -> Option<Time> {
-        let waits = self.mode == Mode::Scheduled && self.term != 0 && self.demands.is_needy();
+        let said = self.demands.is_needy() && self.demands.unsaid() == 0;
+        let waits = self.mode == Mode::Scheduled && self.term != 0 && said;
         let heard_or_asked = self.alone_since.max(self.requested.unwrap_or(Time::ZERO));
         waits.then(|| heard_or_asked + (self.params.fallback / 4).max(self.params.report_interval))
     }
