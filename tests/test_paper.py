@@ -995,9 +995,11 @@ def test_parameters_that_are_wrong(
 
 # THE FILES THAT SHIP
 
-SWIFT, FASTPASS = papers.paper_named("swift"), papers.paper_named("fastpass")
+SWIFT, FASTPASS, SWING = (papers.paper_named(name) for name in ("swift", "fastpass", "swing"))
 SHIPPED = [
-    pytest.param(paper, name, id=f"{paper.name}-{name}") for paper in (SWIFT, FASTPASS) for name in paper.ids
+    pytest.param(paper, name, id=f"{paper.name}-{name}")
+    for paper in (SWIFT, FASTPASS, SWING)
+    for name in paper.ids
 ]
 
 

@@ -7,6 +7,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod errors;
+mod long_link;
 mod measurement;
 mod plan;
 mod progress;
@@ -157,6 +158,8 @@ fn plan_dci_buffer(given: BTreeMap<String, String>) -> PyResult<String> {
 mod _clearway {
     #[pymodule_export]
     use super::errors::{Interrupted, LosslessDrop, PlanError, ScenarioError};
+    #[pymodule_export]
+    use super::long_link::long_link;
     #[pymodule_export]
     use super::measurement::{measurement, Measurement};
     #[pymodule_export]

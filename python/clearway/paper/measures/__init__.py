@@ -15,6 +15,7 @@ from clearway.paper.measures import (
     series,
     summary,
     swift,
+    swing,
     tables,
 )
 from clearway.paper.measures.registry import OF_RUN, OF_VALUES
@@ -34,5 +35,6 @@ __all__ = [
     "series",
     "summary",
     "swift",
+    "swing",
     "tables",
 ]

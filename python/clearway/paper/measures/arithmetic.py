@@ -25,6 +25,12 @@ def difference(of: float, less: float) -> float:
 
 
 @of_values
+def reduction(of: float, below: float) -> float:
+    """Take by what share one value is below another: 0.6 is 60 % less, and a negative one is more."""
+    return 1 - of / below if below else math.nan
+
+
+@of_values
 def product(factors: Sequence[float]) -> float:
     """All multiplied."""
     return math.prod(factors)

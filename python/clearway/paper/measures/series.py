@@ -109,3 +109,24 @@ def slope(series: Series, log: bool = False) -> float:
         return math.nan
     x, y = (np.log(series.x), np.log(series.y)) if log else (series.x, series.y)
     return float(np.polyfit(x, y, 1)[0])
+
+
+@of_values
+def share_up_to(series: Series, limit: float) -> float:
+    """Take the share of a series' values that are no higher than a limit; NaN of nothing."""
+    return float(np.mean(series.y <= limit)) if len(series.y) else math.nan
+
+
+@of_values
+def mean_stretch(series: Series, above: float) -> float:
+    """Take how long a series over time stays above a level, on average over the whole stretches in it.
+
+    A stretch that has begun before the series, or has not ended with it, is left out. Of samples that are d
+    apart a stretch is as long as d times the samples in it.
+    """
+    higher = series.y > above
+    turns = np.flatnonzero(np.diff(higher.astype(int)))
+    up, down = turns[~higher[turns]], turns[higher[turns]]
+    down = down[down > up[0]] if len(up) else down[:0]
+    ends = list(zip(up, down, strict=False))
+    return float(np.mean([series.x[last] - series.x[first] for first, last in ends])) if ends else math.nan

@@ -15,6 +15,9 @@ from clearway.paper.measures.scenario import amount_of
 from clearway.paper.measures.values import Series
 from clearway.runs import Run
 
+_RECORDS = {"queues": "queues", "links_series": "links"}
+"""The key of `record` that makes a table which leaves out what is empty."""
+
 
 @of_run
 def quantile(
@@ -139,6 +142,32 @@ def over_time(
     times, places = np.unique(rows["time_us"].astype(np.float64), return_inverse=True)
     sums = np.bincount(places, weights=column_of(run, rows, column), minlength=len(times))
     return Series(times, sums.astype(np.float64))
+
+
+@of_run
+def every_sample(
+    run: Run,
+    table: str,
+    column: str,
+    match: Mapping[str, Any] | None = None,
+    from_us: float = 0.0,
+    to_us: float = math.inf,
+) -> Series:
+    """Take a recorded column at every sample, summed over rows of one time; 0 where there is no row.
+
+    `table` is "queues" or "links_series", which leave out what is empty or silent. With classes, `match` one.
+    """
+    step = amount_of(run.scenario["record"][_RECORDS[table]])
+    last = min(to_us, float(run.summary["simulated_us"]))
+    instants = np.arange(
+        math.floor(from_us / step + 1e-9) + 1, math.floor(last / step + 1e-9) + 1, dtype=np.float64
+    )
+    there = over_time(run, table, column, match, from_us, to_us)
+    values = np.zeros(len(instants))
+    places = np.round(there.x / step).astype(int) - (int(instants[0]) if len(instants) else 0)
+    inside = (places >= 0) & (places < len(values))
+    values[places[inside]] = there.y[inside]
+    return Series(instants * step, values)
 
 
 @of_run
