@@ -109,8 +109,11 @@ fn paused_network() -> Simulation {
     simulation
 }
 
+/// Something that is done to flow control where a link is paused from, and where it is paused.
+type Tamper = fn(&mut Pfc, &mut Pfc);
+
 /// What the audit says of the network when something has been done to flow control at both ends of host 0's link.
-fn audited(tamper: fn(&mut Pfc, &mut Pfc)) -> Option<String> {
+fn audited(tamper: Tamper) -> Option<String> {
     let mut simulation = paused_network();
     let [(far_in, far_at), (near_in, near_at)] = ends_of_first_link(&mut simulation);
     let take = |simulation: &mut Simulation, domain: usize, at: u32| {
@@ -132,7 +135,7 @@ fn the_audit_misses_no_pause_that_is_lost_without_a_reason() {
         (far.accounts[0].common, far.accounts[0].headroom, far.accounts[0].pausing) = (0, 0, false);
         (far.told, near.heard) = (0, 0);
     };
-    let wrongs: [(fn(&mut Pfc, &mut Pfc), &str); 9] = [
+    let wrongs: [(Tamper, &str); 9] = [
         (|far, _| far.sent += 1, "PAUSEs against h0>tor0 have been lost count of"),
         (|_, near| near.received += 1, "PAUSEs against h0>tor0 have been lost count of"),
         (|far, _| far.accounts[0].pausing = false, "is told something else than is meant"),
