@@ -226,6 +226,24 @@ fn lossy_classes_lose_what_they_would_without_flow_control() {
     assert!(of("lossy") > 1000, "{}", of("lossy"));
 }
 
+/// The first and the last of three datacenters send to the one between them, of which only the ports to the long links pause
+/// anybody: what has come over these and waits for another port of the switch is on their accounts all the same.
+#[test]
+fn flow_control_of_long_ports_alone_counts_what_leaves_by_the_others() {
+    let text = "format = 1\nname = 'long'\nduration = '4ms'\n[network]\ntopology = 'datacenters'\ndatacenters = 3\nk = 2\n\
+                long_km = 10.0\n[switch.dci]\nbuffer = '100kB'\n[switch.long]\nbuffer = '1GB'\npfc = 'static'\n\
+                pfc_xoff = '200kB'\n[transport.flood]\nprotocol = 'none'\nrto = '1s'\nreach = 16384\n\
+                [[traffic]]\npattern = 'incast'\nfrom = 0\nto = 2\n[[traffic]]\npattern = 'incast'\nfrom = 4\nto = 2\n";
+    let outcome = try_run(text).expect("no drop in a lossless class");
+    assert_eq!(figure(&outcome, "drops"), 0.0);
+    let links = texts(&outcome, "pauses", "link").iter().map(String::as_str);
+    let paused = links.zip(floats(&outcome, "pauses", "paused_us"));
+    for (link, paused) in paused {
+        // Each long link carries half of what leaves.
+        assert_eq!(*paused > 1500.0, ["dci0>dci1", "dci2>dci1"].contains(&link), "{link}: {paused} us");
+    }
+}
+
 #[test]
 fn links_that_wait_for_each_other_for_ever_are_named() {
     let mut flows = String::new();

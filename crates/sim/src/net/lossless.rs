@@ -23,7 +23,8 @@ impl Ports {
         at != NO_PORT && self.rules_if_any(at).is_some_and(|rules| rules.lossless & only(class) != 0)
     }
 
-    pub(super) fn pfc_mut(&mut self, at: u32) -> &mut Pfc {
+    /// Flow control at a port that has some, to be changed.
+    pub(crate) fn pfc_mut(&mut self, at: u32) -> &mut Pfc {
         let rules = self.rules_mut(at);
         rules.pfc.as_mut().expect("a port of a network with flow control")
     }
@@ -137,9 +138,8 @@ impl Ports {
         // It takes no room, and is no frame of a class.
         rules.in_transmission = 0;
         rules.ingress = NO_PORT;
-        pfc.sent += 1;
         let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
-        pfc.lost += u64::from(lost);
+        pfc.say(pause, lost);
         Told { pause, ends, arrives: (!lost).then_some(ends + kind.delay.as_ps() + pfc.response) }
     }
 

@@ -129,13 +129,21 @@ pub struct Pfc {
     /// The classes that the other end pauses, by class.
     holds: Vec<Hold>,
     /// What is to be sent, oldest first.
-    pub(super) signals: VecDeque<Pause>,
+    pub(crate) signals: VecDeque<Pause>,
     /// What was sent of these.
     pub sent: u64,
     /// What the link has lost of them.
     pub lost: u64,
+    /// The classes of which a PAUSE was sent last, and not a RESUME.
+    pub told: ClassSet,
+    /// The classes of which the link has lost what was sent last.
+    pub told_in_vain: ClassSet,
     /// What has taken effect at this port of those that the other end sent.
     pub received: u64,
+    /// The classes in which a PAUSE has taken effect last, and not a RESUME.
+    pub heard: ClassSet,
+    /// PAUSEs that have run out.
+    pub ran_out: u64,
 }
 
 /// A frame of a lossless class for which there was no room.
@@ -181,7 +189,11 @@ impl Pfc {
             signals: VecDeque::new(),
             sent: 0,
             lost: 0,
+            told: 0,
+            told_in_vain: 0,
             received: 0,
+            heard: 0,
+            ran_out: 0,
         }
     }
 
@@ -208,7 +220,7 @@ impl Pfc {
     }
 
     /// Has something to say to the link's other end.
-    pub(super) fn say(&mut self, pause: Pause) {
+    pub(super) fn decide(&mut self, pause: Pause) {
         self.accounts[usize::from(pause.class)].pausing = pause.time > 0;
         self.signals.push_back(pause);
     }
@@ -223,7 +235,7 @@ impl Pfc {
         self.count(class, size, common);
         let account = &self.accounts[class];
         if account.headroom > 0 && !account.pausing {
-            self.say(Pause { class: class as u8, time: self.pause });
+            self.decide(Pause { class: class as u8, time: self.pause });
         }
         Charged::Taken(if self.thresholds.xoff.is_dynamic() { common } else { 0 })
     }
@@ -272,8 +284,26 @@ impl Pfc {
         let account = &mut self.accounts[class];
         let below = account.common <= below;
         if account.pausing && account.headroom == 0 && below {
-            self.say(Pause { class: class as u8, time: 0 });
+            self.decide(Pause { class: class as u8, time: 0 });
         }
+    }
+
+    /// A PAUSE or RESUME is sent, and perhaps lost.
+    pub(super) fn say(&mut self, pause: Pause, lost: bool) {
+        self.sent += 1;
+        self.lost += u64::from(lost);
+        set(&mut self.told, pause.class, pause.time > 0);
+        set(&mut self.told_in_vain, pause.class, lost);
+    }
+
+    /// What is to be said last of a class, if anything is still to be said.
+    pub fn last_unsent(&self, class: usize) -> Option<Pause> {
+        self.signals.iter().rev().find(|pause| usize::from(pause.class) == class).copied()
+    }
+
+    /// Whether XOFF is so many bytes, whatever else is at the switch.
+    pub fn is_static(&self) -> bool {
+        !self.thresholds.xoff.is_dynamic()
     }
 
     /// A PAUSE was sent: when the port is to be asked whether it must be repeated, if that is not to come anyway.
@@ -310,6 +340,7 @@ impl Pfc {
     /// out, if that is not to come anyway.
     pub(super) fn hold(&mut self, pause: Pause, paused: ClassSet, now: u64) -> (ClassSet, Option<u64>) {
         self.received += 1;
+        set(&mut self.heard, pause.class, pause.time > 0);
         let class = usize::from(pause.class);
         let was = paused & only(class) != 0;
         let hold = &mut self.holds[class];
@@ -346,10 +377,17 @@ impl Pfc {
                 again.push(hold.until);
             } else {
                 hold.total += now - hold.since;
+                self.ran_out += 1;
                 paused &= !only(class);
             }
         }
         (paused, again)
+    }
+
+    /// Whether the last PAUSE of a class, after which no RESUME has come, does not hold any more when all before `now` has
+    /// happened.
+    pub fn has_run_out(&self, class: usize, now: u64) -> bool {
+        self.holds[class].until < now
     }
 
     /// A class as the other end holds it.
@@ -387,4 +425,10 @@ impl Pfc {
     pub fn unsent(&self) -> usize {
         self.signals.len()
     }
+}
+
+/// Puts a class into a set or takes it out.
+fn set(of: &mut ClassSet, class: u8, is_in: bool) {
+    let class = only(class.into());
+    *of = if is_in { *of | class } else { *of & !class };
 }

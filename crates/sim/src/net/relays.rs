@@ -114,7 +114,7 @@ impl Ports {
             while let Some(said) = self.relays[relay as usize].machine.poll_pfc(side) {
                 let at = self.relays[relay as usize].ports[side as usize];
                 let time = lasting(said.quanta, self.rate(at)).as_ps();
-                self.pfc_mut(at).say(Pause { class: said.priority as u8, time });
+                self.pfc_mut(at).decide(Pause { class: said.priority as u8, time });
                 self.told.push((at, said.priority as u8));
             }
         }

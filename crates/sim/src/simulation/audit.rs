@@ -16,6 +16,7 @@ impl Simulation {
         self.assert_flows_balance();
         self.assert_nodes_balance();
         self.assert_classes_balance();
+        self.assert_pauses_balance();
         self.assert_payload_is_whole();
         self.assert_operations_balance();
         let pooled = self.frames_under_way().filter(|frame| frame.meta.contains(Meta::POOLED)).count();

@@ -19,6 +19,7 @@ mod operations;
 mod outbox;
 mod parcels;
 mod partition;
+mod pause_audit;
 mod pausing;
 mod place;
 mod plan;

@@ -1,12 +1,14 @@
 //! Tests of what no run from outside is sure to do.
 
 use std::ops::ControlFlow;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 
 use clearway_proto::units::Time;
 
 use super::ways::{Choice, Way, STRETCH};
 use super::Simulation;
+use crate::net::pfc::{Pause, Pfc};
 use crate::record::digest::digest;
 use crate::scenario::load_text;
 
@@ -57,5 +59,98 @@ fn threads_and_one_after_the_other_come_to_the_same() {
         for way in [Way::Threads, Way::InTurn] {
             assert_eq!(run(threads, way), alone, "{threads} {way:?}");
         }
+    }
+}
+
+/// Four hosts into one, all of which are paused most of the time.
+const LOSSLESS: &str = r#"
+    format = 1
+    name = "lossless"
+    duration = "2ms"
+    [network]
+    topology = "star"
+    hosts = 5
+    rate = "100Gbps"
+    delay = "1us"
+    [switch.default]
+    pfc = "static"
+    pfc_xoff = "20kB"
+    [transport.flood]
+    protocol = "none"
+    [[traffic]]
+    pattern = "incast"
+    from = "0..4"
+    to = 4
+"#;
+
+/// Flow control of the link from host 0 at both of its ends: where it is paused from, and where it is paused.
+fn ends_of_first_link(simulation: &mut Simulation) -> [(usize, u32); 2] {
+    let link = simulation.graph().nic(0);
+    [link ^ 1, link].map(|link| {
+        let place = simulation.plan.partition.port(link);
+        (place.domain as usize, place.at)
+    })
+}
+
+/// The lossless network at an instant at which host 0 is paused and knows it.
+fn paused_network() -> Simulation {
+    let loaded = load_text(LOSSLESS, "lossless", Path::new(""), &[], None);
+    let scenario = loaded.expect("it can be read").scenario;
+    let mut simulation = Simulation::new(&scenario, 1);
+    for step in 1.. {
+        let limit = Time::from_ps(step * 100_000);
+        assert!(simulation.run_until(limit, &mut |_, _| ControlFlow::Continue(())).is_continue());
+        let [far, near] = ends_of_first_link(&mut simulation)
+            .map(|(domain, at)| simulation.domains[domain].ports.pfc(at).expect("flow control"));
+        if far.told == 1 && near.heard == 1 && far.sent == near.received {
+            break;
+        }
+    }
+    simulation
+}
+
+/// Something that is done to flow control where a link is paused from, and where it is paused.
+type Tamper = fn(&mut Pfc, &mut Pfc);
+
+/// What the audit says of the network when something has been done to flow control at both ends of host 0's link.
+fn audited(tamper: Tamper) -> Option<String> {
+    let mut simulation = paused_network();
+    let [(far_in, far_at), (near_in, near_at)] = ends_of_first_link(&mut simulation);
+    let take = |simulation: &mut Simulation, domain: usize, at: u32| {
+        std::mem::replace(simulation.domains[domain].ports.pfc_mut(at), Pfc::new(1))
+    };
+    let (mut far, mut near) =
+        (take(&mut simulation, far_in, far_at), take(&mut simulation, near_in, near_at));
+    tamper(&mut far, &mut near);
+    *simulation.domains[far_in].ports.pfc_mut(far_at) = far;
+    *simulation.domains[near_in].ports.pfc_mut(near_at) = near;
+    let result = catch_unwind(AssertUnwindSafe(|| simulation.assert_conservation()));
+    result.err().map(|panic| *panic.downcast::<String>().expect("a message"))
+}
+
+#[test]
+fn the_audit_misses_no_pause_that_is_lost_without_a_reason() {
+    assert_eq!(audited(|_, _| ()), None);
+    let forget = |far: &mut Pfc, near: &mut Pfc| {
+        (far.accounts[0].common, far.accounts[0].headroom, far.accounts[0].pausing) = (0, 0, false);
+        (far.told, near.heard) = (0, 0);
+    };
+    let wrongs: [(Tamper, &str); 9] = [
+        (|far, _| far.sent += 1, "PAUSEs against h0>tor0 have been lost count of"),
+        (|_, near| near.received += 1, "PAUSEs against h0>tor0 have been lost count of"),
+        (|far, _| far.accounts[0].pausing = false, "is told something else than is meant"),
+        (|far, _| far.signals.push_back(Pause { class: 0, time: 0 }), "is told something else than is meant"),
+        (
+            |far, near| (far.accounts[0].pausing, far.told, near.heard) = (false, 0, 0),
+            "is beyond XOFF and not paused",
+        ),
+        (|far, _| (far.accounts[0].common, far.accounts[0].headroom) = (17_000, 0), "is paused below XON"),
+        (|_, near| near.heard = 0, "has not heard what it was told"),
+        (forget, "is paused in other classes than it was told"),
+        (|_, near| near.ran_out = 1, "has run out, though none was lost"),
+    ];
+    for (tamper, says) in wrongs {
+        let said = audited(tamper).unwrap_or_else(|| panic!("nobody sees that it {says}"));
+        assert!(said.contains(says), "{said}");
     }
 }

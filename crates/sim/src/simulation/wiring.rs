@@ -123,7 +123,7 @@ impl<'a> Wiring<'a> {
         let shared = switch.is_some_and(|switch| matches!(switch.buffer, Buffer::Shared { .. }));
         let random = switch.is_some_and(|switch| matches!(switch.ecn, Ecn::Red { .. }));
         let faults = self.faults.get(&link);
-        let controlled = self.pauses(link) || self.pauses(link ^ 1);
+        let controlled = self.pauses(link) || self.pauses(link ^ 1) || self.leaves_accounts(link);
         if self.scenario.classes.is_empty() && !shared && !random && faults.is_none() && !controlled {
             return None;
         }
@@ -147,6 +147,13 @@ impl<'a> Wiring<'a> {
             rules.set_pfc(self.joined_to_relay(link, pfc, ports, of_nodes));
         }
         Some(rules)
+    }
+
+    /// Whether frames that leave over a link may be on the account of another port of its switch.
+    fn leaves_accounts(&self, link: u32) -> bool {
+        let from = self.plan.graph.link(link).from;
+        self.scenario.switches.any_pfc()
+            && self.plan.graph.outgoing(from).iter().any(|&other| self.pauses(other))
     }
 
     /// Whether the node from which a link leads pauses what sends to it over the way back.

@@ -84,10 +84,11 @@ fn with_idle_transports(case: &Case, _: &Outcome) -> Option<Case> {
     {
         traffic.set("transport", name.as_str());
     }
-    for ack in 1..=4 {
+    for number in 1..=4 {
         // No frame of theirs is heavier than those that buffers have room for.
-        let idle = Table::named("transport", &format!("idle{ack}")).with("protocol", "none");
-        let idle = idle.with("header", Value::Size(0)).with("ack", Value::Size(ack));
+        let ack = Value::Size(number.min(case.mtu() as u64));
+        let idle = Table::named("transport", &format!("idle{number}")).with("protocol", "none");
+        let idle = idle.with("header", Value::Size(0)).with("ack", ack);
         case.tables.insert(first, idle);
     }
     // These samples have a row for every transport.

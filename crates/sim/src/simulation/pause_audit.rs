@@ -1,0 +1,93 @@
+//! Conservation of PAUSEs and RESUMEs, link by link: each that was sent has taken effect, is lost, or is on its way. And every
+//! PAUSE has its RESUME, or a reason: what a port has said last is what its account wants said, and what a link's sender
+//! has heard last is what was said last, unless that is on its way or lost.
+
+use super::simulator::Simulation;
+use crate::engine::event::Kind;
+use crate::net::pfc::Pfc;
+use crate::net::scheduling::{each, only, ClassSet};
+
+/// PAUSEs and RESUMEs on their way over a link.
+#[derive(Clone, Copy, Default)]
+struct Flying {
+    count: u64,
+    /// The classes that any of them is about.
+    classes: ClassSet,
+    /// Those of these in which the last is a PAUSE.
+    pausing: ClassSet,
+}
+
+impl Simulation {
+    /// Panics, naming the link, when flow control has lost count of something.
+    pub(super) fn assert_pauses_balance(&self) {
+        let flying = self.pauses_on_links();
+        for link in 0..self.links() {
+            let ((far, at), (near, sending)) = (self.domain_of_port(link ^ 1), self.domain_of_port(link));
+            let (Some(pauses), Some(paused)) = (far.ports.pfc(at), near.ports.pfc(sending)) else { continue };
+            let (name, flying) = (self.graph().link_name(link), flying[(link ^ 1) as usize]);
+            assert_eq!(
+                pauses.sent,
+                paused.received + pauses.lost + flying.count,
+                "PAUSEs against {name} have been lost count of"
+            );
+            for class in each(pauses.lossless) {
+                let resumes_at = far.ports.resumes_at(at);
+                assert_account_is_heard(&name, pauses, class, resumes_at);
+                assert_sender_obeys((&name, class), pauses, paused, flying);
+            }
+            let (of_port, until_now) = (near.ports.paused(sending), self.time.as_ps());
+            let holds = each(paused.heard).filter(|&class| !paused.has_run_out(class, until_now));
+            let holds = holds.map(only).fold(0, |all, one| all | one);
+            assert_eq!(of_port, holds, "{name} is paused in other classes than it was told");
+            assert!(
+                pauses.lost > 0 || paused.ran_out == 0,
+                "a PAUSE of {name} has run out, though none was lost"
+            );
+        }
+    }
+
+    /// What of flow control is on its way over each link.
+    fn pauses_on_links(&self) -> Vec<Flying> {
+        let events = self.domains.iter().flat_map(|domain| domain.calendar.events());
+        let mut events: Vec<_> = events.filter(|event| event.kind() == Kind::Pause).collect();
+        events.sort_unstable_by_key(|event| event.time);
+        let mut flying = vec![Flying::default(); self.links() as usize];
+        for event in events {
+            let of = &mut flying[event.id() as usize];
+            let class = only(event.route_seq as usize);
+            of.count += 1;
+            of.classes |= class;
+            of.pausing = of.pausing & !class | if event.stamp > 0 { class } else { 0 };
+        }
+        flying
+    }
+}
+
+/// An account pauses exactly if a PAUSE is the last that was said of it, or is still to be said; and it has a reason to.
+fn assert_account_is_heard(link: &str, pauses: &Pfc, class: usize, resumes_at: u64) {
+    let account = &pauses.accounts[class];
+    let said = pauses.told & only(class) != 0;
+    let last = pauses.last_unsent(class).map_or(said, |pause| pause.time > 0);
+    assert_eq!(last, account.pausing, "class {class} of {link} is told something else than is meant");
+    if account.pausing {
+        assert!(account.held() > 0, "class {class} of {link} is paused for nothing");
+        let is_over = pauses.is_static() && account.headroom == 0 && account.common <= resumes_at;
+        assert!(!is_over, "class {class} of {link} is paused below XON");
+    } else {
+        assert_eq!(account.headroom, 0, "class {class} of {link} is beyond XOFF and not paused");
+    }
+}
+
+/// What a link's sender has heard last in a class is what was said last, unless that is on its way or lost.
+fn assert_sender_obeys((link, class): (&str, usize), pauses: &Pfc, paused: &Pfc, flying: Flying) {
+    let class_set = only(class);
+    if pauses.told_in_vain & class_set != 0 {
+        return;
+    }
+    let last = if flying.classes & class_set != 0 { flying.pausing } else { paused.heard };
+    assert_eq!(
+        last & class_set,
+        pauses.told & class_set,
+        "class {class} of {link} has not heard what it was told"
+    );
+}
