@@ -29,6 +29,7 @@ mod pfc;
 mod probe;
 mod rdma_warnings;
 mod reader;
+mod relays;
 mod schema;
 mod shape;
 mod sizes;

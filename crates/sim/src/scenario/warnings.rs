@@ -5,6 +5,7 @@ use clearway_proto::units::{Bytes, Rate, Span};
 use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
 use super::key::Shown;
 use super::rdma_warnings;
+use super::relays;
 use crate::engine::event::Meta;
 use crate::model::{HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
 use crate::net::routing::{most_paths, path_between};
@@ -38,6 +39,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(fewer_allocations_than_batches(scenario));
     warnings.extend(probes_that_load(scenario));
     warnings.extend(rdma_warnings::of(scenario));
+    warnings.extend(relays::warnings(scenario));
     warnings
 }
 
