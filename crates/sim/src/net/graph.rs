@@ -67,6 +67,14 @@ impl Graph {
         &self.nodes
     }
 
+    /// The role of a switch; none for a host.
+    pub fn role(&self, node: u32) -> Option<SwitchRole> {
+        match self.nodes[node as usize].kind {
+            NodeKind::Host(_) => None,
+            NodeKind::Switch(role) => Some(role),
+        }
+    }
+
     /// All directed links, by number.
     pub fn links(&self) -> &[Link] {
         &self.links
