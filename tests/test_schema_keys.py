@@ -72,7 +72,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         *({**ecn, **pfc} for ecn in ECN for pfc in PFC[:2]),
         *({"sharing": "shared", **ecn, **pfc} for ecn in ECN for pfc in PFC),
     ],
-    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine", "dci", "long")},
+    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine", "dci", "long", "relay")},
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
     "host.default": [{}, {"model": "snap"}, {"model": "interrupts"}],
@@ -109,6 +109,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "ecn_pmax": ECN[2],
     **dict.fromkeys(("pfc_xoff", "pfc_xon", "pfc_headroom", "pfc_quanta", "pfc_response"), PFC[1]),
     **{key: {"sharing": "shared", **PFC[2]} for key in ("pfc_alpha", "pfc_hysteresis")},
+    "relay_virtual_queue_above": {"relay_virtual_queue": "1MB"},
 }
 """What must stand beside a key in a table whose variants are one."""
 FILES = {
@@ -206,8 +207,11 @@ def scenario_with(table: str, example: dict[str, Any]) -> dict[str, Any]:
         else:
             at = at.setdefault(part, {})
     at[int(parts[-1]) if parts[-1] == "0" else parts[-1]] = copy.deepcopy(example)
-    if table in ("switch.dci", "switch.long"):
-        scenario["network"] = {"topology": "datacenters", "k": 2, "long_km": 1.0}
+    if table in ("switch.dci", "switch.long", "switch.relay"):
+        relays = table == "switch.relay"
+        scenario["network"] = {"topology": "datacenters", "k": 2, "long_km": 1.0, "relays": relays}
+        if relays:
+            scenario["switch"]["default"] = PFC[1]
     if table == "arbiter" or example.get("kind") == "crash":
         scenario["transport"]["bulk"] = {"protocol": "fastpass"}
     if example.get("protocol") == "fastpass" or example.get("kind") == "crash":
@@ -288,6 +292,8 @@ def scenario_for(slot: Slot, link: str) -> dict[str, Any]:
     """Return a scenario that is right and to which the slot's key may be added."""
     example = filled(EXAMPLES[slot.table][slot.variant], link)
     conditions: dict[str, Any] = CONDITIONS.get(slot.key, {}) if slot.table.startswith("switch.") else {}
+    if slot.table == "switch.long" and slot.key.startswith("relay_"):
+        conditions = {"pfc": "relay", **conditions}
     if slot.table == "host.bulk":
         conditions = {"model": model_with(slot.key)}
     return scenario_with(slot.table, {**conditions, **example})

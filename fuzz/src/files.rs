@@ -65,6 +65,7 @@ fn topology_text(nodes: &[ListedNode], links: &[ListedLink]) -> String {
             Some(SwitchRole::Spine) => "spine",
             // A port is no node.
             Some(SwitchRole::Dci | SwitchRole::Long) => "dci",
+            Some(SwitchRole::Relay) => "relay",
         };
         let _ = writeln!(text, "[[node]]\nname = {}\nrole = \"{role}\"", toml::string(&node.name));
     }

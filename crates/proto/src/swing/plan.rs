@@ -79,6 +79,13 @@ pub struct PauseTimes {
     pub repeat_within: Option<Span>,
 }
 
+/// The buffer of a relay's port R for one priority, whatever drains.
+pub fn relay_buffer(fibre: &LosslessLink) -> Bytes {
+    let whole = LosslessLink { drain: None, ..fibre.clone() }.headroom().any_sizes();
+    let bdp = LongLink { rate: fibre.rate, delay: fibre.delay }.bdp();
+    Bytes::new(whole.get() + bdp.get() / RELAY_MARGIN)
+}
+
 impl Thresholds {
     /// Threshold and headroom together.
     pub fn buffer(&self) -> Bytes {
@@ -118,8 +125,7 @@ impl DciLink {
         if let Some(thresholds) = self.thresholds(scheme) {
             return thresholds.buffer();
         }
-        let whole = LosslessLink { drain: None, ..self.lossless(self.delay) }.headroom().any_sizes();
-        Bytes::new(whole.get() + self.bdp().get() / RELAY_MARGIN)
+        relay_buffer(&self.lossless(self.delay))
     }
 
     /// The buffer of the link, all priorities together.

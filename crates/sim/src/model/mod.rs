@@ -27,7 +27,7 @@ pub use fault::Fault;
 pub use host::{HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
 pub use network::Network;
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};
-pub use pfc::{Pfc, Xoff};
+pub use pfc::{Pfc, Relay, Safety, Xoff};
 pub use probe::Probe;
 pub(crate) use protocol::for_each_scheme;
 pub use protocol::Protocol;

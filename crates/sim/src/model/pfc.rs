@@ -1,6 +1,7 @@
 //! Priority flow control (IEEE 802.1Qbb): when a switch pauses what sends to it.
 
 use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::swing::relay::VirtualQueue;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 /// How the switches of a role keep lossless classes lossless. What arrives over a link in such a class has an *account* there,
@@ -17,6 +18,28 @@ pub struct Pfc {
     pub quanta: u16,
     /// Time from the arrival of a PAUSE until its receiver begins no further frame.
     pub response: Span,
+    /// What Swing's relay does besides; none where there is none, and at a relay if all of it is as usual.
+    pub relay: Option<Relay>,
+}
+
+/// Port R of a relay, which faces the fibre, for each lossless class. Absent values depend on the fibre.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Relay {
+    /// Room for what comes over the fibre; none: a BDP, a fortieth of one, and the frames that a PAUSE waits for.
+    pub buffer: Option<Bytes>,
+    /// The far end is held while what waits and what it was granted in a round trip exceed this.
+    pub safety: Option<Safety>,
+    /// The far end is held for a short queue.
+    pub virtual_queue: Option<VirtualQueue>,
+}
+
+/// A limit of what waits and is granted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Safety {
+    /// The lowest that lets an idle link send at once.
+    Least,
+    /// So much.
+    Bytes(Bytes),
 }
 
 /// The threshold above which a link is paused.

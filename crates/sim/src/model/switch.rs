@@ -15,14 +15,32 @@ pub enum SwitchRole {
     Spine,
     /// Joins a datacenter to others.
     Dci,
-    /// The port of such a switch that faces another datacenter: no switch of its own, but buffers, marking and flow control.
+    /// The port of such a switch that faces another datacenter, or a relay: no switch of its own, but buffers, marking and
+    /// flow control.
     Long,
+    /// Swing's relay: a box of two ports between such a switch and the fibre. What is set here is its port L, to the switch.
+    Relay,
 }
 
 impl SwitchRole {
     /// Every role.
-    pub const ALL: [SwitchRole; 5] =
-        [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine, SwitchRole::Dci, SwitchRole::Long];
+    pub const ALL: [SwitchRole; 6] = [
+        SwitchRole::Tor,
+        SwitchRole::Aggregation,
+        SwitchRole::Spine,
+        SwitchRole::Dci,
+        SwitchRole::Long,
+        SwitchRole::Relay,
+    ];
+
+    /// The role of a port of such a switch that faces a switch of role `peer`, or a host.
+    #[must_use]
+    pub fn of_port(self, peer: Option<SwitchRole>) -> SwitchRole {
+        match (self, peer) {
+            (SwitchRole::Dci, Some(SwitchRole::Dci | SwitchRole::Relay)) => SwitchRole::Long,
+            _ => self,
+        }
+    }
 }
 
 /// What the switches of each role do.
@@ -38,6 +56,8 @@ pub struct SwitchKinds {
     pub dci: SwitchKind,
     /// Their ports towards other datacenters, [`SwitchRole::Long`].
     pub long: SwitchKind,
+    /// The relays, [`SwitchRole::Relay`].
+    pub relay: SwitchKind,
 }
 
 impl SwitchKinds {
@@ -48,7 +68,8 @@ impl SwitchKinds {
             aggregation: kind.clone(),
             spine: kind.clone(),
             dci: kind.clone(),
-            long: kind,
+            long: kind.clone(),
+            relay: kind,
         }
     }
 
@@ -65,6 +86,7 @@ impl SwitchKinds {
             SwitchRole::Spine => &self.spine,
             SwitchRole::Dci => &self.dci,
             SwitchRole::Long => &self.long,
+            SwitchRole::Relay => &self.relay,
         }
     }
 }

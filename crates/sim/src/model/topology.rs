@@ -49,6 +49,8 @@ pub enum Topology {
         long_rate: Rate,
         /// Delay of these links, one way.
         long_delay: Span,
+        /// Whether a relay stands at each end of these links, which are then links between relays.
+        relays: bool,
     },
     /// Nodes and links as listed in a file.
     Listed {

@@ -39,35 +39,43 @@ impl Ports {
 
     /// A frame has come to a port, which has it on its account from now on. Whether there is room.
     pub(super) fn charge(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
-        let (pfc, memory) = self.pfc_and_memory(at);
-        let before = pfc.unsent();
-        match pfc.charge(class, size, memory.as_deref()) {
-            Charged::Taken(bytes) => {
-                if let Some(memory) = memory {
-                    memory.used += bytes;
-                }
-                if self.pfc_mut(at).unsent() > before {
-                    self.told.push((at, class as u8));
-                }
-                true
-            }
-            Charged::Overflow => {
-                let account = self.pfc_mut(at).accounts[class];
-                let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link);
-                let (common, used) = (account.common, account.headroom);
-                let first =
-                    Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
-                self.overflow.get_or_insert(first);
-                false
-            }
+        let taken = match self.pfc_mut(at).relay {
+            None => self.charge_account(at, class, size),
+            Some(relay) => self.charge_relay(relay, class, size, now),
+        };
+        if !taken {
+            let account = self.pfc_mut(at).accounts[class];
+            let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link);
+            let (common, used) = (account.common, account.headroom);
+            let first = Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
+            self.overflow.get_or_insert(first);
         }
+        taken
     }
 
-    /// A frame that a port has on its account has left.
-    pub(super) fn release(&mut self, at: u32, class: usize, size: u32) {
+    /// The same where the port has its accounts to itself.
+    fn charge_account(&mut self, at: u32, class: usize, size: u32) -> bool {
+        let (pfc, memory) = self.pfc_and_memory(at);
+        let before = pfc.unsent();
+        let Charged::Taken(bytes) = pfc.charge(class, size, memory.as_deref()) else { return false };
+        if let Some(memory) = memory {
+            memory.used += bytes;
+        }
+        if pfc.unsent() > before {
+            self.told.push((at, class as u8));
+        }
+        true
+    }
+
+    /// A frame that a port has on its account has left at `now`.
+    pub(super) fn release(&mut self, at: u32, class: usize, size: u32, now: u64) {
         let (pfc, memory) = self.pfc_and_memory(at);
         let before = pfc.unsent();
         let freed = pfc.release(class, size);
+        if let Some(relay) = pfc.relay {
+            self.release_relay(relay, class, size, now);
+            return;
+        }
         match memory {
             Some(memory) => {
                 memory.used -= freed;
@@ -98,6 +106,9 @@ impl Ports {
     /// When it is to be asked whether a PAUSE must be repeated, if that is not to come anyway and a class is paused.
     pub fn arm_repeat(&mut self, at: u32, class: usize, now: u64) -> Option<u64> {
         let pfc = self.pfc_mut(at);
+        if let Some((relay, _)) = pfc.relay {
+            return self.arm_relay(relay, now);
+        }
         if pfc.accounts[class].pausing {
             pfc.arm_repeat(class, now)
         } else {
@@ -107,7 +118,10 @@ impl Ports {
 
     /// Repeats what is due of a port's PAUSEs, and says when to ask again.
     pub fn repeat(&mut self, at: u32, now: u64) -> Vec<u64> {
-        self.pfc_mut(at).repeat(now)
+        match self.pfc_mut(at).relay {
+            Some((relay, _)) => self.repeat_of_relay(relay, now).into_iter().collect(),
+            None => self.pfc_mut(at).repeat(now),
+        }
     }
 
     /// Sends the first thing that a port's flow control has to say.
@@ -135,6 +149,7 @@ impl Ports {
         let pfc = rules.pfc.as_mut().expect("only ports with flow control are paused");
         let (paused, expires) = pfc.hold(pause, rules.paused, now);
         rules.paused = paused;
+        self.pass_on(at, pause, now);
         expires
     }
 
@@ -210,5 +225,6 @@ impl Ports {
                 assert_eq!(account, held, "port {at} has lost count of class {class}'s account");
             }
         }
+        self.assert_relays_balance();
     }
 }

@@ -14,6 +14,8 @@ pub mod pfc;
 mod plain;
 pub mod port;
 pub mod ports;
+pub mod relay;
+pub mod relays;
 pub mod routes;
 pub mod routing;
 pub mod ruled;

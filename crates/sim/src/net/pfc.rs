@@ -13,6 +13,7 @@
 use std::collections::VecDeque;
 
 use clearway_proto::swing::quanta::PFC_FRAME;
+use clearway_proto::swing::relay::Port as Side;
 use clearway_proto::units::{Bytes, Span};
 
 use super::memory::SharedBuffer;
@@ -119,6 +120,8 @@ pub struct Pfc {
     pub(super) thresholds: Thresholds,
     /// The index of the memory of which a dynamic threshold is a share.
     pub(super) memory: Option<u32>,
+    /// The relay that has the accounts, and which of its ports this is; none: they are the port's own.
+    pub(super) relay: Option<(u32, Side)>,
     /// How long a PAUSE holds, in picoseconds.
     pub(super) pause: u64,
     /// Time from the arrival of a PAUSE at the other end until that begins no further frame, in picoseconds.
@@ -179,6 +182,7 @@ impl Pfc {
             accounts: Vec::new(),
             thresholds: Thresholds { xoff: Threshold::Static(0), hysteresis: 0, headroom: 0 },
             memory: None,
+            relay: None,
             pause: 0,
             response: 0,
             holds: vec![Hold::default(); classes],
@@ -206,25 +210,53 @@ impl Pfc {
         Pfc { lossless, accounts, thresholds, memory, pause, response, ..Pfc::new(classes) }
     }
 
+    /// Flow control of a relay's port, which says what the relay decides: port R has so much room, and no threshold.
+    #[must_use]
+    pub fn of_relay(self, relay: u32, side: Side, room: Option<u64>) -> Pfc {
+        let without_threshold =
+            |room| Thresholds { xoff: Threshold::Static(room), hysteresis: room, headroom: 0 };
+        let thresholds = room.map_or(self.thresholds, without_threshold);
+        Pfc { relay: Some((relay, side)), thresholds, ..self }
+    }
+
+    /// Has something to say to the link's other end.
+    pub(super) fn decide(&mut self, pause: Pause) {
+        self.accounts[usize::from(pause.class)].pausing = pause.time > 0;
+        self.signals.push_back(pause);
+    }
+
     /// A frame has come over the link.
     pub(super) fn charge(&mut self, class: usize, size: u32, memory: Option<&SharedBuffer>) -> Charged {
-        let size = u64::from(size);
-        let threshold = self.thresholds.xoff.now(memory);
         let free = memory.map_or(u64::MAX, |memory| memory.size - memory.used);
-        let account = &mut self.accounts[class];
-        let common = size.min(threshold.saturating_sub(account.common)).min(free);
-        if account.headroom + size - common > self.thresholds.headroom {
+        let common = self.common_of(class, size, memory).min(free);
+        if self.accounts[class].headroom + u64::from(size) - common > self.thresholds.headroom {
             return Charged::Overflow;
         }
-        account.common += common;
-        account.headroom += size - common;
-        account.peak = account.peak.max(account.held());
-        account.peak_headroom = account.peak_headroom.max(account.headroom);
+        self.count(class, size, common);
+        let account = &self.accounts[class];
         if account.headroom > 0 && !account.pausing {
-            account.pausing = true;
-            self.signals.push_back(Pause { class: class as u8, time: self.pause });
+            self.decide(Pause { class: class as u8, time: self.pause });
         }
         Charged::Taken(if self.thresholds.xoff.is_dynamic() { common } else { 0 })
+    }
+
+    /// A relay has taken a frame that has come over the link.
+    pub(super) fn count_taken(&mut self, class: usize, size: u32) {
+        self.count(class, size, self.common_of(class, size, None));
+    }
+
+    /// The bytes of a frame for which the threshold leaves common room.
+    fn common_of(&self, class: usize, size: u32, memory: Option<&SharedBuffer>) -> u64 {
+        let threshold = self.thresholds.xoff.now(memory);
+        u64::from(size).min(threshold.saturating_sub(self.accounts[class].common))
+    }
+
+    fn count(&mut self, class: usize, size: u32, common: u64) {
+        let account = &mut self.accounts[class];
+        account.common += common;
+        account.headroom += u64::from(size) - common;
+        account.peak = account.peak.max(account.held());
+        account.peak_headroom = account.peak_headroom.max(account.headroom);
     }
 
     /// A frame that had come over the link has left the switch: how much of the shared memory is free again.
@@ -252,8 +284,7 @@ impl Pfc {
         let account = &mut self.accounts[class];
         let below = account.common <= below;
         if account.pausing && account.headroom == 0 && below {
-            account.pausing = false;
-            self.signals.push_back(Pause { class: class as u8, time: 0 });
+            self.decide(Pause { class: class as u8, time: 0 });
         }
     }
 
@@ -324,7 +355,8 @@ impl Pfc {
             hold.times += 1;
         }
         hold.until = now + pause.time;
-        let arm = hold.armed_at == 0;
+        // One that is shorter than what is left runs out earlier.
+        let arm = hold.armed_at == 0 || hold.until < hold.armed_at;
         if arm {
             hold.armed_at = hold.until;
         }
@@ -372,6 +404,11 @@ impl Pfc {
     /// Time from the arrival of a PAUSE at the other end until that begins no further frame.
     pub fn response(&self) -> Span {
         Span::from_ps(self.response)
+    }
+
+    /// Whether it is that of a relay's port.
+    pub fn is_of_relay(&self) -> bool {
+        self.relay.is_some()
     }
 
     /// Room of each account beyond XOFF, in bytes.

@@ -10,6 +10,7 @@ use super::memory::{Memory, SharedBuffer};
 use super::pfc::Overflow;
 use super::plain;
 use super::port::{Port, PortFigures, PortKind};
+use super::relay::RelayNode;
 use super::rules::Rules;
 use super::scheduling::Rule;
 use crate::engine::event::{Frame, Meta};
@@ -31,6 +32,7 @@ pub struct Ports {
     pub(super) rules_of: Vec<u32>,
     pub(super) rules: Vec<Rules>,
     pub(super) memories: Vec<SharedBuffer>,
+    pub(super) relays: Vec<RelayNode>,
     pub(super) frames: WaitingFrames,
     /// Ports whose flow control has something to say to the link's other end, and the class that it is about.
     pub(super) told: Vec<(u32, u8)>,
@@ -52,6 +54,7 @@ impl Ports {
             rules_of: Vec::new(),
             rules: Vec::new(),
             memories: Vec::new(),
+            relays: Vec::new(),
             frames: WaitingFrames::default(),
             told: Vec::new(),
             overflow: None,

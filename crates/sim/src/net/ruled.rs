@@ -101,11 +101,12 @@ impl Ports {
 
     /// A transmission of a ruled port has ended: its room is free again.
     pub fn end_transmission(&mut self, at: u32) {
+        let now = self.port(at).busy_until;
         let rules = self.rules_mut(at);
         rules.transmitting = false;
         let (size, class, ingress) = (rules.in_transmission, usize::from(rules.sending), rules.ingress);
         if ingress != NO_PORT {
-            self.release(ingress, class, size);
+            self.release(ingress, class, size, now);
         } else if let Memory::Shared(memory) = rules.memory {
             self.memories[memory as usize].used -= u64::from(size);
         }

@@ -36,7 +36,7 @@ pub(crate) mod tests {
 
     pub(crate) fn datacenters(count: u32, k: u32) -> Network {
         let (long_rate, long_delay) = (Rate::from_gbps(400), Span::from_us(400));
-        network(Topology::Datacenters { count, k, long_rate, long_delay })
+        network(Topology::Datacenters { count, k, long_rate, long_delay, relays: false })
     }
 
     fn host(name: &str) -> ListedNode {

@@ -16,7 +16,8 @@ use super::reader::Section;
 use super::shape::role_name;
 use super::traffic::Scene;
 use super::{
-    arbiter, class, fault, host, memory, network, node, operations, pfc, probe, switch, traffic, transport,
+    arbiter, class, fault, host, memory, network, node, operations, pfc, probe, relays, switch, traffic,
+    transport,
 };
 use crate::engine::event::MAX_LINKS;
 use crate::model::{
@@ -204,6 +205,7 @@ fn check(r: &Section, scenario: &Scenario) {
     check_probes(r, scenario);
     class::check(r, scenario);
     pfc::check(r, scenario);
+    relays::check(r, scenario);
     arbiter::check(r, scenario);
     check_end(r, scenario);
     match memory::limit() {

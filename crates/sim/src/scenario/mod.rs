@@ -30,6 +30,7 @@ mod pfc_warnings;
 mod probe;
 mod rdma_warnings;
 mod reader;
+mod relays;
 mod schema;
 mod shape;
 mod sizes;

@@ -144,7 +144,12 @@ fn read_datacenters(r: &mut Section, rate: Rate) -> Topology {
     );
     let transponders = r.get(&transponders.or(Span::ZERO));
     limit_hosts(r, "datacenters", u64::from(count) * u64::from(k).pow(3) / 4);
-    Topology::Datacenters { count, k, long_rate, long_delay: A_KM.scaled(long_km) + transponders }
+    let relays = r.flag(
+        "relays",
+        "Whether a relay stands at each end of such a link, with a link of the network's delay to its switch.",
+        false,
+    );
+    Topology::Datacenters { count, k, long_rate, long_delay: A_KM.scaled(long_km) + transponders, relays }
 }
 
 fn read_file(r: &mut Section, base: &Path, rate: Rate, delay: Span) -> Topology {

@@ -1,11 +1,12 @@
 //! The keys of `[switch.*]` about priority flow control.
 
+use clearway_proto::swing::relay::VirtualQueue;
 use clearway_proto::units::{Bytes, Span};
 
 use super::key::{Key, Shown};
 use super::reader::Section;
 use super::shape::MAX_BYTES;
-use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Xoff};
+use crate::model::{Buffer, Pfc, Relay, Safety, Scenario, SwitchRole, Xoff};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::scheduling::MOST_CLASSES;
 use crate::net::shape;
@@ -22,26 +23,37 @@ enum Kind {
     Off,
     Static,
     Dynamic,
+    Relay,
 }
 
-const KINDS: &[(&str, Kind)] = &[("off", Kind::Off), ("static", Kind::Static), ("dynamic", Kind::Dynamic)];
-
-/// Reads the keys; `buffer` is that of the same switches.
-pub(super) fn read(r: &mut Section, buffer: Buffer) -> Option<Pfc> {
+/// Reads the keys; `buffer` is that of the same switches, which have this role, or the most of which have no other.
+pub(super) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) -> Option<Pfc> {
+    let mut kinds = vec![("off", Kind::Off), ("static", Kind::Static)];
     // What is no choice is not described as one, but has a message of its own.
-    let shared = matches!(buffer, Buffer::Shared { .. });
-    let kinds = if r.describing() && !shared { &KINDS[..2] } else { KINDS };
-    let kind = r.choice(
-        "pfc",
-        "Whether links that bring more than a threshold are paused: never, above a threshold of each, or above a share of what \
-         is free of the shared buffer. Then no frame of a lossless class is dropped.",
-        Some("off"),
-        kinds,
-    );
-    let (xoff, hysteresis) = match kind {
+    if !r.describing() || (matches!(buffer, Buffer::Shared { .. }) && role != Some(SwitchRole::Relay)) {
+        kinds.push(("dynamic", Kind::Dynamic));
+    }
+    let doc = match role {
+        Some(SwitchRole::Long) => {
+            kinds.push(("relay", Kind::Relay));
+            "As in default; or as a relay inside the switch would: the far end may send what leaves this one."
+        }
+        _ => {
+            "Whether links that bring more than a threshold are paused: never, above a threshold of each, or above a share of \
+             what is free of the shared buffer. Then no frame of a lossless class is dropped."
+        }
+    };
+    let (xoff, hysteresis) = match r.choice("pfc", doc, Some("off"), &kinds) {
         Kind::Off => return None,
         Kind::Static => read_static(r),
         Kind::Dynamic => read_dynamic(r, buffer),
+        Kind::Relay => {
+            let (quanta, response) = read_times(r);
+            let relay = Relay { safety: Some(Safety::Least), ..Relay::default() };
+            let relay = Some(read_relay(r, relay, "the lowest that lets an idle link send at once"));
+            let (xoff, hysteresis) = (Xoff::Static(MAX_BYTES), MAX_BYTES);
+            return Some(Pfc { xoff, hysteresis, headroom: None, quanta, response, relay });
+        }
     };
     let headroom = Key::new(
         "pfc_headroom",
@@ -49,6 +61,15 @@ pub(super) fn read(r: &mut Section, buffer: Buffer) -> Option<Pfc> {
         Bytes::new(0)..=MAX_BYTES,
     );
     let headroom = r.optional(&headroom, "what the link can bring at most");
+    let (quanta, response) = read_times(r);
+    let of_a_relay = role == Some(SwitchRole::Relay);
+    let relay =
+        of_a_relay.then(|| read_relay(r, Relay::default(), "none: the far end is never held for that"));
+    Some(Pfc { xoff, hysteresis, headroom, quanta, response, relay })
+}
+
+/// How long a PAUSE holds, and until when it has taken effect.
+fn read_times(r: &mut Section) -> (u16, Span) {
     let quanta = Key::new(
         "pfc_quanta",
         "How long a PAUSE holds, in quanta of 512 bit times; it is repeated when half of that has passed.",
@@ -60,8 +81,35 @@ pub(super) fn read(r: &mut Section, buffer: Buffer) -> Option<Pfc> {
         Span::ZERO..=Span::from_ms(1),
     );
     let quanta = r.get(&quanta.or(u16::MAX.into())) as u16;
-    let response = r.get(&response.or(Span::ZERO));
-    Some(Pfc { xoff, hysteresis, headroom, quanta, response })
+    (quanta, r.get(&response.or(Span::ZERO)))
+}
+
+/// What a relay does with what comes over the fibre.
+fn read_relay(r: &mut Section, usual: Relay, without_safety: &'static str) -> Relay {
+    let bytes = |name, doc| Key::new(name, doc, Bytes::new(1)..=MAX_BYTES);
+    let buffer = bytes("relay_buffer", "Room for what comes over the fibre, of each lossless class.");
+    let buffer = r.optional(&buffer, "a BDP of the fibre, a fortieth of one, and a few frames");
+    let safety = bytes(
+        "relay_safety",
+        "The far end is held while what waits and what it was granted in the last round trip exceed this.",
+    );
+    let safety = r.optional(&safety, without_safety).map(Safety::Bytes).or(usual.safety);
+    let target = bytes(
+        "relay_virtual_queue",
+        "The far end is held while what waits and what it was granted in the last round trip exceed by this what left then: a \
+         short queue, for the price of a slower answer when more drains.",
+    );
+    let target = r.optional(&target, "none: the queue is as long as the drain makes it");
+    let above = Key::new(
+        "relay_virtual_queue_above",
+        "The far end is held for relay_virtual_queue only while more than this waits.",
+        Bytes::new(0)..=MAX_BYTES,
+    );
+    let above = r.get(&above.or(Bytes::new(500_000)));
+    if r.sound() && target.is_none() && r.given("relay_virtual_queue_above") {
+        r.conflict("relay_virtual_queue_above", "there is no relay_virtual_queue");
+    }
+    Relay { buffer, safety, virtual_queue: target.map(|target| VirtualQueue { target, above }) }
 }
 
 fn read_static(r: &mut Section) -> (Xoff, Bytes) {

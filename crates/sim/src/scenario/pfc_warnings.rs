@@ -49,7 +49,13 @@ fn headroom_below_need(
 ) -> Option<String> {
     let given = pfc.headroom?;
     let (frame, classes) = (scenario.longest_frame(), scenario.lossless_classes());
-    let to_such = (0..graph.links().len() as u32).filter(|link| port_role(graph, link ^ 1) == Some(role));
+    let port_role = |link: u32| {
+        let link = graph.link(link);
+        let (role, peer) = (graph.role(link.from)?, graph.role(link.to));
+        // The port of a relay that faces the fibre has no headroom.
+        (peer != Some(SwitchRole::Relay) || role != SwitchRole::Relay).then(|| role.of_port(peer))
+    };
+    let to_such = (0..graph.links().len() as u32).filter(|link| port_role(link ^ 1) == Some(role));
     let need = |link: &u32| {
         let of = graph.link(*link);
         pfc.lossless_link((of.rate, of.delay), frame, classes).headroom()
@@ -74,13 +80,4 @@ fn headroom_below_need(
             frame.get(),
         )
     })
-}
-
-/// The role of the switch from which a link leads, or of that port of it; none for a host.
-fn port_role(graph: &Graph, link: u32) -> Option<SwitchRole> {
-    let link = graph.link(link);
-    match (graph.role(link.from)?, graph.role(link.to)) {
-        (SwitchRole::Dci, Some(SwitchRole::Dci)) => Some(SwitchRole::Long),
-        (role, _) => Some(role),
-    }
 }

@@ -18,5 +18,6 @@ pub(super) fn role_name(role: SwitchRole) -> &'static str {
         SwitchRole::Spine => "spine",
         SwitchRole::Dci => "dci",
         SwitchRole::Long => "long",
+        SwitchRole::Relay => "relay",
     }
 }

@@ -25,10 +25,11 @@ pub(super) enum Marking {
 
 /// Reads the table. None if anything is wrong in it.
 pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchKinds> {
-    let default = r.table("default", "Every switch whose role has no table of its own.", read_kind);
+    let doc = "Every switch whose role has no table of its own.";
+    let default = r.table("default", doc, |r| read_kind(r, None));
     let mut role = |role, doc| {
         let name = role_name(role);
-        let kind = r.heir(name, doc, ("default", default.as_ref()), read_kind);
+        let kind = r.heir(name, doc, ("default", default.as_ref()), |r| read_kind(r, Some(role)));
         check_role(r, role, network);
         kind
     };
@@ -39,9 +40,12 @@ pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchK
     let dci = role(SwitchRole::Dci, "Switches that join datacenters; what is not given is as in default.");
     let long = role(
         SwitchRole::Long,
-        "The ports of these that face another datacenter; what is not given is as in default.",
+        "The ports of these that face another datacenter, or a relay; what is not given is as in default.",
     );
-    Some(SwitchKinds { tor: tor?, aggregation: aggregation?, spine: spine?, dci: dci?, long: long? })
+    let doc = "Relays: the port to the switch, and relay_* for that to the fibre; what is not given is as in default.";
+    let relay = role(SwitchRole::Relay, doc);
+    let (tor, aggregation, spine) = (tor?, aggregation?, spine?);
+    Some(SwitchKinds { tor, aggregation, spine, dci: dci?, long: long?, relay: relay? })
 }
 
 fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {
@@ -55,7 +59,7 @@ fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {
     }
 }
 
-fn read_kind(r: &mut Section) -> SwitchKind {
+fn read_kind(r: &mut Section, role: Option<SwitchRole>) -> SwitchKind {
     let size = Key::new(
         "buffer",
         "Room for frames: of each port, or of the whole switch where it is shared.",
@@ -80,7 +84,7 @@ fn read_kind(r: &mut Section) -> SwitchKind {
         }
     };
     let ecn = read_ecn(r, size);
-    SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer) }
+    SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer, role) }
 }
 
 fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {

@@ -27,6 +27,7 @@ const ROLES: &[(&str, Option<SwitchRole>)] = &[
     ("aggregation", Some(SwitchRole::Aggregation)),
     ("spine", Some(SwitchRole::Spine)),
     ("dci", Some(SwitchRole::Dci)),
+    ("relay", Some(SwitchRole::Relay)),
 ];
 
 /// Reads the text of a topology file; links that do not say otherwise have this rate and delay.
@@ -140,6 +141,16 @@ fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
     for (i, node) in nodes.iter().enumerate() {
         if node.switch.is_none() && degree[i] != 1 {
             say(format!("node[{i}]"), format!("host {} has {} links; a host has one", node.name, degree[i]));
+        }
+    }
+    for (i, node) in (0..).zip(nodes).filter(|(_, node)| node.switch == Some(SwitchRole::Relay)) {
+        let of_it = links.iter().filter(|link| link.ends.0 == i || link.ends.1 == i);
+        let peers = of_it.map(|link| nodes[(link.ends.0 ^ link.ends.1 ^ i) as usize].switch);
+        let mut peers: Vec<_> = peers.collect();
+        peers.sort_unstable();
+        if peers != [Some(SwitchRole::Dci), Some(SwitchRole::Relay)] {
+            let message = "a relay has two links: one to a switch of role dci, and one to another relay";
+            say(format!("node[{i}]"), format!("{}: {message}", node.name));
         }
     }
     let kinds: BTreeSet<_> = links.iter().map(|link| (link.rate, link.delay)).collect();

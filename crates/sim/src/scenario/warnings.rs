@@ -6,6 +6,7 @@ use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
 use super::key::Shown;
 use super::pfc_warnings;
 use super::rdma_warnings;
+use super::relays;
 use crate::engine::event::Meta;
 use crate::model::{HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
 use crate::net::routing::{most_paths, path_between};
@@ -40,6 +41,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(probes_that_load(scenario));
     warnings.extend(rdma_warnings::of(scenario));
     warnings.extend(pfc_warnings::of(scenario));
+    warnings.extend(relays::warnings(scenario));
     warnings
 }
 

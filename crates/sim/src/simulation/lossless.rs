@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clearway_proto::units::{Span, Time};
 
 use super::simulator::Simulation;
-use crate::net::scheduling::each;
+use crate::net::scheduling::{each, only};
 
 /// What flow control has done to a directed link, in one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,23 @@ impl Simulation {
         let link = self.graph().link(drop.link ^ 1);
         let (domain, at) = self.domain_of_port(drop.link);
         let pfc = domain.ports.pfc(at)?;
+        let name = |node: u32| &self.graph().nodes()[node as usize].name;
+        if pfc.is_of_relay() && pfc.headroom() == 0 {
+            let room = self.plan.lossless_link(drop.link, pfc.response(), pfc.hysteresis(), pfc.lossless);
+            return Some(format!(
+                "at {:.3} us {} dropped a frame of {} bytes of a lossless class that came over {}: {} bytes that had come over \
+                 this link were there. A round trip brings {} bytes, and what is sent before a PAUSE works {}. More comes \
+                 where the far end's clock is faster or PAUSEs are lost: set relay_safety, raise relay_buffer, or go \
+                 on in spite of drops with allow_loss = true",
+                Time::from_ps(drop.at).as_us_f64(),
+                name(link.to),
+                drop.bytes,
+                self.graph().link_name(drop.link ^ 1),
+                drop.common,
+                link.rate.sent_in(link.delay * 2).get(),
+                room.headroom().any_sizes().get() - link.rate.sent_in(link.delay * 2).get(),
+            ));
+        }
         let of_link = self.plan.lossless_link(drop.link, pfc.response(), pfc.hysteresis(), pfc.lossless);
         let needed = of_link.headroom();
         let bytes = |time: Span| link.rate.sent_in(time).get();
@@ -71,7 +88,7 @@ impl Simulation {
              end's response, and two frames of {}. Leave pfc_headroom out, give that much, or go on in spite of drops with \
              allow_loss = true",
             Time::from_ps(drop.at).as_us_f64(),
-            self.graph().nodes()[link.to as usize].name,
+            name(link.to),
             drop.bytes,
             self.graph().link_name(drop.link ^ 1),
             drop.common + drop.used,
@@ -110,6 +127,18 @@ impl Simulation {
                 let link = domain.ports.port(ingress).link ^ 1;
                 if let Some(waits) = waits_for.get_mut(&(link, class)) {
                     waits.push(((out, class), bytes));
+                }
+            }
+        }
+        // A relay passes the PAUSE of its switch on, whether anything waits at the relay or not.
+        for fibre in 0..self.links() {
+            let (domain, at) = self.domain_of_port(fibre ^ 1);
+            let Some(local) = domain.ports.other_side(at) else { continue };
+            let paused = domain.ports.paused(local);
+            let out = domain.ports.port(local).link;
+            for (&(_, class), waits) in waits_for.range_mut((fibre, 0)..(fibre + 1, 0)) {
+                if paused & only(class) != 0 {
+                    waits.push(((out, class), u64::from(u32::MAX)));
                 }
             }
         }

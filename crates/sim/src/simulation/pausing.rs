@@ -57,6 +57,7 @@ impl Domain {
         if pause.time == 0 {
             self.go_on(plan, at);
         }
+        self.tell_peers();
     }
 
     fn repeat_pauses(&mut self, at: u32) {
@@ -66,6 +67,7 @@ impl Domain {
         if !self.ports.transmits(at) && self.ports.is_told(at) {
             self.send_signal(at);
         }
+        self.tell_peers();
     }
 
     fn end_pauses(&mut self, plan: &Plan, at: u32) {

@@ -2,21 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::swing::quanta::lasting;
+use clearway_proto::swing::relay::{Port as Side, RelayParams};
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
-use crate::model::{Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff};
+use crate::model::{self, Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff};
 use crate::net::loss::{Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
 use crate::net::pfc::{Pfc, Threshold, Thresholds};
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
+use crate::net::relay::{self, RelayNode};
 use crate::net::rules::Rules;
 use crate::net::scheduling::{only, ClassSet, Rule, Scheduler};
-use crate::net::topology::NodeKind;
 use crate::random::{Entity, Stream};
 
 /// Makes the ports of a network, domain by domain.
@@ -30,6 +32,13 @@ pub(super) struct Wiring<'a> {
     faults: BTreeMap<u32, Vec<LossWindow>>,
     /// How each class is served; one class where the scenario has none.
     classes: Vec<Rule>,
+}
+
+/// What ports of a node have in common, by its number: the indices of their memories, and of relays by those of their fibres.
+#[derive(Default)]
+struct Shared {
+    memories: BTreeMap<u32, u32>,
+    relays: BTreeMap<u32, u32>,
 }
 
 /// What tells kinds of port apart: the link, and whose end of it.
@@ -72,15 +81,7 @@ impl<'a> Wiring<'a> {
     /// The role of the switch from which a link leads, or of that port of it; none for a host.
     fn role(&self, link: u32) -> Option<SwitchRole> {
         let link = self.plan.graph.link(link);
-        match (self.kind_of_node(link.from), self.kind_of_node(link.to)) {
-            (NodeKind::Host(_), _) => None,
-            (NodeKind::Switch(SwitchRole::Dci), NodeKind::Switch(SwitchRole::Dci)) => Some(SwitchRole::Long),
-            (NodeKind::Switch(role), _) => Some(role),
-        }
-    }
-
-    fn kind_of_node(&self, node: u32) -> NodeKind {
-        self.plan.graph.nodes()[node as usize].kind
+        Some(self.plan.graph.role(link.from)?.of_port(self.plan.graph.role(link.to)))
     }
 
     fn note_kind(&mut self, link: u32) {
@@ -104,11 +105,11 @@ impl<'a> Wiring<'a> {
     /// The ports of a domain.
     pub(super) fn ports(&mut self, domain: u32) -> Ports {
         let mut ports = Ports::new(self.kinds.clone(), self.classes.clone());
-        let mut memories = BTreeMap::new();
+        let mut shared = Shared::default();
         for (at, &link) in self.plan.partition.links_in(domain).iter().enumerate() {
             let kind = self.kind_of[&self.key(link)];
             let flags = if self.role(link).is_none() { Port::NIC } else { 0 };
-            let rules = self.rules(link, &mut ports, &mut memories);
+            let rules = self.rules(link, &mut ports, &mut shared);
             ports.add(Port::new(kind, link, flags), rules);
             let to = self.plan.partition.node(self.plan.graph.link(link).to);
             ports.connect(at as u32, to.at, (to.domain != domain).then_some(to.domain));
@@ -117,7 +118,7 @@ impl<'a> Wiring<'a> {
     }
 
     /// The rules of the port that feeds a link, if it is not a plain one.
-    fn rules(&self, link: u32, ports: &mut Ports, memories: &mut BTreeMap<u32, u32>) -> Option<Rules> {
+    fn rules(&self, link: u32, ports: &mut Ports, of_nodes: &mut Shared) -> Option<Rules> {
         let switch = self.role(link).map(|role| self.scenario.switches.of(role));
         let shared = switch.is_some_and(|switch| matches!(switch.buffer, Buffer::Shared { .. }));
         let random = switch.is_some_and(|switch| matches!(switch.ecn, Ecn::Red { .. }));
@@ -130,7 +131,7 @@ impl<'a> Wiring<'a> {
             Some(Buffer::Shared { size, alpha }) => {
                 let node = self.plan.graph.link(link).from;
                 let memory = SharedBuffer { size: size.get(), used: 0, alpha };
-                Memory::Shared(*memories.entry(node).or_insert_with(|| ports.add_memory(memory)))
+                Memory::Shared(*of_nodes.memories.entry(node).or_insert_with(|| ports.add_memory(memory)))
             }
             Some(Buffer::PerPort(size)) => Memory::Own(up_to_4_gb(size)),
             None => Memory::Own(u32::MAX),
@@ -142,7 +143,8 @@ impl<'a> Wiring<'a> {
             Box::new(Loss { windows: windows.clone(), stream })
         });
         if controlled {
-            rules.set_pfc(self.pfc(link, memory));
+            let pfc = self.pfc(link, memory);
+            rules.set_pfc(self.joined_to_relay(link, pfc, ports, of_nodes));
         }
         Some(rules)
     }
@@ -165,8 +167,7 @@ impl<'a> Wiring<'a> {
         let switch = self.role(link).map(|role| self.scenario.switches.of(role));
         let Some(pfc) = switch.and_then(|switch| switch.pfc.as_ref()) else { return Pfc::new(classes) };
         let of = self.plan.graph.link(link);
-        let of_link = self.plan.lossless_link(link, pfc.response, pfc.hysteresis, self.lossless());
-        let headroom = pfc.headroom.unwrap_or_else(|| of_link.headroom().any_sizes());
+        let headroom = pfc.headroom.unwrap_or_else(|| self.lossless_link(link, pfc).headroom().any_sizes());
         let xoff = match pfc.xoff {
             Xoff::Static(bytes) => Threshold::Static(bytes.get()),
             Xoff::Dynamic(alpha) => Threshold::Dynamic(alpha),
@@ -178,6 +179,56 @@ impl<'a> Wiring<'a> {
         };
         let pause = lasting(pfc.quanta, of.rate);
         Pfc::pausing(classes, self.lossless(), thresholds, memory, (pause.as_ps(), pfc.response.as_ps()))
+    }
+
+    /// A link of which the end from which it leads keeps lossless classes so.
+    fn lossless_link(&self, link: u32, pfc: &model::Pfc) -> LosslessLink {
+        self.plan.lossless_link(link, pfc.response, pfc.hysteresis, self.lossless())
+    }
+
+    /// The relay of which the port that feeds a link is one, as its number among those of its kind, and its side there.
+    fn side(&self, link: u32) -> Option<Side> {
+        let to = self.plan.graph.role(self.plan.graph.link(link).to);
+        match self.role(link)? {
+            SwitchRole::Relay if to == Some(SwitchRole::Relay) => Some(Side::Remote),
+            SwitchRole::Relay => Some(Side::Local),
+            // Inside a switch there is no port L.
+            role => self.scenario.switches.of(role).pfc.as_ref()?.relay.map(|_| Side::Remote),
+        }
+    }
+
+    /// Gives the port that feeds a link, and comes next, to the relay that it is part of, if it is of one.
+    fn joined_to_relay(&self, link: u32, pfc: Pfc, ports: &mut Ports, of_nodes: &mut Shared) -> Pfc {
+        let Some(side) = self.side(link) else { return pfc };
+        let fibre = if side == Side::Remote { link } else { self.other(link) };
+        let params = self.relay_params(fibre);
+        let relay = *of_nodes.relays.entry(fibre).or_insert_with(|| ports.add_relay(RelayNode::new(&params)));
+        ports.connect_relay(relay, side, ports.len() as u32);
+        let room = match side {
+            Side::Local => None,
+            Side::Remote => Some(params.remote_buffer.get()),
+        };
+        pfc.of_relay(relay, side, room)
+    }
+
+    /// The other link of the relay from which a link leads.
+    fn other(&self, link: u32) -> u32 {
+        let mut of_relay = self.plan.graph.outgoing(self.plan.graph.link(link).from).iter().copied();
+        of_relay.find(|&other| other != link).expect("a relay has two links")
+    }
+
+    /// What the relay at this end of a fibre is set to.
+    fn relay_params(&self, fibre: u32) -> RelayParams {
+        let role = self.role(fibre).expect("a relay is no host");
+        let pfc = self.scenario.switches.of(role).pfc.as_ref().expect("a relay has flow control");
+        let headroom = match role {
+            SwitchRole::Relay => {
+                let local = self.other(fibre);
+                pfc.headroom.unwrap_or_else(|| self.lossless_link(local, pfc).headroom().any_sizes())
+            }
+            _ => Bytes::new(0),
+        };
+        relay::params(pfc, &self.lossless_link(fibre, pfc), headroom, self.classes.len())
     }
 
     /// The lossless classes; the one class of a scenario without any.

@@ -1,4 +1,4 @@
-//! Fat trees far from each other, in a line, joined by a switch each (Swing, figure 1).
+//! Fat trees far from each other, in a line, joined by a switch each (Swing, figure 1), with relays between these or not.
 
 use clearway_proto::units::{Rate, Span};
 
@@ -14,6 +14,7 @@ pub(super) struct Datacenters {
     pub(super) k: u32,
     pub(super) long_rate: Rate,
     pub(super) long_delay: Span,
+    pub(super) relays: bool,
 }
 
 impl Datacenters {
@@ -34,6 +35,24 @@ impl Datacenters {
     /// Spine switches of each.
     fn spines_each(self) -> u32 {
         self.half() * self.half()
+    }
+
+    /// Links from one datacenter to the next, one after the other.
+    fn links_between(self) -> u32 {
+        if self.relays {
+            3
+        } else {
+            1
+        }
+    }
+
+    /// Relays of the whole network.
+    fn relays_in_all(self) -> u32 {
+        if self.relays {
+            2 * (self.count - 1)
+        } else {
+            0
+        }
     }
 
     /// Links within one fat tree: each of its three tiers of links has as many as there are hosts.
@@ -66,21 +85,27 @@ impl Shape for Datacenters {
 
     fn links(&self) -> f64 {
         let each = 3.0 * f64::from(self.hosts_each()) + f64::from(self.spines_each());
-        f64::from(self.count) * each + f64::from(self.count - 1)
+        f64::from(self.count) * each + f64::from((self.count - 1) * self.links_between())
     }
 
     fn roles(&self) -> Vec<SwitchRole> {
-        SwitchRole::ALL.to_vec()
+        let all = SwitchRole::ALL.into_iter();
+        all.filter(|&role| self.relays || role != SwitchRole::Relay).collect()
     }
 
     fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
         let (k, spines) = (self.k, self.spines_each());
+        if role == SwitchRole::Relay {
+            let relays = f64::from(self.relays_in_all());
+            return (relays, 2.0 * relays);
+        }
         let (switches, ports) = match role {
             SwitchRole::Tor | SwitchRole::Aggregation => (self.edges_each(), self.edges_each() * k),
             SwitchRole::Spine => (spines, spines * (k + 1)),
             SwitchRole::Dci => (1, spines),
             // Its switches are those of role dci.
             SwitchRole::Long => (0, 2),
+            SwitchRole::Relay => unreachable!("relays are no part of a datacenter"),
         };
         (f64::from(self.count * switches), f64::from(self.count * ports))
     }
@@ -106,8 +131,17 @@ impl Shape for Datacenters {
         for s in 0..self.count * spines {
             plan.join(spine + s, dci + s / spines, rate, delay);
         }
-        for dc in 1..self.count {
-            plan.join(dci + dc - 1, dci + dc, self.long_rate, self.long_delay);
+        let relay = plan.switches("relay", SwitchRole::Relay, self.relays_in_all());
+        for gap in 0..self.count - 1 {
+            let mut ends = [dci + gap, dci + gap + 1];
+            if self.relays {
+                let relays = [relay + 2 * gap, relay + 2 * gap + 1];
+                for (switch, relay) in ends.into_iter().zip(relays) {
+                    plan.join(switch, relay, self.long_rate, delay);
+                }
+                ends = relays;
+            }
+            plan.join(ends[0], ends[1], self.long_rate, self.long_delay);
         }
     }
 
@@ -127,12 +161,14 @@ impl Shape for Datacenters {
 
     /// Distances take 4 B for each pair of switches.
     fn route_bytes(&self) -> f64 {
-        let switches = f64::from(self.count * (2 * self.edges_each() + self.spines_each() + 1));
+        let of_trees = self.count * (2 * self.edges_each() + self.spines_each() + 1);
+        let switches = f64::from(of_trees + self.relays_in_all());
         switches * switches * 4.0
     }
 
-    /// Between datacenters a path has six links of the fat trees, two to the switches that join them, and the long ones.
+    /// Between datacenters a path has six links of the fat trees, two to the switches that join them, and those between
+    /// these.
     fn path_bytes(&self) -> f64 {
-        8.0 * f64::from((8 + self.count).next_power_of_two())
+        8.0 * f64::from((8 + self.count * self.links_between()).next_power_of_two())
     }
 }

@@ -38,7 +38,7 @@ impl Shape for LeafSpine {
         match role {
             SwitchRole::Tor => (f64::from(self.leaves), f64::from(self.hosts()) + self.uplinks()),
             SwitchRole::Spine => (f64::from(self.spines), self.uplinks()),
-            SwitchRole::Aggregation | SwitchRole::Dci | SwitchRole::Long => (0.0, 0.0),
+            SwitchRole::Aggregation | SwitchRole::Dci | SwitchRole::Long | SwitchRole::Relay => (0.0, 0.0),
         }
     }
 

@@ -42,6 +42,14 @@ impl Listed<'_> {
             plan.join(a, b, link.rate, link.delay);
         }
     }
+
+    /// Ports of role long.
+    fn long_ports(&self) -> usize {
+        let role = |i: u32| self.nodes[i as usize].switch;
+        let ends = self.links.iter().flat_map(|link| [link.ends, (link.ends.1, link.ends.0)]);
+        let roles = ends.filter_map(|(from, to)| Some(role(from)?.of_port(role(to))));
+        roles.filter(|&role| role == SwitchRole::Long).count()
+    }
 }
 
 impl Shape for Listed<'_> {
@@ -55,12 +63,19 @@ impl Shape for Listed<'_> {
 
     fn roles(&self) -> Vec<SwitchRole> {
         let mut roles: Vec<SwitchRole> = self.nodes.iter().filter_map(|node| node.switch).collect();
+        if self.long_ports() > 0 {
+            roles.push(SwitchRole::Long);
+        }
         roles.sort_unstable();
         roles.dedup();
         roles
     }
 
     fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
+        if role == SwitchRole::Long {
+            // Its switches are those of role dci.
+            return (0.0, self.long_ports() as f64);
+        }
         let of_role = |i: u32| f64::from(u8::from(self.nodes[i as usize].switch == Some(role)));
         let switches = self.nodes.iter().filter(|node| node.switch == Some(role)).count() as f64;
         (switches, self.links.iter().map(|link| of_role(link.ends.0) + of_role(link.ends.1)).sum())

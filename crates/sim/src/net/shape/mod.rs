@@ -28,8 +28,8 @@ pub fn of(topology: &Topology) -> Box<dyn Shape + '_> {
             Box::new(leaf_spine::LeafSpine { leaves, spines, hosts_per_leaf, uplink })
         }
         Topology::FatTree { k } => Box::new(fat_tree::FatTree { k }),
-        Topology::Datacenters { count, k, long_rate, long_delay } => {
-            Box::new(datacenters::Datacenters { count, k, long_rate, long_delay })
+        Topology::Datacenters { count, k, long_rate, long_delay, relays } => {
+            Box::new(datacenters::Datacenters { count, k, long_rate, long_delay, relays })
         }
         Topology::Listed { ref nodes, ref links } => Box::new(listed::Listed { nodes, links }),
     }

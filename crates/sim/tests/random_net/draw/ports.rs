@@ -214,7 +214,8 @@ pub fn draw_operation_service(dice: &mut Dice, world: &World, tables: &mut Vec<T
 
 /// Lets switches pause what sends to them in some scenarios, in all classes or some. It came later and has dice of its own.
 pub fn draw_pfc(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
-    if !dice.percent(30) {
+    let distant = tables.iter().any(|table| table.says("topology", "datacenters"));
+    if !dice.percent(if distant { 85 } else { 30 }) {
         return;
     }
     let mut classes: Vec<&mut Table> = tables.iter_mut().filter(|table| table.kind == "class").collect();
@@ -256,7 +257,8 @@ fn draw_pfc_of(dice: &mut Dice, world: &World, table: &mut Table, kind: &'static
         "static" => {
             let xoff = dice.multiple(world.heaviest, thresholds, 0);
             table.set("pfc_xoff", Value::Size(xoff));
-            if dice.percent(50) {
+            // What a role does not give it has of default, whose XOFF may be another.
+            if dice.percent(50) || table.name.as_deref() != Some("default") {
                 table.set("pfc_xon", Value::Size(dice.multiple(xoff, &[0.0, 0.5, 1.0], 0).min(xoff)));
             }
         }
@@ -276,4 +278,57 @@ fn draw_pfc_of(dice: &mut Dice, world: &World, table: &mut Table, kind: &'static
         let response = dice.multiple(world.slot, &[0.0, 0.5, 7.0], 0);
         table.set("pfc_response", Value::Time(response.min(1_000_000_000)));
     }
+}
+
+/// Puts relays at long links that hold a frame, or into their switches, where switches pause. It came later and has dice of
+/// its own.
+pub fn draw_relays(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
+    let pauses = tables.iter().any(|table| table.name.as_deref() == Some("default") && pauses(table));
+    let Some(network) = tables.iter_mut().find(|table| table.says("topology", "datacenters")) else { return };
+    let (Some(rate), Some(km)) = (network.number("long_rate"), network.number("long_km")) else { return };
+    // A kilometre takes 5 us.
+    let held = rate * km * 5e-6 / 8.0;
+    if !pauses || held < world.heaviest as f64 {
+        return;
+    }
+    let boxes = dice.percent(60);
+    network.set("relays", Value::Flag(boxes));
+    if boxes {
+        for fault in tables.iter_mut().filter(|table| table.kind == "fault") {
+            let renamed = fault.text("link").map(|link| link.replace("dci0>dci1", "relay0>relay1"));
+            let renamed = renamed.map(|link| link.replace("dci1>dci0", "relay1>relay0"));
+            let renamed = renamed
+                .map(|link| link.replace("dci1>dci2", "relay2>relay3").replace("dci2>dci1", "relay3>relay2"));
+            if let Some(link) = renamed {
+                fault.set("link", Value::Text(link));
+            }
+        }
+    }
+    let role = if boxes { "relay" } else { "long" };
+    tables.retain(|table| table.kind != "switch" || table.name.as_deref() != Some(role));
+    let mut table = Table::named("switch", role).with("pfc", if boxes { "static" } else { "relay" });
+    if boxes {
+        let xoff = dice.multiple(world.heaviest, &[0.0, 1.0, 3.0, 20.0], 0);
+        table.set("pfc_xoff", Value::Size(xoff));
+        table.set("pfc_xon", Value::Size(dice.multiple(xoff, &[0.0, 0.5, 1.0], 0).min(xoff)));
+    }
+    // Without safety each PAUSE that waits for a frame and whose RESUME does not adds to what waits.
+    let needed = 2.0 * held + 50.0 * world.heaviest as f64;
+    table.set("relay_buffer", Value::Size((20.0 * needed) as u64));
+    if dice.percent(60) {
+        table.set("relay_safety", Value::Size((2.0 * needed) as u64));
+    }
+    if dice.percent(60) {
+        table.set("relay_virtual_queue", Value::Size(dice.multiple(world.heaviest, &[1.0, 10.0, 100.0], 1)));
+        table.set(
+            "relay_virtual_queue_above",
+            Value::Size(dice.multiple(world.heaviest, &[0.0, 1.0, 10.0], 0)),
+        );
+    }
+    tables.push(table);
+}
+
+/// Whether the table of a role has flow control.
+fn pauses(table: &Table) -> bool {
+    table.kind == "switch" && (table.says("pfc", "static") || table.says("pfc", "dynamic"))
 }

@@ -1,0 +1,53 @@
+//! Swing's relay as a node of the network: a switch of two ports of which another machine has the accounts, and which passes on
+//! what its own switch says about them. See [`clearway_proto::swing::relay`].
+
+use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::swing::plan::relay_buffer;
+use clearway_proto::swing::relay::{Relay, RelayParams};
+use clearway_proto::units::Bytes;
+
+use super::pfc::NO_PORT;
+use crate::model::{self, Safety, Xoff};
+
+/// A relay, or what takes its place inside a switch.
+#[derive(Debug)]
+pub struct RelayNode {
+    pub(super) machine: Relay,
+    /// Ports L and R, by their numbers in the domain; inside a switch there is no port L.
+    pub(super) ports: [u32; 2],
+    /// When the next event for its timer comes, in picoseconds; 0: none is to come.
+    pub(super) armed_at: u64,
+}
+
+/// What a relay at the end of this fibre is set to, whose port L has so much headroom.
+pub fn params(pfc: &model::Pfc, fibre: &LosslessLink, headroom: Bytes, classes: usize) -> RelayParams {
+    let relay = pfc.relay.unwrap_or_default();
+    let (xoff, local_buffer) = match pfc.xoff {
+        Xoff::Static(xoff) => (xoff, Bytes::new(xoff.get() + headroom.get())),
+        Xoff::Dynamic(_) => unreachable!("a relay has no shared memory"),
+    };
+    let mut params = RelayParams {
+        rate: fibre.rate,
+        priorities: classes,
+        xoff,
+        xon: Bytes::new(xoff.get().saturating_sub(pfc.hysteresis.get())),
+        local_buffer,
+        remote_buffer: relay.buffer.unwrap_or_else(|| relay_buffer(fibre)),
+        quanta: pfc.quanta,
+        round_trip: fibre.headroom().window() + fibre.rate.transmission(fibre.frame),
+        virtual_queue: relay.virtual_queue,
+        ..RelayParams::default()
+    };
+    params.safety = relay.safety.map(|safety| match safety {
+        Safety::Least => params.least_safety(),
+        Safety::Bytes(bytes) => bytes,
+    });
+    params
+}
+
+impl RelayNode {
+    /// A relay whose ports are to be connected.
+    pub fn new(params: &RelayParams) -> RelayNode {
+        RelayNode { machine: Relay::new(params), ports: [NO_PORT; 2], armed_at: 0 }
+    }
+}

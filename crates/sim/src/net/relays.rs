@@ -1,0 +1,122 @@
+//! Relays among the ports of the network: what comes to their ports, leaves them, and is said. See [`super::relay`].
+
+use clearway_proto::swing::quanta::{covering, lasting};
+use clearway_proto::swing::relay::{Admission, Port as Side};
+use clearway_proto::units::{Bytes, Span, Time};
+
+use super::pfc::{Pause, NO_PORT};
+use super::ports::Ports;
+use super::relay::RelayNode;
+use super::scheduling::each;
+
+impl Ports {
+    /// Adds a relay, and gives its index. Its ports are to be connected.
+    pub fn add_relay(&mut self, relay: RelayNode) -> u32 {
+        self.relays.push(relay);
+        (self.relays.len() - 1) as u32
+    }
+
+    /// Says which port a side of a relay is.
+    pub fn connect_relay(&mut self, relay: u32, side: Side, at: u32) {
+        self.relays[relay as usize].ports[side as usize] = at;
+    }
+
+    /// A frame has come to a relay's port. Whether there is room.
+    pub(super) fn charge_relay(
+        &mut self,
+        (relay, side): (u32, Side),
+        class: usize,
+        size: u32,
+        now: u64,
+    ) -> bool {
+        let (length, now) = (Bytes::new(size.into()), Time::from_ps(now));
+        let node = &mut self.relays[relay as usize];
+        if node.machine.frame_arrived(side, class, length, now) == Admission::Dropped {
+            return false;
+        }
+        let at = node.ports[side as usize];
+        self.pfc_mut(at).count_taken(class, size);
+        self.tell_of_relay(relay);
+        true
+    }
+
+    /// A frame that had come to a relay's port has left over the other.
+    pub(super) fn release_relay(&mut self, (relay, side): (u32, Side), class: usize, size: u32, now: u64) {
+        let leaves_on = match side {
+            Side::Local => Side::Remote,
+            Side::Remote => Side::Local,
+        };
+        let (size, now) = (Bytes::new(size.into()), Time::from_ps(now));
+        self.relays[relay as usize].machine.frame_left(leaves_on, class, size, now);
+        self.tell_of_relay(relay);
+    }
+
+    /// A PAUSE or RESUME takes effect at a relay's port.
+    pub(super) fn pass_on(&mut self, at: u32, pause: Pause, now: u64) {
+        let Some((relay, side)) = self.pfc(at).and_then(|pfc| pfc.relay) else { return };
+        let quanta = covering(Span::from_ps(pause.time), self.rate(at));
+        let machine = &mut self.relays[relay as usize].machine;
+        machine.pause_received(side, pause.class.into(), quanta, Time::from_ps(now));
+        self.tell_of_relay(relay);
+    }
+
+    /// Port L of the relay of which a port is R; none of any other port, and inside a switch.
+    pub fn other_side(&self, at: u32) -> Option<u32> {
+        let (relay, side) = self.pfc(at)?.relay?;
+        let local = self.relays[relay as usize].ports[Side::Local as usize];
+        (side == Side::Remote && local != NO_PORT).then_some(local)
+    }
+
+    /// Checks that what relays count is what is on their ports' accounts.
+    pub(super) fn assert_relays_balance(&self) {
+        for node in &self.relays {
+            for side in [Side::Local, Side::Remote] {
+                let at = node.ports[side as usize];
+                let Some(pfc) = self.pfc(at).filter(|_| at != NO_PORT) else { continue };
+                for class in each(pfc.lossless) {
+                    let (counted, held) = (node.machine.waiting(side, class), pfc.accounts[class].held());
+                    assert_eq!(counted.get(), held, "the relay of port {at} has lost count of class {class}");
+                }
+            }
+        }
+    }
+
+    /// When a relay is to be asked whether a PAUSE must be repeated, if that is not to come anyway.
+    pub(super) fn arm_relay(&mut self, relay: u32, now: u64) -> Option<u64> {
+        let relay = &mut self.relays[relay as usize];
+        let due = relay.machine.poll_timeout();
+        if due == Time::NEVER {
+            return None;
+        }
+        let due = due.as_ps().max(now);
+        let earlier = relay.armed_at == 0 || due < relay.armed_at;
+        if earlier {
+            relay.armed_at = due;
+        }
+        earlier.then_some(due)
+    }
+
+    /// A relay repeats those of its own PAUSEs that are due, and says when to ask again.
+    pub(super) fn repeat_of_relay(&mut self, relay: u32, now: u64) -> Option<u64> {
+        let node = &mut self.relays[relay as usize];
+        if node.armed_at != now {
+            return None;
+        }
+        node.armed_at = 0;
+        node.machine.handle_timeout(Time::from_ps(now));
+        self.tell_of_relay(relay);
+        self.arm_relay(relay, now)
+    }
+
+    /// Takes what a relay has to say to its ports.
+    fn tell_of_relay(&mut self, relay: u32) {
+        for side in [Side::Local, Side::Remote] {
+            while let Some(said) = self.relays[relay as usize].machine.poll_pfc(side) {
+                let at = self.relays[relay as usize].ports[side as usize];
+                let time = lasting(said.quanta, self.rate(at)).as_ps();
+                self.pfc_mut(at).decide(Pause { class: said.priority as u8, time });
+                self.told.push((at, said.priority as u8));
+            }
+        }
+    }
+}
