@@ -53,6 +53,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// How many classes switches with flow control keep lossless: those that are said to be, or the only one that there is.
+    pub fn lossless_classes(&self) -> usize {
+        self.classes.iter().filter(|class| class.lossless).count().max(1)
+    }
+
     /// The longest frame that anybody sends, on the wire: a transport without traffic sends none.
     pub fn longest_frame(&self) -> Bytes {
         let network = &self.network;

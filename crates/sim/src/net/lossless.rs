@@ -139,7 +139,7 @@ impl Ports {
         rules.in_transmission = 0;
         rules.ingress = NO_PORT;
         let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
-        pfc.say(pause, lost);
+        pfc.note_sent(pause, lost);
         Told { pause, ends, arrives: (!lost).then_some(ends + kind.delay.as_ps() + pfc.response) }
     }
 

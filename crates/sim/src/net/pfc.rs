@@ -303,7 +303,7 @@ impl Pfc {
     }
 
     /// A PAUSE or RESUME is sent, and perhaps lost.
-    pub(super) fn say(&mut self, pause: Pause, lost: bool) {
+    pub(super) fn note_sent(&mut self, pause: Pause, lost: bool) {
         self.sent += 1;
         self.lost += u64::from(lost);
         set(&mut self.told, pause.class, pause.time > 0);
