@@ -124,7 +124,7 @@ fn read_bypass(r: &mut Section, names: Option<&Names>) -> Bypass {
             let relays: Vec<&str> = relays.map(|node| node.name.as_str()).take(8).collect();
             Misread::Says(match relays.as_slice() {
                 [] => "the network has no relays".into(),
-                relays => format!("there is no relay {name}; the relays: {}", relays.join(", ")),
+                relays => format!("found \"{name}\", expected a relay: {}", relays.join(", ")),
             })
         })?;
         Ok((number, name.as_str().into()))
