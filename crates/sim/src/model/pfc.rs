@@ -1,7 +1,8 @@
 //! Priority flow control (IEEE 802.1Qbb): when a switch pauses what sends to it.
 
+use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::swing::relay::VirtualQueue;
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::{Bytes, Rate, Span};
 
 /// How the switches of a role keep lossless classes lossless. What arrives over a link in such a class has an *account* there,
 /// from its arrival until its last bit has left the switch.
@@ -48,4 +49,17 @@ pub enum Xoff {
     Static(Bytes),
     /// So many times what is free of the switch's shared buffer.
     Dynamic(f64),
+}
+
+impl Pfc {
+    /// A link of this rate and delay whose end has this flow control, as far as headroom depends on it: no frame on it is
+    /// longer than `frame`, and so many classes are lossless.
+    pub fn lossless_link(&self, (rate, delay): (Rate, Span), frame: Bytes, classes: usize) -> LosslessLink {
+        LosslessLink {
+            response: self.response,
+            priorities: classes as u8,
+            hysteresis: self.hysteresis,
+            ..LosslessLink::new(rate, delay, frame)
+        }
+    }
 }

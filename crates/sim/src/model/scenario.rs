@@ -4,7 +4,7 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::arbiter::{Arbiters, MOST_CONTROL};
 use super::class::TrafficClass;
-use super::fault::Fault;
+use super::fault::{Bypass, Fault};
 use super::host::HostKinds;
 use super::network::Network;
 use super::probe::Probe;
@@ -46,11 +46,18 @@ pub struct Scenario {
     pub arbiters: Option<Arbiters>,
     /// What goes wrong with links, and when.
     pub faults: Vec<Fault>,
+    /// Relays that fail.
+    pub bypasses: Vec<Bypass>,
     /// The quantities that the run samples.
     pub record: Record,
 }
 
 impl Scenario {
+    /// How many classes switches with flow control keep lossless: those that are said to be, or the only one that there is.
+    pub fn lossless_classes(&self) -> usize {
+        self.classes.iter().filter(|class| class.lossless).count().max(1)
+    }
+
     /// The longest frame that anybody sends, on the wire: a transport without traffic sends none.
     pub fn longest_frame(&self) -> Bytes {
         let network = &self.network;

@@ -139,12 +139,15 @@ impl Ports {
         rules.in_transmission = 0;
         rules.ingress = NO_PORT;
         let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
-        pfc.say(pause, lost);
+        pfc.note_sent(pause, lost);
         Told { pause, ends, arrives: (!lost).then_some(ends + kind.delay.as_ps() + pfc.response) }
     }
 
     /// A PAUSE or RESUME takes effect at a port: when to ask whether it has run out, if that is not to come anyway.
     pub fn hold(&mut self, at: u32, pause: Pause, now: u64) -> Option<u64> {
+        if self.bypass_signal(at, pause) {
+            return None;
+        }
         let rules = self.rules_mut(at);
         let pfc = rules.pfc.as_mut().expect("only ports with flow control are paused");
         let (paused, expires) = pfc.hold(pause, rules.paused, now);

@@ -26,6 +26,7 @@ mod operations;
 mod parameters;
 mod parts;
 mod pfc;
+mod pfc_warnings;
 mod probe;
 mod rdma_warnings;
 mod reader;

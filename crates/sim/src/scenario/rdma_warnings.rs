@@ -17,6 +17,8 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     let longest = longest_empty_paths(scenario, irn);
     let mut warnings: Vec<String> =
         longest.iter().flat_map(|(transport, path)| irn_on(scenario, *transport, path)).collect();
+    warnings
+        .extend(scenario.transports.iter().filter_map(|transport| irn_that_is_paused(scenario, transport)));
     for transport in &scenario.transports {
         let name = &transport.name;
         let Some(params) = congestion(transport) else { continue };
@@ -48,8 +50,24 @@ fn marks(scenario: &Scenario, transport: &Transport) -> bool {
     if let Some(ecn) = scenario.classes.get(transport.class).and_then(|class| class.ecn) {
         return ecn != Ecn::Off;
     }
-    let roles = [SwitchRole::Tor, SwitchRole::Aggregation, SwitchRole::Spine];
-    roles.into_iter().any(|role| scenario.switches.of(role).ecn != Ecn::Off)
+    SwitchRole::ALL.into_iter().any(|role| scenario.switches.of(role).ecn != Ecn::Off)
+}
+
+/// Warns of IRN over switches that pause its packets: while these wait, its timers run.
+fn irn_that_is_paused(scenario: &Scenario, transport: &Transport) -> Option<String> {
+    let Protocol::Irn(IrnParams { rto_low, rto_high, .. }) = &transport.protocol else { return None };
+    let lossless = scenario.classes.get(transport.class).is_none_or(|class| class.lossless);
+    if !lossless || !scenario.switches.any_pfc() {
+        return None;
+    }
+    let name = &transport.name;
+    Some(format!(
+        "transport.{name}: switches pause its packets, and its timers run on while these wait: what no switch drops is sent again \
+         after {} or {}. Timeouts are to be off where PFC is on: raise rto_low and rto_high above the longest pause, put the \
+         transport into a class that is not lossless, or leave pfc out",
+        us(*rto_low),
+        us(*rto_high),
+    ))
 }
 
 /// What does not suit the longest empty path of an IRN transport.

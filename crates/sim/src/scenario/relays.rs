@@ -125,12 +125,8 @@ fn fibres(scenario: &Scenario) -> Vec<Fibre> {
 /// The flow control at the end of a fibre, and the fibre as far as that depends on it.
 fn of_fibre<'a>(scenario: &'a Scenario, fibre: &Fibre) -> Option<(&'a Pfc, LosslessLink)> {
     let pfc = scenario.switches.of(fibre.role).pfc.as_ref()?;
-    let link = LosslessLink {
-        response: pfc.response,
-        priorities: scenario.classes.iter().filter(|class| class.lossless).count().max(1) as u8,
-        hysteresis: pfc.hysteresis,
-        ..LosslessLink::new(fibre.rate, fibre.delay, scenario.longest_frame())
-    };
+    let (frame, classes) = (scenario.longest_frame(), scenario.lossless_classes());
+    let link = pfc.lossless_link((fibre.rate, fibre.delay), frame, classes);
     Some((pfc, link))
 }
 

@@ -4,6 +4,7 @@ use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
 use super::key::Shown;
+use super::pfc_warnings;
 use super::rdma_warnings;
 use super::relays;
 use crate::engine::event::Meta;
@@ -39,6 +40,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(fewer_allocations_than_batches(scenario));
     warnings.extend(probes_that_load(scenario));
     warnings.extend(rdma_warnings::of(scenario));
+    warnings.extend(pfc_warnings::of(scenario));
     warnings.extend(relays::warnings(scenario));
     warnings
 }

@@ -1,8 +1,5 @@
 //! The memory of the network: ports with their links and routes, and the frames that wait.
 
-use clearway_proto::swing::headroom::LosslessLink;
-use clearway_proto::units::Bytes;
-
 use super::share::Share;
 use super::traffic;
 use crate::model::{Buffer, Ecn, HostKind, Network, Pfc, Scenario, Xoff};
@@ -95,15 +92,8 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
 fn account_bytes(scenario: &Scenario, pfc: &Pfc) -> f64 {
     let network = &scenario.network;
     let (rate, delay) = shape::of(&network.topology).extremes(network.rate, network.delay);
-    let weights = scenario.transports.iter().map(|of| (network.mtu + of.header).max(of.ack));
-    let frame = Bytes::new(u64::from(weights.max().unwrap_or(0) + network.framing));
-    let classes = scenario.classes.iter().filter(|class| class.lossless).count().max(1);
-    let link = LosslessLink {
-        response: pfc.response,
-        priorities: classes as u8,
-        hysteresis: pfc.hysteresis,
-        ..LosslessLink::new(rate, delay, frame)
-    };
+    let classes = scenario.lossless_classes();
+    let link = pfc.lossless_link((rate, delay), scenario.longest_frame(), classes);
     let headroom = pfc.headroom.unwrap_or_else(|| link.headroom().any_sizes());
     let own = match pfc.xoff {
         Xoff::Static(bytes) => bytes.get(),

@@ -247,3 +247,71 @@ fn dcqcn_that_nobody_asked_for_or_that_hears_nothing_is_remarked_upon() {
         assert!(said[0].starts_with("transport.a.congestion: no switch marks its packets"), "{said:?}");
     }
 }
+
+/// The small network has frames of 1500 bytes, and links of 10 Gb/s and 10 us: 25,000 bytes there and back.
+#[test]
+fn headroom_below_what_a_link_brings_is_shown_with_its_arithmetic() {
+    let with = |more: &[(&str, &str)]| {
+        let pfc = [("switch.default.pfc", "static"), ("switch.default.pfc_xoff", "20kB")];
+        rdma_warnings(&[&pfc, more].concat())
+    };
+    assert_eq!(with(&[]), [""; 0]);
+    assert_eq!(with(&[("switch.default.pfc_headroom", "29584B")]), [""; 0]);
+    assert_eq!(
+        with(&[("switch.default.pfc_headroom", "29583B")]),
+        ["switch.tor.pfc_headroom: 29583B is below the 29584 bytes that h0>tor0 brings after XOFF while nothing leaves: 25000 of \
+          a round trip, 1500 of this end's own frame, 84 of PAUSE and what goes before it, 0 of the other end's response, and \
+          two frames of 1500. Frames will be dropped unless enough leaves at any time; leave pfc_headroom out, or give that much"]
+    );
+    let late = with(&[("switch.default.pfc_headroom", "29584B"), ("switch.default.pfc_response", "1us")]);
+    assert!(
+        late[0].contains("below the 30834 bytes") && late[0].contains("1250 of the other end's"),
+        "{late:?}"
+    );
+}
+
+#[test]
+fn a_threshold_above_the_buffer_is_remarked_upon() {
+    let with = |buffer, sharing| {
+        rdma_warnings(&[
+            ("switch.default.buffer", buffer),
+            ("switch.default.sharing", sharing),
+            ("switch.default.pfc", "static"),
+            ("switch.default.pfc_xoff", "100kB"),
+        ])
+    };
+    assert_eq!(with("100kB", "port"), [""; 0]);
+    for (sharing, whose) in [("port", "a port's"), ("shared", "the switch's")] {
+        let said = with("99kB", sharing);
+        let begins = format!("switch.tor.pfc_xoff: 100kB is above {whose} buffer, 99kB");
+        assert!(said.len() == 1 && said[0].starts_with(&begins), "{said:?}");
+    }
+}
+
+#[test]
+fn irn_over_switches_that_pause_it_is_remarked_upon() {
+    let pfc = [("switch.default.pfc", "static"), ("switch.default.pfc_xoff", "20kB")];
+    let irn =
+        [("transport.a.protocol", "irn"), ("transport.a.rto_low", "200us"), ("transport.a.rto_high", "2ms")];
+    assert_eq!(rdma_warnings(&irn), [""; 0]);
+    let said = rdma_warnings(&[&pfc[..], &irn].concat());
+    assert_eq!(
+        said,
+        ["transport.a: switches pause its packets, and its timers run on while these wait: what no switch drops is sent again \
+          after 200us or 2000us. Timeouts are to be off where PFC is on: raise rto_low and rto_high above the longest pause, put \
+          the transport into a class that is not lossless, or leave pfc out"]
+    );
+    let classes = |data, acks| {
+        let classes = [
+            ("class.lossy.priority", "1"),
+            ("class.lossless.lossless", "true"),
+            ("transport.a.class", data),
+            ("transport.a.ack_class", acks),
+        ];
+        rdma_warnings(&[&pfc[..], &irn, &classes].concat())
+    };
+    assert_eq!(classes("lossy", "lossless"), [""; 0]);
+    assert_eq!(classes("lossless", "lossy").len(), 1);
+    let roce = [("transport.a.protocol", "roce")];
+    assert_eq!(rdma_warnings(&[&pfc[..], &roce].concat()), [""; 0]);
+}
