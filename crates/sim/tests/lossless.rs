@@ -146,6 +146,13 @@ fn draw(seed: u64) -> Network {
         text.push_str("[switch.long]\n");
         flow_control(dice, mtu + 102, &mut text);
     }
+    draw_traffic(dice, (mtu, hosts.into()), &mut text);
+    text.push_str(&around);
+    Network { text, file, has_cycles }
+}
+
+/// Classes, transports and flows of some tens of packets between so many hosts.
+fn draw_traffic(dice: &mut Dice, (mtu, hosts): (u64, u64), text: &mut String) {
     let classes = dice.between(0, 2);
     for class in 0..classes {
         writeln!(text, "[class.c{class}]\nlossless = true\npriority = {}", dice.below(2))
@@ -175,7 +182,7 @@ fn draw(seed: u64) -> Network {
             )
             .expect("a string takes all");
         };
-        traffic(format!("pattern = 'incast'\nto = {}", dice.below(hosts.into())));
+        traffic(format!("pattern = 'incast'\nto = {}", dice.below(hosts)));
         if dice.percent(50) {
             traffic("pattern = 'permutation'\nflows_per_pair = 2".into());
         }
@@ -184,8 +191,6 @@ fn draw(seed: u64) -> Network {
         writeln!(text, "[[traffic]]\ntransport = 'rival'\npattern = 'permutation'\nbytes = '{}B'", 20 * mtu)
             .expect("a string takes all");
     }
-    text.push_str(&around);
-    Network { text, file, has_cycles }
 }
 
 fn run(network: &Network, folder: &Path, threads: usize) -> Outcome {
