@@ -97,6 +97,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"kind": "loss", "link": "{link}", "probability": 0.1},
         {"kind": "down", "link": "{link}"},
         {"kind": "crash", "arbiter": 0},
+        {"kind": "bypass", "relay": "relay0"},
     ],
     "arbiter": [{"at": "tor0"}],
     "record": [{}],
@@ -207,11 +208,11 @@ def scenario_with(table: str, example: dict[str, Any]) -> dict[str, Any]:
         else:
             at = at.setdefault(part, {})
     at[int(parts[-1]) if parts[-1] == "0" else parts[-1]] = copy.deepcopy(example)
-    if table in ("switch.dci", "switch.long", "switch.relay"):
-        relays = table == "switch.relay"
+    if table in ("switch.dci", "switch.long", "switch.relay") or example.get("kind") == "bypass":
+        relays = table not in ("switch.dci", "switch.long")
         scenario["network"] = {"topology": "datacenters", "k": 2, "long_km": 1.0, "relays": relays}
         if relays:
-            scenario["switch"]["default"] = PFC[1]
+            scenario.setdefault("switch", {})["default"] = PFC[1]
     if table == "arbiter" or example.get("kind") == "crash":
         scenario["transport"]["bulk"] = {"protocol": "fastpass"}
     if example.get("protocol") == "fastpass" or example.get("kind") == "crash":

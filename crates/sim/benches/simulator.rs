@@ -125,6 +125,7 @@ fn scenario(
         probes: Vec::new(),
         arbiters: None,
         faults: Vec::new(),
+        bypasses: Vec::new(),
         record: Record { fairness: Span::from_ms(10), ..Record::default() },
     }
 }

@@ -291,3 +291,20 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
     let alone = with("[switch.relay]\nrelay_virtual_queue_above = '1MB'");
     assert!(alone.contains("there is no relay_virtual_queue"), "{alone}");
 }
+
+#[test]
+fn a_bypass_takes_the_place_of_a_relay_that_fails() {
+    // From 4 ms on, relay1 is a wire: the switch has the buffer of a short link, and its PAUSE works a round trip later.
+    let fails = "[[fault]]\nkind = 'bypass'\nrelay = 'relay1'\nat = '4ms'\n";
+    let line = Line { more: fails.into(), ms: 20, ..Line::new(100, 100, 0.5) };
+    let Err(Stopped::Dropped(why)) = line.try_run(1) else { panic!("the switch has no room for a BDP") };
+    assert!(why.contains("east dropped"), "{why}");
+    // With room for it, PFC keeps the longer link lossless.
+    let switches = "[switch.long]\npfc_headroom = '2550kB'".to_owned();
+    let deep = Line { switches, ms: 40, ..line };
+    let outcome = deep.run();
+    assert_eq!(outcome.digest, deep.try_run(3).expect("no drop").digest);
+    // What waited in the relay was dropped with it: half a BDP. What was under way was not.
+    let dropped = figure(&outcome, "drops") * FRAME as f64;
+    assert!((1_200_000.0..1_300_000.0).contains(&dropped), "{dropped} bytes");
+}

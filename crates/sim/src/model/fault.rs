@@ -1,4 +1,4 @@
-//! What goes wrong with links.
+//! What goes wrong with links and relays.
 
 use clearway_proto::units::Time;
 
@@ -13,4 +13,14 @@ pub struct Fault {
     pub until: Time,
     /// Probability that a frame whose transmission starts in that time is lost; 1 for a link that is down.
     pub loss: f64,
+}
+
+/// A `[[fault]]` table about a relay, which fails: an optical bypass takes its place for good. What waits in it is lost, and from then on
+/// frames and PAUSEs pass as on one long link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bypass {
+    /// The relay's node.
+    pub relay: u32,
+    /// When it fails.
+    pub at: Time,
 }

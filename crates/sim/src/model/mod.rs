@@ -23,7 +23,7 @@ mod transport;
 pub use arbiter::{Arbiters, Crash, MOST_CONTROL};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
-pub use fault::Fault;
+pub use fault::{Bypass, Fault};
 pub use host::{HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
 pub use network::Network;
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};

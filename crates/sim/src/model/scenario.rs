@@ -4,7 +4,7 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::arbiter::{Arbiters, MOST_CONTROL};
 use super::class::TrafficClass;
-use super::fault::Fault;
+use super::fault::{Bypass, Fault};
 use super::host::HostKinds;
 use super::network::Network;
 use super::probe::Probe;
@@ -46,6 +46,8 @@ pub struct Scenario {
     pub arbiters: Option<Arbiters>,
     /// What goes wrong with links, and when.
     pub faults: Vec<Fault>,
+    /// Relays that fail.
+    pub bypasses: Vec<Bypass>,
     /// The quantities that the run samples.
     pub record: Record,
 }

@@ -145,6 +145,9 @@ impl Ports {
 
     /// A PAUSE or RESUME takes effect at a port: when to ask whether it has run out, if that is not to come anyway.
     pub fn hold(&mut self, at: u32, pause: Pause, now: u64) -> Option<u64> {
+        if self.bypass_signal(at, pause) {
+            return None;
+        }
         let rules = self.rules_mut(at);
         let pfc = rules.pfc.as_mut().expect("only ports with flow control are paused");
         let (paused, expires) = pfc.hold(pause, rules.paused, now);

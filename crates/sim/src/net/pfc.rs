@@ -17,7 +17,7 @@ use clearway_proto::swing::relay::Port as Side;
 use clearway_proto::units::{Bytes, Span};
 
 use super::memory::SharedBuffer;
-use super::scheduling::{only, ClassSet};
+use super::scheduling::{each, only, ClassSet};
 
 /// What a PAUSE takes on the wire, with preamble and gap.
 pub const PAUSE_BYTES: u32 = PFC_FRAME.get() as u32;
@@ -122,6 +122,8 @@ pub struct Pfc {
     pub(super) memory: Option<u32>,
     /// The relay that has the accounts, and which of its ports this is; none: they are the port's own.
     pub(super) relay: Option<(u32, Side)>,
+    /// A bypass has taken that relay's place.
+    pub bypassed: bool,
     /// How long a PAUSE holds, in picoseconds.
     pub(super) pause: u64,
     /// Time from the arrival of a PAUSE at the other end until that begins no further frame, in picoseconds.
@@ -183,6 +185,7 @@ impl Pfc {
             thresholds: Thresholds { xoff: Threshold::Static(0), hysteresis: 0, headroom: 0 },
             memory: None,
             relay: None,
+            bypassed: false,
             pause: 0,
             response: 0,
             holds: vec![Hold::default(); classes],
@@ -223,6 +226,17 @@ impl Pfc {
     pub(super) fn decide(&mut self, pause: Pause) {
         self.accounts[usize::from(pause.class)].pausing = pause.time > 0;
         self.signals.push_back(pause);
+    }
+
+    /// A bypass takes the place of the relay of which this is a port: it says nothing any more, and obeys nothing.
+    pub(super) fn bypass(&mut self, paused: ClassSet, now: u64) {
+        for class in each(paused) {
+            let hold = &mut self.holds[class];
+            hold.total += now - hold.since;
+        }
+        self.accounts.iter_mut().for_each(|account| account.pausing = false);
+        self.signals.clear();
+        self.bypassed = true;
     }
 
     /// A frame has come over the link.

@@ -4,7 +4,7 @@
 use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::swing::plan::relay_buffer;
 use clearway_proto::swing::relay::{Relay, RelayParams};
-use clearway_proto::units::Bytes;
+use clearway_proto::units::{Bytes, Time};
 
 use super::pfc::NO_PORT;
 use crate::model::{self, Safety, Xoff};
@@ -17,6 +17,10 @@ pub struct RelayNode {
     pub(super) ports: [u32; 2],
     /// When the next event for its timer comes, in picoseconds; 0: none is to come.
     pub(super) armed_at: u64,
+    /// When a bypass takes its place, in picoseconds; never, if that is far off.
+    fails_at: u64,
+    /// A bypass has taken its place.
+    pub(super) bypassed: bool,
 }
 
 /// What a relay at the end of this fibre is set to, whose port L has so much headroom.
@@ -48,6 +52,18 @@ pub fn params(pfc: &model::Pfc, fibre: &LosslessLink, headroom: Bytes, classes: 
 impl RelayNode {
     /// A relay whose ports are to be connected.
     pub fn new(params: &RelayParams) -> RelayNode {
-        RelayNode { machine: Relay::new(params), ports: [NO_PORT; 2], armed_at: 0 }
+        let machine = Relay::new(params);
+        RelayNode { machine, ports: [NO_PORT; 2], armed_at: 0, fails_at: u64::MAX, bypassed: false }
+    }
+
+    /// Says when a bypass takes its place.
+    #[must_use]
+    pub fn failing_at(self, at: Time) -> RelayNode {
+        RelayNode { fails_at: at.as_ps(), ..self }
+    }
+
+    /// Whether it fails now.
+    pub(super) fn fails(&self, now: u64) -> bool {
+        self.fails_at == now && !self.bypassed
     }
 }

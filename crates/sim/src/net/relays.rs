@@ -4,10 +4,13 @@ use clearway_proto::swing::quanta::{covering, lasting};
 use clearway_proto::swing::relay::{Admission, Port as Side};
 use clearway_proto::units::{Bytes, Span, Time};
 
+use super::frames::Waited;
+use super::memory::Memory;
 use super::pfc::{Pause, NO_PORT};
 use super::ports::Ports;
 use super::relay::RelayNode;
-use super::scheduling::each;
+use super::scheduling::{each, only};
+use crate::engine::event::Frame;
 
 impl Ports {
     /// Adds a relay, and gives its index. Its ports are to be connected.
@@ -31,6 +34,11 @@ impl Ports {
     ) -> bool {
         let (length, now) = (Bytes::new(size.into()), Time::from_ps(now));
         let node = &mut self.relays[relay as usize];
+        if node.bypassed {
+            let at = node.ports[side as usize];
+            self.pfc_mut(at).count_taken(class, size);
+            return true;
+        }
         if node.machine.frame_arrived(side, class, length, now) == Admission::Dropped {
             return false;
         }
@@ -42,6 +50,9 @@ impl Ports {
 
     /// A frame that had come to a relay's port has left over the other.
     pub(super) fn release_relay(&mut self, (relay, side): (u32, Side), class: usize, size: u32, now: u64) {
+        if self.relays[relay as usize].bypassed {
+            return;
+        }
         let leaves_on = match side {
             Side::Local => Side::Remote,
             Side::Remote => Side::Local,
@@ -49,6 +60,66 @@ impl Ports {
         let (size, now) = (Bytes::new(size.into()), Time::from_ps(now));
         self.relays[relay as usize].machine.frame_left(leaves_on, class, size, now);
         self.tell_of_relay(relay);
+    }
+
+    /// A PAUSE or RESUME comes to the port of a relay in whose place there is a bypass: it leaves by the other. Whether it did.
+    pub(super) fn bypass_signal(&mut self, at: u32, pause: Pause) -> bool {
+        let pfc = self.pfc_mut(at);
+        let Some((relay, side)) = pfc.relay.filter(|_| pfc.bypassed) else { return false };
+        pfc.received += 1;
+        let other = self.relays[relay as usize].ports[1 - side as usize];
+        self.pfc_mut(other).signals.push_back(pause);
+        self.told.push((other, pause.class));
+        true
+    }
+
+    /// A bypass takes the place of a relay that fails now, of which a port is one. The frames that waited in it, which are lost.
+    pub fn bypass(&mut self, at: u32, now: u64) -> Vec<Frame> {
+        let Some((relay, _)) = self.pfc(at).and_then(|pfc| pfc.relay) else { return Vec::new() };
+        let node = &mut self.relays[relay as usize];
+        if !node.fails(now) {
+            return Vec::new();
+        }
+        node.bypassed = true;
+        let ports = node.ports;
+        let lost = ports.into_iter().flat_map(|at| self.lose_waiting(at)).collect();
+        for at in ports {
+            let rules = self.rules_mut(at);
+            let paused = std::mem::take(&mut rules.paused);
+            rules.pfc.as_mut().expect("a relay's port has flow control").bypass(paused, now);
+        }
+        lost
+    }
+
+    /// Takes all frames that wait at a port, as dropped.
+    fn lose_waiting(&mut self, at: u32) -> Vec<Frame> {
+        let mut lost = Vec::new();
+        let place = self.rules_of[at as usize] as usize;
+        for class in 0..self.rules[place].queues.len() {
+            while self.rules[place].queued & only(class) != 0 {
+                let rules = &mut self.rules[place];
+                let queue = &mut rules.queues[class];
+                let Waited { frame, ingress, .. } = self.frames.take(&mut queue.frames);
+                let size = frame.meta.size();
+                queue.waiting -= size;
+                queue.counters.dropped_frames += 1;
+                queue.counters.dropped_bytes += u64::from(size);
+                rules.waiting -= size;
+                if queue.frames.is_empty() {
+                    rules.queued &= !only(class);
+                }
+                let counters = self.counters.at(at);
+                counters.dropped_frames += 1;
+                counters.dropped_bytes += u64::from(size);
+                if ingress != NO_PORT {
+                    self.pfc_mut(ingress).release(class, size);
+                } else if let Memory::Shared(memory) = self.rules[place].memory {
+                    self.memories[memory as usize].used -= u64::from(size);
+                }
+                lost.push(frame);
+            }
+        }
+        lost
     }
 
     /// A PAUSE or RESUME takes effect at a relay's port.
@@ -69,7 +140,7 @@ impl Ports {
 
     /// Checks that what relays count is what is on their ports' accounts.
     pub(super) fn assert_relays_balance(&self) {
-        for node in &self.relays {
+        for node in self.relays.iter().filter(|node| !node.bypassed) {
             for side in [Side::Local, Side::Remote] {
                 let at = node.ports[side as usize];
                 let Some(pfc) = self.pfc(at).filter(|_| at != NO_PORT) else { continue };
@@ -84,6 +155,9 @@ impl Ports {
     /// When a relay is to be asked whether a PAUSE must be repeated, if that is not to come anyway.
     pub(super) fn arm_relay(&mut self, relay: u32, now: u64) -> Option<u64> {
         let relay = &mut self.relays[relay as usize];
+        if relay.bypassed {
+            return None;
+        }
         let due = relay.machine.poll_timeout();
         if due == Time::NEVER {
             return None;
@@ -99,7 +173,7 @@ impl Ports {
     /// A relay repeats those of its own PAUSEs that are due, and says when to ask again.
     pub(super) fn repeat_of_relay(&mut self, relay: u32, now: u64) -> Option<u64> {
         let node = &mut self.relays[relay as usize];
-        if node.armed_at != now {
+        if node.armed_at != now || node.bypassed {
             return None;
         }
         node.armed_at = 0;

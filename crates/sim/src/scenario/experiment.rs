@@ -7,6 +7,7 @@ use serde_json::{json, Value as Json};
 
 use super::document::Value;
 use super::error::Misread;
+use super::fault::Faults;
 use super::form::Form;
 use super::hosts::Directory;
 use super::key::{Key, Shown};
@@ -20,9 +21,7 @@ use super::{
     transport,
 };
 use crate::engine::event::MAX_LINKS;
-use crate::model::{
-    Arbiters, Buffer, Fault, Network, Probe, Record, Scenario, Spray, TrafficClass, Transport,
-};
+use crate::model::{Arbiters, Buffer, Network, Probe, Record, Scenario, Spray, TrafficClass, Transport};
 use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::shape;
 use crate::net::topology::Graph;
@@ -103,7 +102,8 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         traffic,
         probes,
         arbiters,
-        faults,
+        faults: faults.links,
+        bypasses: faults.relays,
         record,
     };
     check(r, &scenario);
@@ -120,15 +120,16 @@ fn read_ends(r: &mut Section) -> (bool, bool) {
 }
 
 /// Reads the tables that speak of nodes by name. None if anything is wrong in one.
-fn read_at_nodes(r: &mut Section, scene: &node::Scene) -> Option<(Vec<Probe>, Option<Arbiters>, Vec<Fault>)> {
+fn read_at_nodes(r: &mut Section, scene: &node::Scene) -> Option<(Vec<Probe>, Option<Arbiters>, Faults)> {
     let probes = r.list("probe", PROBES, false, |r| probe::read(r, scene));
     let doc = "Fastpass's arbiters; needed by transports with protocol = \"fastpass\".";
     let arbiters = r.optional_table("arbiter", doc, |r| arbiter::read(r, scene));
     let count = arbiters.as_ref().ok().map(|arbiters| arbiters.as_ref().map_or(0, |all| all.nodes.len()));
-    let faults = r.list("fault", "What goes wrong with links and arbiters.", false, |r| {
+    let faults = r.list("fault", "What goes wrong with links, arbiters and relays.", false, |r| {
         fault::read(r, scene.names, count)
     });
-    let (faults, crashes) = fault::split(faults?);
+    let faults = fault::split(faults?);
+    let crashes = faults.arbiters.clone();
     let arbiters = arbiters.ok()?.map(|arbiters| Arbiters { crashes, ..arbiters });
     Some((probes?, arbiters, faults))
 }

@@ -1,4 +1,4 @@
-//! `[[fault]]`: links that lose frames or are down for a time, and arbiters that crash.
+//! `[[fault]]`: links that lose frames or are down for a time, relays that fail, and arbiters that crash.
 
 use clearway_proto::units::{Span, Time};
 use serde_json::json;
@@ -9,13 +9,15 @@ use super::form::Form;
 use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
-use crate::model::{Crash, Fault};
+use crate::model::{Bypass, Crash, Fault, SwitchRole};
+use crate::net::topology::NodeKind;
 
 #[derive(Clone, Copy)]
 enum Kind {
     Loss,
     Down,
     Crash,
+    Bypass,
 }
 
 /// What one table says.
@@ -24,18 +26,29 @@ pub(super) enum Read {
     Link(Vec<Fault>),
     /// What happens to an arbiter.
     Crash(Crash),
+    /// What happens to a relay.
+    Bypass(Bypass),
 }
 
-/// What happens to links and to arbiters, of all tables.
-pub(super) fn split(all: Vec<Read>) -> (Vec<Fault>, Vec<Crash>) {
-    let (mut faults, mut crashes) = (Vec::new(), Vec::new());
+/// What happens, of all tables.
+#[derive(Default)]
+pub(super) struct Faults {
+    pub(super) links: Vec<Fault>,
+    pub(super) arbiters: Vec<Crash>,
+    pub(super) relays: Vec<Bypass>,
+}
+
+/// What happens to links, to arbiters and to relays.
+pub(super) fn split(all: Vec<Read>) -> Faults {
+    let mut faults = Faults::default();
     for one in all {
         match one {
-            Read::Link(ways) => faults.extend(ways),
-            Read::Crash(crash) => crashes.push(crash),
+            Read::Link(ways) => faults.links.extend(ways),
+            Read::Crash(crash) => faults.arbiters.push(crash),
+            Read::Bypass(bypass) => faults.relays.push(bypass),
         }
     }
-    (faults, crashes)
+    faults
 }
 
 const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \"h0-tor0\"";
@@ -43,11 +56,15 @@ const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \
 /// Reads one table. Without names, where the network is not known, only the form of a link is checked; there are so many
 /// `arbiters`; none where their table is wrong.
 pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usize>) -> Read {
-    let kinds = [("loss", Kind::Loss), ("down", Kind::Down), ("crash", Kind::Crash)];
-    let doc = "Frames of a link are lost at random, or all of them are, or an arbiter is dead.";
+    let kinds =
+        [("loss", Kind::Loss), ("down", Kind::Down), ("crash", Kind::Crash), ("bypass", Kind::Bypass)];
+    let doc = "Frames of a link are lost at random, or all of them are, or an arbiter is dead, or a relay fails and a bypass takes \
+               its place.";
     let kind = r.choice("kind", doc, None, &kinds);
-    if let Kind::Crash = kind {
-        return Read::Crash(read_crash(r, arbiters));
+    match kind {
+        Kind::Crash => return Read::Crash(read_crash(r, arbiters)),
+        Kind::Bypass => return Read::Bypass(read_bypass(r, names)),
+        Kind::Loss | Kind::Down => (),
     }
     let form = Form {
         name: "link",
@@ -66,7 +83,7 @@ pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usiz
             let doc = "That a frame whose transmission starts in that time is lost.";
             r.get(&Key::new("probability", doc, 0.0..=1.0))
         }
-        Kind::Down | Kind::Crash => 1.0,
+        _ => 1.0,
     };
     Read::Link(ways.unwrap_or_default().into_iter().map(|link| Fault { link, from, until, loss }).collect())
 }
@@ -86,6 +103,35 @@ fn read_crash(r: &mut Section, arbiters: Option<usize>) -> Crash {
     }
     let (from, until) = read_times(r);
     Crash { rank: rank as usize, from, until }
+}
+
+fn read_bypass(r: &mut Section, names: Option<&Names>) -> Bypass {
+    let form = Form {
+        name: "relay",
+        doc: "The relay that fails. What waits in it is lost; from then on frames and PAUSEs pass as on one long link.",
+        required: true,
+        otherwise: "the name of a relay, such as \"relay0\"",
+        schema: json!({ "type": "string", "x-unit": "name" }),
+    };
+    let relay = r.parsed(&form, |node| {
+        let Value::Text(name) = &node.value else { return Err(Misread::expected(form.otherwise)) };
+        let Some(names) = names else { return Ok((0, ().into())) };
+        let number =
+            names.number(name).filter(|&number| names.graph().role(number) == Some(SwitchRole::Relay));
+        let number = number.ok_or_else(|| {
+            let relays =
+                names.graph().nodes().iter().filter(|node| node.kind == NodeKind::Switch(SwitchRole::Relay));
+            let relays: Vec<&str> = relays.map(|node| node.name.as_str()).take(8).collect();
+            Misread::Says(match relays.as_slice() {
+                [] => "the network has no relays".into(),
+                relays => format!("found \"{name}\", expected a relay: {}", relays.join(", ")),
+            })
+        })?;
+        Ok((number, name.as_str().into()))
+    });
+    let at = Key::new("at", "When it fails.", Span::ZERO..=Span::from_secs(1000));
+    let at = Time::ZERO + r.get(&at.or(Span::ZERO));
+    Bypass { relay: relay.unwrap_or_default(), at }
 }
 
 /// When a fault begins and ends.

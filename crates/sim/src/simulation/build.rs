@@ -262,6 +262,7 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
         domains[to.domain as usize].receivers.push(receiver);
     }
     seat_probes(scenario, plan, &mut domains);
+    await_bypasses(scenario, plan, &mut domains);
     arbitration::seat_all(scenario, plan, &mut domains);
     for domain in &mut domains {
         domain.starts.make_contiguous().sort_unstable();
@@ -339,6 +340,16 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         frames: Vec::new(),
         spare_frames: Vec::new(),
         leaving: Vec::new(),
+    }
+}
+
+/// Lets relays fail when they are to.
+fn await_bypasses(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
+    for bypass in &scenario.bypasses {
+        let port = plan.partition.port(plan.graph.outgoing(bypass.relay)[0]);
+        let node = plan.partition.node(bypass.relay);
+        let event = Event::bare(bypass.at.as_ps(), Kind::Repeat, port.at);
+        domains[node.domain as usize].calendar.add(node.at, event);
     }
 }
 

@@ -41,7 +41,7 @@ impl Domain {
     pub(super) fn control_flow(&mut self, plan: &Plan, event: &Event) {
         match event.kind() {
             Kind::Pause => self.take_pause(plan, event),
-            Kind::Repeat => self.repeat_pauses(event.id()),
+            Kind::Repeat => self.repeat_pauses(plan, event.id()),
             Kind::Expire => self.end_pauses(plan, event.id()),
             kind => unreachable!("{kind:?} is none of flow control's"),
         }
@@ -60,7 +60,10 @@ impl Domain {
         self.tell_peers();
     }
 
-    fn repeat_pauses(&mut self, at: u32) {
+    fn repeat_pauses(&mut self, plan: &Plan, at: u32) {
+        for frame in self.ports.bypass(at, self.now) {
+            self.lose(plan, &frame);
+        }
         for again in self.ports.repeat(at, self.now) {
             self.schedule(Event::bare(again, Kind::Repeat, at));
         }

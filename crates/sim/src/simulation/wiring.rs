@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::swing::quanta::lasting;
 use clearway_proto::swing::relay::{Port as Side, RelayParams};
-use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
@@ -202,7 +202,8 @@ impl<'a> Wiring<'a> {
         let Some(side) = self.side(link) else { return pfc };
         let fibre = if side == Side::Remote { link } else { self.other(link) };
         let params = self.relay_params(fibre);
-        let relay = *of_nodes.relays.entry(fibre).or_insert_with(|| ports.add_relay(RelayNode::new(&params)));
+        let relay =
+            *of_nodes.relays.entry(fibre).or_insert_with(|| ports.add_relay(self.relay(link, &params)));
         ports.connect_relay(relay, side, ports.len() as u32);
         let room = match side {
             Side::Local => None,
@@ -215,6 +216,14 @@ impl<'a> Wiring<'a> {
     fn other(&self, link: u32) -> u32 {
         let mut of_relay = self.plan.graph.outgoing(self.plan.graph.link(link).from).iter().copied();
         of_relay.find(|&other| other != link).expect("a relay has two links")
+    }
+
+    /// The relay from which a link leads.
+    fn relay(&self, link: u32, params: &RelayParams) -> RelayNode {
+        let node = self.plan.graph.link(link).from;
+        let first =
+            self.scenario.bypasses.iter().filter(|bypass| bypass.relay == node).map(|bypass| bypass.at).min();
+        RelayNode::new(params).failing_at(first.unwrap_or(Time::NEVER))
     }
 
     /// What the relay at this end of a fibre is set to.

@@ -37,6 +37,7 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
         probes: Vec::new(),
         arbiters: None,
         faults: Vec::new(),
+        bypasses: Vec::new(),
         record: Record::default(),
     }
 }

@@ -72,6 +72,10 @@ fn file(form: &Form, table: Table) -> Json {
         file["transport"]["f"] = json!({ "protocol": "fastpass" });
         file["traffic"][0]["transport"] = json!("a");
     }
+    if is("kind", "bypass") {
+        file["network"] = json!({ "topology": "datacenters", "k": 2, "long_km": 1.0, "relays": true });
+        file["switch"] = json!({ "default": { "pfc": "static", "pfc_xoff": "20kB" } });
+    }
     if own_transport {
         file["transport"] = json!({ "a": file["transport"]["a"] });
     }
@@ -129,6 +133,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (_, "sizes") => json!("google_rpc"),
         (_, "file") => json!("t.csv"),
         (_, "link") => json!("h0-tor0"),
+        (["fault"], "relay") => json!("relay0"),
         (_, "name") => json!("keys"),
         (_, "duration") => json!("10ms"),
         (_, "groups") => json!({ "some": [0, "2..4"] }),
@@ -180,9 +185,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 6 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 3
+    // 6 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 4
     // faults, and 6 tables without a choice.
-    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 3 + 6);
+    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 4 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));

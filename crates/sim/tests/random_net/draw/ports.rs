@@ -291,17 +291,29 @@ pub fn draw_relays(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
     if !pauses || held < world.heaviest as f64 {
         return;
     }
-    let boxes = dice.percent(60);
+    let boxes = dice.percent(75);
     network.set("relays", Value::Flag(boxes));
     if boxes {
         for fault in tables.iter_mut().filter(|table| table.kind == "fault") {
             let renamed = fault.text("link").map(|link| link.replace("dci0>dci1", "relay0>relay1"));
+            let renamed = renamed
+                .map(|link| link.replace("dci0-dci1", "relay0-relay1").replace("dci1-dci2", "relay2-relay3"));
+            let renamed = renamed
+                .map(|link| link.replace("dci1-dci0", "relay1-relay0").replace("dci2-dci1", "relay3-relay2"));
             let renamed = renamed.map(|link| link.replace("dci1>dci0", "relay1>relay0"));
             let renamed = renamed
                 .map(|link| link.replace("dci1>dci2", "relay2>relay3").replace("dci2>dci1", "relay3>relay2"));
             if let Some(link) = renamed {
                 fault.set("link", Value::Text(link));
             }
+        }
+    }
+    // When one fails, what waits in it is dropped, and what its switch has no room for.
+    if boxes && dice.percent(50) {
+        let at = Value::Time(dice.below(40) * world.slot);
+        tables.push(Table::new("fault").with("kind", "bypass").with("relay", "relay1").with("at", at));
+        if let Some(top) = tables.iter_mut().find(|table| table.kind.is_empty()) {
+            top.set("allow_loss", Value::Flag(true));
         }
     }
     let role = if boxes { "relay" } else { "long" };
