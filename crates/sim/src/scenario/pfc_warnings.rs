@@ -32,10 +32,6 @@ fn threshold_above_buffer(scenario: &Scenario, role: SwitchRole, pfc: &Pfc) -> O
         Buffer::Shared { size, .. } => (size, "the switch's buffer"),
     };
     let Xoff::Static(xoff) = pfc.xoff else { return None };
-    // A relay inside a switch has room of its own, and no threshold.
-    if role == SwitchRole::Long && pfc.relay.is_some() {
-        return None;
-    }
     (xoff > size).then(|| {
         format!(
             "switch.{}.pfc_xoff: {} is above {whose}, {}: each link and lossless class has that much beside the buffer here, and \
