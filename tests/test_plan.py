@@ -4,6 +4,7 @@ from typing import Any
 
 import clearway as cw
 import pytest
+from clearway import plan_check
 from clearway.planning import OPTIONS
 
 from tests.conftest import Answer, Clearway
@@ -150,3 +151,64 @@ def test_wrong_options(arguments: list[str], words: list[str], clearway: Clearwa
 def test_what_is_missing_is_named(clearway: Clearway) -> None:
     refused(clearway("plan", "dci-buffer", "--distance", "80km"), "--rate")
     refused(clearway("plan", "dci-buffer", "--rate", "100Gbps"), "--distance: is missing", "such as 80km")
+
+
+def test_what_is_planned_is_what_a_simulation_shows(clearway: Clearway) -> None:
+    link = ("plan", "dci-buffer", "--distance", "2km", "--rate", "100Gbps", "--check")
+    answer = clearway(*link, "--json")
+    assert answer.status == 0, answer
+    check = answer.json["check"]
+    assert check["passed"]
+    runs = {(run["scheme"], run["case"]): run for run in check["runs"]}
+    assert len(runs) == 3 * 5 + 1
+    worst = runs["pfc_without_drop", "the drain stops"]
+    # The planner's headroom is for frames of any size, these are all of one: by that much it is too large.
+    headroom = answer.json["headroom"]
+    spare = headroom["any_sizes_bytes"] - headroom["one_size_bytes"]
+    assert (worst["dropped"], worst["buffer_bytes"] - worst["peak_bytes"]) == (0, spare)
+    less = runs["pfc_without_drop", "the drain stops, a frame less"]
+    assert less["dropped"] > 0
+    assert less["buffer_bytes"] == worst["peak_bytes"] - answer.json["link"]["frame_bytes"]
+    for scheme in ("pfc_without_loss", "relay"):
+        half = runs[scheme, "50 % drain"]
+        assert half["carried"] == pytest.approx(0.5, rel=0.01)
+        assert half["dropped"] == 0
+    # One BDP bounds what the relay holds, and a drain that stops reaches it.
+    stopped = runs["relay", "the drain stops"]["peak_bytes"]
+    assert answer.json["bdp_bytes"] < stopped <= answer.json["schemes"]["relay"]["buffer_bytes"]
+    text = clearway(*link).out
+    assert "Simulated: PFC, no drop" in text
+    assert "NOT AS PLANNED" not in text
+
+
+def test_a_worst_case_is_met_whatever_frames_go_the_other_way() -> None:
+    for more in ({"reverse_mtu": "9000B"}, {"mtu": "4kB", "reverse_mtu": "512B", "response": "1us"}):
+        plan = cw.dci_buffer(distance="3km", rate="200Gbps", **more)
+        checked = plan_check.check(plan, plan, quiet=True)
+        assert [one for one in checked if not one.passed] == []
+
+
+def test_a_plan_that_does_not_hold_is_said_to(clearway: Clearway, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = cw.dci_buffer(distance="2km", rate="100Gbps")
+    plan["schemes"]["pfc_without_loss"]["thresholds"]["headroom_bytes"] -= 5_000
+    plan["schemes"]["relay"]["carries_at_drain"]["0.5"] = 0.51
+    wrong = [one for one in plan_check.check(plan, plan, quiet=True) if not one.passed]
+    assert [(one.scheme, one.case) for one in wrong] == [
+        ("pfc_without_loss", "the drain stops"),
+        ("relay", "50 % drain"),
+    ]
+    monkeypatch.setattr(plan_check, "LEAST_SHARE", 2)
+    answer = clearway("plan", "dci-buffer", "--distance", "2km", "--rate", "100Gbps", "--check")
+    assert answer.status == 1
+    assert "NOT AS PLANNED" in answer.out
+
+
+def test_what_cannot_be_simulated_is_refused(clearway: Clearway) -> None:
+    for link, says in [
+        (("--buffer", "32MB"), "give --distance"),
+        (("--distance", "9000km"), "frames are under way"),
+        (("--distance", "10m"), "holds less than a frame"),
+    ]:
+        answer = clearway("plan", "dci-buffer", "--rate", "100Gbps", *link, "--check")
+        assert answer.status == 2, answer
+        assert says in answer.err

@@ -5,13 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from clearway import _clearway, api, comparison, demonstration, directory, planning, report, runs, screen
+from clearway import (
+    _clearway,
+    api,
+    comparison,
+    demonstration,
+    directory,
+    plan_check,
+    planning,
+    report,
+    runs,
+    screen,
+)
 from clearway.errors import ClearwayError, reason
 from clearway.execution import MOST_THREADS
 from clearway.paper import papers, reading, reproduce, result
@@ -242,9 +254,7 @@ def run_paper(
         raise typer.Exit(_CLAIM_FAILED)
 
 
-plan_app = typer.Typer(
-    name="plan", no_args_is_help=True, help="Answer by arithmetic what a network needs; nothing is simulated."
-)
+plan_app = typer.Typer(name="plan", no_args_is_help=True, help="Answer by arithmetic what a network needs.")
 app.add_typer(plan_app)
 
 
@@ -289,14 +299,34 @@ def plan_dci_buffer(
     hysteresis: Annotated[
         str | None, _option("--hysteresis", "SIZE", "XOFF less XON; by default two frames.")
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Simulate the link as planned; status 1 if it does otherwise.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Plan buffers and thresholds of a lossless link between datacenters, with PFC and with a relay."""
-    given = {name: value for name, value in locals().items() if name != "json"}
-    answer = planning.plan(given, lambda name: f"--{name.replace('_', '-')}")
+    given = {name: value for name, value in locals().items() if name not in ("check", "json")}
+    answer = planning.plan(given, _as_flag)
+    checked: Sequence[plan_check.Checked] = []
+    if check:
+        plain = dict(given, priorities=None, drain=None, hysteresis=None)
+        checked = plan_check.check(answer, planning.plan(plain, _as_flag), quiet=json)
+        answer["check"] = plan_check.as_json(checked)
     if json:
         screen.show_json(answer)
-        return
+    else:
+        _show_plan(answer)
+        if check:
+            plan_check.show(checked)
+    if not plan_check.has_passed(checked):
+        raise typer.Exit(_CLAIM_FAILED)
+
+
+def _as_flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _show_plan(answer: dict[str, Any]) -> None:
     screen.say(planning.title(answer))
     screen.show_table("", planning.COLUMNS, planning.scheme_rows(answer))
     if "headroom" in answer:

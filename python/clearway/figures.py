@@ -50,6 +50,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("loss_rate_whole", "loss, warm-up included", "share", "lower"),
     Figure("retransmissions", "retransmissions", "count", "lower"),
     Figure("timeouts_whole", "timeouts, warm-up included", "count", "lower"),
+    Figure("cnps", "congestion notifications (CNPs)", "count"),
     Figure("rtt_mean_us", "mean RTT", "time", "lower", headline=True),
     Figure("rtt_p50_us", "median RTT", "time", "lower"),
     Figure("rtt_p99_us", "p99 RTT", "time", "lower", headline=True),

@@ -3,7 +3,7 @@
 
 mod experiment;
 
-use experiment::{figure, floats, integers, link_count, picoseconds, run, run_on};
+use experiment::{figure, floats, integers, link_count, picoseconds, run, run_on, summary};
 
 const NS: u64 = 1000;
 const US: u64 = 1000 * NS;
@@ -123,6 +123,27 @@ fn n_notifications_halve_the_rate_n_times() {
         // Packets leave the bottleneck 0.8 us apart: the first that is marked after 50 us ends the interval.
         assert!(n == 0 || (50..=52).contains(samples), "{rates:?}");
     }
+}
+
+/// The bottleneck has a queue from the second packet on, and no rate is below its own: so every packet from that one on is
+/// marked, 0.8 us after the one before. The first comes after the transmissions of two packets there and of one on each
+/// side of it, and three links; each notification is for the first that comes when the interval is over.
+#[test]
+fn notifications_are_counted_one_an_interval_at_most() {
+    let (gap, first) = (800 * NS, 2 * 800 * NS + 2 * FRAME + 3 * US);
+    for interval in [0, 4, 50] {
+        let keys = format!("min_rate = '20Gbps'\ncnp_interval = '{interval}us'");
+        let outcome = run(&narrowing("10Gbps", &keys, ""));
+        let apart = gap * (interval * US).div_ceil(gap).max(1);
+        let expected = (2000 * US - first).div_ceil(apart);
+        assert_eq!(figure(&outcome, "cnps"), expected as f64, "every {interval} us");
+        // Those of the warm-up do not count.
+        let text = narrowing("10Gbps", &keys, "").replace("'2ms'", "'2ms'\nwarmup = '400us'");
+        let late = expected - (400 * US - first).div_ceil(apart);
+        assert_eq!(figure(&run(&text), "cnps"), late as f64, "every {interval} us");
+    }
+    let silent = run(&narrowing("10Gbps", "", "").replace("congestion = 'dcqcn'", ""));
+    assert_eq!(summary(&silent, "cnps"), None);
 }
 
 /// The first cut takes the rate to the bottleneck's, the second one below it: then the queue empties, no mark follows, and the

@@ -1,5 +1,7 @@
 //! A named transport: a protocol and what its frames weigh.
 
+use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
+
 use super::protocol::Protocol;
 
 /// A named transport: a protocol and its parameters.
@@ -25,6 +27,20 @@ impl Transport {
     /// Whether the packets of a flow take more than one path.
     pub fn has_several_paths(&self) -> bool {
         self.spray == Spray::Packet || matches!(self.protocol, Protocol::Fastpass(_))
+    }
+
+    /// Congestion control of an RDMA transport; none of any other.
+    pub fn rdma_congestion(&self) -> Option<&CongestionParams> {
+        match &self.protocol {
+            Protocol::Roce(params) => Some(&params.congestion),
+            Protocol::Irn(params) => Some(&params.congestion),
+            _ => None,
+        }
+    }
+
+    /// Whether receivers send congestion notifications (CNPs).
+    pub fn has_notifications(&self) -> bool {
+        self.rdma_congestion().is_some_and(|params| params.congestion == Congestion::Dcqcn)
     }
 }
 

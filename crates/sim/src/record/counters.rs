@@ -12,6 +12,8 @@ pub struct TransportCounters {
     /// Data frames lost anywhere of those that were sent since the measurement began. A frame sent before counts in the
     /// warm-up's loss even where it is lost later, so no more frames are lost than were sent.
     pub lost_measured: u64,
+    /// Congestion notifications (CNPs) that receivers have sent since the measurement began.
+    pub notifications: u64,
     /// Every acknowledgement's round-trip time.
     pub rtt: Histogram,
     /// The part of each round trip that was spent in hosts (t4 - t2 and t6 - t5 of Swift §3.2); empty where hosts are
@@ -43,6 +45,7 @@ impl TransportCounters {
     pub fn merge(&mut self, other: &TransportCounters) {
         self.lost_data += other.lost_data;
         self.lost_measured += other.lost_measured;
+        self.notifications += other.notifications;
         self.rtt.merge(&other.rtt);
         self.endpoint.merge(&other.endpoint);
         self.fabric.merge(&other.fabric);
@@ -59,6 +62,7 @@ impl TransportCounters {
     /// Begins the measurement: forgets all but what is counted of the whole run.
     pub fn restart(&mut self) {
         self.lost_measured = 0;
+        self.notifications = 0;
         self.operations.clear();
         for times in [&mut self.rtt, &mut self.endpoint, &mut self.fabric, &mut self.nic_delay] {
             times.clear();

@@ -64,6 +64,9 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
         entry("retransmissions", Value::Integer(retransmissions)),
         entry("timeouts_whole", Value::Integer(timeouts)),
     ];
+    let notified = transports.iter().filter(|&&t| measured.scenario.transports[t].has_notifications());
+    let notifications = notified.map(|&t| measured.counters[t].notifications);
+    figures.extend(notifications.reduce(|all, one| all + one).map(|all| entry("cnps", Value::Integer(all))));
     figures.extend(rtt_figures(measured, transports));
     let indices: Vec<f64> = transports.iter().filter_map(|&t| measured.fairness[t]).collect();
     figures.push(entry("jain", float((!indices.is_empty()).then(|| mean(&indices)))));

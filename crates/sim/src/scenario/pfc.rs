@@ -51,8 +51,9 @@ pub(super) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) ->
             let (quanta, response) = read_times(r);
             let relay = Relay { safety: Some(Safety::Least), ..Relay::default() };
             let relay = Some(read_relay(r, relay, "the lowest that lets an idle link send at once"));
-            let (xoff, hysteresis) = (Xoff::Static(MAX_BYTES), MAX_BYTES);
-            return Some(Pfc { xoff, hysteresis, headroom: None, quanta, response, relay });
+            // Of a port L, which there is not.
+            let xoff = Xoff::Static(Bytes::new(0));
+            return Some(Pfc { xoff, hysteresis: HYSTERESIS, headroom: None, quanta, response, relay });
         }
     };
     let headroom = Key::new(

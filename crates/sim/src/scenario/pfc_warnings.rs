@@ -1,5 +1,6 @@
 //! Warnings about flow control: thresholds and headroom that can be run but are unlikely to be meant.
 
+use clearway_proto::swing::quanta::PFC_FRAME;
 use clearway_proto::units::Span;
 
 use super::key::Shown;
@@ -16,6 +17,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     let controlled: Vec<(SwitchRole, &Pfc)> = controlled.collect();
     let mut warnings: Vec<String> =
         controlled.iter().filter_map(|(role, pfc)| threshold_above_buffer(scenario, *role, pfc)).collect();
+    warnings.extend(controlled.iter().filter_map(|(role, pfc)| pauses_that_queue(scenario, *role, pfc)));
     if controlled.iter().any(|(_, pfc)| pfc.headroom.is_some()) {
         let graph = Graph::build(&scenario.network);
         warnings.extend(controlled.iter().filter_map(|of| headroom_below_need(scenario, &graph, *of)));
@@ -37,6 +39,25 @@ fn threshold_above_buffer(scenario: &Scenario, role: SwitchRole, pfc: &Pfc) -> O
             role_name(role),
             xoff.shown(),
             size.shown(),
+        )
+    })
+}
+
+/// Warns of XON so close to XOFF that a PAUSE and a RESUME for each frame take longer than the frame.
+fn pauses_that_queue(scenario: &Scenario, role: SwitchRole, pfc: &Pfc) -> Option<String> {
+    let pair = 2 * PFC_FRAME.get();
+    let lossless = |class: usize| scenario.classes.get(class).is_none_or(|class| class.lossless);
+    let sending = scenario.traffic.iter().map(|traffic| &scenario.transports[traffic.transport]);
+    let frames = sending.flat_map(|of| [(of.class, of.header + 1), (of.ack_class, of.ack)]);
+    let of_lossless = frames.filter(|(class, _)| lossless(*class));
+    let shortest = of_lossless.map(|(_, bytes)| u64::from(bytes + scenario.network.framing)).min()?;
+    (pfc.hysteresis.get() < pair && shortest < pair).then(|| {
+        format!(
+            "switch.{}.pfc_xon: a link goes on {} below XOFF, so that each frame may bring a PAUSE and a RESUME, {pair} bytes; the \
+             shortest frames have {shortest}, and many of them make PAUSEs wait for each other: headroom may not be enough. Set \
+             XON {pair} bytes below XOFF, or more",
+            role_name(role),
+            pfc.hysteresis.shown(),
         )
     })
 }

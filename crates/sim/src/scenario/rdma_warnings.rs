@@ -1,6 +1,5 @@
 //! Warnings about RDMA transports: what can be run but is unlikely to be meant.
 
-use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
 use clearway_proto::baseline::rdma::irn::IrnParams;
 
 use super::empty_path::{longest_empty_paths, us, EmptyPath};
@@ -21,13 +20,13 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
         .extend(scenario.transports.iter().filter_map(|transport| irn_that_is_paused(scenario, transport)));
     for transport in &scenario.transports {
         let name = &transport.name;
-        let Some(params) = congestion(transport) else { continue };
+        let Some(params) = transport.rdma_congestion() else { continue };
         if params.is_unread() {
             warnings.push(format!(
                 "transport.{name}: keys of DCQCN are set and nothing reads them; set congestion = \"dcqcn\""
             ));
         }
-        if params.congestion == Congestion::Dcqcn && !marks(scenario, transport) {
+        if transport.has_notifications() && !marks(scenario, transport) {
             warnings.push(format!(
                 "transport.{name}.congestion: no switch marks its packets, so DCQCN hears of no congestion; set ecn of \
                  switch.default, such as ecn = \"red\" with ecn_min, ecn_max and ecn_pmax"
@@ -35,14 +34,6 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
         }
     }
     warnings
-}
-
-fn congestion(transport: &Transport) -> Option<&CongestionParams> {
-    match &transport.protocol {
-        Protocol::Roce(params) => Some(&params.congestion),
-        Protocol::Irn(params) => Some(&params.congestion),
-        _ => None,
-    }
 }
 
 /// Whether some switch marks the data of a transport.

@@ -15,6 +15,7 @@ use crate::model::Transport;
 use crate::net::counters::PortCounters;
 use crate::net::pfc::{Account, Hold, Pause, Pfc};
 use crate::net::port::{Port, PortFigures};
+use crate::net::relay::RelayNode;
 use crate::net::rules::{ClassCounters, ClassQueue, Rules};
 use crate::net::topology::{Link, Node};
 use crate::record::counters::TransportCounters;
@@ -62,6 +63,12 @@ pub fn port_bytes(queues: usize) -> f64 {
 pub fn pfc_bytes(classes: usize) -> f64 {
     let of_class = size_of::<Account>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
     (size_of::<Pfc>() + 4 * BLOCK + of_class * classes) as f64
+}
+
+/// Memory in bytes for a relay with so many classes: of each, two sums over a round trip in 257 parts.
+pub fn relay_bytes(classes: usize) -> f64 {
+    let of_class = 2 * (257 * size_of::<u64>() + BLOCK) + 2 * POINTERS;
+    (size_of::<RelayNode>() + EVENT + of_class * classes) as f64
 }
 
 /// Memory in bytes for a frame that waits or is under way, with the departure that is known of it.

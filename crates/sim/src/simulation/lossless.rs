@@ -107,9 +107,9 @@ impl Simulation {
     /// there are none.
     ///
     /// A paused link waits for what it has brought to leave the switch. It is stuck if more of that than XON waits for
-    /// links that are stuck themselves: all others will go on at some time. So the stuck links are what is left of the
-    /// paused ones when those are taken out, again and again, that are not; and as each of these waits for another, they
-    /// hold a cycle.
+    /// links that are stuck themselves, or all of it, as XON is looked at when some of it leaves: all others will go on at
+    /// some time. So the stuck links are what is left of the paused ones when those are taken out, again and again, that
+    /// are not; and as each of these waits for another, they hold a cycle.
     pub fn deadlock(&self) -> Vec<String> {
         let mut waits_for = BTreeMap::<Held, Vec<(Held, u64)>>::new();
         let mut least = BTreeMap::<Held, u64>::new();
@@ -118,7 +118,8 @@ impl Simulation {
             let Some(pfc) = domain.ports.pfc(at) else { continue };
             for class in each(pfc.lossless).filter(|&class| pfc.accounts[class].pausing) {
                 waits_for.insert((link, class), Vec::new());
-                least.insert((link, class), domain.ports.resumes_at(at));
+                let held = if pfc.is_of_relay() { u64::MAX } else { pfc.accounts[class].held() };
+                least.insert((link, class), domain.ports.resumes_at(at).min(held.saturating_sub(1)));
             }
         }
         for out in 0..self.links() {

@@ -58,8 +58,13 @@ impl Domain {
             let (seq, meta) = if plain {
                 (ack.seq, meta)
             } else {
-                // A notification does not end what its packet ends.
-                let meta = if ack.is_notification() { meta.without(Meta::LAST) } else { meta };
+                let meta = if ack.is_notification() {
+                    self.counters[receiver.transport as usize].notifications += 1;
+                    // It does not end what its packet ends.
+                    meta.without(Meta::LAST)
+                } else {
+                    meta
+                };
                 (self.parcels.put(Parcel::Ack(ack)), meta.with(Meta::POOLED))
             };
             let route_seq = u64::from(route) << 32 | u64::from(seq);

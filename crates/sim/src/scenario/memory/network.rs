@@ -1,13 +1,15 @@
 //! The memory of the network: ports with their links and routes, and the frames that wait.
 
+use clearway_proto::swing::plan::relay_buffer;
+
 use super::share::Share;
 use super::traffic;
-use crate::model::{Buffer, Ecn, HostKind, Network, Pfc, Scenario, Xoff};
+use crate::model::{Buffer, Ecn, HostKind, Network, Pfc, Scenario, SwitchRole, Xoff};
 use crate::net::shape::{self, Shape};
 use crate::record::footprint::table_bytes;
 use crate::record::pauses::pause_row_bytes;
 use crate::record::tables::{link_class_row_bytes, link_row_bytes};
-use crate::simulation::footprint::{pfc_bytes, port_bytes, FRAME};
+use crate::simulation::footprint::{pfc_bytes, port_bytes, relay_bytes, FRAME};
 use crate::traffic::Table;
 
 /// Memory in bytes for the ports and routes of a network whose ports have so many queues of their own, without the rows
@@ -34,13 +36,21 @@ pub(super) fn ports_share(scenario: &Scenario) -> Share {
     let rows = scenario.classes.iter().map(|class| link_class_row_bytes(&*shape, class.name.len()));
     let rows = link_row_bytes(&*shape) + rows.sum::<f64>() + pause_rows(scenario, &*shape);
     let flow_control = if scenario.switches.any_pfc() { pfc_bytes(queues(scenario)) } else { 0.0 };
-    let own = least_bytes(&scenario.network, queues(scenario)) + ports * flow_control;
+    let relays = relay_count(scenario, &*shape) * relay_bytes(scenario.classes.len().max(1));
+    let own = least_bytes(&scenario.network, queues(scenario)) + ports * flow_control + relays;
     Share {
         bytes: own + table_bytes(ports, rows),
         what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
     }
+}
+
+/// Relays, and ports with one inside the switch.
+fn relay_count(scenario: &Scenario, shape: &dyn Shape) -> f64 {
+    let inside = scenario.switches.long.pfc.as_ref().is_some_and(|pfc| pfc.relay.is_some());
+    let ports = if inside { shape.switch_ports(SwitchRole::Long).1 } else { 0.0 };
+    shape.switch_ports(SwitchRole::Relay).0 + ports
 }
 
 /// Memory in bytes for the rows of a link in the table of flow control.
@@ -99,7 +109,8 @@ fn account_bytes(scenario: &Scenario, pfc: &Pfc) -> f64 {
         Xoff::Static(bytes) => bytes.get(),
         Xoff::Dynamic(_) => 0,
     };
-    (own + headroom.get()) as f64 * classes as f64
+    let beyond_fibre = pfc.relay.map_or(0, |relay| relay.buffer.unwrap_or_else(|| relay_buffer(&link)).get());
+    (own + headroom.get() + beyond_fibre) as f64 * classes as f64
 }
 
 /// Room in all hosts' receive queues, and the name of the kind of host that has most of it.

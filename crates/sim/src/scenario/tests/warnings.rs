@@ -315,3 +315,21 @@ fn irn_over_switches_that_pause_it_is_remarked_upon() {
     let roce = [("transport.a.protocol", "roce")];
     assert_eq!(rdma_warnings(&[&pfc[..], &roce].concat()), [""; 0]);
 }
+
+#[test]
+fn pauses_of_small_frames_that_wait_for_each_other_are_said() {
+    let with = |xon: &str, ack: &str| {
+        rdma_warnings(&[
+            ("switch.default.pfc", "static"),
+            ("switch.default.pfc_xoff", "20kB"),
+            ("switch.default.pfc_xon", xon),
+            ("transport.a.header", "200B"),
+            ("transport.a.ack", ack),
+        ])
+    };
+    assert_eq!(with("19832B", "64B"), [""; 0]);
+    assert_eq!(with("20kB", "168B"), [""; 0]);
+    let said = with("19833B", "64B");
+    assert!(said[0].starts_with("switch.tor.pfc_xon: a link goes on 167B below XOFF"), "{said:?}");
+    assert!(with("20kB", "167B")[0].contains("the shortest frames have 167"));
+}

@@ -296,6 +296,10 @@ pub fn draw_relays(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
     if boxes {
         for fault in tables.iter_mut().filter(|table| table.kind == "fault") {
             let renamed = fault.text("link").map(|link| link.replace("dci0>dci1", "relay0>relay1"));
+            let renamed = renamed
+                .map(|link| link.replace("dci0-dci1", "relay0-relay1").replace("dci1-dci2", "relay2-relay3"));
+            let renamed = renamed
+                .map(|link| link.replace("dci1-dci0", "relay1-relay0").replace("dci2-dci1", "relay3-relay2"));
             let renamed = renamed.map(|link| link.replace("dci1>dci0", "relay1>relay0"));
             let renamed = renamed
                 .map(|link| link.replace("dci1>dci2", "relay2>relay3").replace("dci2>dci1", "relay3>relay2"));
