@@ -25,6 +25,18 @@ network.delay = "0.5us"
 """
 
 
+FAR = """
+network = { topology = "datacenters", k = 2, long_rate = "100Gbps", long_km = 20.0, relays = true }
+switch.default = { pfc = "static", pfc_xoff = "198kB" }
+transport.a = { protocol = "roce", rto = "1s" }
+transport.b = { protocol = "roce", rto = "1s" }
+traffic = [
+  { pattern = "incast", transport = "a", from = "0..2", to = 2, start = "0us..10us" },
+  { pattern = "incast", transport = "b", from = 3, to = 2, start = "0us..10us" },
+]
+"""
+
+
 @dataclass(frozen=True)
 class Kind:
     """What a control takes away, and a claim that then fails."""
@@ -125,6 +137,14 @@ traffic = [
         {"transport.a.class": "first"},
         "rtt_p50_us",
         "at_least = 12",
+        "a",
+    ),
+    "a relay": Kind(FAR, {"network.relays": False}, "goodput_gbps", "at_least = 40", "a"),
+    "a virtual queue": Kind(
+        FAR + 'switch.relay = { relay_virtual_queue = "250kB", relay_virtual_queue_above = "100kB" }',
+        {"switch.relay.relay_virtual_queue": "100MB"},
+        "rtt_mean_us",
+        "at_most = 650",
         "a",
     ),
 }
