@@ -1,5 +1,6 @@
 //! Warnings: what can be run but is unlikely to be meant, with the arithmetic that shows it.
 
+use clearway_proto::fastpass::endpoint::SendMode;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
@@ -38,6 +39,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(unread_clocks(scenario));
     warnings.extend(arbiters_with_too_many_endpoints(scenario));
     warnings.extend(fewer_allocations_than_batches(scenario));
+    warnings.extend(grants_that_come_late(scenario));
     warnings.extend(probes_that_load(scenario));
     warnings.extend(rdma_warnings::of(scenario));
     warnings.extend(pfc_warnings::of(scenario));
@@ -224,6 +226,34 @@ fn fewer_allocations_than_batches(scenario: &Scenario) -> Option<String> {
             arbiters.allocation_rate
         )
     })
+}
+
+/// Warns of hosts that hear of their timeslots when these are over.
+fn grants_that_come_late(scenario: &Scenario) -> Option<String> {
+    let arbiters = scenario.arbiters.as_ref()?;
+    let slots = arbiters.slot * u64::from(arbiters.ahead + arbiters.batch);
+    let lasts = |transport: &Transport| match &transport.protocol {
+        Protocol::Fastpass(params) => {
+            let endpoint = &params.endpoint;
+            (endpoint.send == SendMode::AtSlot && endpoint.age_check).then(|| slots + endpoint.late)
+        }
+        _ => None,
+    };
+    let (transport, lasts) = scenario.transports.iter().find_map(|of| Some((&of.name, lasts(of)?)))?;
+    let waits = |kind: &HostKind| match &kind.model {
+        HostModel::Interrupts(host) => Some((kind.name.clone(), host.wake_interval)),
+        _ => None,
+    };
+    let (host, interval) =
+        scenario.hosts.kinds.iter().filter_map(waits).find(|(_, interval)| *interval > lasts)?;
+    Some(format!(
+        "transport.{transport}: grants come up to {} late to hosts of host.{host}, which wait so long between interrupts, and are \
+         refused when they are {} old: timeslots, the batch and how far ahead it is allocated ({}), and the endpoint's late. Such \
+         a host may never send; set wake_interval shorter, arbiter.ahead higher, or send = \"on_arrival\"",
+        interval.shown(),
+        lasts.shown(),
+        slots.shown(),
+    ))
 }
 
 /// Warns of probes that take a large part of a link on their way.

@@ -207,7 +207,7 @@ pub fn must_end(case: &Case) -> bool {
             .iter()
             .any(|key| transport.number(key) > Some(LONG_ENOUGH as f64 / 10.0))
     };
-    // The slots that it is granted may all be over when a host that waits for interrupts hears of them.
+    // Warned of: the slots that it is granted may all be over when a host that waits for interrupts hears of them.
     let late = case.any("transport", |transport| transport.says("protocol", "fastpass"))
         && case.any("host", |host| host.says("model", "interrupts"));
     let room = |table: &Table, key: &str| table.number(key).unwrap_or(f64::INFINITY);

@@ -139,3 +139,21 @@ fn an_endpoint_may_be_told_of_every_batch() {
     assert!(warnings[0].starts_with(start), "{warnings:?}");
     assert_eq!(of("slot = \"1us\"\nallocation_rate = 62500").1, [""; 0]);
 }
+
+#[test]
+fn hosts_that_hear_of_slots_when_they_are_over_are_said() {
+    let of = |host: &str| {
+        let text = with(
+            RACK,
+            "at = \"h3\"",
+            "at = \"h3\"\nslot = \"1us\"\nbatch = 16\nahead = 40\nallocation_rate = 99999",
+        );
+        read(&format!("{text}\n[host.default]\nmodel = \"interrupts\"\n{host}"))
+            .expect("a good file")
+            .warnings
+    };
+    // 56 slots, and 20.02 us that a grant may be late.
+    let said = of("wake_interval = \"76021ns\"");
+    assert!(said[0].contains("up to 76021ns late to hosts of host.default"), "{said:?}");
+    assert_eq!(of("wake_interval = \"76020ns\""), [""; 0]);
+}
