@@ -9,11 +9,14 @@
 use std::ops::ControlFlow;
 
 use clearway_proto::baseline::dctcp::DctcpParams;
+use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
+use clearway_proto::baseline::rdma::dcqcn::DcqcnSet;
+use clearway_proto::baseline::rdma::roce::RoceParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use clearway_sim::model::{
-    Buffer, Ecn, HostKind, HostKinds, HostModel, Network, Pattern, Protocol, Record, Scenario, Spray,
-    SwitchKind, SwitchKinds, Topology, Traffic, Transport,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, Network, Pattern, Pfc, Protocol, Record, Scenario, Spray,
+    SwitchKind, SwitchKinds, Topology, Traffic, Transport, Xoff,
 };
 use clearway_sim::record::Column;
 
@@ -79,6 +82,11 @@ fn workloads() -> Vec<Workload> {
         ("ft8192-dctcp", Some(10.0), None, fat_tree(32, dctcp(), true)),
         ("ft8192-sync", None, None, fat_tree(32, swift(), false)),
         ("star5000", None, None, star5000()),
+        ("star-pfc", None, None, lossless(star(roce(Congestion::None)))),
+        ("ft128-pfc", None, None, lossless(rdma_fat_tree(Congestion::None))),
+        ("ft128-dcqcn", None, None, lossless(rdma_fat_tree(Congestion::Dcqcn))),
+        // The same without flow control, whose share of the cost can so be told.
+        ("ft128-roce", None, None, rdma_fat_tree(Congestion::None)),
     ]
 }
 
@@ -161,6 +169,41 @@ fn fat_tree(k: u32, protocol: Protocol, spread: bool) -> Scenario {
     if spread {
         scenario.traffic[0].start.1 = Time::ZERO + Span::from_us(100);
     }
+    scenario
+}
+
+fn roce(congestion: Congestion) -> Protocol {
+    let congestion =
+        CongestionParams { congestion, dcqcn: DcqcnSet::Mellanox.params(), ..CongestionParams::default() };
+    Protocol::Roce(RoceParams { congestion, ..RoceParams::default() })
+}
+
+/// A fat tree of k = 8 with 8 MB a flow. Marking is by RED, at a queue of 100 to 400 kB.
+fn rdma_fat_tree(congestion: Congestion) -> Scenario {
+    let mut scenario = fat_tree(8, roce(congestion), true);
+    if let Pattern::Permutation { bytes, .. } = &mut scenario.traffic[0].pattern {
+        *bytes = Some(Bytes::new(8_000_000));
+    }
+    let buffer = Buffer::PerPort(Bytes::new(12_700_000));
+    let ecn = match congestion {
+        Congestion::None => Ecn::Off,
+        Congestion::Dcqcn => Ecn::Red { min: Bytes::new(100_000), max: Bytes::new(400_000), pmax: 0.2 },
+    };
+    scenario.switches = SwitchKinds::alike(SwitchKind { buffer, ecn, pfc: None });
+    scenario
+}
+
+/// The same with flow control at every switch, as in Swing's experiments: each link is paused above 288 kB.
+fn lossless(mut scenario: Scenario) -> Scenario {
+    let pfc = Pfc {
+        xoff: Xoff::Static(Bytes::new(288_000)),
+        hysteresis: Bytes::new(8_000),
+        headroom: None,
+        quanta: u16::MAX,
+        response: Span::ZERO,
+        relay: None,
+    };
+    scenario.switches = SwitchKinds::alike(SwitchKind { pfc: Some(pfc), ..scenario.switches.tor.clone() });
     scenario
 }
 
