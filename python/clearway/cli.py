@@ -23,6 +23,7 @@ from clearway import (
     report,
     runs,
     screen,
+    stops,
 )
 from clearway.errors import ClearwayError, reason
 from clearway.execution import MOST_THREADS
@@ -34,7 +35,6 @@ from clearway.sweep.store import STORE, Store
 
 _CLAIM_FAILED = 1
 _BAD_INPUT = 2
-_INTERRUPTED = 130
 _MOST_SEEDS = 10_000
 _LARGEST_SEED = 2**53  # as a scenario's: what a JSON number holds exactly
 
@@ -61,10 +61,10 @@ class _Commands(TyperGroup):
             screen.show_error(f"{error.filename or 'standard output'}: {reason(error)}")
         except PointsInterrupted as error:
             screen.show_error(str(error))
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(stops.status()) from None
         except (KeyboardInterrupt, _clearway.Interrupted):
             screen.show_error("interrupted, nothing written")
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(stops.status()) from None
         raise typer.Exit(_BAD_INPUT)
 
 
@@ -373,10 +373,11 @@ def main() -> None:
     if sys.stdout is None:
         screen.show_error("standard output: closed")
         os._exit(_BAD_INPUT)
+    stops.listen()
     try:
         app()
     except KeyboardInterrupt:
-        status = _INTERRUPTED
+        status = stops.status()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0
     # Not `sys.exit`: a run that was setting up when it was told to stop may still be at it, and what standard
