@@ -135,7 +135,7 @@ def demo(out: OutOption = None, threads: ThreadsOption = None, json: JsonOption 
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML); - for standard input.")],
     sets: SetsOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
@@ -148,7 +148,8 @@ def run(
         raise ClearwayError(
             "--seed and --seeds exclude each other", "set the first of several with --set seed=N"
         )
-    scenarios = api.with_seeds(file, _parsed(sets), seed, seeds or 1)
+    scenario = _from_standard_input() if str(file) == "-" else file
+    scenarios = api.with_seeds(scenario, _parsed(sets), seed, seeds or 1)
     target = out or Path("runs") / _default_name(scenarios, several=seeds is not None)
     directory.check_writable(target, exact=out is not None)
     started = time.monotonic()
@@ -397,6 +398,14 @@ def _flushed(status: int) -> int:
             status = _BAD_INPUT
     sys.stderr.flush()
     return status
+
+
+def _from_standard_input() -> str:
+    """Read a scenario's text; files that it names are sought here."""
+    try:
+        return (sys.stdin.read() if sys.stdin else "") + "\n"
+    except UnicodeDecodeError as error:
+        raise ClearwayError(f"standard input: not UTF-8 at byte {error.start}", "save it as UTF-8") from error
 
 
 def _parsed(sets: list[str] | None) -> list[tuple[str, str]]:
