@@ -215,6 +215,17 @@ fn safety_holds_the_far_relay_where_clocks_differ() {
 }
 
 #[test]
+fn safety_keeps_what_lost_pauses_bring_from_adding_up() {
+    // A PAUSE that is lost brings what comes in a swing, a RESUME takes as much: what waits wanders.
+    let lossy = "[[fault]]\nkind = 'loss'\nlink = 'relay1>relay0'\nprobability = 0.3\n";
+    let line = Line { more: lossy.into(), ms: 150, ..Line::new(100, 100, 0.5) };
+    let [without, with] = without_and_with_safety(&line, 100_000);
+    assert!(matches!(without, Err(Stopped::Dropped(_))), "{without:?}");
+    let outcome = with.expect("no drop");
+    assert!(share(&outcome, &line) > 0.98 * line.drain, "{}", share(&outcome, &line));
+}
+
+#[test]
 fn a_lost_pause_costs_what_comes_until_it_is_repeated() {
     // When the drain stops, nothing gets through to the far relay for 50 us: the PAUSE is lost, and those that repeat it.
     let fault =
