@@ -7,6 +7,7 @@ import clearway as cw
 import numpy as np
 import pytest
 from clearway import documents
+from clearway.errors import ClearwayError
 
 from tests.conftest import SMALL
 
@@ -33,6 +34,14 @@ def test_sets_take_python_values(small: Path) -> None:
     assert run.seed == 4
     assert run.scenario["network"]["hosts"] == 7
     assert run.scenario["transport"]["bulk"]["protocol"] == "dctcp"
+
+
+def test_sets_take_numpy_values_and_refuse_others(small: Path) -> None:
+    plain = cw.run(small, {"seed": 3})
+    assert cw.run(small, {"seed": np.int64(3)}).digest == plain.digest
+    assert cw.run(small, {"seed": np.array([3])[0]}).digest == plain.digest
+    with pytest.raises(ClearwayError, match="no value of a scenario"):
+        cw.run(small, {"seed": object()})
 
 
 def test_errors_are_value_errors_with_the_key(small: Path) -> None:

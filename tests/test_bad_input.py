@@ -2,6 +2,9 @@
 
 import os
 import resource
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +194,16 @@ def test_full_disk_leaves_the_old_report(clearway: Clearway, small: Path, worksp
     refused(answer, "report.html: cannot be written")
     assert Path("report.html").read_text() == "old"
     assert nothing_but(workspace, small.name, "there", "report.html")
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_closed_standard_output_is_an_error_too(closed: str, workspace: Path) -> None:
+    command = f"{shlex.quote(sys.executable)} -m clearway run nothing.toml {closed}"
+    answer = subprocess.run(
+        ["/bin/sh", "-c", command], check=False, capture_output=True, text=True, cwd=workspace
+    )
+    assert answer.returncode == 2
+    assert answer.stderr == ("" if "2>" in closed else "error: standard output: closed\n")
 
 
 def test_full_standard_output_is_an_error_too() -> None:

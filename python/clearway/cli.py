@@ -368,6 +368,11 @@ def root(
 
 def main() -> None:
     """Run the command line and end the process."""
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for all that follows
+    if sys.stdout is None:
+        screen.show_error("standard output: closed")
+        os._exit(_BAD_INPUT)
     try:
         app()
     except KeyboardInterrupt:

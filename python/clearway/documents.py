@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -93,12 +95,23 @@ def text_of(document: Mapping[str, Any]) -> str:
 
 
 def value_of(value: Any) -> str:
-    """Write a value as TOML."""
+    """Write a value as TOML; NumPy's are taken for Python's.
+
+    Raises `ClearwayError` for what TOML has no value for.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value_of(value.tolist())
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(key)} = {value_of(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(value_of(entry) for entry in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError as error:
+        raise ClearwayError(
+            f"{value!r}: no value of a scenario",
+            "give text, a number, true or false, or a list or dict of these",
+        ) from error
 
 
 def without_table(text: str, name: str) -> tuple[str, int]:

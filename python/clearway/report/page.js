@@ -21,8 +21,20 @@
     return tick(value / divisor) + suffix;
   };
 
+  // Within a small range the digits of decades are too few: it is cut as a linear one would be.
+  const SMALL = 3;
+  const evenSplits = (low, high) => {
+    const rough = (high - low) / 4;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = power * [1, 2, 5, 10].find((digit) => digit * 1.5 >= rough / power);
+    const first = Math.ceil(low / step);
+    const count = Math.floor(high / step) - first + 1;
+    return Array.from({ length: count }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  };
+
   // Every digit of every decade in the range: uPlot's own start at the range's lower end, whatever that is.
   const decadeSplits = (_, __, low, high) => {
+    if (high < SMALL * low) return evenSplits(low, high);
     const splits = [];
     for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
       for (let digit = 1; digit < 10; digit++) splits.push(Number(`${digit}e${power}`));
@@ -30,10 +42,12 @@
     return splits.filter((value) => value >= low && value <= high);
   };
 
-  // On a logarithmic axis 1, 2 and 5 of a decade have labels; over many decades only 1, or there were no room.
-  const labelled = (_, splits) => {
-    const there = splits.filter((value) => value > 0);
-    const decades = Math.log10(Math.max(...there) / Math.min(...there));
+  // On a logarithmic axis 1, 2 and 5 of a decade have labels; over many decades only 1, or there were no room; over less than
+  // one all that there are.
+  const labelled = (plot, splits, axis) => {
+    const { min, max } = plot.scales[plot.axes[axis].scale];
+    const decades = Math.log10(max / min);
+    if (decades < 0.8) return splits;
     const wanted = decades > 2.2 ? [1] : [1, 2, 5];
     return splits.map((value) => {
       const leading = value / 10 ** Math.floor(Math.log10(value) + 1e-9);

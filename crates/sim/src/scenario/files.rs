@@ -7,6 +7,9 @@ use serde_json::{json, Value as Json};
 use super::document::{Node, Value};
 use super::error::{Misread, Problem};
 
+/// What some editors and spreadsheets put before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The largest file that is read, in bytes: a limit, so that reading is bounded.
 pub(super) const MAX_BYTES: u64 = 1 << 30;
 
@@ -43,7 +46,10 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
     if about.len() > MAX_BYTES {
         return Err(format!("cannot read {}: longer than {MAX_BYTES} bytes", path.display()));
     }
-    let bytes = std::fs::read(path).map_err(failed)?;
+    let mut bytes = std::fs::read(path).map_err(failed)?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         format!("cannot read {}: not UTF-8 at byte {at}", path.display())

@@ -658,3 +658,11 @@ fn resolved_holds_units_and_defaults() {
     assert_eq!(resolved["host"]["default"]["model"], json!("ideal"));
     assert_eq!(resolved["record"], json!({ "queues": "10us", "fairness": "10ms", "operations": false }));
 }
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let folder = Folder::new("mark", &[("t.csv", "\u{feff}start,from,to,bytes\n1us,0,1,1kB\n")]);
+    let text = "format = 1\nname = 'mark'\nduration = '1ms'\n[network]\ntopology = 'star'\nhosts = 2\n[transport.a]\n\
+                protocol = 'none'\n[[traffic]]\npattern = 'trace'\nfile = 't.csv'\n";
+    folder.read(text).expect("a trace as a spreadsheet writes it");
+}
