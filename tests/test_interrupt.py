@@ -37,6 +37,27 @@ def test_stops_within_a_second_and_writes_nothing(
     assert nothing_but(workspace, endless.name)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_stop_it_as_well(number: signal.Signals, endless: Path, workspace: Path) -> None:
+    process = child("run", "endless.toml")
+    time.sleep(1.5)
+    process.send_signal(number)
+    answer = finished(process)
+    assert answer.status == 128 + number
+    assert "interrupted, nothing written" in answer.err
+    assert nothing_but(workspace, endless.name)
+
+
+def test_who_ignores_hangups_goes_on(endless: Path) -> None:
+    process = child("run", endless.name, prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    time.sleep(1.5)
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert finished(process).status == 128 + signal.SIGTERM
+
+
 def test_progress_that_says_no_stops_a_run_from_python(endless: Path) -> None:
     seen: list[tuple[float, float, int]] = []
 

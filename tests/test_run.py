@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -16,6 +17,16 @@ from clearway import directory
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but, written
 
 TABLES = {"flows", "links", "rtt", "queues", "windows", "rtt_series", "throughput"}
+
+
+def test_a_scenario_from_standard_input(small: Path) -> None:
+    with small.open() as text:
+        answer = finished(child("run", "-", "--json", "--out", "there", stdin=text))
+    assert answer.status == 0
+    assert json.loads(answer.out)["digest"] == cw.run(small).digest
+    bad = finished(child("run", "-", stdin=subprocess.DEVNULL))
+    assert bad.status == 2
+    assert "format" in bad.err
 
 
 def test_prints_figures_with_units_and_names_the_directory(clearway: Clearway, small: Path) -> None:

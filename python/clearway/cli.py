@@ -23,6 +23,7 @@ from clearway import (
     report,
     runs,
     screen,
+    stops,
 )
 from clearway.errors import ClearwayError, reason
 from clearway.execution import MOST_THREADS
@@ -34,7 +35,6 @@ from clearway.sweep.store import STORE, Store
 
 _CLAIM_FAILED = 1
 _BAD_INPUT = 2
-_INTERRUPTED = 130
 _MOST_SEEDS = 10_000
 _LARGEST_SEED = 2**53  # as a scenario's: what a JSON number holds exactly
 
@@ -61,10 +61,10 @@ class _Commands(TyperGroup):
             screen.show_error(f"{error.filename or 'standard output'}: {reason(error)}")
         except PointsInterrupted as error:
             screen.show_error(str(error))
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(stops.status()) from None
         except (KeyboardInterrupt, _clearway.Interrupted):
             screen.show_error("interrupted, nothing written")
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(stops.status()) from None
         raise typer.Exit(_BAD_INPUT)
 
 
@@ -135,7 +135,7 @@ def demo(out: OutOption = None, threads: ThreadsOption = None, json: JsonOption 
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML); - for standard input.")],
     sets: SetsOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
@@ -148,7 +148,8 @@ def run(
         raise ClearwayError(
             "--seed and --seeds exclude each other", "set the first of several with --set seed=N"
         )
-    scenarios = api.with_seeds(file, _parsed(sets), seed, seeds or 1)
+    scenario = _from_standard_input() if str(file) == "-" else file
+    scenarios = api.with_seeds(scenario, _parsed(sets), seed, seeds or 1)
     target = out or Path("runs") / _default_name(scenarios, several=seeds is not None)
     directory.check_writable(target, exact=out is not None)
     started = time.monotonic()
@@ -373,10 +374,11 @@ def main() -> None:
     if sys.stdout is None:
         screen.show_error("standard output: closed")
         os._exit(_BAD_INPUT)
+    stops.listen()
     try:
         app()
     except KeyboardInterrupt:
-        status = _INTERRUPTED
+        status = stops.status()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0
     # Not `sys.exit`: a run that was setting up when it was told to stop may still be at it, and what standard
@@ -396,6 +398,14 @@ def _flushed(status: int) -> int:
             status = _BAD_INPUT
     sys.stderr.flush()
     return status
+
+
+def _from_standard_input() -> str:
+    """Read a scenario's text; files that it names are sought here."""
+    try:
+        return (sys.stdin.read() if sys.stdin else "") + "\n"
+    except UnicodeDecodeError as error:
+        raise ClearwayError(f"standard input: not UTF-8 at byte {error.start}", "save it as UTF-8") from error
 
 
 def _parsed(sets: list[str] | None) -> list[tuple[str, str]]:

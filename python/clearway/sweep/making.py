@@ -6,13 +6,10 @@ be, and Ctrl-C stops them at once. What is finished by then is in the store.
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clearway import _clearway, directory
+from clearway import _clearway, directory, stops
 from clearway.errors import ClearwayError
 from clearway.execution import Watch, execute_each
 from clearway.runs import Run
@@ -71,7 +68,7 @@ def _run_missing(
             if isinstance(outcome, BaseException):
                 failures.append((missing[keys[index]], outcome))
             else:
-                with _uninterrupted():
+                with stops.put_off():
                     by_key[keys[index]] = store.save(keys[index], outcome, missing[keys[index]].keep)
 
         if keys:
@@ -95,19 +92,3 @@ def _run_missing(
             f"{point.label}: failed: {what}{more}",
             f"the other runs are finished and kept in {store.path}",
         ) from first
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Put Ctrl-C off while the body runs, which is short: it would leave half a directory, and lose a run."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard: list[int] = []
-    previous = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous or signal.default_int_handler)
-    if heard:
-        raise KeyboardInterrupt
