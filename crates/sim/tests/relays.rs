@@ -202,6 +202,25 @@ fn without_and_with_safety(line: &Line, margin: u64) -> [Result<Outcome, Stopped
 }
 
 #[test]
+fn a_relay_has_lossless_classes_alone_of_any_number_of_classes() {
+    // A PAUSE has eight priorities, and a network up to sixteen classes.
+    let mut more = String::new();
+    for i in 0..12 {
+        write!(
+            more,
+            "[class.more{i}]\npriority = 1\nlossless = {}\n[transport.more{i}]\nprotocol = 'none'\nheader = '0B'\nrto = '1s'\n\
+             reach = 16384\nclass = 'more{i}'\n",
+            i % 2 == 1
+        )
+        .expect("a string takes all");
+    }
+    more.push_str("[[traffic]]\npattern = 'incast'\ntransport = 'more11'\nfrom = 0\nto = 2\n");
+    let line = Line { more, ..Line::new(100, 100, 0.5) };
+    let found = share(&line.run(), &line) / line.drain;
+    assert!((found - 1.0).abs() < 0.01, "{found}");
+}
+
+#[test]
 fn safety_holds_the_far_relay_where_clocks_differ() {
     // The west is faster by 200 millionths: 2.5 MB a second more come than leave.
     let line = Line { west_kbps: Some(100_020_000), ms: 150, ..Line::new(100, 10, 1.0) };

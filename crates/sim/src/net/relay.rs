@@ -24,7 +24,7 @@ pub struct RelayNode {
 }
 
 /// What a relay at the end of this fibre is set to, whose port L has so much headroom.
-pub fn params(pfc: &model::Pfc, fibre: &LosslessLink, headroom: Bytes, classes: usize) -> RelayParams {
+pub fn params(pfc: &model::Pfc, fibre: &LosslessLink, headroom: Bytes, priorities: usize) -> RelayParams {
     let relay = pfc.relay.unwrap_or_default();
     let (xoff, local_buffer) = match pfc.xoff {
         Xoff::Static(xoff) => (xoff, Bytes::new(xoff.get() + headroom.get())),
@@ -32,7 +32,7 @@ pub fn params(pfc: &model::Pfc, fibre: &LosslessLink, headroom: Bytes, classes: 
     };
     let mut params = RelayParams {
         rate: fibre.rate,
-        priorities: classes,
+        priorities,
         xoff,
         xon: Bytes::new(xoff.get().saturating_sub(pfc.hysteresis.get())),
         local_buffer,

@@ -6,7 +6,7 @@ use clearway_proto::units::{Bytes, Span, Time};
 
 use super::frames::Waited;
 use super::memory::Memory;
-use super::pfc::{Pause, NO_PORT};
+use super::pfc::{Pause, Pfc, NO_PORT};
 use super::ports::Ports;
 use super::relay::RelayNode;
 use super::scheduling::{each, only};
@@ -33,16 +33,12 @@ impl Ports {
         now: u64,
     ) -> bool {
         let (length, now) = (Bytes::new(size.into()), Time::from_ps(now));
+        let at = self.relays[relay as usize].ports[side as usize];
+        let priority = priority_of(self.pfc_mut(at), class);
         let node = &mut self.relays[relay as usize];
-        if node.bypassed {
-            let at = node.ports[side as usize];
-            self.pfc_mut(at).count_taken(class, size);
-            return true;
-        }
-        if node.machine.frame_arrived(side, class, length, now) == Admission::Dropped {
+        if !node.bypassed && node.machine.frame_arrived(side, priority, length, now) == Admission::Dropped {
             return false;
         }
-        let at = node.ports[side as usize];
         self.pfc_mut(at).count_taken(class, size);
         self.tell_of_relay(relay);
         true
@@ -57,8 +53,10 @@ impl Ports {
             Side::Local => Side::Remote,
             Side::Remote => Side::Local,
         };
+        let at = self.relays[relay as usize].ports[side as usize];
+        let priority = priority_of(self.pfc_mut(at), class);
         let (size, now) = (Bytes::new(size.into()), Time::from_ps(now));
-        self.relays[relay as usize].machine.frame_left(leaves_on, class, size, now);
+        self.relays[relay as usize].machine.frame_left(leaves_on, priority, size, now);
         self.tell_of_relay(relay);
     }
 
@@ -124,10 +122,12 @@ impl Ports {
 
     /// A PAUSE or RESUME takes effect at a relay's port.
     pub(super) fn pass_on(&mut self, at: u32, pause: Pause, now: u64) {
-        let Some((relay, side)) = self.pfc(at).and_then(|pfc| pfc.relay) else { return };
+        let Some(pfc) = self.pfc(at) else { return };
+        let Some((relay, side)) = pfc.relay else { return };
+        let priority = priority_of(pfc, pause.class.into());
         let quanta = covering(Span::from_ps(pause.time), self.rate(at));
         let machine = &mut self.relays[relay as usize].machine;
-        machine.pause_received(side, pause.class.into(), quanta, Time::from_ps(now));
+        machine.pause_received(side, priority, quanta, Time::from_ps(now));
         self.tell_of_relay(relay);
     }
 
@@ -145,7 +145,8 @@ impl Ports {
                 let at = node.ports[side as usize];
                 let Some(pfc) = self.pfc(at).filter(|_| at != NO_PORT) else { continue };
                 for class in each(pfc.lossless) {
-                    let (counted, held) = (node.machine.waiting(side, class), pfc.accounts[class].held());
+                    let (counted, held) =
+                        (node.machine.waiting(side, priority_of(pfc, class)), pfc.accounts[class].held());
                     assert_eq!(counted.get(), held, "the relay of port {at} has lost count of class {class}");
                 }
             }
@@ -188,9 +189,16 @@ impl Ports {
             while let Some(said) = self.relays[relay as usize].machine.poll_pfc(side) {
                 let at = self.relays[relay as usize].ports[side as usize];
                 let time = lasting(said.quanta, self.rate(at)).as_ps();
-                self.pfc_mut(at).decide(Pause { class: said.priority as u8, time });
-                self.told.push((at, said.priority as u8));
+                let pfc = self.pfc_mut(at);
+                let class = each(pfc.lossless).nth(said.priority).expect("a class for each priority") as u8;
+                pfc.decide(Pause { class, time });
+                self.told.push((at, class));
             }
         }
     }
+}
+
+/// The priority as which a relay has a lossless class: its place among these.
+fn priority_of(pfc: &Pfc, class: usize) -> usize {
+    (pfc.lossless & (only(class) - 1)).count_ones() as usize
 }

@@ -186,7 +186,7 @@ impl<'a> Wiring<'a> {
         self.plan.lossless_link(link, pfc.response, pfc.hysteresis, self.lossless())
     }
 
-    /// The relay of which the port that feeds a link is one, as its number among those of its kind, and its side there.
+    /// The side of a relay that feeds a link; none if no relay does.
     fn side(&self, link: u32) -> Option<Side> {
         let to = self.plan.graph.role(self.plan.graph.link(link).to);
         match self.role(link)? {
@@ -237,7 +237,8 @@ impl<'a> Wiring<'a> {
             }
             _ => Bytes::new(0),
         };
-        relay::params(pfc, &self.lossless_link(fibre, pfc), headroom, self.classes.len())
+        let priorities = self.lossless().count_ones() as usize;
+        relay::params(pfc, &self.lossless_link(fibre, pfc), headroom, priorities)
     }
 
     /// The lossless classes; the one class of a scenario without any.
