@@ -105,8 +105,9 @@ def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
     prepare = options.pop("prepare", lambda: None)
 
     def before() -> None:
-        # A shell that runs the tests in the background has its children ignore it.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        # A shell that runs the tests in the background has its children ignore the first, and nohup the last.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
         prepare()
 
     return subprocess.Popen(
