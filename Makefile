@@ -1,4 +1,4 @@
-# What a person does here: make demo, test, bench, lint, fmt. Needs cargo, Python 3.10 or newer with venv, make; the
+# What a person does here: make demo, test, bench, lint, fmt, wheel, site. Needs cargo, Python 3.10 or newer with venv, make; the
 # fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python digests fuzz-targets bench bench-instructions lint fmt docs build clean
+.PHONY: demo test test-rust test-python digests fuzz-targets bench bench-instructions lint fmt docs site build wheel clean
 
 demo: build
 	$(BIN)/clearway demo
@@ -53,6 +53,10 @@ fmt: $(VENV)/.tools | needs-cargo
 docs: | needs-cargo
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p clearway-proto -p clearway-sim -p clearway-host
 
+# The documentation site, in target/site. A link that leads nowhere is an error.
+site: build $(VENV)/.site
+	@$(BIN)/python -m tools.site
+
 # The package, installed so that a change of Python code needs no build.
 build: $(VENV)/.built
 
@@ -62,12 +66,23 @@ $(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml | needs-cargo
 		|| { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 
+# One wheel for this kind of machine and every Python from 3.10 on, in dist/: it installs where there is no Rust.
+wheel: $(VENV)/.build-tools | needs-cargo
+	@echo 'Building a wheel (a minute or two the first time) ...'
+	@$(BIN)/maturin build --release --quiet --out dist
+	@ls dist/*.whl
+
 $(VENV)/.build-tools: pyproject.toml | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --group build
 	@touch $@
 
 $(VENV)/.tools: pyproject.toml | $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --group tools
+	@touch $@
+
+$(VENV)/.site: pyproject.toml | $(VENV)/.made
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: the site's generator needs Python 3.11 or newer: rm -r $(VENV), then name one: make site PYTHON=..." >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --group site
 	@touch $@
 
 # --group is pip's since 25.1.

@@ -103,6 +103,7 @@ def written(path: Path, scenario: dict[str, Any]) -> Path:
 def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
     """The command line as a process of its own, to which signals and limits apply."""
     prepare = options.pop("prepare", lambda: None)
+    program = options.pop("program", ("-m", "clearway"))
 
     def before() -> None:
         # A shell that runs the tests in the background has its children ignore the first, and nohup the last.
@@ -111,7 +112,7 @@ def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
         prepare()
 
     return subprocess.Popen(
-        [sys.executable, "-m", "clearway", *(str(argument) for argument in arguments)],
+        [sys.executable, *program, *(str(argument) for argument in arguments)],
         text=True,
         env=os.environ | {"TERM": "xterm"},
         preexec_fn=before,  # noqa: PLW1509 - pytest has no threads to fear for

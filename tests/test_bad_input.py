@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import clearway as cw
 import pytest
 
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but, written
@@ -71,6 +72,7 @@ def test_command_lines(
         ("format = 99\n", ["format", "99"]),
         ("[[network]]\n", ["network"]),
         ("\x00", [""]),
+        ("x = " + "[" * 5000, ["bad.toml"]),
     ],
 )
 def test_files_that_are_no_scenarios(
@@ -79,6 +81,20 @@ def test_files_that_are_no_scenarios(
     (workspace / "bad.toml").write_text(text)
     refused(clearway("run", "bad.toml"), "bad.toml", *words)
     assert nothing_but(workspace, "bad.toml")
+
+
+def test_names_that_no_file_has(clearway: Clearway, small: Path, workspace: Path) -> None:
+    """A name with a line break is no scenario's text, and one with a zero byte is no name."""
+    refused(clearway("compare", "format = 1\nname = 'x'\n"), "no such file")
+    refused(clearway("compare", small, "a\0b"), "a")
+    with pytest.raises(cw.ClearwayError, match="no such file"):
+        cw.run("a\0b")
+    assert nothing_but(workspace, small.name)
+
+
+def test_a_sweep_that_is_nested_too_deeply(clearway: Clearway, workspace: Path) -> None:
+    (workspace / "bad.toml").write_text("x = " + "[" * 5000)
+    refused(clearway("sweep", "bad.toml"), "bad.toml")
 
 
 def test_file_that_is_not_text(clearway: Clearway, workspace: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import clearway as cw
 import pytest
 from clearway.comparison import compare
+from clearway.overview import Overview
 from clearway.runs import Run, Seeds
 
 from tests.conftest import SMALL, Clearway, written
@@ -144,9 +145,57 @@ def test_a_lower_bound_is_said_to_be_one_and_never_wins() -> None:
     # At least 20 us may be more than 30 us.
     less = replace(open_, summary={"fct_p99_us": 20.0, "lower_bounds": ["fct_p99_us"]})
     compared = compare([of(done), of(less)])
-    assert compared.findings == []
+    assert compared.findings == [
+        "p99 completion: not ranked, as the smallest is a lower bound: open (\u2265 20 us)"
+    ]
     assert compared.rows[0].best == frozenset()
     # A mean of values of which one is a lower bound is one as well.
     seeds = Seeds([done, open_])
     assert seeds.summary()["fct_p99_us"]["lower_bound"] is True
     assert compare([("", seeds), of(done)]).rows[0].readable(0).startswith("\u2265 60 ")
+
+
+def test_what_is_unfinished_is_named_and_nothing_leaves_a_ranking_silently() -> None:
+    done = made_up("done", fct_mean_us=20.0, fct_p99_us=30.0, unfinished_flows=0)
+    open_ = made_up("open", fct_mean_us=50.0, fct_p99_us=90.0, unfinished_flows=3)
+    open_.summary["lower_bounds"] = ["fct_mean_us", "fct_p99_us"]
+    compared = compare([of(done), of(open_)])
+    assert compared.findings == ["done: at least 3x lower p99 completion than open (3 unfinished)"]
+    labels = [row.label for row in compared.rows]
+    assert labels.index("flows unfinished") < labels.index("mean completion")
+    # So little longer that who is better cannot be said.
+    open_.summary["fct_p99_us"] = 30.1
+    assert compare([of(done), of(open_)]).findings == [
+        "p99 completion: not ranked, as of lower bounds nothing more is known: open (≥ 30.1 us, 3 unfinished)"
+    ]
+    # Of a run by itself nothing is ranked.
+    assert compare([of(open_)]).findings == []
+
+
+def test_unfinished_flows_stand_beside_completions_even_if_there_are_none() -> None:
+    (done,) = compare([of(made_up("done", fct_mean_us=20.0, unfinished_flows=0))]).groups
+    assert [label for label, _ in Overview.of(done.columns()).rows] == ["flows unfinished", "mean completion"]
+    (endless,) = compare([of(made_up("endless", goodput_gbps=20.0, unfinished_flows=0))]).groups
+    assert [label for label, _ in Overview.of(endless.columns()).rows] == ["goodput"]
+
+
+def test_a_comparison_is_written_side_by_side_with_its_findings() -> None:
+    compared = compare([of(made_up("<a>", rtt_p99_us=10.0, marks=1)), of(made_up("b", rtt_p99_us=31.0))])
+    title, heads, row, finding = repr(compared).splitlines()
+    assert (title, heads.split(), row.split()) == (
+        "side by side",
+        ["<a>", "b"],
+        ["p99", "RTT", "10", "us", "31", "us"],
+    )
+    assert finding == "<a>: 3.1x lower p99 RTT than b"
+    table = compared._repr_html_()
+    assert "<th>&lt;a&gt;</th><th>b</th>" in table
+    assert "<li>&lt;a&gt;: 3.1x lower p99 RTT than b</li>" in table
+
+
+def test_where_no_flow_has_a_size_none_is_said_to_be_unfinished() -> None:
+    sized = made_up("sized", fct_mean_us=20.0, unfinished_flows=3)
+    endless = made_up("endless", fct_mean_us=None, unfinished_flows=0)
+    row = compare([of(sized), of(endless)]).rows[0]
+    assert (row.label, row.readable(0), row.readable(1)) == ("flows unfinished", "3", "-")
+    assert row.best == frozenset()

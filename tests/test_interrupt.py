@@ -72,6 +72,17 @@ def test_progress_that_says_no_stops_a_run_from_python(endless: Path) -> None:
     assert seen[0][1] == 1e9
 
 
+def test_progress_that_says_nothing_goes_on(endless: Path) -> None:
+    seen: list[float] = []
+
+    def progress(simulated_us: float, _end_us: float, _packet_hops: int) -> None:
+        seen.append(simulated_us)
+
+    run = cw.run(endless, {"duration": "400ms"}, progress=progress)
+    assert seen
+    assert run.packet_hops > 0
+
+
 def test_sampling_does_not_keep_a_run_from_being_stopped(workspace: Path) -> None:
     """Few things happen between two samples: fewer than between two looks at the clock."""
     record = {"record": {"queues": "10us"}}

@@ -15,6 +15,7 @@ from clearway.figures import AtLeast
 from clearway.paper import claims, evaluation, papers, reading, reproduce, sampling, verdicts
 from clearway.paper.evaluation import MadeRun, lower_bounds_in
 from clearway.paper.experiment import Experiment
+from clearway.paper.frontier import frontier_of, frontier_rows
 from clearway.paper.measures import OF_RUN, OF_VALUES, Series
 from clearway.paper.verdicts import Position
 from clearway.runs import Run
@@ -88,6 +89,21 @@ def test_what_is_unfinished_makes_a_measure_a_lower_bound() -> None:
         inner = {"measure": "summary", "run": "one", "key": key}
         found_bounds = lower_bounds_in({"measure": "ratio", "of": 1.0, "to": inner}, runs)
         assert found_bounds == ([f"{key} of One"] if bound else [])
+
+
+def test_a_frontier_knows_which_objectives_are_lower_bounds() -> None:
+    summaries: dict[str, dict[str, Any]] = {
+        "1us": {"latency_p99_us": 9.0, "lower_bounds": ["latency_p99_us"]},
+        "2us": {"latency_p99_us": 9.0, "lower_bounds": []},
+    }
+    points = [({"target": target}, made_up(summary=summary)) for target, summary in summaries.items()]
+    objective = {"name": "p99", "run": "one", "of": {"measure": "summary", "key": "latency_p99_us"}}
+    frontier = {"runs": ["one"], "objective": [{**objective, "better": "lower"}], "decide": "p99"}
+    experiment = Experiment("map", Path(), "Map", "", "", "", [], [], [], frontier)
+    combinations, rows = frontier_rows(experiment, {"one": MadeRun("one", "One", points)})
+    assert combinations == [{"target": "1us"}, {"target": "2us"}]
+    assert [isinstance(row["p99"], AtLeast) for row in rows] == [True, False]
+    assert frontier_of(frontier, "map").recommended(rows) == 1
 
 
 def test_the_latency_of_operations_that_had_time_to_finish() -> None:
@@ -174,7 +190,9 @@ def test_quantile_by_weight(q: float, expected: float) -> None:
 def test_quantile_and_mean_by_rows() -> None:
     assert measures.quantile(made_up(), "rtt", "rtt_us", 0.5) == 20
     assert measures.mean(made_up(), "rtt", "rtt_us", match={"transport": "a"}) == 20
-    assert measures.mean(made_up(), "rtt", "rtt_us", "count", {"transport": "a"}) == pytest.approx(11.1)
+    assert measures.mean(made_up(), "rtt", "rtt_us", {"transport": "a"}, weight="count") == pytest.approx(
+        11.1
+    )
     assert math.isnan(measures.mean(made_up(), "rtt", "rtt_us", match={"transport": "c"}))
     with pytest.raises(ClearwayError, match="no column rtt_ms"):
         measures.mean(made_up(), "rtt", "rtt_ms")
@@ -614,7 +632,7 @@ def judged(**claim: Any) -> claims.Judged:
 def test_a_claim_has_its_interval() -> None:
     found = judged()
     assert (found.verdict, found.reason, found.seeds) == ("reproduced", "", "3")
-    assert found.readable(found.ours) == "10 ± 2.5"
+    assert found.readable(found.ours) == "10.0 ± 2.5"
     answer = found.as_json()
     assert (answer["ours"], answer["samples"], answer["deterministic"]) == (10, 3, False)
     assert answer["half_widths"] == [pytest.approx(2.4841, abs=1e-4)]
@@ -831,8 +849,8 @@ def test_a_paper_from_end_to_end(clearway: Clearway, workspace: Path) -> None:
         "Section 1.",
         "badge shape",
         "Fitted on fig2.",
-        "15 us:",
-        '<td data-name="Bar">within 20 %</td>',
+        "15&nbsp;us:",
+        '<td data-name="Bar">within 20&nbsp;%</td>',
         '<td class="number" data-name="Seeds">5</td>',
         '<td class="number" data-name="Seeds">5, all alike</td>',
         "95 % interval",
@@ -905,8 +923,11 @@ def test_list_runs_nothing(clearway: Clearway, workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["swft"], ["swft: no such paper", "did you mean swift?"]),
-        (["fastpass"], ["fastpass: its experiments are not there yet", "there is toy"]),
+        (["swift"], ["swift: no such paper", "one of toy"]),
+        (["toi"], ["toi: no such paper", "did you mean toy?"]),
+        (["toy/"], ["toy/: no such paper", "did you mean toy?"]),
+        (["../toy"], ["../toy: no such paper"]),
+        (["t" * 5000], ["no such paper"]),
         (["toy", "fig3"], ["fig3: no such experiment", "did you mean"]),
         (["toy", "--jobs", "0"], ["--jobs"]),
         ([], ["PAPER"]),

@@ -12,7 +12,7 @@ from pathlib import Path
 import clearway as cw
 import numpy as np
 import pytest
-from clearway import directory
+from clearway import columns as on_disk
 
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but, written
 
@@ -70,7 +70,7 @@ def test_directory_holds_manifest_summary_and_tables(clearway: Clearway, small: 
 def test_tables_come_back_as_they_were(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = cw.run(small)
     for parquet in (False, True):
-        monkeypatch.setattr(directory, "parquet_available", lambda answer=parquet: answer)
+        monkeypatch.setattr(on_disk, "parquet_available", lambda answer=parquet: answer)
         if parquet:
             pytest.importorskip("pyarrow")
         back = cw.load_run(run.save(f"saved-{parquet}"))
@@ -85,7 +85,7 @@ def test_tables_come_back_as_they_were(small: Path, monkeypatch: pytest.MonkeyPa
 def test_csv_has_units_in_its_head_and_nothing_where_nothing_was_measured(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory, "parquet_available", lambda: False)
+    monkeypatch.setattr(on_disk, "parquet_available", lambda: False)
     cw.run(small, {"duration": "20us"}).save("saved")
     with Path("saved/flows.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -188,3 +188,15 @@ def test_warns_of_what_is_hardly_meant_and_runs_it(clearway: Clearway, small: Pa
     assert [f"warning: {text}" for text in run.warnings] == [warning]
     quiet = clearway("run", small, "--set", "transport.bulk.base_target=5727ns", "--out", "quiet")
     assert quiet.err == ""
+
+
+def test_seeds_of_a_scenario_without_chance_are_noted(clearway: Clearway, workspace: Path) -> None:
+    flow = {"pattern": "incast", "transport": "bulk", "from": "0..2", "to": 4, "bytes": "10kB"}
+    certain = written(workspace / "certain.toml", {**SMALL, "traffic": [{**flow, "start": "0us"}]})
+    note = "note: all 3 seeds of small incast gave the same result"
+    assert note in clearway("run", certain, "--seeds", 3).err
+    assert note in clearway("run", certain, "--seeds", 3, "--json").err
+    assert note in clearway("compare", certain, "--seeds", 3).err
+    drawn = written(workspace / "drawn.toml", {**SMALL, "traffic": [{**flow, "start": "0us..50us"}]})
+    assert "note:" not in clearway("run", drawn, "--seeds", 3).err
+    assert "note:" not in clearway("run", certain).err

@@ -22,9 +22,16 @@ from tests.conftest import SMALL, Clearway, nothing_but, written
 Schema = dict[str, Any]
 
 
+def variants_of(schema: Schema) -> list[Schema]:
+    """Return the objects of which conditions choose one."""
+    if "then" not in schema:
+        return [schema]
+    return [variant for word in ("then", "else") if word in schema for variant in variants_of(schema[word])]
+
+
 def tables(schema: Schema, path: str = "") -> Iterator[tuple[str, list[Schema]]]:
     """Yield every table of the schema: its path in a scenario, and its variants."""
-    variants = schema.get("oneOf", [schema])
+    variants = variants_of(schema)
     yield path, variants
     for key, inner in variants[0].get("properties", {}).items():
         at = f"{path}.{key}" if path else key

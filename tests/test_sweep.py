@@ -10,15 +10,15 @@ from typing import Any
 
 import clearway as cw
 import pytest
-from clearway import documents, execution
+from clearway import _clearway, columns, documents, execution
 from clearway.errors import ClearwayError
 from clearway.runs import Run
-from clearway.sweep import file
-from clearway.sweep.axes import axes_of, variants
-from clearway.sweep.frontier import Frontier
-from clearway.sweep.making import PointsInterrupted, run_points
-from clearway.sweep.points import Point
-from clearway.sweep.store import Store
+from clearway.sweeps import file
+from clearway.sweeps.axes import axes_of, variants
+from clearway.sweeps.frontier import Frontier
+from clearway.sweeps.making import PointsInterrupted, run_points
+from clearway.sweeps.points import Point
+from clearway.sweeps.store import Store
 
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but
 
@@ -53,15 +53,17 @@ def test_a_row_a_point_with_axes_and_figures(clearway: Clearway, workspace: Path
         {"transport.bulk.base_target": "15us", "transport.bulk.ai": 1.0, "seed": 1},
     ]
     assert (answer.json["run"], answer.json["found"]) == (12, 0)
-    manifest = json.loads((workspace / "out" / "sweep.json").read_text())
-    table = cw.directory.read_table(workspace / "out", manifest["tables"]["points"])
+    described = json.loads((workspace / "out" / "sweep.json").read_text())["tables"]["points"]
+    table = columns.read_table(
+        workspace / "out", columns.Described(described["file"], described["rows"], described["columns"])
+    )
     assert table["transport.bulk.base_target_us"].tolist() == [15.0] * 6 + [25.0] * 6
     assert table["seed"].tolist() == [1.0, 2.0] * 6
     for row, point in enumerate(answer.json["points"]):
         assert table["rtt_mean_us"][row] == point["summary"]["rtt_mean_us"]
         assert table["digest"][row] == point["digest"]
     page = (workspace / "out" / "report.html").read_text()
-    assert "transport.bulk.base_target" in page
+    assert '<th scope="col" title="transport.bulk.base_target">base_target</th>' in page
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
@@ -71,6 +73,24 @@ def test_a_point_is_what_its_scenario_would_be_alone(
     answer = clearway("sweep", swept(workspace, "\n[sweep]\nseed = [7]\n"), "--json")
     alone = clearway("run", small, "--set", "record={}", "--json")
     assert answer.json["points"][0]["digest"] == alone.json["digest"]
+
+
+def test_keys_may_be_overridden(clearway: Clearway, workspace: Path) -> None:
+    file = swept(workspace, "\n[sweep]\nseed = [1, 2]\n")
+    answer = clearway("sweep", file, "--set", "network.hosts=7", "--set", "duration=1ms", "--json")
+    assert answer.status == 0, answer.err
+    for point in answer.json["points"]:
+        scenario = cw.load_run(point["path"]).scenario  # type: ignore[union-attr]
+        assert (scenario["network"]["hosts"], scenario["duration"]) == (7, "1ms")
+    for wrong, words in [
+        ("network.hots=7", "--set network.hots=7: network.hots: unknown key"),
+        ("seed=3", "--set seed=3: sweep.toml:"),
+        ("sweep.seed=[3]", "--set sweep.seed=[3]: [sweep] is no part of the scenario"),
+        ("network.hosts", "--set network.hosts: expected KEY=VALUE"),
+    ]:
+        refused = clearway("sweep", file.name, "--set", wrong)
+        assert refused.status == 2
+        assert words in refused.err
 
 
 def test_a_star_sets_every_entry(clearway: Clearway, workspace: Path) -> None:
@@ -92,15 +112,6 @@ def test_a_table_may_be_a_value(clearway: Clearway, workspace: Path) -> None:
     assert [point["summary"]["flows"] for point in answer.json["points"]] == [4, 8]
 
 
-def test_a_damaged_point_is_named(clearway: Clearway, workspace: Path) -> None:
-    clearway("sweep", swept(workspace))
-    damaged = workspace / ".clearway" / "runs" / stored(workspace)[0]
-    (damaged / "manifest.json").write_text("{")
-    answer = clearway("sweep", "sweep.toml")
-    assert answer.status == 2
-    assert f"remove .clearway/runs/{damaged.name}: it is then run again" in answer.err
-
-
 def test_a_finished_point_is_never_run_twice(clearway: Clearway, workspace: Path) -> None:
     first = clearway("sweep", swept(workspace), "--json")
     assert len(stored(workspace)) == 12
@@ -117,7 +128,7 @@ def test_another_simulator_runs_them_again(
     clearway: Clearway, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clearway("sweep", swept(workspace))
-    monkeypatch.setattr("clearway.sweep.points.build", lambda: "another")
+    monkeypatch.setattr("clearway.sweeps.points.build", lambda: "another")
     assert clearway("sweep", swept(workspace), "--json").json["run"] == 12
 
 
@@ -237,7 +248,7 @@ def test_no_more_at_once_than_asked_for(workspace: Path, monkeypatch: pytest.Mon
 def test_points_that_do_not_fit_into_memory_are_refused(
     clearway: Clearway, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execution, "available_memory", lambda: 1000)
+    monkeypatch.setattr(_clearway, "memory_limit", lambda: 1000)
     answer = clearway("sweep", swept(workspace))
     assert answer.status == 2
     assert "of memory" in answer.err
@@ -332,6 +343,27 @@ def test_ranges_have_both_ends(table: dict[str, Any], expected: list[Any]) -> No
     assert [variant["a"] for variant in variants(axes_of(table, str))] == expected
 
 
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ({"seed": [1, 1]}, [{"seed": 1}]),
+        ({"seed": [2, 1, "1", 2]}, [{"seed": 2}, {"seed": 1}]),
+        ({"duration": ["1ms", "1000us", "2ms"]}, [{"duration": "1ms"}, {"duration": "2ms"}]),
+        ({"zip": [{"a": [1, 1, 1], "b": [3, 4, 3]}]}, [{"a": 1, "b": 3}, {"a": 1, "b": 4}]),
+        ({"a": [True, 1, "x"]}, [{"a": True}, {"a": 1}, {"a": "x"}]),
+        ({"seed": [2**53, 2**53 - 1]}, [{"seed": 2**53}, {"seed": 2**53 - 1}]),
+    ],
+)
+def test_equal_values_of_an_axis_are_one(table: dict[str, Any], expected: list[dict[str, Any]]) -> None:
+    assert list(variants(axes_of(table, str))) == expected
+
+
+def test_equal_seeds_are_no_two_samples(clearway: Clearway, workspace: Path) -> None:
+    answer = clearway("sweep", swept(workspace, "\n[sweep]\nseed = [1, 1, 2]\n"), "--json")
+    assert [point["overrides"]["seed"] for point in answer.json["points"]] == [1, 2]
+    assert answer.json["axes"]["seed"] == [1, 2]
+
+
 def test_keys_of_a_zip_change_together() -> None:
     table = {"a": [1, 2], "zip": [{"b": [3, 4], "c": {"d": [5, 6]}}]}
     assert list(variants(axes_of(table, str))) == [
@@ -403,6 +435,26 @@ def test_the_frontier_in_the_answer(clearway: Clearway, workspace: Path) -> None
     shown = clearway("sweep", workspace / "sweep.toml")
     assert "Recommended: base_target" in shown.out
     assert "12 points: 0 run, 12 found finished" in shown.out
+
+
+def test_objectives_are_shown_first(clearway: Clearway) -> None:
+    frontier = (
+        '[sweep.frontier]\nobjectives = { "other.rtt_p50_us" = "lower", goodput_gbps = "higher" }\n'
+        'decide = "goodput_gbps"\n'
+    )
+    transports = {name: {"protocol": "swift"} for name in ("bulk", "other")}
+    traffic = [{**SMALL["traffic"][0], "transport": name} for name in transports]
+    scenario = {**SMALL, "record": {}, "transport": transports, "traffic": traffic}
+    text = (
+        documents.text_of(scenario)
+        + '\n[sweep]\n"transport.bulk.base_target" = ["15us", "25us"]\n'
+        + frontier
+    )
+    Path("sweep.toml").write_text(text)
+    shown = clearway("sweep", "sweep.toml").out
+    words = shown.split()
+    assert words.index("other:") < words.index("goodput") < words.index("mean")
+    assert words.count("goodput") == 1
 
 
 def test_the_sweep_that_ships_runs(clearway: Clearway) -> None:

@@ -1,6 +1,7 @@
 """How many threads a run has: as asked for, by default, and when several runs go on at once."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,8 @@ def test_as_many_runs_at_once_as_there_are_cores_for(
 
     class Worker:
         """Stands in for a thread: does its work at once."""
+
+        ident = 1
 
         def __init__(self, target: Any, daemon: bool) -> None:
             self.start = target
@@ -128,3 +131,28 @@ def test_the_api_refuses_it_too(threads: int, small: Path) -> None:
 def test_the_help_says_what_it_is_by_default(command: str, clearway: Clearway) -> None:
     words = " ".join(clearway(command, "--help").out.replace("│", " ").split())
     assert "by default one, and all cores for a large run by itself" in words
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_where_the_system_starts_no_more_threads(
+    most: int, clearway: Clearway, small: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is enough for all runs, one after the other."""
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def limited(thread: threading.Thread) -> None:
+        if len(started) == most:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(execution, "cores", lambda: 4)
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    answer = clearway("run", small, "--seeds", 3)
+    if most:
+        assert answer.status == 0, answer
+        return
+    assert answer.status == 2
+    assert "no thread can be started\n  end other processes" in answer.err
+    assert sorted(path.name for path in workspace.iterdir()) == [small.name]

@@ -79,6 +79,7 @@ impl Stage {
             outstanding: 1 + u32::from(script.byte() % 8),
             source: Source::Generated,
             swift: SwiftParams { reach: 64, max_cwnd: 64.0, ..SwiftParams::default() },
+            answer_timeout: IDLE,
             idle_timeout: IDLE,
         };
         assert_eq!(layout.check(), Ok(()));

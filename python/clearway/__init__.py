@@ -5,14 +5,46 @@
 >>> run.summary["goodput_gbps"], run.flows["fct_us"]  # doctest: +SKIP
 """
 
-from clearway._clearway import VERSION, Interrupted, LosslessDrop, ScenarioError
-from clearway.api import compare, load_run, run, schema
-from clearway.comparison import Comparison
-from clearway.errors import ClearwayError
-from clearway.planning import dci_buffer
-from clearway.runs import Run, Seeds
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__version__ = VERSION
+if TYPE_CHECKING:
+    from clearway._clearway import VERSION, Interrupted, LosslessDrop, ScenarioError
+    from clearway.api import compare, load_run, run, schema
+    from clearway.comparison import Comparison
+    from clearway.errors import ClearwayError
+    from clearway.planning import dci_buffer
+    from clearway.runs import Run, Seeds
+    from clearway.sweeping import sweep
+    from clearway.sweeps.sweep import Sweep
+
+    __version__ = VERSION
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import what Python code calls when it first asks for some of it; `clearway --help` never does."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        for module, names in _EXPORTS.items():
+            found = import_module(module)
+            globals().update({each: getattr(found, each) for each in names})
+        globals()["__version__"] = globals()["VERSION"]
+        return globals()[name]
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
+
+_EXPORTS = {
+    "clearway._clearway": ["VERSION", "Interrupted", "LosslessDrop", "ScenarioError"],
+    "clearway.api": ["compare", "load_run", "run", "schema"],
+    "clearway.comparison": ["Comparison"],
+    "clearway.errors": ["ClearwayError"],
+    "clearway.planning": ["dci_buffer"],
+    "clearway.runs": ["Run", "Seeds"],
+    "clearway.sweeping": ["sweep"],
+    "clearway.sweeps.sweep": ["Sweep"],
+}
 
 __all__ = [
     "ClearwayError",
@@ -22,10 +54,12 @@ __all__ = [
     "Run",
     "ScenarioError",
     "Seeds",
+    "Sweep",
     "__version__",
     "compare",
     "dci_buffer",
     "load_run",
     "run",
     "schema",
+    "sweep",
 ]

@@ -6,18 +6,41 @@ import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from clearway import _clearway, comparison, documents, runs
 from clearway.errors import ClearwayError, reason
-from clearway.execution import check_threads, execute, fitting
+from clearway.execution import check_seeds, check_threads, execute, fitting, watching
 from clearway.runs import Run, Seeds
 
 Sets = Mapping[str, Any]
 """Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`."""
 
-Progress = Callable[[float, float, int], bool]
-"""Called with simulated microseconds, those at the end, and packet-hops; returns False to stop the run."""
+Progress = Callable[[float, float, int], bool | None]
+"""Called with simulated microseconds, those at the end, and packet-hops. To stop the run it returns False."""
+
+
+@overload
+def run(
+    scenario: str | Path,
+    sets: Sets | None = None,
+    *,
+    seed: int | None = None,
+    seeds: None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
+) -> Run: ...
+
+
+@overload
+def run(
+    scenario: str | Path,
+    sets: Sets | None = None,
+    *,
+    seeds: int,
+    progress: Progress | None = None,
+    threads: int | None = None,
+) -> Seeds: ...
 
 
 def run(
@@ -25,16 +48,25 @@ def run(
     sets: Sets | None = None,
     *,
     seed: int | None = None,
+    seeds: int | None = None,
     progress: Progress | None = None,
     threads: int | None = None,
-) -> Run:
+) -> Run | Seeds:
     """Run a scenario, given as a path or as TOML text (which has a line break).
+
+    With `seeds` it is run with so many seeds, from its own on. What is returned then has the runs, and mean
+    and 95 % interval of each figure (`intervals()`); `progress` is called with sums over all runs.
 
     It runs on so many `threads` (1 to 64): by default one for a small run, and all cores for a large one. Its
     results are the same on any number. Raises `ScenarioError` for a scenario that cannot be run,
     `LosslessDrop` if a lossless class lost a frame, and `Interrupted` if `progress` returned False.
     """
     check_threads(threads)
+    if seeds is not None:
+        if seed is not None:
+            raise ClearwayError("seed and seeds exclude each other", 'set the first of several: {"seed": 7}')
+        scenarios = with_seeds(scenario, sets_of(sets), None, seeds)
+        return Seeds(execute(scenarios, watching(progress), threads))
     loaded = load_scenario(scenario, sets_of(sets), seed)
     fitting([loaded])
     return Run.of(loaded, loaded.run(progress, threads))
@@ -56,6 +88,7 @@ def compare(
     `threads` are those of each run: by default one where several run at once, and else as for `run`.
     """
     check_threads(threads)
+    check_seeds(seeds)
     return comparison.compare(
         gather(items, seeds, sets_of(sets), lambda scenarios: execute(scenarios, threads=threads))
     )
@@ -99,7 +132,7 @@ def check_readable(path: Path) -> None:
         )
     try:
         path.open("rb").close()
-    except FileNotFoundError as error:
+    except (FileNotFoundError, ValueError) as error:  # a name with a zero byte is none
         raise ClearwayError(f"{path}: no such file", _nearest_file(path)) from error
     except OSError as error:
         raise ClearwayError(f"{path}: cannot be read: {reason(error)}", "check its permissions") from error
@@ -157,6 +190,7 @@ def with_seeds(
     scenario: str | Path, sets: Sequence[tuple[str, str]], seed: int | None, count: int
 ) -> list[_clearway.Scenario]:
     """Load a scenario with `count` seeds, from its own (or the given one) on."""
+    check_seeds(count)
     first = load_scenario(scenario, sets, seed)
     return [first, *(load_scenario(scenario, sets, first.seed + further) for further in range(1, count))]
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from clearway.figures import AtLeast, Figure, figures_in, readable
+from clearway.figures import AtLeast, Figure, figures_in, is_of, readable, unfinished_beside
+from clearway.overview import MAIN, Overview
 from clearway.runs import Seeds
 from clearway.statistics import Interval, differ
 
@@ -31,6 +33,8 @@ class Row:
     values: Sequence[Interval | None]
     best: frozenset[int]
     """Columns with the best value and those as good as it; none if all are."""
+    unfinished: Sequence[float]
+    """How many flows or operations are in each value with their age, as they were unfinished."""
 
     @property
     def label(self) -> str:
@@ -41,6 +45,11 @@ class Row:
         """Write the value in a column with its unit."""
         value = self.values[column]
         return "-" if value is None else readable(self.figure.kind, value.mean, value.half_width)
+
+    def in_words(self, column: int) -> str:
+        """Write the value in a column, and how much was unfinished."""
+        count = self.unfinished[column]
+        return self.readable(column) + (f", {readable('count', count)} unfinished" if count else "")
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,23 @@ class Comparison:
     """The differences in words."""
     settings: Mapping[str, Sequence[Any]]
     """Scenario keys that differ, with the value in each column."""
+
+    def __repr__(self) -> str:
+        """Write the main figures side by side, and the differences in words."""
+        return "\n".join([self._main_figures().text("side by side"), *self.findings])
+
+    def _repr_html_(self) -> str:
+        """Write the main figures as a table and the differences as a list, for notebooks."""
+        items = "".join(f"<li>{escape(finding)}</li>" for finding in self.findings)
+        return self._main_figures().html("side by side") + (f"<ul>{items}</ul>" if items else "")
+
+    def _main_figures(self) -> Overview:
+        rows = [
+            (row.label, [row.readable(column) for column in range(len(row.values))])
+            for row in self.rows
+            if row.figure.key in MAIN
+        ]
+        return Overview(self.labels, rows)
 
     def as_json(self) -> dict[str, Any]:
         """Return what `--json` prints of a comparison."""
@@ -108,17 +134,17 @@ def _rows(group: str, columns: Sequence[Mapping[str, Interval]]) -> list[Row]:
     means = [{key: value.mean for key, value in column.items()} for column in columns]
     rows = []
     for figure in figures_in(means):
-        values = [column.get(figure.key) for column in columns]
-        rows.append(Row(figure, group, values, _best(figure, values)))
+        values = [column.get(figure.key) if is_of(figure, column) else None for column in columns]
+        missing = unfinished_beside(figure.key) or ""
+        unfinished = [of.mean if (of := column.get(missing)) else 0.0 for column in columns]
+        rows.append(Row(figure, group, values, _best(figure, values), unfinished))
     return rows
 
 
 def _transport_rows(groups: Sequence[Seeds]) -> list[Row]:
-    """Compare transport by transport where some run has several."""
+    """Compare transport by transport those that somewhere are not the only one of a run."""
     by_run = [run.summary.get("transports") or {} for group in groups for run in group.runs]
-    if all(len(transports) < 2 for transports in by_run):
-        return []
-    names = dict.fromkeys(name for transports in by_run for name in transports)
+    names = dict.fromkeys(name for transports in by_run if len(transports) > 1 for name in transports)
     return [row for name in names for row in _rows(name, [group.intervals(name) for group in groups])]
 
 
@@ -148,23 +174,27 @@ def _alike(best: Interval, value: Interval) -> bool:
 def _findings(row: Row, labels: Sequence[str]) -> list[str]:
     """Say how far the best column is ahead of each other one, and which differences are not significant."""
     there = [index for index, value in enumerate(row.values) if value is not None]
-    if row.figure.better is None or not there:
+    if row.figure.better is None or len(there) < 2:
         return []
     sign = 1 if row.figure.better == "lower" else -1
     winner, *others = sorted(there, key=lambda index: sign * _mean(row, index))
     if isinstance(_mean(row, winner), AtLeast):
-        return []
+        smallest = f"{labels[winner]} ({row.in_words(winner)})"
+        return [f"{row.label}: not ranked, as the smallest is a lower bound: {smallest}"]
     leaders = [labels[index] for index in there if _mean(row, index) == _mean(row, winner)]
     ahead: list[str] = []
     alike: list[str] = []
+    open_: list[str] = []
     for index in others:
         best, value = row.values[winner], row.values[index]
         assert best is not None
         assert value is not None
         if isinstance(value.mean, AtLeast) and _alike(best, value):
+            open_.append(f"{labels[index]} ({row.in_words(index)})")
             continue
         if not _alike(best, value):
-            ahead.append(f"{_distance(row, winner, index, named=not ahead)} than {labels[index]}")
+            count = f" ({readable('count', number)} unfinished)" if (number := row.unfinished[index]) else ""
+            ahead.append(f"{_distance(row, winner, index, named=not ahead)} than {labels[index]}{count}")
         elif differ(best, value) is False and value.mean != best.mean:
             alike.append(f"{labels[index]} ({row.readable(index)})")
     found = []
@@ -175,6 +205,8 @@ def _findings(row: Row, labels: Sequence[str]) -> list[str]:
             f"{row.label}: no significant difference between {' and '.join(leaders)}"
             f" ({row.readable(winner)}) and {', '.join(alike)}"
         )
+    if open_:
+        found.append(f"{row.label}: not ranked, as of lower bounds nothing more is known: {', '.join(open_)}")
     return found
 
 

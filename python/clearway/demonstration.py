@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, comparison, screen
+from clearway import _clearway, comparison, console, directory, report, screen
 from clearway.figures import readable
 from clearway.runs import Run, Seeds
 
 _CASES = {"Swift": "demo_swift.toml", "DCTCP": "demo_dctcp.toml", "GCN": "demo_gcn.toml"}
+PAGE = "report.html"
 
 ROWS = frozenset(
     {
@@ -23,6 +25,7 @@ ROWS = frozenset(
         "rtt_p99_us",
         "rtt_p999_us",
         "jain",
+        "unfinished_flows",
         "fct_mean_us",
         "fct_p99_us",
         "fct_max_us",
@@ -42,6 +45,15 @@ def compare_incast(*, threads: int | None, quiet: bool) -> comparison.Comparison
     return comparison.compare(
         [(label, Seeds([run])) for label, run in zip(_CASES, runs, strict=True)], labelled=True
     )
+
+
+def write_into(path: Path, compared: comparison.Comparison) -> None:
+    """Write a run directory for each, and a page about all."""
+    runs = {label: group.runs[0] for label, group in zip(compared.labels, compared.groups, strict=True)}
+    for label, run in runs.items():
+        (path / directory.slug(label)).mkdir()
+        run.write_into(path / directory.slug(label))
+    (path / PAGE).write_text(report.page(list(runs.items())), encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -89,7 +101,7 @@ def show(compared: comparison.Comparison) -> None:
         ],
     )
     screen.show_figures(compared, ROWS, title=f"From {until} on; completions are of the whole run")
-    screen.say(conclusion(compared))
+    console.say(conclusion(compared))
 
 
 def conclusion(compared: comparison.Comparison) -> str:

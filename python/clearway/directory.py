@@ -1,38 +1,30 @@
 """A run directory on disk: written whole or not at all, and read back.
 
 Everything is written into a directory with a dot in front of its name, beside the one it is to become, and
-renamed when it is complete. Whatever stops the writing removes it again.
+renamed when it is complete. Whatever stops the writing removes it again; what a killed process left is
+removed by the next one that writes there (`unfinished`).
 """
 
 from __future__ import annotations
 
-import csv
 import errno
-import importlib.util
 import itertools
 import json
+import os
 import re
-import secrets
 import shutil
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from clearway import stops
 from clearway.errors import ClearwayError, reason
-
-Columns = dict[str, NDArray[Any]]
-"""A table: equally long NumPy columns by name."""
+from clearway.unfinished import Unfinished, beside, remove_left
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 FORMAT = 1
 _PAGE_OPTION = "-o/--output"  # of the one command that writes a single file
-_ROWS_AT_A_TIME = 20_000  # between two of which Ctrl-C is seen
-_DTYPES: Mapping[str, Any] = {"integer": np.uint64, "float": np.float64, "text": np.str_}
 
 
 def slug(name: str) -> str:
@@ -49,23 +41,36 @@ def check_writable(target: Path, *, exact: bool, option: str = "--out") -> None:
     if exact and target.is_symlink() and not target.exists():
         raise ClearwayError(f"{target}: is a broken link", f"choose another {option}")
     if exact and target.exists():
-        if not target.is_dir():
-            raise ClearwayError(f"{target}: is a file", "--out needs a directory that is new or empty")
-        if any(target.iterdir()):
-            raise ClearwayError(
-                f"{target}: is not empty", "--out needs a directory that is new or empty: choose another"
-            )
-    ancestor = next(parent for parent in target.absolute().parents if parent.exists())
+        _check_empty(target)
+    real = _real(target)
+    ancestor = next(parent for parent in real.parents if os.path.lexists(parent))
     if not ancestor.is_dir():
+        what = "broken link" if ancestor.is_symlink() else "file"
         raise ClearwayError(
-            f"{ancestor}: is a file, so {target} cannot be made in it", f"choose another {option}"
+            f"{ancestor}: is a {what}, so {target} cannot be made in it", f"choose another {option}"
         )
-    probe = _beside(ancestor / target.name)
+    probe = beside(ancestor / target.name)
     try:
-        probe.mkdir()
-        probe.rmdir()
+        with stops.put_off():
+            probe.mkdir()
+            with suppress(FileNotFoundError):  # another process took it for left
+                probe.rmdir()
     except OSError as error:
         raise _unwritable(target, error, option) from error
+
+
+def _check_empty(target: Path) -> None:
+    """Raise if what is there is no empty directory, or one that nothing can take the place of."""
+    if not target.is_dir():
+        raise ClearwayError(f"{target}: is a file", "--out needs a directory that is new or empty")
+    if any(target.iterdir()):
+        raise ClearwayError(
+            f"{target}: is not empty", "--out needs a directory that is new or empty: choose another"
+        )
+    if target.samefile(Path.cwd()):
+        raise ClearwayError(f"{target}: is the working directory", "name a directory in it")
+    if target.is_mount():
+        raise ClearwayError(f"{target}: is a mount point", "name a directory in it")
 
 
 class Staging:
@@ -76,25 +81,40 @@ class Staging:
 
     def __init__(self, target: Path, *, exact: bool) -> None:
         """Without `exact`, a name that is taken gets a number: `target-2`, `target-3` ..."""
-        self._target = target.resolve()
+        self._target = _real(target)
         self._shown = target
         self._exact = exact
         self._parents: list[Path] = []
-        self.path = _beside(self._target)
+        self._unfinished: Unfinished | None = None
+
+    @property
+    def path(self) -> Path:
+        """The directory to write into."""
+        assert self._unfinished is not None
+        return self._unfinished.path
 
     def __enter__(self) -> Staging:
         """Make the directory."""
         try:
-            missing = [parent for parent in self._target.parents if not parent.exists()]
-            for parent in reversed(missing):
-                with suppress(FileExistsError):  # another run may be making the same one
-                    parent.mkdir()
-                    self._parents.append(parent)
-            self.path.mkdir()
+            with stops.put_off():
+                self._make()
         except OSError as error:
             self._remove()
             raise _unwritable(self._shown, error) from error
+        except KeyboardInterrupt:
+            self._remove()
+            raise
         return self
+
+    def _make(self) -> None:
+        missing = [parent for parent in self._target.parents if not parent.exists()]
+        for parent in reversed(missing):
+            with suppress(FileExistsError):  # another run may be making the same one
+                parent.mkdir()
+                self._parents.append(parent)
+        if not self._exact:
+            remove_left(self._target.parent)
+        self._unfinished = Unfinished(self._target)
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         """Remove what was not committed."""
@@ -102,49 +122,75 @@ class Staging:
         if isinstance(error, OSError):
             raise _unwritable(self._shown, error) from error
 
-    def commit(self) -> Path:
+    def replace(self) -> None:
+        """Rename to the target, and remove what was there."""
+        old = beside(self._target)
+        try:
+            self._target.rename(old)
+            self.path.rename(self._target)
+        finally:
+            if old.is_dir() and not old.is_symlink():
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                old.unlink(missing_ok=True)
+
+    def commit(self, *, elsewhere: bool = False) -> Path:
         """Rename to the target, whose name is returned.
 
-        POSIX renames a directory onto nothing or onto an empty one, so no two runs can share a name.
+        If the target was taken since, a name that is exact is an error; with `elsewhere` it gets a number, as
+        one that is not exact does. POSIX renames a directory onto nothing or onto an empty one, so no two
+        runs can share a name.
         """
+        exact = self._exact and not elsewhere
         for number in itertools.count(1):
             suffix = "" if number == 1 else f"-{number}"
+            place = self._target.with_name(self._target.name + suffix)
             try:
-                if self._exact or not self._target.with_name(self._target.name + suffix).exists():
-                    self.path.rename(self._target.with_name(self._target.name + suffix))
+                if (self._exact and not suffix) or not place.exists():
+                    self.path.rename(place)
                     return self._shown.with_name(self._shown.name + suffix) if suffix else self._shown
             except OSError as error:
-                if self._exact or error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                if exact or error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
                     raise
         raise AssertionError("there is always another number")
 
     def _remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-        for parent in reversed(self._parents):
-            with suppress(OSError):  # someone else uses it by now
-                parent.rmdir()
+        with stops.put_off():
+            if self._unfinished is not None:
+                shutil.rmtree(self.path, ignore_errors=True)
+                self._unfinished.close()
+            for parent in reversed(self._parents):
+                with suppress(OSError):  # someone else uses it by now
+                    parent.rmdir()
 
 
 def write_text(target: Path, text: str) -> None:
     """Write a file whole or not at all, in place of the one that is there."""
-    staged = _beside(target.resolve())
+    real = _real(target)
+    staged = beside(real)
     try:
         staged.write_text(text, encoding="utf-8")
-        staged.replace(target.resolve())
+        staged.replace(real)
     except OSError as error:
         raise _unwritable(target, error, _PAGE_OPTION) from error
     finally:
-        staged.unlink(missing_ok=True)
+        with stops.put_off():
+            staged.unlink(missing_ok=True)
 
 
 def check_file_writable(target: Path) -> None:
     """Raise before the work what `write_text` would raise after it."""
     if target.is_dir():
         raise ClearwayError(f"{target}: is a directory", "name the file to write, for example report.html")
-    probe = _beside(target.resolve())
+    if target.exists() and not target.is_file():
+        raise ClearwayError(f"{target}: is a device or a pipe", "name the file to write, such as report.html")
+    if _real(target).is_symlink():
+        raise ClearwayError(f"{target}: is a broken link", f"choose another {_PAGE_OPTION}")
+    probe = beside(_real(target))
     try:
-        probe.touch()
-        probe.unlink()
+        with stops.put_off():
+            probe.touch()
+            probe.unlink()
     except OSError as error:
         raise _unwritable(target, error, _PAGE_OPTION) from error
 
@@ -157,110 +203,30 @@ def write_json(path: Path, value: object) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read what `write_json` wrote."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if "\\ud" in text.lower():
+            json.dumps(
+                value, ensure_ascii=False
+            ).encode()  # raises for half a character, which no file can have
     except OSError as error:
         raise ClearwayError(f"{path}: {reason(error)}", "run the scenario again") from error
     except ValueError as error:
         raise ClearwayError(f"{path}: not JSON: {error}", "run the scenario again") from error
+    except RecursionError:
+        raise ClearwayError(f"{path}: is nested too deeply", "run the scenario again") from None
     if not isinstance(value, dict):
         raise ClearwayError(f"{path}: expected a JSON object", "run the scenario again")
     return value
 
 
-def write_table(directory: Path, name: str, columns: Columns) -> dict[str, Any]:
-    """Write a table, as Parquet if pyarrow is installed, else as CSV; describe it for the manifest."""
-    if parquet_available():
-        file = f"{name}.parquet"
-        _write_parquet(directory / file, columns)
-    else:
-        file = f"{name}.csv"
-        _write_csv(directory / file, columns)
-    kinds = {column: _kind(values) for column, values in columns.items()}
-    return {"file": file, "rows": len(next(iter(columns.values()), ())), "columns": kinds}
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
-def read_table(directory: Path, entry: Mapping[str, Any]) -> Columns:
-    """Read a table that the manifest describes so."""
-    path = directory / str(entry["file"])
-    try:
-        return _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path, entry["columns"])
-    except (OSError, ValueError, KeyError) as error:
-        why = reason(error) if isinstance(error, OSError) else str(error)
-        raise ClearwayError(f"{path}: {why}", "run the scenario again") from error
-
-
-def parquet_available() -> bool:
-    """Tell whether tables are written as Parquet."""
-    return importlib.util.find_spec("pyarrow") is not None
-
-
-def _write_parquet(path: Path, columns: Columns) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - optional, and slow to import
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    pq.write_table(
-        pa.table(
-            {
-                name: pa.array(values.tolist() if values.dtype.kind == "U" else values)
-                for name, values in columns.items()
-            }
-        ),
-        path,
-    )
-
-
-def _read_parquet(path: Path) -> Columns:
-    try:
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError as error:
-        raise ClearwayError(f"{path}: reading Parquet needs pyarrow", "pip install pyarrow") from error
-    table = pq.read_table(path)
-    columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    return {
-        name: values.astype(np.str_) if values.dtype.kind == "O" else values
-        for name, values in columns.items()
-    }
-
-
-def _write_csv(path: Path, columns: Columns) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        rows = zip(*(_cells(values) for values in columns.values()), strict=True)
-        while chunk := list(itertools.islice(rows, _ROWS_AT_A_TIME)):
-            writer.writerows(chunk)
-
-
-def _cells(values: NDArray[Any]) -> Iterator[Any]:
-    for start in range(0, len(values), _ROWS_AT_A_TIME):
-        chunk = values[start : start + _ROWS_AT_A_TIME]
-        cells = chunk.tolist()
-        if chunk.dtype.kind == "f" and np.isnan(chunk).any():
-            cells = ["" if value != value else value for value in cells]  # noqa: PLR0124 - NaN is not itself
-        yield from cells
-
-
-def _read_csv(path: Path, kinds: Mapping[str, str]) -> Columns:
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.reader(file)
-        names = next(reader, [])
-        if names != list(kinds):
-            raise ValueError(f"expected the columns {', '.join(kinds)}")
-        rows = list(reader)
-    columns: Columns = {}
-    for name, cells in zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True):
-        numbers = ["nan" if cell == "" else cell for cell in cells] if kinds[name] == "float" else cells
-        columns[name] = np.array(numbers, dtype=np.str_).astype(_DTYPES[kinds[name]])
-    return columns
-
-
-def _kind(values: NDArray[Any]) -> str:
-    return {"u": "integer", "i": "integer", "f": "float"}.get(values.dtype.kind, "text")
-
-
-def _beside(target: Path) -> Path:
-    """Name something hidden next to the target, and so on the same file system."""
-    return target.with_name(f".{target.name}-{secrets.token_hex(4)}")
+def _real(target: Path) -> Path:
+    """Follow the links to a target; one that leads nowhere stays."""
+    return Path(os.path.realpath(target))
 
 
 def _unwritable(target: Path, error: OSError, option: str = "--out") -> ClearwayError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,11 +87,44 @@ def parse(text: str, name: str) -> dict[str, Any]:
         at = _AT_LINE.search(str(error))
         place = f"{name}:{at[1]}" if at else name
         raise ClearwayError(f"{place}: {_AT_LINE.sub('', str(error)).strip()}") from error
+    except RecursionError:
+        raise ClearwayError(f"{name}: is nested too deeply") from None
 
 
 def text_of(document: Mapping[str, Any]) -> str:
     """Write TOML that reads as this document: one top-level key a line, what is in it inline."""
     return "".join(f"{_key(key)} = {value_of(value)}\n" for key, value in document.items())
+
+
+def tables_of(document: Mapping[str, Any]) -> str:
+    """Write TOML that reads as this document, with a header for each table, as a person writes a scenario."""
+    return "\n".join(_blocks(document, ()))
+
+
+def _blocks(table: Mapping[str, Any], path: tuple[str, ...], brackets: str = "[]") -> Iterator[str]:
+    """Write the values of a table, and then each table in it."""
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    lists = {
+        key: value
+        for key, value in table.items()
+        if isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value)
+    }
+    lines = [
+        f"{_key(key)} = {value_of(value)}\n"
+        for key, value in table.items()
+        if key not in tables and key not in lists and value is not None
+    ]
+    # A table that only has tables in it needs no header.
+    if path and (lines or not (tables or lists) or brackets == "[[]]"):
+        half = len(brackets) // 2
+        lines.insert(0, f"{brackets[:half]}{'.'.join(_key(part) for part in path)}{brackets[half:]}\n")
+    if lines:
+        yield "".join(lines)
+    for key, value in tables.items():
+        yield from _blocks(value, (*path, key))
+    for key, values in lists.items():
+        for entry in values:
+            yield from _blocks(entry, (*path, key), "[[]]")
 
 
 def value_of(value: Any) -> str:

@@ -13,7 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+
+import numpy as np
 
 from clearway import _clearway
 from clearway.errors import ClearwayError
@@ -25,6 +26,10 @@ _GRACE_S = 0.5  # in which a run that is told to stop does; set-up looks at noth
 
 MOST_THREADS = 64
 """The most threads that one run may have."""
+MOST_SEEDS = 10_000
+"""The most seeds that a scenario may be run with at once."""
+MOST_JOBS = 1024
+"""The most runs at once that one may ask for."""
 
 
 @dataclass
@@ -97,14 +102,56 @@ def execute_each(
 
     workers = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
     try:
-        for worker in workers:
-            worker.start()
-        _collect(len(scenarios), finished, positions, keep, watch)
+        _start(workers)
+        collect(len(scenarios), finished, positions, keep, watch)
     finally:
         cancelled.set()
         deadline = time.monotonic() + _GRACE_S
-        for worker in workers:
+        for worker in (worker for worker in workers if worker.ident is not None):
             worker.join(max(0.0, deadline - time.monotonic()))
+
+
+def watching(progress: Callable[[float, float, int], bool | None] | None) -> Watch | None:
+    """Turn a function that is told of one run into one that is told the sums over many; False stops them."""
+    if progress is None:
+        return None
+
+    def watch(positions: Sequence[Position]) -> None:
+        simulated = sum(position.simulated_us for position in positions)
+        end = sum(position.end_us for position in positions)
+        answer = progress(simulated, end, sum(position.packet_hops for position in positions))
+        if answer is not None and not answer:
+            raise _clearway.Interrupted("the runs were interrupted")
+
+    return watch
+
+
+def check_seeds(seeds: int) -> None:
+    """Raise if this is no number of seeds that a scenario may be run with."""
+    _check_count("seeds", seeds, MOST_SEEDS, "leave it out for one run with the seed of the scenario")
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Raise if this is no number of runs at once."""
+    if jobs is not None:
+        _check_count("jobs", jobs, MOST_JOBS, "leave it out for one a core")
+
+
+def _check_count(name: str, found: int, most: int, remedy: str) -> None:
+    if isinstance(found, bool) or not isinstance(found, (int, np.integer)) or not 1 <= found <= most:
+        raise ClearwayError(f"{name}: found {found!r}, expected a whole number from 1 to {most:,}", remedy)
+
+
+def _start(workers: Sequence[threading.Thread]) -> None:
+    """Start as many as the system allows; raise if that is none."""
+    try:
+        for worker in workers:
+            worker.start()
+    except RuntimeError as error:
+        if workers[0].ident is None:
+            raise ClearwayError(
+                "no thread can be started", "end other processes, or raise the limit of threads (ulimit -u)"
+            ) from error
 
 
 def check_threads(threads: int | None) -> None:
@@ -123,30 +170,12 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def available_memory() -> int | None:
-    """Return the bytes that the system and the control group still allow; None if unknown."""
-    limits: list[int] = []
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        limits.extend(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except OSError:
-        pass
-    try:
-        group = Path("/sys/fs/cgroup")
-        limit = (group / "memory.max").read_text(encoding="ascii").strip()
-        if limit != "max":
-            limits.append(int(limit) - int((group / "memory.current").read_text(encoding="ascii")))
-    except (OSError, ValueError):
-        pass
-    return min(limits, default=None)
-
-
 def fitting(scenarios: Sequence[Runnable]) -> int:
     """Return how many of these runs fit into memory at once; raise if not even one does."""
-    available = available_memory()
+    available = _clearway.memory_limit()
     largest = max(scenarios, key=lambda scenario: scenario.estimated_bytes)
     needed = largest.estimated_bytes
-    if available is None or needed == 0:
+    if needed == 0:
         return len(scenarios)
     if needed > available:
         raise ClearwayError(
@@ -167,13 +196,14 @@ def _run(scenario: Runnable, position: Position, cancelled: threading.Event, thr
     return run
 
 
-def _collect(
+def collect(
     count: int,
     finished: queue.SimpleQueue[tuple[int, Run | BaseException]],
     positions: Sequence[Position],
     keep: Callable[[int, Run | BaseException], None],
     watch: Watch | None,
 ) -> None:
+    """Hand over so many outcomes as they come, and in between show how far all are."""
     left = count
     while left:
         try:

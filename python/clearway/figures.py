@@ -37,6 +37,8 @@ class Figure:
     """Whether a difference is worth a sentence."""
     rare: bool = False
     """Whether zero everywhere is not worth a row."""
+    beside: str = ""
+    """The key of a figure that is never shown without this one, which says how many are missing from it."""
 
 
 # IN THE ORDER IN WHICH THEY ARE SHOWN.
@@ -56,7 +58,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("rtt_p99_us", "p99 RTT", "time", "lower", headline=True),
     Figure("rtt_p999_us", "p99.9 RTT", "time", "lower", headline=True),
     Figure("jain", "fairness (Jain)", "plain", "higher", headline=True),
-    Figure("unfinished_flows", "flows unfinished", "count", "lower", rare=True),
+    Figure("unfinished_flows", "flows unfinished", "count", "lower", rare=True, beside="fct_mean_us"),
     Figure("fct_mean_us", "mean completion", "time", "lower"),
     Figure("fct_p50_us", "median completion", "time", "lower"),
     Figure("fct_p99_us", "p99 completion", "time", "lower", headline=True),
@@ -65,7 +67,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("slowdown_p50", "median slowdown", "plain", "lower"),
     Figure("slowdown_p99", "p99 slowdown", "plain", "lower", headline=True),
     Figure("operations", "operations", "count", rare=True),
-    Figure("unfinished_operations", "operations unfinished", "count", rare=True),
+    Figure("unfinished_operations", "operations unfinished", "count", rare=True, beside="latency_mean_us"),
     Figure("operations_per_second", "operations in time a second", "plain", "higher", headline=True),
     Figure("failed_operations", "operations failed", "share", "lower", headline=True),
     Figure("latency_mean_us", "mean operation latency", "time", "lower"),
@@ -88,6 +90,10 @@ FIGURES: tuple[Figure, ...] = (
     Figure("slots_refused", "timeslots too late or early", "count", "lower"),
     Figure("fallbacks", "endpoints without an arbiter", "count", "lower", headline=True, rare=True),
 )
+_UNFINISHED: Mapping[tuple[str, ...], str] = {
+    ("fct_", "slowdown_"): "unfinished_flows",
+    ("latency_",): "unfinished_operations",
+}
 _ROUNDING = 1e-12  # relative, of a mean of equal values
 _BY_KEY = {figure.key: figure for figure in FIGURES}
 _KIND_BY_SUFFIX: tuple[tuple[str, Kind], ...] = (
@@ -115,17 +121,35 @@ def figure_of(key: str) -> Figure:
     return Figure(key, key.replace("_", " "), "plain")
 
 
-def figures_in(summaries: Iterable[Mapping[str, Any]]) -> list[Figure]:
-    """List the figures that at least one of the summaries has a value for, in the order to show them."""
+def figures_in(summaries: Iterable[Mapping[str, Any]], *, rare: bool = False) -> list[Figure]:
+    """List the figures that at least one of the summaries has a value for, in the order to show them.
+
+    With `rare`, also those that are not worth a row where they are zero.
+    """
     largest: dict[str, float] = {}
     for summary in summaries:
         for key, value in summary.items():
             if isinstance(value, (int, float)):
                 largest[key] = max(largest.get(key, 0.0), abs(value))
-    known = [
-        figure for figure in FIGURES if figure.key in largest and (largest[figure.key] or not figure.rare)
-    ]
+    known = [figure for figure in FIGURES if figure.key in largest]
+    if not rare:
+        known = [
+            figure for figure in known if largest[figure.key] or not figure.rare or figure.beside in largest
+        ]
     return known + [figure_of(key) for key in largest if key not in _BY_KEY]
+
+
+def is_of(figure: Figure, column: Mapping[str, object]) -> bool:
+    """Tell whether a column has the figure beside which this one stands; most stand by themselves."""
+    return not figure.beside or column.get(figure.beside) is not None
+
+
+def unfinished_beside(key: str) -> str | None:
+    """Return the key of the figure that says how many are missing from this one; None if none can be."""
+    for prefixes, unfinished in _UNFINISHED.items():
+        if key.startswith(prefixes):
+            return unfinished
+    return None
 
 
 def value_of(summary: Mapping[str, Any], key: str) -> float | None:
@@ -143,34 +167,48 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 def readable(kind: Kind, value: float | None, half_width: float | None = None) -> str:
-    """Write a value with its unit, and the half width of its interval where there is one."""
+    """Write a value with its unit, and the half width of its interval where there is one.
+
+    A value has at most four significant digits, unless it is a count, which is exact. A half width has two,
+    and then the value ends at the same place.
+    """
     if value is None:
         return "-"
     if isinstance(value, AtLeast):
         return f"\u2265 {readable(kind, float(value), half_width)}"
     if half_width is not None and half_width <= _ROUNDING * abs(value):
         half_width = None  # all seeds alike
-    if kind == "count" and half_width is None:
+    if kind == "count" and half_width is None and value == int(value):
         return f"{value:,.0f}"
-    divisor, unit = _scale(kind, value)
-    text = _digits(value / divisor)
-    if half_width is not None:
-        text += f" ± {_digits(half_width / divisor)}"
-    return f"{text} {unit}".rstrip()
+    divisor, unit = _scale(kind, max(abs(value), half_width or 0.0))
+    if half_width is None:
+        return f"{_digits(value / divisor)} {unit}".rstrip()
+    return f"{_with_half_width(value / divisor, half_width / divisor)} {unit}".rstrip()
 
 
 def _scale(kind: Kind, value: float) -> tuple[float, str]:
     scales = _SCALES.get(kind, ((1.0, ""),))
     if value == 0:
         return next((scale for scale in scales if scale[0] == 1.0), scales[0])
-    return next((scale for scale in scales if abs(value) >= scale[0]), scales[-1])
+    return next((scale for scale in scales if value >= scale[0]), scales[-1])
 
 
 def _digits(value: float) -> str:
-    """Four significant digits, and never an exponent where a person expects none."""
+    """Write at most four significant digits, and never an exponent where a person expects none."""
     magnitude = abs(value)
     if magnitude == 0:
         return "0"
-    if magnitude >= 1000 or magnitude < 1e-4:
-        return f"{value:,.0f}" if magnitude >= 1 else f"{value:.2g}"
+    if magnitude >= 1000:
+        return f"{float(f'{value:.4g}'):,.0f}"
+    if 1e-7 <= magnitude < 1e-4:
+        return f"{value:.{2 - math.floor(math.log10(magnitude))}f}".rstrip("0")
     return f"{value:.4g}"
+
+
+def _with_half_width(value: float, half_width: float) -> str:
+    """Write two significant digits of the half width, and the value up to the same place."""
+    rounded = float(f"{half_width:.1e}")
+    place = 1 - math.floor(math.log10(rounded))
+    digits = max(place, 0)
+    # Zero is added so that none is left of minus zero.
+    return f"{round(value, place) + 0.0:,.{digits}f} ± {rounded:,.{digits}f}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from clearway import _clearway
-from clearway.errors import ClearwayError
+from clearway.errors import ClearwayError, check_text
 from clearway.figures import readable
 
 Rows = Sequence[tuple[str, Sequence[str]]]
@@ -40,6 +40,8 @@ def plan(given: Mapping[str, object], spell: Callable[[str], str]) -> dict[str, 
         raise ClearwayError(
             f"{spell(unknown[0])}: no such option", "there are " + ", ".join(map(spell, sorted(OPTIONS)))
         )
+    for name, text in texts.items():
+        check_text(text, f"{spell(name)} {text}")
     try:
         return dict(json.loads(_clearway.plan_dci_buffer(texts)))
     except _clearway.PlanError as error:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway, directory
-from clearway.directory import Columns
+from clearway import _clearway, columns, directory, frames
+from clearway.columns import Columns, Described
 from clearway.errors import ClearwayError
-from clearway.figures import AtLeast, figures_in, value_of
+from clearway.figures import LOWER_BOUNDS, AtLeast, figures_in, value_of
+from clearway.overview import MAIN, Overview
+from clearway.records import Record
 from clearway.statistics import Interval, interval
 
 if TYPE_CHECKING:
@@ -28,6 +30,24 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "link_classes": "add [class.NAME] tables",
 }
 """What makes the simulator record a table that it leaves out by default."""
+
+
+_TEXTS = frozenset({"transport", "carries", "link", "class", "part", "node", "role", "failed_links"})
+"""The columns of a run's tables that are text; all others are numbers."""
+_NODES = frozenset({"from", "to"})
+"""Those that are text in one table and numbers in another."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the simulator left on another machine: the same as `_clearway.Result` here."""
+
+    digest: str
+    packet_hops: int
+    wall_s: float
+    threads: int
+    summary: str
+    tables: dict[str, Columns]
 
 
 @dataclass(frozen=True)
@@ -55,8 +75,18 @@ class Run:
     threads: int = 1
     """How many it ran on. Nothing but the time it took depends on them."""
 
+    def __repr__(self) -> str:
+        """Write the main figures, a line each."""
+        return repr(Seeds([self]))
+
+    def _repr_html_(self) -> str:
+        """Write the main figures as a table, for notebooks."""
+        return Seeds([self])._repr_html_()
+
     @classmethod
-    def of(cls, scenario: _clearway.Scenario | _clearway.Measurement, result: _clearway.Result) -> Run:
+    def of(
+        cls, scenario: _clearway.Scenario | _clearway.Measurement, result: _clearway.Result | Outcome
+    ) -> Run:
         """Take what the simulator left."""
         return cls(
             name=scenario.name,
@@ -76,25 +106,21 @@ class Run:
     def load(cls, path: Path) -> Run:
         """Read a run directory; its tables are read when they are first used."""
         manifest = read_manifest(path)
-        try:
-            return cls(
-                name=manifest["name"],
-                seed=manifest["seed"],
-                version=manifest["version"],
-                digest=manifest["digest"],
-                packet_hops=manifest["packet_hops"],
-                wall_s=manifest["wall_s"],
-                summary=directory.read_json(path / directory.SUMMARY),
-                scenario=manifest["scenario"],
-                tables=_SavedTables(path, manifest["tables"]),
-                warnings=tuple(manifest.get("warnings", ())),
-                path=path,
-                threads=manifest.get("threads", 1),
-            )
-        except KeyError as error:
-            raise ClearwayError(
-                f"{path / directory.MANIFEST}: has no {error}", "run the scenario again"
-            ) from error
+        described = manifest.record("tables")
+        return cls(
+            name=manifest.text("name"),
+            seed=manifest.whole("seed"),
+            version=manifest.text("version"),
+            digest=manifest.text("digest"),
+            packet_hops=manifest.whole("packet_hops"),
+            wall_s=manifest.number("wall_s"),
+            summary=_figures_in(Record.read(path / directory.SUMMARY)),
+            scenario=_scenario_in(manifest),
+            tables=_SavedTables(path, {name: _described(described.record(name)) for name in described}),
+            warnings=manifest.texts("warnings"),
+            path=path,
+            threads=manifest.whole("threads", 1, default=1),
+        )
 
     def table(self, name: str) -> Columns:
         """Return the table with this name; an error says how to record one that is not there."""
@@ -157,19 +183,11 @@ class Run:
 
     def to_pandas(self, table: str) -> pandas.DataFrame:
         """Return a table as a pandas frame."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise ClearwayError("to_pandas needs pandas", "pip install pandas") from error
-        return pd.DataFrame(self.table(table))
+        return frames.to_pandas(self.table(table))
 
     def to_polars(self, table: str) -> polars.DataFrame:
         """Return a table as a Polars frame."""
-        try:
-            import polars as pl  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise ClearwayError("to_polars needs polars", "pip install polars") from error
-        return pl.DataFrame(self.table(table))
+        return frames.to_polars(self.table(table))
 
     def save(self, path: str | Path) -> Path:
         """Write a run directory, whole or not at all; `path` must not exist or be empty."""
@@ -181,9 +199,7 @@ class Run:
 
     def write_into(self, path: Path) -> None:
         """Write the files of a run directory into one that is there."""
-        described = {
-            name: directory.write_table(path, name, columns) for name, columns in self.tables.items()
-        }
+        described = {name: columns.write_table(path, name, table) for name, table in self.tables.items()}
         directory.write_json(path / directory.SUMMARY, self.summary)
         manifest = {
             "format": directory.FORMAT,
@@ -228,6 +244,35 @@ class Seeds:
         return self.runs[0].name
 
     @property
+    def title(self) -> str:
+        """Name and seeds in a line."""
+        first, last = self.runs[0].seed, self.runs[-1].seed
+        if len(self.runs) == 1:
+            return f"{self.name} (seed {first})"
+        return f"{self.name} (seeds {first} to {last}: mean and 95 % interval)"
+
+    def __repr__(self) -> str:
+        """Write the main figures, a line each."""
+        return self._main_figures().text(self.title)
+
+    def _repr_html_(self) -> str:
+        """Write the main figures as a table, for notebooks."""
+        return self._main_figures().html(self.title)
+
+    def _main_figures(self) -> Overview:
+        return Overview.of(
+            [
+                (heading, {key: of for key, of in column.items() if key in MAIN})
+                for heading, column in self.columns()
+            ]
+        )
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether several seeds gave one result: nothing is left to chance then."""
+        return len(self.runs) > 1 and len({run.digest for run in self.runs}) == 1
+
+    @property
     def packet_hops(self) -> int:
         """Of all runs."""
         return sum(run.packet_hops for run in self.runs)
@@ -239,10 +284,20 @@ class Seeds:
             summaries = [(summary.get("transports") or {}).get(transport) or {} for summary in summaries]
         return _intervals(summaries)
 
+    def transports(self) -> list[str]:
+        """List the names of the scenario's transports."""
+        return list(dict.fromkeys(name for run in self.runs for name in run.summary.get("transports") or {}))
+
+    def columns(self) -> list[tuple[str, dict[str, Interval]]]:
+        """Return a heading and the intervals for the whole run, and for each transport if it has several."""
+        names = self.transports()
+        several = names if len(names) > 1 else []
+        whole = ("all" if several else "", self.intervals())
+        return [whole, *((name, self.intervals(name)) for name in several)]
+
     def summary(self) -> dict[str, Any]:
         """Return the intervals as they stand in `summary.json`."""
-        transports = dict.fromkeys(name for run in self.runs for name in run.summary.get("transports") or {})
-        by_transport = {name: _as_json(self.intervals(name)) for name in transports}
+        by_transport = {name: _as_json(self.intervals(name)) for name in self.transports()}
         return {**_as_json(self.intervals()), "transports": by_transport}
 
     def write_into(self, path: Path) -> None:
@@ -281,10 +336,13 @@ def load(path: str | Path) -> Run | Seeds:
     manifest = read_manifest(path)
     if "seeds" not in manifest:
         return Run.load(path)
-    return Seeds([Run.load(path / name) for name in manifest["seeds"]], path)
+    names = manifest.record("seeds").names()
+    if not names:
+        manifest.refuse("seeds", "expected at least one")
+    return Seeds([Run.load(path / name) for name in names], path)
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path) -> Record:
     """Read the manifest of a run directory, after checking that it is one that this version understands."""
     if not path.is_dir():
         what = "is a file, not a run directory" if path.exists() else "no such run directory"
@@ -294,13 +352,46 @@ def read_manifest(path: Path) -> dict[str, Any]:
             f"{path}: not a run directory: it has no {directory.MANIFEST}",
             "clearway run FILE --out DIR writes one",
         )
-    manifest = directory.read_json(path / directory.MANIFEST)
-    if manifest.get("format") != directory.FORMAT:
+    manifest = Record.read(path / directory.MANIFEST)
+    if manifest.whole("format") != directory.FORMAT:
         raise ClearwayError(
-            f"{path}: format {manifest.get('format')}, this version reads {directory.FORMAT}",
+            f"{path}: format {manifest.whole('format')}, this version reads {directory.FORMAT}",
             "run the scenario again with this version",
         )
     return manifest
+
+
+def _scenario_in(manifest: Record) -> dict[str, Any]:
+    """Take the scenario as resolved, in which what is a table in every scenario is one."""
+    scenario = manifest.record("scenario")
+    for key in ("network", "switch", "host", "transport", "class", "record"):
+        if key in scenario:
+            scenario.record(key)
+    return manifest.anything("scenario")
+
+
+def _figures_in(record: Record) -> dict[str, Any]:
+    """Take the figures of a summary, or of one of its transports."""
+    figures: dict[str, Any] = {}
+    for key in record:
+        if key == LOWER_BOUNDS:
+            figures[key] = list(record.texts(key))
+        elif key == "transports":
+            by_name = record.record(key)
+            figures[key] = {name: _figures_in(by_name.record(name)) for name in by_name}
+        else:
+            figures[key] = record.number_or_none(key)
+    return figures
+
+
+def _described(entry: Record) -> Described:
+    """Take what a manifest says of a table."""
+    described = entry.record("columns")
+    kinds = {column: described.one_of(column, list(columns.KINDS)) for column in described}
+    for column, kind in kinds.items():
+        if column not in _NODES and (kind == "text") != (column in _TEXTS):
+            described.refuse(column, "expected text" if column in _TEXTS else "expected integer or float")
+    return Described(entry.name("file"), entry.whole("rows"), kinds)
 
 
 def _as_json(intervals: Mapping[str, Interval]) -> dict[str, Any]:
@@ -318,7 +409,7 @@ def _as_json(intervals: Mapping[str, Interval]) -> dict[str, Any]:
 def _intervals(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Interval]:
     """Return mean and 95 % interval of every figure, over the summaries that have it."""
     found = {}
-    for figure in figures_in(summaries):
+    for figure in figures_in(summaries, rare=True):
         values = [value_of(summary, figure.key) for summary in summaries]
         found[figure.key] = interval([value for value in values if value is not None])
     return found
@@ -327,14 +418,14 @@ def _intervals(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Interval]:
 class _SavedTables(Mapping[str, Columns]):
     """The tables of a run directory, each read when it is first asked for."""
 
-    def __init__(self, path: Path, described: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, path: Path, described: Mapping[str, Described]) -> None:
         self._path = path
         self._described = described
         self._read: dict[str, Columns] = {}
 
     def __getitem__(self, name: str) -> Columns:
         if name not in self._read:
-            self._read[name] = directory.read_table(self._path, self._described[name])
+            self._read[name] = columns.read_table(self._path, self._described[name])
         return self._read[name]
 
     def __contains__(self, name: object) -> bool:

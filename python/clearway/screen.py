@@ -1,63 +1,41 @@
-"""What a person sees in the terminal: tables, a progress bar, errors.
-
-Results go to standard output, everything else to standard error. There is a progress bar only where both are
-terminals.
-"""
+"""What a person sees of results: tables, and a progress bar where both streams are terminals."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
 from clearway import _clearway
 from clearway.comparison import Comparison, setting
+from clearway.console import say, say_beside, show_json, show_warning, terminal
 from clearway.execution import Position, Watch, execute
-from clearway.figures import figures_in, readable
-from clearway.paper.experiment import Experiment
-from clearway.paper.result import Reproduced
+from clearway.figures import readable
+from clearway.overview import Overview
 from clearway.runs import Run, Seeds
-from clearway.sweep.sweep import Swept
+from clearway.tables import Column, draw
 
-_PIPE_WIDTH = 160  # a pipe has no width: leave the lines whole
+if TYPE_CHECKING:
+    from clearway.paper.claims import Judged
+    from clearway.paper.experiment import Experiment
+    from clearway.paper.result import Reproduced
+    from clearway.sweeps.store import Store
+    from clearway.sweeps.sweep import Sweep
+
 _WIDE = 80  # from here on a progress bar has room for the speed
+_WIDTH_OF_CLAIMS = 120  # from here on a table of claims has room for their words
 _BEST = "bold green"
 _MOST_SETTINGS = 30
 _MOST_ROWS = 40
 _VERDICT_STYLES = {"reproduced": _BEST, "straddles": "yellow", "not reproduced": "bold red"}
-
-
-def say(text: str = "") -> None:
-    """Print a line of a result."""
-    _console(sys.stdout).print(Text(text), soft_wrap=True)
-
-
-def show_json(value: object) -> None:
-    """Print one JSON object and nothing else."""
-    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
-
-
-def show_error(message: str, remedy: str | None = None) -> None:
-    """Print what went wrong, and what to do about it."""
-    console = _console(sys.stderr)
-    console.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
-    if remedy:
-        console.print(Text(f"  {remedy}"), soft_wrap=True)
-
-
-def show_warning(message: str) -> None:
-    """Print the warnings: what can be run but is unlikely to be meant."""
-    _console(sys.stderr).print(Text.assemble(("warning: ", "bold yellow"), message), soft_wrap=True)
 
 
 def show_warnings(scenarios: Sequence[_clearway.Scenario | _clearway.Measurement]) -> None:
@@ -66,22 +44,37 @@ def show_warnings(scenarios: Sequence[_clearway.Scenario | _clearway.Measurement
         show_warning(warning)
 
 
+@contextmanager
+def telling_damage(store: Store) -> Iterator[None]:
+    """Say once, when the body has ended in whatever way, what of a store it could not use."""
+    try:
+        yield
+    finally:
+        if count := len(store.damaged):
+            were = "1 run was" if count == 1 else f"{count} runs were"
+            show_warning(
+                f"{were} not in {store.path} as they had been kept (edited, cut short or renamed), "
+                "and had to be run again"
+            )
+
+
 def show_run(group: Seeds) -> None:
     """Print the summary of a run, or the means and intervals of several seeds."""
-    transports = group.runs[0].summary.get("transports") or {}
-    shown = list(transports) if len(transports) > 1 else []
-    columns = [group.intervals(), *(group.intervals(name) for name in shown)]
-    table = Table(box=box.SIMPLE_HEAD, title=Text(_title(group)), title_justify="left")
-    table.add_column("")
-    for heading in ["all" if shown else "", *shown]:
-        table.add_column(Text(heading), justify="right")
-    for figure in figures_in([{key: of.mean for key, of in column.items()} for column in columns]):
-        cells = []
-        for column in columns:
-            of = column.get(figure.key)
-            cells.append("-" if of is None else readable(figure.kind, of.mean, of.half_width))
-        table.add_row(figure.label, *(Text(cell) for cell in cells))
-    _console(sys.stdout).print(table)
+    overview = Overview.of(group.columns())
+    columns = [Column("", [label for label, _ in overview.rows], prose=True)]
+    for number, heading in enumerate(overview.headings):
+        columns.append(Column(heading, [cells[number] for _, cells in overview.rows]))
+    draw(terminal(sys.stdout), columns, title=group.title)
+
+
+def note_if_alike(groups: Sequence[Seeds]) -> None:
+    """Say on standard error where several seeds were no more than one."""
+    for group in groups:
+        if group.all_alike:
+            say_beside(
+                f"note: all {len(group.runs)} seeds of {group.name} gave the same result: "
+                "nothing in it is left to chance, and one is enough"
+            )
 
 
 def show_effort(runs: Sequence[Run], wall_s: float) -> None:
@@ -92,7 +85,7 @@ def show_effort(runs: Sequence[Run], wall_s: float) -> None:
     rate = f", {hops / wall_s / 1e6:.3g} M/s" if wall_s > 0 else ""
     threads = max(run.threads for run in runs)
     on = f", on {threads} threads" + (" a run" if len(runs) > 1 else "") if threads > 1 else ""
-    say(f"{hops / 1e6:.4g} M packet-hops in {readable('time', wall_s * 1e6)}{rate}{on}")
+    say(f"{readable('count', hops)} packet-hops in {readable('time', wall_s * 1e6)}{rate}{on}")
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -108,32 +101,19 @@ def show_comparison(comparison: Comparison) -> None:
 
 def show_figures(comparison: Comparison, keys: Collection[str] | None = None, title: str = "") -> None:
     """Print the columns side by side: the figures with these keys, or all."""
-    table = _side_by_side(title, comparison.labels)
-    for row in comparison.rows:
-        if keys is not None and row.figure.key not in keys:
-            continue
-        cells = [
-            Text(row.readable(column), style=_BEST if column in row.best else "")
-            for column in range(len(row.values))
-        ]
-        table.add_row(Text(row.label), *cells)
-    _console(sys.stdout).print(table)
+    rows = [row for row in comparison.rows if keys is None or row.figure.key in keys]
+    columns = [Column("", [row.label for row in rows], prose=True)]
+    for number, label in enumerate(comparison.labels):
+        styles = [_BEST if number in row.best else "" for row in rows]
+        columns.append(Column(label, [row.readable(number) for row in rows], styles=styles))
+    draw(terminal(sys.stdout), columns, title=title)
 
 
 def show_table(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Print a column a label, and rows with what they are called."""
-    table = _side_by_side(title, labels)
-    for label, cells in rows:
-        table.add_row(label, *cells)
-    _console(sys.stdout).print(table)
-
-
-def _side_by_side(title: str, labels: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=Text(title) if title else None, title_justify="left")
-    table.add_column("")
-    for label in labels:
-        table.add_column(Text(label), justify="right", overflow="fold")
-    return table
+    columns = [Column("", [name for name, _ in rows], prose=True)]
+    columns += [Column(label, [cells[index] for _, cells in rows]) for index, label in enumerate(labels)]
+    draw(terminal(sys.stdout), columns, title=title)
 
 
 def execute_shown(scenarios: Sequence[_clearway.Scenario], *, threads: int | None, quiet: bool) -> list[Run]:
@@ -144,19 +124,17 @@ def execute_shown(scenarios: Sequence[_clearway.Scenario], *, threads: int | Non
         return execute(scenarios, watch, threads)
 
 
-def show_sweep(done: Swept) -> None:
+def show_sweep(done: Sweep) -> None:
     """Print a row a combination of values, with the figures that differ between them."""
-    table = Table(box=box.SIMPLE_HEAD, title=Text(done.planned.name), title_justify="left")
-    figures = [figure for figure in figures_in([means for _, means in done.combinations]) if figure.headline]
-    for key in done.keys:
-        table.add_column(Text(key), overflow="fold")
-    for figure in figures:
-        table.add_column(Text(figure.label), justify="right")
-    for overrides, means in done.combinations[:_MOST_ROWS]:
-        values = [str(overrides[key]) for key in done.keys]
-        cells = [readable(figure.kind, means.get(figure.key)) for figure in figures]
-        table.add_row(*(Text(cell) for cell in [*values, *cells]))
-    _console(sys.stdout).print(table)
+    shown = done.combinations[:_MOST_ROWS]
+    columns = [
+        Column(heading, [str(overrides[key]) for overrides, _ in shown], prose=True)
+        for key, heading in zip(done.keys, done.headings, strict=True)
+    ]
+    for key in done.figures:
+        heading, cells = done.column(key)
+        columns.append(Column(heading, cells[:_MOST_ROWS]))
+    draw(terminal(sys.stdout), columns, title=done.planned.name, keys=len(done.keys))
     if (more := len(done.combinations) - _MOST_ROWS) > 0:
         say(f"and {more} rows more: the table in the directory has them all")
     if done.conclusion:
@@ -173,15 +151,15 @@ def show_experiments(experiments: Sequence[Experiment], *, as_json: bool) -> Non
         ]
         show_json({"experiments": rows})
         return
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("", "figure", "what it is"):
-        table.add_column(heading)
-    table.add_column("claims", justify="right")
-    table.add_column("runs", justify="right")
-    for each in experiments:
-        runs = sum(len(run.variants) for run in each.runs)
-        table.add_row(each.id, each.figure, each.title, str(len(each.claims)), str(runs))
-    _console(sys.stdout).print(table)
+    runs = [sum(len(run.variants) for run in each.runs) for each in experiments]
+    columns = [
+        Column("", [each.id for each in experiments], prose=True),
+        Column("figure", [each.figure for each in experiments], prose=True),
+        Column("what it is", [each.title for each in experiments], prose=True),
+        Column("claims", [str(len(each.claims)) for each in experiments]),
+        Column("runs", [str(count) for count in runs]),
+    ]
+    draw(terminal(sys.stdout), columns)
 
 
 def show_reproduced(each: Reproduced) -> None:
@@ -190,37 +168,57 @@ def show_reproduced(each: Reproduced) -> None:
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     runs = f"{each.run} run, {each.found} found finished" if each.run + each.found else "nothing to run"
     line = f"{each.experiment.figure}: {runs}" + (f": {verdicts}" if verdicts else "")
-    _console(sys.stderr).print(Text(line), soft_wrap=True)
+    say_beside(line)
 
 
 def show_claims(done: Sequence[Reproduced]) -> None:
-    """Print the table of claims, and under it why a verdict is not "reproduced"."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("figure", no_wrap=True)
-    table.add_column("claim", overflow="fold")
-    for heading in ("paper", "ours, 95 % interval", "bar", "seeds"):
-        table.add_column(heading, overflow="fold")
-    table.add_column("verdict", no_wrap=True)
+    """Print the claims, and under them why a verdict is not "reproduced"."""
     claims = [claim for each in done for claim in each.claims]
     for each in done:
         if each.conclusion:
             say(f"{each.experiment.figure}: {each.conclusion}")
     if not claims:
         return
-    for claim in claims:
-        table.add_row(
-            Text(claim.figure),
-            Text(claim.text),
-            Text(claim.readable(claim.paper)),
-            Text(claim.readable(claim.ours)),
-            Text(claim.asked),
-            Text(claim.seeds),
-            Text(claim.verdict_in_words, style=_VERDICT_STYLES.get(claim.verdict, "")),
-        )
-    _console(sys.stdout).print(table)
+    console = terminal(sys.stdout)
+    if console.width < _WIDTH_OF_CLAIMS:
+        for claim in claims:
+            _show_claim(console, claim)
+    else:
+        draw(console, _claim_columns(claims))
     for claim in claims:
         if claim.reason:
             say(f"{claim.figure}, {claim.verdict}: {claim.text}: {claim.reason}")
+
+
+def _claim_columns(claims: Sequence[Judged]) -> Sequence[Column]:
+    cells = {
+        "figure": [claim.figure for claim in claims],
+        "claim": [claim.text for claim in claims],
+        "paper": [claim.readable(claim.paper) for claim in claims],
+        "ours, 95 % interval": [claim.readable(claim.ours) for claim in claims],
+        "bar": [claim.asked for claim in claims],
+        "seeds": [claim.seeds for claim in claims],
+    }
+    verdicts = [claim.verdict_in_words for claim in claims]
+    styles = [_VERDICT_STYLES.get(claim.verdict, "") for claim in claims]
+    return [
+        *(Column(heading, texts, prose=True) for heading, texts in cells.items()),
+        Column("verdict", verdicts, prose=True, styles=styles),
+    ]
+
+
+def _show_claim(console: Console, claim: Judged) -> None:
+    """Print a claim over several lines, where there is no room for a table."""
+    style = _VERDICT_STYLES.get(claim.verdict, "")
+    console.print(Text.assemble(f"{claim.figure}: ", (claim.verdict_in_words, style), f": {claim.text}"))
+    numbers = {
+        "paper": claim.readable(claim.paper),
+        "ours": claim.readable(claim.ours),
+        "bar": claim.asked,
+        "seeds": claim.seeds,
+    }
+    line = "; ".join(f"{name} {value}" for name, value in numbers.items())
+    console.print(Padding(Text(line), (0, 0, 0, 2)))
 
 
 @contextmanager
@@ -239,7 +237,7 @@ class _Bar:
     def __init__(self, label: str) -> None:
         self._label = label
         self._started = time.monotonic()
-        console = _console(sys.stderr)
+        console = terminal(sys.stderr)
         rate = [TextColumn("{task.fields[rate]}", justify="right")] if console.width >= _WIDE else []
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
@@ -273,35 +271,14 @@ class _Bar:
         )
 
 
-def _title(group: Seeds) -> str:
-    first, last = group.runs[0].seed, group.runs[-1].seed
-    if len(group.runs) == 1:
-        return f"{group.name} (seed {first})"
-    return f"{group.name} (seeds {first} to {last}: mean and 95 % interval)"
-
-
 def _show_settings(comparison: Comparison) -> None:
-    table = Table(box=box.SIMPLE_HEAD, title=Text("The scenarios differ in"), title_justify="left")
-    table.add_column("")
-    for label in comparison.labels:
-        table.add_column(Text(label), overflow="fold")
     # A parameter that only one protocol has differs by necessity.
     shared = {key: values for key, values in comparison.settings.items() if None not in values}
-    for key, values in list(shared.items())[:_MOST_SETTINGS]:
-        table.add_row(Text(key), *(Text(setting(value)) for value in values))
-    _console(sys.stdout).print(table)
-    if (more := len(comparison.settings) - min(len(shared), _MOST_SETTINGS)) > 0:
+    shown = dict(list(shared.items())[:_MOST_SETTINGS])
+    columns = [Column("", list(shown), prose=True)]
+    for number, label in enumerate(comparison.labels):
+        columns.append(Column(label, [setting(values[number]) for values in shown.values()], prose=True))
+    if shown:
+        draw(terminal(sys.stdout), columns, title="The scenarios differ in")
+    if (more := len(comparison.settings) - len(shown)) > 0:
         say(f"and in {more} keys more, most of which not all of them have: --json lists them")
-
-
-def _console(file: Any) -> Console:
-    """Write to what the stream is now: tests and callers replace it."""
-    width = None if file.isatty() else _PIPE_WIDTH
-    return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
-
-
-class _Console(Console):
-    """Leaves a reader that goes away to the command line, which ends well; rich would end with status 1."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError

@@ -16,9 +16,9 @@ use clearway_proto::fastpass::paths::{LeafSpine, Racks};
 const NODES: u64 = 256;
 const BATCHES: usize = 300;
 const REPEATS: usize = 9;
-/// Slots of a batch.
+/// The number of slots in a batch.
 const WIDTH: u32 = 64;
-/// Share of the slots that are asked for.
+/// The share of all slots that is asked for.
 const LOAD: f64 = 0.857;
 
 fn parts() -> (Allocator, LeafSpine) {

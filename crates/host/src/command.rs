@@ -2,71 +2,116 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::path::Path;
 
 use clearway_proto::quantity;
-use clearway_proto::units::{Span, Time};
+use clearway_proto::units::{Bytes, Span, Time};
 use serde_json::{json, Map, Value};
 
-use crate::args::{self, ArgError, Command, ReceiveArgs, SendArgs};
+use crate::address::HostPort;
+use crate::args::{self, Command, ReceiveArgs, SendArgs};
 use crate::clock::Clock;
 use crate::content::Source;
+use crate::destination::{self, Destination, FileError};
 use crate::driver::drive;
 use crate::layout::Layout;
+use crate::output::{print, write_error, Problem, Progress};
 use crate::packet::{Reason, IP_UDP_BYTES, PREFIX_BYTES};
+use crate::processor;
 use crate::receive::{Place, ReceiveError, Receiving, Transfer};
-use crate::report::{goodput_gbps, received_figures, sent_figures, Effort, Figures};
+use crate::report::{received_figures, sent_figures, Effort, Figures, Sent};
 use crate::send::{SendError, Sending, Task, Unmet};
-use crate::socket::{self, Socket};
+use crate::socket::Socket;
+use crate::stops;
 
 const FAILED: u8 = 1;
 const BAD_INPUT: u8 = 2;
-/// The exit status after a signal, as shells have it: 128 and the signal's number.
-const INTERRUPTED: u8 = 130;
-/// The time between two lines of progress.
-const PROGRESS: Span = Span::from_ms(200);
+/// The longest wait for an answer from one of several addresses, before the next is tried.
+const ONE_OF_SEVERAL: Span = Span::from_secs(1);
 
-/// Runs a command line, without the program's name, and returns the exit status.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+/// Runs a command line, without the program's name, and returns the exit status. A closed standard output is an error,
+/// because nothing could be said.
+pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
+    if closed {
+        Problem::new("standard output: closed", "redirect it to a file or to /dev/null").show();
+        return BAD_INPUT;
+    }
+    if let Err(error) = stops::listen() {
+        trouble("signals", &error).show();
+        return BAD_INPUT;
+    }
     let done = match args::read(args) {
-        Ok(Command::Show(text)) => {
-            print(&text);
-            Ok(0)
-        }
+        Ok(Command::Show(text)) => print(&text).map(|()| 0),
         Ok(Command::Send(args)) => send(&args),
         Ok(Command::Receive(args)) => receive(&args),
-        Err(errors) => {
-            errors.iter().for_each(show_error);
+        Err(problems) => {
+            problems.iter().for_each(Problem::show);
             return BAD_INPUT;
         }
     };
-    done.unwrap_or_else(|error| {
-        show_error(&error);
-        BAD_INPUT
+    done.unwrap_or_else(|problem| {
+        problem.show();
+        stops::status().unwrap_or(BAD_INPUT)
     })
 }
 
-fn send(args: &SendArgs) -> Result<u8, ArgError> {
+fn send(args: &SendArgs) -> Result<u8, Problem> {
+    send_to(args, &addresses("--to", &args.to)?)
+}
+
+/// Sends to the first of a receiver's addresses that answers.
+fn send_to(args: &SendArgs, peers: &[SocketAddr]) -> Result<u8, Problem> {
+    let (last, others) = peers.split_last().expect("a name without an address is an error");
+    for peer in others {
+        // An error that all addresses share is the last one's, too.
+        let Ok(attempt) = attempt(args, *peer, args.idle_timeout.min(ONE_OF_SEVERAL)) else { continue };
+        if !attempt.met_nobody() || stops::status().is_some() {
+            return attempt.show(args, others);
+        }
+    }
+    attempt(args, *last, args.idle_timeout)?.show(args, others)
+}
+
+/// The addresses of a host, in the order in which they are to be tried.
+fn addresses(option: &str, host: &HostPort) -> Result<Vec<SocketAddr>, Problem> {
+    stops::unless_stopped(|| host.addresses()).map_err(|error| {
+        Problem::new(
+            format!("{option}: {host}: {error}"),
+            "is the name right? An address such as 10.0.0.2 needs no name service",
+        )
+    })
+}
+
+/// A transfer to one address of the receiver that is over.
+struct Attempt {
+    peer: SocketAddr,
+    connection: u64,
+    layout: Layout,
+    sent: Sent,
+    error: Option<SendError>,
+    effort: Effort,
+}
+
+fn attempt(args: &SendArgs, peer: SocketAddr, answer_timeout: Span) -> Result<Attempt, Problem> {
     let (source, layout) = content(args)?;
-    let any: SocketAddr = if args.to.is_ipv4() { ([0; 4], 0).into() } else { ([0_u16; 8], 0).into() };
-    let mut socket = Socket::bind(any).map_err(|e| trouble("a UDP socket", &e, None))?;
+    let any: SocketAddr = if peer.is_ipv4() { ([0; 4], 0).into() } else { ([0_u16; 8], 0).into() };
+    let mut socket = Socket::bind(any).map_err(|e| trouble("a UDP socket", &e))?;
     let mut clock = Clock::start();
+    let connection = connection().map_err(|e| trouble("/dev/urandom", &e))?;
     let task = Task {
-        peer: args.to,
-        connection: connection().map_err(|e| trouble("/dev/urandom", &e, None))?,
+        peer,
+        connection,
         layout,
         outstanding: args.outstanding,
         source,
-        swift: args.swift.clone(),
+        swift: args.swift().clone(),
+        answer_timeout,
         idle_timeout: args.idle_timeout,
     };
-    let name = json!(format!("{:016x}", task.connection));
     let mut sending = Sending::new(clock.now(), task);
     let mut progress = Progress::new(args.json);
     let mut warned = false;
-    socket::note_stops();
     drive(&mut socket, &mut clock, &mut sending, |sending, now| {
         if let Some(unmet) = sending.unmet_target().filter(|_| !warned) {
             warned = true;
@@ -74,33 +119,103 @@ fn send(args: &SendArgs) -> Result<u8, ArgError> {
             show_unmet(&unmet);
         }
         if progress.is_due(now) {
-            let sent = sending.report();
-            let delays = sent.delays.latest().map_or(String::new(), |latest| {
-                format!(", RTT {:.0} us, cwnd {:.1}", latest.rtt.as_us_f64(), latest.windows.cwnd)
-            });
-            progress.show(now, sent.bytes, layout.bytes(), &delays);
+            show_progress(&mut progress, now, sending, &layout);
         }
-        sending.is_over() || socket::told_to_stop()
+        if stops::status().is_some() {
+            sending.interrupt();
+        }
+        sending.is_over()
     })
-    .map_err(|e| trouble("the socket", &e, None))?;
+    .map_err(|e| trouble("the socket", &e))?;
     progress.clear();
-    let interrupted = !sending.is_over();
-    let (sent, error) = sending.into_report();
-    let effort = Effort { cpu: socket::processor_time(), overflow: socket.overflow() };
-    let mut head = Map::new();
-    head.insert("role".into(), json!("send"));
-    head.insert("peer".into(), json!(args.to.to_string()));
-    head.insert("connection".into(), name);
-    let error = match error {
-        _ if interrupted => Some(ArgError {
-            message: format!("interrupted: {} of {} bytes are acknowledged", sent.bytes, layout.bytes()),
-            remedy: Some("the receiver gives up after its --idle-timeout".into()),
-        }),
-        error => error.map(|error| send_error(&error, args)),
-    };
-    show(&sent_figures(&sent, &layout, &effort), head, error.as_ref(), args.json);
-    let failed = if interrupted { INTERRUPTED } else { FAILED };
-    Ok(error.map_or(0, |_| failed))
+    let (sent, mut error) = sending.into_report();
+    if matches!(error, Some(SendError::Closed(Reason::Interrupted))) && stops::status().is_some() {
+        // Both ends were told to stop, and the other one was quicker.
+        error = Some(SendError::Interrupted);
+    }
+    let effort = Effort { cpu: processor::process_time(), overflow: socket.overflow() };
+    Ok(Attempt { peer, connection, layout, sent, error, effort })
+}
+
+impl Attempt {
+    /// Whether there seems to be no receiver at this address.
+    fn met_nobody(&self) -> bool {
+        matches!(self.error, Some(SendError::NoAnswer(_) | SendError::Unsendable(_)))
+    }
+
+    /// Shows the transfer, before which `others` may have been tried; returns the exit status.
+    fn show(self, args: &SendArgs, others: &[SocketAddr]) -> Result<u8, Problem> {
+        let problem = self.error.as_ref().map(|error| self.problem(error, args, others));
+        let mut head = Map::new();
+        head.insert("role".into(), json!("send"));
+        head.insert("peer".into(), json!(self.peer.to_string()));
+        head.insert("connection".into(), json!(format!("{:016x}", self.connection)));
+        let began = self.sent.began.is_some();
+        let figures = sent_figures(&self.sent, &self.layout, &self.effort);
+        Outcome { head, began, figures, problem }.show(args.json)
+    }
+
+    fn problem(&self, error: &SendError, args: &SendArgs, others: &[SocketAddr]) -> Problem {
+        let peer = self.peer;
+        let before: Vec<String> = others.iter().map(ToString::to_string).collect();
+        let before = if before.is_empty() {
+            String::new()
+        } else {
+            format!(", nor before from {}", before.join(", "))
+        };
+        let datagram = PREFIX_BYTES as u64 + args.mtu.get();
+        let (message, remedy) = match error {
+            SendError::NoAnswer(attempts) => (
+                format!(
+                    "no answer from {peer} to {attempts} attempts in {}{before}",
+                    spell(args.idle_timeout)
+                ),
+                if self.sent.ignored.address > 0 {
+                    "it was answered from another address: let the receiver --listen at this one".into()
+                } else {
+                    format!(
+                        "is clearwayd receive running there, and does the path carry {}B with headers? (--mtu)",
+                        datagram + IP_UDP_BYTES as u64
+                    )
+                },
+            ),
+            SendError::Stopped(idle) => (
+                format!("{peer} made no progress for {}", spell(*idle)),
+                "--idle-timeout waits longer".into(),
+            ),
+            SendError::Closed(reason) => {
+                (format!("{peer} ended the connection: {}", told(*reason)), String::new())
+            }
+            SendError::Differs => (
+                format!("{peer} has other bytes than were sent"),
+                "something between the two changes data, or the file changed meanwhile: send it again".into(),
+            ),
+            SendError::NotKept => {
+                (format!("{peer} could not keep what it received"), "look at its error".into())
+            }
+            SendError::Interrupted => (
+                format!("interrupted: {} of {} bytes are acknowledged", self.sent.bytes, self.layout.bytes()),
+                String::new(),
+            ),
+            SendError::Source(error) => {
+                let file = args.file.as_ref().map_or("the source".into(), |file| file.display().to_string());
+                (format!("{file}: {error}"), "did it become shorter meanwhile?".into())
+            }
+            SendError::Unsendable(error) => (
+                format!("a datagram of {datagram}B to {peer} cannot be sent: {error}"),
+                "is there a route, and is the packet small enough for it? (--mtu)".into(),
+            ),
+        };
+        Problem { message, remedy: Some(remedy).filter(|remedy| !remedy.is_empty()) }
+    }
+}
+
+fn show_progress(progress: &mut Progress, now: Time, sending: &mut Sending, layout: &Layout) {
+    let sent = sending.report();
+    let delays = sent.delays.latest().map_or(String::new(), |latest| {
+        format!(", RTT {:.0} us, cwnd {:.1}", latest.rtt.as_us_f64(), latest.windows.cwnd)
+    });
+    progress.show(now, sent.bytes, layout.bytes(), &delays);
 }
 
 fn show_unmet(unmet: &Unmet) {
@@ -112,72 +227,32 @@ fn show_unmet(unmet: &Unmet) {
         String::new()
     };
     let least = format!("{:.1}us", least.as_us_f64());
-    // Nowhere to say that it cannot be said.
-    let _ = writeln!(
-        io::stderr(),
+    write_error(&format!(
         "warning: the smallest delay so far is {least}; the target, {}{sum} with all scaling, is below it,\n  \
-         so the window falls to its floor and the transfer crawls: raise --{option}",
+         so the window falls to its floor and the transfer crawls: raise --{option}\n",
         spell(base)
-    );
+    ));
 }
 
 /// The plan of a transfer: what to send, and in which packets.
-fn content(args: &SendArgs) -> Result<(Source, Layout), ArgError> {
+fn content(args: &SendArgs) -> Result<(Source, Layout), Problem> {
     let mtu = args.mtu.get() as u32;
     let (source, layout) = if let Some(path) = &args.file {
-        let told = |e: &io::Error| {
-            trouble(&path.display().to_string(), e, Some("--file takes a file that can be read"))
-        };
-        let file = File::open(path).map_err(|e| told(&e))?;
-        let metadata = file.metadata().map_err(|e| told(&e))?;
-        if !metadata.is_file() {
-            return Err(told(&io::Error::other("not a regular file, so its length is not known beforehand")));
-        }
-        let size = metadata.len();
+        let (file, size) = destination::open_source(path).map_err(|error| file_problem(&error))?;
         (Source::file(file), Layout { operations: u64::from(size > 0), size, mtu, flows: 1 })
     } else {
-        let layout = Layout { operations: args.operations, size: args.size.get(), mtu, flows: args.flows };
+        let (operations, size) = (args.operations.unwrap_or(0), args.size.map_or(0, Bytes::get));
+        let layout = Layout { operations, size, mtu, flows: args.flows };
         (Source::Generated, layout)
     };
-    let remedy = "raise --mtu or --flows, or send less at once";
-    layout.check().map_err(|message| ArgError { message, remedy: Some(remedy.into()) })?;
+    layout
+        .check()
+        .map_err(|message| Problem::new(message, "raise --mtu or --flows, or send less at once"))?;
     Ok((source, layout))
 }
 
-fn send_error(error: &SendError, args: &SendArgs) -> ArgError {
-    let datagram = PREFIX_BYTES as u64 + args.mtu.get();
-    let (message, remedy) = match error {
-        SendError::NoAnswer(attempts) => (
-            format!("no answer from {} to {attempts} attempts in {}", args.to, spell(args.idle_timeout)),
-            format!(
-                "is clearwayd receive running there, and does the path carry {}B with headers? (--mtu)",
-                datagram + IP_UDP_BYTES as u64
-            ),
-        ),
-        SendError::Stopped(idle) => (
-            format!("{} made no progress for {}", args.to, spell(*idle)),
-            "--idle-timeout waits longer".into(),
-        ),
-        SendError::Closed(reason) => {
-            (format!("{} ended the connection: {}", args.to, told(*reason)), String::new())
-        }
-        SendError::Differs => (
-            format!("{} has other bytes than were sent", args.to),
-            "something between the two changes data, or the file changed meanwhile: send it again".into(),
-        ),
-        SendError::NotKept => {
-            (format!("{} could not keep what it received", args.to), "look at its error".into())
-        }
-        SendError::Source(error) => {
-            let file = args.file.as_ref().map_or("the source".into(), |file| file.display().to_string());
-            (format!("{file}: {error}"), "did it become shorter meanwhile?".into())
-        }
-        SendError::Unsendable(error) => (
-            format!("a datagram of {datagram}B to {} cannot be sent: {error}", args.to),
-            "is there a route, and is the packet small enough for it? (--mtu)".into(),
-        ),
-    };
-    ArgError { message, remedy: Some(remedy).filter(|remedy| !remedy.is_empty()) }
+fn file_problem(error: &FileError) -> Problem {
+    Problem::new(format!("{}: {}", error.named.display(), error.what), error.remedy)
 }
 
 fn told(reason: Reason) -> &'static str {
@@ -186,25 +261,23 @@ fn told(reason: Reason) -> &'static str {
         Reason::Busy => "it has another sender, and takes one at a time",
         Reason::Layout => "it does not take so much, or in such packets",
         Reason::File => "it could not read or write its file",
+        Reason::Interrupted => "it was interrupted",
     }
 }
 
-fn receive(args: &ReceiveArgs) -> Result<u8, ArgError> {
+fn receive(args: &ReceiveArgs) -> Result<u8, Problem> {
     if let Some(path) = &args.out {
-        check_writable(path)?;
+        Destination::find(path).map_err(|error| file_problem(&error))?;
     }
-    let remedy = "--listen takes an address of this host and a port that is free";
-    let mut socket =
-        Socket::bind(args.listen).map_err(|e| trouble(&args.listen.to_string(), &e, Some(remedy)))?;
+    let mut socket = listen(&args.listen)?;
     let mut clock = Clock::start();
-    let local = socket.local_addr().map_err(|e| trouble("the socket", &e, None))?;
+    let local = socket.local_addr().map_err(|e| trouble("the socket", &e))?;
     if !args.json {
-        print(&format!("listening at {local}\n"));
+        print(&format!("listening at {local}\n"))?;
     }
     let mut receiving = Receiving::new(Place { out: args.out.clone(), idle_timeout: args.idle_timeout });
     let mut progress = Progress::new(args.json);
     let mut effort_before = Span::ZERO;
-    socket::note_stops();
     loop {
         let mut ended = None;
         drive(&mut socket, &mut clock, &mut receiving, |receiving, now| {
@@ -212,77 +285,97 @@ fn receive(args: &ReceiveArgs) -> Result<u8, ArgError> {
                 progress.show(now, received.payload, received.layout.bytes(), "");
             }
             ended = receiving.poll_transfer();
-            ended.is_some() || socket::told_to_stop()
+            ended.is_some() || stops::status().is_some()
         })
-        .map_err(|e| trouble("the socket", &e, None))?;
+        .map_err(|e| trouble("the socket", &e))?;
         progress.clear();
-        let Some(transfer) = ended else {
-            show_error(&interrupted(&receiving));
-            return Ok(INTERRUPTED);
+        let interrupted = ended.is_none();
+        if interrupted {
+            receiving.interrupt();
+            ended = receiving.poll_transfer();
+            drive(&mut socket, &mut clock, &mut receiving, |receiving, _| !receiving.has_replies())
+                .map_err(|e| trouble("the socket", &e))?;
+        }
+        let Some(mut transfer) = ended else {
+            Problem::bare("interrupted").show();
+            return Ok(stops::status().unwrap_or(FAILED));
         };
-        let cpu = socket::processor_time();
+        if matches!(transfer.error, Some(ReceiveError::Closed(Reason::Interrupted)))
+            && stops::status().is_some()
+        {
+            // Both ends were told to stop, and the other one was quicker.
+            transfer.error = Some(ReceiveError::Interrupted);
+        }
+        let cpu = processor::process_time();
         let effort = Effort { cpu: cpu.saturating_sub(effort_before), overflow: socket.overflow() };
         effort_before = cpu;
-        let status = show_transfer(&transfer, &effort, args);
+        let status = show_transfer(&transfer, &effort, args)?;
+        if interrupted {
+            return Ok(status);
+        }
         if args.once {
-            // Whoever did not hear that it is done may ask again.
+            // A sender that did not hear that it is done may ask again.
             drive(&mut socket, &mut clock, &mut receiving, |receiving, _| {
-                receiving.is_quiet() || socket::told_to_stop()
+                receiving.is_quiet() || stops::status().is_some()
             })
-            .map_err(|e| trouble("the socket", &e, None))?;
+            .map_err(|e| trouble("the socket", &e))?;
             return Ok(status);
         }
     }
 }
 
-/// What a receiver that is told to stop says: of a file that has not arrived whole nothing is kept.
-fn interrupted(receiving: &Receiving) -> ArgError {
-    let Some(received) = receiving.report() else {
-        return ArgError { message: "interrupted".into(), remedy: None };
-    };
-    let (came, of) = (received.payload, received.layout.bytes());
-    ArgError { message: format!("interrupted: {came} of {of} bytes had come, nothing is kept"), remedy: None }
+/// A socket at the first address of a host that can be had.
+fn listen(at: &HostPort) -> Result<Socket, Problem> {
+    let remedy = "--listen takes an address of this host and a port that is free";
+    let mut problem = None;
+    for address in addresses("--listen", at)? {
+        match Socket::bind(address) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => problem = Some(Problem::new(format!("{address}: {error}"), remedy)),
+        }
+    }
+    Err(problem.unwrap_or_else(|| Problem::new(format!("{at}: no address"), remedy)))
 }
 
-fn show_transfer(transfer: &Transfer, effort: &Effort, args: &ReceiveArgs) -> u8 {
+fn show_transfer(transfer: &Transfer, effort: &Effort, args: &ReceiveArgs) -> Result<u8, Problem> {
+    let received = &transfer.received;
     let mut head = Map::new();
     head.insert("role".into(), json!("receive"));
-    head.insert("peer".into(), json!(transfer.received.peer.to_string()));
-    let peer = transfer.received.peer;
-    let error = transfer.error.as_ref().map(|error| {
-        let (message, remedy) = match error {
-            ReceiveError::Stopped(idle) => {
-                (format!("{peer} made no progress for {}", spell(*idle)), Some("--idle-timeout waits longer"))
-            }
-            ReceiveError::Closed(reason) => (format!("{peer} ended the connection: {}", told(*reason)), None),
-            ReceiveError::Differs => (
-                format!("other bytes came from {peer} than it sent"),
-                Some("something between the two changes data, or the file changed meanwhile"),
-            ),
-            ReceiveError::Sink(error) => {
-                let file = args.out.as_ref().map_or("nowhere".into(), |out| out.display().to_string());
-                (format!("{file}: {error}"), Some("--out takes a file that can be written"))
-            }
-        };
-        ArgError { message, remedy: remedy.map(str::to_string) }
-    });
-    show(&received_figures(&transfer.received, effort), head, error.as_ref(), args.json);
-    error.map_or(0, |_| FAILED)
+    head.insert("peer".into(), json!(received.peer.to_string()));
+    let result = Outcome {
+        head,
+        began: received.began.is_some(),
+        figures: received_figures(received, effort),
+        problem: transfer.error.as_ref().map(|error| receive_problem(error, transfer, args)),
+    };
+    result.show(args.json)
 }
 
-/// A transfer replaces what is at its target; only a file may be replaced.
-fn check_writable(path: &Path) -> Result<(), ArgError> {
-    let name = path.display().to_string();
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.file_name().is_none() || path.exists() && !path.is_file() {
-        let message = format!("{name}: not a file that could be replaced");
-        return Err(ArgError { message, remedy: Some("--discard keeps nothing".into()) });
-    }
-    if parent.is_dir() {
-        Ok(())
-    } else {
-        let message = format!("{name}: {} is no directory", parent.display());
-        Err(ArgError { message, remedy: Some("make it first".into()) })
+fn receive_problem(error: &ReceiveError, transfer: &Transfer, args: &ReceiveArgs) -> Problem {
+    let received = &transfer.received;
+    let peer = received.peer;
+    match error {
+        ReceiveError::Stopped(idle) => Problem::new(
+            format!("{peer} made no progress for {}", spell(*idle)),
+            "--idle-timeout waits longer",
+        ),
+        ReceiveError::Closed(reason) => {
+            Problem::bare(format!("{peer} ended the connection: {}", told(*reason)))
+        }
+        ReceiveError::Differs => Problem::new(
+            format!("other bytes came from {peer} than it sent"),
+            "something between the two changes data, or the file changed meanwhile",
+        ),
+        ReceiveError::Sink(error) => {
+            let file = args.out.as_ref().map_or("nowhere".into(), |out| out.display().to_string());
+            let named = error.get_ref().and_then(|inner| inner.downcast_ref::<FileError>());
+            let remedy = named.map_or("is there room, and may this user write there?", |named| named.remedy);
+            Problem::new(format!("{file}: {error}"), remedy)
+        }
+        ReceiveError::Interrupted => {
+            let (came, of) = (received.payload, received.layout.bytes());
+            Problem::bare(format!("interrupted: {came} of {of} bytes had come, nothing is kept"))
+        }
     }
 }
 
@@ -297,69 +390,77 @@ fn spell(span: Span) -> String {
     quantity::spell(span.as_ps(), quantity::TIME)
 }
 
-fn trouble(what: &str, error: &io::Error, remedy: Option<&str>) -> ArgError {
-    ArgError { message: format!("{what}: {error}"), remedy: remedy.map(str::to_string) }
+fn trouble(what: &str, error: &io::Error) -> Problem {
+    Problem::bare(format!("{what}: {error}"))
 }
 
-fn show(figures: &Figures, mut head: Map<String, Value>, error: Option<&ArgError>, json: bool) {
-    if json {
-        head.insert("ok".into(), json!(error.is_none()));
-        head.insert("error".into(), json!(error.map(|error| &error.message)));
-        print(&format!("{:#}\n", figures.json(head)));
-    } else {
-        let role = head["role"].as_str().unwrap_or("");
-        let (verb, peer) = (if role == "send" { "sent to" } else { "received from" }, head["peer"].as_str());
-        let how = if error.is_none() { "" } else { " (failed)" };
-        print(&format!("{verb} {}{how}\n{}", peer.unwrap_or(""), figures.table()));
-    }
-    if let Some(error) = error {
-        show_error(error);
-    }
+/// A transfer that is over, as it is shown.
+struct Outcome {
+    /// What JSON says of the transfer before its figures.
+    head: Map<String, Value>,
+    /// Whether there was a connection, so that there is more than a problem to show.
+    began: bool,
+    figures: Figures,
+    problem: Option<Problem>,
 }
 
-fn show_error(error: &ArgError) {
-    let remedy = error.remedy.as_ref().map_or(String::new(), |remedy| format!("  {remedy}\n"));
-    // Nowhere to say that it cannot be said.
-    let _ = write!(io::stderr(), "error: {}\n{remedy}", error.message);
-}
-
-/// Writes a line to standard output and flushes it, as a reader at a pipe wants it at once. A reader that has gone away
-/// is no error.
-fn print(text: &str) {
-    let mut out = io::stdout();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-/// Shows one line of progress on a terminal, over the one before; shows nothing elsewhere.
-struct Progress {
-    shown: bool,
-    next: Time,
-    last: (Time, u64),
-    drawn: bool,
-}
-
-impl Progress {
-    fn new(json: bool) -> Progress {
-        let shown = !json && io::stdout().is_terminal() && io::stderr().is_terminal();
-        Progress { shown, next: Time::ZERO, last: (Time::ZERO, 0), drawn: false }
-    }
-
-    fn is_due(&self, now: Time) -> bool {
-        self.shown && now >= self.next
-    }
-
-    fn show(&mut self, now: Time, bytes: u64, of: u64, more: &str) {
-        let speed = goodput_gbps(bytes.saturating_sub(self.last.1), now.since(self.last.0)).unwrap_or(0.0);
-        let (done, whole) = (bytes as f64 / 1e6, of as f64 / 1e6);
-        let _ = write!(io::stderr(), "\r\x1b[K{done:.0} of {whole:.0} MB, {speed:.2} Gb/s{more}");
-        let _ = io::stderr().flush();
-        (self.last, self.next, self.drawn) = ((now, bytes), now + PROGRESS, true);
-    }
-
-    fn clear(&mut self) {
-        if self.drawn {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-            self.drawn = false;
+impl Outcome {
+    /// Writes the figures and the problem, and returns the exit status. To be unable to write the figures of a transfer
+    /// that went well is an error.
+    fn show(mut self, json: bool) -> Result<u8, Problem> {
+        let printed = if json {
+            self.head.insert("ok".into(), json!(self.problem.is_none()));
+            self.head.insert("error".into(), json!(self.problem.as_ref().map(|problem| &problem.message)));
+            print(&format!("{:#}\n", self.figures.json(self.head)))
+        } else if self.began {
+            let role = self.head["role"].as_str().unwrap_or("");
+            let (verb, peer) = (if role == "send" { "sent to" } else { "received from" }, &self.head["peer"]);
+            let how = if self.problem.is_none() { "" } else { " (failed)" };
+            print(&format!("{verb} {}{how}\n{}", peer.as_str().unwrap_or(""), self.figures.table()))
+        } else {
+            Ok(())
+        };
+        let Some(problem) = self.problem else { return printed.map(|()| 0) };
+        problem.show();
+        if let Err(problem) = printed {
+            problem.show();
         }
+        Ok(stops::status().unwrap_or(FAILED))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    /// A name whose first address is nobody's, as `localhost` where the receiver listens at one of two.
+    #[test]
+    fn the_next_address_is_tried_where_one_does_not_answer() {
+        let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (tell, address) = mpsc::channel();
+        let receiver = thread::spawn(move || {
+            let mut socket = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            tell.send(socket.local_addr().unwrap()).unwrap();
+            let mut receiving = Receiving::new(Place { out: None, idle_timeout: Span::from_secs(5) });
+            let mut ended = None;
+            drive(&mut socket, &mut Clock::start(), &mut receiving, |receiving, _| {
+                ended = ended.take().or(receiving.poll_transfer());
+                ended.is_some() && receiving.is_quiet()
+            })
+            .unwrap();
+            ended.expect("a transfer").received.payload
+        });
+        let line = "send --to host:9 --operations 3 --size 10kB --idle-timeout 400ms --base-target 5ms";
+        let Ok(Command::Send(args)) = args::read(line.split(' ').map(OsString::from)) else {
+            panic!("nothing is wrong")
+        };
+        let (silent, answers) = (silent.local_addr().unwrap(), address.recv().unwrap());
+        assert_eq!(send_to(&args, &[silent, answers]), Ok(0));
+        assert_eq!(receiver.join().unwrap(), 30_000);
+        assert_eq!(send_to(&args, &[silent, silent]), Ok(FAILED));
     }
 }

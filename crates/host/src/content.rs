@@ -6,7 +6,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::destination::Destination;
 
 /// Bytes read or written at once where packets follow each other; few enough that no packet waits long for them.
 const CHUNK: usize = 1 << 16;
@@ -21,7 +24,7 @@ impl Digest {
         self.0 = self.0.wrapping_add(xxh3_64_with_seed(payload, offset));
     }
 
-    /// The digest.
+    /// The digest of the packets that were added.
     pub fn value(self) -> u64 {
         self.0
     }
@@ -120,7 +123,7 @@ pub fn generate(offset: u64, buffer: &mut [u8]) {
     }
 }
 
-/// `SplitMix64` at a position.
+/// The word that the generator `SplitMix64` has at this position.
 fn mixed(word: u64) -> [u8; 8] {
     let z = word.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -133,33 +136,26 @@ fn mixed(word: u64) -> [u8; 8] {
 pub enum Sink {
     /// Nowhere; the digest still tells whether it was right.
     Discard,
-    /// A temporary file beside the target, which takes the target's name when it is whole.
+    /// A temporary file beside the destination, which takes the destination's name when it is whole.
     File(Box<Partial>),
 }
 
-/// A file that is not whole yet.
+/// A file that is not whole yet. It is removed unless it is kept.
 #[derive(Debug)]
 pub struct Partial {
-    file: File,
-    path: PathBuf,
-    target: PathBuf,
-    /// The target, where `pending` is moved to.
+    file: NamedTempFile,
+    named: PathBuf,
+    /// The position in the file where `pending` belongs.
     start: u64,
     pending: Vec<u8>,
-    kept: bool,
 }
 
 impl Sink {
-    /// A sink that will replace `target` once everything has arrived; until then it writes to `target` with `.partial`
-    /// appended to its name.
-    pub fn file(target: &Path) -> io::Result<Sink> {
-        let mut name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_os_string();
-        name.push(".partial");
-        let path = target.with_file_name(name);
-        let file = File::create(&path)?;
-        let target = target.to_path_buf();
+    /// A sink that will replace the file `named` once everything has arrived.
+    pub fn file(named: &Path) -> io::Result<Sink> {
+        let file = Destination::find(named).map_err(io::Error::other)?.temporary()?;
         let pending = Vec::with_capacity(CHUNK);
-        Ok(Sink::File(Box::new(Partial { file, path, target, start: 0, pending, kept: false })))
+        Ok(Sink::File(Box::new(Partial { file, named: named.to_path_buf(), start: 0, pending })))
     }
 
     /// Writes a packet's payload.
@@ -173,30 +169,20 @@ impl Sink {
         Ok(())
     }
 
-    /// Everything has arrived: gives what was written the target's name.
-    pub fn keep(&mut self) -> io::Result<()> {
-        let Sink::File(partial) = self else { return Ok(()) };
+    /// Gives the destination's name to what was written, because everything has arrived. What is there is looked at
+    /// once more: it may have become something that is not to be replaced.
+    pub fn keep(self) -> io::Result<()> {
+        let Sink::File(mut partial) = self else { return Ok(()) };
         partial.flush()?;
-        std::fs::rename(&partial.path, &partial.target)?;
-        partial.kept = true;
-        Ok(())
+        Destination::find(&partial.named).map_err(io::Error::other)?.replace_by(partial.file)
     }
 }
 
 impl Partial {
     fn flush(&mut self) -> io::Result<()> {
-        self.file.write_all_at(&self.pending, self.start)?;
+        self.file.as_file().write_all_at(&self.pending, self.start)?;
         self.pending.clear();
         Ok(())
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Nothing to be done where it cannot be removed: its name says what it is.
-            let _ = std::fs::remove_file(&self.path);
-        }
     }
 }
 

@@ -6,12 +6,14 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
+use rustix::thread::set_current_timer_slack;
 
 use crate::clock::Clock;
-use crate::socket::{sleep_precisely, Socket};
+use crate::socket::Socket;
 
 /// Waits shorter than this are spent polling instead of sleeping.
 const SPIN: Span = Span::from_us(3);
@@ -21,11 +23,11 @@ const LONGEST_WAIT: Span = Span::from_ms(100);
 /// A datagram's arrival: its sender, the time, and the switches on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Who sent it.
+    /// The address of the datagram's sender.
     pub from: SocketAddr,
-    /// When it reached this host, by the driver's clock (t2 for data, t5 for acknowledgements).
+    /// When the datagram reached this host, by the driver's clock (t2 for data, t5 for acknowledgements).
     pub received: Time,
-    /// How many switches it crossed.
+    /// How many switches the datagram crossed.
     pub hops: u8,
 }
 
@@ -63,7 +65,9 @@ pub fn drive<E: Endpoint>(
     endpoint: &mut E,
     mut done: impl FnMut(&mut E, Time) -> bool,
 ) -> io::Result<()> {
-    sleep_precisely();
+    // By default Linux adds up to 50 us to each sleep, which is too much for a pacer. Where this fails sleeps are longer,
+    // no more.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
     loop {
         let received = receive(socket, clock, endpoint)?;
         let now = clock.now();

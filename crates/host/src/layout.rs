@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = i64::MAX as u64;
 /// What a connection carries, and in which pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Operations of all flows together.
+    /// The number of operations, of all flows together.
     pub operations: u64,
     /// The size of each operation, in bytes.
     pub size: u64,
@@ -23,14 +23,14 @@ pub struct Layout {
     pub flows: u32,
 }
 
-/// Where a packet belongs.
+/// The place of a packet in a connection's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The position of its first byte among those of all operations.
+    /// The position of the packet's first byte among those of all operations.
     pub offset: u64,
-    /// How many bytes it carries.
+    /// How many bytes the packet carries.
     pub payload: u32,
-    /// Whether it ends an operation.
+    /// Whether the packet ends an operation.
     pub last: bool,
 }
 
@@ -60,18 +60,18 @@ impl Layout {
         Ok(())
     }
 
-    /// The bytes of all operations.
+    /// The number of bytes in all operations.
     pub fn bytes(&self) -> u64 {
         self.operations * self.size
     }
 
-    /// Operations of one flow.
+    /// The number of operations in one flow.
     pub fn operations_of(&self, flow: u32) -> u64 {
         let (flows, flow) = (u64::from(self.flows), u64::from(flow));
         self.operations / flows + u64::from(flow < self.operations % flows)
     }
 
-    /// Packets of one flow.
+    /// The number of packets in one flow.
     pub fn packets_of(&self, flow: u32) -> u32 {
         (self.operations_of(flow) * self.packets_each()) as u32
     }

@@ -15,28 +15,43 @@
 //! send from the peer's address and has seen the connection's number can disturb it. It takes one sender at a time, uses
 //! no ECN mark, no hardware stamps, keeps no metrics beyond a report at the end, and is for Linux only.
 
-// Elsewhere there is only what works anywhere, so that the simulator beside it builds.
+#![forbid(unsafe_code)]
 
+// Elsewhere there is only what works anywhere, so that the simulator beside it builds. Without the feature there is the
+// arbiter alone.
+
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod address;
 pub mod arbiter;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod args;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod clock;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod command;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod content;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod destination;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod driver;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod layout;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod output;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod packet;
 #[cfg(target_os = "linux")]
+pub mod processor;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+mod reached;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod receive;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod report;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod send;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod socket;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod stops;

@@ -56,9 +56,9 @@ mod offset {
 /// The meaning of a datagram, without a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The number of its connection.
+    /// The number of the connection that the datagram belongs to.
     pub connection: u64,
-    /// What it says.
+    /// What the datagram says.
     pub body: Body,
 }
 
@@ -82,7 +82,7 @@ pub enum Body {
 /// What a sender announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Where each packet belongs.
+    /// The operations, and the packets that they are sent in.
     pub layout: Layout,
     /// How far ahead of the lowest unacknowledged packet each flow may be, in packets.
     pub reach: u32,
@@ -111,11 +111,11 @@ pub struct Finished {
 /// Whether what was received is what was sent. THE ORDER IS THAT OF THE NUMBERS ON THE WIRE, FROM ZERO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every byte is.
+    /// Every byte that was received is what was sent.
     Whole,
-    /// Some bytes differ.
+    /// Some bytes that were received differ from what was sent.
     Differs,
-    /// The receiver could not store it.
+    /// The receiver could not store what it received.
     NotKept,
 }
 
@@ -130,18 +130,20 @@ pub enum Reason {
     Layout,
     /// The peer could not read or write its file.
     File,
+    /// The peer was interrupted.
+    Interrupted,
 }
 
 /// Why bytes are not a valid datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketError {
-    /// There are fewer bytes than every datagram has; this many.
+    /// There are only this many bytes, which is fewer than every datagram has.
     Truncated(usize),
-    /// They are of another version of the protocol.
+    /// The bytes are of this other version of the protocol.
     Version(u8),
-    /// Their header is invalid.
+    /// The header in the bytes is invalid.
     Header(HeaderError),
-    /// Their length is not what the header says; there are this many bytes behind the header.
+    /// There are this many bytes behind the header, and it says otherwise.
     Payload(usize),
     /// A field has an invalid value; this is the offset of its first byte.
     Field(usize),
@@ -266,7 +268,8 @@ fn finished(prefix: &[u8]) -> Result<Body, PacketError> {
 
 fn close(prefix: &[u8]) -> Result<Body, PacketError> {
     zero(prefix, offset::RESERVED, offset::TAIL)?;
-    Ok(Body::Close(code(prefix, [Reason::Done, Reason::Busy, Reason::Layout, Reason::File])?))
+    let known = [Reason::Done, Reason::Busy, Reason::Layout, Reason::File, Reason::Interrupted];
+    Ok(Body::Close(code(prefix, known)?))
 }
 
 /// The one of `known`, which stand in the order of their numbers, that the code stands for.

@@ -42,6 +42,8 @@ pub enum ReceiveError {
     Differs,
     /// The file could not be written.
     Sink(io::Error),
+    /// The transfer was interrupted here.
+    Interrupted,
 }
 
 /// A transfer that has ended, well or not.
@@ -111,9 +113,23 @@ impl Receiving {
         self.transfer.take()
     }
 
+    /// Ends the transfer under way, if there is one; nothing of it is kept, and the sender is told once.
+    pub fn interrupt(&mut self) {
+        if let Some(connection) = &self.connection {
+            let (peer, id) = (connection.peer, connection.id);
+            self.end(ReceiveError::Interrupted);
+            self.reply(peer, id, Body::Close(Reason::Interrupted));
+        }
+    }
+
     /// Whether no sender is open, and none that is done has to be told again.
     pub fn is_quiet(&self) -> bool {
         self.connection.is_none() && self.linger.is_none() && self.replies.is_empty()
+    }
+
+    /// Whether answers wait to be sent, beside acknowledgements.
+    pub fn has_replies(&self) -> bool {
+        !self.replies.is_empty()
     }
 
     /// The report so far of a transfer under way.
@@ -151,13 +167,15 @@ impl Receiving {
             Some(path) => match Sink::file(path) {
                 Ok(sink) => sink,
                 Err(error) => {
-                    let received = Received::new(now, from, open.layout, std::mem::take(&mut self.ignored));
+                    let received = Received::new(from, open.layout, std::mem::take(&mut self.ignored));
                     self.transfer = Some(Transfer { received, error: Some(ReceiveError::Sink(error)) });
                     return self.reply(from, id, Body::Close(Reason::File));
                 }
             },
         };
         let flow = |_| SelectiveReceiver::new(AckPolicy::EveryPacket, open.reach);
+        let mut received = Received::new(from, open.layout, std::mem::take(&mut self.ignored));
+        received.began = Some(now);
         self.connection = Some(Box::new(Connection {
             id,
             peer: from,
@@ -167,7 +185,7 @@ impl Receiving {
             sink,
             digest: Digest::default(),
             last_progress: now,
-            received: Received::new(now, from, open.layout, std::mem::take(&mut self.ignored)),
+            received,
         }));
         self.reply(from, id, Body::Accept);
     }
@@ -187,21 +205,21 @@ impl Receiving {
             connection.received.ignored.unexpected += 1;
             return;
         }
-        let mut connection = self.connection.take().expect("just seen");
-        connection.received.sent = Some(finish.sent);
-        let (verdict, error) = if connection.digest.value() != finish.digest {
+        let Connection { id, peer, sink, digest, mut received, .. } =
+            *self.connection.take().expect("just seen");
+        received.sent = Some(finish.sent);
+        received.ended.get_or_insert(now);
+        let (verdict, error) = if digest.value() != finish.digest {
             (Verdict::Differs, Some(ReceiveError::Differs))
-        } else if let Err(error) = connection.sink.keep() {
+        } else if let Err(error) = sink.keep() {
             (Verdict::NotKept, Some(ReceiveError::Sink(error)))
         } else {
             (Verdict::Whole, None)
         };
-        let (arrived, digest) = (connection.received.packets, connection.digest.value());
-        let finished = Finished { verdict, arrived, digest };
-        let (id, peer) = (connection.id, connection.peer);
+        let finished = Finished { verdict, arrived: received.packets, digest: digest.value() };
         self.over = Some(id);
         self.linger = Some(Linger { id, peer, finished, until: now + LINGER });
-        self.transfer = Some(Transfer { received: connection.received, error });
+        self.transfer = Some(Transfer { received, error });
         self.reply(peer, id, Body::Finished(finished));
     }
 
@@ -252,7 +270,7 @@ impl Connection {
                 self.digest.add(place.offset, payload);
                 self.sink.write(place.offset, payload)?;
                 self.received.payload += u64::from(data.payload);
-                self.received.ended = now;
+                self.received.ended = Some(now);
                 self.last_progress = now;
             }
             Seen::Duplicate => self.received.duplicates += 1,
@@ -263,7 +281,7 @@ impl Connection {
         }
         self.received.packets += 1;
         self.received.messages += u64::from(receiver.poll_completed());
-        self.received.hops = arrival.hops;
+        self.received.hops = Some(arrival.hops);
         if receiver.readiness() == Readiness::Ready && !self.owing.contains(&id) {
             self.owing.push_back(id);
         }
@@ -339,7 +357,7 @@ impl Endpoint for Receiving {
         Some((PREFIX_BYTES, connection.peer))
     }
 
-    /// The sender asks again, or gives up.
+    /// An answer that could not be sent is lost: the sender asks again, or gives up.
     fn handle_send_error(&mut self, _now: Time, _error: &io::Error) {
         let unsendable = self.connection.as_mut().map(|connection| &mut connection.received.unsendable);
         if let Some(count) = unsendable {

@@ -18,7 +18,7 @@ const SAMPLES_TO_TELL: u64 = 32;
 pub struct Ignored {
     /// Datagrams that are not of this protocol and version, or are cut short.
     pub malformed: u64,
-    /// Datagrams of another connection.
+    /// Datagrams that belong to another connection.
     pub connection: u64,
     /// Datagrams of this connection from another address.
     pub address: u64,
@@ -119,10 +119,10 @@ impl Measured {
 /// What a sending end measured.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// When the first packet could go.
-    pub began: Time,
-    /// When the last one was acknowledged.
-    pub ended: Time,
+    /// When the peer accepted, so that the first packet could go; none if it never did.
+    pub began: Option<Time>,
+    /// When the latest new packet was acknowledged; none before the first one was.
+    pub ended: Option<Time>,
     /// Bytes of payload acknowledged.
     pub bytes: u64,
     /// Flows of which everything is acknowledged.
@@ -137,8 +137,8 @@ pub struct Sent {
     pub acks: u64,
     /// Data packets that the peer says arrived; none before it says so.
     pub arrived: Option<u64>,
-    /// Switches on the way to the peer, by the latest acknowledgement.
-    pub hops: u8,
+    /// Switches on the way to the peer, by the latest acknowledgement; none before the first one.
+    pub hops: Option<u8>,
     /// Round trips and windows.
     pub delays: Measured,
     /// The time from an operation's issue to its last acknowledgement.
@@ -150,10 +150,10 @@ pub struct Sent {
 }
 
 impl Sent {
-    pub(crate) fn new(now: Time) -> Sent {
+    pub(crate) fn new() -> Sent {
         Sent {
-            began: now,
-            ended: now,
+            began: None,
+            ended: None,
             bytes: 0,
             completed: 0,
             packets: 0,
@@ -161,7 +161,7 @@ impl Sent {
             timeouts: 0,
             acks: 0,
             arrived: None,
-            hops: 0,
+            hops: None,
             delays: Measured::default(),
             latency: Histogram::default(),
             unsendable: 0,
@@ -177,10 +177,10 @@ pub struct Received {
     pub peer: SocketAddr,
     /// What the sender announced.
     pub layout: Layout,
-    /// When the sender opened the connection.
-    pub began: Time,
-    /// When the last new packet arrived.
-    pub ended: Time,
+    /// When the sender's connection was accepted; none if it was not.
+    pub began: Option<Time>,
+    /// When the latest new packet arrived; none before the first one.
+    pub ended: Option<Time>,
     /// Bytes of payload, each counted once.
     pub payload: u64,
     /// Operations of which every packet arrived.
@@ -193,8 +193,8 @@ pub struct Received {
     pub acks: u64,
     /// Data packets that the peer says it sent; none before it says so.
     pub sent: Option<u64>,
-    /// Switches on the way from the peer, by the latest packet.
-    pub hops: u8,
+    /// Switches on the way from the peer, by the latest packet; none before the first one.
+    pub hops: Option<u8>,
     /// Datagrams that the kernel refused to send.
     pub unsendable: u64,
     /// What arrived and was ignored.
@@ -202,19 +202,19 @@ pub struct Received {
 }
 
 impl Received {
-    pub(crate) fn new(now: Time, peer: SocketAddr, layout: Layout, ignored: Ignored) -> Received {
+    pub(crate) fn new(peer: SocketAddr, layout: Layout, ignored: Ignored) -> Received {
         Received {
             peer,
             layout,
-            began: now,
-            ended: now,
+            began: None,
+            ended: None,
             payload: 0,
             messages: 0,
             packets: 0,
             duplicates: 0,
             acks: 0,
             sent: None,
-            hops: 0,
+            hops: None,
             unsendable: 0,
             ignored,
         }
@@ -287,19 +287,25 @@ impl Figures {
     }
 }
 
-/// The figures of a sending end.
+/// The time from a transfer's beginning to its latest progress; none where there was no progress.
+fn elapsed(began: Option<Time>, ended: Option<Time>) -> Option<Span> {
+    Some(ended?.since(began?))
+}
+
+/// The figures of a sending end. Of a transfer that never began there are few: what is not known is missing.
 pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
-    let took = sent.ended.since(sent.began);
+    let took = elapsed(sent.began, sent.ended);
+    let counted = |count: u64| sent.began.map(|_| count);
     let mut figures = Figures::default();
-    figures.add("elapsed_us", "time", took.as_us_f64());
+    figures.add("elapsed_us", "time", took.map(Span::as_us_f64));
     figures.add("flows", "flows", layout.flows);
-    figures.add("completed", "flows completed", sent.completed);
-    figures.add("payload_bytes", "bytes acknowledged", sent.bytes);
-    figures.add("goodput_gbps", "goodput", goodput_gbps(sent.bytes, took));
-    figures.add("packets", "packets sent", sent.packets);
+    figures.add("completed", "flows completed", counted(sent.completed));
+    figures.add("payload_bytes", "bytes acknowledged", counted(sent.bytes));
+    figures.add("goodput_gbps", "goodput", took.and_then(|took| goodput_gbps(sent.bytes, took)));
+    figures.add("packets", "packets sent", counted(sent.packets));
     figures.add("loss_rate", "loss", loss_rate(Some(sent.packets), sent.arrived));
-    figures.add("retransmissions", "retransmissions", sent.retransmissions);
-    figures.add("timeouts_whole", "timeouts", sent.timeouts);
+    figures.add("retransmissions", "retransmissions", counted(sent.retransmissions));
+    figures.add("timeouts_whole", "timeouts", counted(sent.timeouts));
     let delays = &sent.delays;
     figures.add_times("rtt", ["mean RTT", "median RTT", "p99 RTT", "p99.9 RTT"], &delays.rtt);
     figures.add_times(
@@ -315,7 +321,7 @@ pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
     figures.add_windows("cwnd", ["mean cwnd", "p1 cwnd", "median cwnd"], &delays.cwnd);
     figures.add_windows("fcwnd", ["mean fcwnd", "p1 fcwnd", "median fcwnd"], &delays.fcwnd);
     figures.add_windows("ecwnd", ["mean ecwnd", "p1 ecwnd", "median ecwnd"], &delays.ecwnd);
-    figures.add("operations", "operations", sent.latency.count());
+    figures.add("operations", "operations", counted(sent.latency.count()));
     figures.add_times(
         "latency",
         [
@@ -333,19 +339,20 @@ pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
     figures
 }
 
-/// The figures of a receiving end.
+/// The figures of a receiving end. Of a transfer that never began there are few: what is not known is missing.
 pub fn received_figures(received: &Received, effort: &Effort) -> Figures {
-    let took = received.ended.since(received.began);
+    let took = elapsed(received.began, received.ended);
+    let counted = |count: u64| received.began.map(|_| count);
     let mut figures = Figures::default();
-    figures.add("elapsed_us", "time", took.as_us_f64());
+    figures.add("elapsed_us", "time", took.map(Span::as_us_f64));
     figures.add("flows", "flows", received.layout.flows);
-    figures.add("payload_bytes", "bytes received", received.payload);
-    figures.add("goodput_gbps", "goodput", goodput_gbps(received.payload, took));
-    figures.add("packets", "packets received", received.packets);
-    figures.add("duplicates", "packets received again", received.duplicates);
+    figures.add("payload_bytes", "bytes received", counted(received.payload));
+    figures.add("goodput_gbps", "goodput", took.and_then(|took| goodput_gbps(received.payload, took)));
+    figures.add("packets", "packets received", counted(received.packets));
+    figures.add("duplicates", "packets received again", counted(received.duplicates));
     figures.add("loss_rate", "loss", loss_rate(received.sent, Some(received.packets)));
-    figures.add("acks", "acknowledgements sent", received.acks);
-    figures.add("operations", "operations", received.messages);
+    figures.add("acks", "acknowledgements sent", counted(received.acks));
+    figures.add("operations", "operations", counted(received.messages));
     figures.add("hops", "switches on the way", received.hops);
     figures.add_effort(effort, received.packets);
     figures.add("unsendable", "datagrams not sent", received.unsendable);
@@ -425,7 +432,7 @@ mod tests {
 
     #[test]
     fn a_window_is_shown_in_packets_and_a_delay_split() {
-        let mut sent = Sent::new(Time::ZERO);
+        let mut sent = Sent::new();
         let windows = Windows { cwnd: 0.5, fcwnd: 0.5, ecwnd: 40.0, srtt: Span::ZERO, rate: f64::NAN };
         sent.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
         let layout = Layout { operations: 1, size: 1, mtu: 1, flows: 1 };
@@ -441,7 +448,7 @@ mod tests {
         near("cwnd_p50_packets", 0.5);
         near("ecwnd_mean_packets", 40.0);
         assert_eq!(json["goodput_gbps"], Value::Null);
-        let mut unwatched = Sent::new(Time::ZERO);
+        let mut unwatched = Sent::new();
         let windows = Windows { ecwnd: f64::NAN, ..windows };
         unwatched.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
         let json = sent_figures(&unwatched, &layout, &effort).json(Map::new());

@@ -10,6 +10,7 @@ use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::transport::{Nic, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time, RATES};
+use rustix::io::Errno;
 
 use crate::content::{Digest, Source};
 use crate::driver::{Arrival, Endpoint};
@@ -35,6 +36,8 @@ pub struct Task {
     pub source: Source,
     /// The Swift parameters of each flow.
     pub swift: SwiftParams,
+    /// The longest time without an answer before no receiver is believed to be there.
+    pub answer_timeout: Span,
     /// The longest time without progress before the transfer is given up.
     pub idle_timeout: Span,
 }
@@ -56,6 +59,8 @@ pub enum SendError {
     Source(io::Error),
     /// The first datagrams could not be sent at all.
     Unsendable(io::Error),
+    /// The transfer was interrupted here.
+    Interrupted,
 }
 
 /// A delay target below what an empty path takes.
@@ -141,7 +146,18 @@ impl Sending {
             last_progress: now,
             digest: Digest::default(),
             error: None,
-            sent: Sent::new(now),
+            sent: Sent::new(),
+        }
+    }
+
+    /// Ends the transfer here, unless it has ended; the peer is told once.
+    pub fn interrupt(&mut self) {
+        match self.stage {
+            Stage::Opening if self.attempts == 0 => self.fail(SendError::Interrupted, Stage::Over),
+            Stage::Opening | Stage::Transferring | Stage::Finishing => {
+                self.fail(SendError::Interrupted, Stage::Closing(Reason::Interrupted));
+            }
+            Stage::Closing(_) | Stage::Over => {}
         }
     }
 
@@ -167,7 +183,7 @@ impl Sending {
     pub fn unmet_target(&self) -> Option<Unmet> {
         let swift = &self.task.swift;
         let least = self.sent.delays.least()?;
-        let hops = if swift.topology_scaling { u64::from(self.sent.hops) } else { 0 };
+        let hops = if swift.topology_scaling { u64::from(self.sent.hops.unwrap_or(0)) } else { 0 };
         let scaling = if swift.flow_scaling { swift.fs_range } else { Span::ZERO };
         let target = swift.base_target + swift.hop_scaling * hops + scaling;
         let watched = match swift.variant {
@@ -192,6 +208,14 @@ impl Sending {
         self.sent.completed = self.flows.iter().filter(|flow| flow.cumulative == flow.packets).count() as u64;
     }
 
+    /// The longest time without progress at this stage.
+    fn patience(&self) -> Span {
+        match self.stage {
+            Stage::Opening => self.task.answer_timeout,
+            _ => self.task.idle_timeout,
+        }
+    }
+
     fn fail(&mut self, error: SendError, stage: Stage) {
         self.error.get_or_insert(error);
         self.stage = stage;
@@ -203,7 +227,7 @@ impl Sending {
         }
         self.last_progress = now;
         self.stage = Stage::Transferring;
-        self.sent.began = now;
+        self.sent.began = Some(now);
         for flow in &mut self.flows {
             flow.issue(now, self.task.outstanding, self.task.layout.size);
         }
@@ -213,7 +237,7 @@ impl Sending {
     fn finish_if_all_arrived(&mut self, now: Time) {
         if self.flows.iter().all(|flow| flow.cumulative == flow.packets) {
             self.stage = Stage::Finishing;
-            self.sent.ended = now;
+            self.sent.ended.get_or_insert(now);
             self.retry = now;
         }
     }
@@ -249,10 +273,11 @@ impl Sending {
         let (rtt, endpoint) = (now.since(ack.echo), ack.remote_queuing() + now.since(received));
         self.sent.delays.record(&Delays { rtt, endpoint, windows: flow.sender.windows() });
         self.sent.acks += 1;
-        self.sent.hops = ack.hops;
+        self.sent.hops = Some(ack.hops);
         if ack.cumulative > flow.cumulative {
             flow.cumulative = ack.cumulative;
             self.last_progress = now;
+            self.sent.ended = Some(now);
         }
         for _ in 0..flow.sender.poll_completed() {
             if let Some(issued) = flow.issued.pop_front() {
@@ -345,7 +370,7 @@ impl Endpoint for Sending {
         if self.stage == Stage::Over {
             return;
         }
-        if now.since(self.last_progress) >= self.task.idle_timeout {
+        if now.since(self.last_progress) >= self.patience() {
             let error = match self.stage {
                 Stage::Opening => SendError::NoAnswer(self.attempts),
                 _ => SendError::Stopped(self.task.idle_timeout),
@@ -359,7 +384,7 @@ impl Endpoint for Sending {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let idle = self.last_progress + self.task.idle_timeout;
+        let idle = self.last_progress + self.patience();
         match self.stage {
             Stage::Over => None,
             Stage::Transferring => {
@@ -402,11 +427,12 @@ impl Endpoint for Sending {
         }
     }
 
-    /// Before the peer has answered, an error ends the transfer; afterwards the datagram counts as lost, as others may
-    /// be.
+    /// Before the peer has answered, an error ends the transfer unless it may pass; afterwards the datagram counts as
+    /// lost, as others may be.
     fn handle_send_error(&mut self, _now: Time, error: &io::Error) {
         self.sent.unsendable += 1;
-        if self.stage == Stage::Opening {
+        let passes = [Errno::NOBUFS, Errno::NOMEM].map(Some).contains(&Errno::from_io_error(error));
+        if self.stage == Stage::Opening && !passes {
             let error =
                 error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
             self.fail(SendError::Unsendable(error), Stage::Over);

@@ -1,20 +1,33 @@
 //! A UDP socket for the driver: it sends and receives in batches, and tells with each datagram what the kernel knows of
-//! it (arrival, TTL). The only `unsafe` of this crate is here: six system calls that `std` does not have.
+//! it (arrival, TTL).
 //!
-//! Datagrams of one length to one peer leave as one (`UDP_SEGMENT`) and may arrive so (`UDP_GRO`) where the kernel can;
-//! the rest goes through `sendmmsg` and `recvmmsg`.
-#![allow(clippy::cast_possible_wrap, reason = "the kernel's numbers are signed, and small")]
-#![allow(unsafe_code, reason = "system calls; each block says why it is sound")]
+//! Datagrams of one length to one peer leave as one (`UDP_SEGMENT`) and may arrive so (`UDP_GRO`) where the kernel can.
 
-use std::io;
-use std::mem;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
-use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
 
 use clearway_proto::units::Span;
+use nix::cmsg_space;
+use nix::libc::{in6_pktinfo, in_pktinfo};
+use nix::sys::socket::sockopt::{
+    Ipv4PacketInfo, Ipv4RecvTtl, Ipv4Ttl, Ipv6RecvHopLimit, Ipv6RecvPacketInfo, Ipv6Ttl, RcvBuf, RcvBufForce,
+    RxqOvfl, SndBuf, SndBufForce, Timestamping, UdpGroSegment, UdpGsoSegment,
+};
+use nix::sys::socket::{
+    recvmmsg, sendmsg, setsockopt, ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg,
+    SockaddrStorage, TimestampingFlag, Timestamps,
+};
+use nix::sys::time::TimeSpec;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::sockopt::{
+    set_ip_mtu_discover, set_ipv6_mtu_discover, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery,
+};
 
 use crate::clock::Stamp;
+use crate::reached::{Local, Reached};
 
 /// Datagrams, or runs of joined ones, that are received at once.
 const RECEIVED_AT_ONCE: usize = 16;
@@ -25,21 +38,16 @@ const MAX_DATAGRAM: usize = 65_507;
 /// The TTL with which a sender's packets start; what is missing of it on arrival are the hops (Swift, appendix B).
 pub const INITIAL_TTL: u8 = 64;
 /// The size of the kernel's buffers that is asked for, in each direction.
-const KERNEL_BUFFER: i32 = 8 << 20;
-/// The size of a datagram's ancillary data, in words of 8 bytes: stamps, TTL, overflow and segment length take 136
-/// bytes.
-const CONTROL_WORDS: usize = 32;
-/// The longest address: IPv6's.
-const ADDRESS_BYTES: usize = size_of::<libc::sockaddr_in6>();
+const KERNEL_BUFFER: usize = 8 << 20;
 
 /// A received datagram: its sender, the kernel's stamps, and the switches on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// Who sent it.
+    /// The address of the datagram's sender.
     pub from: SocketAddr,
-    /// When the kernel received it; none where it did not say.
+    /// When the kernel received the datagram; none where it did not say.
     pub stamp: Option<Stamp>,
-    /// How many switches it crossed: what is missing of its TTL.
+    /// How many switches the datagram crossed: what is missing of its TTL.
     pub hops: u8,
 }
 
@@ -112,9 +120,8 @@ impl Outbox {
 /// Where received datagrams are kept.
 #[derive(Debug)]
 struct Inbox {
-    buffers: Vec<Box<[u8]>>,
-    control: [[u64; CONTROL_WORDS]; RECEIVED_AT_ONCE],
-    addresses: [[u8; ADDRESS_BYTES]; RECEIVED_AT_ONCE],
+    buffers: [Box<[u8]>; RECEIVED_AT_ONCE],
+    headers: MultiHeaders<SockaddrStorage>,
     received: Vec<Received>,
 }
 
@@ -129,7 +136,7 @@ struct Received {
     segment: usize,
 }
 
-/// A bound UDP socket.
+/// A bound UDP socket, of the thread that made it.
 #[derive(Debug)]
 pub struct Socket {
     udp: UdpSocket,
@@ -138,6 +145,7 @@ pub struct Socket {
     outbox: Outbox,
     /// Datagrams that the kernel dropped for lack of room.
     overflow: u32,
+    reached: Reached,
 }
 
 impl Socket {
@@ -145,47 +153,47 @@ impl Socket {
     pub fn bind(address: SocketAddr) -> io::Result<Socket> {
         let udp = UdpSocket::bind(address)?;
         udp.set_nonblocking(true)?;
-        let mut socket =
-            Socket { udp, joined: true, inbox: Inbox::new(), outbox: Outbox::default(), overflow: 0 };
+        let mut socket = Socket {
+            udp,
+            joined: true,
+            inbox: Inbox::new(),
+            outbox: Outbox::default(),
+            overflow: 0,
+            reached: Reached::default(),
+        };
         socket.configure(address.is_ipv6())?;
+        if address.ip().is_unspecified() {
+            match address {
+                SocketAddr::V4(_) => setsockopt(&socket.udp, Ipv4PacketInfo, &true)?,
+                SocketAddr::V6(_) => setsockopt(&socket.udp, Ipv6RecvPacketInfo, &true)?,
+            }
+        }
         Ok(socket)
     }
 
     fn configure(&mut self, v6: bool) -> io::Result<()> {
-        let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, stamps as i32)?;
-        self.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)?;
+        let udp = &self.udp;
+        let stamps =
+            TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
+        setsockopt(udp, Timestamping, &stamps)?;
+        setsockopt(udp, RxqOvfl, &1)?;
         let ttl = i32::from(INITIAL_TTL);
         if v6 {
-            self.set(libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, ttl)?;
-            self.set(libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT, 1)?;
-            self.set(libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DO)?;
-        } else {
-            self.set(libc::IPPROTO_IP, libc::IP_TTL, ttl)?;
-            self.set(libc::IPPROTO_IP, libc::IP_RECVTTL, 1)?;
-            self.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)?;
+            setsockopt(udp, Ipv6Ttl, &ttl)?;
+            setsockopt(udp, Ipv6RecvHopLimit, &true)?;
+            set_ipv6_mtu_discover(udp, Ipv6PathMtuDiscovery::DO)?;
         }
+        // What comes to an IPv6 socket may be of IPv4, with its address mapped.
+        setsockopt(udp, Ipv4Ttl, &ttl)?;
+        setsockopt(udp, Ipv4RecvTtl, &true)?;
+        set_ip_mtu_discover(udp, Ipv4PathMtuDiscovery::DO)?;
         // More room than is asked of everyone needs a privilege; without it there is as much as the system allows.
-        for (forced, plain) in
-            [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
-        {
-            if self.set(libc::SOL_SOCKET, forced, KERNEL_BUFFER).is_err() {
-                self.set(libc::SOL_SOCKET, plain, KERNEL_BUFFER)?;
-            }
-        }
+        setsockopt(udp, RcvBufForce, &KERNEL_BUFFER).or_else(|_| setsockopt(udp, RcvBuf, &KERNEL_BUFFER))?;
+        setsockopt(udp, SndBufForce, &KERNEL_BUFFER).or_else(|_| setsockopt(udp, SndBuf, &KERNEL_BUFFER))?;
         // Kernels before 4.18 and 5.0 cannot: each datagram then goes by itself.
-        self.joined = self.set(libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok();
-        let _ = self.set(libc::SOL_UDP, libc::UDP_GRO, 1);
+        self.joined = setsockopt(udp, UdpGsoSegment, &0).is_ok();
+        let _ = setsockopt(udp, UdpGroSegment, &true);
         Ok(())
-    }
-
-    fn set(&self, level: i32, option: i32, value: i32) -> io::Result<()> {
-        // SAFETY: the kernel reads the 4 bytes of `value`, which lives until the call returns.
-        let result = unsafe {
-            let value: *const i32 = &raw const value;
-            libc::setsockopt(self.udp.as_raw_fd(), level, option, value.cast(), size_of::<i32>() as u32)
-        };
-        check(result as isize).map(|_| ())
     }
 
     /// The address that it is bound to.
@@ -205,7 +213,7 @@ impl Socket {
 
     /// Receives what has arrived, for [`Self::next`], and returns how many runs of datagrams it is.
     pub fn receive(&mut self) -> io::Result<usize> {
-        match self.inbox.receive(self.udp.as_raw_fd()) {
+        match self.inbox.receive(self.udp.as_raw_fd(), &mut self.reached) {
             Ok(overflow) => self.overflow = overflow.unwrap_or(self.overflow),
             // Also of a datagram that was sent before and met nobody: the peer's silence says the same.
             Err(error) if ignorable(&error) => {}
@@ -230,72 +238,53 @@ impl Socket {
     /// Sends what the outbox holds; what the kernel has no room for stays. Datagrams that cannot be sent are discarded,
     /// and `failed` is told of each kind of error with their number.
     pub fn flush(&mut self, mut failed: impl FnMut(usize, io::Error)) {
-        while !self.outbox.is_empty() {
-            let (runs, result) = self.send();
-            match result {
-                Ok(sent) => self.outbox.forget(runs[..sent].iter().sum()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+        let mut done = 0;
+        while done < self.outbox.datagrams.len() {
+            let run = self.outbox.run(done, self.joined);
+            match self.send(done, run) {
+                Ok(()) => done += run,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if runs[0] > 1 && unjoinable(&error) => self.joined = false,
+                Err(error) if run > 1 && unjoinable(&error) => self.joined = false,
                 Err(error) => {
-                    self.outbox.forget(runs[0]);
-                    failed(runs[0], error);
+                    done += run;
+                    failed(run, error);
                 }
             }
         }
+        self.outbox.forget(done);
     }
 
-    /// Sends the whole outbox with one system call; returns how many datagrams each message joins, and how many messages
-    /// were sent.
-    fn send(&self) -> ([usize; BATCH], io::Result<usize>) {
-        let (outbox, mut runs, mut messages) = (&self.outbox, [0; BATCH], 0);
-        let mut addresses = [([0_u8; ADDRESS_BYTES], 0_u32); BATCH];
-        let mut control = [[0_u64; 3]; BATCH];
-        let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
-        // SAFETY: all zeroes are a valid value: null pointers and zero lengths.
-        let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
-        let mut from = 0;
-        while from < outbox.datagrams.len() {
-            let run = outbox.run(from, self.joined);
-            let (first, last) = (outbox.datagrams[from], outbox.datagrams[from + run - 1]);
-            addresses[messages] = address_bytes(first.to);
-            let piece = &outbox.bytes[first.start..last.start + last.len];
-            pieces[messages] =
-                libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() };
-            let header = &mut headers[messages].msg_hdr;
-            header.msg_name = addresses[messages].0.as_mut_ptr().cast();
-            header.msg_namelen = addresses[messages].1;
-            header.msg_iov = &raw mut pieces[messages];
-            header.msg_iovlen = 1;
-            if run > 1 {
-                control[messages] = segment_control(first.len as u16);
-                header.msg_control = control[messages].as_mut_ptr().cast();
-                header.msg_controllen = size_of_val(&control[messages]);
-            }
-            runs[messages] = run;
-            from += run;
-            messages += 1;
-        }
-        // SAFETY: each of the `messages` headers points to an address, a piece of the outbox and at most one control
-        // message, all alive and unchanged until the call returns; the kernel only reads them, and writes `msg_len`.
-        let sent = unsafe { libc::sendmmsg(self.udp.as_raw_fd(), headers.as_mut_ptr(), messages as u32, 0) };
-        (runs, check(sent as isize))
+    /// Sends a run of the outbox, from its datagram `from` on, with one system call.
+    fn send(&self, from: usize, run: usize) -> io::Result<()> {
+        let (first, last) = (self.outbox.datagrams[from], self.outbox.datagrams[from + run - 1]);
+        let piece = [IoSlice::new(&self.outbox.bytes[first.start..last.start + last.len])];
+        let length = first.len as u16;
+        let cut = ControlMessage::UdpGsoSegments(&length);
+        let from_where = self.reached.at(first.to).map(Local::message);
+        let both = [cut, from_where.unwrap_or(cut)];
+        let control = match (run > 1, from_where) {
+            (true, Some(_)) => &both[..],
+            (true, None) => &both[..1],
+            (false, Some(_)) => &both[1..],
+            (false, None) => &[],
+        };
+        let to = SockaddrStorage::from(first.to);
+        sendmsg(self.udp.as_raw_fd(), &piece, control, MsgFlags::empty(), Some(&to))?;
+        Ok(())
     }
 
     /// Waits until a datagram has arrived, until there is room for what the outbox holds, or until `at_most` has
     /// passed.
     pub fn wait(&self, at_most: Span) -> io::Result<()> {
-        let mut events = libc::POLLIN;
+        let mut events = PollFlags::IN;
         if !self.outbox.is_empty() {
-            events |= libc::POLLOUT;
+            events |= PollFlags::OUT;
         }
-        let mut poll = libc::pollfd { fd: self.udp.as_raw_fd(), events, revents: 0 };
-        let ns = (at_most.as_ps() / 1000) as i64;
-        let timeout = libc::timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 };
-        // SAFETY: one valid `pollfd`, one valid `timespec`, no signal mask; all live until the call returns.
-        let result = unsafe { libc::ppoll(&raw mut poll, 1, &raw const timeout, std::ptr::null()) };
-        match check(result as isize) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+        // A time that the kernel cannot hold is for ever.
+        let timeout = Timespec::try_from(Duration::from_nanos(at_most.as_ps() / 1000)).ok();
+        match poll(&mut [PollFd::new(&self.udp, events)], timeout.as_ref()) {
+            Err(error) if error != Errno::INTR => Err(error.into()),
             _ => Ok(()),
         }
     }
@@ -304,49 +293,32 @@ impl Socket {
 impl Inbox {
     fn new() -> Inbox {
         Inbox {
-            buffers: vec![vec![0; MAX_DATAGRAM + 1].into_boxed_slice(); RECEIVED_AT_ONCE],
-            control: [[0; CONTROL_WORDS]; RECEIVED_AT_ONCE],
-            addresses: [[0; ADDRESS_BYTES]; RECEIVED_AT_ONCE],
+            buffers: std::array::from_fn(|_| vec![0; MAX_DATAGRAM + 1].into_boxed_slice()),
+            headers: headers(),
             received: Vec::with_capacity(RECEIVED_AT_ONCE),
         }
     }
 
     /// Receives what has arrived; the kernel's count of dropped datagrams, if it gave one.
-    fn receive(&mut self, socket: i32) -> io::Result<Option<u32>> {
-        self.received.clear();
-        let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; RECEIVED_AT_ONCE];
-        // SAFETY: all zeroes are a valid value: null pointers and zero lengths.
-        let mut headers: [libc::mmsghdr; RECEIVED_AT_ONCE] = unsafe { mem::zeroed() };
-        for at in 0..RECEIVED_AT_ONCE {
-            let buffer = &mut self.buffers[at];
-            pieces[at] = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-            let header = &mut headers[at].msg_hdr;
-            header.msg_name = self.addresses[at].as_mut_ptr().cast();
-            header.msg_namelen = ADDRESS_BYTES as u32;
-            header.msg_iov = &raw mut pieces[at];
-            header.msg_iovlen = 1;
-            header.msg_control = self.control[at].as_mut_ptr().cast();
-            header.msg_controllen = size_of_val(&self.control[at]);
+    fn receive(&mut self, socket: RawFd, reached: &mut Reached) -> io::Result<Option<u32>> {
+        if !self.received.is_empty() {
+            // The kernel has written into them how much it told, which would be the room for it the next time.
+            self.headers = headers();
         }
-        // SAFETY: each header points to buffers of its own with their true lengths, borrowed from `self` and from this
-        // frame, and to nothing else; all live until the call returns.
-        let result = unsafe {
-            libc::recvmmsg(
-                socket,
-                headers.as_mut_ptr(),
-                RECEIVED_AT_ONCE as u32,
-                libc::MSG_DONTWAIT,
-                std::ptr::null_mut(),
-            )
-        };
-        let count = check(result as isize)?;
+        self.received.clear();
+        let mut pieces = self.buffers.each_mut().map(|buffer| [IoSliceMut::new(buffer)]);
+        let results = recvmmsg(socket, &mut self.headers, &mut pieces, MsgFlags::MSG_DONTWAIT, None)?;
         let mut overflow = None;
-        for (at, header) in headers[..count].iter().enumerate() {
-            let told = ancillary(&self.control[at], header.msg_hdr.msg_controllen);
+        for (at, datagram) in results.enumerate() {
+            // More was told than there is room for, which no kernel does so far: without its segments it is nothing.
+            let Ok(told) = Told::by(&datagram) else { continue };
             overflow = told.overflow.or(overflow);
-            let Some(from) = address(&self.addresses[at]) else { continue };
+            let Some(from) = datagram.address.as_ref().and_then(address) else { continue };
+            if let Some(local) = told.local {
+                reached.note(from, local);
+            }
             let hops = told.ttl.map_or(0, |ttl| INITIAL_TTL.saturating_sub(ttl));
-            let len = header.msg_len as usize;
+            let len = datagram.bytes;
             self.received.push(Received {
                 at,
                 envelope: Envelope { from, stamp: told.stamp, hops },
@@ -358,67 +330,18 @@ impl Inbox {
     }
 }
 
-/// Lets this thread's sleeps end on time: by default Linux adds up to 50 us, which is too much for a pacer.
-pub fn sleep_precisely() {
-    let slack: libc::c_ulong = 1;
-    // SAFETY: the option takes one number, of nanoseconds, and no memory. Where it fails sleeps are longer, no more.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
-}
-
-/// Processor time that this process has used.
-pub fn processor_time() -> Span {
-    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
-}
-
-/// Processor time that this thread has used.
-pub fn thread_time() -> Span {
-    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-fn read_clock(clock: libc::clockid_t) -> Span {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one `timespec`, which `time` is.
-    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    if result != 0 {
-        return Span::ZERO;
-    }
-    Span::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
-
-/// Whether this process has been told to stop.
-static TOLD_TO_STOP: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn note_stop(_signal: libc::c_int) {
-    TOLD_TO_STOP.store(true, Ordering::Relaxed);
-}
-
-/// From here on SIGINT and SIGTERM are noted instead of ending the process, once each: a second one ends it.
-pub fn note_stops() {
-    // SAFETY: all zeroes are a valid value: no flags, an empty mask.
-    let mut action: libc::sigaction = unsafe { mem::zeroed() };
-    action.sa_sigaction = note_stop as extern "C" fn(libc::c_int) as usize;
-    action.sa_flags = libc::SA_RESETHAND;
-    for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: the handler stores to an atomic and does nothing else, which any signal may interrupt; `action` lives
-        // until the call returns. Where it fails, the signal ends the process as before.
-        unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
-    }
-}
-
-/// Whether SIGINT or SIGTERM has come since [`note_stops`].
-pub fn told_to_stop() -> bool {
-    TOLD_TO_STOP.load(Ordering::Relaxed)
-}
-
-fn check(result: isize) -> io::Result<usize> {
-    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+/// Room for the addresses and the control messages of what is received at once.
+fn headers() -> MultiHeaders<SockaddrStorage> {
+    // Stamps, TTL and address (as IPv4 and IPv6 have them), overflow and the length of joined datagrams.
+    let control = cmsg_space!(Timestamps, i32, i32, in_pktinfo, in6_pktinfo, u32, i32);
+    MultiHeaders::preallocate(RECEIVED_AT_ONCE, Some(control))
 }
 
 /// Whether the device, or the packets' length, does not allow datagrams to be joined: each is then sent by itself,
 /// which shows what is wrong, if anything is.
 fn unjoinable(error: &io::Error) -> bool {
-    let errors = [libc::EINVAL, libc::EIO, libc::EOPNOTSUPP, libc::EMSGSIZE];
-    error.raw_os_error().is_some_and(|code| errors.contains(&code))
+    let errors = [Errno::INVAL, Errno::IO, Errno::OPNOTSUPP, Errno::MSGSIZE];
+    Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
 }
 
 fn ignorable(error: &io::Error) -> bool {
@@ -430,90 +353,44 @@ fn ignorable(error: &io::Error) -> bool {
 }
 
 /// What the kernel tells about a datagram.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Told {
     stamp: Option<Stamp>,
     ttl: Option<u8>,
     overflow: Option<u32>,
     segment: Option<usize>,
+    local: Option<Local>,
 }
 
-/// Reads control messages: each begins at a multiple of 8 bytes with its length, level and type.
-fn ancillary(control: &[u64], len: usize) -> Told {
-    let mut told = Told::default();
-    let mut words = &control[..(len / 8).min(control.len())];
-    while let &[len, level_and_type, ref data @ ..] = words {
-        let pair = level_and_type.to_ne_bytes();
-        let level = i32::from_ne_bytes([pair[0], pair[1], pair[2], pair[3]]);
-        let kind = i32::from_ne_bytes([pair[4], pair[5], pair[6], pair[7]]);
-        let first = data.first().copied().unwrap_or(0).to_ne_bytes();
-        let int = u32::from_ne_bytes([first[0], first[1], first[2], first[3]]);
-        match (level, kind) {
-            (libc::SOL_SOCKET, libc::SO_TIMESTAMPING) => told.stamp = stamp(data),
-            (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => told.overflow = Some(int),
-            (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
-                told.ttl = Some(int.min(255) as u8);
+impl Told {
+    fn by(datagram: &RecvMsg<SockaddrStorage>) -> io::Result<Told> {
+        let mut told = Told::default();
+        for message in datagram.cmsgs()? {
+            match message {
+                ControlMessageOwned::ScmTimestampsns(stamps) => told.stamp = stamp(stamps.system),
+                ControlMessageOwned::Ipv4Ttl(ttl) | ControlMessageOwned::Ipv6HopLimit(ttl) => {
+                    told.ttl = Some(ttl.clamp(0, 255) as u8);
+                }
+                ControlMessageOwned::Ipv4PacketInfo(info) => told.local = Some(Local::v4(info)),
+                ControlMessageOwned::Ipv6PacketInfo(info) => told.local = Some(Local::v6(info)),
+                ControlMessageOwned::RxqOvfl(dropped) => told.overflow = Some(dropped),
+                ControlMessageOwned::UdpGroSegments(len) => told.segment = usize::try_from(len).ok(),
+                _ => {}
             }
-            (libc::SOL_UDP, libc::UDP_GRO) => told.segment = Some(int as usize),
-            _ => {}
         }
-        let taken = (len as usize).div_ceil(8).max(2);
-        words = words.get(taken..).unwrap_or(&[]);
+        Ok(told)
     }
-    told
 }
 
-/// The first of the three stamps, the kernel's own; zero stands for none.
-fn stamp(data: &[u64]) -> Option<Stamp> {
-    let &[seconds, nanoseconds, ..] = data else { return None };
-    let ns = (seconds as i64).checked_mul(1_000_000_000)?.checked_add(nanoseconds as i64)?;
+/// The kernel's own stamp; zero stands for none.
+fn stamp(time: TimeSpec) -> Option<Stamp> {
+    let ns = time.tv_sec().checked_mul(1_000_000_000)?.checked_add(time.tv_nsec())?;
     (ns != 0).then_some(Stamp(ns))
 }
 
-/// The control message that makes the kernel cut what it is given into datagrams of `len` bytes.
-fn segment_control(len: u16) -> [u64; 3] {
-    let bytes = [libc::SOL_UDP.to_ne_bytes(), libc::UDP_SEGMENT.to_ne_bytes()].concat();
-    let mut pair = [0; 8];
-    pair.copy_from_slice(&bytes);
-    let mut data = [0; 8];
-    data[..2].copy_from_slice(&len.to_ne_bytes());
-    // The length counts header and data, without what fills the last word.
-    [16 + 2, u64::from_ne_bytes(pair), u64::from_ne_bytes(data)]
-}
-
-/// An address as a `sockaddr_in` or `sockaddr_in6`, and its length.
-fn address_bytes(address: SocketAddr) -> ([u8; ADDRESS_BYTES], u32) {
-    let mut bytes = [0; ADDRESS_BYTES];
-    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    bytes[..2].copy_from_slice(&(family as u16).to_ne_bytes());
-    bytes[2..4].copy_from_slice(&address.port().to_be_bytes());
-    match address {
-        SocketAddr::V4(v4) => {
-            bytes[4..8].copy_from_slice(&v4.ip().octets());
-            (bytes, size_of::<libc::sockaddr_in>() as u32)
-        }
-        SocketAddr::V6(v6) => {
-            bytes[4..8].copy_from_slice(&v6.flowinfo().to_ne_bytes());
-            bytes[8..24].copy_from_slice(&v6.ip().octets());
-            bytes[24..28].copy_from_slice(&v6.scope_id().to_ne_bytes());
-            (bytes, ADDRESS_BYTES as u32)
-        }
-    }
-}
-
-/// The address in a `sockaddr_in` or `sockaddr_in6`.
-fn address(bytes: &[u8; ADDRESS_BYTES]) -> Option<SocketAddr> {
-    let port = u16::from_be_bytes([bytes[2], bytes[3]]);
-    let four = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-    match i32::from(u16::from_ne_bytes([bytes[0], bytes[1]])) {
-        libc::AF_INET => Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(four(4))), port)),
-        libc::AF_INET6 => {
-            let ip = Ipv6Addr::from(<[u8; 16]>::try_from(&bytes[8..24]).ok()?);
-            let (flow, scope) = (u32::from_ne_bytes(four(4)), u32::from_ne_bytes(four(24)));
-            Some(SocketAddr::V6(SocketAddrV6::new(ip, port, flow, scope)))
-        }
-        _ => None,
-    }
+fn address(address: &SockaddrStorage) -> Option<SocketAddr> {
+    let v4 = address.as_sockaddr_in().map(|v4| SocketAddr::V4((*v4).into()));
+    v4.or_else(|| address.as_sockaddr_in6().map(|v6| SocketAddr::V6((*v6).into())))
 }
 
 #[cfg(test)]
@@ -530,8 +407,27 @@ mod tests {
         joined: bool,
     ) -> Vec<(usize, u8, Envelope)> {
         let mut receiver = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let to = receiver.local_addr().unwrap();
         sender.joined &= joined;
+        let received = pass(&mut sender, &mut receiver, datagrams);
+        assert!(received.iter().all(|(.., envelope)| envelope.from == sender.local_addr().unwrap()));
+        received
+    }
+
+    fn pass(
+        sender: &mut Socket,
+        receiver: &mut Socket,
+        datagrams: &[(usize, u8)],
+    ) -> Vec<(usize, u8, Envelope)> {
+        let to = receiver.local_addr().unwrap();
+        pass_to(sender, receiver, to, datagrams)
+    }
+
+    fn pass_to(
+        sender: &mut Socket,
+        receiver: &mut Socket,
+        to: SocketAddr,
+        datagrams: &[(usize, u8)],
+    ) -> Vec<(usize, u8, Envelope)> {
         for &(len, byte) in datagrams {
             sender.outbox().add(|buffer| {
                 buffer[..len].fill(byte);
@@ -540,8 +436,11 @@ mod tests {
         }
         sender.flush(|_, error| panic!("{error}"));
         let mut received = Vec::new();
+        let mut looks = 0;
         while received.len() < datagrams.len() {
-            receiver.wait(Span::from_secs(5)).unwrap();
+            receiver.wait(Span::from_secs(1)).unwrap();
+            looks += 1;
+            assert!(looks < 30, "{} of {} datagrams came", received.len(), datagrams.len());
             for run in 0..receiver.receive().unwrap() {
                 let mut at = 0;
                 while let Some((envelope, bytes, _)) = receiver.next(run, &mut at) {
@@ -550,7 +449,6 @@ mod tests {
                 }
             }
         }
-        assert!(received.iter().all(|(.., envelope)| envelope.from == sender.local_addr().unwrap()));
         received
     }
 
@@ -617,7 +515,7 @@ mod tests {
         let (.., envelope) = stamped.expect("a stamp");
         assert_eq!(envelope.hops, 0);
         let sender = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        sender.set(libc::IPPROTO_IP, libc::IP_TTL, 61).unwrap();
+        setsockopt(&sender.udp, Ipv4Ttl, &61).unwrap();
         let (.., far) = exchange_from(sender, &[(10, 1)], true)[0];
         assert_eq!(far.hops, 3);
     }
@@ -629,33 +527,51 @@ mod tests {
         sender.outbox().add(|_| Some((MAX_DATAGRAM + 1, to)).filter(|_| true));
         let mut errors = Vec::new();
         sender.flush(|count, error| errors.push((count, error.raw_os_error())));
-        assert_eq!(errors, [(1, Some(libc::EMSGSIZE))]);
-    }
-
-    #[test]
-    fn control_messages_are_read_by_their_lengths() {
-        let word = |low: i32, high: i32| {
-            let bytes: Vec<u8> = [low.to_ne_bytes(), high.to_ne_bytes()].concat();
-            u64::from_ne_bytes(bytes.try_into().unwrap())
-        };
-        let mut control = vec![16 + 48, word(libc::SOL_SOCKET, libc::SO_TIMESTAMPING), 7, 9, 0, 0, 0, 0];
-        control.extend([16 + 4, word(libc::IPPROTO_IP, libc::IP_TTL), word(61, 0)]);
-        control.extend([16 + 4, word(libc::SOL_UDP, libc::UDP_GRO), word(1400, 0)]);
-        let told = ancillary(&control, control.len() * 8);
-        assert_eq!(told.stamp, Some(Stamp(7_000_000_009)));
-        assert_eq!((told.ttl, told.segment, told.overflow), (Some(61), Some(1400), None));
-        // A length that leads nowhere ends the reading.
-        for len in [0, 1, u64::MAX, u64::MAX - 6] {
-            control[0] = len;
-            ancillary(&control, control.len() * 8);
-        }
+        assert_eq!(errors, [(1, Some(Errno::MSGSIZE.raw_os_error()))]);
     }
 
     #[test]
     fn addresses_are_read_as_written() {
         for text in ["127.0.0.1:9", "[::1]:65535", "[fe80::1%3]:7"] {
             let address_in: SocketAddr = text.parse().unwrap();
-            assert_eq!(address(&address_bytes(address_in).0), Some(address_in));
+            assert_eq!(address(&SockaddrStorage::from(address_in)), Some(address_in));
+        }
+    }
+
+    /// The kernel says how much it told of each datagram, and the room for the next one must not shrink to that.
+    #[test]
+    fn what_is_told_of_later_datagrams_has_room() {
+        let lone = [(10, 1)];
+        let run: Vec<(usize, u8)> = (0..10).map(|byte| (1000, byte)).collect();
+        let mut receiver = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let mut sender = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        for datagrams in [&lone[..], &run, &lone, &run] {
+            assert_eq!(pass(&mut sender, &mut receiver, datagrams).len(), datagrams.len());
+        }
+    }
+
+    /// An IPv6 socket hears of IPv4, too.
+    #[test]
+    fn a_sender_of_ipv4_is_heard_by_an_ipv6_socket_with_its_ttl() {
+        let Ok(mut receiver) = Socket::bind("[::]:0".parse().unwrap()) else {
+            println!("skipped: no IPv6 here");
+            return;
+        };
+        let port = receiver.local_addr().unwrap().port();
+        for (from, to) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1")] {
+            let Ok(mut sender) = Socket::bind(from.parse().unwrap()) else {
+                println!("skipped: no {to} here");
+                continue;
+            };
+            if to == "127.0.0.1" {
+                setsockopt(&sender.udp, Ipv4Ttl, &61).unwrap();
+            } else {
+                setsockopt(&sender.udp, Ipv6Ttl, &61).unwrap();
+            }
+            let to = SocketAddr::new(to.parse().unwrap(), port);
+            let (len, byte, envelope) = pass_to(&mut sender, &mut receiver, to, &[(10, 1)])[0];
+            assert_eq!((len, byte, envelope.hops), (10, 1, 3));
+            assert_eq!(envelope.from.ip().to_canonical(), to.ip());
         }
     }
 }

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 
 use clearway_host::args::{read, Command};
 
@@ -56,8 +57,24 @@ fn what_is_given_is_taken_and_the_rest_is_as_the_daemon_needs_it() {
     let Ok(Command::Send(args)) = read(args.split(' ').map(OsString::from)) else {
         panic!("nothing is wrong")
     };
-    let swift = args.swift;
+    let swift = args.swift();
     assert_eq!((swift.beta, swift.pacing, swift.reach, swift.max_cwnd), (0.8, false, 64, 64.0));
     assert_eq!(swift.variant, clearway_proto::swift::Variant::V0);
     assert_eq!((swift.endpoint_target.as_us_f64(), swift.min_rto.as_us_f64()), (500.0, 5000.0));
+}
+
+/// An argument that is no text is named, be it the value of an option that `clap` reads, of one of Swift's, or an option itself.
+#[test]
+fn what_is_no_text_is_named() {
+    let strange = || OsString::from_vec(vec![b'x', 0xff]);
+    let base = ["send", "--to", "127.0.0.1:9", "--operations", "1", "--size", "1kB"].map(OsString::from);
+    for (option, named) in [("--mtu", r#""x\xFF" is no text"#), ("--beta", "--beta: found \"x\\xFF\"")] {
+        let line = base.iter().cloned().chain([option.into(), strange()]);
+        let problems = read(line).unwrap_err();
+        assert!(problems[0].message.starts_with(named), "{option}: {problems:?}");
+    }
+    // The name of a file is bytes.
+    let line = ["send", "--to", "127.0.0.1:9", "--file"].map(OsString::from).into_iter().chain([strange()]);
+    let Ok(Command::Send(args)) = read(line) else { panic!("nothing is wrong") };
+    assert_eq!(args.file.unwrap().into_os_string(), strange());
 }

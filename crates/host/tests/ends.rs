@@ -16,10 +16,11 @@ use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::transport::{Ack, Data};
 use clearway_proto::units::{Span, Time};
 use network::{
-    is_generated, receiver_address, scratch, sender_address, stranger, task, Faults, Network, Random,
-    CONNECTION, IDLE,
+    is_generated, partials, receiver_address, scratch, sender_address, stranger, task, Faults, Network,
+    Random, CONNECTION, IDLE,
 };
 use proptest::prelude::*;
+use rustix::io::Errno;
 
 const LAYOUT: Layout = Layout { operations: 40, size: 2500, mtu: 1000, flows: 2 };
 
@@ -99,7 +100,7 @@ fn a_payload_that_changes_fails_at_both_ends() {
     let outcome = network.finish();
     assert!(matches!(outcome.error, Some(SendError::Differs)), "{:?}", outcome.error);
     assert!(matches!(outcome.transfers[0].error, Some(ReceiveError::Differs)));
-    assert!(!out.exists() && !out.with_extension("partial").exists());
+    assert!(!out.exists() && partials(&out).is_empty());
 }
 
 #[test]
@@ -448,7 +449,7 @@ fn a_stamp_before_the_packet_went_is_not_believed() {
 #[test]
 fn endpoint_delay_is_what_passed_in_hosts() {
     let outcome = Network::new(task(LAYOUT), None, Faults::default(), 1).finish();
-    // Hosts of no time, 10 us a way.
+    // Hosts that take no time, and a network that takes 10 us each way.
     let latest = outcome.sent.delays.latest().unwrap();
     assert_eq!((latest.rtt, latest.endpoint), (Span::from_us(20), Span::ZERO));
 }
@@ -478,4 +479,17 @@ fn only_a_target_that_a_window_has_can_be_missed() {
     assert_eq!(watched(true, Variant::Swift), Some(("endpoint-target", round_trip)));
     assert_eq!(watched(false, Variant::Swift), None);
     assert_eq!(watched(true, Variant::V0), Some(("base-target", round_trip)));
+}
+
+/// A host that has no room for a datagram has some a little later; one that has no way to the peer has none then either.
+#[test]
+fn an_error_of_sending_ends_an_opening_unless_it_may_pass() {
+    for (code, ends) in [(Errno::NOBUFS, false), (Errno::NOMEM, false), (Errno::NETUNREACH, true)] {
+        let now = Time::ZERO + Span::from_ms(1);
+        let mut sending = Sending::new(now, task(LAYOUT));
+        sending.handle_send_error(now, &std::io::Error::from(code));
+        assert_eq!(sending.is_over(), ends, "{code:?}");
+        let (sent, error) = sending.into_report();
+        assert_eq!((sent.unsendable, error.is_some()), (1, ends));
+    }
 }

@@ -33,8 +33,13 @@ fn datagram() -> impl Strategy<Value = (Datagram, Vec<u8>)> {
         },
     );
     let verdict = prop_oneof![Just(Verdict::Whole), Just(Verdict::Differs), Just(Verdict::NotKept)];
-    let reason =
-        prop_oneof![Just(Reason::Done), Just(Reason::Busy), Just(Reason::Layout), Just(Reason::File)];
+    let reason = prop_oneof![
+        Just(Reason::Done),
+        Just(Reason::Busy),
+        Just(Reason::Layout),
+        Just(Reason::File),
+        Just(Reason::Interrupted)
+    ];
     let bare =
         prop_oneof![
             ack,
@@ -108,7 +113,7 @@ fn each_kind_of_nonsense_has_its_error() {
     };
     assert_eq!(with(8, 0x27), Err(PacketError::Version(2)));
     assert_eq!(with(8, 0x18), Err(PacketError::Header(HeaderError::VersionOrType(0x18))));
-    assert_eq!(with(9, 4), Err(PacketError::Field(9)));
+    assert_eq!(with(9, 5), Err(PacketError::Field(9)));
     assert_eq!(with(43, 1), Err(PacketError::Field(43)));
     assert_eq!(Datagram::decode(&close[..43]), Err(PacketError::Truncated(43)));
     let data = Data { seq: 0, payload: 3, last: true, sent: Time::ZERO };

@@ -15,7 +15,7 @@ fn parts() -> (Allocator, LeafSpine) {
     (Allocator::new(&params).expect("an allocator"), LeafSpine::new(racks, 8).expect("a network"))
 }
 
-/// Pseudo-random numbers (xorshift64).
+/// A generator of pseudo-random numbers (xorshift64).
 struct Random(u64);
 
 impl Random {

@@ -6,11 +6,11 @@
 /// The units of one quantity, smallest first, each with its size in the smallest.
 pub type Units = &'static [(&'static str, u64)];
 
-/// Of time, in picoseconds.
+/// Units of time, in picoseconds.
 pub const TIME: Units =
     &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 
-/// Of data. The decimal ones are SI; the binary ones are read too.
+/// Units of data. The decimal ones are SI; the binary ones are read too.
 pub const BYTES: Units = &[
     ("B", 1),
     ("kB", 1_000),
@@ -23,11 +23,11 @@ pub const BYTES: Units = &[
     ("TiB", 1 << 40),
 ];
 
-/// Of speed, in bits a second.
+/// Units of speed, in bits a second.
 pub const RATE: Units =
     &[("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
-/// Of length, in metres.
+/// Units of length, in metres.
 pub const LENGTH: Units = &[("m", 1), ("km", 1_000)];
 
 /// Why a text is not a quantity.

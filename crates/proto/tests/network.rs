@@ -58,7 +58,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 struct Schedule {
     /// When each message is offered, and its length in bytes.
     messages: Vec<(u64, u64)>,
-    /// Of the first packets, then of the first acknowledgements; the network is faultless afterwards.
+    /// The fates of the first packets, then of the first acknowledgements; the network is faultless afterwards.
     data: Vec<Fate>,
     acks: Vec<Fate>,
 }
@@ -100,7 +100,7 @@ struct World<P: Scheme> {
     receiver: P::Receiver,
     schedule: Schedule,
     counts: Counts,
-    /// By time, then by order of making.
+    /// What is under way, by time and then in the order in which it was made.
     events: BTreeMap<(Time, u64), Event>,
     made: u64,
 }

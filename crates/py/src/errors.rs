@@ -1,4 +1,4 @@
-//! What is raised.
+//! The exceptions that Python code sees.
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};

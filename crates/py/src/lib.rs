@@ -6,6 +6,7 @@
 // Python hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod allocator;
 mod errors;
 mod long_link;
 mod measurement;
@@ -78,7 +79,7 @@ impl Scenario {
         scenario::estimate_bytes(&self.loaded.scenario)
     }
 
-    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False; on so many `threads`, at
+    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on so many `threads`, at
     /// most one a host, or as many as the simulator sees fit. The result is the same for any number.
     #[pyo3(signature = (progress=None, threads=None))]
     fn run(
@@ -141,6 +142,12 @@ fn scenario_of(loaded: Result<Loaded, scenario::ScenarioError>) -> PyResult<Scen
     }
 }
 
+/// The memory that runs may use, in bytes. Raises `ScenarioError` where `CLEARWAY_MEMORY_LIMIT` is no size.
+#[pyfunction]
+fn memory_limit() -> PyResult<u64> {
+    scenario::memory_limit().map_err(ScenarioError::new_err)
+}
+
 /// JSON Schema of a scenario.
 #[pyfunction]
 fn schema() -> String {
@@ -165,7 +172,7 @@ mod _clearway {
     #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
-    use super::{load, load_text, plan_dci_buffer, schema, Scenario};
+    use super::{load, load_text, memory_limit, plan_dci_buffer, schema, Scenario};
 
     /// The version of the simulator; the Python package has the same.
     #[pymodule_export]

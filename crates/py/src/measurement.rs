@@ -25,7 +25,7 @@ pub struct Measurement {
     resolved: Json,
 }
 
-/// What is measured.
+/// The kinds of measurement, each with its arguments.
 #[derive(Clone)]
 enum Kind {
     Allocation(SustainedParams),

@@ -40,12 +40,15 @@ impl Observer {
         }
     }
 
-    /// Whether to continue.
+    /// Whether to continue: a function that returns nothing only wants to know.
     fn ask(&self, py: Python<'_>, arguments: (f64, f64, u64)) -> PyResult<bool> {
         py.check_signals()?;
         match &self.callback {
             None => Ok(true),
-            Some(callback) => callback.bind(py).call1(arguments)?.is_truthy(),
+            Some(callback) => {
+                let answer = callback.bind(py).call1(arguments)?;
+                Ok(answer.is_none() || answer.is_truthy()?)
+            }
         }
     }
 }

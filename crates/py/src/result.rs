@@ -1,9 +1,9 @@
 //! What a run leaves: figures as JSON, and tables as `NumPy` columns.
 
-use clearway_sim::record::{Column, Outcome, Table, Value};
-use numpy::PyArray1;
+use clearway_sim::record::{Column, Outcome, Table, Texts, Value};
+use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::PyDict;
 use serde_json::Map;
 
 /// The result of a run.
@@ -51,28 +51,33 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
         match column {
-            Column::Integers(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
-            Column::Floats(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::Integers(values) => columns.set_item(name, array(py, values))?,
+            Column::Floats(values) => columns.set_item(name, array(py, values))?,
             Column::Texts(values) => columns.set_item(name, texts(py, &values)?)?,
         }
     }
     Ok(columns)
 }
 
-/// A `NumPy` array of fixed-width text.
-fn texts<'py>(py: Python<'py>, values: &[String]) -> PyResult<Bound<'py, PyAny>> {
-    let list = PyList::empty(py);
-    let mut last: Option<(&str, Bound<'py, PyString>)> = None;
-    for value in values {
-        // Names come in runs: one Python string serves them all.
-        let text = match last.take() {
-            Some((same, text)) if same == value => text,
-            _ => PyString::new(py, value),
-        };
-        list.append(&text)?;
-        last = Some((value, text));
+/// A `NumPy` array of numbers, which are not copied; room for more is given back.
+fn array<T: Element>(py: Python<'_>, mut values: Vec<T>) -> Bound<'_, PyArray1<T>> {
+    values.shrink_to_fit();
+    PyArray1::from_vec(py, values)
+}
+
+/// A `NumPy` array of fixed-width text: four bytes a character, and no object a row.
+fn texts<'py>(py: Python<'py>, texts: &Texts) -> PyResult<Bound<'py, PyAny>> {
+    let names: Vec<Vec<u32>> =
+        texts.names().iter().map(|name| name.chars().map(u32::from).collect()).collect();
+    let width = names.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let array = py.import("numpy")?.call_method1("zeros", (texts.len(), format!("U{width}")))?;
+    let characters = array.call_method1("view", ("u4",))?.cast_into::<PyArray1<u32>>()?;
+    let mut characters = characters.readwrite();
+    for (cells, &name) in characters.as_slice_mut()?.chunks_exact_mut(width).zip(texts.rows()) {
+        let name = &names[name as usize];
+        cells[..name.len()].copy_from_slice(name);
     }
-    py.import("numpy")?.call_method1("array", (list, "str"))
+    Ok(array)
 }
 
 fn json(value: &Value) -> serde_json::Value {

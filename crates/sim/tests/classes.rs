@@ -35,7 +35,7 @@ fn incast(transport: &str, from: &str, to: u32, rest: &str) -> String {
 /// What a class sent, dropped or had marked over a link in the measured time.
 fn of_class(outcome: &Outcome, link: &str, class: &str, what: &str) -> u64 {
     let (links, classes) = (texts(outcome, "link_classes", "link"), texts(outcome, "link_classes", "class"));
-    let row = links.iter().zip(classes).position(|(l, c)| l == link && c == class);
+    let row = links.iter().zip(classes).position(|(l, c)| *l == link && c == class);
     row.map_or(0, |row| integers(outcome, "link_classes", what)[row])
 }
 
@@ -355,14 +355,14 @@ fn series(outcome: &Outcome, link: &str) -> Vec<Row> {
     let classes = texts(outcome, "links_series", "class");
     let row = |i: usize| Row {
         time_us: time[i],
-        class: classes[i].clone(),
+        class: classes[i].to_owned(),
         utilisation: utilisation[i],
         sent_bytes: of("sent_bytes")[i],
         dropped_bytes: of("dropped_bytes")[i],
         dropped_frames: of("dropped_frames")[i],
     };
     let links = texts(outcome, "links_series", "link");
-    links.iter().enumerate().filter(|(_, name)| *name == link).map(|(i, _)| row(i)).collect()
+    links.iter().enumerate().filter(|(_, name)| **name == link).map(|(i, _)| row(i)).collect()
 }
 
 /// The series adds up to what the links counted, class by class, and knows the busy from the idle.

@@ -30,7 +30,7 @@ fn permutation(shape: &str, arbiters: &str, rest: &str) -> String {
 
 /// The longest queue, in bytes, of all ports of switches.
 fn longest_queue(outcome: &Outcome) -> u64 {
-    let links = texts(outcome, "links", "link").iter();
+    let links = texts(outcome, "links", "link").into_iter();
     let peaks = integers(outcome, "links", "queue_peak_bytes").iter();
     links.zip(peaks).filter(|(link, _)| !link.starts_with('h')).map(|(_, peak)| *peak).max().unwrap_or(0)
 }

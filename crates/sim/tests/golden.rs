@@ -41,7 +41,7 @@ fn cell(column: &Column, row: usize) -> String {
     match column {
         Column::Integers(values) => values[row].to_string(),
         Column::Floats(values) => format!("{:.4}", values[row]),
-        Column::Texts(values) => values[row].clone(),
+        Column::Texts(values) => values.get(row).to_owned(),
     }
 }
 

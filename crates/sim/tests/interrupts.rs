@@ -113,7 +113,7 @@ fn a_stack_that_stands_still_neither_takes_nor_sends() {
     // and the frame every 12 us. 200 pairs of times have a standard error of 7 %.
     let bytes = integers(&outcome, "links_series", "sent_bytes");
     let links = texts(&outcome, "links_series", "link");
-    let sends = links.iter().zip(bytes).filter(|(link, sent)| *link == "tor0>h1" && **sent > 0).count();
+    let sends = links.iter().zip(bytes).filter(|(link, sent)| **link == "tor0>h1" && **sent > 0).count();
     let idle = 1.0 - sends as f64 / 10_000.0;
     assert!((idle - 0.2 * 0.9).abs() < 0.04, "{idle}");
 }

@@ -219,7 +219,7 @@ fn drops(outcome: &Outcome) -> u64 {
     if !outcome.tables.iter().any(|table| table.name == "link_classes") {
         return figure(outcome, "drops") as u64;
     }
-    let classes = texts(outcome, "link_classes", "class").iter();
+    let classes = texts(outcome, "link_classes", "class").into_iter();
     let drops = classes.zip(integers(outcome, "link_classes", "drops"));
     drops.filter(|(class, _)| *class != "lossy").map(|(_, drops)| drops).sum()
 }

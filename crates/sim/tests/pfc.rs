@@ -162,7 +162,7 @@ fn a_pause_is_repeated_while_it_is_needed() {
     let begin = text.find("duration = '").expect("a duration") + "duration = '".len();
     let end = begin + text[begin..].find('\'').expect("its end");
     let outcome = try_run(&format!("{}1ms{}", &text[..begin], &text[end..])).expect("no drop");
-    let link = texts(&outcome, "pauses", "link").iter().position(|link| link == "h0>tor0").expect("a row");
+    let link = texts(&outcome, "pauses", "link").iter().position(|&link| link == "h0>tor0").expect("a row");
     // Every 41.94 us from the first microseconds on.
     assert_eq!(integers(&outcome, "pauses", "pfc_frames")[link], 24);
     assert_eq!(integers(&outcome, "pauses", "pauses")[link], 1);
@@ -220,7 +220,7 @@ fn lossy_classes_lose_what_they_would_without_flow_control() {
     let (names, drops) =
         (texts(&outcome, "link_classes", "class"), integers(&outcome, "link_classes", "drops"));
     let of = |class: &str| -> u64 {
-        names.iter().zip(drops).filter(|(name, _)| *name == class).map(|(_, drops)| drops).sum()
+        names.iter().zip(drops).filter(|(name, _)| **name == class).map(|(_, drops)| drops).sum()
     };
     assert_eq!(of("lossless"), 0);
     assert!(of("lossy") > 1000, "{}", of("lossy"));
@@ -236,7 +236,7 @@ fn flow_control_of_long_ports_alone_counts_what_leaves_by_the_others() {
                 [[traffic]]\npattern = 'incast'\nfrom = 0\nto = 2\n[[traffic]]\npattern = 'incast'\nfrom = 4\nto = 2\n";
     let outcome = try_run(text).expect("no drop in a lossless class");
     assert_eq!(figure(&outcome, "drops"), 0.0);
-    let links = texts(&outcome, "pauses", "link").iter().map(String::as_str);
+    let links = texts(&outcome, "pauses", "link").into_iter();
     let paused = links.zip(floats(&outcome, "pauses", "paused_us"));
     for (link, paused) in paused {
         // Each long link carries half of what leaves.
@@ -261,8 +261,8 @@ fn links_that_wait_for_each_other_for_ever_are_named() {
     let outcome = try_run(&text("20kB")).expect("no drop");
     let cycle = texts(&outcome, "deadlock", "link");
     assert_eq!(figure(&outcome, "deadlocked_links"), 5.0);
-    let mut sorted = cycle.to_vec();
-    sorted.sort();
+    let mut sorted = cycle.clone();
+    sorted.sort_unstable();
     assert_eq!(sorted, ["s0>s1", "s1>s2", "s2>s3", "s3>s4", "s4>s0"]);
     // One waits for the next.
     for (one, next) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {

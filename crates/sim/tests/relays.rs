@@ -130,14 +130,14 @@ fn folder() -> PathBuf {
 /// A column of the table of pauses, for a link and the class of the flood.
 fn of_link(outcome: &Outcome, link: &str, column: &str) -> u64 {
     let (links, classes) = (texts(outcome, "pauses", "link"), texts(outcome, "pauses", "class"));
-    let row = links.iter().zip(classes).position(|(of, class)| of == link && class == "flood");
+    let row = links.iter().zip(classes).position(|(of, class)| *of == link && class == "flood");
     integers(outcome, "pauses", column)[row.unwrap_or_else(|| panic!("no pauses of {link}"))]
 }
 
 /// The mean length of a port's queue over the second half of a run.
 fn queue(outcome: &Outcome, link: &str) -> f64 {
     let bytes = integers(outcome, "queues", "queue_bytes");
-    let of_link = texts(outcome, "queues", "link").iter().zip(bytes).filter(|(of, _)| *of == link);
+    let of_link = texts(outcome, "queues", "link").into_iter().zip(bytes).filter(|(of, _)| *of == link);
     let all: Vec<u64> = of_link.map(|(_, bytes)| *bytes).collect();
     let late = &all[all.len() / 2..];
     late.iter().sum::<u64>() as f64 / late.len() as f64

@@ -19,7 +19,7 @@ fn one_flow_uses_all_shortest_paths_alike() {
     let outcome = run(&fat_tree("spray = 'packet'", ONE_FLOW));
     let (link, frames) = (texts(&outcome, "links", "link"), integers(&outcome, "links", "frames"));
     let over = |from: &str, to: &str| -> Vec<u64> {
-        let of = |(name, _): &(&String, &u64)| {
+        let of = |(name, _): &(&&str, &u64)| {
             let (a, b) = name.split_once('>').expect("two ends");
             a.starts_with(from) && b.starts_with(to)
         };

@@ -116,9 +116,7 @@ class Judged:
     def _number(self, value: float | None, half: float | None = None) -> str:
         if value is None or math.isnan(value):
             return "-"
-        if not half:
-            return readable(self.kind, float(value))
-        return readable(self.kind, float(value), float(f"{half:.2g}"))
+        return readable(self.kind, float(value), half or None)
 
 
 def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:

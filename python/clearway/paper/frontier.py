@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from clearway.figures import AtLeast
 from clearway.paper.checker import Checker, Table
-from clearway.paper.evaluation import Runs, evaluate, without_seed
+from clearway.paper.evaluation import Runs, evaluate, lower_bounds_in, without_seed
 from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.expressions import check_expression
-from clearway.sweep.frontier import Frontier
+from clearway.sweeps.frontier import Frontier
 
 _FRONTIER = {"runs": list, "objective": list, "limits": dict, "decide": str, "reference": dict}
 _OBJECTIVE = {"name": str, "run": str, "of": object, "better": str}
@@ -50,7 +51,8 @@ def frontier_rows(experiment: Experiment, runs: Runs) -> tuple[list[Table], list
     for objective in experiment.frontier["objective"]:
         expression = {**objective["of"], "run": objective["run"]}
         for combination, row in zip(combinations, rows, strict=True):
-            value = evaluate({**expression, "where": combination}, runs)
+            located = {**expression, "where": combination}
+            value = evaluate(located, runs)
             if math.isfinite(value):
-                row[objective["name"]] = float(value)
+                row[objective["name"]] = AtLeast(value) if lower_bounds_in(located, runs) else float(value)
     return combinations, rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
@@ -19,11 +20,13 @@ from clearway.paper.frontier import frontier_of, frontier_rows
 from clearway.paper.papers import Paper
 from clearway.paper.parameters import Parameter
 from clearway.paper.result import Reproduced
-from clearway.report.charts import Chart
+from clearway.report.chart import Chart
 from clearway.report.page import table
 from clearway.report.sheet import Sheet
-from clearway.sweep.frontier_charts import frontier_charts
+from clearway.sweeps.frontier_charts import frontier_charts
+from clearway.sweeps.overrides import label_of
 
+_INSIDE_NUMBER = re.compile(r"(?<=[\d±]) (?=[%±\d]|(?:[num]?s|[kMG]?B|[kMGT]b/s)\b)")
 _SEEDS = (
     "Ours is the mean over the seeds, with half the width of its 95 % interval where they differ. A claim "
     "holds if all of the interval is within the bar, and straddles it if a part is."
@@ -68,21 +71,26 @@ def _claims(claims: Sequence[Judged], *, figures: bool, reasons: bool) -> str:
             )
         reason = f'<span class="reason">{escape(claim.reason)}</span>' if reasons and claim.reason else ""
         cells.append(f"<td>{escape(claim.text)}{reason}</td>")
-        cells.append(f'<td class="number" data-name="Paper">{escape(claim.readable(claim.paper))}</td>')
+        cells.append(f'<td class="number" data-name="Paper">{_numbers(claim.readable(claim.paper))}</td>')
         control = (
-            f'<span class="reason">control: {escape(claim.readable(claim.control))}</span>'
+            f'<span class="reason">control: {_numbers(claim.readable(claim.control))}</span>'
             if claim.control is not None
             else ""
         )
         cells.append(
-            f'<td class="number" data-name="Ours">{escape(claim.readable(claim.ours))}{control}</td>'
+            f'<td class="number" data-name="Ours">{_numbers(claim.readable(claim.ours))}{control}</td>'
         )
-        cells.append(f'<td data-name="Bar">{escape(claim.asked)}</td>')
+        cells.append(f'<td data-name="Bar">{_numbers(claim.asked)}</td>')
         cells.append(f'<td class="number" data-name="Seeds">{escape(claim.seeds)}</td>')
         where = '<span class="reason">on this machine</span>' if claim.machine is not None else ""
         cells.append(f"<td>{_badge(claim.verdict)}{where}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return table("".join(f'<th scope="col">{head}</th>' for head in heads), rows, "claims")
+
+
+def _numbers(text: str) -> str:
+    """Keep each number, its interval and its unit on one line."""
+    return _INSIDE_NUMBER.sub("&nbsp;", escape(text))
 
 
 def _badge(verdict: str) -> str:
@@ -119,7 +127,11 @@ def _frontier(experiment: Experiment, each: Reproduced) -> list[Chart]:
     combinations, rows = frontier_rows(experiment, each.runs)
     ours = experiment.frontier.get("reference")
     reference = next((index for index, axes in enumerate(combinations) if axes == ours), None)
-    return frontier_charts({name: name for name in frontier.objectives}, rows, frontier, reference)
+    texts = [
+        "\n".join([label_of(axes), *(f"{name}: {readable('plain', value)}" for name, value in row.items())])
+        for axes, row in zip(combinations, rows, strict=True)
+    ]
+    return frontier_charts({name: name for name in frontier.objectives}, rows, frontier, texts, reference)
 
 
 def _scenarios(experiment: Experiment) -> str:
@@ -127,7 +139,7 @@ def _scenarios(experiment: Experiment) -> str:
     blocks = []
     shown: dict[str, str] = {}
     for run in experiment.runs:
-        text = documents.text_of({key: value for key, value in run.document.items() if key != "name"})
+        text = documents.tables_of({key: value for key, value in run.document.items() if key != "name"})
         document = f"as {shown[text]}" if text in shown else text
         shown.setdefault(text, run.label)
         seeds = len({variant[SEED] for variant in run.variants})

@@ -12,9 +12,6 @@ from clearway.paper import parameters
 from clearway.paper.checker import nearest
 from clearway.paper.parameters import Parameter
 
-EXPECTED = ("swift", "fastpass", "swing")
-"""The papers that there will be."""
-
 
 @dataclass(frozen=True)
 class Paper:
@@ -38,15 +35,11 @@ def folder_of_papers() -> Path:
 
 def paper_named(name: str) -> Paper:
     """Find a paper, with its parameters."""
-    folder = folder_of_papers() / name
-    if (folder / parameters.FILE).is_file():
-        return Paper(name, folder, list(parameters.read_parameters(folder / parameters.FILE)))
     ready = sorted(path.parent.name for path in folder_of_papers().glob(f"*/{parameters.FILE}"))
-    if name in EXPECTED:
-        raise ClearwayError(f"{name}: its experiments are not there yet", f"there is {', '.join(ready)}")
-    raise ClearwayError(
-        f"{name}: no such paper", nearest(name, {**dict.fromkeys(ready), **dict.fromkeys(EXPECTED)})
-    )
+    if name not in ready:
+        raise ClearwayError(f"{name}: no such paper", nearest(name, ready))
+    folder = folder_of_papers() / name
+    return Paper(name, folder, list(parameters.read_parameters(folder / parameters.FILE)))
 
 
 def _order(name: str) -> tuple[int, int, str]:

@@ -14,9 +14,9 @@ from clearway.paper.experiment import PlannedRun
 from clearway.paper.expressions import check_expression
 from clearway.paper.measures import Series
 from clearway.paper.sampling import of_first_seed
-from clearway.report.charts import Chart, Line
+from clearway.report.chart import Chart, Line
 from clearway.report.sheet import Bar, Bars
-from clearway.sweep.overrides import label_of
+from clearway.sweeps.overrides import label_of
 
 _PLOT = {
     "title": str,
@@ -71,11 +71,12 @@ def drawn(plot: Table, runs: Runs) -> Chart | Bars:
                 continue
             is_paper = entry.get("paper", False)
             colour = entry.get(
-                "colour", _PAPER_COLOUR if is_paper else sum(line.run != _PAPER_COLOUR for line in lines)
+                "colour", _PAPER_COLOUR if is_paper else sum(line.colour != _PAPER_COLOUR for line in lines)
             )
             x, y = _thinned(found)
             x = x * plot.get("x_scale", 1.0)
-            lines.append(Line(label, colour, x, y, is_paper, entry.get("scatter", False)))
+            scatter = entry.get("scatter", False)
+            lines.append(Line(label, colour, x, y, dash=int(is_paper), scatter=scatter))
     return Chart(
         plot["title"],
         plot.get("note", ""),

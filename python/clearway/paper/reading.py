@@ -17,7 +17,7 @@ from clearway.paper.evaluation import SEED
 from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.papers import Paper
 from clearway.paper.parameters import with_parameters
-from clearway.sweep.axes import axes_of, variants
+from clearway.sweeps.axes import axes_of, variants
 
 _EXPERIMENT = {
     "figure": str,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clearway import _clearway, api, directory, documents
 from clearway.errors import ClearwayError
@@ -18,10 +19,13 @@ from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.page import page
 from clearway.paper.papers import Paper
 from clearway.paper.result import Reproduced, as_json
-from clearway.sweep.making import run_points
-from clearway.sweep.overrides import expanded
-from clearway.sweep.points import Point
-from clearway.sweep.store import Store
+from clearway.sweeps.making import run_points
+from clearway.sweeps.overrides import expanded
+from clearway.sweeps.points import Point
+from clearway.sweeps.store import Store
+
+if TYPE_CHECKING:
+    from clearway.cluster.client import Cluster
 
 PAGE = "report.html"
 CLAIMS = "claims.json"
@@ -46,14 +50,16 @@ def prepare(experiments: Sequence[Experiment]) -> list[Ready]:
     ]
 
 
-def reproduce(ready: Sequence[Ready], store: Store, jobs: int | None, bar: Bar) -> Iterator[Reproduced]:
+def reproduce(
+    ready: Sequence[Ready], store: Store, jobs: int | None, bar: Bar, cluster: Cluster | None = None
+) -> Iterator[Reproduced]:
     """Run experiment after experiment; each is yielded when it is done."""
     for number, each in enumerate(ready, 1):
         points = [point for _, points in each.points for point in points]
         label = f"{each.experiment.figure} ({number} of {len(ready)})"
         if points:
             with bar(label) as watch:
-                made = run_points(points, store, jobs=jobs, watch=watch)
+                made = run_points(points, store, jobs=jobs, watch=watch, cluster=cluster)
             results, run, found = iter(made.runs), made.run, made.found
         else:
             results, run, found = iter(()), 0, 0

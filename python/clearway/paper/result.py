@@ -11,7 +11,7 @@ from clearway.paper.claims import Judged
 from clearway.paper.evaluation import Runs
 from clearway.paper.experiment import Experiment
 from clearway.paper.frontier import frontier_of, frontier_rows
-from clearway.sweep.overrides import label_of
+from clearway.sweeps.overrides import label_of
 
 
 @dataclass(frozen=True)

@@ -1,143 +1,87 @@
 """What the charts of a report show: columns of a run become a few hundred points a line.
 
-Every chart is built from the tables it needs; where no run has them, it says how to record them.
+Every chart is built from the tables it needs; where no run has them, it says how to record them. A line of
+several seeds is their mean, with its 95 % interval as a band.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clearway.runs import HOW_TO_RECORD, Run
+from clearway.report.chart import Chart, Floats, Line
+from clearway.report.sources import (
+    Labelled,
+    Source,
+    aligned,
+    by_run,
+    by_transport,
+    interval_us,
+    over_seeds,
+    thinned,
+    without,
+)
+from clearway.runs import HOW_TO_RECORD
 
-Floats = NDArray[np.float64]
-Labelled = Sequence[tuple[str, Run]]
-
-_POINTS = 900  # of a line: more than a chart has pixels to show
-_POINTS_OF_ALL = 40_000  # of all lines of a chart: keeps a page with many runs small
 _CDF_POINTS = 300
 _SIZE_BINS = 24
 
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a chart."""
-
-    label: str
-    run: int
-    """The index of the run that it belongs to, which gives the colour."""
-    x: Floats
-    y: Floats
-    dashed: bool = False
-    scatter: bool = False
-    """Whether its points are all there is of it: no line joins them."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what the page's script reads; five digits are more than a pixel shows."""
-        return {
-            "label": self.label,
-            "run": self.run,
-            "x": [float(f"{value:.6g}") for value in self.x],
-            "y": [float(f"{value:.5g}") for value in self.y],
-            "dashed": self.dashed,
-            "scatter": self.scatter,
-        }
+Distribution = tuple[Floats, Floats, float]
+"""Times, how often each was, and how many more there are of which the time is not known."""
 
 
-@dataclass(frozen=True)
-class Chart:
-    """Axes and lines, or what to do to get some."""
-
-    title: str
-    note: str
-    x: str
-    y: str
-    lines: Sequence[Line] = field(default_factory=list)
-    remedy: str = ""
-    """The text that is shown where there are no lines."""
-    log_x: bool = False
-    log_y: bool = False
-    points: bool = False
-    """Whether each point is worth a mark: true where they are few."""
-    zoom: bool = False
-    """Whether y begins near its smallest value and not at zero."""
-    time: bool = False
-    """Whether x is simulated time, which the cursor shares between charts."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what the page's script reads."""
-        return {
-            "x": self.x,
-            "y": self.y,
-            "logX": self.log_x,
-            "logY": self.log_y,
-            "points": self.points,
-            "zoom": self.zoom,
-            "time": self.time,
-            "lines": [line.as_json() for line in self.lines],
-        }
+def charts(groups: Labelled) -> list[Chart]:
+    """Return the charts of what every run has or may sample, in the order of the page."""
+    return [completion(groups), rtt_cdf(groups), queue(groups), throughput(groups), rtt_over_time(groups)]
 
 
-def charts(runs: Labelled) -> list[Chart]:
-    """Return all charts of a report, in the order of the page."""
-    return [completion(runs), rtt_cdf(runs), queue(runs), throughput(runs), rtt_over_time(runs)]
-
-
-def completion(runs: Labelled) -> Chart:
+def completion(groups: Labelled) -> Chart:
     """Completion by size; as a distribution where all flows that completed are of one size."""
     sizes: set[int] = set()
-    for _, _, _, flows in _by_transport(runs, "flows"):
-        sizes.update(np.unique(flows["bytes"][np.isfinite(flows["fct_us"])]).tolist())
-    return completion_cdf(runs) if len(sizes) == 1 else slowdown_by_size(runs)
+    for source in by_transport(groups, "flows"):
+        for flows in source.tables:
+            sizes.update(np.unique(flows["bytes"][np.isfinite(flows["fct_us"])]).tolist())
+    return completion_cdf(groups) if len(sizes) == 1 else slowdown_by_size(groups)
 
 
-def completion_cdf(runs: Labelled) -> Chart:
+def completion_cdf(groups: Labelled) -> Chart:
     """Cumulative distribution of completion times."""
-    lines, unfinished = [], 0
-    for index, label, transport, flows in _by_transport(runs, "flows"):
-        done = flows["fct_us"][np.isfinite(flows["fct_us"])]
-        under_way = int(np.isfinite(_ages(flows)).sum())
-        unfinished += under_way
-        if len(done):
-            times, shares = _cumulative(done, np.ones(len(done)))
-            known = len(done) / (len(done) + under_way)
-            lines.append(Line(_line_label(label, transport), index, times, shares * known))
-    divisor, unit = _time_unit(lines, lambda line: line.x)
+    lines, unfinished = how_long(groups, "flows", "fct_us")
+    divisor, unit = time_unit(lines, lambda line: line.x)
     return Chart(
         "Completion time",
-        "Share of flows that are known to have taken at most this long." + _under_way(unfinished),
+        "Share of flows that are known to have taken at most this long." + unfinished,
         f"completion time ({unit})",
         "share of flows (%)",
-        [_scaled(line, x=divisor) for line in lines],
+        [scaled(line, x=divisor) for line in lines],
+        "No flow of known size completed: give [[traffic]] a size, or run for longer.",
     )
 
 
-def slowdown_by_size(runs: Labelled) -> Chart:
+def slowdown_by_size(groups: Labelled) -> Chart:
     """Completion time over the ideal one, by flow size: median and p99 of each bin."""
-    lines, unfinished = [], 0
-    for index, label, transport, flows in _by_transport(runs, "flows"):
-        done = np.isfinite(flows["slowdown"]) & (flows["bytes"] > 0)
-        under_way = np.isfinite(_ages(flows))
-        unfinished += int(under_way.sum())
-        if not done.any():
+    lines, unfinished = [], []
+    for source in by_transport(groups, "flows"):
+        seeds = [sized(flows) for flows in source.tables]
+        unfinished.append((source.label, _unfinished(source)))
+        if not any(len(sizes) for sizes, _ in seeds) or not _completed(source):
             continue
-        slowdowns = flows["slowdown"].copy()
-        if under_way.any():
-            slowdowns[under_way] = np.maximum(_ages(flows)[under_way] / flows["ideal_us"][under_way], 1)
-        there = done | under_way
-        sizes, of_median, of_tail = _by_size(flows["bytes"][there].astype(float), slowdowns[there])
-        name = _line_label(label, transport)
-        lines.append(Line(f"{name} median", index, sizes, of_median))
-        lines.append(Line(f"{name} p99", index, sizes, of_tail, dashed=True))
-    spread = _largest(lines, lambda line: line.y) > 20 * _smallest(lines, lambda line: line.y)
+        edges = size_edges(np.concatenate([sizes for sizes, _ in seeds]))
+        for quantile, name in ((0.5, "median"), (0.99, "p99")):
+            sizes, values = _by_size(seeds, edges, quantile)
+            found = over_seeds(values)
+            look, label = source.look, source.named(name).label
+            line = look.line(label, sizes, found.mean, low=found.low, high=found.high)
+            lines.append(replace(line, thin=name == "p99"))
+    spread = largest(lines, lambda line: line.y) > 20 * _smallest(lines, lambda line: line.y)
     return Chart(
         "Completion time by flow size",
-        "Slowdown: completion time over that of an empty network. Line: median; dashed: 99th percentile."
-        + _under_way(unfinished, "; they count with their age, so the lines are lower bounds where they are"),
+        "Slowdown: completion time over that of an empty network. Thick: median; thin: 99th percentile."
+        + under_way(unfinished, "; they count with their age, so the lines are lower bounds where they are"),
         "flow size (bytes)",
         "slowdown (times ideal)",
         lines,
@@ -148,13 +92,12 @@ def slowdown_by_size(runs: Labelled) -> Chart:
     )
 
 
-def rtt_cdf(runs: Labelled) -> Chart:
+def rtt_cdf(groups: Labelled) -> Chart:
     """Cumulative distribution of round-trip times."""
-    lines = []
-    for index, label, transport, rtt in _by_transport(runs, "rtt"):
-        if rtt["count"].sum() > 0:
-            times, shares = _cumulative(rtt["rtt_us"].astype(float), rtt["count"].astype(float))
-            lines.append(Line(_line_label(label, transport), index, times, shares))
+    lines: list[Line] = []
+    for source in by_transport(groups, "rtt"):
+        seeds = [(rtt["rtt_us"].astype(float), rtt["count"].astype(float), 0.0) for rtt in source.tables]
+        lines.extend(distribution(source, seeds))
     return Chart(
         "Round-trip time",
         "Share of packets with at most this round-trip time.",
@@ -166,185 +109,266 @@ def rtt_cdf(runs: Labelled) -> Chart:
     )
 
 
-def queue(runs: Labelled) -> Chart:
+def queue(groups: Labelled) -> Chart:
     """Bytes waiting over time at the port of each run that had the most."""
     lines = []
-    for index, (label, run) in enumerate(runs):
-        samples = run.tables.get("queues")
-        if samples is None or len(samples["queue_bytes"]) == 0:
-            continue
-        busiest = samples["link"][int(np.argmax(samples["queue_bytes"]))]
-        at = samples["link"] == busiest
-        times, depths = _thinned(
-            samples["time_us"][at].astype(float), samples["queue_bytes"][at].astype(float), len(runs), np.max
-        )
-        lines.append(Line(f"{label}, {busiest}", index, times, depths))
-    return _over_time(
-        runs,
+    for source in by_run(groups, "queues"):
+        step = interval_us(groups[source.look.run][1].runs[0], "queues")
+        port = _port_of_most(source.tables[0]) if len(source.tables) == 1 else None
+        seeds = [with_zeros(*_deepest(rows, port), step) for rows in source.tables]
+        lines.extend(series(source.named(port or "the longest"), seeds, np.nanmax, len(groups)))
+    seeds_too = any(len(group.runs) > 1 for _, group in groups)
+    of_seeds = "; of several seeds, at the port whose queue is the longest at the time" if seeds_too else ""
+    return over_time(
+        groups,
         "Queue",
-        "Bytes waiting at the port of each run whose queue was the longest; peaks are kept.",
+        f"Bytes waiting at the port whose queue was the longest of the run{of_seeds}. Peaks are kept.",
         "queue",
         lines,
-        HOW_TO_RECORD["queues"],
-        _byte_unit(lines, lambda line: line.y),
+        "queues",
+        byte_unit(lines, lambda line: line.y),
     )
 
 
-def throughput(runs: Labelled) -> Chart:
+def throughput(groups: Labelled) -> Chart:
     """Payload delivered over time."""
-    lines = []
-    for index, label, transport, samples in _by_transport(runs, "throughput"):
-        times, rates = _thinned(samples["time_us"], samples["goodput_gbps"], len(runs), np.mean)
-        lines.append(Line(_line_label(label, transport), index, times, rates))
-    return _over_time(
-        runs,
+    lines: list[Line] = []
+    for source in by_transport(groups, "throughput"):
+        seeds = [(rows["time_us"], rows["goodput_gbps"]) for rows in source.tables]
+        lines.extend(series(source, seeds, np.nanmean, len(groups)))
+    return over_time(
+        groups,
         "Throughput",
         "Payload delivered, all flows of a transport together.",
         "goodput",
         lines,
-        HOW_TO_RECORD["throughput"],
+        "throughput",
         (1.0, "Gb/s"),
     )
 
 
-def rtt_over_time(runs: Labelled) -> Chart:
+def rtt_over_time(groups: Labelled) -> Chart:
     """Mean and largest round-trip time over time."""
-    lines = []
-    for index, label, transport, samples in _by_transport(runs, "rtt_series"):
-        name = _line_label(label, transport)
-        for column, merge, dashed in (("rtt_mean_us", np.mean, False), ("rtt_max_us", np.max, True)):
-            there = np.isfinite(samples[column])
-            times, rtts = _thinned(samples["time_us"][there], samples[column][there], 2 * len(runs), merge)
-            lines.append(Line(f"{name} {'largest' if dashed else 'mean'}", index, times, rtts, dashed=dashed))
-    return _over_time(
-        runs,
+    lines: list[Line] = []
+    for source in by_transport(groups, "rtt_series"):
+        for column, name, merge in (
+            ("rtt_mean_us", "mean", np.nanmean),
+            ("rtt_max_us", "largest", np.nanmax),
+        ):
+            seeds = []
+            for rows in source.tables:
+                there = np.isfinite(rows[column])
+                seeds.append((rows["time_us"][there], rows[column][there]))
+            drawn = series(source.named(name), seeds, merge, 2 * len(groups))
+            lines.extend(replace(line, thin=name == "largest") for line in drawn)
+    return over_time(
+        groups,
         "Round-trip time over time",
-        "Line: mean; dashed: largest in each interval.",
+        "Thick: mean; thin: largest in each interval.",
         "RTT",
-        [line for line in lines if len(line.x)],
-        HOW_TO_RECORD["rtt_series"],
-        _time_unit(lines, lambda line: line.y),
+        lines,
+        "rtt_series",
+        time_unit(lines, lambda line: line.y),
     )
 
 
-def _over_time(
-    runs: Labelled,
+def how_long(groups: Labelled, table: str, column: str) -> tuple[list[Line], str]:
+    """Draw the distribution of how long flows or operations took, and say how many were unfinished."""
+    lines: list[Line] = []
+    unfinished = []
+    for source in by_transport(groups, table):
+        seeds: list[Distribution] = []
+        for rows in source.tables:
+            done = rows[column][np.isfinite(rows[column])]
+            seeds.append((done, np.ones(len(done)), float(np.isfinite(ages(rows)).sum())))
+        unfinished.append((source.label, sum(open_ for *_, open_ in seeds)))
+        lines.extend(distribution(source, seeds))
+    return lines, under_way(unfinished)
+
+
+def distribution(source: Source, seeds: Iterable[Distribution]) -> list[Line]:
+    """Draw the cumulative distribution of each seed's times, as one line; none where nothing has a time."""
+    some = [(times, counts, open_) for times, counts, open_ in seeds if counts.sum() > 0]
+    if not some:
+        return []
+    every = np.concatenate([times for times, *_ in some])
+    at = _places(every, np.concatenate([counts for _, counts, _ in some]))
+    values = np.vstack([_shares(times, counts, open_, at) for times, counts, open_ in some])
+    found = over_seeds(values)
+    high = None if found.high is None else np.minimum(found.high, 100.0)
+    return [source.look.line(source.label, at, found.mean, low=found.low, high=high)]
+
+
+def series(
+    source: Source, seeds: Sequence[tuple[Floats, Floats]], merge: Callable[..., Any], lines: int
+) -> list[Line]:
+    """Draw what was sampled over time, each seed's times and values, as one line; none of nothing."""
+    some = [(times, values) for times, values in seeds if len(times)]
+    if not some:
+        return []
+    times, values = thinned(*aligned(some), lines, merge)
+    found = over_seeds(values)
+    return [source.look.line(source.label, times, found.mean, low=found.low, high=found.high)]
+
+
+def with_zeros(times: Floats, values: Floats, step: float | None) -> tuple[Floats, Floats]:
+    """Add the samples of zero that a table leaves out: one at each end of a gap."""
+    if step is None or len(times) < 2:
+        return times, values
+    gaps = np.flatnonzero(np.diff(times) > 1.5 * step)
+    added = np.concatenate((times[gaps] + step, times[gaps + 1] - step))
+    every = np.unique(np.concatenate((times, added)))
+    filled = np.zeros(len(every))
+    filled[np.searchsorted(every, times)] = values
+    return every, filled
+
+
+def over_time(
+    groups: Labelled,
     title: str,
     note: str,
     what: str,
     lines: Sequence[Line],
-    record: str,
+    table: str,
     unit: tuple[float, str],
 ) -> Chart:
-    divisor, time_unit = _time_unit(lines, lambda line: line.x)
-    drawn = {line.run for line in lines}
-    without = [label for index, (label, _) in enumerate(runs) if index not in drawn]
+    """Make the chart of a sampled table, with the best units."""
+    divisor, of_time = time_unit(lines, lambda line: line.x)
+    missing = without(groups, table)
+    record = HOW_TO_RECORD[table]
     return Chart(
         title,
-        f"{note} Not recorded by {', '.join(without)}: {record}." if lines and without else note,
-        f"simulated time ({time_unit})",
+        f"{note} Not recorded by {', '.join(missing)}: {record}." if lines and missing else note,
+        f"simulated time ({of_time})",
         f"{what} ({unit[1]})",
-        [_scaled(line, x=divisor, y=unit[0]) for line in lines],
+        [scaled(line, x=divisor, y=unit[0]) for line in lines],
         f"Not recorded: {record}.",
         time=True,
     )
 
 
-def _by_transport(runs: Labelled, table: str) -> Iterator[tuple[int, str, str, Mapping[str, NDArray[Any]]]]:
-    """Yield the rows of each transport of each run; the transport's name only where a run has several."""
-    for index, (label, run) in enumerate(runs):
-        rows = run.tables.get(table)
-        if rows is None:
-            continue
-        names = np.unique(rows["transport"])
-        for name in names:
-            chosen = rows["transport"] == name
-            yield (
-                index,
-                label,
-                str(name) if len(names) > 1 else "",
-                {column: values[chosen] for column, values in rows.items()},
-            )
+def ages(flows: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return how old each row was that was under way at the end; NaN for the others."""
+    found = flows.get("age_us")
+    return np.full(len(flows["bytes"]), np.nan) if found is None else found
 
 
-def _ages(flows: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return how old each flow was that was under way at the end; NaN for the others."""
-    ages = flows.get("age_us")
-    return np.full(len(flows["bytes"]), np.nan) if ages is None else ages
+def sized(flows: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats]:
+    """Return sizes and slowdowns of flows of a known size; what is unfinished has that of its age."""
+    done = np.isfinite(flows["slowdown"]) & (flows["bytes"] > 0)
+    open_ = np.isfinite(ages(flows))
+    slowdowns = flows["slowdown"].copy()
+    if open_.any():
+        slowdowns[open_] = np.maximum(ages(flows)[open_] / flows["ideal_us"][open_], 1)
+    there = done | open_
+    return flows["bytes"][there].astype(float), slowdowns[there]
 
 
-def _under_way(flows: int, consequence: str = "") -> str:
-    """Say how many flows were unfinished, and what follows from that."""
-    return f" Unfinished at the end: {flows:,}{consequence}." if flows else ""
-
-
-def _line_label(label: str, transport: str) -> str:
-    return f"{label}, {transport}" if transport else label
-
-
-def _by_size(sizes: Floats, slowdowns: Floats) -> tuple[Floats, Floats, Floats]:
-    """Bin by size: one bin a size where there are few sizes, logarithmic bins where there are many."""
+def size_edges(sizes: Floats) -> Floats:
+    """Return where bins begin: one a size where there are few, logarithmic ones where there are many."""
     distinct = np.unique(sizes)
     if len(distinct) <= _SIZE_BINS:
-        edges = distinct
-    else:
-        edges = np.geomspace(distinct[0], distinct[-1], _SIZE_BINS + 1)[:-1]
+        return distinct
+    return np.geomspace(distinct[0], distinct[-1], _SIZE_BINS + 1)[:-1]
+
+
+def under_way(unfinished: Iterable[tuple[str, float]], consequence: str = "") -> str:
+    """Say how many were unfinished, of each line if there are several, and what follows from that."""
+    some = [(label, count) for label, count in unfinished]
+    total = sum(count for _, count in some)
+    if not total:
+        return ""
+    each = ", ".join(f"{count:,.0f} of {label}" for label, count in some if count)
+    counts = each if len(some) > 1 else f"{total:,.0f}"
+    return f" Unfinished at the end: {counts}{consequence}."
+
+
+def scaled(line: Line, x: float = 1.0, y: float = 1.0) -> Line:
+    """Change the units of a line."""
+    low, high = (None if end is None else end / y for end in (line.low, line.high))
+    return replace(line, x=line.x / x, y=line.y / y, low=low, high=high)
+
+
+def time_unit(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> tuple[float, str]:
+    """Choose the unit of time for an axis, and what microseconds are to be divided by."""
+    most = largest(lines, axis)
+    return next((unit for unit in ((1e6, "s"), (1e3, "ms")) if most >= 2 * unit[0]), (1.0, "us"))
+
+
+def byte_unit(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> tuple[float, str]:
+    """Choose the unit of sizes for an axis, and what bytes are to be divided by."""
+    most = largest(lines, axis)
+    units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+    return next((unit for unit in units if most >= 2 * unit[0]), (1.0, "B"))
+
+
+def largest(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> float:
+    """Return the largest value on an axis; 0 where there is none."""
+    return max((float(np.nanmax(axis(line))) for line in lines if len(line.x)), default=0.0)
+
+
+def _smallest(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> float:
+    return min((float(np.nanmin(axis(line))) for line in lines if len(line.x)), default=0.0)
+
+
+def _port_of_most(rows: Mapping[str, NDArray[Any]]) -> str:
+    """Name the port at which the most bytes ever waited."""
+    return str(rows["link"][int(np.argmax(rows["queue_bytes"]))])
+
+
+def _deepest(rows: Mapping[str, NDArray[Any]], port: str | None) -> tuple[Floats, Floats]:
+    """Return the bytes that wait at a port at each time, or the most that wait at any."""
+    at = rows["link"] == port if port is not None else np.ones(len(rows["link"]), bool)
+    times, places = np.unique(rows["time_us"][at].astype(float), return_inverse=True)
+    most = np.zeros(len(times))
+    np.maximum.at(most, places, rows["queue_bytes"][at].astype(float))
+    return times, most
+
+
+def _unfinished(source: Source) -> float:
+    return float(sum(np.isfinite(ages(flows)).sum() for flows in source.tables))
+
+
+def _completed(source: Source) -> bool:
+    return any(bool((np.isfinite(rows["slowdown"]) & (rows["bytes"] > 0)).any()) for rows in source.tables)
+
+
+def _by_size(seeds: Sequence[tuple[Floats, Floats]], edges: Floats, quantile: float) -> tuple[Floats, Floats]:
+    """Return the centre of each bin that is used, and a row of quantiles of slowdowns for each seed."""
     # Rounding of the first edge must not leave the smallest size without a bin.
-    bins = np.maximum(np.searchsorted(edges, sizes, side="right") - 1, 0)
-    used = np.unique(bins)
-    chosen = [bins == number for number in used]
-    centres = np.array([np.exp(np.log(sizes[rows]).mean()) for rows in chosen])
-    medians = np.array([np.quantile(slowdowns[rows], 0.5) for rows in chosen])
-    tails = np.array([np.quantile(slowdowns[rows], 0.99) for rows in chosen])
-    return centres, medians, tails
+    bins = [np.maximum(np.searchsorted(edges, sizes, side="right") - 1, 0) for sizes, _ in seeds]
+    used = np.unique(np.concatenate(bins))
+    values = np.full((len(seeds), len(used)), np.nan)
+    for row, ((_, slowdowns), places) in enumerate(zip(seeds, bins, strict=True)):
+        for column, number in enumerate(used):
+            if (places == number).any():
+                values[row, column] = np.quantile(slowdowns[places == number], quantile)
+    every, of_every = np.concatenate([sizes for sizes, _ in seeds]), np.concatenate(bins)
+    centres = [np.exp(np.log(every[of_every == number]).mean()) for number in used]
+    return np.array(centres), values
 
 
-def _cumulative(times: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Turn a histogram into a cumulative distribution in per cent, thinned where it hardly rises."""
-    order = np.argsort(times)
+def _places(times: Floats, counts: Floats) -> Floats:
+    """Return the times at which a distribution is drawn: fewer where it hardly rises."""
+    order = np.argsort(times, kind="stable")
     times, counts = times[order], counts[order]
     there = np.flatnonzero(counts)
     # The bin before the first that is used: where the distribution leaves zero.
     there = np.concatenate((there[:1] - 1, there)) if there[0] > 0 else there
-    shares = 100 * np.cumsum(counts) / counts.sum()
-    times, shares = times[there], shares[there]
+    shares = np.cumsum(counts)[there] / counts.sum()
+    times = times[there]
     if len(times) > _CDF_POINTS:
-        by_share = np.searchsorted(shares, np.linspace(0, 100, _CDF_POINTS // 2))
+        by_share = np.searchsorted(shares, np.linspace(0, 1, _CDF_POINTS // 2))
         by_place = np.linspace(0, len(times) - 1, _CDF_POINTS // 2).astype(int)
         kept = np.unique(np.clip(np.concatenate((by_share, by_place)), 0, len(times) - 1))
-        times, shares = times[kept], shares[kept]
-    return times, shares
+        times = times[kept]
+    return np.unique(times)
 
 
-def _thinned(times: Floats, values: Floats, lines: int, merge: Callable[..., Any]) -> tuple[Floats, Floats]:
-    """Merge neighbours so that a line has no more points than can be seen."""
-    points = max(100, min(_POINTS, _POINTS_OF_ALL // max(lines, 1)))
-    together = -(-len(times) // points)
-    if together <= 1:
-        return times, values
-    starts = range(0, len(times), together)
-    merged = np.array([merge(values[start : start + together]) for start in starts])
-    return times[::together], merged
-
-
-def _scaled(line: Line, x: float = 1.0, y: float = 1.0) -> Line:
-    return Line(line.label, line.run, line.x / x, line.y / y, line.dashed, line.scatter)
-
-
-def _time_unit(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> tuple[float, str]:
-    largest = _largest(lines, axis)
-    return next((unit for unit in ((1e6, "s"), (1e3, "ms")) if largest >= 2 * unit[0]), (1.0, "us"))
-
-
-def _byte_unit(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> tuple[float, str]:
-    largest = _largest(lines, axis)
-    units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-    return next((unit for unit in units if largest >= 2 * unit[0]), (1.0, "B"))
-
-
-def _largest(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> float:
-    return max((float(axis(line).max()) for line in lines if len(line.x)), default=0.0)
-
-
-def _smallest(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> float:
-    return min((float(axis(line).min()) for line in lines if len(line.x)), default=0.0)
+def _shares(times: Floats, counts: Floats, open_: float, at: Floats) -> Floats:
+    """Return the share of all, in per cent, that is known to have taken at most each of these times."""
+    order = np.argsort(times, kind="stable")
+    upto = np.concatenate(([0.0], np.cumsum(counts[order])))
+    known = upto[np.searchsorted(times[order], at, side="right")]
+    shares: Floats = 100 * known / (counts.sum() + open_)
+    return shares

@@ -32,12 +32,13 @@
     return Array.from({ length: count }, (_, i) => Number(((first + i) * step).toPrecision(12)));
   };
 
-  // Every digit of every decade in the range: uPlot's own start at the range's lower end, whatever that is.
+  // Every digit of every decade in the range, or of many only the first: uPlot's own start at the range's lower end.
   const decadeSplits = (_, __, low, high) => {
     if (high < SMALL * low) return evenSplits(low, high);
+    const digits = Math.log10(high / low) > 4 ? 1 : 9;
     const splits = [];
     for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
-      for (let digit = 1; digit < 10; digit++) splits.push(Number(`${digit}e${power}`));
+      for (let digit = 1; digit <= digits; digit++) splits.push(Number(`${digit}e${power}`));
     }
     return splits.filter((value) => value >= low && value <= high);
   };
@@ -88,49 +89,186 @@
     ...(log ? { splits: decadeSplits, filter: labelled } : {}),
   });
 
+  // Points with marks or intervals are not to be cut at the ends of the axis.
+  const roomyRange = (_, low, high) => {
+    const room = (high - low) * 0.03 || Math.abs(high) * 0.1 || 1;
+    return [low - room, high + room];
+  };
+
   // A single value, or a range without one, still needs an axis with some room.
   const logRange = (_, low, high) => {
     if (!(low > 0)) return [1, 10];
     return low === high ? [low / 2, high * 2] : [low / 1.12, high * 1.12];
   };
 
+  const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+  const lookOf = (line) => ({
+    stroke: colour(`--series-${(line.colour % COLOURS) + 1}`),
+    dash: DASHES[line.dash % DASHES.length],
+    width: line.scatter ? 0 : line.thin ? 1 : 2,
+  });
+
   const series = (line, chart) => {
-    const stroke = colour(`--series-${(line.run % COLOURS) + 1}`);
+    const { stroke, dash, width } = lookOf(line);
+    const points = { show: true, size: line.scatter ? 8 : line.thin ? 4 : 6, fill: line.thin ? colour("--card") : stroke, stroke };
     return {
       label: line.label,
       stroke,
-      width: line.scatter ? 0 : 1.75,
-      dash: line.dashed ? [6, 4] : undefined,
+      width,
+      dash,
       spanGaps: true,
       show: !hidden.has(line.run),
-      points: chart.points || line.scatter ? { show: true, size: 6, fill: stroke, stroke } : { show: false },
+      points: chart.points || line.scatter ? points : { show: false },
       value: (_, value) => number(value),
     };
   };
+
+  // In the legend a line is as in the chart; a border of CSS knows too few patterns.
+  const markLegend = (plot, chart) => {
+    plot.root.querySelectorAll(".u-legend .u-series:not(:first-child) .u-marker").forEach((marker, index) => {
+      const line = chart.lines[index];
+      const { stroke, dash, width } = lookOf(line);
+      if (line.scatter) {
+        marker.classList.add("dot");
+        marker.style.background = stroke;
+        return;
+      }
+      let at = 0;
+      const stops = dash.map((length, part) => `${part % 2 ? "transparent" : stroke} ${at}px ${(at += length)}px`);
+      marker.style.height = `${width}px`;
+      marker.style.background = stops.length ? `repeating-linear-gradient(90deg, ${stops.join(", ")})` : stroke;
+    });
+  };
+
+  // What is below a logarithmic axis is drawn at its lower end.
+  const place = (plot, value, scale) => {
+    const { min, distr } = plot.scales[scale];
+    return plot.valToPos(distr === 3 ? Math.max(value, min) : value, scale, true);
+  };
+
+  // Intervals: bars where points are marked, else a band around the line.
+  const drawIntervals = (chart) => (plot, index) => {
+    const line = chart.lines[index - 1];
+    if (!line?.low) return;
+    const { ctx, bbox } = plot;
+    const { stroke } = lookOf(line);
+    const ends = line.x.flatMap((x, i) =>
+      line.low[i] == null
+        ? []
+        : [[place(plot, x, "x"), place(plot, line.low[i], "y"), place(plot, line.high[i], "y")]],
+    );
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.beginPath();
+    if (chart.points || line.scatter) {
+      const half = 3 * devicePixelRatio;
+      for (const [x, low, high] of ends) {
+        ctx.moveTo(x, low);
+        ctx.lineTo(x, high);
+        for (const y of [low, high]) {
+          ctx.moveTo(x - half, y);
+          ctx.lineTo(x + half, y);
+        }
+      }
+      ctx.setLineDash([]);
+      ctx.strokeStyle = stroke;
+      ctx.lineWidth = devicePixelRatio;
+      ctx.stroke();
+    } else {
+      ends.forEach(([x, low], i) => (i ? ctx.lineTo(x, low) : ctx.moveTo(x, low)));
+      ends.reverse().forEach(([x, , high]) => ctx.lineTo(x, high));
+      ctx.globalAlpha = line.thin ? 0.12 : 0.22;
+      ctx.fillStyle = stroke;
+      ctx.fill();
+    }
+    ctx.restore();
+  };
+
+  // The text of the point next to the cursor, if it is near.
+  const NEAR = 24;
+  const showTexts = (plot, chart) => {
+    if (!chart.lines.some((line) => line.texts)) return;
+    const box = document.createElement("div");
+    box.className = "point-text";
+    box.hidden = true;
+    plot.over.append(box);
+    const moved = ({ clientX, clientY }) => {
+      const over = plot.over.getBoundingClientRect();
+      const [left, top] = [clientX - over.left, clientY - over.top];
+      let found = { distance: NEAR };
+      chart.lines.forEach((line, index) => {
+        if (!line.texts || !plot.series[index + 1].show) return;
+        line.texts.forEach((text, i) => {
+          if (line.y[i] == null) return;
+          const [x, y] = [plot.valToPos(line.x[i], "x"), plot.valToPos(line.y[i], "y")];
+          const distance = Math.hypot(x - left, y - top);
+          if (distance < found.distance) found = { distance, x, y, text };
+        });
+      });
+      box.hidden = found.text === undefined;
+      if (box.hidden) return;
+      box.textContent = found.text;
+      const room = plot.over.clientWidth - box.offsetWidth;
+      box.style.left = `${Math.max(0, Math.min(found.x + 10, room))}px`;
+      const above = found.y - box.offsetHeight - 8;
+      box.style.top = `${above < 0 ? found.y + 12 : above}px`;
+    };
+    plot.over.addEventListener("mousemove", moved);
+    plot.over.addEventListener("click", moved);
+    plot.over.addEventListener("mouseleave", () => (box.hidden = true));
+  };
+
+  // The ends of what is shown on an axis: uPlot does not know of intervals.
+  const withIntervals = (chart, range) => (plot, low, high) => {
+    const ends = chart.lines
+      .filter((line) => line.low && !hidden.has(line.run))
+      .flatMap((line) => [...line.low, ...line.high])
+      .filter((end) => end != null && !(chart.logY && end <= 0));
+    // An interval of two seeds may be so long that all else would be flat: it ends at the edge.
+    const room = chart.logY ? 0 : Math.max(high - low, Math.abs(high) * 0.1);
+    const [least, most] = chart.logY ? [low / 10, high * 10] : [low - room, high + room];
+    for (const end of ends) {
+      low = Math.max(least, Math.min(low, end));
+      high = Math.min(most, Math.max(high, end));
+    }
+    return range(plot, low, high);
+  };
+
+  const rangeOf = (chart) => {
+    if (chart.logY) return logRange;
+    if (chart.zoom) return (_, low, high) => uPlot.rangeNum(low, high, 0.1, true);
+    return (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1];
+  };
+
+  const marked = (chart) => chart.points || chart.lines.some((line) => line.scatter);
 
   const draw = (box) => {
     const chart = charts[Number(box.dataset.chart)];
     const options = {
       width: box.clientWidth,
       height: HEIGHT,
-      legend: { markers: { width: 2, dash: (_, index) => (chart.lines[index - 1]?.dashed ? "dashed" : "solid") } },
       cursor: {
         dataIdx: nearest,
         drag: { x: true, y: false },
         ...(chart.time ? { sync: { key: "time" } } : {}),
       },
       scales: {
-        x: { time: false, ...(chart.logX ? { distr: 3, range: logRange } : {}) },
-        y: chart.logY ? { distr: 3, range: logRange } : chart.zoom ? {} : { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.06 : 1] },
+        x: { time: false, ...(chart.logX ? { distr: 3, range: logRange } : marked(chart) ? { range: roomyRange } : {}) },
+        y: { distr: chart.logY ? 3 : 1, range: withIntervals(chart, rangeOf(chart)) },
       },
       axes: [axis(chart.x, chart.logX, false), axis(chart.y, chart.logY, true, chart.zoom)],
       series: [
         { label: chart.x, value: (_, value) => number(value) },
         ...chart.lines.map((line) => series(line, chart)),
       ],
+      hooks: { drawSeries: [drawIntervals(chart)] },
     };
     const data = uPlot.join(chart.lines.map((line) => [line.x, line.y]));
     const plot = new uPlot(options, data, box);
+    markLegend(plot, chart);
+    showTexts(plot, chart);
     return { box, chart, plot };
   };
 

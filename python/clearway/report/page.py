@@ -10,31 +10,42 @@ from importlib import resources
 
 from clearway import _clearway, comparison
 from clearway.figures import readable
-from clearway.report.charts import Chart, charts
+from clearway.overview import Overview
+from clearway.report.chart import Chart
+from clearway.report.charts import charts
+from clearway.report.recorded import recorded
+from clearway.report.scenarios import scenarios
+from clearway.report.slowdowns import HEADINGS, slowdowns
+from clearway.report.sources import COLOURS, Labelled, Look, looks
 from clearway.runs import Run, Seeds
 
-_COLOURS = 8  # that style.css defines
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page(runs: Sequence[tuple[str, Run]]) -> str:
-    """Return the page about these runs, each with the label it goes by."""
-    compared = comparison.compare([(label, Seeds([run])) for label, run in runs], labelled=True)
-    drawn = charts(runs)
-    labels = [label for label, _ in runs]
+def page(items: Sequence[tuple[str, Run | Seeds]]) -> str:
+    """Return the page about these runs, each with the label it goes by; seeds are one run with intervals."""
+    groups = [(label, Seeds([item]) if isinstance(item, Run) else item) for label, item in items]
+    compared = comparison.compare(groups, labelled=True)
+    drawn = [*charts(groups), *recorded(groups)]
+    shown = [chart for chart in drawn if chart.lines]
+    labels = [label for label, _ in groups]
     slots = {
         "title": escape(
             " and ".join(labels) if len(labels) <= 3 else f"{labels[0]} and {len(labels) - 1} more"
         ),
-        "legend": _legend(labels) if len(labels) > 1 else "",
+        "legend": _legend(groups),
+        "intervals": _intervals(groups),
         "findings": _findings(compared),
-        "summary": _summary(compared),
-        "charts": "\n".join(card(number, chart) for number, chart in enumerate(drawn)),
+        "summary": _summary(compared, groups),
+        "charts": "\n".join(card(number, chart) for number, chart in enumerate(shown)),
+        "missing": _missing([chart for chart in drawn if not chart.lines]),
+        "slowdowns": _slowdowns(groups),
         "settings": _settings(compared),
-        "provenance": _provenance(runs),
+        "scenarios": scenarios(groups),
+        "provenance": _provenance(groups),
         "version": escape(_clearway.VERSION),
         # A label may hold anything, "</script>" too.
-        "data": json.dumps([chart.as_json() for chart in drawn], separators=(",", ":")).replace(
+        "data": json.dumps([chart.as_json() for chart in shown], separators=(",", ":")).replace(
             "<", "\\u003c"
         ),
     }
@@ -54,10 +65,10 @@ def filled(template: str, slots: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda match: slots[match.group(1)], asset(template))
 
 
-def labelled(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
+def labelled(items: Sequence[tuple[str, Run | Seeds]]) -> list[tuple[str, Run | Seeds]]:
     """Give runs that come from directories of these names labels that differ."""
-    labels = comparison.labels_of([(source, run.name) for source, run in runs])
-    return [(label, run) for label, (_, run) in zip(labels, runs, strict=True)]
+    labels = comparison.labels_of([(source, item.name) for source, item in items])
+    return [(label, item) for label, (_, item) in zip(labels, items, strict=True)]
 
 
 def asset(name: str) -> str:
@@ -65,17 +76,38 @@ def asset(name: str) -> str:
     return resources.files("clearway.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def swatch(run: int) -> str:
-    """Show a run's colour."""
-    return f'<i class="swatch" style="--colour: var(--series-{run % _COLOURS + 1})"></i>'
+def swatch(colour: int) -> str:
+    """Show a colour."""
+    return f'<i class="swatch" style="--colour: var(--series-{colour % COLOURS + 1})"></i>'
 
 
-def _legend(labels: Sequence[str]) -> str:
+def _swatches(of_group: Mapping[str, Look]) -> str:
+    return "".join(swatch(look.colour) for look in of_group.values())
+
+
+def _legend(groups: Labelled) -> str:
+    if len(groups) < 2:
+        return ""
     buttons = (
-        f'<button type="button" data-run="{run}" aria-pressed="true">{swatch(run)}{escape(label)}</button>'
-        for run, label in enumerate(labels)
+        f'<button type="button" data-run="{run}" aria-pressed="true">{_swatches(of_group)}{escape(label)}'
+        "</button>"
+        for run, ((label, _), of_group) in enumerate(zip(groups, looks(groups), strict=True))
     )
     return f'<nav class="runs" aria-label="Runs to show">{"".join(buttons)}</nav>'
+
+
+def _intervals(groups: Labelled) -> str:
+    """Say what the intervals are, where there are any."""
+    several = [f"{label}: {len(group.runs)} seeds" for label, group in groups if len(group.runs) > 1]
+    if not several:
+        return ""
+    if len(groups) == 1:
+        several = [f"{len(groups[0][1].runs)} seeds"]
+    meaning = (
+        "Figures are means over the seeds, ± half of their 95 % interval; lines are means, and the band or "
+        "bar around a line is this interval."
+    )
+    return f'<p class="intervals">{escape("; ".join(several))}. {meaning}</p>'
 
 
 def _findings(compared: comparison.Comparison) -> str:
@@ -85,9 +117,12 @@ def _findings(compared: comparison.Comparison) -> str:
     return f'<ul class="findings">{items}</ul>'
 
 
-def _summary(compared: comparison.Comparison) -> str:
+def _summary(compared: comparison.Comparison, groups: Labelled) -> str:
+    if len(groups) == 1:
+        return _overview(groups[0][1], looks(groups)[0])
     heads = "".join(
-        f'<th scope="col">{swatch(run)}{escape(label)}</th>' for run, label in enumerate(compared.labels)
+        f'<th scope="col">{_swatches(of_group)}{escape(label)}</th>'
+        for label, of_group in zip(compared.labels, looks(groups), strict=True)
     )
     rows = []
     for row in compared.rows:
@@ -101,22 +136,71 @@ def _summary(compared: comparison.Comparison) -> str:
     return table(f"<th></th>{heads}", rows)
 
 
-def _settings(compared: comparison.Comparison) -> str:
-    if not compared.settings:
-        return ""
-    heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in compared.labels)
+def _overview(group: Seeds, of_group: Mapping[str, Look]) -> str:
+    """Show a single run: a column for the whole and one for each transport."""
+    shown = Overview.of(group.columns())
+    heads = "".join(
+        f'<th scope="col">{swatch(of_group[heading].colour) if number else ""}{escape(heading)}</th>'
+        for number, heading in enumerate(shown.headings)
+    )
     rows = []
+    for label, cells in shown.rows:
+        values = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        rows.append(f'<tr><th scope="row">{escape(label)}</th>{values}</tr>')
+    return table(f"<th></th>{heads}", rows)
+
+
+def _missing(empty: Sequence[Chart]) -> str:
+    """Say what other charts there could be, and how to get them."""
+    items = "".join(
+        f"<li><b>{escape(chart.title)}</b>: {escape(chart.remedy)}</li>" for chart in empty if chart.remedy
+    )
+    return f'<section class="missing"><h2>Not shown</h2><ul>{items}</ul></section>' if items else ""
+
+
+def _slowdowns(groups: Labelled) -> str:
+    rows = []
+    found = slowdowns(groups)
+    for size, fared in found:
+        for number, each in enumerate(fared):
+            first = f'<th scope="rowgroup" rowspan="{len(fared)}">{escape(size)}</th>' if number == 0 else ""
+            label = f'<td class="label">{swatch(each.look.colour)}{escape(each.label)}</td>'
+            cells = "".join(f"<td>{escape(cell)}</td>" for cell in each.cells())
+            rows.append(f"<tr>{first}{label}{cells}</tr>")
+    if not rows:
+        return ""
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("flow size", "", *HEADINGS))
+    return (
+        "<section><h2>Slowdown by flow size</h2><p>Completion time over that of an empty network. Unfinished "
+        "flows count with their age: a figure that depends on them is a lower bound, ≥.</p>"
+        f"{table(heads, rows)}</section>"
+    )
+
+
+def _settings(compared: comparison.Comparison) -> str:
+    """Show what all scenarios have and differ in, and what only some have folded away."""
+    rows: dict[bool, list[str]] = {True: [], False: []}
     for key, values in compared.settings.items():
         cells = (f"<td>{escape(comparison.setting(value))}</td>" for value in values)
-        rows.append(f'<tr><th scope="row"><code>{escape(key)}</code></th>{"".join(cells)}</tr>')
-    return f"<section><h2>What the scenarios differ in</h2>{table(f'<th></th>{heads}', rows)}</section>"
+        of_all = None not in values
+        rows[of_all].append(f'<tr><th scope="row"><code>{escape(key)}</code></th>{"".join(cells)}</tr>')
+    heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in compared.labels)
+    shown = table(f"<th></th>{heads}", rows[True]) if rows[True] else ""
+    if rows[False]:
+        count = len(rows[False])
+        summary = f"{count} {'key' if count == 1 else 'keys'} that not all of them have"
+        inside = table(f"<th></th>{heads}", rows[False])
+        shown += f"<details><summary>{summary}</summary>{inside}</details>"
+    return f"<section><h2>What the scenarios differ in</h2>{shown}</section>" if shown else ""
 
 
-def _provenance(runs: Sequence[tuple[str, Run]]) -> str:
+def _provenance(groups: Labelled) -> str:
+    runs = [(label, run) for label, group in groups for run in group.runs]
+    named = any(label != run.name for label, run in runs)
     rows = []
     for label, run in runs:
         cells = (
-            run.name,
+            *([run.name] if named else []),
             str(run.seed),
             run.digest,
             readable("count", run.packet_hops),
@@ -125,7 +209,7 @@ def _provenance(runs: Sequence[tuple[str, Run]]) -> str:
         )
         values = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{values}</tr>')
-    heads = ("", "scenario", "seed", "digest", "packet-hops", "wall time", "version")
+    heads = ("", *(["scenario"] if named else []), "seed", "digest", "packet-hops", "wall time", "version")
     return table("".join(f'<th scope="col">{head}</th>' for head in heads), rows)
 
 
@@ -144,4 +228,5 @@ def card(number: int, chart: Chart) -> str:
         if chart.lines
         else f'<p class="empty">{escape(chart.remedy)}</p>'
     )
-    return f'<section class="card"><h2>{escape(chart.title)}</h2><p>{escape(chart.note)}</p>{body}</section>'
+    note = escape(chart.full_note)
+    return f'<section class="card"><h2>{escape(chart.title)}</h2><p>{note}</p>{body}</section>'

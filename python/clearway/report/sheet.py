@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from html import escape
 
 from clearway import _clearway
-from clearway.report.charts import Chart
+from clearway.report.chart import Chart
 from clearway.report.page import asset, card, filled, swatch
 
+_NARROWEST = 0.8  # per cent of its track: an interval's two ends are apart
 _WIDEST = 62.0  # per cent of its track: a value stands beside the bar
 
 
@@ -26,6 +27,8 @@ class Bar:
     value: float
     text: str
     colour: int = 0
+    half_width: float = 0.0
+    """Half the width of its interval; 0 where there is none."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,7 @@ class Bars:
 
     def html(self) -> str:
         """Draw them without a script."""
-        rows = "".join(
-            f'<span class="name">{escape(bar.name)}</span><span class="track">'
-            f'<i class="bar" style="width: {width:.2f}%; --colour: var(--series-{bar.colour + 1})"></i>'
-            f'<span class="value">{escape(bar.text)}</span></span>'
-            for bar, width in zip(self.bars, self._widths(), strict=True)
-        )
+        rows = "".join(self._row(bar) for bar in self.bars)
         names = "".join(f"<span>{swatch(colour)}{escape(name)}</span>" for colour, name in self.key.items())
         key = f'<p class="key">{names}</p>' if names else ""
         return (
@@ -54,18 +52,30 @@ class Bars:
             f'{key}<div class="bars">{rows}</div></section>'
         )
 
-    def _widths(self) -> list[float]:
-        values = [bar.value for bar in self.bars if bar.value > 0]
-        if not values:
-            return [0.0] * len(self.bars)
+    def _row(self, bar: Bar) -> str:
+        width, colour = self._place(bar.value), f"var(--series-{bar.colour + 1})"
+        end, interval = width, ""
+        low, high = (self._place(bar.value + sign * bar.half_width) for sign in (-1, 1))
+        if high - low > _NARROWEST:
+            end = high
+            interval = f'<i class="interval" style="left: {low:.2f}%; width: {end - low:.2f}%"></i>'
+        return (
+            f'<span class="name">{escape(bar.name)}</span><span class="track">'
+            f'<i class="bar" style="width: {width:.2f}%; --colour: {colour}"></i>{interval}'
+            f'<span class="value" style="margin-left: {end - width:.2f}%">{escape(bar.text)}</span></span>'
+        )
+
+    def _place(self, value: float) -> float:
+        """Return where a value is on the track, in per cent of it."""
+        ends = [bar.value + bar.half_width for bar in self.bars if bar.value > 0]
+        if not ends or value <= 0:
+            return 0.0
         if not self.log:
-            return [_WIDEST * max(bar.value, 0.0) / max(values) for bar in self.bars]
-        # A decade below the smallest, so that it too has a bar.
-        low, high = math.floor(math.log10(min(values))) - 0.5, math.log10(max(values))
-        return [
-            _WIDEST * (math.log10(bar.value) - low) / max(high - low, 1e-9) if bar.value > 0 else 0.0
-            for bar in self.bars
-        ]
+            return _WIDEST * min(value, max(ends)) / max(ends)
+        # Half a decade below the smallest, so that it too has a bar.
+        low = math.floor(math.log10(min(bar.value for bar in self.bars if bar.value > 0))) - 0.5
+        share = (math.log10(value) - low) / max(math.log10(max(ends)) - low, 1e-9)
+        return _WIDEST * min(max(share, 0.0), 1.0)
 
 
 @dataclass

@@ -22,16 +22,16 @@ use clearway_proto::fastpass::allocator::Allocator;
 use clearway_proto::fastpass::paths::{LeafSpine, Pair};
 use rtrb::{Consumer, PopError, Producer, PushError, RingBuffer};
 
-/// Batches on their way through the threads at most.
+/// The most batches that are on their way through the threads.
 pub const BATCHES: usize = 8;
 /// Slots of a part: so many that a hand-over (some 100 ns) weighs little, so few that the last part of a batch does not keep one thread
 /// waiting for the other.
 const PART: usize = 8;
-/// Parts that wait for the other thread at most: as many slots as it selects the paths of while a batch of 64 is allocated.
+/// The most parts that wait for the other thread: as many slots as it selects the paths of while a batch of 64 is allocated.
 const AHEAD: usize = 6;
 /// How often a thread looks again before it lets others run.
 const SPINS: u32 = 2000;
-/// How long a thread sleeps that has looked in vain for longer than that.
+/// How long a thread sleeps after it has looked in vain `SPINS` times and more.
 const NAP: Duration = Duration::from_micros(50);
 
 /// A batch of slots, allocated and with paths.
@@ -39,20 +39,20 @@ const NAP: Duration = Duration::from_micros(50);
 pub struct Planned {
     /// The number of the batch, from 0 on.
     pub batch: u64,
-    /// Its slots.
+    /// The batch's slots.
     pub slots: Vec<PlannedSlot>,
 }
 
 /// A slot's packets and their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedSlot {
-    /// The pairs of source and destination that send in it.
+    /// The pairs of source and destination that send in this slot.
     pub pairs: Vec<Pair>,
-    /// The path of each of these, by spine switch; [`BYPASS`](clearway_proto::fastpass::paths::BYPASS) within a rack.
+    /// The path of each pair, by spine switch; [`BYPASS`](clearway_proto::fastpass::paths::BYPASS) within a rack.
     pub paths: Vec<u8>,
 }
 
-/// There are as many batches that have not been taken and given back as there can be.
+/// No batch can be ordered, because as many as there can be have not been taken and given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overloaded;
 
@@ -100,7 +100,7 @@ impl Planner {
         self.refused
     }
 
-    /// Allocates the next batch in place of what `slots` holds. Its number.
+    /// Allocates the next batch in place of what `slots` holds, and returns the batch's number.
     fn allocate(&mut self, slots: &mut Vec<PlannedSlot>) -> u64 {
         let schedule = self.allocator.allocate();
         slots.resize_with(schedule.slots() as usize, PlannedSlot::default);
@@ -125,7 +125,7 @@ fn select(network: &mut LeafSpine, slots: &mut [PlannedSlot]) {
 #[derive(Debug, Default)]
 struct Part {
     batch: u64,
-    /// The number of the first slot.
+    /// The number of the part's first slot.
     first: usize,
     slots: Vec<PlannedSlot>,
 }
@@ -134,9 +134,9 @@ struct Part {
 #[derive(Debug, Default)]
 struct Parts {
     queue: Mutex<VecDeque<Part>>,
-    /// How many they are, to be looked at without the lock.
+    /// The number of parts that wait, which can be read without the lock.
     waiting: AtomicUsize,
-    /// Whether no more are to come.
+    /// Whether no more parts will come.
     ended: AtomicBool,
 }
 
@@ -161,7 +161,7 @@ impl Parts {
 #[derive(Debug)]
 struct Pending {
     planned: Planned,
-    /// Parts that have not come back.
+    /// The number of parts that have not come back.
     missing: usize,
 }
 
@@ -171,9 +171,9 @@ pub struct Pipeline {
     planner: Planner,
     there: Arc<Parts>,
     back: Consumer<Part>,
-    /// What has been ordered and not taken, in order.
+    /// The batches that have been ordered and not taken, in their order.
     pending: VecDeque<Pending>,
-    /// Memory for batches, and for parts.
+    /// Memory for batches and for parts that are not in use.
     spares: Vec<Planned>,
     spare_parts: Vec<Vec<PlannedSlot>>,
     thread: Option<JoinHandle<()>>,
@@ -187,7 +187,7 @@ impl Pipeline {
     pub fn new(allocator: Allocator, network: LeafSpine) -> Pipeline {
         let there = Arc::new(Parts::default());
         there.change(|queue| queue.reserve(AHEAD));
-        // Room for all that there can be.
+        // Each ring has room for all parts that there can be.
         let (selected, back) = RingBuffer::new(BATCHES * 64_usize.div_ceil(PART));
         let (other, parts) = (network.clone(), Arc::clone(&there));
         Pipeline {

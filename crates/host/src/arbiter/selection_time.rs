@@ -12,23 +12,23 @@ use super::stopwatch::Clock;
 /// Different slots that are timed together, so that no branch can be learned.
 const SLOTS: usize = 64;
 
-/// What is measured.
+/// The network, the load and the effort of a measurement of path selection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelectionParams {
-    /// Racks, with so many hosts each.
+    /// The number of racks.
     pub racks: usize,
-    /// Hosts of each rack.
+    /// The number of hosts in each rack.
     pub hosts: usize,
-    /// Paths between racks.
+    /// The number of paths between two racks.
     pub paths: usize,
-    /// Share of the hosts that send in a slot.
+    /// The share of the hosts that send in a slot.
     pub utilisation: f64,
-    /// How often the slots are timed.
+    /// How often the selection for the same slots is timed.
     pub repeats: usize,
 }
 
-/// Microseconds a slot, of each repeat in its order; nothing if `go_on`, asked after each, said no. It is told how much is
-/// done, from 0 to 1. Errors say what does not go together.
+/// Returns the microseconds that a slot took in each repeat, in their order; none if `go_on`, which is asked after each
+/// repeat and told how much is done, from 0 to 1, said no. An error names the parameters that exclude each other.
 pub fn measure(
     params: &SelectionParams,
     seed: u64,
@@ -45,7 +45,7 @@ pub fn measure(
             black_box(network.select(black_box(slot)).map_err(|error| error.to_string())?);
         }
         let us = clock.elapsed().as_nanos() as f64 / 1e3 / SLOTS as f64;
-        // The first fetches memory and teaches the predictor what all repeats have in common.
+        // The first repeat fetches memory and trains the branch predictor, so it does not count.
         if repeat > 0 {
             times.push(us);
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clearway_proto::units::Span;
 
 #[cfg(target_os = "linux")]
-use crate::socket;
+use crate::processor;
 
 /// A clock that runs from when it was made.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ impl Clock {
     /// The processor time of this thread; where the system does not tell, the wall clock.
     pub fn of_thread() -> Clock {
         #[cfg(target_os = "linux")]
-        return Clock::Thread(socket::thread_time());
+        return Clock::Thread(processor::thread_time());
         #[cfg(not(target_os = "linux"))]
         Clock::wall()
     }
@@ -39,7 +39,7 @@ impl Clock {
             Clock::Wall(started) => started.elapsed(),
             #[cfg(target_os = "linux")]
             Clock::Thread(started) => {
-                let since = socket::thread_time().as_ps() - started.as_ps();
+                let since = processor::thread_time().as_ps() - started.as_ps();
                 Duration::from_nanos(since / 1000)
             }
         }

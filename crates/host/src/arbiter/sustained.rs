@@ -15,26 +15,26 @@ use clearway_proto::fastpass::workload::{Request, Requests, Sizes};
 use super::pipeline::{Pipeline, Planned, Planner};
 use super::stopwatch::Clock;
 
-/// Slots of a request, on average.
+/// The mean number of slots in a request.
 const REQUESTED: u32 = 10;
-/// Bits of a slot: a full frame on the wire.
+/// The bits of a slot, which is as long as a full frame on the wire.
 const SLOT_BITS: f64 = 1538.0 * 8.0;
-/// Requests that are drawn, and used again and again.
+/// The number of requests that are drawn; a measurement goes through them again and again.
 const DRAWN: usize = 1 << 18;
-/// Requests that are handed over between two looks at the clock.
+/// The most requests that are handed over before the clock is read again.
 const AT_ONCE: usize = 1024;
-/// The first rate: a request of each endpoint in half a millisecond.
+/// The mean time between two requests of an endpoint at the first rate, in seconds.
 const FIRST_GAP_S: f64 = 0.5e-3;
-/// How often the rate may double: with 256 endpoints to 257 Tb/s.
+/// The most times that the rate doubles: 256 endpoints reach 257 Tb/s with it.
 const MOST_DOUBLINGS: usize = 12;
-/// Rates that are tried between the last that was sustained and the first that was not.
+/// The number of rates tried between the last one that was sustained and the first one that was not.
 const CLOSER: usize = 7;
-/// Attempts that a rate has.
+/// The number of times that a rate is tried before it counts as not sustained.
 const ATTEMPTS: usize = 3;
-/// Between two calls of `go_on`.
+/// The time between two calls of `go_on`.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Who does the work.
+/// Which threads do the arbiter's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// One thread allocates.
@@ -45,44 +45,44 @@ pub enum Work {
     BothOnTwo,
 }
 
-/// What is measured.
+/// The network, the load and the effort of a measurement of sustained throughput.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SustainedParams {
-    /// Racks, with so many hosts each.
+    /// The number of racks.
     pub racks: usize,
-    /// Hosts of each rack.
+    /// The number of hosts in each rack.
     pub hosts: usize,
-    /// Paths between racks, where these are selected.
+    /// The number of paths between two racks, where paths are selected.
     pub paths: usize,
-    /// Rate of the hosts' links in Gb/s, which decides how long a slot is.
+    /// The rate of the hosts' links in Gb/s, which decides how long a slot is.
     pub gbps: f64,
-    /// Slots of a batch.
+    /// The number of slots in a batch.
     pub batch: u32,
-    /// Who does the work.
+    /// Which threads do the arbiter's work.
     pub work: Work,
-    /// How long a rate is tried.
+    /// How long each rate is tried.
     pub step: Duration,
-    /// Slots asked for and not granted at which a rate is not sustained.
+    /// A rate is not sustained when more slots than this are asked for and not granted yet.
     pub backlog: u64,
 }
 
 /// One rate that was tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Throughput asked for, in Gb/s.
+    /// The throughput that was asked for, in Gb/s.
     pub offered_gbps: f64,
-    /// Throughput granted, in Gb/s.
+    /// The throughput that was granted, in Gb/s.
     pub granted_gbps: f64,
-    /// Most slots that were asked for and not granted.
+    /// The most slots that were asked for and not granted yet.
     pub backlog: u64,
-    /// Whether these were never too many.
+    /// Whether the backlog stayed within the limit.
     pub sustained: bool,
-    /// How long it was tried, in seconds.
+    /// How long the rate was tried, in seconds.
     pub seconds: f64,
 }
 
-/// The rates tried, in their order; nothing if `go_on`, asked some 100 times a second, said no. It is told how much is done,
-/// from 0 to about 1. Errors say what does not go together.
+/// Returns the rates that were tried, in their order; none if `go_on`, which is asked some 100 times a second and told how
+/// much is done, from 0 to about 1, said no. An error names the parameters that exclude each other.
 pub fn measure(
     params: &SustainedParams,
     seed: u64,
@@ -108,7 +108,7 @@ pub fn measure(
     Ok(Some(steps))
 }
 
-/// How many rates were tried after the first that was not sustained.
+/// The number of rates that were tried after the first one that was not sustained.
 fn closer(steps: &[Step]) -> usize {
     steps.iter().position(|step| !step.sustained).map_or(0, |first| steps.len() - 1 - first)
 }
@@ -121,7 +121,7 @@ fn parts(params: &SustainedParams) -> Result<(Allocator, LeafSpine), String> {
     Ok((Allocator::new(&allocator).map_err(|error| error.to_string())?, network))
 }
 
-/// What serves requests.
+/// An arbiter that serves requests, by the threads that do its work.
 enum Arbiter {
     Allocation(Box<Allocator>, u64),
     Both(Box<Planner>, Planned, u64),
@@ -138,7 +138,7 @@ impl Arbiter {
         })
     }
 
-    /// Asks for slots.
+    /// Asks for the slots of a request.
     fn request(&mut self, request: Request) {
         let Request { source, destination, slots } = request;
         match self {
@@ -155,7 +155,7 @@ impl Arbiter {
         }
     }
 
-    /// Has the next batch planned; false if there is no room for that now.
+    /// Has the next batch planned; false if there is no room for another batch now.
     fn order(&mut self) -> bool {
         match self {
             Arbiter::Allocation(allocator, granted) => {
@@ -171,7 +171,7 @@ impl Arbiter {
         }
     }
 
-    /// Slots granted since the last time, in batches that are ready.
+    /// The slots granted since this was last called, in batches that are ready.
     fn take(&mut self) -> u64 {
         match self {
             Arbiter::Allocation(_, granted) | Arbiter::Both(_, _, granted) => std::mem::take(granted),
@@ -191,7 +191,7 @@ fn slots_of(planned: &Planned) -> u64 {
     planned.slots.iter().map(|slot| slot.pairs.len() as u64).sum()
 }
 
-/// One rate, in requests a second, until it is sustained or has had all its attempts.
+/// Tries a rate, in requests a second, until it is sustained or was tried often enough.
 fn try_often(
     params: &SustainedParams,
     drawn: &[(f64, Request)],
@@ -251,7 +251,7 @@ fn try_rate(
             std::thread::yield_now();
         }
         granted += arbiter.take();
-        // What has arrived and found no room yet waits as well.
+        // Requests that have arrived and were not handed over yet wait as well.
         let waiting = ((seconds - arrives).max(0.0) * rate * f64::from(REQUESTED)) as u64;
         backlog = backlog.max(asked - granted + waiting);
     }

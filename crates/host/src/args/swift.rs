@@ -1,10 +1,12 @@
 //! Swift's parameters as options: names, meanings and ranges are Swift's own, as in a scenario.
 
+use clap::{ArgMatches, Args, FromArgMatches};
 use clearway_proto::parameter::Parameters;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::Span;
 
-use super::options::{option, Options};
+use super::options::{option, Definitions, Given};
+use crate::output::Problem;
 
 /// Swift's own defaults, except where they assume a stack that polls. A process that sleeps is woken tens of
 /// microseconds late at both ends, and its endpoint delay contains that. When Linux does not schedule a process for
@@ -19,10 +21,38 @@ fn defaults() -> SwiftParams {
     }
 }
 
-pub(super) fn read(o: &mut Options) -> SwiftParams {
-    let params = SwiftParams::read(o, &defaults());
-    for conflict in params.conflicts() {
-        o.conflict(&conflict.message(|name| format!("--{}", option(name))), "change one of them");
+/// Swift's parameters as they were given, and what is wrong with them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Swift {
+    pub(super) params: SwiftParams,
+    pub(super) problems: Vec<Problem>,
+}
+
+impl Args for Swift {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let mut definitions = Definitions::default();
+        SwiftParams::read(&mut definitions, &defaults());
+        command.next_help_heading("Swift").args(definitions.args)
     }
-    params
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Swift {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Swift, clap::Error> {
+        let mut given = Given::new(matches);
+        let params = SwiftParams::read(&mut given, &defaults());
+        for conflict in params.conflicts() {
+            let message = conflict.message(|name| format!("--{}", option(name)));
+            given.problems.push(Problem::new(message, "change one of them"));
+        }
+        Ok(Swift { params, problems: given.problems })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }

@@ -12,10 +12,10 @@ use clearway_proto::units::{Span, Time};
 
 use crate::network::{Faults, Random};
 
-/// How long what is overtaken is held back.
+/// How long a datagram that others overtake is held back.
 const HELD: Span = Span::from_us(200);
 
-/// Between a sender, whose address it learns, and a receiver.
+/// A relay between a receiver and a sender, whose address it learns.
 pub struct Relay {
     to: SocketAddr,
     sender: Option<SocketAddr>,
@@ -36,7 +36,7 @@ pub struct Counts {
 }
 
 impl Relay {
-    /// What comes from `to` goes to whoever else was last heard; everything else goes to `to`.
+    /// A relay that sends what comes from `to` to whoever else was last heard, and everything else to `to`.
     pub fn new(to: SocketAddr, faults: Faults, seed: u64) -> Relay {
         let random = Random::new(seed);
         let (ready, held, counts) = (VecDeque::new(), VecDeque::new(), Counts::default());

@@ -113,7 +113,7 @@ pub(super) struct TcpWindow {
 }
 
 impl TcpWindow {
-    /// Of a new flow: slow start, without a threshold.
+    /// The window of a new flow: slow start, without a threshold.
     pub(super) fn new(initial_cwnd: f64, max_cwnd: f64) -> TcpWindow {
         TcpWindow {
             cwnd: initial_cwnd,

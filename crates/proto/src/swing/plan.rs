@@ -75,7 +75,7 @@ pub struct PauseTimes {
     pub quanta: u16,
     /// How long that lasts.
     pub lasts: Span,
-    /// By when it must be repeated; none: it cannot be in time.
+    /// When it must be repeated at the latest; none: it cannot be in time.
     pub repeat_within: Option<Span>,
 }
 

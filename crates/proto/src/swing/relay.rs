@@ -58,7 +58,7 @@ pub struct Pfc {
 /// The virtual queue beyond the paper: what waits and what is granted may exceed what left, over a round trip, by a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VirtualQueue {
-    /// By how much (q*). A larger one answers faster when the drain grows.
+    /// The length at which that queue is held (q*). A larger one answers faster when the drain grows.
     pub target: Bytes,
     /// Only while more than this waits.
     pub above: Bytes,

@@ -15,12 +15,12 @@ pub struct Fault {
     pub loss: f64,
 }
 
-/// A `[[fault]]` table about a relay, which fails: an optical bypass takes its place for good. What waits in it is lost, and from then on
-/// frames and PAUSEs pass as on one long link.
+/// A `[[fault]]` table about a relay, which fails: an optical bypass takes its place for good. What waits in it is lost, and
+/// from then on frames and PAUSEs pass as on one long link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bypass {
-    /// The relay's node.
+    /// The node that is the relay.
     pub relay: u32,
-    /// When it fails.
+    /// When the relay fails.
     pub at: Time,
 }

@@ -38,7 +38,7 @@ pub struct Relay {
 pub enum Safety {
     /// The lowest that lets an idle link send at once.
     Least,
-    /// So much.
+    /// This many bytes.
     Bytes(Bytes),
 }
 

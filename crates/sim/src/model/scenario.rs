@@ -46,7 +46,7 @@ pub struct Scenario {
     pub arbiters: Option<Arbiters>,
     /// What goes wrong with links, and when.
     pub faults: Vec<Fault>,
-    /// Relays that fail.
+    /// Which relays fail, and when.
     pub bypasses: Vec<Bypass>,
     /// The quantities that the run samples.
     pub record: Record,

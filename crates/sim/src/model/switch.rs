@@ -78,6 +78,11 @@ impl SwitchKinds {
         SwitchRole::ALL.iter().any(|&role| self.of(role).pfc.is_some())
     }
 
+    /// The flow control of ports that have a relay inside the switch.
+    pub fn relay_inside(&self) -> Option<&Pfc> {
+        self.long.pfc.as_ref().filter(|pfc| pfc.relay.is_some())
+    }
+
     /// The kind of the switches of this role.
     pub fn of(&self, role: SwitchRole) -> &SwitchKind {
         match role {

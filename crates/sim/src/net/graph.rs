@@ -122,6 +122,11 @@ impl Graph {
         let Link { from, to, .. } = *self.link(link);
         format!("{}>{}", self.nodes[from as usize].name, self.nodes[to as usize].name)
     }
+
+    /// What a person calls each link, by number.
+    pub fn link_names(&self) -> Vec<String> {
+        (0..self.links.len() as u32).map(|link| self.link_name(link)).collect()
+    }
 }
 
 /// A graph being drawn: nodes first, hosts before switches, then links.

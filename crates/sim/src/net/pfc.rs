@@ -122,8 +122,6 @@ pub struct Pfc {
     pub(super) memory: Option<u32>,
     /// The relay that has the accounts, and which of its ports this is; none: they are the port's own.
     pub(super) relay: Option<(u32, Side)>,
-    /// A bypass has taken that relay's place.
-    pub bypassed: bool,
     /// How long a PAUSE holds, in picoseconds.
     pub(super) pause: u64,
     /// Time from the arrival of a PAUSE at the other end until that begins no further frame, in picoseconds.
@@ -185,7 +183,6 @@ impl Pfc {
             thresholds: Thresholds { xoff: Threshold::Static(0), hysteresis: 0, headroom: 0 },
             memory: None,
             relay: None,
-            bypassed: false,
             pause: 0,
             response: 0,
             holds: vec![Hold::default(); classes],
@@ -236,7 +233,6 @@ impl Pfc {
         }
         self.accounts.iter_mut().for_each(|account| account.pausing = false);
         self.signals.clear();
-        self.bypassed = true;
     }
 
     /// A frame has come over the link.

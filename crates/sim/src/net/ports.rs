@@ -32,6 +32,7 @@ pub struct Ports {
     pub(super) rules_of: Vec<u32>,
     pub(super) rules: Vec<Rules>,
     pub(super) memories: Vec<SharedBuffer>,
+    /// The relays of the domain, and those inside its switches.
     pub(super) relays: Vec<RelayNode>,
     pub(super) frames: WaitingFrames,
     /// Ports whose flow control has something to say to the link's other end, and the class that it is about.

@@ -17,7 +17,7 @@ pub struct RelayNode {
     pub(super) ports: [u32; 2],
     /// When the next event for its timer comes, in picoseconds; 0: none is to come.
     pub(super) armed_at: u64,
-    /// When a bypass takes its place, in picoseconds; never, if that is far off.
+    /// When it fails and a bypass takes its place, in picoseconds; `u64::MAX` for never.
     fails_at: u64,
     /// A bypass has taken its place.
     pub(super) bypassed: bool,
@@ -62,7 +62,7 @@ impl RelayNode {
         RelayNode { fails_at: at.as_ps(), ..self }
     }
 
-    /// Whether it fails now.
+    /// Whether it fails at this instant.
     pub(super) fn fails(&self, now: u64) -> bool {
         self.fails_at == now && !self.bypassed
     }

@@ -62,16 +62,25 @@ impl Ports {
 
     /// A PAUSE or RESUME comes to the port of a relay in whose place there is a bypass: it leaves by the other. Whether it did.
     pub(super) fn bypass_signal(&mut self, at: u32, pause: Pause) -> bool {
+        if !self.is_bypassed(at) {
+            return false;
+        }
         let pfc = self.pfc_mut(at);
-        let Some((relay, side)) = pfc.relay.filter(|_| pfc.bypassed) else { return false };
         pfc.received += 1;
+        let (relay, side) = pfc.relay.expect("only a relay is bypassed");
         let other = self.relays[relay as usize].ports[1 - side as usize];
         self.pfc_mut(other).signals.push_back(pause);
         self.told.push((other, pause.class));
         true
     }
 
-    /// A bypass takes the place of a relay that fails now, of which a port is one. The frames that waited in it, which are lost.
+    /// Whether a bypass has taken the place of the relay of which a port is one.
+    pub fn is_bypassed(&self, at: u32) -> bool {
+        let relay = self.pfc(at).and_then(|pfc| pfc.relay);
+        relay.is_some_and(|(relay, _)| self.relays[relay as usize].bypassed)
+    }
+
+    /// A bypass takes the place of a relay that fails now, of which a port is one. Returns the frames that waited in it, which are lost.
     pub fn bypass(&mut self, at: u32, now: u64) -> Vec<Frame> {
         let Some((relay, _)) = self.pfc(at).and_then(|pfc| pfc.relay) else { return Vec::new() };
         let node = &mut self.relays[relay as usize];

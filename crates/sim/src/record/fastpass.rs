@@ -77,7 +77,7 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
     let columns = vec![
         ("rank", Column::Integers((0..all.len() as u64).collect())),
         ("node", Column::Texts(all.iter().map(|(node, _)| name(*node)).collect())),
-        ("role", Column::Texts(all.iter().map(|(_, arbiter)| role(arbiter).into()).collect())),
+        ("role", Column::Texts(all.iter().map(|(_, arbiter)| role(arbiter)).collect())),
         ("term", Column::Integers(all.iter().map(|(_, arbiter)| term(arbiter)).collect())),
         ("requests", count(|of| of.requests)),
         ("slots_demanded", count(|of| of.demanded)),

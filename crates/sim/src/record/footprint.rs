@@ -6,31 +6,25 @@ use crate::net::shape::Shape;
 /// Memory in bytes for a number in a column.
 pub const NUMBER: f64 = 8.0;
 
-/// A `String` in a column of the simulator's, without its characters.
-const STRING: usize = 24;
-/// The smallest block that an allocator hands out, its own overhead included.
-const BLOCK: usize = 32;
-/// A reference in a Python list.
-const REFERENCE: usize = 8;
-/// Rows that a table's writer holds a second time, encoded: a row group of a Parquet file.
-const ROW_GROUP: f64 = 1_048_576.0;
-
-/// Memory in bytes for a text of at most `longest` characters in a column. The simulator holds it as a `String`, and the
-/// Python package makes an array of it, in which each character takes four bytes, by way of a list.
+/// Memory in bytes for a text of at most `longest` characters in a column. The simulator holds its number, and the Python
+/// package makes an array of texts of which each character takes four bytes.
 pub fn text_bytes(longest: usize) -> f64 {
-    let simulator = STRING + (longest + 8).next_multiple_of(16).max(BLOCK);
-    let array = REFERENCE + 4 * longest;
-    (simulator + array) as f64
-}
-
-/// Memory in bytes for a table of so many rows of `row_bytes` each, and for writing it.
-pub fn table_bytes(rows: f64, row_bytes: f64) -> f64 {
-    (rows + 1.25 * rows.min(ROW_GROUP)) * row_bytes
+    (size_of::<u32>() * (1 + longest)) as f64
 }
 
 /// Memory in bytes for the name of a link of such a network, `a>b`, in a column.
-pub fn link_name_bytes(shape: &dyn Shape) -> f64 {
-    text_bytes(2 * shape.longest_name() + 1)
+pub fn link_text_bytes(shape: &dyn Shape) -> f64 {
+    text_bytes(longest_link_name(shape))
+}
+
+/// Memory in bytes for the names of all links of such a network, of which the column of a table has the numbers: 24 bytes for
+/// each beside its characters, and 16 of the allocator.
+pub fn link_names_bytes(shape: &dyn Shape) -> f64 {
+    2.0 * shape.links() * (40 + longest_link_name(shape)) as f64
+}
+
+fn longest_link_name(shape: &dyn Shape) -> usize {
+    2 * shape.longest_name() + 1
 }
 
 /// The ports of all switches of such a network.

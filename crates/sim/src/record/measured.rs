@@ -4,6 +4,7 @@ use clearway_proto::units::{Span, Time};
 
 use super::baseline::Baseline;
 use super::counters::TransportCounters;
+use super::texts::Texts;
 use crate::model::Scenario;
 use crate::simulation::{OperationRecord, Simulation};
 use crate::traffic::Demand;
@@ -40,8 +41,10 @@ impl Measured<'_> {
         self.end.since(self.start.time).as_secs_f64()
     }
 
-    pub fn transport_name(&self, transport: u32) -> String {
-        self.scenario.transports[transport as usize].name.clone()
+    /// A column of the names of these transports.
+    pub fn transport_names(&self, transports: Vec<u32>) -> Texts {
+        let names = self.scenario.transports.iter().map(|transport| transport.name.clone());
+        Texts::new(names.collect(), transports)
     }
 
     /// A sized flow's size in bytes.

@@ -14,5 +14,7 @@ pub mod pauses;
 pub mod samples;
 mod summary;
 pub(crate) mod tables;
+mod texts;
 
 pub use outcome::{Column, Outcome, Progress, Stopped, Table, Value};
+pub use texts::Texts;

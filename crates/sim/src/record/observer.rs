@@ -35,7 +35,7 @@ impl<'a> Observer<'a> {
             start: Baseline::of(simulation),
             warm: scenario.warmup == Span::ZERO,
             fairness: Fairness::new(scenario.record.fairness, Time::ZERO + scenario.warmup, simulation),
-            samples: Samples::new(&scenario.record, simulation),
+            samples: Samples::new(scenario, simulation),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The result of a run, and how far a run has come.
 
+use super::texts::Texts;
+
 /// A run's result. The same scenario and seed give the same outcome on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -32,7 +34,7 @@ pub enum Column {
     /// Measured values; NaN where there is none.
     Floats(Vec<f64>),
     /// Names.
-    Texts(Vec<String>),
+    Texts(Texts),
 }
 
 /// A figure of the summary, or several under one name.

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Span;
 
-use super::footprint::{link_name_bytes, text_bytes, NUMBER};
+use super::footprint::{link_text_bytes, text_bytes, NUMBER};
 use super::measured::Measured;
 use super::outcome::{Column, Table, Value};
 use crate::net::shape::Shape;
@@ -10,7 +10,7 @@ use crate::simulation::LinkPauses;
 
 /// Memory in bytes for a row of the table `pauses`, and for what it is made of, where the class's name has so many characters.
 pub fn pause_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
-    link_name_bytes(shape) + text_bytes(name) + NUMBER * 7.0 + size_of::<LinkPauses>() as f64
+    link_text_bytes(shape) + text_bytes(name) + NUMBER * 7.0 + size_of::<LinkPauses>() as f64
 }
 
 /// The table of what flow control did: a row for each directed link and lossless class that it can pause. All is of the
@@ -45,7 +45,10 @@ pub(super) fn pauses(measured: &Measured) -> Option<Table> {
 /// are none.
 pub(super) fn deadlock(measured: &Measured) -> Option<Table> {
     let links = measured.simulation.deadlock();
-    (!links.is_empty()).then(|| Table { name: "deadlock", columns: vec![("link", Column::Texts(links))] })
+    (!links.is_empty()).then(|| Table {
+        name: "deadlock",
+        columns: vec![("link", Column::Texts(links.into_iter().collect()))],
+    })
 }
 
 /// The figures of flow control in the summary.

@@ -22,8 +22,9 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     figures.extend(host_figures(measured));
     figures.extend(fastpass::figures(measured));
     figures.extend(pauses::figures(measured));
-    let each =
-        |at: usize| (measured.transport_name(at as u32), Value::Object(traffic_figures(measured, &[at])));
+    let each = |at: usize| {
+        (measured.scenario.transports[at].name.clone(), Value::Object(traffic_figures(measured, &[at])))
+    };
     figures.push(entry("transports", Value::Object((0..transports).map(each).collect())));
     Value::Object(figures)
 }

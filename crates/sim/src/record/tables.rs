@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::footprint::{link_name_bytes, text_bytes, NUMBER};
+use super::footprint::{link_text_bytes, text_bytes, NUMBER};
 use super::measured::{LinkFigures, Measured};
 use super::outcome::{Column, Table};
+use super::texts::Texts;
+use crate::model::Probe;
 use crate::net::shape::Shape;
 use crate::simulation::OperationRecord;
 use crate::traffic::Part;
@@ -19,12 +21,12 @@ pub fn flow_row_bytes(name: usize) -> f64 {
 
 /// Memory in bytes for a row of [`links`], and for the figures that it is made of.
 pub fn link_row_bytes(shape: &dyn Shape) -> f64 {
-    link_name_bytes(shape) + NUMBER * 10.0 + size_of::<LinkFigures>() as f64
+    link_text_bytes(shape) + NUMBER * 10.0 + size_of::<LinkFigures>() as f64
 }
 
 /// Memory in bytes for a row of [`link_classes`], where the class's name has so many characters.
 pub fn link_class_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
-    link_name_bytes(shape) + text_bytes(name) + NUMBER * 5.0
+    link_text_bytes(shape) + text_bytes(name) + NUMBER * 5.0
 }
 
 /// Memory in bytes for a row of [`operations`], and for the record that it is made of.
@@ -50,16 +52,14 @@ pub(super) fn flows(measured: &Measured) -> Table {
     let slowdown = fct.iter().zip(&ideal).map(|(fct, ideal)| fct / ideal).collect();
     let integers = |value: &dyn Fn(usize) -> u64| Column::Integers((0..fct.len()).map(value).collect());
     let specs = simulation.specs();
+    let transports = measured.transport_names(specs.iter().map(|spec| spec.transport).collect());
     let payload = |id: usize| simulation.receiver(id as u32).receiver.payload();
     let gbps = |id| (payload(id) - measured.start.payload[id]) as f64 / measured.seconds() * GBPS;
     let mut table = Table {
         name: "flows",
         columns: vec![
             ("flow", integers(&|id| id as u64)),
-            (
-                "transport",
-                Column::Texts(specs.iter().map(|s| measured.transport_name(s.transport)).collect()),
-            ),
+            ("transport", Column::Texts(transports)),
             ("from", integers(&|id| u64::from(specs[id].from))),
             ("to", integers(&|id| u64::from(specs[id].to))),
             ("start_us", Column::Floats(specs.iter().map(|s| s.start.as_us_f64()).collect())),
@@ -74,7 +74,7 @@ pub(super) fn flows(measured: &Measured) -> Table {
         ],
     };
     if specs.iter().any(|spec| spec.demand.part() == Some(Part::Answers)) {
-        let carries = specs.iter().map(|spec| carries(spec.demand.part()).into()).collect();
+        let carries = specs.iter().map(|spec| carries(spec.demand.part())).collect();
         table.columns.push(("carries", Column::Texts(carries)));
     }
     table
@@ -95,8 +95,8 @@ pub(super) fn links(measured: &Measured) -> Table {
     let links: Vec<_> = (0..simulation.links()).map(|link| measured.link(link)).collect();
     let integers = |value: fn(&LinkFigures) -> u64| Column::Integers(links.iter().map(value).collect());
     let floats = |value: fn(&LinkFigures) -> f64| Column::Floats(links.iter().map(value).collect());
-    let names = (0..links.len() as u32).map(|link| simulation.graph().link_name(link)).collect();
     let graph = simulation.graph();
+    let names = Texts::new(graph.link_names(), (0..links.len() as u32).collect());
     Table {
         name: "links",
         columns: vec![
@@ -125,12 +125,12 @@ pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
     if names.is_empty() {
         return None;
     }
-    let (mut link_names, mut class_names) = (Vec::new(), Vec::new());
+    let (mut links, mut classes) = (Vec::new(), Vec::new());
     let mut counts: [Vec<u64>; 5] = Default::default();
     for link in 0..measured.simulation.links() {
         let then = &measured.start.classes[link as usize * names.len()..];
         let queues = measured.simulation.port_classes(link);
-        for ((queue, then), class) in queues.iter().zip(then).zip(names) {
+        for ((queue, then), class) in queues.iter().zip(then).zip(0..) {
             let now = &queue.counters;
             let row = [
                 now.sent_frames - then.sent_frames,
@@ -142,12 +142,14 @@ pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
             if row == [0; 5] {
                 continue;
             }
-            link_names.push(measured.simulation.graph().link_name(link));
-            class_names.push(class.name.clone());
+            links.push(link);
+            classes.push(class);
             counts.iter_mut().zip(row).for_each(|(column, count)| column.push(count));
         }
     }
-    let mut columns = vec![("link", Column::Texts(link_names)), ("class", Column::Texts(class_names))];
+    let links = Texts::new(measured.simulation.graph().link_names(), links);
+    let classes = Texts::new(names.iter().map(|class| class.name.clone()).collect(), classes);
+    let mut columns = vec![("link", Column::Texts(links)), ("class", Column::Texts(classes))];
     let of_counts = ["frames", "wire_bytes", "drops", "dropped_bytes", "marks"];
     columns.extend(of_counts.into_iter().zip(counts.map(Column::Integers)));
     Some(Table { name: "link_classes", columns })
@@ -158,13 +160,13 @@ pub(super) fn rtt(measured: &Measured) -> Table {
     let (mut transport, mut rtt_us, mut counts) = (Vec::new(), Vec::new(), Vec::new());
     for (index, counters) in measured.counters.iter().enumerate() {
         for (upper, count) in counters.rtt.buckets() {
-            transport.push(measured.transport_name(index as u32));
+            transport.push(index as u32);
             rtt_us.push(upper as f64 / 1e6);
             counts.push(count);
         }
     }
     let columns = vec![
-        ("transport", Column::Texts(transport)),
+        ("transport", Column::Texts(measured.transport_names(transport))),
         ("rtt_us", Column::Floats(rtt_us)),
         ("count", Column::Integers(counts)),
     ];
@@ -199,16 +201,16 @@ pub(super) fn delays(measured: &Measured) -> Option<Table> {
             [("fabric", &counters.fabric), ("endpoint", &counters.endpoint), ("nic", &counters.nic_delay)];
         for (name, times) in parts {
             for (upper, count) in times.buckets() {
-                transport.push(measured.transport_name(index as u32));
-                part.push(name.to_string());
+                transport.push(index as u32);
+                part.push(name);
                 us.push(upper as f64 / 1e6);
                 counts.push(count);
             }
         }
     }
     let columns = vec![
-        ("transport", Column::Texts(transport)),
-        ("part", Column::Texts(part)),
+        ("transport", Column::Texts(measured.transport_names(transport))),
+        ("part", Column::Texts(part.into_iter().collect())),
         ("delay_us", Column::Floats(us)),
         ("count", Column::Integers(counts)),
     ];
@@ -279,22 +281,23 @@ pub(super) fn probes(measured: &Measured) -> Option<Table> {
     if probes.is_empty() {
         return None;
     }
-    let name = |node: u32| measured.simulation.graph().nodes()[node as usize].name.clone();
-    let (mut numbers, mut from, mut to) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut sent_us, mut rtt_us) = (Vec::new(), Vec::new());
-    for (number, (probe, packets)) in probes.iter().zip(measured.simulation.probes()).enumerate() {
+    let (mut numbers, mut sent_us, mut rtt_us) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, packets) in (0..).zip(measured.simulation.probes()) {
         for (sent, round_trip) in packets {
-            numbers.push(number as u64);
-            from.push(name(probe.from));
-            to.push(name(probe.to));
+            numbers.push(number);
             sent_us.push(sent.as_us_f64());
             rtt_us.push(round_trip.map_or(f64::NAN, Span::as_us_f64));
         }
     }
+    let nodes = measured.simulation.graph().nodes();
+    let names = |node: fn(&Probe) -> u32| {
+        let names = probes.iter().map(|probe| nodes[node(probe) as usize].name.clone());
+        Column::Texts(Texts::new(names.collect(), numbers.clone()))
+    };
     let columns = vec![
-        ("probe", Column::Integers(numbers)),
-        ("from", Column::Texts(from)),
-        ("to", Column::Texts(to)),
+        ("probe", Column::Integers(numbers.iter().map(|&number| number.into()).collect())),
+        ("from", names(|probe| probe.from)),
+        ("to", names(|probe| probe.to)),
         ("sent_us", Column::Floats(sent_us)),
         ("rtt_us", Column::Floats(rtt_us)),
     ];

@@ -40,6 +40,7 @@ mod switch;
 mod topology_file;
 mod trace;
 mod traffic;
+mod traffic_warnings;
 mod transport;
 mod units;
 mod warnings;
@@ -49,5 +50,5 @@ mod tests;
 
 pub use error::{Problem, ScenarioError};
 pub use load::{load, load_text, schema, Loaded};
-pub use memory::estimate_bytes;
+pub use memory::{estimate_bytes, limit as memory_limit};
 pub use parts::{read_sizes, read_topology, read_trace};

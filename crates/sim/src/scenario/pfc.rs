@@ -106,8 +106,10 @@ fn read_relay(r: &mut Section, usual: Relay, without_safety: &'static str) -> Re
         "The far end is held for relay_virtual_queue only while more than this waits.",
         Bytes::new(0)..=MAX_BYTES,
     );
-    let above = r.get(&above.or(Bytes::new(500_000)));
-    if r.sound() && target.is_none() && r.given("relay_virtual_queue_above") {
+    let usual = Bytes::new(500_000);
+    let above = r.get(&above.or(usual));
+    // As a resolved scenario has the default too, the default is never a conflict.
+    if r.sound() && target.is_none() && above != usual {
         r.conflict("relay_virtual_queue_above", "there is no relay_virtual_queue");
     }
     Relay { buffer, safety, virtual_queue: target.map(|target| VirtualQueue { target, above }) }

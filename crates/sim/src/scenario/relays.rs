@@ -1,5 +1,7 @@
 //! Swing's relays: what must hold of the links at which they stand, and what is legal there but unlikely to be meant.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::swing::plan::relay_buffer;
 use clearway_proto::units::{Bytes, Rate, Span};
@@ -7,13 +9,14 @@ use clearway_proto::units::{Bytes, Rate, Span};
 use super::key::Shown;
 use super::reader::Section;
 use super::shape::role_name;
-use crate::model::{ListedLink, Pfc, Scenario, SwitchKinds, SwitchRole, Topology, Xoff};
+use crate::model::{ListedLink, ListedNode, Pfc, Scenario, SwitchRole, Topology, Xoff};
 use crate::net::{relay, shape};
 
-/// By how much two clocks of Ethernet may differ: each by 100 parts in a million (IEEE 802.3).
+/// How far two clocks of Ethernet may differ: each by 100 parts in a million (IEEE 802.3).
 const CLOCKS_PPM: u64 = 200;
 
 /// A fibre with a relay at one end.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Fibre {
     /// The role whose table sets this relay: the relays', or that of a switch's port with one inside.
     role: SwitchRole,
@@ -34,7 +37,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
             r.conflict_at("switch.relay.pfc", message);
             return;
         }
-        if inside(switches).is_some() {
+        if switches.relay_inside().is_some() {
             let message = "relay is for switches without relays before them, and the network has these";
             r.conflict_at("switch.long.pfc", message);
             return;
@@ -78,48 +81,40 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
     warnings
 }
 
-/// The flow control of ports with a relay inside the switch.
-fn inside(switches: &SwitchKinds) -> Option<&Pfc> {
-    switches.long.pfc.as_ref().filter(|pfc| pfc.relay.is_some())
+/// The fibres at the ends of which relays stand, each kind once.
+fn fibres(scenario: &Scenario) -> BTreeSet<Fibre> {
+    let inside = scenario.switches.relay_inside().is_some();
+    match &scenario.network.topology {
+        Topology::Datacenters { long_rate, long_delay, relays, .. } if *relays || inside => {
+            let role = if *relays { SwitchRole::Relay } else { SwitchRole::Long };
+            BTreeSet::from([Fibre { role, rate: *long_rate, delay: *long_delay, local: *long_rate }])
+        }
+        Topology::Listed { nodes, links } => listed_fibres(nodes, links, inside),
+        _ => BTreeSet::new(),
+    }
 }
 
-/// The fibres at the ends of which relays stand, each kind once.
-fn fibres(scenario: &Scenario) -> Vec<Fibre> {
-    let topology = &scenario.network.topology;
-    let long = inside(&scenario.switches).is_some();
-    match topology {
-        Topology::Datacenters { long_rate, long_delay, relays, .. } if *relays || long => {
-            let role = if *relays { SwitchRole::Relay } else { SwitchRole::Long };
-            vec![Fibre { role, rate: *long_rate, delay: *long_delay, local: *long_rate }]
+/// The fibres of a listed network, of which ports between datacenters may have a relay inside their switch.
+fn listed_fibres(nodes: &[ListedNode], links: &[ListedLink], inside: bool) -> BTreeSet<Fibre> {
+    let role = |node: u32| nodes[node as usize].switch;
+    let ways = || links.iter().flat_map(|link| [(link, link.ends), (link, (link.ends.1, link.ends.0))]);
+    let is_local = |(end, peer)| role(end) == Some(SwitchRole::Relay) && role(peer) != role(end);
+    let local_rates: BTreeMap<u32, Rate> =
+        ways().filter(|(_, ends)| is_local(*ends)).map(|(link, (end, _))| (end, link.rate)).collect();
+    let fibre = |(&ListedLink { rate, delay, .. }, (end, peer)): (&ListedLink, (u32, u32))| match (
+        role(end)?,
+        role(peer)?,
+    ) {
+        (SwitchRole::Relay, SwitchRole::Relay) => {
+            let local = local_rates.get(&end).copied().unwrap_or(rate);
+            Some(Fibre { role: SwitchRole::Relay, rate, delay, local })
         }
-        Topology::Listed { nodes, links } => {
-            let role = |node: u32| nodes[node as usize].switch;
-            let local_of = |relay: u32| {
-                let other = |link: &&ListedLink| {
-                    let (a, b) = link.ends;
-                    (a == relay && role(b) != role(a)) || (b == relay && role(a) != role(b))
-                };
-                links.iter().find(other).map(|link| link.rate)
-            };
-            let mut fibres = Vec::new();
-            for &ListedLink { ends: (a, b), rate, delay } in links {
-                for (end, peer) in [(a, b), (b, a)] {
-                    match (role(end), role(peer)) {
-                        (Some(SwitchRole::Relay), Some(SwitchRole::Relay)) => {
-                            let local = local_of(end).unwrap_or(rate);
-                            fibres.push(Fibre { role: SwitchRole::Relay, rate, delay, local });
-                        }
-                        (Some(SwitchRole::Dci), Some(SwitchRole::Dci)) if long => {
-                            fibres.push(Fibre { role: SwitchRole::Long, rate, delay, local: rate });
-                        }
-                        _ => (),
-                    }
-                }
-            }
-            fibres
+        (SwitchRole::Dci, SwitchRole::Dci) if inside => {
+            Some(Fibre { role: SwitchRole::Long, rate, delay, local: rate })
         }
-        _ => Vec::new(),
-    }
+        _ => None,
+    };
+    ways().filter_map(fibre).collect()
 }
 
 /// The flow control at the end of a fibre, and the fibre as far as that depends on it.
@@ -168,7 +163,7 @@ fn check_fibre(r: &Section, scenario: &Scenario, fibre: &Fibre) {
     }
 }
 
-/// By how many bits a second the rates of a relay's links differ.
+/// How many bits a second the rates of a relay's links differ.
 fn difference(fibre: &Fibre) -> u64 {
     fibre.rate.as_bps().abs_diff(fibre.local.as_bps())
 }

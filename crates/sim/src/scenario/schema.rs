@@ -1,10 +1,13 @@
 //! JSON Schema of what the reading functions read.
 //!
-//! A table whose keys depend on a choice becomes one closed object for every combination of choices (`oneOf`), each
-//! with its own defaults and required keys. Beside the standard words every key carries `x-unit` (time, bytes, rate,
-//! frequency, parts, number, integer, fraction, boolean, choice, name, text, hosts, host, node, nodes, times, sizes, file, link,
-//! table, tables), quantities carry `x-min` and `x-max` as a file spells them, and `x-default` says in words what holds
-//! without the key where that is not one value. A table with `x-optional` may be absent though it has required keys.
+//! A table whose keys depend on a choice says by a chain of `if`, `then` and `else` which closed object holds for each value of the
+//! choice, with its own defaults and required keys: what is wrong is then said of the key, and not that no object of many fits.
+//! Beside the chain stand all keys with what they mean, for editors that look at no conditions.
+//!
+//! Beside the standard words every key carries `x-unit` (time, bytes, rate, frequency, parts, number, integer, fraction, boolean,
+//! choice, name, text, hosts, host, node, nodes, times, sizes, file, link, table, tables), quantities carry `x-min` and `x-max` as
+//! a file spells them, and `x-default` says in words what holds without the key where that is not one value. A table with
+//! `x-optional` may be absent though it has required keys.
 
 use serde_json::{json, Map, Value as Json};
 
@@ -46,15 +49,61 @@ pub(super) fn choice(chosen: &str, default: Option<&str>) -> Map<String, Json> {
 
 /// The schema of a table with these variants.
 pub(super) fn table(variants: &[Variant]) -> Map<String, Json> {
-    let mut schema = match variants {
-        [only] => closed(only),
-        several => {
-            let several: Vec<Json> = several.iter().map(|variant| closed(variant).into()).collect();
-            object(json!({ "oneOf": several }))
-        }
-    };
+    let mut schema = chosen(&variants.iter().collect::<Vec<_>>(), 0);
     schema.insert("x-unit".into(), "table".into());
     schema
+}
+
+/// The schema of these variants, which make the same choices but for those after so many.
+fn chosen(variants: &[&Variant], made: usize) -> Map<String, Json> {
+    if let [only] = variants {
+        return closed(only);
+    }
+    let (name, _) = variants[0].choices[made];
+    let mut options: Vec<&str> = variants.iter().map(|variant| variant.choices[made].1).collect();
+    options.dedup();
+    let field = variants[0].fields.iter().find(|field| field.name == name).expect("a choice is a key");
+    let mut choice = field.schema.clone();
+    choice.shift_remove("const");
+    choice.insert("enum".into(), json!(options));
+    let chain = options.iter().rev().fold(Map::new(), |otherwise, option| {
+        let with: Vec<&Variant> =
+            variants.iter().copied().filter(|variant| variant.choices[made] == (name, *option)).collect();
+        let mut condition = object(json!({ "properties": { name: { "const": option } } }));
+        if choice.get("default") != Some(&(*option).into()) {
+            condition.insert("required".into(), json!([name]));
+        }
+        let mut branch = object(json!({ "if": condition, "then": chosen(&with, made + 1) }));
+        if !otherwise.is_empty() {
+            branch.insert("else".into(), otherwise.into());
+        }
+        branch
+    });
+    let required: &[&str] = if field.required { &[name] } else { &[] };
+    let mut properties = hints(variants);
+    properties.insert(name.into(), choice.clone().into());
+    let mut schema = object(json!({ "type": "object", "properties": properties, "required": required }));
+    schema.extend(chain);
+    schema
+}
+
+/// What the keys of all variants mean, for editors that look at no conditions. It allows everything, so that what is
+/// wrong is said once.
+fn hints(variants: &[&Variant]) -> Map<String, Json> {
+    let mut properties = Map::new();
+    for field in variants.iter().flat_map(|variant| &variant.fields) {
+        let description = field.schema.get("description").cloned().unwrap_or_default();
+        properties.entry(field.name).or_insert_with(|| json!({ "description": description }));
+    }
+    properties
+}
+
+/// The closed objects of which a table's schema chooses one.
+pub(super) fn objects(schema: &Map<String, Json>) -> Vec<&Map<String, Json>> {
+    let below = |word: &str| schema.get(word).and_then(Json::as_object).map(objects);
+    let Some(then) = below("then") else { return vec![schema] };
+    // Where none of the conditions holds, the choice itself is wrong.
+    then.into_iter().chain(below("else").into_iter().flatten()).collect()
 }
 
 fn closed(variant: &Variant) -> Map<String, Json> {
@@ -81,11 +130,12 @@ fn closed(variant: &Variant) -> Map<String, Json> {
 }
 
 fn needs_content(schema: &Map<String, Json>) -> bool {
-    let demands = |variant: &Json| variant["required"].as_array().is_some_and(|keys| !keys.is_empty());
+    let demands = |object: &&Map<String, Json>| {
+        object.get("required").and_then(Json::as_array).is_some_and(|keys| !keys.is_empty())
+    };
     let other = schema.contains_key("x-inherits") || schema.contains_key("x-optional");
     let single = schema.get("x-unit") == Some(&"table".into()) && !other;
-    let several = schema.get("oneOf").and_then(Json::as_array);
-    single && several.map_or_else(|| demands(&schema.clone().into()), |all| all.iter().all(demands))
+    single && objects(schema).iter().all(demands)
 }
 
 /// The schema of a table with these variants that need not be there, whatever it must have where it is.
@@ -130,9 +180,7 @@ pub(super) fn heir(variants: &[Variant], of: &str, parent: &Map<String, Json>) -
 
 /// Whether a table of this schema has the key in any variant.
 fn has_key(schema: &Map<String, Json>, key: &str) -> bool {
-    let in_one = |variant: &Json| variant["properties"].get(key).is_some();
-    let several = schema.get("oneOf").and_then(Json::as_array);
-    several.map_or_else(|| in_one(&schema.clone().into()), |variants| variants.iter().any(in_one))
+    objects(schema).iter().any(|object| object["properties"].get(key).is_some())
 }
 
 /// The schema of an array of tables.

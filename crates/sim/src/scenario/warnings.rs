@@ -8,6 +8,7 @@ use super::key::Shown;
 use super::pfc_warnings;
 use super::rdma_warnings;
 use super::relays;
+use super::traffic_warnings;
 use crate::engine::event::Meta;
 use crate::model::{HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
 use crate::net::routing::{most_paths, path_between};
@@ -44,6 +45,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(rdma_warnings::of(scenario));
     warnings.extend(pfc_warnings::of(scenario));
     warnings.extend(relays::warnings(scenario));
+    warnings.extend(traffic_warnings::of(scenario));
     warnings
 }
 

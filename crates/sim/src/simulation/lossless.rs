@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::units::{Span, Time};
 
 use super::simulator::Simulation;
@@ -62,8 +63,15 @@ impl Simulation {
         let (domain, at) = self.domain_of_port(drop.link);
         let pfc = domain.ports.pfc(at)?;
         let name = |node: u32| &self.graph().nodes()[node as usize].name;
+        let needed = LosslessLink {
+            response: pfc.response(),
+            priorities: pfc.lossless.count_ones() as u8,
+            hysteresis: pfc.hysteresis(),
+            ..LosslessLink::new(link.rate, link.delay, self.plan.longest_frame)
+        }
+        .headroom();
+        let bytes = |time: Span| link.rate.sent_in(time).get();
         if pfc.is_of_relay() && pfc.headroom() == 0 {
-            let room = self.plan.lossless_link(drop.link, pfc.response(), pfc.hysteresis(), pfc.lossless);
             return Some(format!(
                 "at {:.3} us {} dropped a frame of {} bytes of a lossless class that came over {}: {} bytes that had come over \
                  this link were there. A round trip brings {} bytes, and what is sent before a PAUSE works {}. More comes \
@@ -74,13 +82,10 @@ impl Simulation {
                 drop.bytes,
                 self.graph().link_name(drop.link ^ 1),
                 drop.common,
-                link.rate.sent_in(link.delay * 2).get(),
-                room.headroom().any_sizes().get() - link.rate.sent_in(link.delay * 2).get(),
+                bytes(needed.round_trip),
+                needed.any_sizes().get() - bytes(needed.round_trip),
             ));
         }
-        let of_link = self.plan.lossless_link(drop.link, pfc.response(), pfc.hysteresis(), pfc.lossless);
-        let needed = of_link.headroom();
-        let bytes = |time: Span| link.rate.sent_in(time).get();
         Some(format!(
             "at {:.3} us {} dropped a frame of {} bytes of a lossless class that came over {}: {} bytes that had come over this \
              link were there, {} of them beyond XOFF, where there is a headroom of {} bytes. If nothing leaves, {} bytes are \

@@ -1,8 +1,7 @@
 //! What a run never changes, and all its domains share: the network, the routes, what the flows are, and which domain
 //! owns what.
 
-use clearway_proto::swing::headroom::LosslessLink;
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::Bytes;
 
 use super::control_plan::ControlPlan;
 use super::partition::Partition;
@@ -11,7 +10,6 @@ use crate::engine::calendar::Windows;
 use crate::engine::event::{Frame, Meta};
 use crate::host::transport::Maker;
 use crate::net::routes::Routes;
-use crate::net::scheduling::ClassSet;
 use crate::net::topology::Graph;
 use crate::traffic::{Demand, FlowSpec};
 
@@ -77,24 +75,6 @@ impl Plan {
     #[inline]
     pub fn queues(&self) -> usize {
         self.classes.max(1)
-    }
-
-    /// A link of which the far end keeps these classes lossless, as far as headroom depends on it.
-    pub fn lossless_link(
-        &self,
-        link: u32,
-        response: Span,
-        hysteresis: Bytes,
-        lossless: ClassSet,
-    ) -> LosslessLink {
-        let of = self.graph.link(link);
-        let priorities = lossless.count_ones() as u8;
-        LosslessLink {
-            response,
-            priorities,
-            hysteresis,
-            ..LosslessLink::new(of.rate, of.delay, self.longest_frame)
-        }
     }
 
     /// How many conversations there are: of flows, of probes, and of Fastpass's agents.

@@ -181,9 +181,10 @@ impl<'a> Wiring<'a> {
         Pfc::pausing(classes, self.lossless(), thresholds, memory, (pause.as_ps(), pfc.response.as_ps()))
     }
 
-    /// A link of which the end from which it leads keeps lossless classes so.
+    /// A link of which the end from which it leads keeps lossless classes lossless.
     fn lossless_link(&self, link: u32, pfc: &model::Pfc) -> LosslessLink {
-        self.plan.lossless_link(link, pfc.response, pfc.hysteresis, self.lossless())
+        let of = self.plan.graph.link(link);
+        pfc.lossless_link((of.rate, of.delay), self.plan.longest_frame, self.lossless().count_ones() as usize)
     }
 
     /// The side of a relay that feeds a link; none if no relay does.

@@ -28,7 +28,7 @@ impl Table<'_> {
     }
 
     /// When member `index` of the table starts.
-    pub(super) fn start(&self, index: u32) -> Time {
+    pub fn start(&self, index: u32) -> Time {
         let (earliest, latest) = self.traffic.start;
         let range = latest.since(earliest).as_ps();
         let drawn = if range == 0 { 0 } else { self.stream(Entity::FlowStart, index).below(range) };

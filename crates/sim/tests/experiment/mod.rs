@@ -60,9 +60,9 @@ pub fn floats<'a>(outcome: &'a Outcome, name: &str, of: &str) -> &'a [f64] {
 }
 
 /// A column of names.
-pub fn texts<'a>(outcome: &'a Outcome, name: &str, of: &str) -> &'a [String] {
+pub fn texts<'a>(outcome: &'a Outcome, name: &str, of: &str) -> Vec<&'a str> {
     match column(outcome, name, of) {
-        Column::Texts(values) => values,
+        Column::Texts(values) => values.iter().collect(),
         other => panic!("{name}.{of}: {other:?}"),
     }
 }
@@ -98,7 +98,7 @@ pub fn lower_bounds(outcome: &Outcome) -> &[String] {
 
 fn row_of_link(outcome: &Outcome, link: &str) -> usize {
     let names = texts(outcome, "links", "link");
-    names.iter().position(|name| name == link).unwrap_or_else(|| panic!("no link {link} in {names:?}"))
+    names.iter().position(|&name| name == link).unwrap_or_else(|| panic!("no link {link} in {names:?}"))
 }
 
 /// A counter of one link, named as `h0>tor0`.

@@ -334,7 +334,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Of nothing yet.
+    /// A count of nothing yet.
     pub fn new() -> Coverage {
         let pairs = vec![vec![0; FEATURES.len()]; FEATURES.len()];
         Coverage { pairs, happenings: vec![0; HAPPENINGS.len()] }

@@ -48,7 +48,10 @@ fn difference_of_values_in(one: &Column, other: &Column) -> Option<String> {
         (Column::Floats(one), Column::Floats(other)) => {
             first_difference(one, other, |a, b| a.to_bits() == b.to_bits())
         }
-        (Column::Texts(one), Column::Texts(other)) => first_difference(one, other, |a, b| a == b),
+        (Column::Texts(one), Column::Texts(other)) => {
+            let [one, other] = [one, other].map(|texts| texts.iter().collect::<Vec<_>>());
+            first_difference(&one, &other, |a, b| a == b)
+        }
         _ => Some("values of two kinds".into()),
     }
 }
@@ -108,10 +111,10 @@ pub fn measured<'a>(outcome: &'a Outcome, table: &str, name: &str) -> &'a [f64] 
 }
 
 /// A column of names; empty where the table is not there.
-pub fn texts<'a>(outcome: &'a Outcome, table: &str, name: &str) -> &'a [String] {
+pub fn texts<'a>(outcome: &'a Outcome, table: &str, name: &str) -> Vec<&'a str> {
     match column(outcome, table, name) {
-        Some(Column::Texts(values)) => values,
-        _ => &[],
+        Some(Column::Texts(values)) => values.iter().collect(),
+        _ => Vec::new(),
     }
 }
 

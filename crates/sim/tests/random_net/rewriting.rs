@@ -39,7 +39,7 @@ fn with_harmless_faults(case: &Case, outcome: &Outcome) -> Option<Case> {
         if faulty.iter().any(|other| other.contains(a) && other.contains(b)) {
             continue;
         }
-        let fault = Table::new("fault").with("kind", "loss").with("link", link.as_str());
+        let fault = Table::new("fault").with("kind", "loss").with("link", link);
         case.insert(fault.with("probability", Value::Number(0.0)));
     }
     Some(case)

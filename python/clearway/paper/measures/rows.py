@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -42,45 +44,51 @@ def column_of(run: Run, rows: Mapping[str, NDArray[Any]], column: str) -> Floats
     return rows[column].astype(float)
 
 
-def weighted(
-    run: Run,
-    table: str,
-    column: str,
-    weight: str | None,
-    match: Mapping[str, Any] | None,
-    from_us: float,
-    to_us: float,
-) -> tuple[Floats, Floats]:
-    """Return a column and the weight of each row; rows that lack a value or a weight are left out."""
-    rows = rows_of(run, table, match, from_us, to_us)
-    values = column_of(run, rows, column)
-    weights = np.ones(len(values)) if weight is None else column_of(run, rows, weight)
-    there = np.isfinite(values) & (weights > 0)
-    return values[there], weights[there]
+@dataclass(frozen=True)
+class Rows:
+    """A column of a run's table, in the rows that match and lie between two times."""
+
+    run: Run
+    table: str
+    column: str
+    match: Mapping[str, Any] | None = None
+    from_us: float = 0.0
+    to_us: float = math.inf
+
+    def chosen(self) -> Mapping[str, NDArray[Any]]:
+        """Return all columns of these rows."""
+        return rows_of(self.run, self.table, self.match, self.from_us, self.to_us)
 
 
-def unfinished(
-    run: Run,
-    table: str,
-    column: str,
-    weight: str | None,
-    match: Mapping[str, Any] | None,
-    from_us: float,
-    to_us: float,
-) -> tuple[Floats, Floats]:
-    """Return lower bounds for rows of flows or operations that were under way at the end, and their weights.
+@dataclass(frozen=True)
+class Weighted(Rows):
+    """The same, each row weighted by another column or by 1."""
 
-    There are none of a column that is no completion time, latency or slowdown.
-    """
-    rows = rows_of(run, table, match, from_us, to_us)
-    if column not in _TIMED or "age_us" not in rows:
-        return np.array([]), np.array([])
-    ages = rows["age_us"].astype(float)
-    # However young a flow is, it will not be quicker than on an empty network.
-    bounds = np.maximum(ages / column_of(run, rows, "ideal_us"), 1.0) if column == "slowdown" else ages
-    weights = np.ones(len(ages)) if weight is None else column_of(run, rows, weight)
-    there = np.isfinite(bounds) & (weights > 0)
-    return bounds[there], weights[there]
+    weight: str | None = None
+
+    def finished(self) -> tuple[Floats, Floats]:
+        """Return the column and the weight of each row; rows that lack a value or a weight are left out."""
+        rows = self.chosen()
+        return self._with_weights(rows, column_of(self.run, rows, self.column))
+
+    def unfinished(self) -> tuple[Floats, Floats]:
+        """Return lower bounds, and weights, for rows of flows or operations that were under way at the end.
+
+        There are none of a column that is no completion time, latency or slowdown.
+        """
+        rows = self.chosen()
+        if self.column not in _TIMED or "age_us" not in rows:
+            return np.array([]), np.array([])
+        bounds = rows["age_us"].astype(float)
+        if self.column == "slowdown":
+            # However young a flow is, it will not be quicker than on an empty network.
+            bounds = np.maximum(bounds / column_of(self.run, rows, "ideal_us"), 1.0)
+        return self._with_weights(rows, bounds)
+
+    def _with_weights(self, rows: Mapping[str, NDArray[Any]], values: Floats) -> tuple[Floats, Floats]:
+        weights = np.ones(len(values)) if self.weight is None else column_of(self.run, rows, self.weight)
+        there = np.isfinite(values) & (weights > 0)
+        return values[there], weights[there]
 
 
 def _matches(values: NDArray[Any], wanted: Any) -> NDArray[np.bool_]:

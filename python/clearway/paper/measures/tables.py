@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from clearway.figures import AtLeast
-from clearway.paper.measures.registry import of_run
-from clearway.paper.measures.rows import column_of, rows_of, unfinished, weighted
+from clearway.paper.measures.registry import of_rows, of_run
+from clearway.paper.measures.rows import Rows, Weighted, column_of, rows_of
 from clearway.paper.measures.scenario import amount_of
 from clearway.paper.measures.values import Series
 from clearway.runs import Run
@@ -19,24 +19,14 @@ _RECORDS = {"queues": "queues", "links_series": "links"}
 """The key of `record` that makes a table which leaves out what is empty."""
 
 
-@of_run
-def quantile(
-    run: Run,
-    table: str,
-    column: str,
-    q: float,
-    weight: str | None = None,
-    match: Mapping[str, Any] | None = None,
-    from_us: float = 0.0,
-    to_us: float = math.inf,
-) -> float:
+@of_rows(Weighted)
+def quantile(rows: Weighted, q: float) -> float:
     """Take a quantile (0 to 1) of a column: the least value that this share of rows or weight has at most.
 
     Of completion times and latencies, rows that were unfinished at the end count with their age; the quantile
     is `AtLeast` if they could make it larger.
     """
-    values, weights = weighted(run, table, column, weight, match, from_us, to_us)
-    ages, of_ages = unfinished(run, table, column, weight, match, from_us, to_us)
+    (values, weights), (ages, of_ages) = rows.finished(), rows.unfinished()
     every, of_every = np.append(values, ages), np.append(weights, of_ages)
     if not len(every):
         return math.nan
@@ -47,19 +37,10 @@ def quantile(
     return value if weights[values <= value].sum() >= wanted else AtLeast(value)
 
 
-@of_run
-def mean(
-    run: Run,
-    table: str,
-    column: str,
-    weight: str | None = None,
-    match: Mapping[str, Any] | None = None,
-    from_us: float = 0.0,
-    to_us: float = math.inf,
-) -> float:
+@of_rows(Weighted)
+def mean(rows: Weighted) -> float:
     """Take the mean of a column, by rows or weighted by another column; unfinished rows as for a quantile."""
-    values, weights = weighted(run, table, column, weight, match, from_us, to_us)
-    ages, of_ages = unfinished(run, table, column, weight, match, from_us, to_us)
+    (values, weights), (ages, of_ages) = rows.finished(), rows.unfinished()
     every, of_every = np.append(values, ages), np.append(weights, of_ages)
     if not len(every):
         return math.nan
@@ -113,7 +94,7 @@ def cdf(
     points: int = 300,
 ) -> Series:
     """Take the cumulative distribution of a column times `scale`, in per cent, thinned to so many points."""
-    values, weights = weighted(run, table, column, weight, match, 0.0, math.inf)
+    values, weights = Weighted(run, table, column, match, weight=weight).finished()
     order = np.argsort(values, kind="stable")
     values, shares = values[order], np.cumsum(weights[order])
     if not len(values) or shares[-1] <= 0:
@@ -128,46 +109,36 @@ def cdf(
     return Series(values * scale, shares)
 
 
-@of_run
-def over_time(
-    run: Run,
-    table: str,
-    column: str,
-    match: Mapping[str, Any] | None = None,
-    from_us: float = 0.0,
-    to_us: float = math.inf,
-) -> Series:
+@of_rows(Rows)
+def over_time(rows: Rows) -> Series:
     """Take a recorded column over time in microseconds; rows of one time, as of several flows, add up."""
-    rows = rows_of(run, table, match, from_us, to_us)
-    times, places = np.unique(rows["time_us"].astype(np.float64), return_inverse=True)
-    sums = np.bincount(places, weights=column_of(run, rows, column), minlength=len(times))
-    return Series(times, sums.astype(np.float64))
+    return _over_time(rows)
 
 
-@of_run
-def every_sample(
-    run: Run,
-    table: str,
-    column: str,
-    match: Mapping[str, Any] | None = None,
-    from_us: float = 0.0,
-    to_us: float = math.inf,
-) -> Series:
+@of_rows(Rows)
+def every_sample(rows: Rows) -> Series:
     """Take a recorded column at every sample, summed over rows of one time; 0 where there is no row.
 
     `table` is "queues" or "links_series", which leave out what is empty or silent. With classes, `match` one.
     """
-    step = amount_of(run.scenario["record"][_RECORDS[table]])
-    last = min(to_us, float(run.summary["simulated_us"]))
+    step = amount_of(rows.run.scenario["record"][_RECORDS[rows.table]])
+    last = min(rows.to_us, float(rows.run.summary["simulated_us"]))
     instants = np.arange(
-        math.floor(from_us / step + 1e-9) + 1, math.floor(last / step + 1e-9) + 1, dtype=np.float64
+        math.floor(rows.from_us / step + 1e-9) + 1, math.floor(last / step + 1e-9) + 1, dtype=np.float64
     )
-    there = over_time(run, table, column, match, from_us, to_us)
+    there = _over_time(rows)
     values = np.zeros(len(instants))
     places = np.round(there.x / step).astype(int) - (int(instants[0]) if len(instants) else 0)
     inside = (places >= 0) & (places < len(values))
     values[places[inside]] = there.y[inside]
     return Series(instants * step, values)
+
+
+def _over_time(rows: Rows) -> Series:
+    chosen = rows.chosen()
+    times, places = np.unique(chosen["time_us"].astype(np.float64), return_inverse=True)
+    sums = np.bincount(places, weights=column_of(rows.run, chosen, rows.column), minlength=len(times))
+    return Series(times, sums.astype(np.float64))
 
 
 @of_run

@@ -91,7 +91,7 @@ pub(super) struct Patience {
     pub(super) rto: Span,
     /// With more packets than so many from the lowest unacknowledged one on, it waits longer.
     pub(super) few: u32,
-    /// By how much.
+    /// How much longer it then waits.
     pub(super) longer: Span,
 }
 

@@ -45,9 +45,9 @@ impl std::error::Error for Refusal {}
 /// Which pairs have demand, and what is needed to answer requests.
 #[derive(Clone, Debug)]
 pub(super) struct Demand {
-    /// Of each pair, source by source, a bit: whether it is in the queue.
+    /// A bit for each pair, source by source: whether it is in the queue.
     queued: Box<[u64]>,
-    /// Of each pair, source by source.
+    /// The tally of each pair, source by source.
     tallies: Box<[Tally]>,
     nodes: usize,
     limit: u16,

@@ -83,7 +83,7 @@ impl Clocks {
         }
     }
 
-    /// By how much a slot of another machine's clock is ahead of that of this one's, `own`; `None` if that cannot be true.
+    /// How far a slot of another machine's clock is ahead of that of this one's, `own`; `None` if that cannot be true.
     fn difference(&self, slot: u64, own: u64) -> Option<i64> {
         let difference = i64::try_from(i128::from(slot) - i128::from(own)).ok()?;
         (-self.most_apart..=self.most_apart).contains(&difference).then_some(difference)

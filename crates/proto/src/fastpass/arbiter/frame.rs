@@ -1,4 +1,4 @@
-//! By which clock slots are counted: the arbiter's own, moved so that it agrees with most endpoints'.
+//! The clock by which slots are counted: the arbiter's own, moved so that it agrees with most endpoints'.
 
 use crate::fastpass::timeslots::Timeslots;
 use crate::units::Time;

@@ -84,7 +84,7 @@ pub struct Endpoint {
     requested: Option<Time>,
     /// Whether the next request shall not wait for others to go with it.
     urgent: bool,
-    /// By how many slots the primary's clock was ahead when its packets came.
+    /// How many slots the primary's clock was ahead when its packets came.
     arbiter_ahead: Recent,
     /// When an arbiter was last heard, or packets began to wait, whichever is later.
     alone_since: Time,

@@ -21,7 +21,7 @@ pub struct Request {
     pub seq: u32,
     /// The slot that the endpoint's clock shows when it sends this.
     pub slot: u64,
-    /// By how many slots the clock of the primary arbiter of this term is ahead of the endpoint's, at least: the most that
+    /// How many slots the clock of the primary arbiter of this term is ahead of the endpoint's, at least: the most that
     /// the slot in one of its packets of late was ahead of the slot in which that came. `None` if none came of late.
     pub arbiter_ahead: Option<i32>,
     /// The allocations of this term that have come.

@@ -94,7 +94,7 @@ struct Avoided {
 pub struct Isolator {
     params: IsolatorParams,
     links: Links,
-    /// Of this half of the window, and of the one before.
+    /// The evidence of this half of the window, and of the one before.
     evidence: [Evidence; 2],
     /// When this half of the window began.
     began: Time,

@@ -13,7 +13,7 @@ pub(super) struct Balancer {
     paths: usize,
     /// The paths in use.
     kept: PathSet,
-    /// By how many places the list of paths in use is turned.
+    /// How many places the list of paths in use is turned by.
     turn: usize,
     /// The paths in use as a list, so turned.
     names: [u8; MAX_PATHS],

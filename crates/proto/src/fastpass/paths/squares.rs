@@ -22,7 +22,7 @@ impl<const SHIFT: u32> Lanes<SHIFT> {
     const BITS: u32 = if SHIFT < 6 { 1 << SHIFT } else { 64 };
     /// The lowest bit of each lane.
     const LOWEST: u64 = every(Self::BITS, 1);
-    /// By a number's logarithm: all bits of each lane but so many at the top.
+    /// Masks by a number's logarithm: all bits of each lane but that many at the top.
     const BUT_TOP: [u64; 6] = {
         let mut masks = [0; 6];
         let mut log = 0;
@@ -44,7 +44,7 @@ const fn every(stride: u32, bits: u32) -> u64 {
     word
 }
 
-/// By a number of bits' logarithm: the lower of every two neighbours of so many bits.
+/// Masks by a number of bits' logarithm: the lower of every two neighbours of that many bits.
 const LOWER: [u64; 6] = [every(2, 1), every(4, 2), every(8, 4), every(16, 8), every(32, 16), every(64, 32)];
 
 /// Of each lane of `common`, an even number of bits, the first result; and every second of them, the second.

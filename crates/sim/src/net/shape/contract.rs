@@ -8,6 +8,18 @@ use super::rates::HostRates;
 use crate::model::SwitchRole;
 use crate::net::graph::{Graph, Plan};
 
+/// A set of hosts, and what joins it to all others.
+pub struct Cut {
+    /// The hosts, in rising order.
+    pub hosts: Vec<u32>,
+    /// What a person calls the links that join them to others.
+    pub links: String,
+    /// What these carry together in one direction, in bits per second.
+    pub bps: f64,
+    /// How they can be given a higher rate.
+    pub remedy: &'static str,
+}
+
 /// A network of one shape: figures that need no building, and the building itself.
 ///
 /// Counts that may be large are `f64`, which does not overflow. `rate` and `delay` are those of the network: of every
@@ -38,6 +50,11 @@ pub trait Shape {
     /// The highest rate and the longest delay of any link.
     fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
         (rate, delay)
+    }
+
+    /// Sets of hosts, and the links that join each to all others; none where these cannot be short of what hosts send.
+    fn cuts(&self) -> Vec<Cut> {
+        Vec::new()
     }
 
     /// Draws hosts, then switches, then links.

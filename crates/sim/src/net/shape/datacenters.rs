@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{Shape, Ways};
+use super::contract::{Cut, Shape, Ways};
 use super::listed::Routes;
 use crate::model::SwitchRole;
 use crate::net::graph::{Graph, Plan};
@@ -112,6 +112,16 @@ impl Shape for Datacenters {
 
     fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
         (rate.max(self.long_rate), delay.max(self.long_delay))
+    }
+
+    fn cuts(&self) -> Vec<Cut> {
+        let cut = |gap: u32| Cut {
+            hosts: (0..gap * self.hosts_each()).collect(),
+            links: format!("the link from dci{} to dci{gap}", gap - 1),
+            bps: self.long_rate.as_bps() as f64,
+            remedy: "raise network.long_rate",
+        };
+        (1..self.count).map(cut).collect()
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{down, up, Shape, Ways};
+use super::contract::{down, up, Cut, Shape, Ways};
 use crate::model::SwitchRole;
 use crate::net::graph::{Graph, Plan};
 
@@ -37,6 +37,15 @@ impl Shape for Dumbbell {
 
     fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
         (rate.max(self.bottleneck), delay.max(self.bottleneck_delay))
+    }
+
+    fn cuts(&self) -> Vec<Cut> {
+        vec![Cut {
+            hosts: (0..self.left).collect(),
+            links: "the bottleneck".into(),
+            bps: self.bottleneck.as_bps() as f64,
+            remedy: "raise network.bottleneck",
+        }]
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {

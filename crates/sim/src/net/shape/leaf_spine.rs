@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{down, up, Shape, Ways};
+use super::contract::{down, up, Cut, Shape, Ways};
 use crate::model::SwitchRole;
 use crate::net::graph::{Graph, Plan};
 
@@ -44,6 +44,16 @@ impl Shape for LeafSpine {
 
     fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
         (rate.max(self.uplink), delay)
+    }
+
+    fn cuts(&self) -> Vec<Cut> {
+        let cut = |leaf: u32| Cut {
+            hosts: (leaf * self.hosts_per_leaf..(leaf + 1) * self.hosts_per_leaf).collect(),
+            links: format!("the uplinks of tor{leaf}"),
+            bps: self.uplink.as_bps() as f64 * f64::from(self.spines),
+            remedy: "lower network.oversubscription",
+        };
+        (0..self.leaves).map(cut).collect()
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {

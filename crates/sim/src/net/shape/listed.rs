@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{Shape, Ways};
+use super::contract::{Cut, Shape, Ways};
 use super::rates::HostRates;
 use crate::engine::event::MAX_LINKS;
 use crate::model::{ListedLink, ListedNode, SwitchRole};
@@ -99,6 +99,36 @@ impl Shape for Listed<'_> {
         let larger =
             |(rate, delay): (Rate, Span), link: &ListedLink| (rate.max(link.rate), delay.max(link.delay));
         self.links.iter().fold((rate, delay), larger)
+    }
+
+    /// The hosts of each switch.
+    fn cuts(&self) -> Vec<Cut> {
+        let is_host = |node: u32| self.nodes[node as usize].switch.is_none();
+        let mut number = vec![0; self.nodes.len()];
+        let hosts = (0..self.nodes.len() as u32).filter(|&node| is_host(node));
+        hosts.zip(0..).for_each(|(node, host)| number[node as usize] = host);
+        let mut cuts = BTreeMap::<u32, Cut>::new();
+        for link in self.links {
+            let (a, b) = link.ends;
+            for (switch, peer) in [(a, b), (b, a)].into_iter().filter(|&(switch, _)| !is_host(switch)) {
+                let cut = cuts.entry(switch).or_insert_with(|| Cut {
+                    hosts: Vec::new(),
+                    links: format!("the links of {} to other switches", self.nodes[switch as usize].name),
+                    bps: 0.0,
+                    remedy: "give them higher rates in network.file",
+                });
+                if is_host(peer) {
+                    cut.hosts.push(number[peer as usize]);
+                } else {
+                    cut.bps += link.rate.as_bps() as f64;
+                }
+            }
+        }
+        let sorted = |mut cut: Cut| {
+            cut.hosts.sort_unstable();
+            cut
+        };
+        cuts.into_values().filter(|cut| !cut.hosts.is_empty()).map(sorted).collect()
     }
 
     fn draw(&self, plan: &mut Plan, _: Rate, _: Span) {

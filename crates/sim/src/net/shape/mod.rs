@@ -14,7 +14,7 @@ mod star;
 use clearway_proto::units::Span;
 
 use crate::model::{Network, Topology};
-pub use contract::{Shape, Ways};
+pub use contract::{Cut, Shape, Ways};
 pub use rates::HostRates;
 
 /// The shape of this topology.

@@ -4,6 +4,9 @@ use clearway_proto::units::Span;
 
 use crate::model::Scenario;
 
+/// The most rows for which a column asks for room at once: 2 GB of numbers, which any machine has the addresses for.
+const MOST_AT_ONCE: usize = 1 << 28;
+
 /// The samples of one kind that a scenario asks for.
 pub struct Sampled {
     /// The key under `record` that asks for them.
@@ -14,6 +17,12 @@ pub struct Sampled {
     pub rows: f64,
     /// Memory in bytes that a row takes at most.
     pub row_bytes: f64,
+}
+
+/// A column with room for so many rows. Memory is taken only as they come, whereas a column that grows is copied, and leaves
+/// holes behind; which is why only one of more than [`MOST_AT_ONCE`] rows does.
+pub(super) fn column<T>(rows: usize) -> Vec<T> {
+    Vec::with_capacity(rows.min(MOST_AT_ONCE))
 }
 
 impl Sampled {

@@ -2,21 +2,22 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::contract::Sampled;
+use super::contract::{column, Sampled};
 use crate::model::Scenario;
 use crate::net::port::Port;
 use crate::net::shape;
-use crate::record::footprint::{link_name_bytes, switch_ports, text_bytes, NUMBER};
+use crate::record::footprint::{link_text_bytes, switch_ports, text_bytes, NUMBER};
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
+use crate::record::texts::Texts;
 use crate::simulation::Simulation;
 
 /// The samples so far, and the counters at the last sample.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LinkSamples {
     time_us: Vec<f64>,
     link: Vec<u32>,
-    class: Vec<u8>,
+    class: Vec<u32>,
     utilisation: Vec<f64>,
     /// Sent bytes, dropped bytes, dropped frames.
     counts: [Vec<u64>; 3],
@@ -31,16 +32,23 @@ impl LinkSamples {
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let shape = shape::of(&scenario.network.topology);
         let longest = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
-        let row_bytes = NUMBER * 6.0 + link_name_bytes(&*shape) + text_bytes(longest);
+        let row_bytes = NUMBER * 6.0 + link_text_bytes(&*shape) + text_bytes(longest);
         let rows = switch_ports(&*shape) * scenario.classes.len().max(1) as f64;
         Sampled::every("record.links", scenario.record.links, rows, row_bytes, scenario)
     }
 
-    /// No samples yet.
-    pub(super) fn new(simulation: &Simulation) -> LinkSamples {
+    /// No samples yet, and room for so many.
+    pub(super) fn new(simulation: &Simulation, rows: usize) -> LinkSamples {
         let links = simulation.links() as usize;
-        let last = vec![[0; 3]; links * simulation.classes().max(1)];
-        LinkSamples { transmitted: vec![0.0; links], last, ..LinkSamples::default() }
+        LinkSamples {
+            time_us: column(rows),
+            link: column(rows),
+            class: column(rows),
+            utilisation: column(rows),
+            counts: std::array::from_fn(|_| column(rows)),
+            transmitted: vec![0.0; links],
+            last: vec![[0; 3]; links * simulation.classes().max(1)],
+        }
     }
 
     /// Samples the ports of switches. Those at which nothing was sent, under way or dropped for `step` are left out.
@@ -60,7 +68,7 @@ impl LinkSamples {
             for (class, (counts, last)) in counts.iter().zip(last).enumerate() {
                 self.time_us.push(now.as_us_f64());
                 self.link.push(link);
-                self.class.push(class as u8);
+                self.class.push(class as u32);
                 self.utilisation.push(utilisation);
                 for (column, (now, then)) in self.counts.iter_mut().zip(counts.iter().zip(*last)) {
                     column.push(now - then);
@@ -71,16 +79,16 @@ impl LinkSamples {
     }
 
     pub(super) fn into_table(self, measured: &Measured) -> Table {
-        let link_name = |link| measured.simulation.graph().link_name(link);
-        let classes = &measured.scenario.classes;
-        let class_name = |class| classes.get(usize::from(class)).map_or(String::new(), |c| c.name.clone());
+        let links = Texts::new(measured.simulation.graph().link_names(), self.link);
+        let names = measured.scenario.classes.iter().map(|class| class.name.clone()).collect::<Vec<_>>();
+        let classes = Texts::new(if names.is_empty() { vec![String::new()] } else { names }, self.class);
         let [sent_bytes, dropped_bytes, dropped_frames] = self.counts.map(Column::Integers);
         Table {
             name: "links_series",
             columns: vec![
                 ("time_us", Column::Floats(self.time_us)),
-                ("link", Column::Texts(self.link.into_iter().map(link_name).collect())),
-                ("class", Column::Texts(self.class.into_iter().map(class_name).collect())),
+                ("link", Column::Texts(links)),
+                ("class", Column::Texts(classes)),
                 ("utilisation", Column::Floats(self.utilisation)),
                 ("sent_bytes", sent_bytes),
                 ("dropped_bytes", dropped_bytes),

@@ -23,7 +23,7 @@ use windows::WindowSamples;
 use super::fairness::Fairness;
 use super::measured::Measured;
 use super::outcome::Table;
-use crate::model::{Record, Scenario};
+use crate::model::Scenario;
 use crate::simulation::Simulation;
 
 /// The memory that the samples of each kind take that a scenario asks for.
@@ -50,13 +50,18 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub(super) fn new(record: &Record, simulation: &Simulation) -> Samples {
+    pub(super) fn new(scenario: &Scenario, simulation: &Simulation) -> Samples {
+        let record = &scenario.record;
+        let room = |footprint: fn(&Scenario) -> Option<Sampled>| {
+            footprint(scenario).map_or(0, |sampled| sampled.rows as usize)
+        };
+        let throughput = ThroughputSamples::new(simulation, room(ThroughputSamples::footprint));
         Samples {
-            queues: (Grid::new(record.queues), QueueSamples::new(simulation)),
-            windows: (Grid::new(record.windows), WindowSamples::default()),
-            rtt: (Grid::new(record.rtt), RttSamples::new(simulation)),
-            throughput: (Grid::new(record.throughput), ThroughputSamples::new(simulation)),
-            links: (Grid::new(record.links), LinkSamples::new(simulation)),
+            queues: (Grid::new(record.queues), QueueSamples::new(simulation, room(QueueSamples::footprint))),
+            windows: (Grid::new(record.windows), WindowSamples::new(room(WindowSamples::footprint))),
+            rtt: (Grid::new(record.rtt), RttSamples::new(simulation, room(RttSamples::footprint))),
+            throughput: (Grid::new(record.throughput), throughput),
+            links: (Grid::new(record.links), LinkSamples::new(simulation, room(LinkSamples::footprint))),
         }
     }
 
@@ -89,11 +94,10 @@ impl Samples {
     }
 
     pub(super) fn into_tables(self, measured: &Measured) -> Vec<Table> {
-        let scenario = measured.scenario;
         let queues = self.queues.0.step.map(|_| self.queues.1.into_table(measured));
         let windows = self.windows.0.step.map(|_| self.windows.1.into_table());
-        let rtt = self.rtt.0.step.map(|_| self.rtt.1.into_table(scenario));
-        let throughput = self.throughput.0.step.map(|_| self.throughput.1.into_table(scenario));
+        let rtt = self.rtt.0.step.map(|_| self.rtt.1.into_table(measured));
+        let throughput = self.throughput.0.step.map(|_| self.throughput.1.into_table(measured));
         let links = self.links.0.step.map(|_| self.links.1.into_table(measured));
         [queues, windows, rtt, throughput, links].into_iter().flatten().collect()
     }

@@ -2,13 +2,14 @@
 
 use clearway_proto::units::Time;
 
-use super::contract::Sampled;
+use super::contract::{column, Sampled};
 use crate::model::Scenario;
 use crate::net::port::Port;
 use crate::net::shape;
-use crate::record::footprint::{link_name_bytes, switch_ports, NUMBER};
+use crate::record::footprint::{link_text_bytes, switch_ports, NUMBER};
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
+use crate::record::texts::Texts;
 use crate::simulation::Simulation;
 
 /// The samples so far.
@@ -25,14 +26,14 @@ impl QueueSamples {
     /// The memory that these samples take: each row has the time, the link's number and its name, and the bytes.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let shape = shape::of(&scenario.network.topology);
-        let (ports, row_bytes) = (switch_ports(&*shape), NUMBER * 2.5 + link_name_bytes(&*shape));
+        let (ports, row_bytes) = (switch_ports(&*shape), NUMBER * 2.5 + link_text_bytes(&*shape));
         Sampled::every("record.queues", scenario.record.queues, ports, row_bytes, scenario)
     }
 
-    /// No samples yet.
-    pub(super) fn new(simulation: &Simulation) -> QueueSamples {
+    /// No samples yet, and room for so many.
+    pub(super) fn new(simulation: &Simulation, rows: usize) -> QueueSamples {
         let busy = vec![false; simulation.links() as usize];
-        QueueSamples { time_us: Vec::new(), link: Vec::new(), bytes: Vec::new(), busy }
+        QueueSamples { time_us: column(rows), link: column(rows), bytes: column(rows), busy }
     }
 
     /// Samples the ports of switches. Empty queues are left out, save the first sample after a queue has drained.
@@ -53,12 +54,12 @@ impl QueueSamples {
     }
 
     pub(super) fn into_table(self, measured: &Measured) -> Table {
-        let name = |link| measured.simulation.graph().link_name(link);
+        let links = Texts::new(measured.simulation.graph().link_names(), self.link);
         Table {
             name: "queues",
             columns: vec![
                 ("time_us", Column::Floats(self.time_us)),
-                ("link", Column::Texts(self.link.into_iter().map(name).collect())),
+                ("link", Column::Texts(links)),
                 ("queue_bytes", Column::Integers(self.bytes)),
             ],
         }

@@ -5,6 +5,7 @@ use clearway_proto::units::Time;
 use super::contract::Sampled;
 use super::series::Series;
 use crate::model::Scenario;
+use crate::record::measured::Measured;
 use crate::record::outcome::Table;
 use crate::simulation::Simulation;
 
@@ -23,9 +24,9 @@ impl RttSamples {
         Sampled::every("record.rtt", scenario.record.rtt, rows, Series::<2>::row_bytes(scenario), scenario)
     }
 
-    /// No samples yet.
-    pub(super) fn new(simulation: &Simulation) -> RttSamples {
-        RttSamples { series: Series::new(), last: vec![(0, 0); simulation.transports()] }
+    /// No samples yet, and room for so many.
+    pub(super) fn new(simulation: &Simulation, rows: usize) -> RttSamples {
+        RttSamples { series: Series::new(rows), last: vec![(0, 0); simulation.transports()] }
     }
 
     /// The round-trip times so far have been forgotten.
@@ -47,7 +48,7 @@ impl RttSamples {
         }
     }
 
-    pub(super) fn into_table(self, scenario: &Scenario) -> Table {
-        self.series.into_table("rtt_series", ["rtt_mean_us", "rtt_max_us"], scenario)
+    pub(super) fn into_table(self, measured: &Measured) -> Table {
+        self.series.into_table("rtt_series", ["rtt_mean_us", "rtt_max_us"], measured)
     }
 }

@@ -2,26 +2,30 @@
 
 use clearway_proto::units::Time;
 
+use super::contract::column;
 use crate::model::Scenario;
 use crate::record::footprint::{text_bytes, NUMBER};
+use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
 
 /// `N` values of each transport at each instant.
 #[derive(Debug)]
 pub(super) struct Series<const N: usize> {
     time_us: Vec<f64>,
-    transport: Vec<usize>,
+    transport: Vec<u32>,
     values: [Vec<f64>; N],
 }
 
 impl<const N: usize> Series<N> {
-    pub(super) fn new() -> Series<N> {
-        Series { time_us: Vec::new(), transport: Vec::new(), values: std::array::from_fn(|_| Vec::new()) }
+    /// No values yet, and room for so many rows.
+    pub(super) fn new(rows: usize) -> Series<N> {
+        let values = std::array::from_fn(|_| column(rows));
+        Series { time_us: column(rows), transport: column(rows), values }
     }
 
     pub(super) fn push(&mut self, now: Time, transport: usize, values: [f64; N]) {
         self.time_us.push(now.as_us_f64());
-        self.transport.push(transport);
+        self.transport.push(transport as u32);
         for (column, value) in self.values.iter_mut().zip(values) {
             column.push(value);
         }
@@ -37,11 +41,11 @@ impl<const N: usize> Series<N> {
         self,
         name: &'static str,
         columns: [&'static str; N],
-        scenario: &Scenario,
+        measured: &Measured,
     ) -> Table {
-        let name_of = |index: usize| scenario.transports[index].name.clone();
-        let names = Column::Texts(self.transport.into_iter().map(name_of).collect());
-        let mut all = vec![("time_us", Column::Floats(self.time_us)), ("transport", names)];
+        let transports = measured.transport_names(self.transport);
+        let mut all =
+            vec![("time_us", Column::Floats(self.time_us)), ("transport", Column::Texts(transports))];
         all.extend(columns.into_iter().zip(self.values.map(Column::Floats)));
         Table { name, columns: all }
     }

@@ -5,6 +5,7 @@ use clearway_proto::units::{Span, Time};
 use super::contract::Sampled;
 use super::series::Series;
 use crate::model::Scenario;
+use crate::record::measured::Measured;
 use crate::record::outcome::Table;
 use crate::simulation::Simulation;
 
@@ -23,9 +24,9 @@ impl ThroughputSamples {
         Sampled::every("record.throughput", scenario.record.throughput, rows, row_bytes, scenario)
     }
 
-    /// No samples yet.
-    pub(super) fn new(simulation: &Simulation) -> ThroughputSamples {
-        ThroughputSamples { series: Series::new(), last: vec![0; simulation.transports()] }
+    /// No samples yet, and room for so many.
+    pub(super) fn new(simulation: &Simulation, rows: usize) -> ThroughputSamples {
+        ThroughputSamples { series: Series::new(rows), last: vec![0; simulation.transports()] }
     }
 
     /// Samples every transport, `step` after the last sample.
@@ -42,7 +43,7 @@ impl ThroughputSamples {
         self.last = payload;
     }
 
-    pub(super) fn into_table(self, scenario: &Scenario) -> Table {
-        self.series.into_table("throughput", ["goodput_gbps"], scenario)
+    pub(super) fn into_table(self, measured: &Measured) -> Table {
+        self.series.into_table("throughput", ["goodput_gbps"], measured)
     }
 }

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Time;
 
-use super::contract::Sampled;
+use super::contract::{column, Sampled};
 use crate::model::Scenario;
 use crate::record::footprint::NUMBER;
 use crate::record::outcome::{Column, Table};
@@ -10,7 +10,7 @@ use crate::simulation::Simulation;
 use crate::traffic::most_flows;
 
 /// The samples so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WindowSamples {
     time_us: Vec<f64>,
     flow: Vec<u64>,
@@ -22,6 +22,12 @@ impl WindowSamples {
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let (rows, row_bytes) = (most_flows(scenario), NUMBER * 7.0);
         Sampled::every("record.windows", scenario.record.windows, rows, row_bytes, scenario)
+    }
+
+    /// No samples yet, and room for so many.
+    pub(super) fn new(rows: usize) -> WindowSamples {
+        let windows = std::array::from_fn(|_| column(rows));
+        WindowSamples { time_us: column(rows), flow: column(rows), windows }
     }
 
     /// Samples the windows of every flow that has begun and is not complete.

@@ -4,7 +4,6 @@ use super::share::Share;
 use crate::model::Scenario;
 use crate::net::shape;
 use crate::record::fastpass::{arbiter_row_bytes, ENDPOINT_ROW};
-use crate::record::footprint::table_bytes;
 use crate::simulation::footprint::{arbiter_bytes, endpoint_bytes, CONTROL_WAYS};
 
 /// The shares of endpoints and of arbiters; none where there is no arbiter. Every host may have an endpoint.
@@ -16,13 +15,13 @@ pub(super) fn shares(scenario: &Scenario) -> Vec<Share> {
     let paths = conversations * CONTROL_WAYS as f64 * shape.path_bytes();
     vec![
         Share {
-            bytes: hosts * endpoint_bytes(hosts) + table_bytes(hosts, ENDPOINT_ROW) + paths,
+            bytes: hosts * (endpoint_bytes(hosts) + ENDPOINT_ROW) + paths,
             what: format!("{hosts:.0} endpoints and their paths to arbiters"),
             key: "arbiter".into(),
             remedy: "make the network smaller",
         },
         Share {
-            bytes: count * arbiter_bytes(hosts) + table_bytes(count, arbiter_row_bytes(&*shape)),
+            bytes: count * (arbiter_bytes(hosts) + arbiter_row_bytes(&*shape)),
             what: format!("{count:.0} arbiters"),
             key: "arbiter.at".into(),
             remedy: "use fewer arbiters, or make the network smaller",

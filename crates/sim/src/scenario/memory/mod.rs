@@ -16,7 +16,7 @@ mod transports;
 use crate::engine::event::MAX_ID;
 use crate::model::{Network, Scenario};
 use crate::traffic::{most_flows, Table};
-pub(super) use limit::limit;
+pub use limit::limit;
 use limit::LIMIT_VARIABLE;
 use network::{ports_share, queue_share};
 use share::Share;

@@ -6,7 +6,7 @@ use super::share::Share;
 use super::traffic;
 use crate::model::{Buffer, Ecn, HostKind, Network, Pfc, Scenario, SwitchRole, Xoff};
 use crate::net::shape::{self, Shape};
-use crate::record::footprint::table_bytes;
+use crate::record::footprint::link_names_bytes;
 use crate::record::pauses::pause_row_bytes;
 use crate::record::tables::{link_class_row_bytes, link_row_bytes};
 use crate::simulation::footprint::{pfc_bytes, port_bytes, relay_bytes, FRAME};
@@ -36,10 +36,10 @@ pub(super) fn ports_share(scenario: &Scenario) -> Share {
     let rows = scenario.classes.iter().map(|class| link_class_row_bytes(&*shape, class.name.len()));
     let rows = link_row_bytes(&*shape) + rows.sum::<f64>() + pause_rows(scenario, &*shape);
     let flow_control = if scenario.switches.any_pfc() { pfc_bytes(queues(scenario)) } else { 0.0 };
-    let relays = relay_count(scenario, &*shape) * relay_bytes(scenario.classes.len().max(1));
-    let own = least_bytes(&scenario.network, queues(scenario)) + ports * flow_control + relays;
+    let relays = relay_count(scenario, &*shape) * relay_bytes(scenario.lossless_classes());
+    let own = least_bytes(&scenario.network, queues(scenario)) + relays;
     Share {
-        bytes: own + table_bytes(ports, rows),
+        bytes: own + ports * (flow_control + rows) + link_names_bytes(&*shape),
         what: format!("{ports:.0} ports and their routes"),
         key: "network".into(),
         remedy: "make the network smaller",
@@ -48,7 +48,7 @@ pub(super) fn ports_share(scenario: &Scenario) -> Share {
 
 /// Relays, and ports with one inside the switch.
 fn relay_count(scenario: &Scenario, shape: &dyn Shape) -> f64 {
-    let inside = scenario.switches.long.pfc.as_ref().is_some_and(|pfc| pfc.relay.is_some());
+    let inside = scenario.switches.relay_inside().is_some();
     let ports = if inside { shape.switch_ports(SwitchRole::Long).1 } else { 0.0 };
     shape.switch_ports(SwitchRole::Relay).0 + ports
 }

@@ -3,7 +3,6 @@
 use super::share::Share;
 use crate::model::{Probe, Scenario};
 use crate::net::shape;
-use crate::record::footprint::table_bytes;
 use crate::record::samples::{footprints, Sampled};
 use crate::record::tables::probe_row_bytes;
 use crate::scenario::key::Shown;
@@ -15,7 +14,7 @@ pub(super) fn probe_shares(scenario: &Scenario) -> Vec<Share> {
     let share = |(i, probe): (usize, &Probe)| {
         let packets = probe.packets(scenario.duration);
         Share {
-            bytes: probe_bytes(packets as f64) + table_bytes(packets as f64, row_bytes),
+            bytes: probe_bytes(packets as f64) + packets as f64 * row_bytes,
             what: format!("{packets} rows of samples every {}", probe.interval.shown()),
             key: format!("probe[{i}].interval"),
             remedy: "probe less often, or for a shorter time",
@@ -27,7 +26,7 @@ pub(super) fn probe_shares(scenario: &Scenario) -> Vec<Share> {
 /// The share of each kind of samples.
 pub(super) fn sample_shares(scenario: &Scenario) -> Vec<Share> {
     let share = |Sampled { key, interval, rows, row_bytes }| Share {
-        bytes: table_bytes(rows, row_bytes),
+        bytes: rows * row_bytes,
         what: format!("{rows:.0} rows of samples every {}", interval.shown()),
         key: key.into(),
         remedy: "sample less often, or shorten duration",

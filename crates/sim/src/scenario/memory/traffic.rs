@@ -2,7 +2,6 @@
 
 use super::share::Share;
 use crate::net::shape;
-use crate::record::footprint::table_bytes;
 use crate::record::tables::{flow_row_bytes, OPERATION_ROW};
 use crate::simulation::footprint::{flow_bytes, CHANNEL, OPEN_OPERATION, OPERATION};
 use crate::traffic::pattern::{self, OperationCount};
@@ -29,8 +28,7 @@ pub(super) fn flows(table: &Table<'_>) -> f64 {
 fn bytes(table: &Table<'_>, flows: f64) -> f64 {
     let transport = &table.scenario.transports[table.traffic.transport];
     let route = shape::of(&table.scenario.network.topology).path_bytes();
-    let each = flow_bytes(transport, packets(table)) + route;
-    flows * each + table_bytes(flows, flow_row_bytes(transport.name.len()))
+    flows * (flow_bytes(transport, packets(table)) + route + flow_row_bytes(transport.name.len()))
 }
 
 /// The shares of a table's flows, of operations that are open, and of those that are recorded.
@@ -55,7 +53,7 @@ pub(super) fn shares(table: &Table<'_>) -> Vec<Share> {
     });
     if table.scenario.record.operations {
         shares.push(Share {
-            bytes: all * OPERATION + table_bytes(all, OPERATION_ROW),
+            bytes: all * (OPERATION + OPERATION_ROW),
             what: format!("{all:.0} rows of operations"),
             key: "record.operations".into(),
             remedy: "do not record each, or shorten duration",

@@ -177,7 +177,7 @@ fn resolved_hosts_are_the_same_hosts() {
     assert_ne!(kinds.of(0).model, HostModel::Ideal);
 }
 
-/// Of frames of 4162 B, 10,000 wait at each of two hosts more.
+/// 10,000 frames of 4162 B wait at each of two hosts more.
 #[test]
 fn only_hosts_that_have_a_receive_queue_need_room_for_it() {
     let needed = |model: &str, queue: &str| {

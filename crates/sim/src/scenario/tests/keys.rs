@@ -4,6 +4,7 @@ use serde_json::{json, Map, Value as Json};
 
 use super::super::error::Problem;
 use super::super::load::schema;
+use super::super::schema::objects;
 use super::super::transport::READERS;
 use super::fixture::{set, toml, Folder, SMALL};
 use crate::simulation::Simulation;
@@ -21,9 +22,8 @@ fn forms() -> Vec<Form> {
     let root = schema();
     let at = |path: &[&str]| path.iter().fold(root.clone(), |schema, key| schema["properties"][*key].clone());
     let mut forms = vec![Form { path: &[], schema: root.clone() }];
-    let mut add = |path, schema: Json| match schema["oneOf"].as_array() {
-        Some(variants) => forms.extend(variants.iter().map(|schema| Form { path, schema: schema.clone() })),
-        None => forms.push(Form { path, schema }),
+    let mut add = |path, schema: Json| {
+        forms.extend(variants(&schema).into_iter().map(|schema| Form { path, schema }));
     };
     add(&["network"], at(&["network"]));
     add(&["switch"], at(&["switch"]));
@@ -42,6 +42,11 @@ fn forms() -> Vec<Form> {
     forms
 }
 
+/// A table in each of its variants.
+fn variants(schema: &Json) -> Vec<Json> {
+    objects(schema.as_object().expect("a table")).into_iter().map(|object| object.clone().into()).collect()
+}
+
 /// The schemas of a table of hosts. It may have the keys of any model, so there is one for each with the keys of that.
 fn hosts_of_each_model(host: &Json) -> Vec<Json> {
     let all = &host["additionalProperties"];
@@ -52,7 +57,7 @@ fn hosts_of_each_model(host: &Json) -> Vec<Json> {
         keys.insert("model".into(), variant["properties"]["model"].clone());
         schema
     };
-    host["properties"]["default"]["oneOf"].as_array().expect("models").iter().map(of_model).collect()
+    variants(&host["properties"]["default"]).iter().map(of_model).collect()
 }
 
 /// A file that is right, with this table in it.
@@ -331,8 +336,9 @@ fn every_quantity_keeps_to_its_range() {
 fn roles_have_the_keys_of_the_default() {
     let schema = schema();
     let switch = &schema["properties"]["switch"]["properties"];
+    let variants = variants(&switch["default"]);
     let mut default: Vec<&String> = Vec::new();
-    for variant in switch["default"]["oneOf"].as_array().expect("variants") {
+    for variant in &variants {
         default.extend(variant["properties"].as_object().expect("properties").keys());
     }
     default.sort_unstable();
@@ -353,7 +359,7 @@ fn tables_of_hosts_have_the_keys_of_the_default_and_their_hosts() {
     let listed = &host["additionalProperties"];
     let mut keys: Vec<&String> = listed["properties"].as_object().expect("properties").keys().collect();
     assert_eq!(keys.remove(0), "hosts");
-    let models = host["properties"]["default"]["oneOf"].as_array().expect("models");
+    let models = variants(&host["properties"]["default"]);
     let of_models =
         models.iter().flat_map(|model| model["properties"].as_object().expect("properties").keys());
     let mut default: Vec<&String> = of_models.collect();
@@ -374,12 +380,12 @@ fn defaults_stand_in_the_schema() {
     let schema = schema();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["required"], json!(["format", "name", "duration", "network", "transport", "traffic"]));
-    let star = &schema["properties"]["network"]["oneOf"][0];
+    let star = &variants(&schema["properties"]["network"])[0];
     assert_eq!(star["properties"]["delay"]["default"], "1us");
     assert_eq!(star["properties"]["topology"]["const"], "star");
     assert_eq!(star["required"], json!(["topology", "hosts"]));
     assert_eq!(star["additionalProperties"], false);
-    let swift = &schema["properties"]["transport"]["additionalProperties"]["oneOf"][0];
+    let swift = &variants(&schema["properties"]["transport"]["additionalProperties"])[0];
     assert_eq!(swift["properties"]["fs_min_cwnd"]["default"], 0.015);
     assert_eq!(swift["properties"]["ack"]["x-default"], "header");
 }

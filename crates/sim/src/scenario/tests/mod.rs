@@ -8,4 +8,5 @@ mod keys;
 mod probes;
 mod rules;
 mod spray;
+mod traffic_warnings;
 mod warnings;

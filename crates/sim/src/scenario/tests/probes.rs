@@ -6,7 +6,6 @@ use serde_json::json;
 use super::fixture::{good, read, said, toml, with, Folder, FULL, SMALL};
 use crate::model::Probe;
 use crate::net::shape;
-use crate::record::footprint::table_bytes;
 use crate::record::tables::probe_row_bytes;
 use crate::scenario::memory::{self, estimate_bytes};
 use crate::simulation::footprint::{probe_bytes, FRAME};
@@ -112,7 +111,7 @@ fn probes_take_memory_and_are_bounded() {
     // A buffer holds more than is under way: each packet may wait in it.
     let (few, many) = (estimate_bytes(&every("10us")), estimate_bytes(&every("1us")));
     let row_bytes = probe_row_bytes(&*shape::of(&good(SMALL).network.topology));
-    let needed = |packets: f64| probe_bytes(packets) + table_bytes(packets, row_bytes) + packets * FRAME;
+    let needed = |packets: f64| probe_bytes(packets) + packets * row_bytes + packets * FRAME;
     assert_eq!(many - few, (needed(1000.0) - needed(100.0)) as u64);
     assert_eq!(few - estimate_bytes(&good(SMALL)), needed(100.0) as u64);
     let (key, message) = memory::check(&every("1ns"), 1_000_000).expect_err("a million rows");

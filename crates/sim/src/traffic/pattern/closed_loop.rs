@@ -42,6 +42,11 @@ impl TrafficPattern for ClosedLoop<'_> {
         Some(OperationCount { channels, open, all, key: "outstanding", remedy: "lower outstanding" })
     }
 
+    /// Flows of answers start with those of requests.
+    fn members(&self, _: &Table<'_>) -> f64 {
+        channels(self.operations)
+    }
+
     fn some_pairs(&self, _: usize) -> Vec<(u32, u32)> {
         cross(&self.operations.from, &self.operations.to)
     }

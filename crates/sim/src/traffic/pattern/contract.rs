@@ -1,6 +1,6 @@
 //! What each pattern of traffic can be asked.
 
-use clearway_proto::units::Bytes;
+use clearway_proto::units::{Bytes, Span};
 
 use crate::model::{Arrivals, Offered, Operations};
 use crate::traffic::flow::{Demand, FlowSpec};
@@ -49,6 +49,21 @@ pub trait TrafficPattern {
         None
     }
 
+    /// The payload that hosts offer whatever becomes of it; none where a flow's completion or an acknowledgement decides.
+    fn offered(&self, _table: &Table<'_>) -> Option<OfferedLoad> {
+        None
+    }
+
+    /// How many members the table has, which start one stagger after the other: by default each flow is one.
+    fn members(&self, table: &Table<'_>) -> f64 {
+        self.flows(table)
+    }
+
+    /// How much later than its start a member's flow starts, which the pattern says itself.
+    fn delay(&self, _member: u32) -> Span {
+        Span::ZERO
+    }
+
     /// Some pairs of hosts that talk, from sender to receiver; of what a trace lists, up to `most`.
     fn some_pairs(&self, most: usize) -> Vec<(u32, u32)>;
 
@@ -66,6 +81,18 @@ pub struct OperationLoop<'a> {
     pub backlog: u32,
     /// When initiators issue operations, and how many; none where each is issued when another completes.
     pub issued: Option<(Arrivals, Offered)>,
+}
+
+/// The payload that hosts offer, each to all others of `to` alike.
+pub struct OfferedLoad {
+    /// The hosts that decide when.
+    pub from: Vec<u32>,
+    /// The hosts that they talk to.
+    pub to: Vec<u32>,
+    /// What each of `from` offers, in bits per second.
+    pub bps: Vec<f64>,
+    /// The payload goes from `to` to `from`: answers to reads.
+    pub comes_back: bool,
 }
 
 /// What an open loop offers at most.

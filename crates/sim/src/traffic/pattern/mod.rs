@@ -12,7 +12,7 @@ mod permutation;
 mod poisson;
 mod trace;
 
-pub use contract::{MostOffered, OperationCount, OperationLoop, TrafficPattern};
+pub use contract::{MostOffered, OfferedLoad, OperationCount, OperationLoop, TrafficPattern};
 
 use crate::model::Pattern;
 

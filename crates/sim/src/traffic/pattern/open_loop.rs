@@ -1,6 +1,6 @@
 //! An open loop of operations: each initiator issues them at times of its own.
 
-use super::contract::{cross, MostOffered, OperationCount, OperationLoop, TrafficPattern};
+use super::contract::{cross, MostOffered, OfferedLoad, OperationCount, OperationLoop, TrafficPattern};
 use super::loops::{self, channels, StartsWith};
 use crate::model::{Arrivals, Offered, OperationKind, Operations};
 use crate::net::shape::host_rates;
@@ -47,6 +47,20 @@ impl TrafficPattern for OpenLoop<'_> {
         let open = all.min(self.operations.from.len() as f64 * f64::from(self.backlog));
         let remedy = "lower backlog, offer less, or shorten duration";
         Some(OperationCount { channels, open, all, key: "backlog", remedy })
+    }
+
+    fn offered(&self, table: &Table<'_>) -> Option<OfferedLoad> {
+        let Operations { ref from, ref to, bytes, kind, .. } = *self.operations;
+        let rates = host_rates(&table.scenario.network);
+        let bps = |&host| bytes.get() as f64 * 8e12 / self.offered.gap_ps(bytes, rates.get(host));
+        let comes_back = matches!(kind, OperationKind::Read(_));
+        let bps = from.iter().map(bps).collect();
+        Some(OfferedLoad { from: from.clone(), to: to.clone(), bps, comes_back })
+    }
+
+    /// An initiator is one.
+    fn members(&self, _: &Table<'_>) -> f64 {
+        self.operations.from.len() as f64
     }
 
     fn some_pairs(&self, _: usize) -> Vec<(u32, u32)> {

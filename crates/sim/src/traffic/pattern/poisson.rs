@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Rate, Span, Time};
 
-use super::contract::{cross, TrafficPattern, LISTED_HOST};
+use super::contract::{cross, OfferedLoad, TrafficPattern, LISTED_HOST};
 use crate::model::Sizes;
 use crate::net::shape::host_rates;
 use crate::random::Entity;
@@ -50,6 +50,17 @@ impl TrafficPattern for Poisson<'_> {
 
     fn blame(&self) -> (&'static str, &'static str) {
         ("load", "lower load, or shorten duration")
+    }
+
+    fn offered(&self, table: &Table<'_>) -> Option<OfferedLoad> {
+        let rates = host_rates(&table.scenario.network);
+        let bps = self.from.iter().map(|&host| self.load * rates.get(host).as_bps() as f64).collect();
+        Some(OfferedLoad { from: self.from.to_vec(), to: self.to.to_vec(), bps, comes_back: false })
+    }
+
+    /// A source is one.
+    fn members(&self, _: &Table<'_>) -> f64 {
+        self.from.len() as f64
     }
 
     fn some_pairs(&self, _: usize) -> Vec<(u32, u32)> {

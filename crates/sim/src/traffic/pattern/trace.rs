@@ -1,6 +1,6 @@
 //! Flows as a file lists them.
 
-use clearway_proto::units::Time;
+use clearway_proto::units::{Span, Time};
 
 use super::contract::TrafficPattern;
 use crate::model::TraceFlow;
@@ -18,13 +18,17 @@ pub(super) struct Trace<'a> {
 impl TrafficPattern for Trace<'_> {
     fn generate(&self, table: &Table<'_>, flows: &mut Vec<FlowSpec>) {
         flows.extend(self.flows.iter().zip(0..).map(|(flow, index)| {
-            let start = table.start(index) + flow.start.since(Time::ZERO);
+            let start = table.start(index) + self.delay(index);
             FlowSpec { start, ..table.flow(index, flow.from, flow.to, Demand::Sized(flow.bytes)) }
         }));
     }
 
     fn flows(&self, _: &Table<'_>) -> f64 {
         self.flows.len() as f64
+    }
+
+    fn delay(&self, member: u32) -> Span {
+        self.flows[member as usize].start.since(Time::ZERO)
     }
 
     fn largest_bytes(&self) -> u64 {

@@ -10,14 +10,15 @@ pub struct Network {
     /// The tables of the topology file, if there is one.
     pub topology: Vec<Table>,
     pub hosts: u32,
-    /// By host, the number of its switch.
+    /// The number of each host's switch.
     pub racks: Vec<u32>,
     /// The ends of every link, by name.
     pub links: Vec<(String, String)>,
     /// The roles of its switches.
     pub roles: Vec<&'static str>,
-    /// Of the hosts' fastest link, and of the slowest link, in bits a second.
+    /// The rate of the hosts' fastest link, in bits a second.
     pub rate: u64,
+    /// The rate of the slowest link, in bits a second.
     pub slowest: u64,
     /// The longest delay of a link, in picoseconds.
     pub delay: u64,

@@ -10,7 +10,7 @@ pub struct Transport {
     pub protocol: &'static str,
     /// Beside payload and framing; none: the protocol's own.
     header: Option<u64>,
-    /// Of an acknowledgement; none: as the header.
+    /// The size of an acknowledgement; none: as the header.
     ack: Option<u64>,
     /// Names of the classes of its data and of its acknowledgements.
     pub class: Option<String>,

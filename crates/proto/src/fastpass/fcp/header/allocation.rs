@@ -19,7 +19,7 @@ impl Allocation {
         }
     }
 
-    /// By how many slots the first grant is ahead of the slot in which the packet is sent; nothing without a grant.
+    /// How many slots the first grant is ahead of the slot in which the packet is sent; nothing without a grant.
     // A slot that is behind is far ahead in 2^64, and meant to wrap.
     #[allow(clippy::cast_possible_wrap)]
     fn ahead(&self) -> Option<i64> {

@@ -1,0 +1,66 @@
+"""The command `clearway paper`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearway import console, screen
+from clearway.commands.options import (
+    JobsOption,
+    JsonOption,
+    OnOption,
+    OutOption,
+    StoreOption,
+    place,
+)
+from clearway.commands.output import Output
+from clearway.errors import CLAIM_FAILED
+from clearway.paper import papers, reading, reproduce, result
+from clearway.sweeps.store import STORE, Store
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def run_paper(
+    name: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: swift, fastpass or swing.")],
+    figures: Annotated[
+        list[str] | None, typer.Argument(metavar="[FIGURE...]", help="Such as fig20 table3; by default all.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="At the paper's scale.")] = False,
+    jobs: JobsOption = None,
+    on: OnOption = None,
+    out: OutOption = None,
+    store: StoreOption = STORE,
+    show: Annotated[
+        bool, typer.Option("--list", help="List the figures there are, and run nothing.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted."""
+    found = papers.paper_named(name)
+    chosen = reading.experiments(found, figures or [], full=full)
+    if show:
+        screen.show_experiments(chosen, as_json=json)
+        return
+    output = Output(out, Path("runs") / f"paper-{found.name}")
+    done = []
+    kept = Store(store)
+    with place(on, jobs) as cluster, screen.telling_damage(kept):
+        for each in reproduce.reproduce(
+            reproduce.prepare(chosen), kept, jobs, lambda label: screen.progress(label, quiet=json), cluster
+        ):
+            done.append(each)
+            if not json:
+                screen.show_reproduced(each)
+    written = output.write(lambda path: reproduce.write_into(path, found, done, full=full))
+    if json:
+        console.show_json(result.as_json(done))
+    else:
+        screen.show_claims(done)
+        console.say(f"written to {written}, with a page: {written / reproduce.PAGE}")
+    if result.failed(done):
+        raise typer.Exit(CLAIM_FAILED)

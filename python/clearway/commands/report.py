@@ -1,0 +1,26 @@
+"""The command `clearway report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearway import console, directory, report, runs, stops
+from clearway.errors import shown
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def write_report(
+    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page to write.")],
+) -> None:
+    """Write one self-contained HTML page about one run or several."""
+    directory.check_file_writable(output)
+    loaded = [(shown(path.name), runs.load(path)) for path in directories]
+    directory.write_text(output, report.page(report.labelled(loaded)))
+    stops.wrote(output)
+    console.say(f"report: {output}")

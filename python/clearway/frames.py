@@ -1,0 +1,30 @@
+"""Tables as frames of the libraries that people know them by, which are optional."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.columns import Columns
+from clearway.errors import ClearwayError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+def to_pandas(columns: Columns) -> pandas.DataFrame:
+    """Return a table as a pandas frame."""
+    try:
+        import pandas as pd  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise ClearwayError("to_pandas needs pandas", "pip install pandas") from error
+    return pd.DataFrame(columns)
+
+
+def to_polars(columns: Columns) -> polars.DataFrame:
+    """Return a table as a Polars frame."""
+    try:
+        import polars as pl  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise ClearwayError("to_polars needs polars", "pip install polars") from error
+    return pl.DataFrame(columns)
