@@ -236,3 +236,32 @@ def test_a_signal_in_a_destructor_is_not_lost() -> None:
     )
     assert done.stdout == "lost\nheard 130\n"
     assert done.stderr == ""
+
+
+WRAPPED = """
+import os, signal, sys, time
+from clearway import __main__, api
+
+class Odd:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0)
+
+def schema():
+    class Owner:
+        odd = Odd()
+
+api.schema = schema
+sys.argv = ["clearway", "schema"]
+__main__.main()
+"""
+"""A signal where Python raises another exception for the one that it gets: out of `__set_name__`."""
+
+
+def test_a_signal_that_arrives_as_another_exception_stops_as_well() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WRAPPED], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert done.returncode == 128 + signal.SIGTERM
+    assert done.stdout == ""
+    assert done.stderr == "error: interrupted, nothing written\n"

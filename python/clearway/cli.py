@@ -63,26 +63,17 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except ClearwayError as error:
-            console.show_error(error.message, error.remedy)
-        except (_clearway.ScenarioError, _clearway.LosslessDrop) as error:
-            console.show_error(str(error))
-        except MemoryError:
-            console.show_error(
-                "out of memory", "use fewer hosts or flows, or sample less often under [record]"
-            )
-        except BrokenPipeError:
-            # The reader has seen enough: no error of anyone's.
-            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
-            raise typer.Exit from None
-        except OSError as error:
-            _show_error_of_system(error)
-        except KeyboardInterrupt as interrupt:
-            console.show_error(str(interrupt) or stops.outcome())
-            raise typer.Exit(stops.status()) from None
-        except _clearway.Interrupted:
-            console.show_error(stops.outcome())
-            raise typer.Exit(stops.status()) from None
+        except BaseException as error:
+            if isinstance(error, _clearway.Interrupted) or stops.caused(error):
+                said = str(error) if isinstance(error, KeyboardInterrupt) else ""
+                console.show_error(said or stops.outcome())
+                raise typer.Exit(stops.status()) from None
+            if isinstance(error, BrokenPipeError):
+                # The reader has seen enough: no error of anyone's.
+                sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
+                raise typer.Exit from None
+            if not _show(error):
+                raise
         raise typer.Exit(BAD_INPUT)
 
 
@@ -99,6 +90,24 @@ def root(
     if version:
         console.say(f"clearway {_clearway.VERSION}")
         raise typer.Exit
+
+
+def _show(error: BaseException) -> bool:
+    """Say what went wrong, if it is of a kind that its reader can act on; tell whether it is."""
+    match error:
+        case ClearwayError():
+            console.show_error(error.message, error.remedy)
+        case _clearway.ScenarioError() | _clearway.LosslessDrop():
+            console.show_error(str(error))
+        case MemoryError():
+            console.show_error(
+                "out of memory", "use fewer hosts or flows, or sample less often under [record]"
+            )
+        case OSError():
+            _show_error_of_system(error)
+        case _:
+            return False
+    return True
 
 
 def _show_error_of_system(error: OSError) -> None:
@@ -124,12 +133,12 @@ def main() -> None:
             app()
         finally:
             stops.finish()
-    except (
-        KeyboardInterrupt
-    ):  # in the last moment: before `finish`, or where typer had nothing to stop any more
-        pass
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0
+    except BaseException as error:
+        # A signal in the last moment: before `finish`, or where typer had nothing to stop any more.
+        if not stops.caused(error):
+            raise
     if stops.were_heard():
         status = stops.status()
     # Not `sys.exit`: a run that was setting up when it was told to stop may still be at it, and what standard

@@ -55,6 +55,14 @@ def were_heard() -> bool:
     return bool(_heard)
 
 
+def caused(error: BaseException) -> bool:
+    """Tell whether an error is there because the command was stopped.
+
+    KeyboardInterrupt need not arrive as itself: out of `__set_name__`, for one, Python raises RuntimeError.
+    """
+    return isinstance(error, KeyboardInterrupt) or were_heard()
+
+
 def status() -> int:
     """Return the exit status after the one that came first, as shells have it: 128 and its number."""
     return 128 + (_heard[0][0] if _heard else signal.SIGINT)

@@ -99,7 +99,9 @@ def _run_missing(
         make([key for key, point in missing.items() if not point.alone], jobs, cluster)
         # What measures time has the machine to itself, as far as this program goes.
         make([key for key, point in missing.items() if point.alone], 1)
-    except (KeyboardInterrupt, _clearway.Interrupted) as error:
+    except BaseException as error:
+        if not isinstance(error, _clearway.Interrupted) and not stops.caused(error):
+            raise
         left = sum(key not in by_key for key in missing)
         raise PointsInterrupted(
             f"interrupted: {len(by_key)} of {len(by_key) + left} runs are finished and kept in {store.path}; "
