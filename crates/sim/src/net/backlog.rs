@@ -43,16 +43,16 @@ impl Default for Departures {
 }
 
 impl Departures {
+    #[inline(always)]
     pub(super) fn append(&mut self, backlog: &mut Backlog, at: u64, size: u32) {
-        let node = Departure { at, size, next: NONE };
-        let place = if self.free == NONE {
-            self.nodes.push(node);
-            (self.nodes.len() - 1) as u32
-        } else {
-            let place = self.free;
-            self.free = self.nodes[place as usize].next;
-            self.nodes[place as usize] = node;
-            place
+        let place = match self.nodes.get_mut(self.free as usize) {
+            Some(node) => {
+                // Word by word from registers: a copy of what was just put together in memory would have to wait for it.
+                let next = std::mem::replace(&mut node.next, NONE);
+                (node.at, node.size) = (at, size);
+                std::mem::replace(&mut self.free, next)
+            }
+            None => self.add(at, size),
         };
         if backlog.head == NONE {
             backlog.head = place;
@@ -60,6 +60,13 @@ impl Departures {
             self.nodes[backlog.tail as usize].next = place;
         }
         backlog.tail = place;
+    }
+
+    /// Makes a place.
+    #[cold]
+    fn add(&mut self, at: u64, size: u32) -> u32 {
+        self.nodes.push(Departure { at, size, next: NONE });
+        (self.nodes.len() - 1) as u32
     }
 
     /// Frees the frames that have left by `now`.

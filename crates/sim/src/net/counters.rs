@@ -42,6 +42,20 @@ impl AllCounters {
         &self.all[self.of[port as usize] as usize]
     }
 
+    /// A port had no room for a frame of `size` bytes.
+    #[cold]
+    pub fn count_drop(&mut self, port: u32, size: u32) {
+        let counters = self.at(port);
+        counters.dropped_frames += 1;
+        counters.dropped_bytes += u64::from(size);
+    }
+
+    /// A port has marked a frame.
+    #[inline(never)]
+    pub fn count_mark(&mut self, port: u32) {
+        self.at(port).marked_frames += 1;
+    }
+
     /// The counters of a port that has something to count.
     #[inline]
     pub fn at(&mut self, port: u32) -> &mut PortCounters {

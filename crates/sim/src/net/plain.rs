@@ -32,8 +32,13 @@ pub(super) fn send(
         left = now + transmission;
     } else {
         left = port.busy_until + transmission;
-        if !join(port, departures, (counters, at), kind, (now, left), meta) {
+        let Some(held) = join(port, departures, kind.capacity, (now, left), size) else {
+            counters.count_drop(at, size);
             return None;
+        };
+        if held > kind.mark_above && meta.contains(Meta::ECT) {
+            *meta = meta.with(Meta::CE);
+            counters.count_mark(at);
         }
     }
     port.busy_until = left;
@@ -42,38 +47,33 @@ pub(super) fn send(
     Some(left + kind.delay.as_ps())
 }
 
-/// A frame joins the queue of a busy port, to have left at `left`. Whether there is room for it.
-#[inline]
+/// A frame joins the queue of a busy port with room for `capacity` bytes, to have left at `left`. Answers with the bytes
+/// that it finds at the port, or that there is no room for it. Its arguments and its answer fit the processor's registers,
+/// so that a call costs little; inlined, it would take these from the loop of a switch.
+#[inline(never)]
 fn join(
     port: &mut Port,
     departures: &mut Departures,
-    (counters, at): (&mut AllCounters, u32),
-    kind: &PortKind,
+    capacity: u32,
     (now, left): (u64, u64),
-    meta: &mut Meta,
-) -> bool {
-    let size = meta.size();
-    if port.backlog.head == NONE {
-        let held = port.backlog.held;
-        departures.append(&mut port.backlog, port.busy_until, held);
+    size: u32,
+) -> Option<u32> {
+    let backlog = &mut port.backlog;
+    if backlog.head == NONE {
+        // The frame in transmission, which has not left.
+        departures.append(backlog, port.busy_until, backlog.held);
+    } else {
+        departures.settle(backlog, now);
     }
-    departures.settle(&mut port.backlog, now);
-    let held = port.backlog.held;
-    if kind.capacity - held.min(kind.capacity) < size {
-        let counters = counters.at(at);
-        counters.dropped_frames += 1;
-        counters.dropped_bytes += u64::from(size);
-        return false;
+    let held = backlog.held;
+    if capacity - held.min(capacity) < size {
+        return None;
     }
-    if held > kind.mark_above && meta.contains(Meta::ECT) {
-        *meta = meta.with(Meta::CE);
-        counters.at(at).marked_frames += 1;
-    }
-    port.count_wait(port.busy_until - now, size);
+    departures.append(backlog, left, size);
+    backlog.held = held + size;
     port.peak = port.peak.max(held + size);
-    port.backlog.held += size;
-    departures.append(&mut port.backlog, left, size);
-    true
+    port.count_wait(port.busy_until - now, size);
+    Some(held)
 }
 
 /// What a plain port has sent and what waits, at `now`.

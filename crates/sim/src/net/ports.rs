@@ -133,11 +133,13 @@ impl Ports {
         self.rules.get(*self.rules_of.get(at as usize)? as usize)
     }
 
-    /// A frame comes to a plain port: when it arrives at the link's end; none if there was no room for it.
+    /// A frame comes to a plain port: when it arrives at the link's end, and the port; none if there was no room for it.
     #[inline(always)]
-    pub fn send(&mut self, at: u32, now: u64, meta: &mut Meta) -> Option<u64> {
+    pub fn send(&mut self, at: u32, now: u64, meta: &mut Meta) -> Option<(u64, &Port)> {
         let port = &mut self.all[at as usize];
-        plain::send(port, &mut self.departures, &mut self.counters, at, &self.kinds, now, meta)
+        let arrives =
+            plain::send(port, &mut self.departures, &mut self.counters, at, &self.kinds, now, meta)?;
+        Some((arrives, port))
     }
 
     /// Whether a frame that comes to a port now leaves at once; its class is asked for where that matters.

@@ -213,11 +213,10 @@ impl Domain {
             let (slot, at) = ((frame.tag >> 32) as u32, frame.tag as u32);
             let event = &mut events[slot as usize];
             let mut meta = event.meta();
-            let Some(arrives) = ports.send(at, event.time, &mut meta) else {
+            let Some((arrives, port)) = ports.send(at, event.time, &mut meta) else {
                 self.leaving.push((slot, Leaving::Dropped));
                 continue;
             };
-            let port = ports.port(at);
             event.time = arrives;
             event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
             if port.intersects(Port::CROSSING) {
@@ -361,7 +360,7 @@ impl Domain {
             return;
         }
         match self.ports.send(at, self.now, &mut frame.meta) {
-            Some(arrives) => self.send_on(at, arrives, &frame),
+            Some((arrives, _)) => self.send_on(at, arrives, &frame),
             None => self.lose(plan, &frame),
         }
     }
