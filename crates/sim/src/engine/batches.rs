@@ -24,7 +24,7 @@ pub struct Batches {
     ends: Vec<usize>,
     /// For each node how many events it has, then where they end in `dealt`; zero between windows.
     of_node: Vec<u32>,
-    /// The nodes that have events.
+    /// The nodes that have events; behind them anything.
     active: Vec<u32>,
 }
 
@@ -47,6 +47,7 @@ impl Batches {
     }
 
     /// Deals the events out; `forwards` says of a node whether it only forwards frames.
+    #[inline(always)]
     pub fn deal(&mut self, forwards: impl Fn(u32) -> bool) {
         self.ends.clear();
         self.count = self.entries.len();
@@ -94,39 +95,43 @@ impl Batches {
         }
     }
 
-    /// Node by node.
+    /// Node by node. Not inlined, as a function that does more has no register left for what these loops need.
+    #[inline(never)]
     fn group(&mut self) {
         // Whether a node is new here cannot be predicted: each is noted, and the next overwrites it where it is not new.
         let mut found = 0;
-        self.active.resize(self.count + 1, 0);
+        if self.active.len() <= self.count {
+            self.active.resize(self.count + 1, 0);
+        }
         for &entry in &self.entries[..self.count] {
             let count = &mut self.of_node[node_of(entry) as usize];
             self.active[found] = node_of(entry);
             found += usize::from(*count == 0);
             *count += 1;
         }
-        self.active.truncate(found);
         if self.are_near_their_places() {
             self.deal_by_part();
         }
+        let active = &self.active[..found];
         let mut from = 0;
-        for &node in &self.active {
+        for &node in active {
             let count = &mut self.of_node[node as usize];
             from += std::mem::replace(count, from);
         }
         for &entry in &self.entries[..self.count] {
             let end = &mut self.of_node[node_of(entry) as usize];
-            if let Some(place) = self.dealt.get_mut(*end as usize) {
+            let at = *end as usize;
+            *end += 1;
+            if let Some(place) = self.dealt.get_mut(at) {
                 *place = entry;
             }
-            *end += 1;
         }
         let of_node = &mut self.of_node;
-        self.ends
-            .extend(self.active.iter().map(|&node| std::mem::take(&mut of_node[node as usize]) as usize));
+        self.ends.extend(active.iter().map(|&node| std::mem::take(&mut of_node[node as usize]) as usize));
     }
 
     /// Brings the entries into the order of the parts of the window.
+    #[inline(never)]
     fn deal_by_part(&mut self) {
         deal::<_, PARTS>(&self.entries[..self.count], &mut self.dealt, |&entry| part_of(entry));
         std::mem::swap(&mut self.entries, &mut self.dealt);

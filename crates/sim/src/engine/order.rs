@@ -54,10 +54,11 @@ pub(super) fn deal<T: Copy, const GROUPS: usize>(things: &[T], to: &mut [T], gro
     }
     for thing in things {
         let end = &mut ends[group(thing)];
-        if let Some(place) = to.get_mut(*end as usize) {
+        let at = *end as usize;
+        *end += 1;
+        if let Some(place) = to.get_mut(at) {
             *place = *thing;
         }
-        *end += 1;
     }
 }
 
@@ -76,23 +77,38 @@ fn deal_by_time(items: &mut Vec<Item>, spare: &mut Vec<Item>, length: u64) {
 /// far, as any others.
 fn settle(items: &mut [Item]) {
     let mut moves = items.len() * 4;
-    for next in 1..items.len() {
-        if items[next - 1].order <= items[next].order {
-            continue;
-        }
-        let item = items[next];
-        let mut at = next;
-        while at > 0 && items[at - 1].order > item.order {
-            items[at] = items[at - 1];
-            at -= 1;
-        }
-        items[at] = item;
-        if next - at > moves {
+    // Of the items so far, which are in order.
+    let mut largest = 0;
+    let mut is_late = |item: &Item| {
+        let late = item.order < largest;
+        largest = largest.max(item.order);
+        late
+    };
+    let mut next = 0;
+    while let Some(in_order) = items[next..].iter().position(&mut is_late) {
+        next += in_order;
+        let places = move_back(items, next);
+        if places > moves {
             items.sort_by_key(|item| item.order);
             return;
         }
-        moves -= next - at;
+        moves -= places;
+        next += 1;
     }
+}
+
+/// Moves an item to where it belongs among those before it, which are in order; how many places that is. Apart from
+/// [`settle`], whose loop then needs few registers for the items that are in order: most of them.
+#[inline(never)]
+fn move_back(items: &mut [Item], from: usize) -> usize {
+    let item = items[from];
+    let mut at = from;
+    while at > 0 && items[at - 1].order > item.order {
+        items[at] = items[at - 1];
+        at -= 1;
+    }
+    items[at] = item;
+    from - at
 }
 
 /// So few are sorted by counting.

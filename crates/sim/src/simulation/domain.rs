@@ -184,7 +184,7 @@ impl Domain {
 
     /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
     /// slots. These are the first `count` of `entries`; behind them follow those of the batches that are next.
-    #[inline]
+    #[inline(never)]
     fn forward_all(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), known: Known) {
         let (events, schedule) = self.calendar.parts();
         let ports = &mut self.ports;
