@@ -12,7 +12,6 @@ use super::heap::Heap;
 const RING: usize = 4096;
 /// Entries of a page.
 const PAGE: usize = 32;
-const NO_PAGE: u32 = u32::MAX;
 
 /// An event's node in 24 bits, the part of the window in which it happens in 8, and its slot in 32.
 pub type Entry = u64;
@@ -46,19 +45,26 @@ pub fn slot_of(entry: Entry) -> u32 {
     entry as u32
 }
 
-/// Cuts time into windows of a fixed length.
+/// Cuts time into windows of a fixed length, of which a few are some picoseconds shorter.
+///
+/// A time's window is the upper half of its product with the reciprocal of the length, which is rounded up. So for the last
+/// picoseconds of a late window the quotient comes out one too large. Instead of correcting that for each event, the next
+/// window is said to begin there. No window is longer than the length, which is all that the simulation needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
     length: u64,
     /// 2^64 by the length, rounded up: a multiplication is quicker than a division.
     reciprocal: u64,
+    /// By how much the product of the two exceeds 2^64.
+    excess: u64,
 }
 
 impl Windows {
     /// Windows of `length` picoseconds, which is at least 2.
     pub fn new(length: u64) -> Windows {
         assert!(length >= 2, "a window of less than 2 ps");
-        Windows { length, reciprocal: u64::MAX / length + 1 }
+        let reciprocal = u64::MAX / length + 1;
+        Windows { length, reciprocal, excess: reciprocal.wrapping_mul(length) }
     }
 
     /// The number of the window that contains `time`.
@@ -71,15 +77,11 @@ impl Windows {
     #[inline(always)]
     fn find(self, time: u64) -> (u64, u64) {
         let product = u128::from(time) * u128::from(self.reciprocal);
-        // The product is less than one window too large, so it is the quotient or one more; then the rest is negative,
-        // which is a huge number here.
-        let guess = (product >> 64) as u64;
-        let number = guess - u64::from(time.wrapping_sub(guess.wrapping_mul(self.length)) >= self.length);
-        // What is left of the product is how much of the window has passed, but for that error.
-        (number, product as u64 >> (u64::BITS - PARTS.trailing_zeros()))
+        // What is left of the product is how much of the window has passed.
+        ((product >> 64) as u64, product as u64 >> (u64::BITS - PARTS.trailing_zeros()))
     }
 
-    /// How long a window is, in picoseconds.
+    /// How long a window is at most, in picoseconds.
     #[inline]
     pub fn length(self) -> u64 {
         self.length
@@ -88,27 +90,24 @@ impl Windows {
     /// The first instant of window `number`.
     #[inline]
     pub fn start(self, number: u64) -> u64 {
-        number.saturating_mul(self.length)
+        let Some(quotient) = number.checked_mul(self.length) else { return u64::MAX };
+        // At that instant the product is larger by this than where the window begins.
+        let surplus = number * self.excess;
+        // In the first many windows it is less than a picosecond makes: they need no division.
+        let early = if surplus < self.reciprocal { 0 } else { surplus / self.reciprocal };
+        quotient - early
     }
 
     /// The first instant after window `number`.
     #[inline]
     pub fn end(self, number: u64) -> u64 {
-        (number + 1).saturating_mul(self.length)
+        self.start(number + 1)
     }
 }
 
-/// The entries of one window, as pages of which all but the last are full.
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    page: u32,
-    /// Entries on the last page.
-    filled: u32,
-}
-
-impl Bucket {
-    const EMPTY: Bucket = Bucket { page: NO_PAGE, filled: PAGE as u32 };
-}
+/// The entries of one window, on pages of which all but the last are full: the place behind the last entry. So the next
+/// one needs a new page where this is a multiple of [`PAGE`], and 0 says that there is none.
+type Bucket = u32;
 
 /// All events to come, and room for them.
 #[derive(Debug)]
@@ -127,9 +126,10 @@ pub struct Schedule {
     ring: Box<[Bucket; RING]>,
     /// A bit for each bucket that has entries.
     occupied: Box<[u64; RING / 64]>,
-    pages: Vec<[Entry; PAGE]>,
-    /// For each page the page that was filled before it.
-    below: Vec<u32>,
+    /// The entries, page by page.
+    entries: Vec<Entry>,
+    /// For each page the bucket as it was before it.
+    below: Vec<Bucket>,
     free_pages: Vec<u32>,
     /// Window and entry of the events beyond the ring.
     later: Heap,
@@ -141,9 +141,9 @@ impl Calendar {
         let schedule = Schedule {
             windows,
             first: 0,
-            ring: vec![Bucket::EMPTY; RING].into_boxed_slice().try_into().expect("it has this length"),
+            ring: vec![0; RING].into_boxed_slice().try_into().expect("it has this length"),
             occupied: Box::new([0; RING / 64]),
-            pages: Vec::new(),
+            entries: Vec::new(),
             below: Vec::new(),
             free_pages: Vec::new(),
             later: Heap::default(),
@@ -191,9 +191,9 @@ impl Calendar {
         self.events[slot as usize]
     }
 
-    /// Adds the event in a slot at its time.
-    pub fn enter(&mut self, node: u32, slot: u32) {
-        self.schedule.enter(node, slot, self.events[slot as usize].time);
+    /// Puts an entry back into the window that was taken last.
+    pub fn put_back(&mut self, entry: Entry) {
+        self.schedule.put(self.schedule.first, entry);
     }
 
     /// An entry of the event in a slot, which happens at `time`.
@@ -249,23 +249,23 @@ impl Schedule {
     #[inline(always)]
     fn put(&mut self, window: u64, entry: Entry) {
         let at = window as usize % RING;
-        if self.ring[at].filled == PAGE as u32 {
+        if self.ring[at] as usize % PAGE == 0 {
             self.turn_page(at);
         }
-        let bucket = &mut self.ring[at];
-        self.pages[bucket.page as usize][bucket.filled as usize % PAGE] = entry;
-        bucket.filled += 1;
+        let end = &mut self.ring[at];
+        self.entries[*end as usize] = entry;
+        *end += 1;
     }
 
     #[cold]
     fn turn_page(&mut self, at: usize) {
         let page = self.free_pages.pop().unwrap_or_else(|| {
-            self.pages.push([0; PAGE]);
-            self.below.push(NO_PAGE);
-            (self.pages.len() - 1) as u32
+            self.entries.resize(self.entries.len() + PAGE, 0);
+            self.below.push(0);
+            (self.below.len() - 1) as u32
         });
-        self.below[page as usize] = self.ring[at].page;
-        self.ring[at] = Bucket { page, filled: 0 };
+        self.below[page as usize] = self.ring[at];
+        self.ring[at] = page * PAGE as u32;
         self.occupied[at / 64] |= 1 << (at % 64);
     }
 
@@ -308,25 +308,28 @@ impl Schedule {
             self.put(due, top as u64);
         }
         let at = window as usize % RING;
-        let Bucket { mut page, mut filled } = std::mem::replace(&mut self.ring[at], Bucket::EMPTY);
+        let mut bucket = std::mem::take(&mut self.ring[at]);
         self.occupied[at / 64] &= !(1 << (at % 64));
-        while page != NO_PAGE {
+        while let Some((page, filled)) = last_page(bucket) {
             // A whole page is copied without asking how much of it is filled.
-            let end = out.len() + filled as usize;
-            out.extend_from_slice(&self.pages[page as usize]);
+            let end = out.len() + filled;
+            out.extend_from_slice(&self.entries[page * PAGE..][..PAGE]);
             out.truncate(end);
-            self.free_pages.push(page);
-            page = self.below[page as usize];
-            filled = PAGE as u32;
+            self.free_pages.push(page as u32);
+            bucket = self.below[page];
         }
     }
 
     fn entries_of(&self, bucket: Bucket) -> impl Iterator<Item = Entry> + '_ {
-        let page = |page: u32, filled: u32| (page != NO_PAGE).then_some((page, filled));
-        let first = page(bucket.page, bucket.filled);
-        std::iter::successors(first, move |&(last, _)| page(self.below[last as usize], PAGE as u32))
-            .flat_map(|(page, filled)| self.pages[page as usize][..filled as usize].iter().copied())
+        std::iter::successors(last_page(bucket), |&(page, _)| last_page(self.below[page]))
+            .flat_map(|(page, filled)| self.entries[page * PAGE..][..filled].iter().copied())
     }
+}
+
+/// The last page of a bucket, and how many entries are on it.
+fn last_page(bucket: Bucket) -> Option<(usize, usize)> {
+    let last = (bucket as usize).checked_sub(1)?;
+    Some((last / PAGE, last % PAGE + 1))
 }
 
 #[cfg(test)]
@@ -334,23 +337,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_the_quotient() {
-        let lengths = [2, 3, 5, 7, 1000, 1_005_120, 1 << 24, (1 << 24) - 1];
-        let times = [0, 1, 2, 999, 1_005_119, 1_005_120, 123_456_789_012_345, u64::MAX - 1, u64::MAX];
-        for length in lengths {
+    fn windows_are_quotients_and_never_longer_than_their_length() {
+        for length in [2, 3, 5, 7, 1000, 1_005_120, 1 << 24, (1 << 24) - 1] {
             let windows = Windows::new(length);
-            for time in
-                times.into_iter().chain((0..100).map(|i| i * length)).chain((1..100).map(|i| i * length - 1))
-            {
-                assert_eq!(windows.number(time), time / length, "{time} by {length}");
-                if time < 1 << 50 {
-                    let part = (time % length) as f64 / length as f64 * PARTS as f64;
-                    let found = windows.find(time).1 as f64;
-                    let off = (found - part).rem_euclid(PARTS as f64);
-                    assert!(off < 1.0 || off > PARTS as f64 - 1.0, "{time} by {length}: {found} for {part}");
-                }
+            for number in (0..100).chain([1 << 20, 1 << 30, 1 << 39, u64::MAX / length - 1]) {
+                let (start, end) = (windows.start(number), windows.end(number));
+                assert!(end - start <= length && start <= number * length, "window {number} by {length}");
+                assert!(number >= 100 || start == number * length, "window {number} by {length}");
+                let found = [start.max(1) - 1, start, start + (end - start) / 2, end - 1, end]
+                    .map(|at| windows.number(at));
+                assert_eq!(found, [number.max(1) - 1, number, number, number, number + 1], "by {length}");
             }
-            assert_eq!(windows.number(windows.end(9)), 10);
+            for time in (0..100).map(|i| i * length / 3) {
+                let part = (time % length) as f64 / length as f64 * PARTS as f64;
+                let found = windows.find(time).1 as f64;
+                assert!((found - part).abs() < 1.0, "{time} by {length}: {found} for {part}");
+            }
         }
     }
 

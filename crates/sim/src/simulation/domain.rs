@@ -176,7 +176,7 @@ impl Domain {
         entries.retain(|&entry| {
             let late = calendar.event(slot_of(entry)).time >= end;
             if late {
-                calendar.enter(node_of(entry), slot_of(entry));
+                calendar.put_back(entry);
             }
             !late
         });
