@@ -11,6 +11,9 @@ use super::order::{deal, FEW};
 /// of a node come from everywhere, and the lines of memory to which they go do not stay in a cache.
 const MANY: std::ops::Range<usize> = 1024..100_000;
 
+/// How many entries can be read behind a batch, of events to be prefetched.
+pub const AHEAD: usize = 16;
+
 /// A window's events; room that every window uses anew.
 #[derive(Debug, Default)]
 pub struct Batches {
@@ -64,14 +67,14 @@ impl Batches {
         MANY.contains(&self.count)
     }
 
-    /// For each batch its length, and the events from its first on: behind its own follow those of the batches that are
-    /// next.
+    /// For each batch its events, and [`AHEAD`] entries more: those of the batches that are next and, behind the last
+    /// batch, of any events.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &[Entry])> {
+    pub fn iter(&self) -> impl Iterator<Item = &[Entry]> {
         let mut from = 0;
         self.ends.iter().map(move |&to| {
             let begins = std::mem::replace(&mut from, to);
-            (to - begins, &self.dealt[begins..self.count])
+            &self.dealt[begins..to + AHEAD]
         })
     }
 
@@ -139,8 +142,8 @@ impl Batches {
     }
 
     fn make_room(&mut self) {
-        if self.dealt.len() < self.count {
-            self.dealt.resize(self.count, 0);
+        if self.dealt.len() < self.count + AHEAD {
+            self.dealt.resize(self.count + AHEAD, 0);
         }
     }
 }
@@ -167,8 +170,8 @@ mod tests {
             assert_eq!(batches.count(), count);
             assert_eq!(batches.are_near_their_places(), MANY.contains(&count));
             let mut found = Vec::new();
-            for (length, from_here) in batches.iter() {
-                let batch = &from_here[..length];
+            for batch in batches.iter() {
+                let batch = &batch[..batch.len() - AHEAD];
                 assert!(!batch.is_empty());
                 let few = count <= FEW;
                 let alike = |&entry: &Entry| {

@@ -49,8 +49,10 @@ impl Next {
 #[derive(Debug, Default)]
 pub struct Routes {
     steps: Vec<u32>,
-    /// The steps of one direction. A multiplication by it takes a processor less than a shift by a variable would.
+    /// The steps of one direction, and of both. A multiplication by these takes a processor less than a shift by a variable
+    /// would.
     half: u32,
+    line: u32,
     /// The first route of each conversation, and behind the last the number of routes. Empty where each has one.
     first: Vec<u32>,
     /// The conversation of each route. Empty where each has one.
@@ -65,6 +67,7 @@ impl Routes {
         Routes {
             steps: Vec::with_capacity(conversations * 2 * half),
             half: half as u32,
+            line: 2 * half as u32,
             first: if several { vec![0] } else { Vec::new() },
             conversation: Vec::new(),
         }
@@ -92,7 +95,7 @@ impl Routes {
 
     /// How many routes there are.
     pub fn len(&self) -> u32 {
-        self.steps.len() as u32 / (2 * self.half)
+        self.steps.len() as u32 / self.line
     }
 
     /// Whether there is none.
@@ -125,7 +128,7 @@ impl Routes {
     /// Where the steps of a route begin, there or (1) back.
     #[inline(always)]
     fn line(&self, route: u32, back: usize) -> usize {
-        (route as usize * 2 + back) * self.half as usize
+        route as usize * self.line as usize + back * self.half as usize
     }
 
     /// The steps of a route, there or back, with the last.

@@ -14,7 +14,7 @@ use super::outbox::Outbox;
 use super::parcels::Parcels;
 use super::plan::Plan;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
-use crate::engine::batches::Batches;
+use crate::engine::batches::{Batches, AHEAD};
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry};
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
 use crate::engine::order::{self, Item, Known};
@@ -33,8 +33,6 @@ use crate::net::routes::Next;
 use crate::net::ruled::{Offered, Transmission, Turn};
 use crate::record::counters::TransportCounters;
 
-/// How many events ahead of its time an event is prefetched.
-const AHEAD: usize = 16;
 /// How many frames ahead of its time the queue is prefetched that a frame may join.
 const NEAR: usize = 4;
 
@@ -143,11 +141,11 @@ impl Domain {
         let start = plan.windows.start(window);
         let length = plan.windows.length();
         let known = if batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
-        for (count, entries) in batches.iter() {
+        for entries in batches.iter() {
             if self.nodes[node_of(entries[0]) as usize].forwards {
-                self.forward_all(plan, start, (entries, count), known);
+                self.forward_all(plan, start, entries, known);
             } else {
-                self.visit(plan, start, (entries, count), known);
+                self.visit(plan, start, entries, known);
             }
         }
         self.events += batches.count() as u64;
@@ -183,20 +181,16 @@ impl Domain {
     }
 
     /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
-    /// slots. These are the first `count` of `entries`; behind them follow those of the batches that are next.
+    /// slots. Behind their entries are [`AHEAD`] of other events, to be prefetched.
     #[inline(never)]
-    fn forward_all(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), known: Known) {
+    fn forward_all(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         let (events, schedule) = self.calendar.parts();
         let ports = &mut self.ports;
         self.frames.clear();
-        self.frames.extend(entries[..count].iter().enumerate().map(|(index, &entry)| {
-            if let Some(&ahead) = entries.get(index + AHEAD) {
-                prefetch(events, slot_of(ahead) as usize);
-            }
-            if let Some(&near) = entries.get(index + AHEAD / 2) {
-                plan.routes.prefetch(events[slot_of(near) as usize].route());
-            }
-            let slot = slot_of(entry);
+        self.frames.extend(entries.windows(AHEAD + 1).map(|near| {
+            prefetch(events, slot_of(near[AHEAD]) as usize);
+            plan.routes.prefetch(events[slot_of(near[AHEAD / 2]) as usize].route());
+            let slot = slot_of(near[0]);
             let event = &events[slot as usize];
             let Next::Port(at) = plan.routes.next(event.route(), event.meta()) else {
                 unreachable!("a route does not end at a switch without an agent");
@@ -204,12 +198,13 @@ impl Domain {
             ports.prefetch(at);
             Item { order: event.order_since(start), tag: u64::from(slot) << 32 | u64::from(at) }
         }));
-        self.packet_hops += count as u64;
+        self.packet_hops += self.frames.len() as u64;
         order::sort(&mut self.frames, &mut self.spare_frames, known);
-        for (index, frame) in self.frames.iter().enumerate() {
-            if let Some(ahead) = self.frames.get(index + NEAR) {
-                ports.prefetch_backlog(ahead.tag as u32);
-            }
+        // So that there is one to be prefetched for the last frames, too.
+        self.frames.extend([Item::default(); NEAR]);
+        for near in self.frames.windows(NEAR + 1) {
+            let (frame, ahead) = (near[0], near[NEAR]);
+            ports.prefetch_backlog(ahead.tag as u32);
             let (slot, at) = ((frame.tag >> 32) as u32, frame.tag as u32);
             let event = &mut events[slot as usize];
             let mut meta = event.meta();
@@ -243,15 +238,13 @@ impl Domain {
         self.leaving = leaving;
     }
 
-    /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` and `count` are
-    /// as for [`Self::forward_all`].
-    fn visit(&mut self, plan: &Plan, start: u64, (entries, count): (&[Entry], usize), known: Known) {
+    /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` are as for
+    /// [`Self::forward_all`].
+    fn visit(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         let (events, _) = self.calendar.parts();
-        let events = entries[..count].iter().enumerate().map(|(index, &entry)| {
-            if let Some(&ahead) = entries.get(index + AHEAD) {
-                prefetch(events, slot_of(ahead) as usize);
-            }
-            (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry))
+        let events = entries.windows(AHEAD + 1).map(|near| {
+            prefetch(events, slot_of(near[AHEAD]) as usize);
+            (&events[slot_of(near[0]) as usize], node_of(near[0]), slot_of(near[0]))
         });
         self.agenda.begin(start, events, known);
         while let Some(item) = self.agenda.pop() {
