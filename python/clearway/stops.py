@@ -72,8 +72,7 @@ def status() -> int:
 def put_off() -> Iterator[None]:
     """Put them off while the body runs, which is short: they would leave half a directory, and lose a run.
 
-    Afterwards the first that came does what it would have done before: in a process that is not ours that may be
-    anything.
+    Afterwards the first that came does what it otherwise does: anything, in a process that is not ours.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
