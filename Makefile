@@ -16,8 +16,9 @@ test: test-rust test-python
 test-rust: | needs-cargo
 	cargo test --quiet
 
+# As many files of tests at a time as there are cores.
 test-python: build $(VENV)/.tools
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 # The same digests in debug and in release, twice each.
 digests: | needs-cargo

@@ -92,6 +92,19 @@ def test_names_that_no_file_has(clearway: Clearway, small: Path, workspace: Path
     assert nothing_but(workspace, small.name)
 
 
+@pytest.mark.parametrize("command", ["run", "compare", "sweep"])
+def test_what_has_no_end_is_not_read(command: str, clearway: Clearway, workspace: Path) -> None:
+    os.mkfifo(workspace / "pipe")
+    for path in ("/dev/zero", "pipe"):
+        refused(clearway(command, path), path, "is a device or a pipe", "clearway run -")
+    if command == "run":
+        line = f"{shlex.quote(sys.executable)} -m clearway run - < /dev/zero"
+        answer = subprocess.run(["/bin/sh", "-c", line], check=False, capture_output=True, text=True)
+        assert answer.returncode == 2
+        assert answer.stderr.startswith("error: standard input: longer than")
+    assert nothing_but(workspace, "pipe")
+
+
 def test_a_sweep_that_is_nested_too_deeply(clearway: Clearway, workspace: Path) -> None:
     (workspace / "bad.toml").write_text("x = " + "[" * 5000)
     refused(clearway("sweep", "bad.toml"), "bad.toml")

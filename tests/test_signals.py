@@ -18,7 +18,7 @@ from queue import SimpleQueue
 
 import clearway as cw
 import pytest
-from clearway import documents
+from clearway import documents, stops
 from clearway.runs import Run
 
 from tests.conftest import SMALL, written
@@ -204,8 +204,8 @@ def test_any_instant(name: str, nurseries: "SimpleQueue[Nursery]", saved: Path) 
     seconds = whole.seconds
     drawn = [(draw.choice(SIGNALS), draw.random(), draw.choice((1, 1, 3))) for _ in range(count)]
     with ThreadPoolExecutor(2) as pool:
-        stops = list(pool.map(stopped, range(count), *zip(*drawn, strict=True)))
-    assert sum(stops) > count // 4, "the signals came too late to say anything"
+        ended = list(pool.map(stopped, range(count), *zip(*drawn, strict=True)))
+    assert sum(ended) > count // 4, "the signals came too late to say anything"
 
 
 LOST = """
@@ -265,3 +265,17 @@ def test_a_signal_that_arrives_as_another_exception_stops_as_well() -> None:
     assert done.returncode == 128 + signal.SIGTERM
     assert done.stdout == ""
     assert done.stderr == "error: interrupted, nothing written\n"
+
+
+def test_a_signal_that_was_put_off_goes_to_whom_it_would_have_gone() -> None:
+    """In a program that is not ours that is its own handler, and no later command is taken for stopped."""
+    heard: list[int] = []
+    previous = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+    try:
+        with stops.put_off():
+            signal.raise_signal(signal.SIGTERM)
+            assert not heard
+        assert heard == [signal.SIGTERM]
+        assert not stops.were_heard()
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -9,6 +9,7 @@ import clearway as cw
 import pytest
 from clearway.figures import AtLeast, readable
 from clearway.sweeps.frontier import Frontier
+from clearway.sweeps.frontier_charts import frontier_charts
 from clearway.sweeps.overrides import label_of
 
 from tests.conftest import Clearway
@@ -80,6 +81,28 @@ def test_pointing_at_a_frontier_shows_what_a_point_is(clearway: Clearway, worksp
     assert all(len(line["texts"]) == len(line["x"]) for line in frontier["lines"])
     (censored,) = {line["label"] for line in frontier["lines"] for text in line["texts"] if "150us" in text}
     assert censored == "on the frontier"
+
+
+def test_equal_points_of_a_frontier_are_all_drawn_and_stay_equal() -> None:
+    rows = [{"fct": 5.0, "goodput": 97.48}, {"fct": 4.0, "goodput": 97.48}, {"fct": 3.0, "goodput": 97.48}]
+    frontier = Frontier({"fct": "lower", "goodput": "higher"}, {}, "goodput")
+    labels = {name: name for name in frontier.objectives}
+    (chart,) = frontier_charts(labels, rows, frontier, ["a", "b", "c"])
+    dominated = chart.as_json()["lines"][0]
+    assert dominated["label"] == "dominated"
+    assert len(set(dominated["x"])) == 2
+    assert dominated["x"] == pytest.approx([97.48, 97.48], rel=1e-8)
+
+
+def test_points_of_a_frontier_have_error_bars(clearway: Clearway, workspace: Path) -> None:
+    table = '[sweep.frontier]\nobjectives = { rtt_mean_us = "lower", goodput_gbps = "higher" }\n'
+    axes = AXES + table + 'decide = "goodput_gbps"\n'
+    answer = clearway("sweep", swept(workspace, axes), "--json", "--out", "there")
+    chart = chart_data(Path("there/report.html").read_text())[0]
+    assert chart["y"] == "mean RTT (us)"
+    ends = [end for line in chart["lines"] for end in zip(line["low"], line["y"], line["high"], strict=True)]
+    assert len(ends) == len({str(list(p["overrides"].values())[:2]) for p in answer.json["points"]})
+    assert all(low < mean < high for low, mean, high in ends)
 
 
 def test_charts_of_a_sweep_have_error_bars(clearway: Clearway, workspace: Path) -> None:

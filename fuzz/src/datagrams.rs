@@ -1,6 +1,6 @@
 //! The bytes of datagrams and of the header in them.
 
-use clearway_host::packet::{Body, Datagram, PREFIX_BYTES};
+use clearway_host::daemon::packet::{Body, Datagram, PREFIX_BYTES};
 use clearway_proto::swift::header::{Packet, HEADER_BYTES};
 
 /// Any bytes are a header that encodes to the same bytes, or an error that can be shown.

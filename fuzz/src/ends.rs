@@ -7,13 +7,13 @@
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use clearway_host::content::{generate, Source};
-use clearway_host::driver::{Arrival, Endpoint};
-use clearway_host::layout::Layout;
-use clearway_host::packet::{Body, Datagram, PREFIX_BYTES};
-use clearway_host::receive::{Place, Receiving, Transfer};
-use clearway_host::report::{received_figures, sent_figures, Effort};
-use clearway_host::send::{Sending, Task};
+use clearway_host::daemon::content::{generate, Source};
+use clearway_host::daemon::driver::{Arrival, Endpoint};
+use clearway_host::daemon::layout::Layout;
+use clearway_host::daemon::packet::{Body, Datagram, PREFIX_BYTES};
+use clearway_host::daemon::receive::{Place, Receiving, Transfer};
+use clearway_host::daemon::report::{received_figures, sent_figures, Effort};
+use clearway_host::daemon::send::{Sending, Task};
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::SwiftParams;

@@ -131,6 +131,7 @@ def check_readable(path: Path) -> None:
             hint if is_run else "name the TOML file in it",
         )
     try:
+        documents.check_kind(path)
         path.open("rb").close()
     except (FileNotFoundError, ValueError) as error:  # a name with a zero byte is none
         raise ClearwayError(f"{path}: no such file", _nearest_file(path)) from error

@@ -69,9 +69,19 @@ def quantity(value: Any) -> Quantity | None:
     return Quantity(float(f"{float(match[1]) * factor:.12g}"), unit)
 
 
+def check_kind(path: Path) -> None:
+    """Raise if there is something at this path that has no end, or that waits for a writer."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ClearwayError(
+            f"{path}: is a device or a pipe, expected a file",
+            "save what it gives as a file, or pipe it into: clearway run -",
+        )
+
+
 def read_text(path: Path) -> str:
     """Read a file of text."""
     try:
+        check_kind(path)
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ClearwayError(f"{path}: cannot be read: {reason(error)}", "check the path") from error

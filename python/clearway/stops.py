@@ -70,7 +70,10 @@ def status() -> int:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Put them off while the body runs, which is short: they would leave half a directory, and lose a run."""
+    """Put them off while the body runs, which is short: they would leave half a directory, and lose a run.
+
+    Afterwards the first that came does what it otherwise does: anything, in a process that is not ours.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -85,8 +88,7 @@ def put_off() -> Iterator[None]:
         for number, handler in reversed(previous.items()):
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
     if came:
-        _heard.append((came[0], time.monotonic()))
-        raise KeyboardInterrupt
+        signal.raise_signal(came[0])
 
 
 def _not_ignored() -> list[int]:

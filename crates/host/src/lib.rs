@@ -1,57 +1,14 @@
-//! Swift over UDP on Linux: the machines that the simulator drives in virtual time, driven in real time.
+//! Hosts on Linux: the machines that the simulator drives in virtual time, driven in real time.
 //!
-//! A file, or a stream of operations, moves from one process to another: [`send::Sending`] and [`receive::Receiving`]
-//! are the two ends, themselves machines without clock or I/O, which hold `clearway-proto`'s
-//! [`Sender`](clearway_proto::transport::Sender) under [`Swift`](clearway_proto::swift::control::Swift) and its
-//! [`SelectiveReceiver`](clearway_proto::transport::SelectiveReceiver). [`driver::drive`] moves datagrams between one of
-//! them and a [`socket::Socket`], by [`clock::Clock`]. The daemon `clearwayd` is [`command`].
-//!
-//! Where the paper's six instants (§3.2) are taken: t1 and t4 when a packet is written for the batch that leaves next,
-//! t2 and t5 by the kernel as it receives (`SO_TIMESTAMPING`, in software), t3 and t6 when the loop takes a datagram.
-//! So fabric delay holds what the two kernels need to send and, from NIC to stamp, to receive; endpoint delay holds
-//! the wait in socket buffers, the scheduler's wake-up, and the loop's own work.
-//!
-//! This is a first host, to hold the machines to a second driver. It does **not** encrypt or authenticate: whoever can
-//! send from the peer's address and has seen the connection's number can disturb it. It takes one sender at a time, uses
-//! no ECN mark, no hardware stamps, keeps no metrics beyond a report at the end, and is for Linux only.
+//! [`daemon`] is Swift over UDP, the program `clearwayd`. [`arbiter`] runs Fastpass's allocation and path selection on
+//! two threads.
 
 #![forbid(unsafe_code)]
 
+pub mod arbiter;
 // Elsewhere there is only what works anywhere, so that the simulator beside it builds. Without the feature there is the
 // arbiter alone.
-
 #[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod address;
-pub mod arbiter;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod args;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod clock;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod command;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod content;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod destination;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod driver;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod layout;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod output;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod packet;
+pub mod daemon;
 #[cfg(target_os = "linux")]
 pub mod processor;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-mod reached;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod receive;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod report;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod send;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod socket;
-#[cfg(all(target_os = "linux", feature = "daemon"))]
-pub mod stops;

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use clearway_host::args::{read, Command};
+use clearway_host::daemon::args::{read, Command};
 
 /// The problems of a sender's command line that sets these options.
 fn said(options: &[(String, &str)]) -> Vec<String> {

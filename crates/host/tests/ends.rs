@@ -4,12 +4,12 @@
 
 mod network;
 
-use clearway_host::driver::{Arrival, Endpoint};
-use clearway_host::layout::Layout;
-use clearway_host::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
-use clearway_host::receive::ReceiveError;
-use clearway_host::report::Ignored;
-use clearway_host::send::{SendError, Sending, Task};
+use clearway_host::daemon::driver::{Arrival, Endpoint};
+use clearway_host::daemon::layout::Layout;
+use clearway_host::daemon::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
+use clearway_host::daemon::receive::ReceiveError;
+use clearway_host::daemon::report::Ignored;
+use clearway_host::daemon::send::{SendError, Sending, Task};
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
@@ -344,7 +344,7 @@ fn a_file_that_cannot_be_written_is_told_to_the_sender() {
 fn a_file_that_becomes_shorter_is_told_to_the_receiver() {
     let path = scratch("shorter");
     std::fs::write(&path, vec![7; 50_000]).unwrap();
-    let source = clearway_host::content::Source::file(std::fs::File::open(&path).unwrap());
+    let source = clearway_host::daemon::content::Source::file(std::fs::File::open(&path).unwrap());
     let layout = Layout { operations: 1, size: 100_000, mtu: 1000, flows: 1 };
     let mut task = task(layout);
     task.source = source;

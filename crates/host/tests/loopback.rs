@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use clearway_host::clock::Clock;
-use clearway_host::driver::drive;
-use clearway_host::socket::Socket;
+use clearway_host::daemon::clock::Clock;
+use clearway_host::daemon::driver::drive;
+use clearway_host::daemon::socket::Socket;
 use daemon::{clearwayd, generated_file, json, run, send, Receiver, PATIENT};
 use network::{has_begun, is_generated, partials, scratch, Faults};
 use relay::{Counts, Relay};
@@ -142,11 +142,11 @@ fn a_peer_that_is_not_there_or_stops_is_an_error() {
 
     // A sender that opens and then says nothing.
     let receiver = Receiver::start(&["--once", "--idle-timeout", "150ms"]);
-    let layout = clearway_host::layout::Layout { operations: 1, size: 10, mtu: 10, flows: 1 };
-    let open = clearway_host::packet::Open { layout, reach: 64 };
-    let mut bytes = [0; clearway_host::packet::PREFIX_BYTES];
-    let body = clearway_host::packet::Body::Open(open);
-    clearway_host::packet::Datagram { connection: 1, body }.encode(&mut bytes);
+    let layout = clearway_host::daemon::layout::Layout { operations: 1, size: 10, mtu: 10, flows: 1 };
+    let open = clearway_host::daemon::packet::Open { layout, reach: 64 };
+    let mut bytes = [0; clearway_host::daemon::packet::PREFIX_BYTES];
+    let body = clearway_host::daemon::packet::Body::Open(open);
+    clearway_host::daemon::packet::Datagram { connection: 1, body }.encode(&mut bytes);
     nobody.send_to(&bytes, receiver.address).unwrap();
     let (code, _, err) = receiver.end();
     assert_eq!(code, Some(1));
@@ -312,7 +312,7 @@ fn a_port_in_use_is_said() {
 /// A name may have several addresses, of IPv4 and IPv6, and the receiver may listen at any of them.
 #[test]
 fn a_name_is_tried_at_each_of_its_addresses() {
-    let names: clearway_host::address::HostPort = "localhost:4600".parse().unwrap();
+    let names: clearway_host::daemon::address::HostPort = "localhost:4600".parse().unwrap();
     for address in names.addresses().unwrap() {
         let listen = SocketAddr::new(address.ip(), 0).to_string();
         let receiver = Receiver::spawn(&mut clearwayd(&["receive", "--listen", &listen, "--once"]));
@@ -352,9 +352,9 @@ fn an_answer_from_another_address_is_told_where_there_is_no_other() {
         let mut open = [0; 2000];
         let (_, sender) = asked.recv_from(&mut open).unwrap();
         let connection = u64::from_be_bytes(open[..8].try_into().unwrap());
-        let mut accept = [0; clearway_host::packet::PREFIX_BYTES];
-        let body = clearway_host::packet::Body::Accept;
-        clearway_host::packet::Datagram { connection, body }.encode(&mut accept);
+        let mut accept = [0; clearway_host::daemon::packet::PREFIX_BYTES];
+        let body = clearway_host::daemon::packet::Body::Accept;
+        clearway_host::daemon::packet::Datagram { connection, body }.encode(&mut accept);
         answers.send_to(&accept, sender).unwrap();
     });
     let sent = send(to, &["--operations", "1", "--size", "1kB", "--idle-timeout", "300ms"]);

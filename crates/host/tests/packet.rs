@@ -1,8 +1,8 @@
 //! The datagram's promises for every meaning and for any bytes.
 #![cfg(target_os = "linux")]
 
-use clearway_host::layout::Layout;
-use clearway_host::packet::{
+use clearway_host::daemon::layout::Layout;
+use clearway_host::daemon::packet::{
     Body, Datagram, Finish, Finished, Open, PacketError, Reason, Verdict, PREFIX_BYTES,
 };
 use clearway_proto::swift::header::{HeaderError, Packet};

@@ -25,6 +25,8 @@ from clearway.runs import Seeds
 
 app = typer.Typer(add_completion=False)
 
+_LONGEST = 1 << 24  # characters of a scenario on standard input, which may have no end
+
 
 @app.command()
 def run(
@@ -60,9 +62,14 @@ def run(
 def _from_standard_input() -> str:
     """Read a scenario's text; files that it names are sought here."""
     try:
-        return (sys.stdin.read() if sys.stdin else "") + "\n"
+        text = sys.stdin.read(_LONGEST + 1) if sys.stdin else ""
     except UnicodeDecodeError as error:
         raise ClearwayError(f"standard input: not UTF-8 at byte {error.start}", "save it as UTF-8") from error
+    if len(text) > _LONGEST:
+        raise ClearwayError(
+            f"standard input: longer than {_LONGEST} characters", "name the files of flows or links in it"
+        )
+    return text + "\n"
 
 
 def _default_name(scenarios: list[_clearway.Scenario], *, several: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -41,7 +42,11 @@ class Line:
     """What is shown beside each point when the cursor is near it."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the page's script reads; five digits are more than a pixel shows."""
+        """Return what the page's script reads; five digits are more than a pixel shows.
+
+        Equal places of a scatter chart are told apart by their last digits.
+        """
+        digits = 12 if self.scatter else 6
         value: dict[str, Any] = {
             "label": self.label,
             "run": self.run,
@@ -49,7 +54,7 @@ class Line:
             "dash": self.dash,
             "thin": self.thin,
             "scatter": self.scatter,
-            "x": [float(f"{value:.6g}") for value in self.x],
+            "x": [float(f"{value:.{digits}g}") for value in self.x],
             "y": _rounded(self.y),
         }
         if self.low is not None and self.high is not None:
@@ -94,12 +99,21 @@ class Chart:
 
     @property
     def full_note(self) -> str:
-        """The note, and which lines cannot be seen because they lie on others."""
+        """The note, and which lines or points cannot be seen because they lie on others."""
         groups = coinciding(self.lines, log_x=self.log_x, log_y=self.log_y)
         # Labels have commas and conjunctions of their own.
         quoted = [[f"“{label}”" for label in group] for group in groups]
         hidden = [f"{', '.join(group[:-1])} and {group[-1]}" for group in quoted]
-        return f"{self.note} Lines that coincide: {'; '.join(hidden)}." if hidden else self.note
+        what = "Points" if all(line.scatter for line in self.lines) else "Lines"
+        return f"{self.note} {what} that coincide: {'; '.join(hidden)}." if hidden else self.note
+
+
+def ends_of(means: Floats, half_widths: Sequence[float | None]) -> tuple[Floats | None, Floats | None]:
+    """Return the lower and upper ends of intervals around means; nothing where there are no intervals."""
+    if not any(half_widths):
+        return None, None
+    half = np.array([math.nan if width is None else width for width in half_widths])
+    return np.maximum(means - half, 0.0), means + half  # no figure is ever below zero
 
 
 def coinciding(lines: Sequence[Line], *, log_x: bool = False, log_y: bool = False) -> list[list[str]]:

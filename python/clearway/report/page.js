@@ -89,9 +89,11 @@
     ...(log ? { splits: decadeSplits, filter: labelled } : {}),
   });
 
-  // Points with marks or intervals are not to be cut at the ends of the axis.
+  // Points with marks or intervals are not to be cut at the ends of the axis. What differs by less than a part in
+  // ten thousand is one value, as equal ones of a scatter chart are parted a little.
   const roomyRange = (_, low, high) => {
-    const room = (high - low) * 0.03 || Math.abs(high) * 0.1 || 1;
+    const alike = high - low < 1e-4 * Math.max(Math.abs(low), Math.abs(high));
+    const room = (alike ? 0 : (high - low) * 0.03) || Math.abs(high) * 0.1 || 1;
     return [low - room, high + room];
   };
 

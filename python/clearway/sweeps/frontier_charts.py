@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clearway.figures import AtLeast
-from clearway.report.chart import Chart, Line
+from clearway.report.chart import Chart, Line, ends_of
 from clearway.sweeps.frontier import Frontier
 
 
@@ -18,13 +18,15 @@ def frontier_charts(
     frontier: Frontier,
     texts: Sequence[str],
     reference: int | None = None,
+    half_widths: Sequence[Mapping[str, float | None]] = (),
 ) -> list[Chart]:
     """Draw every other objective against the one that decides.
 
-    `texts` say of each point what it is; `reference` is the place of the set in use.
+    `texts` say of each point what it is; `reference` is the place of the set in use; `half_widths` are half
+    the intervals of each point's figures over its seeds.
     """
     return [
-        _chart(frontier.decide, name, labels, rows, frontier, texts, reference)
+        _chart(frontier.decide, name, labels, rows, frontier, texts, reference, half_widths)
         for name in frontier.objectives
         if name != frontier.decide
     ]
@@ -38,6 +40,7 @@ def _chart(
     frontier: Frontier,
     texts: Sequence[str],
     reference: int | None,
+    half_widths: Sequence[Mapping[str, float | None]],
 ) -> Chart:
     """Draw all points in two objectives: the dominated ones, the frontier, the recommended one, ours."""
     members = frontier.members(rows)
@@ -58,13 +61,22 @@ def _chart(
             order = sorted(chosen, key=lambda index: rows[index][x])
             xs = _apart([rows[index][x] for index in order])
             ys = np.array([rows[index][y] for index in order], dtype=float)
-            lines.append(Line(label, colour, xs, ys, scatter=True, texts=[texts[index] for index in order]))
+            low, high = ends_of(ys, [half_widths[index].get(y) for index in order] if half_widths else [])
+            shown = [texts[index] for index in order]
+            lines.append(Line(label, colour, xs, ys, scatter=True, low=low, high=high, texts=shown))
     spread = [row[x] for row in rows if row.get(x, 0) > 0]
     bounds = [index for index in there if any(isinstance(rows[index][name], AtLeast) for name in (x, y))]
+    note = (
+        "Every point; those on the frontier are beaten in no objective without winning in another. Point at "
+        "one to see what it is."
+    )
+    if any(line.low is not None for line in lines):
+        note += " Bars are 95 % intervals of the mean over the seeds."
+    if bounds:
+        note += f" Lower bounds at {len(bounds)} of {len(there)}."
     return Chart(
         f"{labels[y]} against {labels[x]}",
-        "Every point; those on the frontier are beaten in no objective without winning in another. Point at "
-        "one to see what it is." + (f" Lower bounds at {len(bounds)} of {len(there)}." if bounds else ""),
+        note,
         labels[x],
         labels[y],
         lines,
@@ -75,13 +87,13 @@ def _chart(
 
 
 def _apart(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Part equal values by less than a pixel: a chart has one point at each x of a line."""
+    """Part equal values, by less than the page takes for a difference: a line has one point at each x."""
     seen: set[float] = set()
     apart = []
     for value in values:
         place = float(value)
         while place in seen:
-            place = place * (1 + 1e-5) or 1e-9
+            place = place * (1 + 1e-9) or 1e-9
         seen.add(place)
         apart.append(place)
     return np.array(apart)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +11,7 @@ import numpy as np
 
 from clearway.documents import quantity
 from clearway.figures import AtLeast
-from clearway.report.chart import Chart, Line
+from clearway.report.chart import Chart, Line, ends_of
 from clearway.report.page import table
 from clearway.report.sheet import Bar, Bars, Sheet
 from clearway.report.sources import look_of
@@ -77,7 +76,8 @@ def _frontier_section(
         "\n".join([point, *(f"{name_of(key)}: {written(key, each.intervals)}" for key in shown)])
         for point, each in zip(points, combinations, strict=True)
     ]
-    drawn = sheet.drawn(frontier_charts(labels, rows, frontier, texts))
+    half_widths = [{key: of.half_width for key, of in each.intervals.items()} for each in combinations]
+    drawn = sheet.drawn(frontier_charts(labels, rows, frontier, texts, half_widths=half_widths))
     return f'<section class="figure"><h2>Frontier</h2><p class="note">{escape(words)}</p>{drawn}</section>'
 
 
@@ -142,10 +142,7 @@ def _line(label: str, number: int, figure: str, series: Mapping[float, Interval]
     at = sorted(series)
     means = np.array([float(series[x].mean) for x in at]) / divisor
     halves = [series[x].half_width for x in at]
-    low = high = None
-    if any(halves):
-        half = np.array([math.nan if width is None else width for width in halves]) / divisor
-        low, high = np.maximum(means - half, 0.0), means + half  # no figure is ever below zero
+    low, high = ends_of(means, [None if half is None else half / divisor for half in halves])
     colour, dash = look_of(number)
     return Line(label, colour, np.array(at), means, dash, low=low, high=high)
 

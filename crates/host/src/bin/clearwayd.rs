@@ -5,7 +5,7 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
     let closed = standard_output::was_closed();
-    ExitCode::from(clearway_host::command::run(std::env::args_os().skip(1), closed))
+    ExitCode::from(clearway_host::daemon::command::run(std::env::args_os().skip(1), closed))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-use clearway_host::content::generate;
+use clearway_host::daemon::content::generate;
 use serde_json::Value;
 
 use crate::network::scratch;

@@ -4,11 +4,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use clearway_host::content::{generate, Source};
-use clearway_host::driver::{Arrival, Endpoint};
-use clearway_host::layout::Layout;
-use clearway_host::receive::{Place, Receiving, Transfer};
-use clearway_host::send::{SendError, Sending, Task};
+use clearway_host::daemon::content::{generate, Source};
+use clearway_host::daemon::driver::{Arrival, Endpoint};
+use clearway_host::daemon::layout::Layout;
+use clearway_host::daemon::receive::{Place, Receiving, Transfer};
+use clearway_host::daemon::send::{SendError, Sending, Task};
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Span, Time};
@@ -237,7 +237,7 @@ impl Network {
 
 /// The end of a transfer: what both ends say of it, and when it was.
 pub struct Outcome {
-    pub sent: clearway_host::report::Sent,
+    pub sent: clearway_host::daemon::report::Sent,
     pub error: Option<SendError>,
     pub transfers: Vec<Transfer>,
     pub now: Time,

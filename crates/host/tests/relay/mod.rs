@@ -1,12 +1,12 @@
 //! A small UDP relay between a sender and a receiver, which loses, repeats and holds back what a seed says. It is driven
-//! as an end is, by [`clearway_host::driver::drive`].
+//! as an end is, by [`clearway_host::daemon::driver::drive`].
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 
-use clearway_host::driver::{Arrival, Endpoint};
+use clearway_host::daemon::driver::{Arrival, Endpoint};
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 

@@ -8,10 +8,10 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use crate::network::{scratch, Faults};
 use crate::relay::Relay;
-use clearway_host::clock::Clock;
-use clearway_host::content::generate;
-use clearway_host::driver::drive;
-use clearway_host::socket::Socket;
+use clearway_host::daemon::clock::Clock;
+use clearway_host::daemon::content::generate;
+use clearway_host::daemon::driver::drive;
+use clearway_host::daemon::socket::Socket;
 
 const BYTES: u64 = 1_000_000_000;
 /// What the relay does to the datagrams of each direction: each fault once in a thousand.

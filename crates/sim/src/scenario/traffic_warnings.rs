@@ -110,12 +110,18 @@ fn overloaded_cut(scenario: &Scenario) -> Option<String> {
              run ends; offer at most {:.2} of it, or {}",
             cut.hosts.len(),
             cut.links,
-            shown((asked / 1e7).round() * 1e7),
+            shown(rounded(asked)),
             shown(cut.bps),
             1.0 / share,
             cut.remedy,
         )
     })
+}
+
+/// A number of bits in five digits.
+fn rounded(bits: f64) -> f64 {
+    let step = 10_f64.powi(bits.log10() as i32 - 4).max(1.0);
+    (bits / step).round() * step
 }
 
 /// The load of a table, if it goes on when the last table of all has started.

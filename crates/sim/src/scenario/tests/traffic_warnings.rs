@@ -3,8 +3,12 @@
 use super::fixture::read;
 
 fn warnings(network: &str, traffic: &str) -> Vec<String> {
+    warnings_at("100Gbps", network, traffic)
+}
+
+fn warnings_at(rate: &str, network: &str, traffic: &str) -> Vec<String> {
     let text = format!(
-        "format = 1\nname = \"w\"\nduration = \"1ms\"\n[network]\nrate = \"100Gbps\"\ndelay = \"1us\"\n{network}\n\
+        "format = 1\nname = \"w\"\nduration = \"1ms\"\n[network]\nrate = \"{rate}\"\ndelay = \"1us\"\n{network}\n\
          [transport.a]\nprotocol = \"none\"\n{traffic}"
     );
     read(&text).unwrap_or_else(|error| panic!("{error}")).warnings
@@ -28,6 +32,15 @@ fn more_than_uplinks_carry_is_shown_with_its_arithmetic() {
     assert_eq!(warnings(LEAVES, &poisson("0.32", "")), [""; 0]);
     // Within a rack nothing crosses an uplink.
     assert_eq!(warnings(LEAVES, &poisson("1.0", "from = \"0..8\"\nto = \"0..8\"")), [""; 0]);
+}
+
+/// A thousand bits a second are the least that a link may have.
+#[test]
+fn the_slowest_network_is_warned_of_as_any_other() {
+    let network =
+        "topology = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 1\noversubscription = 4";
+    let said = warnings_at("1kbps", network, &poisson("0.5", ""));
+    assert!(said[0].contains("send to others 1143bps of payload, 1.14 times the 1kbps"), "{said:?}");
 }
 
 /// 24 hosts offer 480 Gb/s to the eight of the last rack.

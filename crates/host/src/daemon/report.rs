@@ -8,7 +8,7 @@ use clearway_proto::transport::Windows;
 use clearway_proto::units::{Span, Time};
 use serde_json::{json, Map, Value};
 
-use crate::layout::Layout;
+use crate::daemon::layout::Layout;
 
 /// Round trips after which the smallest is taken for one that met no queue.
 const SAMPLES_TO_TELL: u64 = 32;

@@ -14,10 +14,10 @@ use clearway_proto::parameter::{wanted, Shown};
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Span};
 
-use crate::address::HostPort;
-use crate::layout::{MAX_FLOWS, MAX_MTU};
-use crate::output::Problem;
-use crate::packet::{IP_UDP_BYTES, PREFIX_BYTES};
+use crate::daemon::address::HostPort;
+use crate::daemon::layout::{MAX_FLOWS, MAX_MTU};
+use crate::daemon::output::Problem;
+use crate::daemon::packet::{IP_UDP_BYTES, PREFIX_BYTES};
 use swift::Swift;
 
 /// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.

@@ -11,11 +11,11 @@ use clearway_proto::transport::common::REACH;
 use clearway_proto::transport::{AckPolicy, Arrival as Seen, Receiver, SelectiveReceiver};
 use clearway_proto::units::{Span, Time};
 
-use crate::content::{Digest, Sink};
-use crate::driver::{Arrival, Endpoint};
-use crate::layout::Layout;
-use crate::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
-use crate::report::{Ignored, Received};
+use crate::daemon::content::{Digest, Sink};
+use crate::daemon::driver::{Arrival, Endpoint};
+use crate::daemon::layout::Layout;
+use crate::daemon::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
+use crate::daemon::report::{Ignored, Received};
 
 /// How long an end that is done answers a sender that has not heard of it.
 const LINGER: Span = Span::from_ms(500);

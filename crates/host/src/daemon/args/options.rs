@@ -11,7 +11,7 @@ use clearway_proto::parameter::{wanted, Parameter, ParameterReader, Shown};
 use clearway_proto::quantity::{self, UnitError, Units};
 use clearway_proto::units::{Bytes, Rate, Span};
 
-use crate::output::Problem;
+use crate::daemon::output::Problem;
 
 /// A parameter's name as an option, without the dashes before it.
 pub(super) fn option(parameter: &str) -> String {

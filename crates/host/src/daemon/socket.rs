@@ -26,8 +26,8 @@ use rustix::net::sockopt::{
     set_ip_mtu_discover, set_ipv6_mtu_discover, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery,
 };
 
-use crate::clock::Stamp;
-use crate::reached::{Local, Reached};
+use crate::daemon::clock::Stamp;
+use crate::daemon::reached::{Local, Reached};
 
 /// Datagrams, or runs of joined ones, that are received at once.
 const RECEIVED_AT_ONCE: usize = 16;

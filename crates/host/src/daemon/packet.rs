@@ -24,7 +24,7 @@ use std::fmt;
 
 use clearway_proto::swift::header::{HeaderError, Packet, HEADER_BYTES};
 
-use crate::layout::Layout;
+use crate::daemon::layout::Layout;
 
 /// The length of everything before the payload, in bytes.
 pub const PREFIX_BYTES: usize = 8 + HEADER_BYTES as usize;

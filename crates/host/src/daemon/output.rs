@@ -6,8 +6,8 @@ use clearway_proto::units::{Span, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
-use crate::report::goodput_gbps;
-use crate::stops;
+use crate::daemon::report::goodput_gbps;
+use crate::daemon::stops;
 
 /// The time between two lines of progress.
 const PROGRESS: Span = Span::from_ms(200);

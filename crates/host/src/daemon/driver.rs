@@ -12,8 +12,8 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 use rustix::thread::set_current_timer_slack;
 
-use crate::clock::Clock;
-use crate::socket::Socket;
+use crate::daemon::clock::Clock;
+use crate::daemon::socket::Socket;
 
 /// Waits shorter than this are spent polling instead of sleeping.
 const SPIN: Span = Span::from_us(3);

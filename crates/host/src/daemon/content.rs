@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::destination::Destination;
+use crate::daemon::destination::Destination;
 
 /// Bytes read or written at once where packets follow each other; few enough that no packet waits long for them.
 const CHUNK: usize = 1 << 16;
@@ -106,8 +106,8 @@ impl ReadAhead {
 ///
 /// ```
 /// let (mut whole, mut part) = ([0; 100], [0; 30]);
-/// clearway_host::content::generate(0, &mut whole);
-/// clearway_host::content::generate(13, &mut part);
+/// clearway_host::daemon::content::generate(0, &mut whole);
+/// clearway_host::daemon::content::generate(13, &mut part);
 /// assert_eq!(part, whole[13..43]);
 /// ```
 pub fn generate(offset: u64, buffer: &mut [u8]) {

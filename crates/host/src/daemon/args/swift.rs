@@ -6,7 +6,7 @@ use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::Span;
 
 use super::options::{option, Definitions, Given};
-use crate::output::Problem;
+use crate::daemon::output::Problem;
 
 /// Swift's own defaults, except where they assume a stack that polls. A process that sleeps is woken tens of
 /// microseconds late at both ends, and its endpoint delay contains that. When Linux does not schedule a process for

@@ -12,11 +12,11 @@ use clearway_proto::transport::{Nic, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time, RATES};
 use rustix::io::Errno;
 
-use crate::content::{Digest, Source};
-use crate::driver::{Arrival, Endpoint};
-use crate::layout::Layout;
-use crate::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
-use crate::report::{Delays, Ignored, Sent};
+use crate::daemon::content::{Digest, Source};
+use crate::daemon::driver::{Arrival, Endpoint};
+use crate::daemon::layout::Layout;
+use crate::daemon::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
+use crate::daemon::report::{Delays, Ignored, Sent};
 
 /// The time between two attempts to open or to finish a connection.
 const RETRY: Span = Span::from_ms(50);
