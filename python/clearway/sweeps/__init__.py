@@ -15,6 +15,6 @@ objectives = { jain = "higher", rtt_p99_us = "lower" }
 decide = "rtt_p99_us"
 
 `file` reads such a file, with `axes` and `ranges` for its table and `overrides` for what each point sets.
-`points` runs those that the `store` does not have. `figures` and `table` gather what they measured,
+`making` runs the `points` that the `store` does not have. `figures` and `table` gather what they measured,
 `frontier` says which are worth having, `sweep` does all of it in order, and `page` draws it.
 """

@@ -168,8 +168,8 @@ impl TcpWindow {
         cumulative >= self.recovery_end
     }
 
-    /// Of the packets from the lowest unacknowledged one on, selectively acknowledged ones too (RFC 5681's `FlightSize`),
-    /// as many as the window allowed: packets that loss tells of having been too many. More are out when those above a
+    /// The number of packets that a loss shows to have been too many: those from the lowest unacknowledged one on,
+    /// selectively acknowledged ones too (RFC 5681's `FlightSize`), but no more than the window allowed. More are out when those above a
     /// hole have arrived and let new ones go; RFC 5681 §3.2, step 2, leaves these out. Counted in, they would set the
     /// threshold after a timeout above the window that overflowed the path.
     pub(super) fn flight_size(&self, cumulative: u32, next: u32) -> f64 {

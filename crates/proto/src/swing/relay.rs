@@ -49,7 +49,7 @@ pub enum Admission {
 /// A PFC frame of one priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
-    /// From 0.
+    /// The number of the priority, from 0.
     pub priority: usize,
     /// How long to pause; zero: resume.
     pub quanta: u16,

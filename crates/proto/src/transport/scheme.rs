@@ -49,7 +49,7 @@ pub trait Scheme {
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets.
     fn reach(&self) -> u32;
 
-    /// Of how many packets, from the lowest unacknowledged one on, each end may have to keep a note of its own. Zero for
+    /// For how many packets, from the lowest unacknowledged one on, each end may have to keep a note of its own. Zero for
     /// go-back-N.
     fn noted(&self) -> u32 {
         self.reach()

@@ -10,7 +10,7 @@ use super::order::{self, Item, Known};
 /// The slot of an event that has none: it is all said by its order.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// Behind all items.
+/// A mark behind all items.
 const END: Item = Item { order: u64::MAX, tag: 0 };
 
 /// An item's tag is its node, in the upper half, and its slot.

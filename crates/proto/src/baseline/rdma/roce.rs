@@ -19,7 +19,7 @@ use crate::units::{Bytes, Span};
 pub enum RecoveryKind {
     /// Everything from the lost packet on is sent again.
     GoBackN,
-    /// What is lost is sent again.
+    /// Only the packets that were lost are sent again.
     SelectiveRepeat,
 }
 

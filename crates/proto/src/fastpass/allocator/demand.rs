@@ -107,7 +107,7 @@ impl Demand {
         Ok(())
     }
 
-    /// What is wrong with a request that speaks of what there is not.
+    /// Says why a request is refused.
     #[cold]
     fn refusal(&self, source: usize, destination: usize, slots: u32) -> Refusal {
         match (source, destination, slots) {
@@ -245,7 +245,8 @@ const UNTALLIED: u16 = 8;
 /// looks up the tallies of few pairs, and this set stays in the nearest cache.
 #[derive(Clone, Debug)]
 struct Topped {
-    /// By source, a bit for every 32nd destination: one word for each number that a `u16` can be, so that no index needs a check.
+    /// A word for each source, in which every 32nd destination shares a bit. There is one for each number that a `u16` can be, so
+    /// that no index needs a check.
     members: Box<[u64; ADDRESSES]>,
     nodes: usize,
     empty: bool,

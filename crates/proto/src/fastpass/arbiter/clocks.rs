@@ -31,11 +31,11 @@ const TRANSLATED_BEYOND: Span = Span::from_us(20);
 /// The median is not found more often than this, so that an endpoint whose clock is wrong makes little work.
 const MEDIAN_INTERVAL: Span = Span::from_us(5);
 
-/// What is known of the endpoints' clocks. Differences are in slots.
+/// What an arbiter knows of the endpoints' clocks. Differences are in slots.
 #[derive(Clone, Debug)]
 pub(super) struct Clocks {
     of: Box<[Clock]>,
-    /// To find a median in.
+    /// Room in which a median is found.
     sorted: Vec<i64>,
     /// The median of late, and until when it is taken for that.
     median: Clock,

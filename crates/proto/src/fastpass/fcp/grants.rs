@@ -23,7 +23,7 @@ pub struct Grants {
     /// The slots of the first grant and of the last.
     pub(super) first: u64,
     pub(super) last: u64,
-    /// Of each grant how many slots it is after the one before (the lowest 12 bits; 0 for the first), and the number of its
+    /// For each grant, how many slots it is after the one before (the lowest 12 bits; 0 for the first), and the number of its
     /// destination in the list, from 1 on (the highest four).
     steps: [u16; MOST_GRANTS],
     paths: [Path; MOST_GRANTS],

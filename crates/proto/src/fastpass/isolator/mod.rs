@@ -266,8 +266,8 @@ impl Isolator {
             .fold(of_links, PathSet::with)
     }
 
-    /// Of the core switches that aggregation switches of this number reach, those that no packet should pass. Not all of them:
-    /// then it is the aggregation switch that is excluded.
+    /// The core switches that no packet should pass, of those that aggregation switches of this number reach. Never all of
+    /// them: then it is the aggregation switch that is excluded.
     pub fn excluded_cores(&self, aggregation: usize) -> PathSet {
         let failed = self.failed_cores(aggregation);
         if failed.len() == self.links.cores() {

@@ -47,7 +47,8 @@ const fn every(stride: u32, bits: u32) -> u64 {
 /// Masks by a number of bits' logarithm: the lower of every two neighbours of that many bits.
 const LOWER: [u64; 6] = [every(2, 1), every(4, 2), every(8, 4), every(16, 8), every(32, 16), every(64, 32)];
 
-/// Of each lane of `common`, an even number of bits, the first result; and every second of them, the second.
+/// The first result has the bits of each lane of `common`, without the lowest where their number is odd. The second has
+/// every second of these, beginning with the highest.
 #[inline(always)]
 fn alternate<const SHIFT: u32>(common: u64) -> (u64, u64) {
     // Whether the number of bits from this one up to the lane's highest is odd.

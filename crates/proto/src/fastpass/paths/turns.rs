@@ -21,8 +21,8 @@ pub(super) struct Turns {
     levels: usize,
     /// What each colour is called.
     names: [u8; MAX_PATHS],
-    /// By a cell's splits and a packet's number modulo eight: the name of its colour or, if there are more levels, the node
-    /// of the tree.
+    /// The name of a packet's colour, by the splits of its cell and its number modulo eight; if there are more levels, the
+    /// node of the tree instead.
     first: Box<[[u8; 1 << LEVELS]; SPLITS]>,
     /// The splits of each cell: a place for each number that a `u16` can be, so that no index needs a check.
     splits: Box<[u8; PLACES]>,
