@@ -1,7 +1,8 @@
 //! The events of one window, dealt out into batches, each of which is simulated in one go.
 //!
 //! In a window the nodes need no order among each other. Where there are many events, those of one node are a batch, so
-//! that what belongs to the node is fetched once. Where there are few, at most
+//! that what belongs to the node is fetched once; first come the batches of the nodes that are visited, then those of
+//! the nodes that only forward frames, so that what comes next is like what is there. Where there are few events, at most
 //! [`FEW`], two batches do: one of the nodes that only forward frames, and one of all others.
 
 use super::calendar::{node_of, part_of, Entry, MAX_NODES, PARTS};
@@ -29,6 +30,8 @@ pub struct Batches {
     of_node: Vec<u32>,
     /// The nodes that have events; behind them anything.
     active: Vec<u32>,
+    /// The same in the order of their batches; behind them anything.
+    in_order: Vec<u32>,
 }
 
 impl Batches {
@@ -55,11 +58,16 @@ impl Batches {
         self.ends.clear();
         self.count = self.entries.len();
         self.make_room();
-        if self.count <= FEW {
-            self.part(forwards);
+        if self.are_many() {
+            self.group(forwards);
         } else {
-            self.group();
+            self.part(forwards);
         }
+    }
+
+    /// Whether there are so many events that each node has a batch of its own.
+    pub fn are_many(&self) -> bool {
+        self.count > FEW
     }
 
     /// Whether the events of each batch stand in the order of the parts of the window in which they happen.
@@ -100,7 +108,7 @@ impl Batches {
 
     /// Node by node. Not inlined, as a function that does more has no register left for what these loops need.
     #[inline(never)]
-    fn group(&mut self) {
+    fn group(&mut self, forwards: impl Fn(u32) -> bool) {
         // Whether a node is new here cannot be predicted: each is noted, and the next overwrites it where it is not new.
         let mut found = 0;
         if self.active.len() <= self.count {
@@ -115,7 +123,8 @@ impl Batches {
         if self.are_near_their_places() {
             self.deal_by_part();
         }
-        let active = &self.active[..found];
+        self.put_in_order(found, forwards);
+        let active = &self.in_order[..found];
         let mut from = 0;
         for &node in active {
             let count = &mut self.of_node[node as usize];
@@ -131,6 +140,22 @@ impl Batches {
         }
         let of_node = &mut self.of_node;
         self.ends.extend(active.iter().map(|&node| std::mem::take(&mut of_node[node as usize]) as usize));
+    }
+
+    /// The first so many active nodes, those that are visited before those that forward.
+    fn put_in_order(&mut self, count: usize, forwards: impl Fn(u32) -> bool) {
+        if self.in_order.len() < count {
+            self.in_order.resize(count, 0);
+        }
+        let (mut first, mut last) = (0, count);
+        for &node in &self.active[..count] {
+            // As in `part`.
+            self.in_order[first] = node;
+            self.in_order[last - 1] = node;
+            let here = usize::from(!forwards(node));
+            first += here;
+            last -= 1 - here;
+        }
     }
 
     /// Brings the entries into the order of the parts of the window.
@@ -170,8 +195,10 @@ mod tests {
             assert_eq!(batches.count(), count);
             assert_eq!(batches.are_near_their_places(), MANY.contains(&count));
             let mut found = Vec::new();
+            let mut kinds = Vec::new();
             for batch in batches.iter() {
                 let batch = &batch[..batch.len() - AHEAD];
+                kinds.push(forwards(node_of(batch[0])));
                 assert!(!batch.is_empty());
                 let few = count <= FEW;
                 let alike = |&entry: &Entry| {
@@ -182,6 +209,7 @@ mod tests {
                 assert!(!MANY.contains(&count) || batch.iter().map(|&entry| part_of(entry)).is_sorted());
                 found.extend_from_slice(batch);
             }
+            assert!(kinds.is_sorted() || !batches.are_many());
             entries.sort_unstable();
             found.sort_unstable();
             assert_eq!(found, entries);

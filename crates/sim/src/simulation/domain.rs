@@ -141,10 +141,14 @@ impl Domain {
         let start = plan.windows.start(window);
         let length = plan.windows.length();
         let known = if batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
+        let many = batches.are_many();
         for entries in batches.iter() {
             if self.nodes[node_of(entries[0]) as usize].forwards {
                 self.forward_all(plan, start, entries, known);
             } else {
+                if many {
+                    self.prefetch_hosts(plan, entries);
+                }
                 self.visit(plan, start, entries, known);
             }
         }
@@ -257,6 +261,28 @@ impl Domain {
                 self.happen_at_switch(plan, &event);
             } else {
                 self.happen_at_host(plan, host, &event);
+            }
+        }
+    }
+
+    /// Hints at what the visits will use that come after this one: NICs, and the ends of the flows whose frames arrive.
+    /// `entries` are as for [`Self::forward_all`].
+    fn prefetch_hosts(&mut self, plan: &Plan, entries: &[Entry]) {
+        let (events, _) = self.calendar.parts();
+        for near in entries.windows(AHEAD + 1) {
+            plan.routes.prefetch(events[slot_of(near[AHEAD / 2]) as usize].route());
+            let (soon, event) = (near[AHEAD / 4], &events[slot_of(near[AHEAD / 4]) as usize]);
+            let Some(host) = self.hosts.get(self.nodes[node_of(soon) as usize].host as usize) else {
+                continue;
+            };
+            self.ports.prefetch(host.nic);
+            if !event.is_arrival() {
+                continue;
+            }
+            match plan.routes.next(event.route(), event.meta()) {
+                Next::Here(end) if event.meta().contains(Meta::ACK) => prefetch(&self.senders, end as usize),
+                Next::Here(end) => prefetch(&self.receivers, end as usize),
+                _ => (),
             }
         }
     }
