@@ -44,6 +44,11 @@ impl Batches {
         &mut self.entries
     }
 
+    /// The window's events before they are dealt out.
+    pub fn entries(&mut self) -> &mut Vec<Entry> {
+        &mut self.entries
+    }
+
     /// How many events the window has.
     pub fn count(&self) -> usize {
         self.count
@@ -67,15 +72,19 @@ impl Batches {
         MANY.contains(&self.count)
     }
 
-    /// For each batch its events, and [`AHEAD`] entries more: those of the batches that are next and, behind the last
-    /// batch, of any events.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = &[Entry]> {
-        let mut from = 0;
-        self.ends.iter().map(move |&to| {
-            let begins = std::mem::replace(&mut from, to);
-            &self.dealt[begins..to + AHEAD]
-        })
+    /// Where a batch ends in what was dealt out, if there are so many; the next begins there, and the first at 0.
+    pub fn end_of(&self, batch: usize) -> Option<usize> {
+        self.ends.get(batch).copied()
+    }
+
+    /// The events batch by batch, and behind the last batch [`AHEAD`] of any events. To be given back.
+    pub fn take_dealt(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.dealt)
+    }
+
+    /// Gives back what [`Self::take_dealt`] took.
+    pub fn give_back(&mut self, dealt: Vec<Entry>) {
+        self.dealt = dealt;
     }
 
     /// Nodes that forward, then all others.
@@ -170,8 +179,11 @@ mod tests {
             assert_eq!(batches.count(), count);
             assert_eq!(batches.are_near_their_places(), MANY.contains(&count));
             let mut found = Vec::new();
-            for batch in batches.iter() {
-                let batch = &batch[..batch.len() - AHEAD];
+            let dealt = batches.take_dealt();
+            let mut from = 0;
+            for to in (0..).map_while(|number| batches.end_of(number)) {
+                let batch = &dealt[std::mem::replace(&mut from, to)..to];
+                assert!(dealt.len() >= to + AHEAD);
                 assert!(!batch.is_empty());
                 let few = count <= FEW;
                 let alike = |&entry: &Entry| {
@@ -182,6 +194,7 @@ mod tests {
                 assert!(!MANY.contains(&count) || batch.iter().map(|&entry| part_of(entry)).is_sorted());
                 found.extend_from_slice(batch);
             }
+            batches.give_back(dealt);
             entries.sort_unstable();
             found.sort_unstable();
             assert_eq!(found, entries);

@@ -135,25 +135,29 @@ impl Domain {
     /// Lets all of a window happen that lies before `end`.
     pub(super) fn run_window(&mut self, plan: &Plan, window: u64, end: u64) {
         self.end = end;
-        let mut batches = std::mem::take(&mut self.batches);
-        self.gather(plan, window, batches.begin());
-        batches.deal(|node| self.nodes[node as usize].forwards);
+        self.gather(plan, window);
+        self.batches.deal(|node| self.nodes[node as usize].forwards);
+        self.events += self.batches.count() as u64;
         let start = plan.windows.start(window);
         let length = plan.windows.length();
-        let known = if batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
-        for entries in batches.iter() {
+        let known = if self.batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
+        let dealt = self.batches.take_dealt();
+        let (mut batch, mut from) = (0, 0);
+        while let Some(to) = self.batches.end_of(batch) {
+            let entries = &dealt[from..to + AHEAD];
+            (batch, from) = (batch + 1, to);
             if self.nodes[node_of(entries[0]) as usize].forwards {
                 self.forward_all(plan, start, entries, known);
             } else {
                 self.visit(plan, start, entries, known);
             }
         }
-        self.events += batches.count() as u64;
-        self.batches = batches;
+        self.batches.give_back(dealt);
     }
 
     /// Takes the window's events out of the calendar.
-    fn gather(&mut self, plan: &Plan, window: u64, entries: &mut Vec<Entry>) {
+    fn gather(&mut self, plan: &Plan, window: u64) {
+        let entries = self.batches.begin();
         self.calendar.take(window, entries);
         while let Some(&(at, sender)) = self.starts.front().filter(|(at, _)| at.as_ps() < self.end) {
             self.starts.pop_front();
@@ -163,15 +167,15 @@ impl Domain {
             entries.push(self.calendar.entry(node, slot, at.as_ps()));
         }
         if self.end < plan.windows.end(window) {
-            self.put_back_late(entries);
+            self.put_back_late();
         }
     }
 
     /// Puts those events back that lie beyond the time that is being simulated.
     #[cold]
-    fn put_back_late(&mut self, entries: &mut Vec<Entry>) {
+    fn put_back_late(&mut self) {
         let (end, calendar) = (self.end, &mut self.calendar);
-        entries.retain(|&entry| {
+        self.batches.entries().retain(|&entry| {
             let late = calendar.event(slot_of(entry)).time >= end;
             if late {
                 calendar.put_back(entry);
