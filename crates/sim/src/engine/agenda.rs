@@ -3,7 +3,7 @@
 //! Most of it is known when the window begins and is sorted once; what the nodes add for themselves in the window goes
 //! through a small heap.
 
-use super::event::Event;
+use super::event::{is_key_of_arrival, Event, TIME_AT};
 use super::heap::Heap;
 use super::order::{self, Item, Known};
 
@@ -23,6 +23,12 @@ fn item(event: &Event, start: u64, node: u32, slot: u32) -> Item {
 #[inline(always)]
 pub fn node_of(item: Item) -> u32 {
     (item.tag >> 32) as u32
+}
+
+/// Whether an item is the arrival of a frame.
+#[inline(always)]
+pub fn is_arrival(item: Item) -> bool {
+    is_key_of_arrival(item.order as u32)
 }
 
 /// The slot of an item.
@@ -97,7 +103,7 @@ impl Agenda {
         if self.soonest < known.order {
             return self.pop_added();
         }
-        if known == END {
+        if known.order == END.order {
             return None;
         }
         self.next += 1;
@@ -108,6 +114,12 @@ impl Agenda {
         let item = self.added.pop()?;
         self.soonest = self.added.top().map_or(END.order, |top| (top >> 64) as u64);
         Some(Item { order: (item >> 64) as u64, tag: item as u64 })
+    }
+
+    /// When an item happens, in picoseconds.
+    #[inline(always)]
+    pub fn time_of(&self, item: Item) -> u64 {
+        self.start + (item.order >> TIME_AT)
     }
 
     /// The event of an item that has no slot.
