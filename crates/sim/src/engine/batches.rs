@@ -87,11 +87,12 @@ impl Batches {
         self.dealt = dealt;
     }
 
-    /// Nodes that forward, then all others.
+    /// Nodes that forward, then all others, whose events stay in the order in which they came: mostly, those of one node are in
+    /// the order of time.
     fn part(&mut self, forwards: impl Fn(u32) -> bool) {
         let count = self.count;
         let (mut first, mut last) = (0, count);
-        for &entry in &self.entries[..self.count] {
+        for &entry in self.entries[..self.count].iter().rev() {
             // Which it is cannot be predicted: it is written at both ends, and the next overwrites it at one of them.
             self.dealt[first] = entry;
             self.dealt[last - 1] = entry;
