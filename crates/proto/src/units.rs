@@ -79,6 +79,20 @@ impl Span {
         self.0
     }
 
+    /// Picoseconds as a float; a length of more than 2^63, which is 106 days, counts as so many. Processors turn signed
+    /// numbers to floats and back in one instruction, which unsigned ones take many for.
+    #[inline]
+    pub fn as_ps_f64(self) -> f64 {
+        self.0.min(i64::MAX as u64) as f64
+    }
+
+    /// A length of `ps` picoseconds, rounded down to a whole number, from 0 to 2^63.
+    #[inline]
+    pub fn from_ps_f64(ps: f64) -> Span {
+        debug_assert!(ps >= 0.0, "a negative length of time");
+        Span(ps as i64 as u64)
+    }
+
     /// Microseconds, for reports.
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / PS_PER_US as f64

@@ -150,14 +150,15 @@ macro_rules! receivers {
                 }
             }
 
-            /// [`Receiver::transmit`] while there is something to send.
+            /// Whether [`Receiver::readiness`] is `Ready`.
             #[inline(always)]
-            pub fn transmit(&mut self, now: Time) -> Option<Ack> {
-                match self {
-                    $(AnyReceiver::$Kind(r) => {
-                        (r.readiness() == Readiness::Ready).then(|| r.transmit(now))
-                    })*
-                }
+            pub fn is_due(&self) -> bool {
+                match self { $(AnyReceiver::$Kind(r) => r.readiness() == Readiness::Ready,)* }
+            }
+
+            #[inline(always)]
+            pub fn transmit(&mut self, now: Time) -> Ack {
+                match self { $(AnyReceiver::$Kind(r) => r.transmit(now),)* }
             }
 
             pub fn handle_timeout(&mut self, now: Time) {

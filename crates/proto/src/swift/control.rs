@@ -78,7 +78,7 @@ struct EndpointDelay {
 
 impl EndpointDelay {
     fn average(&self) -> Span {
-        Span::from_ps(self.average_ps as u64)
+        Span::from_ps_f64(self.average_ps)
     }
 
     #[inline]
@@ -94,13 +94,13 @@ impl EndpointDelay {
     /// that comes after n round trips has the weight of n: `1 - (1 - gain)^n`.
     fn take(&mut self, now: Time, sample: Span, srtt: Span, gain: f64) -> Span {
         self.average_ps = if self.updated == Time::ZERO {
-            sample.as_ps() as f64
+            sample.as_ps_f64()
         } else {
             let (elapsed, srtt) = (now.since(self.updated).as_ps(), srtt.as_ps().max(1));
             // An ordinary acknowledgement follows the last within two round trips: no need to divide.
             let round_trips = if elapsed < 2 * srtt { 1 } else { (elapsed / srtt).min(64) };
             let kept = power(1.0 - gain, round_trips as u32);
-            kept * self.average_ps + (1.0 - kept) * sample.as_ps() as f64
+            kept * self.average_ps + (1.0 - kept) * sample.as_ps_f64()
         };
         self.updated = now;
         self.average()
@@ -149,11 +149,11 @@ impl Swift {
             return target;
         }
         let in_hosts = self.endpoint_delay.average().min(config.params.endpoint_target);
-        let limit_ps = (target + in_hosts).as_ps() as f64 * config.pacing_limit;
-        if self.srtt.as_ps() as f64 <= limit_ps {
+        let limit_ps = (target + in_hosts).as_ps_f64() * config.pacing_limit;
+        if self.srtt.as_ps_f64() <= limit_ps {
             return self.srtt;
         }
-        Span::from_ps((limit_ps * (0.5 + 0.5 * spread(self.rtt))) as u64)
+        Span::from_ps_f64(limit_ps * (0.5 + 0.5 * spread(self.rtt)))
     }
 
     /// A new sample for the smoothed round trip and, where the timer goes by it, its deviation (RFC 6298 §2.3, in that
@@ -170,8 +170,8 @@ impl Swift {
             let error = self.srtt.saturating_sub(rtt) + rtt.saturating_sub(self.srtt);
             self.rttvar = (self.rttvar * 3 + error) / 4;
         }
-        let srtt = self.srtt.as_ps() as f64;
-        self.srtt = Span::from_ps((srtt + SRTT_GAIN * (rtt.as_ps() as f64 - srtt)) as u64);
+        let srtt = self.srtt.as_ps_f64();
+        self.srtt = Span::from_ps_f64(srtt + SRTT_GAIN * (rtt.as_ps_f64() - srtt));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::units::Span;
 /// Least time between the starts of two packets; none where acknowledgements are the clock.
 #[inline]
 pub fn pacing_gap(rtt: Span, cwnd: f64) -> Option<Span> {
-    (cwnd < 1.0).then(|| Span::from_ps((rtt.as_ps() as f64 / cwnd) as u64))
+    (cwnd < 1.0).then(|| Span::from_ps_f64(rtt.as_ps_f64() / cwnd))
 }
 
 #[cfg(test)]

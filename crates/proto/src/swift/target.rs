@@ -23,7 +23,7 @@ pub struct FabricTarget {
 impl FabricTarget {
     /// The target for these parameters, with each scaling on or off.
     pub fn new(params: &SwiftParams) -> FabricTarget {
-        let range_ps = if params.flow_scaling { params.fs_range.as_ps() as f64 } else { 0.0 };
+        let range_ps = if params.flow_scaling { params.fs_range.as_ps_f64() } else { 0.0 };
         let (steepest, flattest) = (1.0 / params.fs_min_cwnd.sqrt(), 1.0 / params.fs_max_cwnd.sqrt());
         let slope_ps = range_ps / (steepest - flattest);
         FabricTarget {
@@ -39,7 +39,7 @@ impl FabricTarget {
     #[inline]
     pub fn at(&self, fcwnd: f64, hops: u8) -> Span {
         let scaling = (self.slope_ps / fcwnd.sqrt() + self.intercept_ps).clamp(0.0, self.range_ps);
-        self.base + self.per_hop * u64::from(hops) + Span::from_ps((scaling + 0.5) as u64)
+        self.base + self.per_hop * u64::from(hops) + Span::from_ps_f64(scaling + 0.5)
     }
 }
 

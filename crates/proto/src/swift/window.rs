@@ -97,7 +97,7 @@ impl Window {
         // 8-11
         } else if moment.can_decrease() {
             // 13
-            let excess = (delay.as_ps() - target.as_ps()) as f64 / delay.as_ps() as f64;
+            let excess = (delay - target).as_ps_f64() / delay.as_ps_f64();
             self.cwnd *= (1.0 - rules.beta * excess).max(1.0 - rules.max_mdf);
             // 14
         }

@@ -383,7 +383,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
 
     /// The next packet: a lost one, the lowest first, or else a new one. To be called when [`Self::readiness`] is
     /// `Ready`; panics when there is nothing to send.
-    #[inline]
+    #[inline(always)]
     pub fn transmit(&mut self, now: Time) -> Data {
         let retransmit = !self.is_calm() && self.packets().lost > 0;
         let (seq, (payload, last)) = if retransmit { self.retransmit() } else { self.transmit_new() };

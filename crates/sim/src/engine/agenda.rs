@@ -1,11 +1,10 @@
 //! What some nodes have to do in one window, in order.
 //!
-//! Most of it is known when the window begins and is sorted once; what the nodes add for themselves in the window goes
-//! through a small heap.
+//! Most of it is known when the window begins and is sorted then, if it is not in order; what the nodes add for
+//! themselves in the window is put to its place.
 
-use super::event::Event;
-use super::heap::Heap;
-use super::order::{self, Item, Known};
+use super::event::{is_key_of_arrival, Event, TIME_AT};
+use super::order::{self, Item, Known, FEW};
 
 /// The slot of an event that has none: it is all said by its order.
 pub const NO_SLOT: u32 = u32::MAX;
@@ -25,94 +24,163 @@ pub fn node_of(item: Item) -> u32 {
     (item.tag >> 32) as u32
 }
 
+/// Whether an item is the arrival of a frame.
+#[inline(always)]
+pub fn is_arrival(item: Item) -> bool {
+    is_key_of_arrival(item.order as u32)
+}
+
 /// The slot of an item.
 #[inline(always)]
 pub fn slot_of(item: Item) -> u32 {
     item.tag as u32
 }
 
-/// The events of some nodes in a window.
+/// The events of some nodes in a window. Only those of one node are in order among each other where they are few.
 #[derive(Debug)]
 pub struct Agenda {
     /// The first instant of the window.
     start: u64,
-    /// Known when the window began; sorted from `next` on, with [`END`] behind the last.
-    known: Vec<Item>,
+    /// The items; from `next` on those that have not happened yet, and [`END`] behind the last.
+    items: Vec<Item>,
     next: usize,
-    /// Added since.
-    added: Heap,
-    /// The order of the first of those; that of [`END`] if there is none.
-    soonest: u64,
+    /// Items of different nodes may be in no order.
+    few: bool,
+    /// For each node the latest time at which something happens of those that were in an agenda with few.
+    latest: Vec<u64>,
     spare: Vec<Item>,
 }
 
-impl Default for Agenda {
-    fn default() -> Agenda {
-        Agenda {
-            start: 0,
-            known: vec![END],
-            next: 0,
-            added: Heap::default(),
-            soonest: END.order,
-            spare: Vec::new(),
-        }
-    }
-}
-
 impl Agenda {
+    /// An agenda without events, for so many nodes.
+    pub fn new(nodes: usize) -> Agenda {
+        Agenda { start: 0, items: vec![END], next: 0, few: true, latest: vec![0; nodes], spare: Vec::new() }
+    }
+
     /// Begins anew with these events and the node and the slot of each, in the window that begins at `start`.
     /// `known` says what is known of their order.
     #[inline]
     pub fn begin<'a>(
         &mut self,
         start: u64,
-        events: impl Iterator<Item = (&'a Event, u32, u32)>,
+        events: impl ExactSizeIterator<Item = (&'a Event, u32, u32)>,
         known: Known,
     ) {
-        debug_assert!(
-            self.known[self.next] == END && self.soonest == END.order,
-            "a window was left before its end"
-        );
+        debug_assert!(self.items[self.next] == END, "a window was left before its end");
         self.start = start;
         self.next = 0;
-        self.known.clear();
-        self.known.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
-        order::sort(&mut self.known, &mut self.spare, known);
-        self.known.push(END);
+        self.items.clear();
+        self.few = events.len() <= FEW;
+        if self.few {
+            let (latest, mut in_order) = (&mut self.latest, true);
+            self.items.extend(events.map(|(event, node, slot)| {
+                let before = std::mem::replace(&mut latest[node as usize], event.time);
+                in_order &= before < event.time;
+                item(event, start, node, slot)
+            }));
+            if in_order {
+                self.items.push(END);
+                return;
+            }
+        } else {
+            self.items.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
+        }
+        order::sort(&mut self.items, &mut self.spare, known);
+        self.items.push(END);
     }
 
-    /// Adds an event of a node that happens in this window, no earlier than the one taken last.
-    #[inline]
+    /// Adds an event of a node that happens in this window, no earlier than the one taken last, which is of this node, too.
+    #[inline(never)]
     pub fn add(&mut self, event: &Event, node: u32, slot: u32) {
         let item = item(event, self.start, node, slot);
-        self.added.push(u128::from(item.order) << 64 | u128::from(item.tag));
-        self.soonest = self.soonest.min(item.order);
+        let to_come = &self.items[self.next..];
+        let sooner = if self.few {
+            let is_later = |other: &Item| other.order > item.order && node_of(*other) == node;
+            to_come.iter().position(is_later).unwrap_or(to_come.len() - 1)
+        } else {
+            to_come.partition_point(|other| other.order <= item.order)
+        };
+        let place = self.next + sooner;
+        if self.next == 0 {
+            self.items.insert(place, item);
+        } else {
+            // Before the next item there is the place of one that has happened.
+            self.items.copy_within(self.next..place, self.next - 1);
+            self.items[place - 1] = item;
+            self.next -= 1;
+        }
     }
 
     /// Takes out the next event. Two that are equal in their order are alike, such as one timer, set twice for one instant:
     /// it does not matter which is first.
     #[inline]
     pub fn pop(&mut self) -> Option<Item> {
-        let known = self.known[self.next];
-        if self.soonest < known.order {
-            return self.pop_added();
-        }
-        if known == END {
+        let item = self.items[self.next];
+        if item.order == END.order {
             return None;
         }
         self.next += 1;
-        Some(known)
+        Some(item)
     }
 
-    fn pop_added(&mut self) -> Option<Item> {
-        let item = self.added.pop()?;
-        self.soonest = self.added.top().map_or(END.order, |top| (top >> 64) as u64);
-        Some(Item { order: (item >> 64) as u64, tag: item as u64 })
+    /// When an item happens, in picoseconds.
+    #[inline(always)]
+    pub fn time_of(&self, item: Item) -> u64 {
+        self.start + (item.order >> TIME_AT)
     }
 
     /// The event of an item that has no slot.
     #[inline]
     pub fn bare(&self, item: Item) -> Event {
         Event::ordered(self.start, item.order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::event::Kind;
+    use crate::random::{Entity, Stream};
+
+    /// Whether they are few or many and in whatever order they stand, each event that happens is the first of its node's that
+    /// are left, also of those that its node has added meanwhile.
+    #[test]
+    fn the_events_of_each_node_happen_in_order() {
+        const NODES: u64 = 4;
+        const LENGTH: u64 = 1000;
+        let mut stream = Stream::new(1, Entity::TrafficTable, 0);
+        let mut agenda = Agenda::new(NODES as usize);
+        for window in 0..2000 {
+            let start = window * LENGTH;
+            let count = stream.below([8, 60][window as usize % 2]);
+            let mut event = |from: u64| {
+                let time = start + from + stream.below(LENGTH - from);
+                (Event::bare(time, Kind::Pace, stream.below(1 << 20) as u32), stream.below(NODES) as u32)
+            };
+            let mut events: Vec<(Event, u32)> = (0..count).map(|_| event(0)).collect();
+            if window % 3 > 0 {
+                events.sort_by_key(|(event, _)| event.time);
+            }
+            agenda.begin(
+                start,
+                events.iter().map(|(event, node)| (event, *node, NO_SLOT)),
+                Known::Length(LENGTH),
+            );
+            let mut left = vec![std::collections::BTreeSet::new(); NODES as usize];
+            for (event, node) in &events {
+                left[*node as usize].insert(event.order_since(start));
+            }
+            while let Some(item) = agenda.pop() {
+                let node = node_of(item);
+                assert_eq!(left[node as usize].pop_first(), Some(item.order));
+                for _ in 0..item.order % 3 / 2 * 2 {
+                    let (added, _) = event(agenda.time_of(item) - start);
+                    if left[node as usize].insert(added.order_since(start)) {
+                        agenda.add(&added, node, NO_SLOT);
+                    }
+                }
+            }
+            assert!(left.iter().all(std::collections::BTreeSet::is_empty));
+        }
     }
 }

@@ -47,6 +47,11 @@ impl Batches {
         &mut self.entries
     }
 
+    /// The window's events before they are dealt out.
+    pub fn entries(&mut self) -> &mut Vec<Entry> {
+        &mut self.entries
+    }
+
     /// How many events the window has.
     pub fn count(&self) -> usize {
         self.count
@@ -75,22 +80,27 @@ impl Batches {
         MANY.contains(&self.count)
     }
 
-    /// For each batch its events, and [`AHEAD`] entries more: those of the batches that are next and, behind the last
-    /// batch, of any events.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = &[Entry]> {
-        let mut from = 0;
-        self.ends.iter().map(move |&to| {
-            let begins = std::mem::replace(&mut from, to);
-            &self.dealt[begins..to + AHEAD]
-        })
+    /// Where a batch ends in what was dealt out, if there are so many; the next begins there, and the first at 0.
+    pub fn end_of(&self, batch: usize) -> Option<usize> {
+        self.ends.get(batch).copied()
     }
 
-    /// Nodes that forward, then all others.
+    /// The events batch by batch, and behind the last batch [`AHEAD`] of any events. To be given back.
+    pub fn take_dealt(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.dealt)
+    }
+
+    /// Gives back what [`Self::take_dealt`] took.
+    pub fn give_back(&mut self, dealt: Vec<Entry>) {
+        self.dealt = dealt;
+    }
+
+    /// Nodes that forward, then all others, whose events stay in the order in which they came: mostly, those of one node are in
+    /// the order of time.
     fn part(&mut self, forwards: impl Fn(u32) -> bool) {
         let count = self.count;
         let (mut first, mut last) = (0, count);
-        for &entry in &self.entries[..self.count] {
+        for &entry in self.entries[..self.count].iter().rev() {
             // Which it is cannot be predicted: it is written at both ends, and the next overwrites it at one of them.
             self.dealt[first] = entry;
             self.dealt[last - 1] = entry;
@@ -196,10 +206,13 @@ mod tests {
             assert_eq!(batches.are_near_their_places(), MANY.contains(&count));
             let mut found = Vec::new();
             let mut kinds = Vec::new();
-            for batch in batches.iter() {
-                let batch = &batch[..batch.len() - AHEAD];
-                kinds.push(forwards(node_of(batch[0])));
+            let dealt = batches.take_dealt();
+            let mut from = 0;
+            for to in (0..).map_while(|number| batches.end_of(number)) {
+                let batch = &dealt[std::mem::replace(&mut from, to)..to];
+                assert!(dealt.len() >= to + AHEAD);
                 assert!(!batch.is_empty());
+                kinds.push(forwards(node_of(batch[0])));
                 let few = count <= FEW;
                 let alike = |&entry: &Entry| {
                     let nodes = [node_of(entry), node_of(batch[0])];
@@ -210,6 +223,7 @@ mod tests {
                 found.extend_from_slice(batch);
             }
             assert!(kinds.is_sorted() || !batches.are_many());
+            batches.give_back(dealt);
             entries.sort_unstable();
             found.sort_unstable();
             assert_eq!(found, entries);

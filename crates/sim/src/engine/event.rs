@@ -209,6 +209,12 @@ pub fn key(kind: Kind, id: u32) -> u32 {
     (kind as u32) << ID_BITS | id
 }
 
+/// Whether such a key is an arrival's.
+#[inline(always)]
+pub fn is_key_of_arrival(key: u32) -> bool {
+    key >> ID_BITS == Kind::Arrival as u32
+}
+
 impl Event {
     /// The arrival of `frame` over link `link`.
     #[inline]
@@ -232,7 +238,7 @@ impl Event {
     /// Whether a frame arrives.
     #[inline(always)]
     pub fn is_arrival(&self) -> bool {
-        self.key >> (32 + ID_BITS) == Kind::Arrival as u64
+        is_key_of_arrival((self.key >> 32) as u32)
     }
 
     /// What happens.

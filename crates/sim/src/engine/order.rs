@@ -25,19 +25,22 @@ pub enum Known {
 pub fn sort(items: &mut Vec<Item>, spare: &mut Vec<Item>, known: Known) {
     match known {
         Known::Near => settle(items),
-        Known::Length(_) if items.len() <= FEW => {
-            let few = Few::new(items.iter().map(|item| item.order));
-            spare.resize(items.len(), Item::default());
-            for (number, &Item { tag, .. }) in items.iter().enumerate() {
-                let (order, place) = few.place(number);
-                spare[place] = Item { order, tag };
-            }
-            std::mem::swap(items, spare);
-        }
-        Known::Length(length) => {
-            deal_by_time(items, spare, length);
-            settle(items);
-        }
+        Known::Length(length) => sort_any(items, spare, length),
+    }
+}
+
+/// Sorts items of which nothing is known, in a window of this length.
+#[inline(never)]
+fn sort_any(items: &mut Vec<Item>, spare: &mut Vec<Item>, length: u64) {
+    spare.resize(items.len(), Item::default());
+    if items.len() <= FEW {
+        count(items, spare);
+    } else {
+        deal_by_time(items, spare, length);
+    }
+    std::mem::swap(items, spare);
+    if items.len() > FEW {
+        settle(items);
     }
 }
 
@@ -66,11 +69,9 @@ pub(super) fn deal<T: Copy, const GROUPS: usize>(things: &[T], to: &mut [T], gro
 const GROUPS: usize = 128;
 
 /// Deals items out by time, which leaves them nearly in order.
-fn deal_by_time(items: &mut Vec<Item>, spare: &mut Vec<Item>, length: u64) {
+fn deal_by_time(items: &[Item], to: &mut [Item], length: u64) {
     let bits = (u64::BITS - length.leading_zeros()).saturating_sub(GROUPS.trailing_zeros());
-    spare.resize(items.len(), Item::default());
-    deal::<_, GROUPS>(items, spare, |item| (item.order >> (TIME_AT + bits)) as usize % GROUPS);
-    std::mem::swap(items, spare);
+    deal::<_, GROUPS>(items, to, |item| (item.order >> (TIME_AT + bits)) as usize % GROUPS);
 }
 
 /// Sorts items that are nearly in order by moving each the few places to where it belongs; where that turns out to be
@@ -116,37 +117,22 @@ pub const FEW: usize = 24;
 /// The bits that tell that many apart.
 const NUMBER_BITS: u32 = 5;
 
-/// A few things by the place that each has among them.
+/// Copies at most [`FEW`] items, whose orders are less than 2^59, to their places, which are found by counting for each how
+/// many come before it.
 ///
-/// A thing's place is the number of those before it. To find it takes as many comparisons as there are pairs, but none of
-/// them decides where the program goes on, and a processor that guesses wrong there loses more time than many comparisons
-/// take.
-#[derive(Debug)]
-struct Few {
-    /// Each thing's order, and its number, so that no two are equal; then only the largest number, in whole fours, so that
-    /// the loop over them mostly ends where it ended the time before.
-    orders: [u64; FEW],
-    padded: usize,
-}
-
-impl Few {
-    /// At most [`FEW`] things of these orders, which are less than 2^59; those that are equal keep theirs.
-    #[inline(always)]
-    fn new(orders: impl ExactSizeIterator<Item = u64>) -> Few {
-        let padded = orders.len().next_multiple_of(4);
-        let mut few = Few { orders: [u64::MAX; FEW], padded };
-        for (number, (place, order)) in few.orders.iter_mut().zip(orders).enumerate() {
-            *place = order << NUMBER_BITS | number as u64;
-        }
-        few
+/// It takes as many comparisons as there are pairs, but none of them decides where the program goes on, and a processor that
+/// guesses wrong there loses more time than many comparisons take.
+fn count(items: &[Item], to: &mut [Item]) {
+    // Each item's order and its number, so that no two are equal; then only the largest number, in whole fours, so that the
+    // loop over them mostly ends where it ended the time before.
+    let mut orders = [u64::MAX; FEW];
+    for (number, (numbered, item)) in orders.iter_mut().zip(items.iter()).enumerate() {
+        *numbered = item.order << NUMBER_BITS | number as u64;
     }
-
-    /// The order and the place of thing `number`.
-    #[inline(always)]
-    fn place(&self, number: usize) -> (u64, usize) {
-        let own = self.orders[number];
-        let before = self.orders[..self.padded].iter().map(|&other| usize::from(other < own)).sum();
-        (own >> NUMBER_BITS, before)
+    let orders = &orders[..items.len().next_multiple_of(4)];
+    for (&own, &Item { tag, .. }) in orders.iter().zip(items.iter()) {
+        let place: usize = orders.iter().map(|&other| usize::from(other < own)).sum();
+        to[place] = Item { order: own >> NUMBER_BITS, tag };
     }
 }
 

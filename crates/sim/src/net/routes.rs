@@ -121,8 +121,20 @@ impl Routes {
     /// Where a frame goes next.
     #[inline(always)]
     pub fn next(&self, route: u32, meta: Meta) -> Next {
+        Next::of(self.code(route, meta))
+    }
+
+    /// The end for which a frame has arrived at a stack; none where it goes on or is for an agent.
+    #[inline(always)]
+    pub fn end(&self, route: u32, meta: Meta) -> Option<u32> {
+        let code = self.code(route, meta);
+        (code & (HERE | AGENT) == HERE).then_some(code & !HERE)
+    }
+
+    #[inline(always)]
+    fn code(&self, route: u32, meta: Meta) -> u32 {
         let back = usize::from(meta.contains(Meta::ACK));
-        Next::of(self.steps[self.line(route, back) + meta.hop() as usize])
+        self.steps[self.line(route, back) + meta.hop() as usize]
     }
 
     /// Where the steps of a route begin, there or (1) back.

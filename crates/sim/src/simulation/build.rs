@@ -313,7 +313,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         end: 0,
         node: 0,
         calendar: Calendar::new(plan.windows),
-        agenda: Agenda::default(),
+        agenda: Agenda::new(nodes.len()),
         starts: std::collections::VecDeque::new(),
         rounds: vec![Round::EMPTY; hosts.len() * plan.queues()],
         processors: Processors::new(processors, wiring.classes()),

@@ -22,7 +22,6 @@ use crate::engine::prefetch::prefetch;
 use crate::host::agent::Seat;
 use crate::host::clock::HostClocks;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
-use crate::host::processor::Received;
 use crate::host::processors::Processors;
 use crate::host::round::Round;
 use crate::host::slots::Slots;
@@ -103,6 +102,23 @@ pub(super) enum Leaving {
     Crosses(u32),
 }
 
+/// Where a port's link leads.
+#[derive(Clone, Copy, Debug)]
+struct LinkEnd {
+    number: u32,
+    /// The node at its end, by its place in the domain that owns it.
+    node: u32,
+    /// That is another domain.
+    crosses: bool,
+}
+
+impl LinkEnd {
+    #[inline(always)]
+    fn of(port: &Port) -> LinkEnd {
+        LinkEnd { number: port.link, node: port.node, crosses: port.intersects(Port::CROSSING) }
+    }
+}
+
 /// A node of a domain: its host, if it is one, and how it is visited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeState {
@@ -135,14 +151,18 @@ impl Domain {
     /// Lets all of a window happen that lies before `end`.
     pub(super) fn run_window(&mut self, plan: &Plan, window: u64, end: u64) {
         self.end = end;
-        let mut batches = std::mem::take(&mut self.batches);
-        self.gather(plan, window, batches.begin());
-        batches.deal(|node| self.nodes[node as usize].forwards);
+        self.gather(plan, window);
+        self.batches.deal(|node| self.nodes[node as usize].forwards);
+        self.events += self.batches.count() as u64;
         let start = plan.windows.start(window);
         let length = plan.windows.length();
-        let known = if batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
-        let many = batches.are_many();
-        for entries in batches.iter() {
+        let known = if self.batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
+        let many = self.batches.are_many();
+        let dealt = self.batches.take_dealt();
+        let (mut batch, mut from) = (0, 0);
+        while let Some(to) = self.batches.end_of(batch) {
+            let entries = &dealt[from..to + AHEAD];
+            (batch, from) = (batch + 1, to);
             if self.nodes[node_of(entries[0]) as usize].forwards {
                 self.forward_all(plan, start, entries, known);
             } else {
@@ -152,12 +172,12 @@ impl Domain {
                 self.visit(plan, start, entries, known);
             }
         }
-        self.events += batches.count() as u64;
-        self.batches = batches;
+        self.batches.give_back(dealt);
     }
 
     /// Takes the window's events out of the calendar.
-    fn gather(&mut self, plan: &Plan, window: u64, entries: &mut Vec<Entry>) {
+    fn gather(&mut self, plan: &Plan, window: u64) {
+        let entries = self.batches.begin();
         self.calendar.take(window, entries);
         while let Some(&(at, sender)) = self.starts.front().filter(|(at, _)| at.as_ps() < self.end) {
             self.starts.pop_front();
@@ -167,15 +187,15 @@ impl Domain {
             entries.push(self.calendar.entry(node, slot, at.as_ps()));
         }
         if self.end < plan.windows.end(window) {
-            self.put_back_late(entries);
+            self.put_back_late();
         }
     }
 
     /// Puts those events back that lie beyond the time that is being simulated.
     #[cold]
-    fn put_back_late(&mut self, entries: &mut Vec<Entry>) {
+    fn put_back_late(&mut self) {
         let (end, calendar) = (self.end, &mut self.calendar);
-        entries.retain(|&entry| {
+        self.batches.entries().retain(|&entry| {
             let late = calendar.event(slot_of(entry)).time >= end;
             if late {
                 calendar.put_back(entry);
@@ -244,6 +264,7 @@ impl Domain {
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` are as for
     /// [`Self::forward_all`].
+    #[inline(never)]
     fn visit(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         let (events, _) = self.calendar.parts();
         let events = entries.windows(AHEAD + 1).map(|near| {
@@ -252,51 +273,63 @@ impl Domain {
         });
         self.agenda.begin(start, events, known);
         while let Some(item) = self.agenda.pop() {
-            let slot = agenda::slot_of(item);
-            let event = if slot == NO_SLOT { self.agenda.bare(item) } else { self.calendar.release(slot) };
-            self.now = event.time;
-            self.node = agenda::node_of(item);
-            let host = self.nodes[self.node as usize].host;
-            if host == NONE {
-                self.happen_at_switch(plan, &event);
-            } else {
-                self.happen_at_host(plan, host, &event);
-            }
+            self.happen(plan, item);
         }
     }
 
     /// Hints at what the visits will use that come after this one: NICs, and the ends of the flows whose frames arrive.
     /// `entries` are as for [`Self::forward_all`].
-    fn prefetch_hosts(&mut self, plan: &Plan, entries: &[Entry]) {
-        let (events, _) = self.calendar.parts();
+    fn prefetch_hosts(&self, plan: &Plan, entries: &[Entry]) {
         for near in entries.windows(AHEAD + 1) {
-            plan.routes.prefetch(events[slot_of(near[AHEAD / 2]) as usize].route());
-            let (soon, event) = (near[AHEAD / 4], &events[slot_of(near[AHEAD / 4]) as usize]);
+            plan.routes.prefetch(self.calendar.event(slot_of(near[AHEAD / 2])).route());
+            let soon = near[AHEAD / 4];
+            let event = self.calendar.event(slot_of(soon));
             let Some(host) = self.hosts.get(self.nodes[node_of(soon) as usize].host as usize) else {
                 continue;
             };
             self.ports.prefetch(host.nic);
-            if !event.is_arrival() {
-                continue;
-            }
-            match plan.routes.next(event.route(), event.meta()) {
-                Next::Here(end) if event.meta().contains(Meta::ACK) => prefetch(&self.senders, end as usize),
-                Next::Here(end) => prefetch(&self.receivers, end as usize),
-                _ => (),
+            let end = if event.is_arrival() { plan.routes.end(event.route(), event.meta()) } else { None };
+            match end {
+                Some(end) if event.meta().contains(Meta::ACK) => prefetch(&self.senders, end as usize),
+                Some(end) => prefetch(&self.receivers, end as usize),
+                None => (),
             }
         }
     }
 
-    fn happen_at_switch(&mut self, plan: &Plan, event: &Event) {
+    /// Lets an item of the agenda happen.
+    #[inline(always)]
+    fn happen(&mut self, plan: &Plan, item: Item) {
+        self.now = self.agenda.time_of(item);
+        self.node = agenda::node_of(item);
+        let host = self.nodes[self.node as usize].host;
+        if host == NONE {
+            self.happen_at_switch(plan, item);
+        } else if agenda::is_arrival(item) {
+            let event = self.calendar.release(agenda::slot_of(item));
+            self.arrive(plan, host, &event);
+        } else {
+            self.happen_at_host(plan, host, item);
+        }
+    }
+
+    /// The event of an item, which gives its slot back.
+    #[inline(always)]
+    fn take_event(&mut self, item: Item) -> Event {
+        match agenda::slot_of(item) {
+            NO_SLOT => self.agenda.bare(item),
+            slot => self.calendar.release(slot),
+        }
+    }
+
+    #[inline(never)]
+    fn happen_at_switch(&mut self, plan: &Plan, item: Item) {
+        if agenda::is_arrival(item) {
+            let event = self.calendar.release(agenda::slot_of(item));
+            return self.arrive_at_switch(plan, &event);
+        }
+        let event = &self.take_event(item);
         match event.kind() {
-            Kind::Arrival => {
-                self.packet_hops += 1;
-                match plan.routes.next(event.route(), event.meta()) {
-                    Next::Port(at) => self.pass_on(plan, at, event),
-                    Next::Agent(seat) => self.tell_agent(plan, seat, &event.frame()),
-                    Next::Here(_) => unreachable!("a switch has no stack"),
-                }
-            }
             Kind::Wake => self.wake_switch_port(plan, event.id()),
             Kind::Act => self.wake_agent(plan, event.id()),
             Kind::Pause | Kind::Repeat | Kind::Expire => self.control_flow(plan, event),
@@ -304,28 +337,24 @@ impl Domain {
         }
     }
 
-    /// There is one place from which a stack takes a frame, so that the compiler makes one piece of all that follows.
+    /// A frame reaches a switch.
     #[inline(always)]
-    fn happen_at_host(&mut self, plan: &Plan, host: u32, event: &Event) {
-        let (taken, served) = if event.is_arrival() {
-            (self.arrive(plan, host, event), false)
-        } else if event.kind() == Kind::Process {
-            (self.served(plan, host), true)
-        } else {
-            return self.happen_otherwise(plan, host, event);
-        };
-        if let Some((Received { frame, at }, end)) = taken {
-            self.take(plan, host, end, &frame, Time::from_ps(at));
-        }
-        if served {
-            self.attend(plan, host);
+    fn arrive_at_switch(&mut self, plan: &Plan, event: &Event) {
+        self.packet_hops += 1;
+        match plan.routes.next(event.route(), event.meta()) {
+            Next::Port(at) => self.pass_on(plan, at, event),
+            Next::Agent(seat) => self.tell_agent(plan, seat, &event.frame()),
+            Next::Here(_) => unreachable!("a switch has no stack"),
         }
     }
 
-    #[inline]
-    fn happen_otherwise(&mut self, plan: &Plan, host: u32, event: &Event) {
+    /// Lets an item happen at a host that is no arrival.
+    #[inline(never)]
+    fn happen_at_host(&mut self, plan: &Plan, host: u32, item: Item) {
+        let event = &self.take_event(item);
         match event.kind() {
-            Kind::Arrival | Kind::Process => (),
+            Kind::Arrival => unreachable!("an arrival is no event of this kind"),
+            Kind::Process => self.process(plan, host),
             Kind::Wake => self.wake_nic(plan, host),
             Kind::Start => self.start(plan, host, event.id()),
             Kind::Stop => self.stop(plan, host, event.id()),
@@ -342,26 +371,29 @@ impl Domain {
         }
     }
 
-    /// A frame reaches a host: what the stack takes at once, if work takes no time here, and for which end.
+    /// A frame reaches a host. Where work takes no time, the stack takes it at once.
     #[inline(always)]
-    fn arrive(&mut self, plan: &Plan, host: u32, event: &Event) -> Option<(Received, u32)> {
+    fn arrive(&mut self, plan: &Plan, host: u32, event: &Event) {
         self.packet_hops += 1;
         let frame = event.frame();
-        let state = self.hosts[host as usize];
-        let end = match plan.routes.next(event.route(), event.meta()) {
-            Next::Here(end) => end,
-            // What is for an endpoint comes through its host's stack.
-            _ if state.slots != NONE && state.processor != NONE => NONE,
-            next => {
-                self.pass_to_agent(plan, next, &frame);
-                return None;
+        match plan.routes.end(event.route(), event.meta()) {
+            Some(end) if self.hosts[host as usize].processor == NONE => {
+                self.take(plan, host, end, &frame, self.time());
             }
-        };
-        if state.processor == NONE {
-            return Some((Received { frame, at: self.now }, end));
+            end => self.arrive_otherwise(plan, host, end.is_some(), &frame),
         }
-        self.receive(plan, host, &frame);
-        None
+    }
+
+    /// A frame reaches a host whose stack does not take it at once, or is for no end of a flow.
+    #[inline(never)]
+    fn arrive_otherwise(&mut self, plan: &Plan, host: u32, is_for_an_end: bool, frame: &Frame) {
+        let state = self.hosts[host as usize];
+        // What is for an endpoint comes through its host's stack.
+        if is_for_an_end || state.slots != NONE && state.processor != NONE {
+            self.receive(plan, host, frame);
+        } else {
+            self.pass_to_agent(plan, plan.routes.next(frame.route(), frame.meta), frame);
+        }
     }
 
     /// A frame reaches a host, and is not for its stack.
@@ -371,17 +403,25 @@ impl Domain {
         self.tell_agent(plan, seat, frame);
     }
 
-    /// A frame is to leave over a port. Inlined, so that the frame stays in registers.
+    /// A frame is to leave over a port.
     #[inline(always)]
-    pub(super) fn offer(&mut self, plan: &Plan, at: u32, mut frame: Frame) {
+    pub(super) fn offer(&mut self, plan: &Plan, at: u32, frame: Frame) {
         if self.ports.port(at).intersects(Port::RULED) {
             self.offer_ruled(plan, at, frame, NO_PORT);
-            return;
+        } else {
+            self.offer_plain(plan, at, frame.stamp, frame.route_seq, frame.meta);
         }
-        match self.ports.send(at, self.now, &mut frame.meta) {
-            Some((arrives, _)) => self.send_on(at, arrives, &frame),
-            None => self.lose(plan, &frame),
-        }
+    }
+
+    /// A frame is to leave over a plain port. Its parts fit the processor's registers, which a [`Frame`] does not.
+    #[inline(never)]
+    fn offer_plain(&mut self, plan: &Plan, at: u32, stamp: u64, route_seq: u64, mut meta: Meta) {
+        let now = self.now;
+        let Some((arrives, port)) = self.ports.send(at, now, &mut meta) else {
+            return self.lose(plan, &Frame { stamp, route_seq, meta });
+        };
+        let link = LinkEnd::of(port);
+        self.send_on(at, link, arrives, &Frame { stamp, route_seq, meta });
     }
 
     /// A frame has come to a switch over a link, and is to leave over a port.
@@ -408,7 +448,10 @@ impl Domain {
     pub(super) fn follow(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
         self.schedule(Event::bare(transmission.ends, Kind::Wake, at));
         match transmission.arrives {
-            Some(arrives) => self.send_on(at, arrives, &transmission.frame),
+            Some(arrives) => {
+                let link = LinkEnd::of(self.ports.port(at));
+                self.send_on(at, link, arrives, &transmission.frame);
+            }
             None => self.lose(plan, &transmission.frame),
         }
     }
@@ -437,13 +480,12 @@ impl Domain {
 
     /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.
     #[inline(always)]
-    pub(super) fn send_on(&mut self, at: u32, arrives: u64, frame: &Frame) {
-        let port = self.ports.port(at);
-        let crossed = Frame { meta: frame.meta.crossed(), ..*frame };
-        if port.intersects(Port::CROSSING) {
-            self.cross(at, Event::arrival(arrives, port.link, &crossed));
+    fn send_on(&mut self, at: u32, link: LinkEnd, arrives: u64, frame: &Frame) {
+        let event = Event::arrival(arrives, link.number, &Frame { meta: frame.meta.crossed(), ..*frame });
+        if link.crosses {
+            self.cross(at, event);
         } else {
-            self.calendar.add(port.node, Event::arrival(arrives, port.link, &crossed));
+            self.calendar.add(link.node, event);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::net::ruled::Turn;
 use crate::net::scheduling::{only, ClassSet};
 
 impl Domain {
-    /// A flow is ready that does not wait for its NIC.
+    /// A flow is ready that does not wait for its NIC. In the end its timer is as it wants it.
     #[inline]
     pub(super) fn send_or_wait(&mut self, plan: &Plan, host: u32, end: u32) {
         let state = self.hosts[host as usize];
@@ -25,26 +25,13 @@ impl Domain {
             self.wait(plan, host, end);
             self.attend(plan, host);
         } else if self.is_free(plan, state.nic, end) && !state.armed {
-            self.transmit(plan, host, end);
-            self.serve_again(plan, host, end);
+            return self.transmit(plan, host, end);
         } else {
             // A free NIC that is about to wake has flows waiting: they go first.
             self.wait(plan, host, end);
             self.arm_nic(host);
         }
-    }
-
-    /// After a transmission that began in this instant.
-    #[inline]
-    fn serve_again(&mut self, plan: &Plan, host: u32, end: u32) {
-        match self.senders[end as usize].sender.readiness(self.time()) {
-            Readiness::Ready => {
-                self.wait(plan, host, end);
-                self.arm_nic(host);
-            }
-            Readiness::At(at) => self.arm_pace(end, at),
-            Readiness::Idle => (),
-        }
+        self.arm_timer(end);
     }
 
     /// Sees to it that a NIC with flows waiting wakes when it is free. A ruled one wakes anyway.
@@ -110,8 +97,7 @@ impl Domain {
         sender.transmit(&plan.makers[sender.transport as usize], now)
     }
 
-    /// A flow that is ready sends over its idle NIC.
-    #[inline]
+    /// A flow that is ready sends over its idle NIC, and is asked anew.
     fn transmit(&mut self, plan: &Plan, host: u32, end: u32) {
         let frame = self.next_frame(plan, end);
         let nic = self.hosts[host as usize].nic;
@@ -121,6 +107,15 @@ impl Domain {
         } else {
             self.offer(plan, nic, frame);
         }
+        match self.senders[end as usize].sender.readiness(self.time()) {
+            Readiness::Ready => {
+                self.wait(plan, host, end);
+                self.arm_nic(host);
+            }
+            Readiness::At(at) => self.arm_pace(end, at),
+            Readiness::Idle => (),
+        }
+        self.arm_timer(end);
     }
 
     /// A NIC may be free.
@@ -157,8 +152,6 @@ impl Domain {
                 continue;
             }
             self.transmit(plan, host, end);
-            self.serve_again(plan, host, end);
-            self.arm_timer(end);
             return true;
         }
         false
@@ -204,8 +197,6 @@ impl Domain {
             return false;
         }
         self.transmit(plan, host, end);
-        self.serve_again(plan, host, end);
-        self.arm_timer(end);
         true
     }
 }

@@ -26,23 +26,22 @@ impl Domain {
         }
     }
 
-    /// The frame that a host's processor has served, which the stack takes, and the end that it is for; none where it was for
-    /// the host's endpoint, which has taken it.
-    pub(super) fn served(&mut self, plan: &Plan, host: u32) -> Option<(Received, u32)> {
-        let received = self.processor(host).finish();
-        let end = match plan.routes.next(received.frame.route(), received.frame.meta) {
-            Next::Here(end) => end,
-            next => {
-                self.pass_to_agent(plan, next, &received.frame);
-                return None;
+    /// A host's processor has served a frame, which the stack takes, and goes on.
+    pub(super) fn process(&mut self, plan: &Plan, host: u32) {
+        let Received { frame, at } = self.processor(host).finish();
+        match plan.routes.next(frame.route(), frame.meta) {
+            Next::Here(end) => {
+                let received = Time::from_ps(at);
+                if !frame.meta.contains(Meta::ACK) {
+                    let waited = self.time().since(received);
+                    let transport = self.receivers[end as usize].transport;
+                    self.counters[transport as usize].nic_delay.record(waited);
+                }
+                self.take(plan, host, end, &frame, received);
             }
-        };
-        if !received.frame.meta.contains(Meta::ACK) {
-            let waited = self.time().since(Time::from_ps(received.at));
-            let transport = self.receivers[end as usize].transport;
-            self.counters[transport as usize].nic_delay.record(waited);
+            next => self.pass_to_agent(plan, next, &frame),
         }
-        Some((received, end))
+        self.attend(plan, host);
     }
 
     /// A host's processor may send.

@@ -74,7 +74,7 @@ impl Simulation {
     pub fn forget_what_is_to_come(&mut self) {
         for domain in &mut self.domains {
             domain.calendar = Calendar::new(self.plan.windows);
-            domain.agenda = Agenda::default();
+            domain.agenda = Agenda::new(0);
             domain.batches = Batches::default();
             domain.frames = Vec::new();
             domain.spare_frames = Vec::new();

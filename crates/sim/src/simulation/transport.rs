@@ -22,7 +22,7 @@ impl Domain {
     }
 
     /// A data packet has reached its destination.
-    #[inline(always)]
+    #[inline(never)]
     fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
         let now = self.time();
         let received = self.arrival_as_read(host, now, received);
@@ -47,28 +47,13 @@ impl Domain {
     }
 
     /// Sends the acknowledgements that are due. `last` is the flag of a packet just taken that ends a message.
+    #[inline(always)]
     fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
-        let now = self.time();
-        while let Some(ack) = self.receivers[end as usize].acknowledgement(now) {
-            let receiver = &self.receivers[end as usize];
-            let (route, size) = (receiver.route, plan.makers[receiver.transport as usize].ack_frame);
-            let plain = ack.cumulative == ack.seq + 1 && ack.sack == 0 && ack.remote_queuing_us == 0;
-            let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
-            let meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
-            let (seq, meta) = if plain {
-                (ack.seq, meta)
-            } else {
-                let meta = if ack.is_notification() {
-                    self.counters[receiver.transport as usize].notifications += 1;
-                    // It does not end what its packet ends.
-                    meta.without(Meta::LAST)
-                } else {
-                    meta
-                };
-                (self.parcels.put(Parcel::Ack(ack)), meta.with(Meta::POOLED))
-            };
-            let route_seq = u64::from(route) << 32 | u64::from(seq);
-            self.release(plan, host, end, Frame { stamp: ack.echo.as_ps(), route_seq, meta });
+        if self.receivers[end as usize].receiver.is_due() {
+            self.send_ack(plan, host, end, last);
+        }
+        if self.receivers[end as usize].receiver.is_due() {
+            self.send_more_acks(plan, host, end, last);
         }
         let receiver = &mut self.receivers[end as usize];
         if let Some(at) = receiver.receiver.poll_timeout() {
@@ -77,6 +62,37 @@ impl Domain {
                 self.schedule(Event::bare(at.as_ps(), Kind::AckDelay, end));
             }
         }
+    }
+
+    /// More than one acknowledgement is due.
+    #[cold]
+    fn send_more_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
+        while self.receivers[end as usize].receiver.is_due() {
+            self.send_ack(plan, host, end, last);
+        }
+    }
+
+    /// Sends the next acknowledgement that is due.
+    #[inline(always)]
+    fn send_ack(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
+        let now = self.time();
+        let receiver = &mut self.receivers[end as usize];
+        let ack = receiver.acknowledgement(now);
+        let (route, size) = (receiver.route, plan.makers[receiver.transport as usize].ack_frame);
+        let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
+        let mut meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
+        let mut seq = ack.seq;
+        if ack.cumulative != ack.seq + 1 || ack.sack != 0 || ack.remote_queuing_us != 0 {
+            if ack.is_notification() {
+                self.counters[receiver.transport as usize].notifications += 1;
+                // It does not end what its packet ends.
+                meta = meta.without(Meta::LAST);
+            }
+            seq = self.parcels.put(Parcel::Ack(ack));
+            meta = meta.with(Meta::POOLED);
+        }
+        let route_seq = u64::from(route) << 32 | u64::from(seq);
+        self.release(plan, host, end, Frame { stamp: ack.echo.as_ps(), route_seq, meta });
     }
 
     pub(super) fn delayed_ack(&mut self, plan: &Plan, host: u32, end: u32) {
@@ -103,11 +119,11 @@ impl Domain {
     }
 
     /// An acknowledgement has reached the sender.
-    #[inline(always)]
+    #[inline(never)]
     fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
         let now = self.time();
         let meta = frame.meta;
-        let ack = if meta.contains(Meta::POOLED) {
+        let mut ack = if meta.contains(Meta::POOLED) {
             let ack = self.parcels.take_ack(frame.seq());
             if ack.is_notification() {
                 self.notify(plan, host, end);
@@ -136,7 +152,7 @@ impl Domain {
         if !self.slots.is_empty() {
             self.confirm_slots(host, end, &ack);
         }
-        let (received, ack) = self.stamps_as_read(host, now, received, ack);
+        let received = self.stamps_as_read(host, now, received, &mut ack);
         let sender = &mut self.senders[end as usize];
         sender.sender.handle_ack(now, received, &ack);
         let completed = sender.sender.poll_completed();
@@ -166,15 +182,16 @@ impl Domain {
         }
     }
 
-    /// When an acknowledgement arrived at the NIC, and with the time at which its packet was sent, as this host's
-    /// clocks have it.
+    /// When an acknowledgement arrived at the NIC, as this host's clocks have it, and as they have the time at which its
+    /// packet was sent, which its echo then says.
     #[inline(always)]
-    fn stamps_as_read(&mut self, host: u32, now: Time, received: Time, ack: Ack) -> (Time, Ack) {
+    fn stamps_as_read(&mut self, host: u32, now: Time, received: Time, ack: &mut Ack) -> Time {
         match self.hosts[host as usize].clocks {
-            NONE => (received, ack),
+            NONE => received,
             clocks => {
                 let stamps = self.clocks[clocks as usize].stamps(now, ack.echo, received);
-                (stamps.received, Ack { echo: stamps.echo, ..ack })
+                ack.echo = stamps.echo;
+                stamps.received
             }
         }
     }
@@ -227,7 +244,6 @@ impl Domain {
     }
 
     /// Asks a sender anew whether it has something to send, and when it wants its timer.
-    #[inline]
     pub(super) fn serve(&mut self, plan: &Plan, host: u32, end: u32) {
         let sender = &self.senders[end as usize];
         if sender.waiting {
@@ -236,7 +252,7 @@ impl Domain {
             }
         } else {
             match sender.sender.readiness(self.time()) {
-                Readiness::Ready => self.send_or_wait(plan, host, end),
+                Readiness::Ready => return self.send_or_wait(plan, host, end),
                 Readiness::At(at) => self.arm_pace(end, at),
                 Readiness::Idle => (),
             }
