@@ -1,8 +1,7 @@
 //! The events of one window, dealt out into batches, each of which is simulated in one go.
 //!
 //! In a window the nodes need no order among each other. Where there are many events, those of one node are a batch, so
-//! that what belongs to the node is fetched once; first come the batches of the nodes that are visited, then those of
-//! the nodes that only forward frames, so that what comes next is like what is there. Where there are few events, at most
+//! that what belongs to the node is fetched once. Where there are few, at most
 //! [`FEW`], two batches do: one of the nodes that only forward frames, and one of all others.
 
 use super::calendar::{node_of, part_of, Entry, MAX_NODES, PARTS};
@@ -10,7 +9,10 @@ use super::order::{deal, FEW};
 
 /// With so many, they are dealt out by the part of the window, too. With more it does not pay: dealt out by time, the events
 /// of a node come from everywhere, and the lines of memory to which they go do not stay in a cache.
-const MANY: std::ops::Range<usize> = 1024..100_000;
+const MANY: std::ops::Range<usize> = 1024..HUGE;
+
+/// Where there are so many events, what a window touches does not stay in a core's caches until the next.
+const HUGE: usize = 100_000;
 
 /// How many entries can be read behind a batch, of events to be prefetched.
 pub const AHEAD: usize = 16;
@@ -30,8 +32,8 @@ pub struct Batches {
     of_node: Vec<u32>,
     /// The nodes that have events; behind them anything.
     active: Vec<u32>,
-    /// The same in the order of their batches; behind them anything.
-    in_order: Vec<u32>,
+    /// Room in which they are put in order.
+    spare: Vec<u32>,
 }
 
 impl Batches {
@@ -63,16 +65,17 @@ impl Batches {
         self.ends.clear();
         self.count = self.entries.len();
         self.make_room();
-        if self.are_many() {
-            self.group(forwards);
-        } else {
+        if self.count <= FEW {
             self.part(forwards);
+        } else {
+            self.group(forwards);
         }
     }
 
-    /// Whether there are so many events that each node has a batch of its own.
-    pub fn are_many(&self) -> bool {
-        self.count > FEW
+    /// Whether what will be touched had better be asked for ahead of its time. Then the batches of the nodes that are visited
+    /// come before those of the nodes that only forward, so that what is ahead of a visit is mostly another.
+    pub fn are_huge(&self) -> bool {
+        self.count >= HUGE
     }
 
     /// Whether the events of each batch stand in the order of the parts of the window in which they happen.
@@ -133,8 +136,10 @@ impl Batches {
         if self.are_near_their_places() {
             self.deal_by_part();
         }
-        self.put_in_order(found, forwards);
-        let active = &self.in_order[..found];
+        if self.are_huge() {
+            self.put_in_order(found, forwards);
+        }
+        let active = &self.active[..found];
         let mut from = 0;
         for &node in active {
             let count = &mut self.of_node[node as usize];
@@ -152,20 +157,13 @@ impl Batches {
         self.ends.extend(active.iter().map(|&node| std::mem::take(&mut of_node[node as usize]) as usize));
     }
 
-    /// The first so many active nodes, those that are visited before those that forward.
+    /// Puts those of the first so many active nodes that are visited before those that only forward.
     fn put_in_order(&mut self, count: usize, forwards: impl Fn(u32) -> bool) {
-        if self.in_order.len() < count {
-            self.in_order.resize(count, 0);
-        }
-        let (mut first, mut last) = (0, count);
-        for &node in &self.active[..count] {
-            // As in `part`.
-            self.in_order[first] = node;
-            self.in_order[last - 1] = node;
-            let here = usize::from(!forwards(node));
-            first += here;
-            last -= 1 - here;
-        }
+        let nodes = &self.active[..count];
+        self.spare.clear();
+        self.spare.extend(nodes.iter().filter(|&&node| !forwards(node)));
+        self.spare.extend(nodes.iter().filter(|&&node| forwards(node)));
+        self.active[..count].copy_from_slice(&self.spare);
     }
 
     /// Brings the entries into the order of the parts of the window.
@@ -197,7 +195,13 @@ mod tests {
         let mut batches = Batches::new(10);
         let forwards = |node: u32| node < 4;
         for round in 0..500 {
-            let count = if round % 10 == 9 { MANY.start + round } else { round % 60 };
+            let count = if round == 7 {
+                HUGE
+            } else if round % 10 == 9 {
+                MANY.start + round
+            } else {
+                round % 60
+            };
             let mut draw = |slot| entry(stream.below(10) as u32, stream.below(PARTS as u64), slot as u32);
             let mut entries: Vec<Entry> = (0..count).map(&mut draw).collect();
             batches.begin().extend_from_slice(&entries);
@@ -222,7 +226,7 @@ mod tests {
                 assert!(!MANY.contains(&count) || batch.iter().map(|&entry| part_of(entry)).is_sorted());
                 found.extend_from_slice(batch);
             }
-            assert!(kinds.is_sorted() || !batches.are_many());
+            assert!(kinds.is_sorted() || !batches.are_huge());
             batches.give_back(dealt);
             entries.sort_unstable();
             found.sort_unstable();

@@ -157,7 +157,7 @@ impl Domain {
         let start = plan.windows.start(window);
         let length = plan.windows.length();
         let known = if self.batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
-        let many = self.batches.are_many();
+        let huge = self.batches.are_huge();
         let dealt = self.batches.take_dealt();
         let (mut batch, mut from) = (0, 0);
         while let Some(to) = self.batches.end_of(batch) {
@@ -166,7 +166,7 @@ impl Domain {
             if self.nodes[node_of(entries[0]) as usize].forwards {
                 self.forward_all(plan, start, entries, known);
             } else {
-                if many {
+                if huge {
                     self.prefetch_hosts(plan, entries);
                 }
                 self.visit(plan, start, entries, known);
@@ -277,8 +277,8 @@ impl Domain {
         }
     }
 
-    /// Hints at what the visits will use that come after this one: NICs, and the ends of the flows whose frames arrive.
-    /// `entries` are as for [`Self::forward_all`].
+    /// Hints at what the visits will use that come after this one: NICs, and the ends of the flows whose frames arrive. That
+    /// pays where these do not all stay in a core's caches. `entries` are as for [`Self::forward_all`].
     fn prefetch_hosts(&self, plan: &Plan, entries: &[Entry]) {
         for near in entries.windows(AHEAD + 1) {
             plan.routes.prefetch(self.calendar.event(slot_of(near[AHEAD / 2])).route());
