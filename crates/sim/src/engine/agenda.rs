@@ -89,7 +89,8 @@ impl Agenda {
         self.items.push(END);
     }
 
-    /// Adds an event of a node that happens in this window, no earlier than the one taken last, which is of this node, too.
+    /// Adds an event of a node that happens in this window, no earlier than the one taken last, which is of this node, too. What
+    /// comes before it is moved, which is little: what a node adds in a window is mostly due soon.
     #[inline(never)]
     pub fn add(&mut self, event: &Event, node: u32, slot: u32) {
         let item = item(event, self.start, node, slot);

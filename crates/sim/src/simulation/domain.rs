@@ -348,12 +348,12 @@ impl Domain {
         }
     }
 
-    /// Lets an item happen at a host that is no arrival.
+    /// Lets an item that is no arrival happen at a host.
     #[inline(never)]
     fn happen_at_host(&mut self, plan: &Plan, host: u32, item: Item) {
         let event = &self.take_event(item);
         match event.kind() {
-            Kind::Arrival => unreachable!("an arrival is no event of this kind"),
+            Kind::Arrival => unreachable!("an arrival has its own function"),
             Kind::Process => self.process(plan, host),
             Kind::Wake => self.wake_nic(plan, host),
             Kind::Start => self.start(plan, host, event.id()),
