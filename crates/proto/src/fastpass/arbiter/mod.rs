@@ -12,7 +12,7 @@
 //!
 //! # Terms
 //!
-//! Of several arbiters one, the *primary*, allocates. The others, *standbys*, read the requests, which endpoints send to all.
+//! One of several arbiters, the *primary*, allocates. The others, *standbys*, read the requests, which endpoints send to all.
 //! The primary sends the others a *watchdog* every `T_w` ([`ArbiterParams::watchdog`]); a standby that hears none for `T_d`
 //! ([`ArbiterParams::takeover`]) becomes the primary of a new *term*, the time of one primary, whose number is higher than that
 //! of any before. By a [`Reset`] it tells each endpoint the new term, and that all demands are forgotten.

@@ -28,7 +28,7 @@ pub(super) struct Demands {
 /// Requests whose contents are remembered: as many as an acknowledgement can speak of.
 const KEPT: usize = 64;
 
-/// What is known of a destination. Counts are of this term and modulo 2^32.
+/// A destination, with what is known of it. Counts are of this term and modulo 2^32.
 #[derive(Clone, Copy, Debug, Default)]
 struct Destination {
     /// Slots that the packets waiting for it need.

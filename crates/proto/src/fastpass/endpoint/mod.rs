@@ -11,7 +11,7 @@
 //!
 //! # Terms
 //!
-//! Of several arbiters one is the *primary* and grants slots; the counts are those of a *term*, the time of one primary. A new
+//! One of several arbiters is the *primary* and grants slots; the counts are those of a *term*, the time of one primary. A new
 //! primary sends a [`Reset`]: both sides count from zero, and the endpoint demands anew all that it has no grant for. Grants of
 //! older terms for slots that the new primary may grant to others are dropped, and an allocation of any other term than the one
 //! that the endpoint follows is refused: so a primary that was paused and resumed does no harm.

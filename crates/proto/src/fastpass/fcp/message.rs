@@ -26,7 +26,7 @@ pub struct Request {
     pub arbiter_ahead: Option<i32>,
     /// The allocations of this term that have come.
     pub heard: Heard,
-    /// What is demanded; destinations not listed are as they were said to be before.
+    /// The demands; destinations not listed are as they were said to be before.
     pub demands: List<Demand, MOST_DEMANDS>,
     /// What became of packets, path by path.
     pub reports: List<PathReport, MOST_REPORTS>,

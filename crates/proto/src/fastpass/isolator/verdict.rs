@@ -12,7 +12,7 @@ use super::params::IsolatorParams;
 /// Links that are considered each time that the reports are weighed.
 const MOST_CONSIDERED: usize = 32;
 
-/// What is known of a link while the reports are weighed.
+/// A link, with what is known of it while the reports are weighed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Standing {
     /// Nothing yet.

@@ -52,7 +52,7 @@ impl LeafSpine {
 
     /// The path of each packet of a slot, in their order; [`super::BYPASS`] for one that stays within its rack.
     ///
-    /// Of the packets that leave a rack, and of those that come in, no path has more than their number divided by the number
+    /// No path has more of the packets that leave a rack, nor of those that come in, than their number divided by the number
     /// of paths in use, rounded up; nor, where that is a power of two, fewer than the same rounded down. That holds for
     /// any list of pairs, a matching or not.
     ///
