@@ -239,6 +239,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_span_is_a_float_and_back_up_to_106_days() {
+        for ps in [0, 1, 999, 1 << 50] {
+            assert_eq!(Span::from_ps_f64(Span::from_ps(ps).as_ps_f64() + 0.25), Span::from_ps(ps));
+        }
+        assert_eq!(Span::from_ps(u64::MAX).as_ps_f64(), 2_f64.powi(63));
+        assert_eq!(Span::from_ps_f64(1e30), Span::from_ps(i64::MAX as u64));
+    }
+
+    #[test]
     fn a_byte_at_400_gbps_lasts_20_ps() {
         assert_eq!(Rate::from_gbps(400).transmission(Bytes::new(1)), Span::from_ps(20));
     }
