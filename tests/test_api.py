@@ -100,19 +100,6 @@ def test_schema_is_one() -> None:
     assert schema["$schema"].startswith("https://json-schema.org/")
 
 
-def test_progress_goes_forward_to_the_end_of_the_scenario() -> None:
-    seen: list[float] = []
-
-    def progress(simulated_us: float, end_us: float, _hops: int) -> bool:
-        assert 0 <= simulated_us <= end_us == 50_000
-        seen.append(simulated_us)
-        return True
-
-    endless = {"traffic": [{"pattern": "incast", "transport": "bulk", "from": "0..4", "to": 4}]}
-    cw.run(documents.text_of({**SMALL, **endless, "duration": "50ms", "record": {}}), progress=progress)
-    assert seen == sorted(seen)
-
-
 def test_a_run_and_several_seeds_are_written_in_some_ten_lines(workspace: Path) -> None:
     document = {
         **SMALL,
