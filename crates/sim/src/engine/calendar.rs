@@ -5,11 +5,15 @@
 //! out all events of a window, node by node, and to sort each node's. An event is put into its window in constant
 //! time, however far away that is.
 
+use std::hint::select_unpredictable;
+
 use super::event::{Event, Kind};
 use super::heap::Heap;
 
 /// How many windows from the first on have a bucket each; events of later ones wait in a heap.
 const RING: usize = 4096;
+/// The place behind the ring's, of the bucket of what happens elsewhere.
+const ELSEWHERE: usize = RING;
 /// Entries of a page.
 const PAGE: usize = 32;
 
@@ -121,11 +125,14 @@ pub struct Calendar {
 #[derive(Debug)]
 pub struct Schedule {
     windows: Windows,
+    /// The nodes below this are here; the numbers from it on stand for nodes elsewhere.
+    nodes: u32,
     /// No event lies in a window before this one.
     first: u64,
-    ring: Box<[Bucket; RING]>,
+    /// The buckets of the windows, then that of what happens elsewhere.
+    ring: Box<[Bucket; RING + 1]>,
     /// A bit for each bucket that has entries.
-    occupied: Box<[u64; RING / 64]>,
+    occupied: Box<[u64; RING / 64 + 1]>,
     /// The entries, page by page.
     entries: Vec<Entry>,
     /// For each page the bucket as it was before it.
@@ -136,13 +143,14 @@ pub struct Schedule {
 }
 
 impl Calendar {
-    /// A calendar without events.
-    pub fn new(windows: Windows) -> Calendar {
+    /// A calendar of so many nodes, without events.
+    pub fn new(windows: Windows, nodes: u32) -> Calendar {
         let schedule = Schedule {
             windows,
+            nodes,
             first: 0,
-            ring: vec![0; RING].into_boxed_slice().try_into().expect("it has this length"),
-            occupied: Box::new([0; RING / 64]),
+            ring: vec![0; RING + 1].into_boxed_slice().try_into().expect("it has this length"),
+            occupied: Box::new([0; RING / 64 + 1]),
             entries: Vec::new(),
             below: Vec::new(),
             free_pages: Vec::new(),
@@ -193,7 +201,7 @@ impl Calendar {
 
     /// Puts an entry back into the window that was taken last.
     pub fn put_back(&mut self, entry: Entry) {
-        self.schedule.put(self.schedule.first, entry);
+        self.schedule.put(self.schedule.first as usize % RING, entry);
     }
 
     /// An entry of the event in a slot, which happens at `time`.
@@ -224,6 +232,11 @@ impl Calendar {
         self.schedule.take(window, out);
     }
 
+    /// Moves the entries of what happens elsewhere to `out`; their events stay in their slots.
+    pub fn take_elsewhere(&mut self, out: &mut Vec<Entry>) {
+        self.schedule.empty(ELSEWHERE, out);
+    }
+
     /// Every event to come, in no particular order.
     pub fn events(&self) -> impl Iterator<Item = &Event> + '_ {
         let later = self.schedule.later.iter().map(|entry| entry as u64);
@@ -239,16 +252,17 @@ impl Schedule {
         let (window, part) = self.windows.find(time);
         debug_assert!(self.first <= window, "an event in the past");
         let entry = entry(node, part, slot);
-        if window - self.first < RING as u64 {
-            self.put(window, entry);
+        // Where frames go to and fro between domains, which it is cannot be predicted: so it is no branch.
+        let elsewhere = node >= self.nodes;
+        if (window - self.first < RING as u64) | elsewhere {
+            self.put(select_unpredictable(elsewhere, ELSEWHERE, window as usize % RING), entry);
         } else {
             self.later.push(u128::from(window) << 64 | u128::from(entry));
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, window: u64, entry: Entry) {
-        let at = window as usize % RING;
+    fn put(&mut self, at: usize, entry: Entry) {
         if self.ring[at] as usize % PAGE == 0 {
             self.turn_page(at);
         }
@@ -280,7 +294,7 @@ impl Schedule {
 
     fn next_in_ring(&self) -> Option<u64> {
         let start = self.first as usize % RING;
-        let words = self.occupied.len();
+        let words = RING / 64;
         for step in 0..=words {
             let word = (start / 64 + step) % words;
             let mut bits = self.occupied[word];
@@ -305,9 +319,13 @@ impl Schedule {
                 break;
             }
             self.later.pop();
-            self.put(due, top as u64);
+            self.put(due as usize % RING, top as u64);
         }
-        let at = window as usize % RING;
+        self.empty(window as usize % RING, out);
+    }
+
+    /// Moves all entries of a bucket to `out`.
+    fn empty(&mut self, at: usize, out: &mut Vec<Entry>) {
         let mut bucket = std::mem::take(&mut self.ring[at]);
         self.occupied[at / 64] &= !(1 << (at % 64));
         while let Some((page, filled)) = last_page(bucket) {
@@ -359,7 +377,7 @@ mod tests {
     /// Takes windows out of a calendar and beside it out of a sorted list, adding events near and far as it goes.
     #[test]
     fn windows_come_out_whole_and_in_order() {
-        let mut calendar = Calendar::new(Windows::new(10));
+        let mut calendar = Calendar::new(Windows::new(10), 7);
         let mut oracle: Vec<(u64, u32)> = Vec::new();
         let mut random = 12345_u64;
         let mut draw = |below: u64| {

@@ -23,7 +23,7 @@ pub struct Port {
     pub peak: u32,
     /// The number of the link that it feeds.
     pub link: u32,
-    /// The node at the link's end, by its place in the domain that owns it.
+    /// The node at the link's end, as its domain knows it.
     pub node: u32,
     /// Index of its [`PortKind`].
     pub kind: u16,
@@ -65,10 +65,8 @@ impl PortKind {
 impl Port {
     /// The port has rules beyond one queue with a buffer of its own; see [`super::ruled`].
     pub const RULED: u8 = 1;
-    /// Its link leads to a node of another domain.
-    pub const CROSSING: u8 = 2;
     /// It is a host's: when its queue is empty, flows are asked.
-    pub const NIC: u8 = 4;
+    pub const NIC: u8 = 2;
 
     /// An idle port of this kind at the start of `link`.
     pub fn new(kind: u16, link: u32, flags: u8) -> Port {

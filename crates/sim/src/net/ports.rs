@@ -26,8 +26,6 @@ pub struct Ports {
     pub(super) counters: AllCounters,
     pub(super) kinds: Vec<PortKind>,
     departures: Departures,
-    /// The domain to which each port's link leads, if it is another; empty where none does.
-    beyond: Vec<u32>,
     /// The index of each port's rules; empty where all ports are plain.
     pub(super) rules_of: Vec<u32>,
     pub(super) rules: Vec<Rules>,
@@ -51,7 +49,6 @@ impl Ports {
             counters: AllCounters::default(),
             kinds,
             departures: Departures::default(),
-            beyond: Vec::new(),
             rules_of: Vec::new(),
             rules: Vec::new(),
             memories: Vec::new(),
@@ -87,21 +84,9 @@ impl Ports {
         &self.all[at as usize]
     }
 
-    /// A port's connection, to be filled in: the place of the node at its link's end, and the domain of that if it is
-    /// another.
-    pub fn connect(&mut self, at: u32, node: u32, beyond: Option<u32>) {
-        let port = &mut self.all[at as usize];
-        port.node = node;
-        if let Some(domain) = beyond {
-            port.flags |= Port::CROSSING;
-            self.beyond.resize(self.all.len(), domain);
-            self.beyond[at as usize] = domain;
-        }
-    }
-
-    /// The domain to which a port's link leads from this one, and the place of the node there.
-    pub fn beyond(&self, at: u32) -> (u32, u32) {
-        (self.beyond[at as usize], self.port(at).node)
+    /// A port's connection, to be filled in: the node at its link's end, as the domain knows it.
+    pub fn connect(&mut self, at: u32, node: u32) {
+        self.all[at as usize].node = node;
     }
 
     fn kind(&self, at: u32) -> &PortKind {

@@ -9,7 +9,7 @@ use super::control_plan::ControlPlan;
 use super::domain::{Domain, HostState, NodeState, NONE};
 use super::footprint::CONTROL_WAYS;
 use super::operations::Operations;
-use super::outbox::Outbox;
+use super::outbox::Outboxes;
 use super::partition::Partition;
 use super::place::Place;
 use super::plan::{sized, Plan, ProbePlan};
@@ -273,8 +273,9 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
 }
 
 fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) -> Domain {
-    let ports = wiring.ports(number);
     let nodes = plan.partition.nodes_in(number);
+    let mut outboxes = Outboxes::new(nodes.len() as u32, plan.partition.domains());
+    let ports = wiring.ports(number, &mut outboxes);
     let mut hosts = Vec::new();
     let mut processors = Vec::new();
     let mut all_clocks = Vec::new();
@@ -312,7 +313,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         now: 0,
         end: 0,
         node: 0,
-        calendar: Calendar::new(plan.windows),
+        calendar: Calendar::new(plan.windows, nodes.len() as u32),
         agenda: Agenda::new(nodes.len()),
         starts: std::collections::VecDeque::new(),
         rounds: vec![Round::EMPTY; hosts.len() * plan.queues()],
@@ -335,11 +336,11 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         incomplete: 0,
         packet_hops: 0,
         events: 0,
-        outboxes: (0..plan.partition.domains()).map(|_| Outbox::default()).collect(),
+        outboxes,
         batches: Batches::new(nodes.len()),
         frames: Vec::new(),
         spare_frames: Vec::new(),
-        leaving: Vec::new(),
+        dropped: Vec::new(),
     }
 }
 

@@ -169,10 +169,11 @@ fn run_in_turn(
             domain.run_window(plan, window, end);
         }
         for from in 0..domains.len() {
+            domains[from].fill_outboxes();
             for to in 0..domains.len() {
-                let mut crossings = std::mem::take(&mut domains[from].outboxes[to]);
+                let mut crossings = std::mem::take(&mut domains[from].outboxes.of_domains[to]);
                 domains[to].admit(&mut crossings);
-                domains[from].outboxes[to] = crossings;
+                domains[from].outboxes.of_domains[to] = crossings;
             }
         }
         if proceed(&mut domains[0]).is_break() {
@@ -284,11 +285,13 @@ fn run_domain(plan: &Plan, exchange: &Exchange, domain: &mut Domain, limit: u64,
 /// Gives what crosses to the exchange, and tells the first window in which anything is known to happen.
 fn hand_over(domain: &mut Domain, crossings: &[Mutex<Outbox>], next: &AtomicU64) {
     let mut first = domain.next_window().unwrap_or(NEVER);
-    for (outbox, place) in domain.outboxes.iter_mut().zip(crossings) {
+    let windows = domain.calendar.windows();
+    domain.fill_outboxes();
+    for (outbox, place) in domain.outboxes.of_domains.iter_mut().zip(crossings) {
         if outbox.arrivals.is_empty() {
             continue;
         }
-        first = first.min(domain.calendar.windows().number(outbox.soonest));
+        first = first.min(windows.number(outbox.soonest));
         std::mem::swap(&mut *place.lock().unwrap_or_else(PoisonError::into_inner), outbox);
     }
     next.store(first, SeqCst);

@@ -10,7 +10,7 @@ use clearway_proto::units::Time;
 
 use super::exchanged::Exchanged;
 use super::operations::Operations;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Outboxes};
 use super::parcels::Parcels;
 use super::plan::Plan;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
@@ -83,39 +83,28 @@ pub struct Domain {
     pub(super) packet_hops: u64,
     /// Events since the domain was asked last.
     pub(super) events: u64,
-    /// For each domain what is on its way there.
-    pub(super) outboxes: Vec<Outbox>,
+    /// What leaves for other domains.
+    pub(super) outboxes: Outboxes,
     pub(super) batches: Batches,
     /// The frames that go through the switch that is visited.
     pub(super) frames: Vec<Item>,
     pub(super) spare_frames: Vec<Item>,
-    /// The slots of those that do not go on in this domain.
-    pub(super) leaving: Vec<(u32, Leaving)>,
-}
-
-/// Why a frame does not go on in its slot.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Leaving {
-    /// There was no room for it.
-    Dropped,
-    /// It goes on in another domain, to which this port leads.
-    Crosses(u32),
+    /// The slots of those for which there was no room.
+    pub(super) dropped: Vec<u32>,
 }
 
 /// Where a port's link leads.
 #[derive(Clone, Copy, Debug)]
 struct LinkEnd {
     number: u32,
-    /// The node at its end, by its place in the domain that owns it.
+    /// The node at its end.
     node: u32,
-    /// That is another domain.
-    crosses: bool,
 }
 
 impl LinkEnd {
     #[inline(always)]
     fn of(port: &Port) -> LinkEnd {
-        LinkEnd { number: port.link, node: port.node, crosses: port.intersects(Port::CROSSING) }
+        LinkEnd { number: port.link, node: port.node }
     }
 }
 
@@ -233,33 +222,17 @@ impl Domain {
             let event = &mut events[slot as usize];
             let mut meta = event.meta();
             let Some((arrives, port)) = ports.send(at, event.time, &mut meta) else {
-                self.leaving.push((slot, Leaving::Dropped));
+                self.dropped.push(slot);
                 continue;
             };
             event.time = arrives;
             event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
-            if port.intersects(Port::CROSSING) {
-                self.leaving.push((slot, Leaving::Crosses(at)));
-            } else {
-                schedule.enter(port.node, slot, arrives);
-            }
+            schedule.enter(port.node, slot, arrives);
         }
-        if !self.leaving.is_empty() {
-            self.let_leave(plan);
-        }
-    }
-
-    /// Frames that do not go on in this domain give their slots back.
-    fn let_leave(&mut self, plan: &Plan) {
-        let mut leaving = std::mem::take(&mut self.leaving);
-        for (slot, how) in leaving.drain(..) {
+        while let Some(slot) = self.dropped.pop() {
             let event = self.calendar.release(slot);
-            match how {
-                Leaving::Dropped => self.lose(plan, &event.frame()),
-                Leaving::Crosses(at) => self.cross(at, event),
-            }
+            self.lose(plan, &event.frame());
         }
-        self.leaving = leaving;
     }
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` are as for
@@ -421,7 +394,7 @@ impl Domain {
             return self.lose(plan, &Frame { stamp, route_seq, meta });
         };
         let link = LinkEnd::of(port);
-        self.send_on(at, link, arrives, &Frame { stamp, route_seq, meta });
+        self.send_on(link, arrives, &Frame { stamp, route_seq, meta });
     }
 
     /// A frame has come to a switch over a link, and is to leave over a port.
@@ -450,7 +423,7 @@ impl Domain {
         match transmission.arrives {
             Some(arrives) => {
                 let link = LinkEnd::of(self.ports.port(at));
-                self.send_on(at, link, arrives, &transmission.frame);
+                self.send_on(link, arrives, &transmission.frame);
             }
             None => self.lose(plan, &transmission.frame),
         }
@@ -480,21 +453,14 @@ impl Domain {
 
     /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.
     #[inline(always)]
-    fn send_on(&mut self, at: u32, link: LinkEnd, arrives: u64, frame: &Frame) {
+    fn send_on(&mut self, link: LinkEnd, arrives: u64, frame: &Frame) {
         let event = Event::arrival(arrives, link.number, &Frame { meta: frame.meta.crossed(), ..*frame });
-        if link.crosses {
-            self.cross(at, event);
-        } else {
-            self.calendar.add(link.node, event);
-        }
+        self.calendar.add(link.node, event);
     }
 
-    /// An arrival at the node of another domain to which a port leads.
-    pub(super) fn cross(&mut self, at: u32, event: Event) {
-        let (domain, node) = self.ports.beyond(at);
-        let pooled = event.meta().contains(Meta::POOLED);
-        let parcel = pooled.then(|| self.parcels.take(event.frame().seq()));
-        self.outboxes[domain as usize].add(node, event, parcel);
+    /// Puts what a window leaves for other domains into their outboxes.
+    pub(super) fn fill_outboxes(&mut self) {
+        self.outboxes.fill(&mut self.calendar, &mut self.parcels);
     }
 
     /// Events have come from another domain.

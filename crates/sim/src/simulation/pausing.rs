@@ -4,7 +4,6 @@ use super::domain::{Domain, NONE};
 use super::plan::Plan;
 use crate::engine::event::{key, Event, Kind};
 use crate::net::pfc::Pause;
-use crate::net::port::Port;
 
 impl Domain {
     /// Tells those at the other ends of links what flow control has to say to them.
@@ -29,11 +28,7 @@ impl Domain {
         let Pause { class, time } = told.pause;
         let key = u64::from(key(Kind::Pause, port.link)) << 32;
         let event = Event { time: arrives, stamp: time, route_seq: class.into(), key };
-        if port.intersects(Port::CROSSING) {
-            self.cross(at, event);
-        } else {
-            self.calendar.add(port.node, event);
-        }
+        self.calendar.add(port.node, event);
     }
 
     /// Something happens at a port that is flow control's.

@@ -73,7 +73,7 @@ impl Simulation {
     /// afterwards.
     pub fn forget_what_is_to_come(&mut self) {
         for domain in &mut self.domains {
-            domain.calendar = Calendar::new(self.plan.windows);
+            domain.calendar = Calendar::new(self.plan.windows, 0);
             domain.agenda = Agenda::new(0);
             domain.batches = Batches::default();
             domain.frames = Vec::new();
