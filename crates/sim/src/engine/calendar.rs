@@ -254,8 +254,10 @@ impl Schedule {
         let entry = entry(node, part, slot);
         // Where frames go to and fro between domains, which it is cannot be predicted: so it is no branch.
         let elsewhere = node >= self.nodes;
-        if (window - self.first < RING as u64) | elsewhere {
-            self.put(select_unpredictable(elsewhere, ELSEWHERE, window as usize % RING), entry);
+        let window = select_unpredictable(elsewhere, self.first, window);
+        let at = select_unpredictable(elsewhere, ELSEWHERE, window as usize % RING);
+        if window - self.first < RING as u64 {
+            self.put(at, entry);
         } else {
             self.later.push(u128::from(window) << 64 | u128::from(entry));
         }
