@@ -9,7 +9,7 @@ use super::control_plan::ControlPlan;
 use super::domain::{Domain, HostState, NodeState, NONE};
 use super::footprint::CONTROL_WAYS;
 use super::operations::Operations;
-use super::outbox::Outboxes;
+use super::outbox::{Exits, Outbox};
 use super::partition::Partition;
 use super::place::Place;
 use super::plan::{sized, Plan, ProbePlan};
@@ -274,8 +274,8 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
 
 fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) -> Domain {
     let nodes = plan.partition.nodes_in(number);
-    let mut outboxes = Outboxes::new(nodes.len() as u32, plan.partition.domains());
-    let ports = wiring.ports(number, &mut outboxes);
+    let mut exits = Exits::new(nodes.len() as u32);
+    let ports = wiring.ports(number, &mut exits);
     let mut hosts = Vec::new();
     let mut processors = Vec::new();
     let mut all_clocks = Vec::new();
@@ -336,7 +336,8 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         incomplete: 0,
         packet_hops: 0,
         events: 0,
-        outboxes,
+        exits,
+        outboxes: (0..plan.partition.domains()).map(|_| Outbox::default()).collect(),
         batches: Batches::new(nodes.len()),
         frames: Vec::new(),
         spare_frames: Vec::new(),

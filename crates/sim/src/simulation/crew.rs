@@ -169,12 +169,17 @@ fn run_in_turn(
             domain.run_window(plan, window, end);
         }
         for from in 0..domains.len() {
-            domains[from].fill_outboxes();
-            for to in 0..domains.len() {
-                let mut crossings = std::mem::take(&mut domains[from].outboxes.of_domains[to]);
-                domains[to].admit(&mut crossings);
-                domains[from].outboxes.of_domains[to] = crossings;
-            }
+            let (before, rest) = domains.split_at_mut(from);
+            let [from, after @ ..] = rest else { unreachable!("it is one of them") };
+            from.send_out(|to, event, parcel| {
+                let number = to.domain as usize;
+                let other = if number < before.len() {
+                    &mut before[number]
+                } else {
+                    &mut after[number - before.len() - 1]
+                };
+                other.admit(to.at, event, parcel);
+            });
         }
         if proceed(&mut domains[0]).is_break() {
             return Halt::Stop;
@@ -270,7 +275,7 @@ fn run_domain(plan: &Plan, exchange: &Exchange, domain: &mut Domain, limit: u64,
         exchange.barrier.meet();
         exchange.waited[me].fetch_add(came.elapsed().as_nanos() as u64, SeqCst);
         for from in &round.crossings {
-            domain.admit(&mut from[me].lock().unwrap_or_else(PoisonError::into_inner));
+            domain.take_in(&mut from[me].lock().unwrap_or_else(PoisonError::into_inner));
         }
         let window = round.next.iter().map(|next| next.load(SeqCst)).min().unwrap_or(NEVER);
         if done || window == NEVER || plan.windows.start(window) >= limit || round.halt.load(SeqCst) {
@@ -287,7 +292,7 @@ fn hand_over(domain: &mut Domain, crossings: &[Mutex<Outbox>], next: &AtomicU64)
     let mut first = domain.next_window().unwrap_or(NEVER);
     let windows = domain.calendar.windows();
     domain.fill_outboxes();
-    for (outbox, place) in domain.outboxes.of_domains.iter_mut().zip(crossings) {
+    for (outbox, place) in domain.outboxes.iter_mut().zip(crossings) {
         if outbox.arrivals.is_empty() {
             continue;
         }

@@ -10,8 +10,10 @@ use clearway_proto::units::Time;
 
 use super::exchanged::Exchanged;
 use super::operations::Operations;
-use super::outbox::{Outbox, Outboxes};
+use super::outbox::{Exits, Outbox};
+use super::parcels::Parcel;
 use super::parcels::Parcels;
+use super::place::Place;
 use super::plan::Plan;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
 use crate::engine::batches::{Batches, AHEAD};
@@ -83,8 +85,9 @@ pub struct Domain {
     pub(super) packet_hops: u64,
     /// Events since the domain was asked last.
     pub(super) events: u64,
-    /// What leaves for other domains.
-    pub(super) outboxes: Outboxes,
+    pub(super) exits: Exits,
+    /// For each domain what is on its way there.
+    pub(super) outboxes: Vec<Outbox>,
     pub(super) batches: Batches,
     /// The frames that go through the switch that is visited.
     pub(super) frames: Vec<Item>,
@@ -458,24 +461,39 @@ impl Domain {
         self.calendar.add(link.node, event);
     }
 
-    /// Puts what a window leaves for other domains into their outboxes.
-    pub(super) fn fill_outboxes(&mut self) {
-        self.outboxes.fill(&mut self.calendar, &mut self.parcels);
+    /// Passes what a window leaves for other domains to `send`.
+    #[inline(always)]
+    pub(super) fn send_out(&mut self, send: impl FnMut(Place, Event, Option<Parcel>)) {
+        self.exits.empty(&mut self.calendar, &mut self.parcels, send);
     }
 
-    /// Events have come from another domain.
-    pub(super) fn admit(&mut self, from: &mut Outbox) {
+    /// Puts what a window leaves for other domains into the outboxes.
+    #[inline(never)]
+    pub(super) fn fill_outboxes(&mut self) {
+        let outboxes = &mut self.outboxes;
+        let send = |to: Place, event, parcel| outboxes[to.domain as usize].add(to.at, event, parcel);
+        self.exits.empty(&mut self.calendar, &mut self.parcels, send);
+    }
+
+    /// What another domain has put into its outbox comes in.
+    pub(super) fn take_in(&mut self, from: &mut Outbox) {
         let mut parcels = from.parcels.drain(..);
         for &(node, event) in &from.arrivals {
-            let mut event = event;
-            if event.meta().contains(Meta::POOLED) {
-                let parcel = parcels.next().expect("what does not fit an event goes with it");
-                event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(parcel));
-            }
-            self.calendar.add(node, event);
+            let pooled = event.meta().contains(Meta::POOLED);
+            let parcel = pooled.then(|| parcels.next().expect("what does not fit an event goes with it"));
+            self.admit(node, event, parcel);
         }
         drop(parcels);
         from.clear();
+    }
+
+    /// An event comes from another domain, and with it what does not fit it.
+    #[inline(always)]
+    pub(super) fn admit(&mut self, node: u32, mut event: Event, parcel: Option<Parcel>) {
+        if let Some(parcel) = parcel {
+            event.route_seq = u64::from(event.route()) << 32 | u64::from(self.parcels.put(parcel));
+        }
+        self.calendar.add(node, event);
     }
 
     /// Adds an event of the node at which something happens now.

@@ -7,7 +7,7 @@ use clearway_proto::swing::quanta::lasting;
 use clearway_proto::swing::relay::{Port as Side, RelayParams};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
-use super::outbox::Outboxes;
+use super::outbox::Exits;
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
 use crate::model::{self, Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff};
@@ -103,8 +103,8 @@ impl<'a> Wiring<'a> {
         self.faults.entry(link).or_default().push(window);
     }
 
-    /// The ports of a domain, whose links to other domains are added to what leaves it.
-    pub(super) fn ports(&mut self, domain: u32, outboxes: &mut Outboxes) -> Ports {
+    /// The ports of a domain, whose links to other domains are added to its exits.
+    pub(super) fn ports(&mut self, domain: u32, exits: &mut Exits) -> Ports {
         let mut ports = Ports::new(self.kinds.clone(), self.classes.clone());
         let mut shared = Shared::default();
         for (at, &link) in self.plan.partition.links_in(domain).iter().enumerate() {
@@ -113,7 +113,7 @@ impl<'a> Wiring<'a> {
             let rules = self.rules(link, &mut ports, &mut shared);
             ports.add(Port::new(kind, link, flags), rules);
             let to = self.plan.partition.node(self.plan.graph.link(link).to);
-            ports.connect(at as u32, if to.domain == domain { to.at } else { outboxes.add_end(to) });
+            ports.connect(at as u32, if to.domain == domain { to.at } else { exits.add(to) });
         }
         ports
     }
