@@ -55,7 +55,10 @@ pub fn run_on(
     let drop_grid = (scenario.duration / DROP_LOOKS).max(COMPLETION_GRID);
     let mut now = Time::ZERO;
     while now < end {
-        let completion = scenario.stop_when_complete.then(|| next_on_grid(now, COMPLETION_GRID));
+        let completion = scenario.stop_when_complete.then(|| {
+            let possible = simulation.not_complete_before().clamp(now, end);
+            next_on_grid(possible, COMPLETION_GRID)
+        });
         let look_for_drops = scenario.switches.any_pfc().then(|| now + drop_grid);
         now = observer.next_look().min(completion.unwrap_or(end)).min(look_for_drops.unwrap_or(end)).min(end);
         // Asked here too: where little happens, there may be many looks between two of the simulation's questions.

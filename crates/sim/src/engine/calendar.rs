@@ -5,8 +5,6 @@
 //! out all events of a window, node by node, and to sort each node's. An event is put into its window in constant
 //! time, however far away that is.
 
-use std::hint::select_unpredictable;
-
 use super::event::{Event, Kind};
 use super::heap::Heap;
 
@@ -252,12 +250,20 @@ impl Schedule {
         let (window, part) = self.windows.find(time);
         debug_assert!(self.first <= window, "an event in the past");
         let entry = entry(node, part, slot);
-        // Where frames go to and fro between domains, which it is cannot be predicted: so it is no branch.
         let elsewhere = node >= self.nodes;
-        let window = select_unpredictable(elsewhere, self.first, window);
-        let at = select_unpredictable(elsewhere, ELSEWHERE, window as usize % RING);
         if window - self.first < RING as u64 {
-            self.put(at, entry);
+            // Where frames go to and fro between domains, which it is cannot be predicted: it must not become a branch.
+            self.put(if elsewhere { ELSEWHERE } else { window as usize % RING }, entry);
+        } else {
+            self.enter_far(elsewhere, window, entry);
+        }
+    }
+
+    /// Adds the entry of an event beyond the ring.
+    #[cold]
+    fn enter_far(&mut self, elsewhere: bool, window: u64, entry: Entry) {
+        if elsewhere {
+            self.put(ELSEWHERE, entry);
         } else {
             self.later.push(u128::from(window) << 64 | u128::from(entry));
         }

@@ -29,6 +29,10 @@ pub struct Simulation {
     pub(super) time: Time,
     /// When the last of the flows without a size stops.
     pub(super) last_stop: Time,
+    /// When the last of the flows with a size starts.
+    pub(super) last_start: Time,
+    /// The flows with a size before this one are complete.
+    pub(super) awaited: u32,
 }
 
 impl Simulation {
@@ -39,7 +43,9 @@ impl Simulation {
         let domains = build::domains(scenario, &plan);
         let crew = (domains.len() > 1).then(|| Crew::new(&plan, domains.len()));
         let last_stop = last_stop(&plan.specs);
-        Simulation { plan, domains, crew, time: Time::ZERO, last_stop }
+        let sized_starts = plan.specs.iter().filter(|spec| sized(spec).is_some()).map(|spec| spec.start);
+        let last_start = sized_starts.max().unwrap_or(Time::ZERO);
+        Simulation { plan, domains, crew, time: Time::ZERO, last_stop, last_start, awaited: 0 }
     }
 
     /// Lets everything before `limit` happen. `proceed` is asked every few thousand events, with the time

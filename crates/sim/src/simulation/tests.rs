@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 
-use clearway_proto::units::Time;
+use clearway_proto::units::{Span, Time};
 
 use super::ways::{Choice, Way, STRETCH};
 use super::Simulation;
@@ -59,6 +59,47 @@ fn threads_and_one_after_the_other_come_to_the_same() {
         for way in [Way::Threads, Way::InTurn] {
             assert_eq!(run(threads, way), alone, "{threads} {way:?}");
         }
+    }
+}
+
+/// Whole flows, lost packets, hosts that take their time, and flows that start late or stop.
+const ENDINGS: [&str; 4] = [
+    "[network]\ntopology = 'star'\nhosts = 4\n[switch.default]\nbuffer = '20kB'\n[transport.t]\nprotocol = 'swift'\n\
+     initial_cwnd = 20\n[[traffic]]\npattern = 'all_to_all'\nbytes = '100kB'\nstart = '0us..30us'",
+    "[network]\ntopology = 'star'\nhosts = 4\n[host.default]\nmodel = 'snap'\n[transport.t]\nprotocol = 'swift'\n\
+     [[traffic]]\npattern = 'incast'\nto = 3\nbytes = '300kB'",
+    "[network]\ntopology = 'star'\nhosts = 4\n[transport.t]\nprotocol = 'dctcp'\n[[traffic]]\npattern = 'incast'\n\
+     to = 3\nfrom = 0\nbytes = '50kB'\nstart = '100us'\n[[traffic]]\npattern = 'incast'\nfrom = '1..2'\nto = 3\n\
+     stop = '130us'\ntransport = 't'",
+    "[network]\ntopology = 'star'\nhosts = 4\n[transport.t]\nprotocol = 'none'\n[[traffic]]\npattern = 'permutation'\n\
+     bytes = '1MB'",
+];
+
+/// At every microsecond: nothing is complete before it was said that it may be, and that is said well before the end.
+#[test]
+fn nothing_is_complete_before_it_can_be() {
+    for network in ENDINGS {
+        let text = format!("format = 1\nname = 'ends'\nduration = '10ms'\n{network}\n");
+        let loaded = load_text(&text, "ends", Path::new(""), &[], None);
+        let mut simulation = Simulation::new(&loaded.expect("it can be read").scenario, 2);
+        let mut latest = Time::ZERO;
+        let mut ahead = 0;
+        for us in 1.. {
+            let possible = simulation.not_complete_before();
+            ahead += usize::from(possible > simulation.time() + Span::from_us(5));
+            latest = latest.max(possible);
+            let limit = Time::from_ps(us * 1_000_000);
+            assert!(simulation.run_until(limit, &mut |_, _| ControlFlow::Continue(())).is_continue());
+            if simulation.all_complete() {
+                break;
+            }
+        }
+        assert!(
+            latest <= simulation.time(),
+            "complete at {:?}, said for {latest:?}: {network}",
+            simulation.time()
+        );
+        assert!(ahead > 3, "said too late: {network}");
     }
 }
 

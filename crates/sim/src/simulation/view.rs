@@ -269,6 +269,32 @@ impl Simulation {
             && self.domains.iter().all(|domain| domain.incomplete == 0 && domain.operations.open_count() == 0)
     }
 
+    /// An instant before which [`Self::all_complete`] cannot hold: so long a run need not ask. The first flow that is not
+    /// complete has yet to send what it has not sent.
+    pub fn not_complete_before(&mut self) -> Time {
+        let known = self.last_start.max(self.last_stop);
+        let flows = self.awaited..self.plan.specs.len() as u32;
+        let awaited = flows.clone().find_map(|flow| Some((flow, self.unsent(flow)?)));
+        self.awaited = awaited.map_or(flows.end, |(flow, _)| flow);
+        let Some((flow, unsent)) = awaited else { return known };
+        let spec = &self.plan.specs[flow as usize];
+        let rate = self.plan.graph.link(self.plan.graph.nic(spec.from)).rate;
+        known.max(self.time.max(spec.start) + rate.transmission(unsent))
+    }
+
+    /// The payload that a sized flow which is not complete has never sent; none if it is complete, or has no size.
+    fn unsent(&self, flow: u32) -> Option<Bytes> {
+        let spec = &self.plan.specs[flow as usize];
+        let bytes = sized(spec)?.get();
+        if self.receiver(flow).completed_at != Time::NEVER {
+            return None;
+        }
+        let maker = &self.plan.makers[spec.transport as usize];
+        let flight = self.sender(flow).sender.flight();
+        let packets = flight.sent - u64::from(flight.retransmissions);
+        Some(Bytes::new(bytes.saturating_sub(packets * u64::from(maker.data_frame - maker.overhead))))
+    }
+
     /// How long a sized flow would take alone, never held back: first bit at its NIC to last bit at its
     /// destination.
     pub fn ideal_completion(&self, flow: u32, mtu: u32) -> Option<Span> {
