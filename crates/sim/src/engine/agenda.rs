@@ -36,7 +36,18 @@ pub fn slot_of(item: Item) -> u32 {
     item.tag as u32
 }
 
-/// The events of some nodes in a window. Only those of one node are in order among each other where they are few.
+/// How the items of an agenda stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Few, those of one node in order among each other.
+    Few,
+    /// Node by node, few of each, and these in order.
+    ByNode,
+    /// All of one node, in order.
+    OfOne,
+}
+
+/// The events of some nodes in a window.
 #[derive(Debug)]
 pub struct Agenda {
     /// The first instant of the window.
@@ -44,8 +55,7 @@ pub struct Agenda {
     /// The items; from `next` on those that have not happened yet, and [`END`] behind the last.
     items: Vec<Item>,
     next: usize,
-    /// Items of different nodes may be in no order.
-    few: bool,
+    layout: Layout,
     /// For each node the latest time at which something happens of those that were in an agenda with few.
     latest: Vec<u64>,
     spare: Vec<Item>,
@@ -54,11 +64,19 @@ pub struct Agenda {
 impl Agenda {
     /// An agenda without events, for so many nodes.
     pub fn new(nodes: usize) -> Agenda {
-        Agenda { start: 0, items: vec![END], next: 0, few: true, latest: vec![0; nodes], spare: Vec::new() }
+        Agenda {
+            start: 0,
+            items: vec![END],
+            next: 0,
+            layout: Layout::Few,
+            latest: vec![0; nodes],
+            spare: Vec::new(),
+        }
     }
 
-    /// Begins anew with these events and the node and the slot of each, in the window that begins at `start`.
-    /// `known` says what is known of their order.
+    /// Begins anew with these events and the node and the slot of each, in the window that begins at `start`: with at most
+    /// [`FEW`], with those of one node, of whose order this is `known`, or with at most [`FEW`] of each of several nodes, node
+    /// by node.
     #[inline]
     pub fn begin<'a>(
         &mut self,
@@ -70,22 +88,27 @@ impl Agenda {
         self.start = start;
         self.next = 0;
         self.items.clear();
-        self.few = events.len() <= FEW;
-        if self.few {
+        if events.len() <= FEW {
+            self.layout = Layout::Few;
             let (latest, mut in_order) = (&mut self.latest, true);
             self.items.extend(events.map(|(event, node, slot)| {
                 let before = std::mem::replace(&mut latest[node as usize], event.time);
                 in_order &= before < event.time;
                 item(event, start, node, slot)
             }));
-            if in_order {
-                self.items.push(END);
-                return;
+            if !in_order {
+                order::sort(&mut self.items, &mut self.spare, known);
             }
         } else {
             self.items.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
+            if node_of(self.items[0]) == node_of(self.items[self.items.len() - 1]) {
+                self.layout = Layout::OfOne;
+                order::sort(&mut self.items, &mut self.spare, known);
+            } else {
+                self.layout = Layout::ByNode;
+                sort_each(&mut self.items);
+            }
         }
-        order::sort(&mut self.items, &mut self.spare, known);
         self.items.push(END);
     }
 
@@ -95,11 +118,17 @@ impl Agenda {
     pub fn add(&mut self, event: &Event, node: u32, slot: u32) {
         let item = item(event, self.start, node, slot);
         let to_come = &self.items[self.next..];
-        let sooner = if self.few {
-            let is_later = |other: &Item| other.order > item.order && node_of(*other) == node;
-            to_come.iter().position(is_later).unwrap_or(to_come.len() - 1)
-        } else {
-            to_come.partition_point(|other| other.order <= item.order)
+        let last = to_come.len() - 1;
+        let sooner = match self.layout {
+            Layout::Few => {
+                let is_later = |other: &Item| other.order > item.order && node_of(*other) == node;
+                to_come.iter().position(is_later).unwrap_or(last)
+            }
+            Layout::ByNode => {
+                let is_later = |other: &Item| other.order > item.order || node_of(*other) != node;
+                to_come.iter().position(is_later).unwrap_or(last)
+            }
+            Layout::OfOne => to_come.partition_point(|other| other.order <= item.order),
         };
         let place = self.next + sooner;
         if self.next == 0 {
@@ -137,14 +166,29 @@ impl Agenda {
     }
 }
 
+/// Sorts the items of each of several nodes, which are few and stand together.
+#[inline(never)]
+fn sort_each(items: &mut [Item]) {
+    for next in 1..items.len() {
+        let item = items[next];
+        let belongs_before = |other: Item| item.order < other.order && node_of(item) == node_of(other);
+        let mut at = next;
+        while at > 0 && belongs_before(items[at - 1]) {
+            items[at] = items[at - 1];
+            at -= 1;
+        }
+        items[at] = item;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::event::Kind;
     use crate::random::{Entity, Stream};
 
-    /// Whether they are few or many and in whatever order they stand, each event that happens is the first of its node's that
-    /// are left, also of those that its node has added meanwhile.
+    /// Whether they are few, of one node or node by node, and in whatever order they stand, each event that happens is the first
+    /// of its node's that are left, also of those that its node has added meanwhile.
     #[test]
     fn the_events_of_each_node_happen_in_order() {
         const NODES: u64 = 4;
@@ -153,14 +197,18 @@ mod tests {
         let mut agenda = Agenda::new(NODES as usize);
         for window in 0..2000 {
             let start = window * LENGTH;
-            let count = stream.below([8, 60][window as usize % 2]);
+            let count = stream.below([8, 60, FEW as u64 * NODES][window as usize % 3]);
+            let nodes = [NODES, 1][window as usize / 3 % 2];
             let mut event = |from: u64| {
                 let time = start + from + stream.below(LENGTH - from);
-                (Event::bare(time, Kind::Pace, stream.below(1 << 20) as u32), stream.below(NODES) as u32)
+                (Event::bare(time, Kind::Pace, stream.below(1 << 20) as u32), stream.below(nodes) as u32)
             };
             let mut events: Vec<(Event, u32)> = (0..count).map(|_| event(0)).collect();
-            if window % 3 > 0 {
+            if window % 5 > 0 {
                 events.sort_by_key(|(event, _)| event.time);
+            }
+            if nodes > 1 && count > FEW as u64 {
+                events.sort_by_key(|(_, node)| *node);
             }
             agenda.begin(
                 start,

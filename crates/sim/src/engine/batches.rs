@@ -1,8 +1,9 @@
 //! The events of one window, dealt out into batches, each of which is simulated in one go.
 //!
 //! In a window the nodes need no order among each other. Where there are many events, those of one node are a batch, so
-//! that what belongs to the node is fetched once. Where there are few, at most
-//! [`FEW`], two batches do: one of the nodes that only forward frames, and one of all others.
+//! that what belongs to the node is fetched once; nodes that are visited and have few events share one, node by node, as a
+//! batch costs something by itself. Where there are few events, at most [`FEW`], two batches do: one of the nodes that only
+//! forward frames, and one of all others.
 
 use super::calendar::{node_of, part_of, Entry, MAX_NODES, PARTS};
 use super::order::{deal, FEW};
@@ -13,6 +14,9 @@ const MANY: std::ops::Range<usize> = 1024..HUGE;
 
 /// Where there are so many events, what a window touches does not stay in a core's caches until the next.
 const HUGE: usize = 100_000;
+
+/// So many events of nodes that share a batch are enough for one.
+const ENOUGH: usize = 64;
 
 /// How many entries can be read behind a batch, of events to be prefetched.
 pub const AHEAD: usize = 16;
@@ -72,8 +76,7 @@ impl Batches {
         }
     }
 
-    /// Whether what will be touched had better be asked for ahead of its time. Then the batches of the nodes that are visited
-    /// come before those of the nodes that only forward, so that what is ahead of a visit is mostly another.
+    /// Whether what will be touched had better be asked for ahead of its time.
     pub fn are_huge(&self) -> bool {
         self.count >= HUGE
     }
@@ -136,9 +139,7 @@ impl Batches {
         if self.are_near_their_places() {
             self.deal_by_part();
         }
-        if self.are_huge() {
-            self.put_in_order(found, forwards);
-        }
+        let sharing = self.put_in_order(found, forwards);
         let active = &self.active[..found];
         let mut from = 0;
         for &node in active {
@@ -154,16 +155,39 @@ impl Batches {
             }
         }
         let of_node = &mut self.of_node;
-        self.ends.extend(active.iter().map(|&node| std::mem::take(&mut of_node[node as usize]) as usize));
+        let mut ends = active.iter().map(|&node| std::mem::take(&mut of_node[node as usize]) as usize);
+        let (mut begin, mut end) = (0, 0);
+        for last in ends.by_ref().take(sharing) {
+            end = last;
+            if end - begin >= ENOUGH {
+                self.ends.push(end);
+                begin = end;
+            }
+        }
+        if end > begin {
+            self.ends.push(end);
+        }
+        self.ends.extend(ends);
     }
 
-    /// Puts those of the first so many active nodes that are visited before those that only forward.
-    fn put_in_order(&mut self, count: usize, forwards: impl Fn(u32) -> bool) {
-        let nodes = &self.active[..count];
-        self.spare.clear();
-        self.spare.extend(nodes.iter().filter(|&&node| !forwards(node)));
-        self.spare.extend(nodes.iter().filter(|&&node| forwards(node)));
-        self.active[..count].copy_from_slice(&self.spare);
+    /// Puts those of the first so many active nodes that are to share batches before all others; how many these are. So what is
+    /// ahead of a visit is mostly another.
+    fn put_in_order(&mut self, count: usize, forwards: impl Fn(u32) -> bool) -> usize {
+        if self.spare.len() < count {
+            self.spare.resize(count, 0);
+        }
+        // Which it is cannot be predicted: each is noted in both places, and the next overwrites it in one of them.
+        let (mut sharing, mut others) = (0, 0);
+        for at in 0..count {
+            let node = self.active[at];
+            self.active[sharing] = node;
+            self.spare[others] = node;
+            let shares = !forwards(node) && self.of_node[node as usize] as usize <= FEW;
+            sharing += usize::from(shares);
+            others += usize::from(!shares);
+        }
+        self.active[sharing..count].copy_from_slice(&self.spare[..others]);
+        sharing
     }
 
     /// Brings the entries into the order of the parts of the window.
@@ -187,50 +211,58 @@ mod tests {
     use super::*;
     use crate::random::{Entity, Stream};
 
-    /// Every batch is of one node, or of nodes that are alike where there are few, and nothing is lost. Where there are
-    /// many, those of a batch stand in the order of their parts of the window.
+    /// Nothing is lost, and every batch is of one node, of nodes that are alike where there are few events, or node by node of
+    /// nodes that are visited and have few. Where there are many events, a node's stand in the order of their parts of the
+    /// window.
     #[test]
     fn every_event_is_in_a_batch_of_its_own_kind() {
         let mut stream = Stream::new(1, Entity::TrafficTable, 0);
-        let mut batches = Batches::new(10);
+        let mut batches = Batches::new(200);
         let forwards = |node: u32| node < 4;
+        let (mut shared, mut apart) = (0, 0);
         for round in 0..500 {
+            let nodes = [10, 40, 200][round % 3];
             let count = if round == 7 {
                 HUGE
-            } else if round % 10 == 9 {
+            } else if round % 10 > 7 {
                 MANY.start + round
             } else {
                 round % 60
             };
-            let mut draw = |slot| entry(stream.below(10) as u32, stream.below(PARTS as u64), slot as u32);
+            let mut draw = |slot| entry(stream.below(nodes) as u32, stream.below(PARTS as u64), slot as u32);
             let mut entries: Vec<Entry> = (0..count).map(&mut draw).collect();
             batches.begin().extend_from_slice(&entries);
             batches.deal(forwards);
             assert_eq!(batches.count(), count);
             assert_eq!(batches.are_near_their_places(), MANY.contains(&count));
             let mut found = Vec::new();
-            let mut kinds = Vec::new();
             let dealt = batches.take_dealt();
             let mut from = 0;
             for to in (0..).map_while(|number| batches.end_of(number)) {
                 let batch = &dealt[std::mem::replace(&mut from, to)..to];
                 assert!(dealt.len() >= to + AHEAD);
                 assert!(!batch.is_empty());
-                kinds.push(forwards(node_of(batch[0])));
-                let few = count <= FEW;
-                let alike = |&entry: &Entry| {
-                    let nodes = [node_of(entry), node_of(batch[0])];
-                    nodes[0] == nodes[1] || few && forwards(nodes[0]) == forwards(nodes[1])
-                };
+                let alike = |&entry: &Entry| forwards(node_of(entry)) == forwards(node_of(batch[0]));
                 assert!(batch.iter().all(alike));
-                assert!(!MANY.contains(&count) || batch.iter().map(|&entry| part_of(entry)).is_sorted());
+                let of_nodes: Vec<&[Entry]> = batch.chunk_by(|a, b| node_of(*a) == node_of(*b)).collect();
+                if count > FEW && of_nodes.len() > 1 {
+                    shared += 1;
+                    assert!(!forwards(node_of(batch[0])) && batch.len() < ENOUGH + FEW);
+                    assert!(of_nodes.iter().all(|events| events.len() <= FEW));
+                    let nodes: std::collections::BTreeSet<u32> = batch.iter().copied().map(node_of).collect();
+                    assert_eq!(nodes.len(), of_nodes.len(), "a node's events stand apart");
+                } else if count > FEW {
+                    apart += 1;
+                }
+                let in_order = |events: &&[Entry]| events.iter().map(|&entry| part_of(entry)).is_sorted();
+                assert!(!MANY.contains(&count) || of_nodes.iter().all(in_order));
                 found.extend_from_slice(batch);
             }
-            assert!(kinds.is_sorted() || !batches.are_huge());
             batches.give_back(dealt);
             entries.sort_unstable();
             found.sort_unstable();
             assert_eq!(found, entries);
         }
+        assert!(shared > 500 && apart > 500, "{shared} shared, {apart} apart");
     }
 }

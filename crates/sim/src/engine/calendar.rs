@@ -416,4 +416,35 @@ mod tests {
             }
         }
     }
+
+    /// Events at numbers from that of the nodes on come out by themselves, near and far, and are in no window.
+    #[test]
+    fn what_happens_elsewhere_is_in_no_window() {
+        let mut calendar = Calendar::new(Windows::new(10), 7);
+        let mut expected = Vec::new();
+        for id in 0..200_u32 {
+            let node = 10 - id % 11;
+            let time = u64::from(id % 3) * 30_000 + u64::from(id);
+            calendar.add(node, Event::bare(time, Kind::Pace, id));
+            expected.extend((node >= 7).then_some((node, id)));
+            assert_eq!(calendar.next().is_some(), id >= 4, "of the first eleven, four happen elsewhere");
+        }
+        let mut out = Vec::new();
+        calendar.take_elsewhere(&mut out);
+        let mut found: Vec<(u32, u32)> =
+            out.iter().map(|&entry| (node_of(entry), calendar.event(slot_of(entry)).id())).collect();
+        found.sort_unstable_by_key(|&(_, id)| id);
+        assert_eq!(found, expected);
+        let mut here = 0;
+        while let Some(window) = calendar.next() {
+            out.clear();
+            calendar.take(window, &mut out);
+            assert!(out.iter().all(|&entry| node_of(entry) < 7));
+            here += out.len();
+        }
+        assert_eq!(here + expected.len(), 200);
+        out.clear();
+        calendar.take_elsewhere(&mut out);
+        assert!(out.is_empty());
+    }
 }
