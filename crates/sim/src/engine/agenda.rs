@@ -172,6 +172,9 @@ fn sort_each(items: &mut [Item]) {
     for next in 1..items.len() {
         let item = items[next];
         let belongs_before = |other: Item| item.order < other.order && node_of(item) == node_of(other);
+        if !belongs_before(items[next - 1]) {
+            continue;
+        }
         let mut at = next;
         while at > 0 && belongs_before(items[at - 1]) {
             items[at] = items[at - 1];
