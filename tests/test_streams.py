@@ -83,6 +83,17 @@ def test_standard_error_that_is_full_or_closed_changes_nothing(
     ended(status, *arguments, prepare=lambda: os.close(2))
 
 
+@pytest.mark.usefixtures("there")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_reader_that_has_seen_enough_is_no_error(name: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        assert ended(0, *COMMANDS[name], stdout=writer).err == ""
+    finally:
+        os.close(writer)
+
+
 def test_standard_output_that_is_closed() -> None:
     assert "closed" in ended(2, "schema", prepare=lambda: os.close(1)).err
     ended(2, "schema", prepare=lambda: os.closerange(0, 3))

@@ -60,6 +60,12 @@ class _Commands(TyperGroup):
             _show_error_of_system(error)
             sys.exit(BAD_INPUT)
 
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        try:
+            return super().make_context(*arguments, **settings)
+        except SystemExit:
+            raise _reader_has_left() from None
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -68,10 +74,8 @@ class _Commands(TyperGroup):
                 said = str(error) if isinstance(error, KeyboardInterrupt) else ""
                 console.show_error(said or stops.outcome())
                 raise typer.Exit(stops.status()) from None
-            if isinstance(error, BrokenPipeError):
-                # The reader has seen enough: no error of anyone's.
-                sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
-                raise typer.Exit from None
+            if isinstance(error, BrokenPipeError | SystemExit):
+                raise _reader_has_left() from None
             if not _show(error):
                 raise
         raise typer.Exit(BAD_INPUT)
@@ -90,6 +94,12 @@ def root(
     if version:
         console.say(f"clearway {_clearway.VERSION}")
         raise typer.Exit
+
+
+def _reader_has_left() -> typer.Exit:
+    """Say no more: who has seen enough makes no error, whatever rich thinks, which prints help."""
+    sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
+    return typer.Exit()
 
 
 def _show(error: BaseException) -> bool:
