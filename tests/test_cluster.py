@@ -49,15 +49,19 @@ class Machines:
         self._folder = folder
         self.processes: list[subprocess.Popen[bytes]] = []
         self._started("dask_scheduler", "--port", "0", "--scheduler-file", str(self._file), "--no-dashboard")
-        deadline = time.monotonic() + 60
-        while not self._file.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        self.address: str = json.loads(self._file.read_text())["address"]
+        until(lambda: self._told() is not None, patience_s=60)
+        self.address: str = self._told()["address"]
 
     @property
     def _file(self) -> Path:
         return self._folder / "scheduler.json"
+
+    def _told(self) -> Any:
+        """What the scheduler has written of itself; none while it has not, or not all of it."""
+        try:
+            return json.loads(self._file.read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return None
 
     def start(self, program: str = "plain") -> "subprocess.Popen[bytes]":
         """Start a worker with one thread."""
