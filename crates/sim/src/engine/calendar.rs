@@ -57,7 +57,7 @@ pub struct Windows {
     length: u64,
     /// 2^64 by the length, rounded up: a multiplication is quicker than a division.
     reciprocal: u64,
-    /// By how much the product of the two exceeds 2^64.
+    /// The product of the two less 2^64.
     excess: u64,
 }
 
