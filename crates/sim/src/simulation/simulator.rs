@@ -27,10 +27,8 @@ pub struct Simulation {
     pub(super) crew: Option<Crew>,
     /// Everything before this instant has happened.
     pub(super) time: Time,
-    /// When the last of the flows without a size stops.
-    pub(super) last_stop: Time,
-    /// When the last of the flows with a size starts.
-    pub(super) last_start: Time,
+    /// Not everything is complete before the last flow with a size starts and the last without one stops.
+    pub(super) no_end_before: Time,
     /// The flows with a size before this one are complete.
     pub(super) awaited: u32,
 }
@@ -42,10 +40,8 @@ impl Simulation {
         let plan = Arc::new(build::plan(scenario, threads));
         let domains = build::domains(scenario, &plan);
         let crew = (domains.len() > 1).then(|| Crew::new(&plan, domains.len()));
-        let last_stop = last_stop(&plan.specs);
-        let sized_starts = plan.specs.iter().filter(|spec| sized(spec).is_some()).map(|spec| spec.start);
-        let last_start = sized_starts.max().unwrap_or(Time::ZERO);
-        Simulation { plan, domains, crew, time: Time::ZERO, last_stop, last_start, awaited: 0 }
+        let no_end_before = no_end_before(&plan.specs);
+        Simulation { plan, domains, crew, time: Time::ZERO, no_end_before, awaited: 0 }
     }
 
     /// Lets everything before `limit` happen. `proceed` is asked every few thousand events, with the time
@@ -106,8 +102,11 @@ fn run_alone(
     ControlFlow::Continue(())
 }
 
-/// When the last flow without a size stops; those that have no stop either never end.
-fn last_stop(specs: &[FlowSpec]) -> Time {
-    let endless = specs.iter().filter(|spec| sized(spec).is_none());
-    endless.map(|spec| spec.stop.unwrap_or(Time::NEVER)).max().unwrap_or(Time::ZERO)
+/// When the last flow with a size starts and the last without one stops; those that have no stop either never end.
+fn no_end_before(specs: &[FlowSpec]) -> Time {
+    let each = specs.iter().map(|spec| match sized(spec) {
+        Some(_) => spec.start,
+        None => spec.stop.unwrap_or(Time::NEVER),
+    });
+    each.max().unwrap_or(Time::ZERO)
 }

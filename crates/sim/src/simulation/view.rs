@@ -265,21 +265,20 @@ impl Simulation {
 
     /// Whether every sized flow has arrived whole, every other has stopped, and no operation is open.
     pub fn all_complete(&self) -> bool {
-        self.time >= self.last_stop
+        self.time >= self.no_end_before
             && self.domains.iter().all(|domain| domain.incomplete == 0 && domain.operations.open_count() == 0)
     }
 
     /// An instant before which [`Self::all_complete`] cannot hold: so long a run need not ask. The first flow that is not
     /// complete has yet to send what it has not sent.
     pub fn not_complete_before(&mut self) -> Time {
-        let known = self.last_start.max(self.last_stop);
         let flows = self.awaited..self.plan.specs.len() as u32;
         let awaited = flows.clone().find_map(|flow| Some((flow, self.unsent(flow)?)));
         self.awaited = awaited.map_or(flows.end, |(flow, _)| flow);
-        let Some((flow, unsent)) = awaited else { return known };
+        let Some((flow, unsent)) = awaited else { return self.no_end_before };
         let spec = &self.plan.specs[flow as usize];
         let rate = self.plan.graph.link(self.plan.graph.nic(spec.from)).rate;
-        known.max(self.time.max(spec.start) + rate.transmission(unsent))
+        self.no_end_before.max(self.time.max(spec.start) + rate.transmission(unsent))
     }
 
     /// The payload that a sized flow which is not complete has never sent; none if it is complete, or has no size.
