@@ -169,18 +169,14 @@ impl Agenda {
 /// Sorts the items of each of several nodes, which are few and stand together.
 #[inline(never)]
 fn sort_each(items: &mut [Item]) {
+    let mut begin = 0;
     for next in 1..items.len() {
-        let item = items[next];
-        let belongs_before = |other: Item| item.order < other.order && node_of(item) == node_of(other);
-        if !belongs_before(items[next - 1]) {
-            continue;
+        let (before, item) = (items[next - 1], items[next]);
+        let same = node_of(item) == node_of(before);
+        begin = if same { begin } else { next };
+        if item.order < before.order && same {
+            order::move_back(&mut items[begin..], next - begin);
         }
-        let mut at = next;
-        while at > 0 && belongs_before(items[at - 1]) {
-            items[at] = items[at - 1];
-            at -= 1;
-        }
-        items[at] = item;
     }
 }
 

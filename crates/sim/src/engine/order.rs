@@ -101,7 +101,7 @@ fn settle(items: &mut [Item]) {
 /// Moves an item to where it belongs among those before it, which are in order; how many places that is. Apart from
 /// [`settle`], whose loop then needs few registers for the items that are in order: most of them.
 #[inline(never)]
-fn move_back(items: &mut [Item], from: usize) -> usize {
+pub(super) fn move_back(items: &mut [Item], from: usize) -> usize {
     let item = items[from];
     let mut at = from;
     while at > 0 && items[at - 1].order > item.order {
