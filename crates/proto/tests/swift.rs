@@ -21,7 +21,8 @@ fn params(initial_cwnd: f64) -> SwiftParams {
         fs_min_cwnd: 0.015,
         min_cwnd: 0.001,
         endpoint_min_cwnd: 0.001,
-        pacing_limit: 1e6,
+        gap_limit: Span::from_secs(1000),
+        gap_limit_max: Span::from_secs(1000),
         min_rto: Span::from_us(250),
         ..SwiftParams::default()
     }
@@ -258,46 +259,72 @@ fn timeouts_halve_the_window_and_the_third_in_a_row_leaves_the_least() {
     );
 }
 
+/// Parameters with a limit of 12 ms to the gap, which evidence raises to 400 ms at most.
+fn limited(initial_cwnd: f64) -> SwiftParams {
+    SwiftParams {
+        gap_limit: Span::from_ms(12),
+        gap_limit_max: Span::from_ms(400),
+        min_rto: Span::from_secs(1),
+        ..params(initial_cwnd)
+    }
+}
+
 #[test]
 fn a_flow_at_the_floor_sends_soon_after_its_peer_returns() {
     run(
-        &SwiftParams { min_rto: Span::from_ms(1), pacing_limit: 2.0, ..params(16.0) },
+        &SwiftParams { min_rto: Span::from_ms(1), ..limited(16.0) },
         "at 0us endless; send 16
          at 1000us timeout; send 8
          at 2000us timeout; send 4
-         # Before a sample the round trip is taken for the target, 25 us.
-         at 3000us timeout; expect window 0.001; expect paced 27ms
+         # Before a sample the round trip is taken for the target: 25 us over 0.001 packets is 25 ms, and the limit is
+         # half of 12 ms at least.
+         at 3000us timeout; expect window 0.001; expect paced 8ms
          # The timeout is that of a packet under way: the gap is no part of it.
-         at 27ms send 1; expect sent-seq 0; expect idle; expect timeout-us 28000
-         at 28ms timeout; expect paced 52ms
-         at 52ms send 1; expect sent-seq 0
-         # The peer was stopped until now. A round trip of 25 ms over 0.001 packets would be 25 s; two targets at most
-         # are between 25 and 50 ms.
-         at 77ms ack 0; expect window 0.001; expect srtt-us 25000; expect paced 95684280ns
+         at 8ms send 1; expect sent-seq 0; expect idle; expect timeout-us 9000
+         at 9ms timeout; expect paced 14ms
+         at 14ms send 1; expect sent-seq 0
+         # The peer was stopped until now. A round trip of 50 ms over 0.001 packets would be 50 s.
+         at 64ms ack 0; expect window 0.001; expect srtt-us 50000; expect ready; send 1; expect sent-seq 1
          # A probe under target ends it: 0.001 + 1.
-         at 96ms send 1; expect sent-seq 1
-         at 96020us ack 1; expect window 1.001; expect ready",
+         at 64020us ack 1; expect window 1.001; expect ready",
     );
 }
 
 #[test]
-fn spacing_takes_the_round_trip_for_a_few_targets_at_most() {
-    let spaced = |pacing_limit, at: &str, expected: &str| {
-        let params = SwiftParams { pacing_limit, ..params(0.2) };
-        run(&params, &format!("at 1ms endless; send 1; at {at} ack 0; expect {expected}"));
+fn a_gap_is_drawn_between_half_of_its_limit_and_all() {
+    let spaced = |at: &str, expected: &str| {
+        run(&limited(0.2), &format!("at 1ms endless; send 1; at {at} ack 0; expect {expected}"));
     };
-    // Two targets, 50 us, over 0.2 * (1 - 0.8 * 0.5) packets.
-    spaced(2.0, "1050us", "fcwnd 0.12; expect paced 1416666666ps");
-    // Longer round trips are taken for one to two targets, each for another: over 0.1 packets 250 to 500 us, not 1 ms.
-    spaced(2.0, "1100us", "fcwnd 0.1; expect paced 1468747370ps");
-    spaced(2.0, "1101us", "fcwnd 0.1; expect paced 1465934840ps");
-    spaced(1e6, "1100us", "fcwnd 0.1; expect paced 2ms");
+    // 50 us over 0.2 * (1 - 0.8 * 0.5) packets: no limit holds.
+    spaced("1050us", "fcwnd 0.12; expect paced 1416666666ps");
+    // 5 ms over 0.1 packets are 50 ms: between 6 and 12 ms, each round trip for another, from the sending at 1 ms.
+    spaced("6ms", "fcwnd 0.1; expect paced 11496845444ps");
+    spaced("6001us", "fcwnd 0.1; expect paced 11429344813ps");
+    run(&params(0.2), "at 1ms endless; send 1; at 6ms ack 0; expect fcwnd 0.1; expect paced 51ms");
 }
 
 #[test]
-fn spacing_has_no_limit_where_the_hosts_delay_has_no_target() {
-    let params = SwiftParams { pacing_limit: 2.0, endpoint_window: false, ..params(0.2) };
-    run(&params, "at 1ms endless; send 1; at 1100us ack 0; expect fcwnd 0.1; expect paced 2ms");
+fn a_packet_spaced_at_the_limit_that_meets_four_targets_of_delay_raises_it() {
+    let raised = |rtt: &str, expected: &str| {
+        // The first acknowledgement makes the limit hold; it was not spaced itself, and raises nothing.
+        let first = "at 1ms endless; send 1; at 6ms ack 0; expect paced 11496845444ps; at 20ms send 1";
+        run(&limited(0.2), &format!("{first}; at {rtt} ack 1; expect paced {expected}ps"));
+    };
+    // 101 us are above four targets of 25 us: 12 ms become 15. 100 us are not.
+    raised("20101us", "33978045347");
+    raised("20100us", "31249936908");
+}
+
+#[test]
+fn a_round_trip_below_the_target_takes_the_limit_back() {
+    run(
+        &limited(0.2),
+        "at 1ms endless; send 1; at 6ms ack 0; at 20ms send 1; at 20101us ack 1; expect paced 33978045347ps
+         # Two more packets raise it to 18.75 and 23.4375 ms.
+         at 60ms send 1; at 60102us ack 2; expect paced 77367086948ps
+         # 24 us: the window is 1.0025 and a limit of 15 ms waits for it to fall.
+         at 100ms send 1; at 100024us ack 3; expect ready",
+    );
 }
 
 #[test]

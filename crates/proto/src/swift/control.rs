@@ -16,6 +16,12 @@ const SRTT_GAIN: f64 = 0.25;
 /// Switches on a path of which no acknowledgement has told.
 const ASSUMED_HOPS: u8 = 1;
 
+/// How many targets a round trip must take to show that flows at their limit are too many for the link.
+const OVERLOADED: u64 = 4;
+
+/// Factor by which one acknowledgement moves the limit to a flow's gap.
+const GAP_LIMIT_FACTOR: f64 = 1.25;
+
 /// What the flows of one transport share: the parameters and what follows from them.
 #[derive(Clone, Debug)]
 pub struct SwiftConfig {
@@ -25,16 +31,15 @@ pub struct SwiftConfig {
     endpoint: WindowRules,
     /// There is a window for the endpoint delay.
     watches_endpoint: bool,
-    /// [`SwiftParams::pacing_limit`]; infinite where a part of the round trip has no target.
-    pacing_limit: f64,
+    /// Largest value of a flow's limit to its gap.
+    largest_gap_limit: Span,
 }
 
 impl SwiftConfig {
     /// The state that all flows with these parameters share.
     pub fn new(params: SwiftParams) -> SwiftConfig {
-        let all_has_a_target = params.watches_endpoint() || params.variant == Variant::V0;
         SwiftConfig {
-            pacing_limit: if all_has_a_target { params.pacing_limit } else { f64::INFINITY },
+            largest_gap_limit: params.gap_limit_max.max(params.gap_limit),
             target: FabricTarget::new(&params),
             fabric: WindowRules::fabric(&params),
             endpoint: WindowRules::endpoint(&params),
@@ -57,10 +62,12 @@ pub struct Swift {
     rtt: Span,
     /// Smoothed; zero before the first sample.
     srtt: Span,
-    /// Its mean deviation, smoothed; zero where the timer does not go by it.
-    rttvar: Span,
+    /// Longest that `gap` may be. It grows while the flows at their limits are too many for the link.
+    gap_limit: Span,
     endpoint_delay: EndpointDelay,
     endpoint_decrease: Time,
+    /// Mean deviation of the round trip, smoothed; zero where the timer does not go by it.
+    rttvar: Span,
     /// Least time between the starts of two packets while the window is below one. Kept as it is asked for more often
     /// than it changes.
     gap: Span,
@@ -127,33 +134,55 @@ impl Swift {
     #[cfg(test)]
     pub(crate) const TOUCHED_BY_ALL: usize = std::mem::offset_of!(Swift, endpoint_decrease);
 
-    /// After a change of windows or round trip, on a path of so many switches.
+    /// Computes the gap anew, after a change of windows or round trip, on a path of `hops` switches.
+    ///
+    /// A gap is at most the flow's limit, and where the limit holds, between half of it and all: flows with one gap would
+    /// send in step, and those that meet each other's queue would meet it every time.
     #[inline]
     fn space(&mut self, config: &SwiftConfig, hops: u8) {
         let window = self.window(config);
         if window < 1.0 && config.params.pacing {
-            self.gap = pacing_gap(self.pacing_rtt(config, hops), window).unwrap_or(Span::ZERO);
+            let rtt =
+                if self.srtt == Span::ZERO { config.target.at(self.fabric.cwnd(), hops) } else { self.srtt };
+            let gap = pacing_gap(rtt, window).unwrap_or(Span::ZERO);
+            let longest = Span::from_ps_f64(self.gap_limit.as_ps_f64() * (0.5 + 0.5 * spread(self.rtt)));
+            self.gap = gap.min(longest);
         }
     }
 
-    /// The round trip that spacing goes by: the smoothed one, up to a limit; before the first sample what it is aimed
-    /// at.
-    ///
-    /// A burst's queue, or a peer that was stopped, makes the smoothed round trip longer than the next ones will be.
-    /// Nothing corrects it before the next packet, which would be as many times as late. Where the limit holds, what is
-    /// taken is spread over its upper half: flows with one gap would send in step, and those that meet each other's queue
-    /// would meet it every time.
-    fn pacing_rtt(&self, config: &SwiftConfig, hops: u8) -> Span {
-        let target = config.target.at(self.fabric.cwnd(), hops);
-        if self.srtt == Span::ZERO {
-            return target;
+    /// Moves the limit to the gap on the evidence of an acknowledgement, before anything else learns from it.
+    #[inline]
+    fn move_gap_limit(&mut self, config: &SwiftConfig, now: Time, sample: &AckSample, fabric_target: Span) {
+        let window = self.window(config);
+        if window < 1.0 || self.gap_limit != config.params.gap_limit {
+            self.weigh_gap_limit(config, now, sample, fabric_target, window);
         }
-        let in_hosts = self.endpoint_delay.average().min(config.params.endpoint_target);
-        let limit_ps = (target + in_hosts).as_ps_f64() * config.pacing_limit;
-        if self.srtt.as_ps_f64() <= limit_ps {
-            return self.srtt;
+    }
+
+    /// The limit gives each flow a least rate, whatever its window says, and enough flows add up to more than the link
+    /// carries. A packet that was spaced at the limit and meets a long queue tells of that, and the limit grows. It must
+    /// have left after the last sample: the queue of a burst sent before, or a peer that was stopped, passes by itself. A
+    /// round trip below the target takes the limit back. Timeouts tell nothing either way.
+    #[cold]
+    fn weigh_gap_limit(
+        &mut self,
+        config: &SwiftConfig,
+        now: Time,
+        sample: &AckSample,
+        fabric_target: Span,
+        window: f64,
+    ) {
+        let limit_ps = self.gap_limit.as_ps_f64();
+        let target = fabric_target + self.endpoint_delay.average().min(config.params.endpoint_target);
+        if sample.rtt < target {
+            self.gap_limit = Span::from_ps_f64(limit_ps / GAP_LIMIT_FACTOR).max(config.params.gap_limit);
+            return;
         }
-        Span::from_ps_f64(limit_ps * (0.5 + 0.5 * spread(self.rtt)))
+        let limited = pacing_gap(self.srtt, window).is_some_and(|gap| gap > self.gap);
+        let sent_since = now.since(self.endpoint_delay.updated) >= sample.rtt;
+        if limited && sent_since && sample.rtt > target * OVERLOADED {
+            self.gap_limit = Span::from_ps_f64(limit_ps * GAP_LIMIT_FACTOR).min(config.largest_gap_limit);
+        }
     }
 
     /// A new sample for the smoothed round trip and, where the timer goes by it, its deviation (RFC 6298 §2.3, in that
@@ -197,6 +226,7 @@ impl CongestionControl for Swift {
             endpoint_delay: EndpointDelay::default(),
             endpoint_decrease: Time::ZERO,
             gap: Span::ZERO,
+            gap_limit: config.params.gap_limit,
         };
         swift.space(config, ASSUMED_HOPS);
         swift
@@ -206,13 +236,14 @@ impl CongestionControl for Swift {
     fn on_ack(&mut self, config: &SwiftConfig, now: Time, sample: &AckSample) {
         let params = &config.params;
         let rtt = sample.rtt;
+        let fabric_target = config.target.at(self.fabric.cwnd(), sample.hops);
+        self.move_gap_limit(config, now, sample, fabric_target);
         self.rtt = rtt;
         self.smooth(params, rtt);
         let fabric_delay = match params.variant {
             Variant::Swift => rtt.saturating_sub(sample.endpoint_delay),
             Variant::V0 => rtt,
         };
-        let fabric_target = config.target.at(self.fabric.cwnd(), sample.hops);
         let acked = sample.newly_acked;
         let fabric = Reading { delay: fabric_delay, target: fabric_target };
         let moment = Moment { now, rtt, last_decrease: &mut self.fabric_decrease };
@@ -223,6 +254,8 @@ impl CongestionControl for Swift {
             let endpoint = Reading { delay, target: params.endpoint_target };
             let moment = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
             self.endpoint.on_ack(moment, &endpoint, acked, &config.endpoint);
+        } else {
+            self.endpoint_delay.updated = now;
         }
         self.space(config, sample.hops);
     }

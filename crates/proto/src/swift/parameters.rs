@@ -62,16 +62,18 @@ pub struct SwiftParams {
     pub beta: f64,
     /// Largest decrease in one round trip (`max_mdf`). 0.5 (slides).
     pub max_mdf: f64,
-    /// Smallest window in packets; below 1 the flow is paced. 0.01 (public code; §3.6: 0.001).
+    /// Smallest window in packets; below 1 the flow is paced. 0.001 (§3.6; public code: 0.01).
     pub min_cwnd: f64,
     /// Let windows fall below one packet; without it their floor is one. On.
     pub cwnd_below_one: bool,
     /// Space the packets of a window below one; without it one follows as soon as the last is acknowledged. On.
     pub pacing: bool,
-    /// Most targets that the spacing of a window below one takes for the round trip, which a burst's queue or a stopped
-    /// peer may have made far longer than the next ones. 1.75 (ours; the paper has no limit). A flow at the floor then sends
-    /// once in 18 ms, so that some 15,000 of them fill 50 Gb/s; more need a lower floor or a higher limit.
-    pub pacing_limit: f64,
+    /// Longest gap between two packets of a window below one, as long as the network carries what flows with that gap send.
+    /// 12 ms (ours; the paper has no limit). Where it holds, a gap is drawn between half of it and all.
+    pub gap_limit: Span,
+    /// Longest that the limit to the gap grows while it is too short for the number of flows. 400 ms (ours). The same as
+    /// `gap_limit`: it never grows.
+    pub gap_limit_max: Span,
     /// Largest window in packets. 256 (public code; figure 19 suggests a cap near 120).
     pub max_cwnd: f64,
     /// Window in packets of a new flow. 16: a small bandwidth-delay product.
@@ -122,10 +124,11 @@ impl Default for SwiftParams {
             ai: 1.0,
             beta: 0.8,
             max_mdf: 0.5,
-            min_cwnd: 0.01,
+            min_cwnd: 0.001,
             cwnd_below_one: true,
             pacing: true,
-            pacing_limit: 1.75,
+            gap_limit: Span::from_ms(12),
+            gap_limit_max: Span::from_ms(400),
             max_cwnd: 256.0,
             initial_cwnd: 16.0,
             retx_reset_threshold: 3,
@@ -171,7 +174,8 @@ impl Parameters for SwiftParams {
             min_cwnd: r.number(&common::min_cwnd(), d.min_cwnd),
             cwnd_below_one: r.flag("cwnd_below_one", CWND_BELOW_ONE, d.cwnd_below_one),
             pacing: r.flag("pacing", PACING, d.pacing),
-            pacing_limit: r.number(&pacing_limit(), d.pacing_limit),
+            gap_limit: r.time(&gap_limit(), d.gap_limit),
+            gap_limit_max: r.time(&gap_limit_max(), d.gap_limit_max),
             max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
             initial_cwnd: r.number(&common::initial_cwnd(), d.initial_cwnd),
             retx_reset_threshold: r.count(&retx_reset_threshold(), d.retx_reset_threshold),
@@ -268,9 +272,15 @@ fn max_mdf() -> Parameter<f64> {
     Parameter::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0)
 }
 
-fn pacing_limit() -> Parameter<f64> {
-    let doc = "Most targets that the spacing of a window below one takes for the round trip.";
-    Parameter::new("pacing_limit", doc, 1.0..=1e6)
+fn gap_limit() -> Parameter<Span> {
+    let doc = "Longest gap between packets of a window below one, until the network shows it to be too short; 1000s: \
+               the paper's rule, without a limit.";
+    Parameter::new("gap_limit", doc, Span::from_us(1)..=Span::from_secs(1000))
+}
+
+fn gap_limit_max() -> Parameter<Span> {
+    let doc = "Longest that gap_limit grows to while flows at their limits are too many for a link.";
+    Parameter::new("gap_limit_max", doc, Span::from_us(1)..=Span::from_secs(1000))
 }
 
 fn retx_reset_threshold() -> Parameter<u32> {

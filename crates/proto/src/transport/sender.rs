@@ -486,7 +486,7 @@ mod tests {
         type SwiftSender = Sender<Swift, SelectiveRepeat>;
         assert_eq!(std::mem::offset_of!(SwiftSender, control), 40);
         assert_eq!(std::mem::offset_of!(SwiftSender, control) + Swift::TOUCHED_BY_ALL, 104);
-        assert_eq!(size_of::<SwiftSender>(), 136);
+        assert_eq!(size_of::<SwiftSender>(), 144);
     }
 
     #[test]
