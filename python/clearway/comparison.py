@@ -13,7 +13,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from clearway.figures import AtLeast, Figure, figures_in, is_of, readable, unfinished_beside
+from clearway.figures import (
+    AtLeast,
+    Figure,
+    figures_in,
+    interval_in_words,
+    is_of,
+    readable,
+    unfinished_beside,
+)
 from clearway.overview import MAIN, Overview
 from clearway.runs import Seeds
 from clearway.statistics import Interval, differ
@@ -40,6 +48,11 @@ class Row:
     def label(self) -> str:
         """Return the label of the row."""
         return f"{self.group}: {self.figure.label}" if self.group else self.figure.label
+
+    @property
+    def heading(self) -> str:
+        """Return the label, marked where the figure covers the whole run."""
+        return f"{self.group}: {self.figure.heading}" if self.group else self.figure.heading
 
     def readable(self, column: int) -> str:
         """Write the value in a column with its unit."""
@@ -74,9 +87,14 @@ class Comparison:
         items = "".join(f"<li>{escape(finding)}</li>" for finding in self.findings)
         return self._main_figures().html("side by side") + (f"<ul>{items}</ul>" if items else "")
 
+    @property
+    def interval(self) -> str:
+        """Say what the figures cover."""
+        return interval_in_words([run.summary for group in self.groups for run in group.runs])
+
     def _main_figures(self) -> Overview:
         rows = [
-            (row.label, [row.readable(column) for column in range(len(row.values))])
+            (row.heading, [row.readable(column) for column in range(len(row.values))])
             for row in self.rows
             if row.figure.key in MAIN
         ]

@@ -100,7 +100,7 @@ def show(compared: comparison.Comparison) -> None:
             ("longest RTT", [readable("time", start.rtt_max_us) for start in starts]),
         ],
     )
-    screen.show_figures(compared, ROWS, title=f"From {until} on; completions are of the whole run")
+    screen.show_figures(compared, ROWS, title=f"From {until} on; * of the whole run")
     console.say(conclusion(compared))
 
 

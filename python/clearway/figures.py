@@ -14,6 +14,9 @@ from typing import Any, Literal
 LOWER_BOUNDS = "lower_bounds"
 """The key of a summary that lists the figures of which the true value may be larger."""
 
+WHOLE_MARK = "*"
+"""Stands behind the label of a figure that covers the whole run."""
+
 Kind = Literal["time", "bytes", "rate", "share", "count", "plain"]
 Better = Literal["lower", "higher"]
 
@@ -39,33 +42,43 @@ class Figure:
     """Whether zero everywhere is not worth a row."""
     beside: str = ""
     """The key of a figure that is never shown without this one, which says how many are missing from it."""
+    whole: bool = False
+    """Whether it covers the whole run, with warm-up and drain, and not the measured interval."""
+
+    @property
+    def heading(self) -> str:
+        """Return the label, marked where the figure covers the whole run."""
+        return f"{self.label} {WHOLE_MARK}" if self.whole else self.label
 
 
 # IN THE ORDER IN WHICH THEY ARE SHOWN.
 FIGURES: tuple[Figure, ...] = (
     Figure("simulated_us", "simulated time", "time"),
     Figure("measured_from_us", "measured from", "time"),
+    Figure("measured_until_us", "measured until", "time"),
     Figure("flows", "flows", "count"),
-    Figure("completed", "flows completed", "count"),
+    Figure("completed", "flows completed", "count", whole=True),
     Figure("goodput_gbps", "goodput", "rate", "higher", headline=True),
     Figure("loss_rate", "loss", "share", "lower", headline=True),
-    Figure("loss_rate_whole", "loss, warm-up included", "share", "lower"),
+    Figure("loss_rate_whole", "loss", "share", "lower", whole=True),
     Figure("retransmissions", "retransmissions", "count", "lower"),
-    Figure("timeouts_whole", "timeouts, warm-up included", "count", "lower"),
+    Figure("timeouts_whole", "timeouts", "count", "lower", whole=True),
     Figure("cnps", "congestion notifications (CNPs)", "count"),
     Figure("rtt_mean_us", "mean RTT", "time", "lower", headline=True),
     Figure("rtt_p50_us", "median RTT", "time", "lower"),
     Figure("rtt_p99_us", "p99 RTT", "time", "lower", headline=True),
     Figure("rtt_p999_us", "p99.9 RTT", "time", "lower", headline=True),
     Figure("jain", "fairness (Jain)", "plain", "higher", headline=True),
-    Figure("unfinished_flows", "flows unfinished", "count", "lower", rare=True, beside="fct_mean_us"),
-    Figure("fct_mean_us", "mean completion", "time", "lower"),
-    Figure("fct_p50_us", "median completion", "time", "lower"),
-    Figure("fct_p99_us", "p99 completion", "time", "lower", headline=True),
-    Figure("fct_max_us", "last completion", "time", "lower", headline=True),
-    Figure("slowdown_mean", "mean slowdown", "plain", "lower"),
-    Figure("slowdown_p50", "median slowdown", "plain", "lower"),
-    Figure("slowdown_p99", "p99 slowdown", "plain", "lower", headline=True),
+    Figure(
+        "unfinished_flows", "flows unfinished", "count", "lower", rare=True, beside="fct_mean_us", whole=True
+    ),
+    Figure("fct_mean_us", "mean completion", "time", "lower", whole=True),
+    Figure("fct_p50_us", "median completion", "time", "lower", whole=True),
+    Figure("fct_p99_us", "p99 completion", "time", "lower", headline=True, whole=True),
+    Figure("fct_max_us", "last completion", "time", "lower", headline=True, whole=True),
+    Figure("slowdown_mean", "mean slowdown", "plain", "lower", whole=True),
+    Figure("slowdown_p50", "median slowdown", "plain", "lower", whole=True),
+    Figure("slowdown_p99", "p99 slowdown", "plain", "lower", headline=True, whole=True),
     Figure("operations", "operations", "count", rare=True),
     Figure("unfinished_operations", "operations unfinished", "count", rare=True, beside="latency_mean_us"),
     Figure("operations_per_second", "operations in time a second", "plain", "higher", headline=True),
@@ -75,20 +88,22 @@ FIGURES: tuple[Figure, ...] = (
     Figure("latency_p99_us", "p99 operation latency", "time", "lower", headline=True),
     Figure("latency_p999_us", "p99.9 operation latency", "time", "lower"),
     Figure("queue_mean_bytes", "mean queue", "bytes", "lower"),
-    Figure("queue_peak_bytes", "peak queue", "bytes", "lower", headline=True),
+    Figure("queue_peak_bytes", "peak queue", "bytes", "lower", headline=True, whole=True),
     Figure("utilisation_max", "busiest link", "share"),
     Figure("drops", "drops", "count", "lower"),
     Figure("marks", "ECN marks", "count"),
     Figure("fault_losses", "frames lost to faults", "count", rare=True),
-    Figure("pause_share", "links paused", "share", "lower", headline=True, rare=True),
-    Figure("host_pause_us", "hosts paused, each", "time", "lower", rare=True),
-    Figure("deadlocked_links", "links in deadlock", "count", "lower", headline=True, rare=True),
-    Figure("request_share", "requests for timeslots, of payload", "share"),
-    Figure("allocation_share", "allocations, of payload", "share"),
-    Figure("slots_granted", "timeslots granted", "count"),
-    Figure("slots_unused", "timeslots not used", "count", "lower"),
-    Figure("slots_refused", "timeslots too late or early", "count", "lower"),
-    Figure("fallbacks", "endpoints without an arbiter", "count", "lower", headline=True, rare=True),
+    Figure("pause_share", "links paused", "share", "lower", headline=True, rare=True, whole=True),
+    Figure("host_pause_us", "hosts paused, each", "time", "lower", rare=True, whole=True),
+    Figure("deadlocked_links", "links in deadlock", "count", "lower", headline=True, rare=True, whole=True),
+    Figure("request_share", "requests for timeslots, of payload", "share", whole=True),
+    Figure("allocation_share", "allocations, of payload", "share", whole=True),
+    Figure("slots_granted", "timeslots granted", "count", whole=True),
+    Figure("slots_unused", "timeslots not used", "count", "lower", whole=True),
+    Figure("slots_refused", "timeslots too late or early", "count", "lower", whole=True),
+    Figure(
+        "fallbacks", "endpoints without an arbiter", "count", "lower", headline=True, rare=True, whole=True
+    ),
 )
 _UNFINISHED: Mapping[tuple[str, ...], str] = {
     ("fct_", "slowdown_"): "unfinished_flows",
@@ -109,6 +124,27 @@ _SCALES: Mapping[Kind, tuple[tuple[float, str], ...]] = {
     "rate": ((1e3, "Tb/s"), (1.0, "Gb/s"), (1e-3, "Mb/s")),
     "share": ((1e-2, "%"),),
 }
+
+
+def measured_in(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe what the figures of a summary cover: the measured interval, and which cover the whole run."""
+    return {
+        "from_us": summary.get("measured_from_us"),
+        "until_us": summary.get("measured_until_us"),
+        "whole_run": [figure.key for figure in FIGURES if figure.whole and figure.key in summary],
+    }
+
+
+def interval_in_words(summaries: Sequence[Mapping[str, Any]]) -> str:
+    """Say what the figures of these summaries cover; nothing where they do not say it themselves."""
+    spans = dict.fromkeys((each.get("measured_from_us"), each.get("measured_until_us")) for each in summaries)
+    known = [(start, end) for start, end in spans if start is not None and end is not None]
+    if not known:
+        return ""
+    words = [f"{readable('time', start)} to {readable('time', end)}" for start, end in known]
+    if len(words) > 1:
+        return f"measured from {', '.join(words)}: not the same interval; {WHOLE_MARK} of the whole run"
+    return f"measured from {words[0]}; {WHOLE_MARK} of the whole run"
 
 
 def figure_of(key: str) -> Figure:

@@ -43,7 +43,7 @@ class Overview:
         for figure in figures_in([{key: of.mean for key, of in column.items()} for _, column in columns]):
             found = [column.get(figure.key) if is_of(figure, column) else None for _, column in columns]
             cells = ["-" if of is None else readable(figure.kind, of.mean, of.half_width) for of in found]
-            rows.append((figure.label, cells))
+            rows.append((figure.heading, cells))
         return cls([heading for heading, _ in columns], rows)
 
     def text(self, title: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clearway import _clearway, columns, directory, frames
 from clearway.columns import Columns, Described
 from clearway.errors import ClearwayError
-from clearway.figures import LOWER_BOUNDS, AtLeast, figures_in, value_of
+from clearway.figures import LOWER_BOUNDS, AtLeast, figures_in, measured_in, value_of
 from clearway.overview import MAIN, Overview
 from clearway.records import Record
 from clearway.statistics import Interval, interval
@@ -212,6 +212,7 @@ class Run:
             "threads": self.threads,
             "warnings": list(self.warnings),
             "tables": described,
+            "measured": measured_in(self.summary),
             "scenario": self.scenario,
         }
         directory.write_json(path / directory.MANIFEST, manifest)
@@ -224,6 +225,7 @@ class Run:
             "digest": self.digest,
             "packet_hops": self.packet_hops,
             "wall_s": self.wall_s,
+            "measured": measured_in(self.summary),
             "summary": self.summary,
             "out": None if out is None else str(out),
         }
@@ -325,6 +327,7 @@ class Seeds:
             "digests": [run.digest for run in self.runs],
             "packet_hops": self.packet_hops,
             "wall_s": wall_s,
+            "measured": measured_in(self.runs[0].summary),
             "summary": self.summary(),
             "out": None if out is None else str(out),
         }

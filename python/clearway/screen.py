@@ -18,7 +18,7 @@ from clearway import _clearway
 from clearway.comparison import Comparison, setting
 from clearway.console import say, say_beside, show_json, show_warning, terminal
 from clearway.execution import Position, Watch, execute
-from clearway.figures import readable
+from clearway.figures import interval_in_words, readable
 from clearway.overview import Overview
 from clearway.runs import Run, Seeds
 from clearway.tables import Column, draw
@@ -65,6 +65,8 @@ def show_run(group: Seeds) -> None:
     for number, heading in enumerate(overview.headings):
         columns.append(Column(heading, [cells[number] for _, cells in overview.rows]))
     draw(terminal(sys.stdout), columns, title=group.title)
+    if interval := interval_in_words([run.summary for run in group.runs]):
+        say(interval)
 
 
 def note_if_alike(groups: Sequence[Seeds]) -> None:
@@ -91,6 +93,8 @@ def show_effort(runs: Sequence[Run], wall_s: float) -> None:
 def show_comparison(comparison: Comparison) -> None:
     """Print the columns side by side, the differences in words, and where the scenarios differ."""
     show_figures(comparison)
+    if comparison.interval:
+        say(comparison.interval)
     for finding in comparison.findings:
         say(finding)
     if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
@@ -102,7 +106,7 @@ def show_comparison(comparison: Comparison) -> None:
 def show_figures(comparison: Comparison, keys: Collection[str] | None = None, title: str = "") -> None:
     """Print the columns side by side: the figures with these keys, or all."""
     rows = [row for row in comparison.rows if keys is None or row.figure.key in keys]
-    columns = [Column("", [row.label for row in rows], prose=True)]
+    columns = [Column("", [row.heading for row in rows], prose=True)]
     for number, label in enumerate(comparison.labels):
         styles = [_BEST if number in row.best else "" for row in rows]
         columns.append(Column(label, [row.readable(number) for row in rows], styles=styles))

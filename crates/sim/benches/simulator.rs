@@ -108,6 +108,7 @@ fn scenario(
         seed: 1,
         duration,
         warmup: Span::ZERO,
+        measure_until: duration,
         stop_when_complete: false,
         allow_loss: false,
         network: Network { topology, rate, delay: Span::from_us(1), mtu: 3936, framing: 0 },

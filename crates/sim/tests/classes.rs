@@ -375,7 +375,7 @@ fn the_series_of_links_adds_up() {
     for tables in [classes.as_str(), without] {
         let text =
             star(&format!("[switch.default]\nbuffer = '100kB'\n{tables}{flows}[record]\nlinks = '1ms'\n"));
-        let outcome = run(&text.replace("warmup = '1ms'\n", ""));
+        let outcome = run(&text.replace("warmup = '1ms'\n", "measure_until = '10ms'\n"));
         let rows = series(&outcome, "tor0>h19");
         let expected: &[&str] = if tables == without { &[""] } else { &["a", "b"] };
         assert!(rows.iter().zip(expected.iter().cycle()).all(|(row, class)| row.class == *class));

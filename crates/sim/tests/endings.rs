@@ -51,6 +51,54 @@ fn no_flow_starts_after_the_stop() {
     assert!(delivered < 1_400_000, "{delivered}");
 }
 
+/// The same load in two runs, of which one goes on for long after its traffic has stopped: steady-state figures are of the
+/// time in which there was traffic, in both.
+#[test]
+fn steady_state_figures_end_with_the_traffic() {
+    let traffic = "pattern = 'closed_loop'\nfrom = '0..3'\nbytes = '100kB'\nstop = '2ms'";
+    let summaries = ["2ms", "20ms"]
+        .map(|duration| run(&star("warmup = '400us'", traffic).replace("'20ms'", &format!("'{duration}'"))));
+    let both = |name| summaries.each_ref().map(|outcome| figure(outcome, name));
+    assert_eq!(both("simulated_us"), [2_000.0, 20_000.0]);
+    assert_eq!(both("measured_from_us"), [400.0; 2]);
+    assert_eq!(both("measured_until_us"), [2_000.0; 2]);
+    for name in [
+        "goodput_gbps",
+        "rtt_mean_us",
+        "rtt_p99_us",
+        "jain",
+        "utilisation_max",
+        "queue_mean_bytes",
+        "operations_per_second",
+    ] {
+        let [short, long] = both(name);
+        assert_eq!(short, long, "{name}");
+    }
+    // A network that carries what it can: without the end, a tenth of it would be left.
+    assert!(both("goodput_gbps")[1] > 90.0, "{:?}", both("goodput_gbps"));
+    // Operations that were open when the measurement ended have their whole latency where the run goes on.
+    let unfinished = both("unfinished_operations");
+    assert!(unfinished[0] > 0.0 && unfinished[1] == 0.0, "{unfinished:?}");
+    let ended = run(&star("warmup = '400us'\nmeasure_until = '1ms'", traffic));
+    assert_eq!(figure(&ended, "measured_until_us"), 1_000.0);
+}
+
+#[test]
+fn the_end_of_the_measurement_lies_after_the_warm_up_and_within_the_run() {
+    for (keys, expected) in [
+        ("warmup = '2ms'\nmeasure_until = '2ms'", "measure_until: found 2ms, expected more than warmup, 2ms"),
+        (
+            "measure_until = '21ms'",
+            "measure_until: found 21ms, expected more than warmup, 0us, and at most duration, 20ms",
+        ),
+        ("warmup = '20ms'", "warmup: found 20ms, not below duration, 20ms: nothing is left to measure"),
+    ] {
+        let text = star(keys, "pattern = 'incast'");
+        let error = load_text(&text, "scenario", Path::new("."), &[], None).expect_err(keys);
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
 /// Nothing happens in this network for its first second, in which there are a million looks.
 #[test]
 fn a_quiet_run_can_be_stopped() {

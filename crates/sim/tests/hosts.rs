@@ -152,7 +152,8 @@ fn no_frame_waits_longer_than_the_jitter_and_none_overtakes_another_of_its_host(
 fn a_full_receive_queue_drops_and_all_is_delivered_in_the_end() {
     let host = "receive_packet = '3us'\nreceive_queue = '50kB'\njitter = '0us'\npause = '0us'";
     let text = looped(5, "20ms", host, "protocol = 'none'\nwindow = 16\nrto = '200us'", "400kB", 1)
-        .replace("[[traffic]]", "[record]\nfairness = '1ms'\n[[traffic]]\nstop = '5ms'");
+        .replace("[[traffic]]", "[record]\nfairness = '1ms'\n[[traffic]]\nstop = '5ms'")
+        .replace("[network]", "measure_until = '20ms'\n[network]");
     let outcome = run(&text);
     assert!(figure(&outcome, "host_drops") > 100.0);
     assert_eq!(figure(&outcome, "drops"), 0.0, "no switch drops");

@@ -29,7 +29,7 @@ fn poisson((rho, ms): (f64, u32), sizes: &str, mtu: u32, overhead: u32) -> Strin
     let load = rho / 400.0 * 1000.0 / f64::from(1000 + overhead);
     let (header, framing) = (overhead / 2, overhead - overhead / 2);
     format!(
-        "format = 1\nname = 'poisson'\nduration = '{end}ms'\n[network]\ntopology = 'dumbbell'\nleft = 4\nright = 1\n\
+        "format = 1\nname = 'poisson'\nduration = '{end}ms'\nmeasure_until = '{end}ms'\n[network]\ntopology = 'dumbbell'\nleft = 4\nright = 1\n\
          rate = '800Gbps'\nbottleneck = '8Gbps'\nmtu = '{mtu}B'\nframing = '{framing}B'\n\
          [switch.default]\nbuffer = '1GB'\n[transport.t]\nprotocol = 'none'\nheader = '{header}B'\nack = '1B'\n\
          [[traffic]]\npattern = 'poisson'\nfrom = '0..4'\nto = 4\nload = {load}\nsizes = '{sizes}'\nstop = '{ms}ms'"

@@ -36,7 +36,7 @@ def page(items: Sequence[tuple[str, Run | Seeds]]) -> str:
         "legend": _legend(groups),
         "intervals": _intervals(groups),
         "findings": _findings(compared),
-        "summary": _summary(compared, groups),
+        "summary": _summary(compared, groups) + _interval(compared),
         "charts": "\n".join(card(number, chart) for number, chart in enumerate(shown)),
         "missing": _missing([chart for chart in drawn if not chart.lines]),
         "slowdowns": _slowdowns(groups),
@@ -110,6 +110,11 @@ def _intervals(groups: Labelled) -> str:
     return f'<p class="intervals">{escape("; ".join(several))}. {meaning}</p>'
 
 
+def _interval(compared: comparison.Comparison) -> str:
+    """Say what interval the figures cover."""
+    return f'<p class="intervals">{escape(compared.interval.capitalize())}.</p>' if compared.interval else ""
+
+
 def _findings(compared: comparison.Comparison) -> str:
     if not compared.findings:
         return ""
@@ -132,7 +137,7 @@ def _summary(compared: comparison.Comparison, groups: Labelled) -> str:
             else f"<td>{escape(row.readable(column))}</td>"
             for column in range(len(row.values))
         )
-        rows.append(f'<tr><th scope="row">{escape(row.label)}</th>{"".join(cells)}</tr>')
+        rows.append(f'<tr><th scope="row">{escape(row.heading)}</th>{"".join(cells)}</tr>')
     return table(f"<th></th>{heads}", rows)
 
 

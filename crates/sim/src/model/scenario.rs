@@ -22,8 +22,10 @@ pub struct Scenario {
     pub seed: u64,
     /// When the run ends at the latest.
     pub duration: Span,
-    /// How much of the start is left out of steady-state figures; at most a fifth of the duration.
+    /// How much of the start is left out of steady-state figures.
     pub warmup: Span,
+    /// When steady-state figures end, from the run's start: above `warmup` and at most `duration`.
+    pub measure_until: Span,
     /// Whether the run ends on the first point of a 10 us grid at which every sized flow is complete.
     pub stop_when_complete: bool,
     /// Whether a run goes on when a frame of a lossless class is dropped.

@@ -1,4 +1,4 @@
-//! The counters at the end of the warm-up, from which steady-state figures count.
+//! The counters at the beginning and at the end of the measurement, whose differences steady-state figures are.
 
 use clearway_proto::units::Time;
 
@@ -8,7 +8,7 @@ use crate::net::port::PortFigures;
 use crate::net::rules::ClassCounters;
 use crate::simulation::Simulation;
 
-/// Counters of a link at the end of the warm-up.
+/// Counters of a link at an instant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkBaseline {
     pub figures: PortFigures,
@@ -17,7 +17,7 @@ pub(super) struct LinkBaseline {
     pub counters: PortCounters,
 }
 
-/// Counters at the end of the warm-up.
+/// Counters at an instant.
 #[derive(Clone, Debug)]
 pub(super) struct Baseline {
     pub time: Time,
@@ -35,6 +35,17 @@ pub(super) struct Baseline {
     pub processors: Vec<ProcessorCounters>,
 }
 
+impl LinkBaseline {
+    /// The counters of a link as they are now.
+    pub fn of(simulation: &Simulation, link: u32) -> LinkBaseline {
+        LinkBaseline {
+            figures: simulation.port_figures(link),
+            transmitted: simulation.transmitted(link),
+            counters: *simulation.port_counters(link),
+        }
+    }
+}
+
 impl Baseline {
     /// The counters as they are now.
     pub fn of(simulation: &Simulation) -> Baseline {
@@ -42,11 +53,7 @@ impl Baseline {
         let flows = 0..simulation.specs().len() as u32;
         let flights = flows.clone().map(|flow| simulation.sender(flow).sender.flight());
         let classes = links.clone().flat_map(|link| simulation.port_classes(link));
-        let of_link = |link| LinkBaseline {
-            figures: simulation.port_figures(link),
-            transmitted: simulation.transmitted(link),
-            counters: *simulation.port_counters(link),
-        };
+        let of_link = |link| LinkBaseline::of(simulation, link);
         Baseline {
             time: simulation.time(),
             payload: flows.map(|flow| simulation.receiver(flow).receiver.payload()).collect(),

@@ -59,6 +59,16 @@ impl TransportCounters {
         self.lost_measured += u64::from(measured);
     }
 
+    /// What a measurement that ended with `self` has counted in a run that ended with `whole`: losses and latencies of what
+    /// began in it are known by then, wherever they came out later.
+    pub fn completed_by(mut self, whole: &TransportCounters) -> TransportCounters {
+        self.lost_data = whole.lost_data;
+        self.lost_measured = whole.lost_measured;
+        self.operations.latency = whole.operations.latency.clone();
+        self.operations.late = whole.operations.late;
+        self
+    }
+
     /// Begins the measurement: forgets all but what is counted of the whole run.
     pub fn restart(&mut self) {
         self.lost_measured = 0;

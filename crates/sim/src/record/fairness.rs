@@ -29,6 +29,8 @@ pub(super) struct Fairness {
     interval: Span,
     /// Start of the interval under way.
     from: Time,
+    /// Whether the measurement is over.
+    ended: bool,
     payload: Vec<u64>,
     /// For each transport, an index for each interval.
     indices: Vec<Vec<f64>>,
@@ -43,11 +45,15 @@ impl Fairness {
 
     pub(super) fn new(interval: Span, warm: Time, simulation: &Simulation) -> Fairness {
         let indices = vec![Vec::new(); simulation.transports()];
-        Fairness { interval, from: warm, payload: delivered(simulation), indices }
+        Fairness { interval, from: warm, ended: false, payload: delivered(simulation), indices }
     }
 
     pub(super) fn next_look(&self) -> Time {
-        self.from + self.interval
+        if self.ended {
+            Time::NEVER
+        } else {
+            self.from + self.interval
+        }
     }
 
     pub(super) fn look(&mut self, simulation: &Simulation, now: Time) {
@@ -81,11 +87,17 @@ impl Fairness {
         }
     }
 
-    /// The mean index of each transport. A run too short for a whole interval counts as one.
-    pub(super) fn finish(mut self, simulation: &Simulation, end: Time) -> Vec<Option<f64>> {
-        if self.indices.iter().all(Vec::is_empty) && end > self.from {
+    /// Takes no index from `end` on. A measurement too short for a whole interval counts as one.
+    pub(super) fn end(&mut self, simulation: &Simulation, end: Time) {
+        if !self.ended && self.indices.iter().all(Vec::is_empty) && end > self.from {
             self.close(simulation, end);
         }
+        self.ended = true;
+    }
+
+    /// The mean index of each transport, for a run that ended at `end`.
+    pub(super) fn finish(mut self, simulation: &Simulation, end: Time) -> Vec<Option<f64>> {
+        self.end(simulation, end);
         let mean = |all: &Vec<f64>| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
         self.indices.iter().map(mean).collect()
     }

@@ -2,18 +2,23 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::baseline::Baseline;
+use super::baseline::{Baseline, LinkBaseline};
 use super::counters::TransportCounters;
 use super::texts::Texts;
+use crate::host::processor::ProcessorCounters;
 use crate::model::Scenario;
+use crate::net::rules::ClassCounters;
 use crate::simulation::{OperationRecord, Simulation};
 use crate::traffic::Demand;
 
-/// A simulation that has ended, and what it looked like when its warm-up ended.
+/// A simulation that has ended, and what it looked like when the measurement began and ended.
 pub(super) struct Measured<'a> {
     pub scenario: &'a Scenario,
     pub simulation: &'a Simulation,
     pub start: Baseline,
+    /// The counters when the measurement ended, if that was before the run's end.
+    pub stop: Option<Baseline>,
+    /// When the run ended.
     pub end: Time,
     /// The counters of each transport.
     pub counters: Vec<TransportCounters>,
@@ -36,9 +41,50 @@ pub(super) struct LinkFigures {
 }
 
 impl Measured<'_> {
+    /// When the measurement ended.
+    pub fn until(&self) -> Time {
+        self.stop.as_ref().map_or(self.end, |stop| stop.time)
+    }
+
     /// The measured time, in seconds.
     pub fn seconds(&self) -> f64 {
-        self.end.since(self.start.time).as_secs_f64()
+        self.until().since(self.start.time).as_secs_f64()
+    }
+
+    /// Payload that a flow delivered in the measured time, in bytes.
+    pub fn delivered(&self, flow: u32) -> u64 {
+        let whole = || self.simulation.receiver(flow).receiver.payload();
+        self.stop.as_ref().map_or_else(whole, |stop| stop.payload[flow as usize])
+            - self.start.payload[flow as usize]
+    }
+
+    /// Data packets that a flow sent in the measured time.
+    pub fn sent(&self, flow: u32) -> u64 {
+        let whole = || self.simulation.sender(flow).sender.flight().sent;
+        self.stop.as_ref().map_or_else(whole, |stop| stop.sent[flow as usize])
+            - self.start.sent[flow as usize]
+    }
+
+    /// Packets that a flow retransmitted in the measured time.
+    pub fn retransmitted(&self, flow: u32) -> u64 {
+        let whole = || self.retransmissions(flow);
+        let until = self.stop.as_ref().map_or_else(whole, |stop| stop.retransmissions[flow as usize]);
+        until - self.start.retransmissions[flow as usize]
+    }
+
+    /// The counters of each host whose work takes time, when the measurement ended.
+    pub fn processors(&self) -> Vec<ProcessorCounters> {
+        let whole = || self.simulation.processors().map(|(_, counters)| counters).collect();
+        self.stop.as_ref().map_or_else(whole, |stop| stop.processors.clone())
+    }
+
+    /// The counters of each class at a link, when the measurement ended.
+    pub fn classes(&self, link: u32) -> Vec<ClassCounters> {
+        let classes = self.scenario.classes.len();
+        match &self.stop {
+            Some(stop) => stop.classes[link as usize * classes..][..classes].to_vec(),
+            None => self.simulation.port_classes(link).iter().map(|queue| queue.counters).collect(),
+        }
     }
 
     /// A column of the names of these transports.
@@ -71,7 +117,7 @@ impl Measured<'_> {
     /// The operations that were issued in the measured time and were open when the run ended, by flow.
     pub fn open_operations(&self) -> Vec<OperationRecord> {
         let mut open = self.simulation.open_operations();
-        open.retain(|operation| operation.issued >= self.simulation.measured_from());
+        open.retain(|operation| self.simulation.is_measured(operation.issued));
         open
     }
 
@@ -82,11 +128,15 @@ impl Measured<'_> {
 
     pub fn link(&self, link: u32) -> LinkFigures {
         let start = self.start.link(link);
-        let (port, then) = (self.simulation.port_figures(link), &start.figures);
-        let (counters, counted_then) = (self.simulation.port_counters(link), &start.counters);
-        let transmitted = self.simulation.transmitted(link) - start.transmitted;
+        let stop = self
+            .stop
+            .as_ref()
+            .map_or_else(|| LinkBaseline::of(self.simulation, link), |stop| stop.link(link));
+        let (port, then) = (&stop.figures, &start.figures);
+        let (counters, counted_then) = (&stop.counters, &start.counters);
+        let transmitted = stop.transmitted - start.transmitted;
         let rate = self.simulation.graph().link(link).rate;
-        let picoseconds = self.end.since(self.start.time).as_ps() as f64;
+        let picoseconds = self.until().since(self.start.time).as_ps() as f64;
         LinkFigures {
             utilisation: transmitted * 8.0 / (rate.as_bps() as f64 * self.seconds()),
             frames: port.sent_frames - then.sent_frames,

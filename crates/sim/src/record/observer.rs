@@ -1,10 +1,11 @@
 //! Observes a running simulation at fixed instants, and makes the outcome from what was observed.
 //!
-//! Steady-state figures are differences between the end of the run and the end of its warm-up.
+//! Steady-state figures are differences between the end of the measurement and its beginning.
 
 use clearway_proto::units::{Span, Time};
 
 use super::baseline::Baseline;
+use super::counters::TransportCounters;
 use super::digest::digest;
 use super::fairness::Fairness;
 use super::fastpass;
@@ -23,6 +24,8 @@ pub struct Observer<'a> {
     scenario: &'a Scenario,
     start: Baseline,
     warm: bool,
+    /// The counters when the measurement ended, if that is over.
+    stop: Option<(Baseline, Vec<TransportCounters>)>,
     fairness: Fairness,
     samples: Samples,
 }
@@ -34,6 +37,7 @@ impl<'a> Observer<'a> {
             scenario,
             start: Baseline::of(simulation),
             warm: scenario.warmup == Span::ZERO,
+            stop: None,
             fairness: Fairness::new(scenario.record.fairness, Time::ZERO + scenario.warmup, simulation),
             samples: Samples::new(scenario, simulation),
         }
@@ -42,7 +46,8 @@ impl<'a> Observer<'a> {
     /// The next instant at which there is something to observe.
     pub fn next_look(&self) -> Time {
         let warm_up = if self.warm { Time::NEVER } else { Time::ZERO + self.scenario.warmup };
-        warm_up.min(self.fairness.next_look()).min(self.samples.next_look())
+        let until = if self.stop.is_some() { Time::NEVER } else { Time::ZERO + self.scenario.measure_until };
+        warm_up.min(until).min(self.fairness.next_look()).min(self.samples.next_look())
     }
 
     /// Observes the simulation at `now`, if there is something to observe at that instant.
@@ -55,16 +60,33 @@ impl<'a> Observer<'a> {
             self.samples.restart_rtt();
         }
         self.fairness.look(simulation, now);
+        if self.stop.is_none()
+            && now >= Time::ZERO + self.scenario.measure_until
+            && now < Time::ZERO + self.scenario.duration
+        {
+            self.fairness.end(simulation, now);
+            simulation.end_measurement();
+            self.stop = Some((Baseline::of(simulation), counters(simulation)));
+        }
     }
 
     /// The outcome of a run that ended at `end`.
     pub fn finish(self, simulation: &Simulation, end: Time) -> Outcome {
+        let whole = counters(simulation);
+        let (stop, counters) = match self.stop {
+            Some((stop, counted)) => {
+                let completed = counted.into_iter().zip(&whole).map(|(of, whole)| of.completed_by(whole));
+                (Some(stop), completed.collect())
+            }
+            None => (None, whole),
+        };
         let measured = Measured {
             scenario: self.scenario,
             simulation,
             start: self.start,
+            stop,
             end,
-            counters: (0..simulation.transports()).map(|t| simulation.counters(t)).collect(),
+            counters,
             fairness: self.fairness.finish(simulation, end),
         };
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];
@@ -86,4 +108,9 @@ impl<'a> Observer<'a> {
             tables,
         }
     }
+}
+
+/// The counters of each transport as they are now.
+fn counters(simulation: &Simulation) -> Vec<TransportCounters> {
+    (0..simulation.transports()).map(|transport| simulation.counters(transport)).collect()
 }

@@ -16,6 +16,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     let mut figures = vec![
         entry("simulated_us", Value::Float(measured.end.as_us_f64())),
         entry("measured_from_us", Value::Float(measured.start.time.as_us_f64())),
+        entry("measured_until_us", Value::Float(measured.until().as_us_f64())),
     ];
     figures.extend(traffic_figures(measured, &(0..transports).collect::<Vec<_>>()));
     figures.extend(link_figures(measured));
@@ -45,14 +46,12 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
         .filter(|&id| of_these(simulation.specs()[id as usize].transport))
         .collect();
     let total = |value: &dyn Fn(u32) -> u64| flows.iter().map(|&id| value(id)).sum::<u64>();
-    let delivered =
-        total(&|id| simulation.receiver(id).receiver.payload() - measured.start.payload[id as usize]);
+    let delivered = total(&|id| measured.delivered(id));
     let sent_whole = total(&|id| simulation.sender(id).sender.flight().sent);
-    let sent = sent_whole - total(&|id| measured.start.sent[id as usize]);
+    let sent = total(&|id| measured.sent(id));
     let lost_whole = transports.iter().map(|&t| measured.counters[t].lost_data).sum();
     let lost = transports.iter().map(|&t| measured.counters[t].lost_measured).sum();
-    let retransmissions =
-        total(&|id| measured.retransmissions(id)) - total(&|id| measured.start.retransmissions[id as usize]);
+    let retransmissions = total(&|id| measured.retransmitted(id));
     let timeouts = total(&|id| u64::from(simulation.sender(id).sender.flight().timeouts));
     let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
     let completed = total(&|id| u64::from(measured.completion(id).is_some()));
@@ -185,8 +184,7 @@ fn operation_figures(
 /// The figures of all hosts, where they are not ideal: the utilisation of the busiest, and the frames for which receive
 /// queues had no room.
 fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
-    let processors = measured.simulation.processors().map(|(_, counters)| counters);
-    let now_and_then: Vec<_> = processors.zip(&measured.start.processors).collect();
+    let now_and_then: Vec<_> = measured.processors().into_iter().zip(&measured.start.processors).collect();
     let busiest = now_and_then.iter().map(|(now, then)| now.busy - then.busy).max();
     let Some(busiest) = busiest else { return Vec::new() };
     let drops = now_and_then.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();

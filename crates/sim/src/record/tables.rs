@@ -54,7 +54,7 @@ pub(super) fn flows(measured: &Measured) -> Table {
     let specs = simulation.specs();
     let transports = measured.transport_names(specs.iter().map(|spec| spec.transport).collect());
     let payload = |id: usize| simulation.receiver(id as u32).receiver.payload();
-    let gbps = |id| (payload(id) - measured.start.payload[id]) as f64 / measured.seconds() * GBPS;
+    let gbps = |id| measured.delivered(id as u32) as f64 / measured.seconds() * GBPS;
     let mut table = Table {
         name: "flows",
         columns: vec![
@@ -129,9 +129,7 @@ pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
     let mut counts: [Vec<u64>; 5] = Default::default();
     for link in 0..measured.simulation.links() {
         let then = &measured.start.classes[link as usize * names.len()..];
-        let queues = measured.simulation.port_classes(link);
-        for ((queue, then), class) in queues.iter().zip(then).zip(0..) {
-            let now = &queue.counters;
+        for ((now, then), class) in measured.classes(link).iter().zip(then).zip(0..) {
             let row = [
                 now.sent_frames - then.sent_frames,
                 now.sent_bytes - then.sent_bytes,
@@ -175,7 +173,8 @@ pub(super) fn rtt(measured: &Measured) -> Table {
 
 /// The table of hosts: a row for each; none where hosts are ideal. The receive queue's peak is of the whole run.
 pub(super) fn hosts(measured: &Measured) -> Option<Table> {
-    let (hosts, processors): (Vec<u32>, Vec<_>) = measured.simulation.processors().unzip();
+    let (hosts, whole): (Vec<u32>, Vec<_>) = measured.simulation.processors().unzip();
+    let processors = measured.processors();
     if hosts.is_empty() {
         return None;
     }
@@ -187,7 +186,7 @@ pub(super) fn hosts(measured: &Measured) -> Option<Table> {
         ("utilisation", Column::Floats((0..hosts.len()).map(busy).collect())),
         ("frames", integers(&|host| processors[host].served_frames - then[host].served_frames)),
         ("drops", integers(&|host| processors[host].dropped_frames - then[host].dropped_frames)),
-        ("receive_queue_peak_bytes", integers(&|host| processors[host].peak)),
+        ("receive_queue_peak_bytes", integers(&|host| whole[host].peak)),
     ];
     Some(Table { name: "hosts", columns })
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clearway_proto::units::{Bytes, Rate, Span, RATES};
+use clearway_proto::units::{Bytes, Rate, Span, Time, RATES};
 use serde_json::{json, Value as Json};
 
 use super::document::Value;
@@ -21,7 +21,9 @@ use super::{
     transport,
 };
 use crate::engine::event::MAX_LINKS;
-use crate::model::{Arbiters, Buffer, Network, Probe, Record, Scenario, Spray, TrafficClass, Transport};
+use crate::model::{
+    Arbiters, Buffer, Network, Probe, Record, Scenario, Spray, Traffic, TrafficClass, Transport,
+};
 use crate::net::routing::{most_paths, path_between, Router};
 use crate::net::shape;
 use crate::net::topology::Graph;
@@ -29,9 +31,6 @@ use crate::traffic::pattern;
 
 /// The largest seed: what a JSON number holds exactly.
 pub(super) const MAX_SEED: u64 = 1 << 53;
-
-/// The warm-up is at most this part of the run.
-const WARMUP_PART: u64 = 5;
 
 const PROBES: &str = "Packets that measure the round-trip time of a path.";
 
@@ -71,6 +70,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         base,
     };
     let traffic = r.list("traffic", "Who talks to whom.", true, |r| traffic::read(r, &scene));
+    let measure_until = read_measure_until(r, [warmup, duration], traffic.as_deref());
     // A network that is too large for memory is not built to look its names up: the check at the end says so.
     let fits = |net: &&Network| memory::network_fits(net, classes.as_ref().map_or(0, Vec::len));
     let names = net.as_ref().filter(fits).map(Names::of);
@@ -92,6 +92,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         seed,
         duration,
         warmup,
+        measure_until,
         stop_when_complete,
         allow_loss,
         network,
@@ -171,13 +172,40 @@ fn read_times(r: &mut Section) -> (Span, Span) {
     let longest = Span::from_secs(1000);
     let duration = Key::new("duration", "When the run ends at the latest.", Span::from_ns(1)..=longest);
     let duration = r.get(&duration);
-    let doc = "Left out of steady-state figures and shown apart; at most a fifth of duration.";
-    let warmup = r.get(&Key::new("warmup", doc, Span::ZERO..=longest / WARMUP_PART).or(Span::ZERO));
-    if r.sound() && warmup > duration / WARMUP_PART {
-        let most = (duration / WARMUP_PART).shown();
-        r.conflict("warmup", format!("found {}, more than a fifth of duration, {most}", warmup.shown()));
+    let doc = "Left out of steady-state figures and shown apart; less than duration.";
+    let warmup = r.get(&Key::new("warmup", doc, Span::ZERO..=longest).or(Span::ZERO));
+    if r.sound() && warmup >= duration {
+        let found = format!("found {}, not below duration, {}", warmup.shown(), duration.shown());
+        r.conflict("warmup", format!("{found}: nothing is left to measure"));
     }
     (duration, warmup)
+}
+
+/// Reads when steady-state figures end: where that is not given, when all traffic has stopped, or else with the run.
+fn read_measure_until(r: &mut Section, [warmup, duration]: [Span; 2], traffic: Option<&[Traffic]>) -> Span {
+    let doc = "When steady-state figures end: after warmup, at most duration.";
+    let key = Key::new("measure_until", doc, Span::from_ns(1)..=Span::from_secs(1000));
+    let given = r.optional(&key, "the last stop where every [[traffic]] has one, else the end of the run");
+    let Some(until) = given else {
+        let until = last_stop(traffic.unwrap_or_default()).filter(|stop| (warmup..duration).contains(stop));
+        let until = until.filter(|&stop| stop > warmup).unwrap_or(duration);
+        r.settle("measure_until", until.shown().into());
+        return until;
+    };
+    if r.sound() && !(until > warmup && until <= duration) {
+        let (from, to) = (warmup.shown(), duration.shown());
+        r.conflict(
+            "measure_until",
+            format!("found {}, expected more than warmup, {from}, and at most duration, {to}", until.shown()),
+        );
+    }
+    until
+}
+
+/// When the last traffic stops; none where some goes on until the run ends.
+fn last_stop(traffic: &[Traffic]) -> Option<Span> {
+    let stops: Option<Vec<Time>> = traffic.iter().map(|table| table.stop).collect();
+    stops?.into_iter().max().map(|stop| stop.since(Time::ZERO))
 }
 
 fn read_record(r: &mut Section) -> Record {

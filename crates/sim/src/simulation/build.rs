@@ -331,6 +331,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         operations: Operations::default(),
         losses: vec![Losses::default(); plan.conversations()],
         measured_from: Time::ZERO,
+        measured_until: Time::NEVER,
         counters: plan.makers.iter().map(|_| TransportCounters::default()).collect(),
         parcels: super::parcels::Parcels::default(),
         incomplete: 0,

@@ -76,6 +76,8 @@ pub struct Domain {
     pub(super) losses: Vec<Losses>,
     /// When the measurement began: frames sent and operations issued before it count in no steady-state figure.
     pub(super) measured_from: Time,
+    /// When the measurement ends; [`Time::NEVER`] while it goes on.
+    pub(super) measured_until: Time,
     /// The counters of each transport.
     pub(super) counters: Vec<TransportCounters>,
     pub(super) parcels: Parcels,
@@ -521,9 +523,15 @@ impl Domain {
         }
         losses.data += 1;
         if let Some(flow) = plan.flow_of(frame) {
-            let measured = Time::from_ps(frame.stamp) >= self.measured_from;
+            let measured = self.is_measured(Time::from_ps(frame.stamp));
             self.counters[plan.specs[flow as usize].transport as usize].lose(measured);
         }
+    }
+
+    /// Whether what happened at `time` is within the measurement.
+    #[inline]
+    pub(super) fn is_measured(&self, time: Time) -> bool {
+        self.measured_from <= time && time < self.measured_until
     }
 
     /// The first window in which something happens here, if any.

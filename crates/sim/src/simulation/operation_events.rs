@@ -106,7 +106,7 @@ impl Domain {
         for _ in 0..done {
             let issued = self.operations.close(channel, now);
             let late = deadline.is_some_and(|deadline| now.since(issued) > deadline);
-            let measured = issued >= self.measured_from;
+            let measured = self.is_measured(issued);
             self.counters[spec.transport as usize].operations.count(now.since(issued), late, measured);
             match spec.demand {
                 Demand::OpenLoop(_) => {

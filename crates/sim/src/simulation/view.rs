@@ -206,6 +206,13 @@ impl Simulation {
         }
     }
 
+    /// Ends the measurement: packets and operations that begin from now on are not counted as measured.
+    pub fn end_measurement(&mut self) {
+        for domain in &mut self.domains {
+            domain.measured_until = self.time;
+        }
+    }
+
     /// The operations that are complete, in the order of completion, if each is recorded.
     pub fn operation_records(&self) -> Option<Vec<OperationRecord>> {
         let mut all = Vec::new();
@@ -248,9 +255,9 @@ impl Simulation {
         self.domains[0].operations.bytes(&self.plan.specs[flow as usize])
     }
 
-    /// When the measurement began.
-    pub fn measured_from(&self) -> Time {
-        self.domains[0].measured_from
+    /// Whether what happened at `time` is within the measurement.
+    pub fn is_measured(&self, time: Time) -> bool {
+        self.domains[0].is_measured(time)
     }
 
     /// How many packet-hops there have been so far.

@@ -18,6 +18,7 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
         seed: 1,
         duration: Span::from_secs(1),
         warmup: Span::ZERO,
+        measure_until: Span::from_ms(1),
         stop_when_complete: false,
         allow_loss: false,
         network: network(Topology::Star { hosts }),

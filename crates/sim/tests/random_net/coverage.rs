@@ -45,6 +45,7 @@ pub const FEATURES: &[Feature] = &[
     ("stop", |case| traffic(case, |t| t.gives("stop"))),
     ("stop_when_complete", |case| case.top().gives("stop_when_complete")),
     ("warmup", |case| case.top().gives("warmup")),
+    ("measure_until", |case| case.top().gives("measure_until")),
     ("reads", |case| traffic(case, |t| t.says("operation", "read"))),
     ("deadline", |case| traffic(case, |t| t.gives("deadline"))),
     ("backlog", |case| traffic(case, |t| t.gives("backlog"))),
