@@ -87,6 +87,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("latency_p50_us", "median operation latency", "time", "lower"),
     Figure("latency_p99_us", "p99 operation latency", "time", "lower", headline=True),
     Figure("latency_p999_us", "p99.9 operation latency", "time", "lower"),
+    Figure("operation_wait_max_us", "longest wait of a flow", "time", "lower", headline=True),
     Figure("queue_mean_bytes", "mean queue", "bytes", "lower"),
     Figure("queue_peak_bytes", "peak queue", "bytes", "lower", headline=True, whole=True),
     Figure("utilisation_max", "busiest link", "share"),

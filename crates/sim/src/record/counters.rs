@@ -91,6 +91,9 @@ pub struct OperationCounters {
     pub in_time: u64,
     /// Operations that were not issued because too many were open.
     pub refused: u64,
+    /// The longest time, up to a completion since the measurement began, in which a flow had an operation open and none was
+    /// completed.
+    pub longest_wait: Span,
 }
 
 impl OperationCounters {
@@ -109,6 +112,7 @@ impl OperationCounters {
         self.late += other.late;
         self.in_time += other.in_time;
         self.refused += other.refused;
+        self.longest_wait = self.longest_wait.max(other.longest_wait);
     }
 
     /// Forgets everything.

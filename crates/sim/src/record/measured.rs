@@ -121,6 +121,14 @@ impl Measured<'_> {
         open
     }
 
+    /// The longest time without a completion, by the end of the measurement, of these transports' flows that have an operation
+    /// open.
+    pub fn longest_open_wait(&self, is_of: &dyn Fn(u32) -> bool) -> Option<Span> {
+        let now = || self.simulation.operation_waits();
+        let waits = self.stop.as_ref().map_or_else(now, |stop| stop.operation_waits.clone());
+        waits.into_iter().filter(|(flow, _)| is_of(*flow)).map(|(_, wait)| wait).max()
+    }
+
     /// Packets that a flow retransmitted in the whole run.
     pub fn retransmissions(&self, flow: u32) -> u64 {
         u64::from(self.simulation.sender(flow).sender.flight().retransmissions)

@@ -165,6 +165,8 @@ fn operation_figures(
     let (failed, decided) = (all.late + undone, all.latency.count() + undone);
     let any = decided + all.in_time;
     let (done, unfinished) = (all.latency.count(), ages.count());
+    let open_wait = measured.longest_open_wait(&|flow| transports.contains(&transport(flow)));
+    let longest_wait = all.longest_wait.max(open_wait.unwrap_or_default());
     let latency = Buckets::new(all.latency, &ages);
     let mut us = |name, ps: Option<Bounded>| {
         bounded(name, ps.map(|ps| Bounded { value: ps.value / 1e6, ..ps }), bounds)
@@ -178,6 +180,7 @@ fn operation_figures(
         us("latency_p50_us", latency.quantile(0.5)),
         us("latency_p99_us", latency.quantile(0.99)),
         us("latency_p999_us", latency.quantile(0.999)),
+        entry("operation_wait_max_us", float((any > 0).then_some(longest_wait.as_us_f64()))),
     ]
 }
 

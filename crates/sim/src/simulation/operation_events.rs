@@ -104,10 +104,12 @@ impl Domain {
         let channel = self.operations.channel_of(end);
         let &Table { deadline, stop, .. } = self.operations.table(spec);
         for _ in 0..done {
-            let issued = self.operations.close(channel, now);
+            let (issued, waited) = self.operations.close(channel, now);
             let late = deadline.is_some_and(|deadline| now.since(issued) > deadline);
             let measured = self.is_measured(issued);
-            self.counters[spec.transport as usize].operations.count(now.since(issued), late, measured);
+            let counters = &mut self.counters[spec.transport as usize].operations;
+            counters.count(now.since(issued), late, measured);
+            counters.longest_wait = counters.longest_wait.max(waited);
             match spec.demand {
                 Demand::OpenLoop(_) => {
                     let initiator = self.operations.channels[channel].initiator;

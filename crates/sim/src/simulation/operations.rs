@@ -50,6 +50,8 @@ pub(super) struct Table {
 pub(super) struct Channel {
     /// When the operations that are open were issued, oldest first.
     pub issued: VecDeque<Time>,
+    /// When the last operation was done; [`Time::ZERO`] before the first.
+    pub last_done: Time,
     /// A hash of the times at which all were issued and done, in their order.
     trace: u64,
     /// The flow's number.
@@ -140,6 +142,7 @@ impl Operations {
             all.channel_of.push(all.channels.len() as u32);
             all.channels.push(Channel {
                 issued: VecDeque::new(),
+                last_done: Time::ZERO,
                 trace: 0,
                 flow,
                 end: place.at,
@@ -168,18 +171,29 @@ impl Operations {
         self.open += 1;
     }
 
-    /// Takes note that the oldest operation of a channel is done; when it was issued.
-    pub(super) fn close(&mut self, channel: usize, now: Time) -> Time {
+    /// Takes note that the oldest operation of a channel is done. Returns when it was issued, and how long the channel had
+    /// an operation open before it without one being done.
+    pub(super) fn close(&mut self, channel: usize, now: Time) -> (Time, Span) {
         let channel = &mut self.channels[channel];
         let issued = channel.issued.pop_front().expect("an operation that is done was issued");
         let number = channel.done;
         channel.done += 1;
+        let waited = now.since(issued.max(channel.last_done));
+        channel.last_done = now;
         channel.trace = mix(channel.trace ^ now.as_ps());
         self.open -= 1;
         if let Some(records) = &mut self.records {
             records.push(OperationRecord { flow: channel.flow, number, issued, done: now });
         }
-        issued
+        (issued, waited)
+    }
+
+    /// For each flow of an initiator with an open operation: the flow, and how long by `now` none has been done on it.
+    pub fn waits(&self, now: Time) -> impl Iterator<Item = (u32, Span)> + '_ {
+        self.channels.iter().filter_map(move |channel| {
+            let oldest = *channel.issued.front()?;
+            Some((channel.flow, now.since(oldest.max(channel.last_done))))
+        })
     }
 
     /// The channel for an initiator's next operation, if it may have one more: the target is drawn, its flows take

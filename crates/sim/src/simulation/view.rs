@@ -230,6 +230,12 @@ impl Simulation {
         all
     }
 
+    /// For each flow with an open operation: the flow, and how long none has been done on it.
+    pub fn operation_waits(&self) -> Vec<(u32, Span)> {
+        let now = self.time;
+        self.domains.iter().flat_map(|domain| domain.operations.waits(now)).collect()
+    }
+
     /// For each flow of an initiator: the flow, how many operations are done on it, and a hash of when.
     pub fn operation_traces(&self) -> Vec<(u32, u32, u64)> {
         let mut all: Vec<_> = self.domains.iter().flat_map(|domain| domain.operations.traces()).collect();
