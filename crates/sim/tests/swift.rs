@@ -4,13 +4,7 @@
 
 mod experiment;
 
-use std::ops::ControlFlow;
-use std::path::Path;
-
-use clearway_proto::units::{Span, Time};
 use clearway_sim::record::Outcome;
-use clearway_sim::scenario::load_text;
-use clearway_sim::simulation::Simulation;
 use experiment::{figure, floats, mean, run};
 
 /// Payload that 50 Gb/s carry in frames of 4096 B payload, 64 B header and 38 B framing.
@@ -114,37 +108,37 @@ fn five_thousand_flows_share_a_link_with_windows_far_below_a_packet() {
     assert!(figure(&floored, "rtt_mean_us") > 10.0 * figure(&paced, "rtt_mean_us"));
 }
 
-/// 5000 first windows of 16 packets are 26 times the buffer: what is lost is found out, and every flow goes on. Without a
-/// limit to what its spacing takes for the round trip some would be silent for 100 ms, as long as the burst's queue is in
-/// their smoothed round trip.
+/// 5000 first windows of 16 packets are 26 times the buffer: what is lost is found out, and every flow goes on completing
+/// operations. Without a limit to the gap some would wait for as long as the burst's queue in their smoothed round trip,
+/// divided by their window.
 #[test]
-fn no_flow_is_silent_for_long_after_a_burst() {
-    const STEP: Span = Span::from_us(500);
-    let text = incast(50, 100, 100, "0us..20ms", "");
-    let loaded =
-        load_text(&text, "burst", Path::new("."), &[], None).unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(&loaded.scenario, 1);
-    // For each flow: packets sent, the last time that there were more, and the longest time that there were none.
-    let mut flows = vec![(0, Time::ZERO, Span::ZERO); simulation.specs().len()];
-    let mut now = Time::ZERO;
-    while now < Time::ZERO + loaded.scenario.duration {
-        now = now + STEP;
-        assert!(simulation.run_until(now, &mut |_, _| ControlFlow::Continue(())).is_continue());
-        for (id, (sent, last, longest)) in flows.iter_mut().enumerate() {
-            let so_far = simulation.sender(id as u32).sender.flight().sent;
-            if so_far == 0 {
-                *last = now;
-            } else {
-                *longest = now.since(*last).max(*longest);
-            }
-            if so_far != *sent {
-                (*sent, *last) = (so_far, now);
-            }
-        }
-    }
-    let longest = flows.iter().map(|flow| flow.2).max().expect("there are flows");
-    println!("the longest silence: {} us", longest.as_us_f64());
-    assert!(longest <= Span::from_ms(20), "{} us", longest.as_us_f64());
+fn no_flow_waits_for_long_after_a_burst() {
+    let longest = |keys: &str| {
+        let text = incast(50, 100, 150, "0us..20ms", keys).replace(
+            "pattern = 'incast'",
+            "pattern = 'closed_loop'\nfrom = '0..50'\nbytes = '4096B'\noutstanding = 16",
+        );
+        figure(&run(&text), "operation_wait_max_us")
+    };
+    let (limited, unlimited) = (longest(""), longest("gap_limit = '1000s'"));
+    println!("the longest wait between completions: {limited} us, without a limit {unlimited} us");
+    assert!(limited <= 40_000.0, "{limited} us");
+    assert!(unlimited > 2.0 * limited, "{unlimited} us");
+}
+
+/// With a gap of at most 12 ms, 20,000 flows would send more than 50 Gb/s carry, whatever their windows say: the limit grows
+/// on what their packets meet.
+#[test]
+fn twenty_thousand_flows_fill_a_link_and_not_its_buffer() {
+    let many = |keys: &str| run(&incast(50, 400, 400, "0us..50ms", &format!("initial_cwnd = 0.1\n{keys}")));
+    let grown = many("");
+    show("20,000 flows", &grown);
+    assert!(figure(&grown, "goodput_gbps") > 0.98 * LINE_GOODPUT);
+    assert_eq!(figure(&grown, "loss_rate"), 0.0);
+    assert!(figure(&grown, "rtt_p99_us") < 500.0);
+    let fixed = many("gap_limit_max = '12ms'");
+    show("20,000 flows, a limit that does not grow", &fixed);
+    assert!(figure(&fixed, "rtt_mean_us") > 1000.0);
 }
 
 /// One sender in the receiver's rack and one in another, two switches further. The network is such that these cost
