@@ -1,6 +1,7 @@
 //! `[arbiter]`: where Fastpass's arbiters are, and how they allocate.
 
-use clearway_proto::fastpass::allocator::{Order, MOST_NODES, MOST_SLOTS};
+use clearway_proto::fastpass::allocator::{Order, ParamsError, MOST_NODES, MOST_SLOTS};
+use clearway_proto::fastpass::arbiter::ArbiterError;
 use clearway_proto::fastpass::endpoint::SendMode;
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::paths::{MAX_PATHS, MAX_RACKS};
@@ -12,6 +13,7 @@ use super::node;
 use super::reader::Section;
 use crate::model::{Arbiters, Protocol, Scenario, Topology, Transport};
 use crate::net::shape;
+use crate::simulation::arbitration;
 use crate::traffic::pattern;
 
 /// The largest number of arbiters.
@@ -233,6 +235,9 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     check_network(r, scenario);
     check_horizon(r, scenario, arbiters);
     check_seats(r, scenario, arbiters);
+    if r.sound() {
+        check_machines(r, scenario, arbiters);
+    }
 }
 
 /// A host has one endpoint, whichever of its transports have timeslots: they agree on what that does.
@@ -271,16 +276,32 @@ fn check_network(r: &Section, scenario: &Scenario) {
         );
         r.conflict_at("arbiter", message);
     }
-    if let Topology::LeafSpine { uplink, .. } = topology {
-        let slowest = scenario.network.rate;
-        if uplink.as_bps() < slowest.as_bps() {
+}
+
+/// Asks the arbiters themselves whether they can be built.
+fn check_machines(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
+    let Err(error) = arbitration::check(scenario, arbiters) else { return };
+    let hosts = scenario.network.rate.shown();
+    let carries = "carries less than one packet a timeslot of hosts of";
+    match (error, &scenario.network.topology) {
+        (
+            ArbiterError::Allocator(ParamsError::RackCarriesNothing(_)),
+            Topology::Dumbbell { bottleneck, .. },
+        ) => {
+            let slow = bottleneck.shown();
             let message = format!(
-                "an uplink of {} carries less than one packet a timeslot of hosts of {}: lower oversubscription, or use fewer spines",
-                uplink.shown(),
-                slowest.shown()
+                "a bottleneck of {slow} {carries} {hosts}: raise bottleneck to {hosts}, or lower rate to {slow}"
+            );
+            r.conflict_at("network.bottleneck", message);
+        }
+        (ArbiterError::Allocator(ParamsError::RackCarriesNothing(_)), Topology::LeafSpine { uplink, .. }) => {
+            let message = format!(
+                "an uplink of {} {carries} {hosts}: lower oversubscription, or use fewer spines",
+                uplink.shown()
             );
             r.conflict_at("network.oversubscription", message);
         }
+        (error, _) => r.conflict_at("arbiter", format!("{error}: change the network or the arbiter")),
     }
 }
 

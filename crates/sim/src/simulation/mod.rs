@@ -1,7 +1,7 @@
 //! The simulator proper: domains that take their events in order and let ports, senders and receivers act on them.
 
 mod agents;
-mod arbitration;
+pub(crate) mod arbitration;
 mod audit;
 mod barrier;
 mod build;

@@ -134,7 +134,7 @@ impl Arbiter {
     /// An arbiter that starts again, as a standby that has heard nothing. `term` is the newest that its earlier lives have
     /// known ([`Arbiter::term`]), so that none of theirs comes twice.
     pub fn restarted(params: &ArbiterParams, now: Time, term: u32) -> Result<Arbiter, ArbiterError> {
-        params.check()?;
+        params.check_together()?;
         let nodes = params.allocator.nodes;
         Ok(Arbiter {
             succession: Succession::standby(now, term),

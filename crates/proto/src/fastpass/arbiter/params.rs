@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::faults::Faults;
+use super::network::Network;
 use crate::fastpass::allocator::{AllocatorParams, ParamsError};
 use crate::fastpass::isolator::IsolatorParams;
 use crate::fastpass::paths::{FatTreeShape, PathError, Racks};
@@ -130,8 +132,18 @@ pub enum ArbiterError {
 }
 
 impl ArbiterParams {
-    /// Whether an arbiter can be built, as far as nobody else looks.
-    pub(super) fn check(&self) -> Result<(), ArbiterError> {
+    /// Says why no arbiter can be built from these parameters, if none can: whoever reads parameters asks this before
+    /// [`Arbiter::new`](super::Arbiter::new) refuses them.
+    pub fn check(&self) -> Result<(), ArbiterError> {
+        self.check_together()?;
+        self.allocator.check().map_err(ArbiterError::Allocator)?;
+        Network::new(&self.paths).map_err(ArbiterError::Paths)?;
+        Faults::new(self).map_err(ArbiterError::Paths)?;
+        Ok(())
+    }
+
+    /// Checks what the allocator and the paths, each right in itself, demand of the rest.
+    pub(super) fn check_together(&self) -> Result<(), ArbiterError> {
         if self.rank >= self.arbiters {
             return Err(ArbiterError::Rank(self.rank, self.arbiters));
         }

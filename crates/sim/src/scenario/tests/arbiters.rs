@@ -101,6 +101,15 @@ fn an_arbiter_has_to_know_the_paths() {
     let over = "topology = \"leaf_spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 2\noversubscription = 4";
     let message = wrong(shape, over);
     assert!(message.contains("network.oversubscription: an uplink of"), "{message}");
+    // The machine refused this first, in a panic.
+    let slow = "topology = \"dumbbell\"\nleft = 2\nright = 2\nbottleneck = \"9Gbps\"";
+    let message = wrong(shape, slow);
+    assert!(
+        message.contains("network.bottleneck: a bottleneck of 9Gbps carries less than one packet"),
+        "{message}"
+    );
+    assert!(message.contains("raise bottleneck to 10Gbps, or lower rate to 9Gbps"), "{message}");
+    read(&with(RACK, shape, &slow.replace('9', "10"))).unwrap_or_else(|error| panic!("{error}"));
     let many = "topology = \"leaf_spine\"\nleaves = 129\nspines = 2\nhosts_per_leaf = 2";
     let message = wrong(shape, many);
     assert!(message.contains("arbiter: found 129 racks and 2 paths"), "{message}");
