@@ -1,4 +1,4 @@
-# What a person does here: make demo, test, bench, lint, fmt, wheel, site. Needs cargo, Python 3.10 or newer with venv, make; the
+# What a person does here: make demo, test, random-net, bench, lint, fmt, wheel, site. Needs cargo, Python 3.10 or newer with venv, make; the
 # fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -6,7 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python digests fuzz-targets bench bench-instructions lint fmt docs site build wheel clean
+# Random scenarios that `make random-net` runs, and the seed of the first.
+COUNT ?= 2000
+SEED ?= 1
+
+.PHONY: demo test test-rust test-python digests random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel clean
 
 demo: build
 	$(BIN)/clearway demo
@@ -24,6 +28,12 @@ test-python: build $(VENV)/.tools
 digests: | needs-cargo
 	cargo test --quiet -p clearway-sim --test digests
 	cargo test --quiet -p clearway-sim --test digests --release
+
+# Runs random scenarios of all schemes in every way and checks their figures: how many ran, were refused and failed, and the
+# seeds that failed. make random-net COUNT=2000 SEED=1
+random-net: | needs-cargo
+	CLEARWAY_RANDOM_SCENARIOS=$(COUNT) CLEARWAY_RANDOM_SEED=$(SEED) cargo test --release -p clearway-sim --test random_net \
+		-- --nocapture random_scenarios odd_values
 
 # That they can be built. How to run one is said in fuzz/README.md.
 fuzz-targets: | needs-cargo needs-c++

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Once;
 
-use clearway_sim::scenario::{estimate_bytes, load_text, Loaded, ScenarioError};
+use clearway_sim::scenario::{estimate_bytes, load_text, Loaded, Override, ScenarioError};
 use std::cell::RefCell;
 
 use crate::folder::{Folder, Texts};
@@ -34,17 +34,22 @@ pub fn scenario(bytes: &[u8]) {
     check(text, &files, &[]);
 }
 
-/// Any lines are overrides of a scenario, each a path, an equals sign and a value, or are refused.
+/// Any lines are overrides of a scenario, or are refused: each is a path, an equals sign and a value, or a path to remove.
 pub fn overrides(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let lines = text.split('\n').filter_map(|line| line.split_once('='));
-    let sets: Vec<_> = lines.map(|(path, value)| (path.to_string(), value.replace('\r', "\n"))).collect();
+    let sets: Vec<Override> = text
+        .split('\n')
+        .map(|line| match line.split_once('=') {
+            Some((path, value)) => (path.to_string(), Some(value.replace('\r', "\n"))),
+            None => (line.to_string(), None),
+        })
+        .collect();
     let files: Texts = BESIDE.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
     check(BASE, &files, &sets);
 }
 
 /// Reads a scenario and checks what comes of it.
-pub(crate) fn check(text: &str, files: &Texts, sets: &[(String, String)]) -> Option<Loaded> {
+pub(crate) fn check(text: &str, files: &Texts, sets: &[Override]) -> Option<Loaded> {
     match load(text, files, sets) {
         Ok(loaded) => {
             check_loaded(&loaded, files);
@@ -52,8 +57,11 @@ pub(crate) fn check(text: &str, files: &Texts, sets: &[(String, String)]) -> Opt
         }
         Err(error) => {
             check_refused(&error, |file| if file == NAME { Some(text) } else { text_beside(file, files) });
-            let shown: Vec<String> =
-                sets.iter().map(|(path, value)| format!("--set {path}={value}")).collect();
+            let label = |(path, value): &Override| match value {
+                Some(value) => format!("--set {path}={value}"),
+                None => format!("--unset {path}"),
+            };
+            let shown: Vec<String> = sets.iter().map(label).collect();
             let of_sets = error.problems.iter().filter_map(|problem| problem.set.as_ref());
             assert!(of_sets.into_iter().all(|set| shown.contains(set)), "{error}");
             None
@@ -62,7 +70,7 @@ pub(crate) fn check(text: &str, files: &Texts, sets: &[(String, String)]) -> Opt
 }
 
 /// Reads a scenario that may name these files.
-fn load(text: &str, files: &Texts, sets: &[(String, String)]) -> Result<Loaded, ScenarioError> {
+fn load(text: &str, files: &Texts, sets: &[Override]) -> Result<Loaded, ScenarioError> {
     thread_local!(static FOLDER: RefCell<Folder> = RefCell::new(Folder::new()));
     bound_memory();
     FOLDER.with_borrow_mut(|folder| {

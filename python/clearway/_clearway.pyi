@@ -76,13 +76,13 @@ class Result:
     def tables(self) -> dict[str, dict[str, NDArray[Any]]]: ...
 
 def load(
-    path: str | PathLike[str], sets: Sequence[tuple[str, str]] = ..., seed: int | None = None
+    path: str | PathLike[str], sets: Sequence[tuple[str, str | None]] = ..., seed: int | None = None
 ) -> Scenario: ...
 def load_text(
     text: str,
     name: str = "scenario",
     base_dir: str | PathLike[str] = ".",
-    sets: Sequence[tuple[str, str]] = ...,
+    sets: Sequence[tuple[str, str | None]] = ...,
     seed: int | None = None,
 ) -> Scenario: ...
 def plan_dci_buffer(given: dict[str, str]) -> str: ...

@@ -14,6 +14,7 @@ from clearway.execution import check_seeds, check_threads, execute, fitting, wat
 from clearway.runs import Run, Seeds
 
 Sets = Mapping[str, Any]
+Override = tuple[str, str | None]  # a dotted key and TOML text, or None to remove the key
 """Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`."""
 
 Progress = Callable[[float, float, int], bool | None]
@@ -107,7 +108,7 @@ def schema() -> dict[str, Any]:
 
 
 def load_scenario(
-    scenario: str | Path, sets: Sequence[tuple[str, str]], seed: int | None
+    scenario: str | Path, sets: Sequence[Override], seed: int | None
 ) -> _clearway.Scenario:
     """Read and check a scenario, given as a path or as text with a line break."""
     if isinstance(scenario, str) and "\n" in scenario:
@@ -153,10 +154,10 @@ def _refuse_sweep(path: Path) -> None:
         )
 
 
-def sets_of(sets: Sets | None) -> list[tuple[str, str]]:
-    """Write values as TOML, as `--set` has them."""
+def sets_of(sets: Sets | None) -> list[Override]:
+    """Write values as TOML, as `--set` has them; None removes the key, as `--unset` does."""
     return [
-        (key, value if isinstance(value, str) else documents.value_of(value))
+        (key, value if value is None or isinstance(value, str) else documents.value_of(value))
         for key, value in (sets or {}).items()
     ]
 
@@ -164,7 +165,7 @@ def sets_of(sets: Sets | None) -> list[tuple[str, str]]:
 def gather(
     items: Sequence[str | Path | Run | Seeds],
     seeds: int,
-    sets: Sequence[tuple[str, str]],
+    sets: Sequence[Override],
     run_all: Callable[[Sequence[_clearway.Scenario]], list[Run]],
 ) -> list[tuple[str, Seeds]]:
     """Read the run directories and run the scenario files among the items; a label with each."""
@@ -188,7 +189,7 @@ def gather(
 
 
 def with_seeds(
-    scenario: str | Path, sets: Sequence[tuple[str, str]], seed: int | None, count: int
+    scenario: str | Path, sets: Sequence[Override], seed: int | None, count: int
 ) -> list[_clearway.Scenario]:
     """Load a scenario with `count` seeds, from its own (or the given one) on."""
     check_seeds(count)

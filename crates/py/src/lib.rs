@@ -112,10 +112,15 @@ fn microseconds(picoseconds: u64) -> f64 {
     picoseconds as f64 / 1e6
 }
 
-/// Reads and checks a scenario file; `sets` are (dotted key, TOML text) that override it.
+/// Reads and checks a scenario file; `sets` are (dotted key, TOML text) that override it; None removes the key.
 #[pyfunction]
 #[pyo3(signature = (path, sets=Vec::new(), seed=None))]
-fn load(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>, seed: Option<u64>) -> PyResult<Scenario> {
+fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    sets: Vec<scenario::Override>,
+    seed: Option<u64>,
+) -> PyResult<Scenario> {
     scenario_of(py.detach(|| scenario::load(&path, &sets, seed)))
 }
 
@@ -128,7 +133,7 @@ fn load_text(
     text: &str,
     name: &str,
     base_dir: PathBuf,
-    sets: Vec<(String, String)>,
+    sets: Vec<scenario::Override>,
     seed: Option<u64>,
 ) -> PyResult<Scenario> {
     let base_dir: &Path = &base_dir;

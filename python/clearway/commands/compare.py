@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from clearway import api, comparison, console, screen
-from clearway.commands.options import JsonOption, SeedsOption, SetsOption, ThreadsOption, parsed
+from clearway.commands.options import (
+    JsonOption,
+    SeedsOption,
+    SetsOption,
+    ThreadsOption,
+    UnsetsOption,
+    parsed,
+)
 
 app = typer.Typer(add_completion=False)
 
@@ -19,6 +26,7 @@ def compare(
         list[Path], typer.Argument(metavar="DIR|FILE...", help="Run directories and scenarios, in any mix.")
     ],
     sets: SetsOption = None,
+    unsets: UnsetsOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     json: JsonOption = False,
@@ -27,7 +35,7 @@ def compare(
     gathered = api.gather(
         items,
         seeds or 1,
-        parsed(sets),
+        parsed(sets, unsets),
         lambda scenarios: screen.execute_shown(scenarios, threads=threads, quiet=json),
     )
     compared = comparison.compare(gathered)

@@ -22,6 +22,14 @@ SetsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the scenario: --set network.hosts=10"),
 ]
+UnsetsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unset",
+        metavar="KEY",
+        help="Remove a key or a table of the scenario, before --set: --unset transport.bulk.ai",
+    ),
+]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Root of all randomness.")
 ]
@@ -74,9 +82,14 @@ def place(on: str | None, jobs: int | None) -> Iterator[Cluster | None]:
         yield cluster
 
 
-def parsed(sets: list[str] | None) -> list[tuple[str, str]]:
-    """Split each KEY=VALUE."""
-    pairs = []
+def parsed(sets: list[str] | None, unsets: list[str] | None) -> list[tuple[str, str | None]]:
+    """Split each KEY=VALUE; first come the keys to remove, with None."""
+    pairs: list[tuple[str, str | None]] = []
+    for text in unsets or []:
+        check_text(text, f"--unset {text}")
+        if "=" in text or not text.strip():
+            raise ClearwayError(f"--unset {text}: expected KEY", "for example --unset transport.bulk.ai")
+        pairs.append((text.strip(), None))
     for text in sets or []:
         check_text(text, f"--set {text}")
         key, equals, value = text.partition("=")

@@ -17,6 +17,7 @@ from clearway.commands.options import (
     SeedsOption,
     SetsOption,
     ThreadsOption,
+    UnsetsOption,
     parsed,
 )
 from clearway.commands.output import Output
@@ -32,6 +33,7 @@ _LONGEST = 1 << 24  # characters of a scenario on standard input, which may have
 def run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML); - for standard input.")],
     sets: SetsOption = None,
+    unsets: UnsetsOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -44,7 +46,7 @@ def run(
             "--seed and --seeds exclude each other", "set the first of several with --set seed=N"
         )
     scenario = _from_standard_input() if str(file) == "-" else file
-    scenarios = api.with_seeds(scenario, parsed(sets), seed, seeds or 1)
+    scenarios = api.with_seeds(scenario, parsed(sets, unsets), seed, seeds or 1)
     output = Output(out, Path("runs") / _default_name(scenarios, several=seeds is not None))
     started = time.monotonic()
     group = Seeds(screen.execute_shown(scenarios, threads=threads, quiet=json))

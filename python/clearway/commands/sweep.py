@@ -15,6 +15,7 @@ from clearway.commands.options import (
     OutOption,
     SetsOption,
     StoreOption,
+    UnsetsOption,
     parsed,
     place,
 )
@@ -29,6 +30,7 @@ app = typer.Typer(add_completion=False)
 def run_sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML) with a \\[sweep] table.")],
     sets: SetsOption = None,
+    unsets: UnsetsOption = None,
     jobs: JobsOption = None,
     on: OnOption = None,
     out: OutOption = None,
@@ -36,7 +38,7 @@ def run_sweep(
     json: JsonOption = False,
 ) -> None:
     r"""Run a scenario at every point of its \[sweep] table; write a table and a page. Can be interrupted."""
-    planned = sweep.plan(file, parsed(sets))
+    planned = sweep.plan(file, parsed(sets, unsets))
     output = Output(out, Path("runs") / f"{directory.slug(planned.name)}-sweep")
     screen.show_warnings([point.scenario for point in planned.points])
     kept = Store(store)

@@ -31,7 +31,7 @@ class SweepFile:
     places: Mapping[str, str]
     """Where each key of an axis stands: file and line."""
     frontier: Frontier | None
-    sets: Sequence[tuple[str, str]]
+    sets: Sequence[api.Override]
     """What overrides keys of the scenario at every point."""
 
     @property
@@ -58,7 +58,7 @@ class SweepFile:
             raise ClearwayError(message, "no point was run") from error
 
 
-def read(source: str | Path | Mapping[str, Any], sets: Sequence[tuple[str, str]] = ()) -> SweepFile:
+def read(source: str | Path | Mapping[str, Any], sets: Sequence[api.Override] = ()) -> SweepFile:
     """Read a scenario with a `[sweep]` table: a file, TOML text (which has a line break), or a document.
 
     `sets` override keys of the scenario, as those of a run.
@@ -72,7 +72,7 @@ def read(source: str | Path | Mapping[str, Any], sets: Sequence[tuple[str, str]]
     return _of_text(documents.read_text(path), shown(path), path.parent, sets)
 
 
-def _of_document(document: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> SweepFile:
+def _of_document(document: Mapping[str, Any], sets: Sequence[api.Override]) -> SweepFile:
     left = {key: value for key, value in document.items() if key != "sweep"}
     table = _table(document, "scenario", 'add one, such as {"sweep": {"seed": [1, 2, 3]}}')
 
@@ -84,7 +84,7 @@ def _of_document(document: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -
     )
 
 
-def _of_text(text: str, name: str, folder: Path, sets: Sequence[tuple[str, str]]) -> SweepFile:
+def _of_text(text: str, name: str, folder: Path, sets: Sequence[api.Override]) -> SweepFile:
     try:
         document = documents.parse(text, name)
     except ClearwayError:
@@ -121,7 +121,7 @@ def _checked(
     table: Mapping[str, Any],
     where: Where,
     place: Callable[[str], str],
-    sets: Sequence[tuple[str, str]],
+    sets: Sequence[api.Override],
 ) -> SweepFile:
     """Put together what was read, if the axes are sound and nothing is set twice."""
     frontier = Frontier.of(table["frontier"], where("frontier")) if "frontier" in table else None
@@ -132,13 +132,14 @@ def _checked(
         raise ClearwayError(f"{place(repeated)}: [sweep] {repeated}: is in two axes")
     swept = expanded(dict.fromkeys(keys), document)
     for key, value in sets:
+        option = f"--unset {key}" if value is None else f"--set {key}={value}"
         if key == "sweep" or key.startswith("sweep."):
             raise ClearwayError(
-                f"--set {key}={value}: [sweep] is no part of the scenario", "change the axes where they stand"
+                f"{option}: [sweep] is no part of the scenario", "change the axes where they stand"
             )
         if key in swept:
             raise ClearwayError(
-                f"--set {key}={value}: {where(key)} is an axis, which sets it at every point",
+                f"{option}: {where(key)} is an axis, which sets it at every point",
                 "leave one of them out",
             )
     places = {key: place(key) for key in keys}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from clearway.api import Override
     from clearway.cluster.client import Cluster
 
 PAGE = "report.html"
@@ -147,7 +148,7 @@ class Sweep:
         return frontier.in_words(labels, [row for _, row in self.combinations])
 
 
-def plan(source: str | Path | Mapping[str, Any], sets: Sequence[tuple[str, str]] = ()) -> Planned:
+def plan(source: str | Path | Mapping[str, Any], sets: Sequence[Override] = ()) -> Planned:
     """Read a scenario with axes and check all its points."""
     found = read(source, sets)
     return Planned(found, found.points())

@@ -3,6 +3,7 @@
 use toml_edit::{Item, TomlError};
 
 use super::error::Problem;
+use super::suggest;
 
 /// The place of a key or value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,6 +219,49 @@ pub(super) fn apply(root: &mut Table, index: usize, path: &str, text: &str) -> R
     put(root, &steps, node)
 }
 
+/// Removes the key or the table at `path`, or an entry of a list. The error is a sentence.
+pub(super) fn remove(root: &mut Table, path: &str) -> Result<(), String> {
+    remove_from(root, &steps(path).collect::<Vec<_>>(), "the scenario")
+}
+
+fn remove_from(table: &mut Table, steps: &[&str], name: &str) -> Result<(), String> {
+    let [step, rest @ ..] = steps else { return Ok(()) };
+    let Some(at) = table.entries.iter().position(|entry| entry.key == *step) else {
+        let nearest = suggest::listed(step, table.entries.iter().map(|entry| entry.key.as_str()));
+        return Err(format!("{name} has no {step} to remove; the nearest keys there are {nearest}"));
+    };
+    if rest.is_empty() {
+        table.entries.remove(at);
+        return Ok(());
+    }
+    remove_in(&mut table.entries[at].node, step, rest)
+}
+
+fn remove_in(target: &mut Node, name: &str, steps: &[&str]) -> Result<(), String> {
+    let [step, rest @ ..] = steps else { return Ok(()) };
+    match &mut target.value {
+        Value::Table(table) => remove_from(table, steps, name),
+        Value::List(list) => {
+            let index = index_in(list, name, step)?;
+            if rest.is_empty() {
+                list.remove(index);
+                return Ok(());
+            }
+            remove_in(&mut list[index], step, rest)
+        }
+        other => Err(format!("{name} is {}, not a table: it has no {step}", other.shown())),
+    }
+}
+
+/// The entry of a list that a step of a path names.
+fn index_in(list: &[Node], name: &str, step: &str) -> Result<usize, String> {
+    let count = list.len();
+    step.parse::<usize>().ok().filter(|index| *index < count).ok_or_else(|| {
+        let entries = if count == 1 { "entry" } else { "entries" };
+        format!("{name} has {count} {entries}, numbered from 0; there is no {step}")
+    })
+}
+
 fn free_value(text: &str, index: usize) -> Value {
     let line = format!("value = {text}");
     let Ok(document) = toml_edit::Document::parse(line.as_str()) else { return Value::Text(text.into()) };
@@ -268,12 +312,7 @@ fn put_in(target: &mut Node, name: &str, steps: &[&str], node: Node) -> Result<(
     match &mut target.value {
         Value::Table(table) => put(table, steps, node),
         Value::List(list) => {
-            let count = list.len();
-            let index = step.parse::<usize>().ok().filter(|index| *index < count);
-            let Some(index) = index else {
-                let entries = if count == 1 { "entry" } else { "entries" };
-                return Err(format!("{name} has {count} {entries}, numbered from 0; there is no {step}"));
-            };
+            let index = index_in(list, name, step)?;
             put_in(&mut list[index], step, rest, node)
         }
         other => Err(format!("{name} is {}, not a table: it has no {step}", other.shown())),
@@ -323,6 +362,28 @@ mod tests {
         assert_eq!(shown(&table, &["transport", "bulk", "beta"]), "0.5");
         assert_eq!(table.locate("network.rate"), Place::Set(0));
         assert_eq!(table.locate("traffic[1].bytes"), Place::Set(1));
+    }
+
+    #[test]
+    fn overrides_remove_keys_tables_and_entries() {
+        let mut table = parse(TEXT, "x.toml").expect("TOML");
+        let error = remove(&mut table, "network.rat").expect_err("there is none");
+        assert_eq!(error, "network has no rat to remove; the nearest keys there are rate");
+        let error = remove(&mut table, "netwrk").expect_err("there is none");
+        assert_eq!(
+            error,
+            "the scenario has no netwrk to remove; the nearest keys there are network, name, traffic"
+        );
+        let error = remove(&mut table, "traffic.2").expect_err("two entries");
+        assert_eq!(error, "traffic has 2 entries, numbered from 0; there is no 2");
+        remove(&mut table, "network.rate").expect("a key");
+        assert!(table.has("network") && !table.has("network.rate"));
+        remove(&mut table, "traffic[0]").expect("an entry");
+        assert_eq!(table.locate("traffic[0].bytes"), Place::At(9, 3));
+        remove(&mut table, "traffic.0.bytes").expect("a key of an entry");
+        assert!(!table.has("traffic.0.bytes"));
+        remove(&mut table, "network").expect("a table");
+        assert!(!table.has("network"));
     }
 
     #[test]

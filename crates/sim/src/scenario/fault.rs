@@ -185,7 +185,6 @@ fn parse(node: &Node, names: Option<&Names>) -> Result<Vec<(String, String)>, Mi
     let half_known = pairs.iter().find(|(a, b)| names.contains(a) || names.contains(b));
     let (a, b) = half_known.unwrap_or(&first);
     let unknown = if names.contains(a) { b } else { a };
-    let nearest = names.nearest(unknown);
-    let meant = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
-    Err(Misread::Says(format!("there is no node {unknown}{meant}")))
+    let nearest = names.nearest_listed(unknown);
+    Err(Misread::Says(format!("there is no node {unknown}; the nearest names are {nearest}")))
 }

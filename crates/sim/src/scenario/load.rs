@@ -23,9 +23,12 @@ pub struct Loaded {
     pub warnings: Vec<String>,
 }
 
-/// Reads a scenario. Each of `sets` is a dotted path and a value, read as TOML if it is any and else as a string,
-/// that replaces what the file says; `seed` replaces its seed.
-pub fn load(path: &Path, sets: &[(String, String)], seed: Option<u64>) -> Result<Loaded, ScenarioError> {
+/// A change of what a file says: a dotted path, and the value that it has from then on, read as TOML if it is any and
+/// else as a string. None removes the key or the table.
+pub type Override = (String, Option<String>);
+
+/// Reads a scenario with these overrides, the first one first; `seed` replaces its seed.
+pub fn load(path: &Path, sets: &[Override], seed: Option<u64>) -> Result<Loaded, ScenarioError> {
     let name = path.display().to_string();
     let text = files::read_text(path).map_err(|message| {
         let source = Source::new(&name, Vec::new());
@@ -40,10 +43,14 @@ pub fn load_text(
     text: &str,
     name: &str,
     base_dir: &Path,
-    sets: &[(String, String)],
+    sets: &[Override],
     seed: Option<u64>,
 ) -> Result<Loaded, ScenarioError> {
-    let mut labels: Vec<String> = sets.iter().map(|(path, value)| format!("--set {path}={value}")).collect();
+    let label = |(path, value): &Override| match value {
+        Some(value) => format!("--set {path}={value}"),
+        None => format!("--unset {path}"),
+    };
+    let mut labels: Vec<String> = sets.iter().map(label).collect();
     labels.extend(seed.map(|seed| format!("--seed {seed}")));
     let source = Source::new(name, labels);
     let (scenario, resolved) = match root(text, name, &source, sets, seed) {
@@ -63,13 +70,7 @@ pub fn load_text(
 }
 
 /// The file's tree with the overrides applied; none where a problem was noted.
-fn root(
-    text: &str,
-    name: &str,
-    source: &Source,
-    sets: &[(String, String)],
-    seed: Option<u64>,
-) -> Option<Table> {
+fn root(text: &str, name: &str, source: &Source, sets: &[Override], seed: Option<u64>) -> Option<Table> {
     if text.len() > MAX_SCENARIO {
         let message =
             format!("longer than {MAX_SCENARIO} bytes; put lists of links or flows into files of their own");
@@ -87,10 +88,14 @@ fn root(
         source.report(entry.place, "node", None, Misread::Says(of_a_topology(&root)));
         return None;
     }
-    let seed = seed.map(|seed| ("seed".to_string(), seed.to_string()));
+    let seed = seed.map(|seed| ("seed".to_string(), Some(seed.to_string())));
     for (i, (path, value)) in sets.iter().chain(&seed).enumerate() {
-        if let Err(message) = document::apply(&mut root, i, path, value) {
-            source.report(Place::Set(i), path, Some(value.clone()), Misread::Says(message));
+        let applied = match value {
+            Some(text) => document::apply(&mut root, i, path, text),
+            None => document::remove(&mut root, path),
+        };
+        if let Err(message) = applied {
+            source.report(Place::Set(i), path, value.clone(), Misread::Says(message));
         }
     }
     (source.count() == 0).then_some(root)

@@ -49,6 +49,6 @@ mod warnings;
 mod tests;
 
 pub use error::{Problem, ScenarioError};
-pub use load::{load, load_text, schema, Loaded};
+pub use load::{load, load_text, schema, Loaded, Override};
 pub use memory::{estimate_bytes, limit as memory_limit};
 pub use parts::{read_sizes, read_topology, read_trace};

@@ -56,6 +56,11 @@ impl<'a> Names<'a> {
         suggest::nearest(name, self.graph().nodes().iter().map(|node| node.name.as_str()))
     }
 
+    /// The names nearest to `name`, as a message lists them.
+    pub(super) fn nearest_listed(&self, name: &str) -> String {
+        suggest::listed(name, self.graph().nodes().iter().map(|node| node.name.as_str()))
+    }
+
     /// The names of the nodes that the node of this name is linked to, as a message lists them.
     pub(super) fn neighbours(&self, name: &str) -> String {
         let graph = self.graph();

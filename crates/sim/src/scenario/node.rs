@@ -89,7 +89,10 @@ fn parse(node: &Node, names: Option<&Names>) -> Result<(u32, Json), Misread> {
         }
         (Value::Text(name), Some(names)) => match names.number(name) {
             Some(number) => Ok((number, name.clone().into())),
-            None => Err(Misread::Expected(WANTED.into(), names.nearest(name))),
+            None => {
+                let expected = format!("{WANTED}; the nearest names are {}", names.nearest_listed(name));
+                Err(Misread::Expected(expected, names.nearest(name)))
+            }
         },
         _ => Err(Misread::expected(WANTED)),
     }

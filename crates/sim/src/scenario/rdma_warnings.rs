@@ -4,7 +4,7 @@ use clearway_proto::baseline::rdma::irn::IrnParams;
 
 use super::empty_path::{longest_empty_paths, us, EmptyPath};
 use super::key::Shown;
-use crate::model::{Ecn, Protocol, Scenario, SwitchRole, Transport};
+use crate::model::{Protocol, Scenario, Transport};
 use crate::net::shape;
 
 /// The least share of its NIC that a bitmap may let a flow have on the longest empty path.
@@ -26,22 +26,8 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
                 "transport.{name}: keys of DCQCN are set and nothing reads them; set congestion = \"dcqcn\""
             ));
         }
-        if transport.has_notifications() && !marks(scenario, transport) {
-            warnings.push(format!(
-                "transport.{name}.congestion: no switch marks its packets, so DCQCN hears of no congestion; set ecn of \
-                 switch.default, such as ecn = \"red\" with ecn_min, ecn_max and ecn_pmax"
-            ));
-        }
     }
     warnings
-}
-
-/// Whether some switch marks the data of a transport.
-fn marks(scenario: &Scenario, transport: &Transport) -> bool {
-    if let Some(ecn) = scenario.classes.get(transport.class).and_then(|class| class.ecn) {
-        return ecn != Ecn::Off;
-    }
-    SwitchRole::ALL.into_iter().any(|role| scenario.switches.of(role).ecn != Ecn::Off)
 }
 
 /// Warns of IRN over switches that pause its packets: while these wait, its timers run.

@@ -21,9 +21,37 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     best.map(|(_, candidate)| candidate.to_string())
 }
 
+/// Names that a message lists at most, and characters of a name that are compared for that.
+const MOST_LISTED: usize = 5;
+const MOST_COMPARED: usize = 32;
+
+/// The candidates nearest to `name`, however far they are, as a message lists them; of equally near ones the first.
+pub(super) fn listed<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let compared = |name: &str| name.to_lowercase().chars().take(MOST_COMPARED).collect::<String>();
+    let wanted = compared(name);
+    let mut nearest: Vec<(usize, &str)> = Vec::new();
+    for candidate in candidates {
+        let distance = strsim::osa_distance(&wanted, &compared(candidate));
+        let at = nearest.partition_point(|(other, _)| *other <= distance);
+        nearest.insert(at, (distance, candidate));
+        nearest.truncate(MOST_LISTED);
+    }
+    nearest.into_iter().map(|(_, candidate)| candidate).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_are_listed_and_no_more() {
+        let names = ["h0", "h1", "h2", "h3", "tor0", "h10", "h19"];
+        assert_eq!(listed("h19x", names), "h19, h1, h10, h0, h2");
+        assert_eq!(listed("spine", ["h0", "tor0"]), "h0, tor0");
+        assert_eq!(listed("h1", []), "");
+        let long = "q".repeat(1 << 20);
+        assert_eq!(listed(&long, std::iter::repeat_n("h0", 1000)), "h0, h0, h0, h0, h0");
+    }
 
     #[test]
     fn a_slip_finds_its_name() {

@@ -102,9 +102,8 @@ fn end(node: &Node, names: Option<&BTreeMap<&str, u32>>, wanted: &str) -> Result
     let Value::Text(name) = &node.value else { return Err(Misread::expected(wanted)) };
     let Some(names) = names else { return Ok(0) };
     names.get(name.as_str()).copied().ok_or_else(|| {
-        let nearest = suggest::nearest(name, names.keys().copied());
-        let meant = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
-        Misread::Says(format!("there is no node {name}{meant}"))
+        let nearest = suggest::listed(name, names.keys().copied());
+        Misread::Says(format!("there is no node {name}; the nearest names are {nearest}"))
     })
 }
 

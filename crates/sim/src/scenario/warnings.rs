@@ -10,7 +10,7 @@ use super::rdma_warnings;
 use super::relays;
 use super::traffic_warnings;
 use crate::engine::event::Meta;
-use crate::model::{HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
+use crate::model::{Ecn, HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
 use crate::net::routing::{most_paths, path_between};
 use crate::net::shape;
 use crate::net::topology::Graph;
@@ -42,11 +42,34 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(fewer_allocations_than_batches(scenario));
     warnings.extend(grants_that_come_late(scenario));
     warnings.extend(probes_that_load(scenario));
+    warnings.extend(scenario.transports.iter().filter_map(|transport| unmarked(scenario, transport)));
     warnings.extend(rdma_warnings::of(scenario));
     warnings.extend(pfc_warnings::of(scenario));
     warnings.extend(relays::warnings(scenario));
     warnings.extend(traffic_warnings::of(scenario));
     warnings
+}
+
+/// Warns of a transport whose signal of congestion is a mark, where no switch marks its data.
+fn unmarked(scenario: &Scenario, transport: &Transport) -> Option<String> {
+    if !transport.protocol.ecn_capable() {
+        return None;
+    }
+    let marks = match scenario.classes.get(transport.class).and_then(|class| class.ecn) {
+        Some(ecn) => ecn != Ecn::Off,
+        None => shape::of(&scenario.network.topology)
+            .roles()
+            .iter()
+            .any(|role| scenario.switches.of(*role).ecn != Ecn::Off),
+    };
+    let key = if transport.has_notifications() { "congestion" } else { "protocol" };
+    (!marks).then(|| {
+        format!(
+            "transport.{}.{key}: no switch marks its packets, and marks are how it hears of congestion; set ecn of switch.default, \
+             such as ecn = \"step\" with ecn_threshold, or ecn = \"red\" with ecn_min, ecn_max and ecn_pmax",
+            transport.name
+        )
+    })
 }
 
 fn targets_below_empty_paths(scenario: &Scenario) -> Vec<String> {

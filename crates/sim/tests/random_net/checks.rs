@@ -11,7 +11,7 @@ use clearway_sim::scenario::{load_text, Loaded};
 
 use crate::case::{Case, Folder, Table};
 use crate::draw::LONG_ENOUGH;
-use crate::outcomes::{difference, figure, impossible};
+use crate::outcomes::{difference, faster_than_links, figure, impossible};
 use crate::rewriting::REWRITINGS;
 
 type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
@@ -86,6 +86,10 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
     if let Some(what) = impossible(&first) {
         return Err(Failure::of("what is measured is possible", what));
     }
+    let warmup = case.top().number("warmup").unwrap_or(0.0) / 1e6;
+    if let Some(what) = faster_than_links(&first, warmup, case.full_frame()) {
+        return Err(Failure::of("links carry no more than they can", what));
+    }
     if must_end(case) && !has_ended(&first) {
         let says = "after 3 s not all flows are complete, none of which should take so long";
         return Err(Failure::of("it ends with its flows", says));
@@ -112,6 +116,11 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
         }
     }
     Ok(Verdict::Ran(Box::new(first)))
+}
+
+/// Reads a case and runs it once, as [`run`] says.
+pub fn read_and_run(case: &Case, most_hops: u64) -> Result<Option<Result<Outcome, String>>, Failure> {
+    run(case, as_usual, most_hops)
 }
 
 /// Reads and runs a case. The inner error is a refusal; none if it was given up, after so many packet-hops; a panic is a

@@ -1,5 +1,6 @@
 //! Checks of outcomes: whether two are the same to the last bit, and whether one can be true.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use clearway_sim::record::{Column, Outcome, Table, Value};
@@ -131,8 +132,54 @@ pub fn impossible(outcome: &Outcome) -> Option<String> {
     if let Some(link) = busy.iter().position(|busy| !(-ROUNDING..=1.0 + ROUNDING).contains(busy)) {
         return Some(format!("link {link} carries {} of what it can", busy[link]));
     }
+    if let Some(what) = other_totals(outcome) {
+        return Some(what);
+    }
     let peaks = counts(outcome, "links", "queue_peak_bytes");
     let means = measured(outcome, "links", "queue_mean_bytes");
     let above = means.iter().zip(peaks).position(|(mean, peak)| *mean > *peak as f64 + ROUNDING);
     above.map(|link| format!("link {link}: the mean queue, {}, is longer than the longest", means[link]))
+}
+
+/// The first total of the summary that is not the sum over the links' rows; none if all are.
+fn other_totals(outcome: &Outcome) -> Option<String> {
+    ["drops", "marks", "fault_losses"].into_iter().find_map(|name| {
+        let (sum, said) = (counts(outcome, "links", name).iter().sum::<u64>(), figure(outcome, name)?);
+        (sum as f64 != said)
+            .then(|| format!("{name}: the summary says {said}, and the links' rows have {sum}"))
+    })
+}
+
+/// The sum of the rates of the links to the hosts that receive flows, and how many these are; none where a host is not
+/// called by its number, as in a topology file.
+fn receivers_rate(outcome: &Outcome) -> Option<(f64, usize)> {
+    let receivers: BTreeSet<u64> = counts(outcome, "flows", "to").iter().copied().collect();
+    let (names, rates) = (texts(outcome, "links", "link"), measured(outcome, "links", "rate_gbps"));
+    let rate_to = |host: &u64| {
+        let end = format!(">h{host}");
+        names.iter().position(|name| name.ends_with(&end)).map(|link| rates[link])
+    };
+    let found: Option<Vec<f64>> = receivers.iter().map(rate_to).collect();
+    found.map(|rates| (rates.iter().sum(), rates.len()))
+}
+
+/// What says that receivers were given more payload than the links to them carry; none if they were not. After a warm-up
+/// that ends at this time, in microseconds, each may be given a frame that was on its way when the warm-up ended; of what
+/// then waited for a host's processor nothing is said.
+pub fn faster_than_links(outcome: &Outcome, warmup: f64, full_frame: f64) -> Option<String> {
+    const ROUNDING: f64 = 1e-9;
+    let (rate, receivers) = receivers_rate(outcome)?;
+    let simulated = figure(outcome, "simulated_us")?;
+    let delivered = counts(outcome, "flows", "delivered_bytes").iter().sum::<u64>() as f64 * 8e-3;
+    if delivered > rate * simulated * (1.0 + ROUNDING) {
+        return Some(format!("{delivered} kb were delivered in {simulated} us by links of {rate} Gb/s"));
+    }
+    if warmup > 0.0 && figure(outcome, "host_drops").is_some() {
+        return None;
+    }
+    let goodput = figure(outcome, "goodput_gbps")?;
+    let on_its_way =
+        if warmup > 0.0 { receivers as f64 * full_frame * 8e-3 / (simulated - warmup) } else { 0.0 };
+    (goodput > (rate + on_its_way) * (1.0 + ROUNDING))
+        .then(|| format!("a goodput of {goodput} Gb/s over links of {rate} Gb/s"))
 }

@@ -98,7 +98,8 @@ pub(super) fn good(text: &str) -> Scenario {
 
 /// Reads a file with these overrides.
 pub(super) fn set(text: &str, sets: &[(&str, &str)]) -> Result<Loaded, ScenarioError> {
-    let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).to_string(), (*value).to_string())).collect();
+    let sets: Vec<_> =
+        sets.iter().map(|(path, value)| ((*path).to_string(), Some((*value).to_string()))).collect();
     load_text(text, "x.toml", Path::new(""), &sets, None)
 }
 

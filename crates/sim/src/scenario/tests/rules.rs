@@ -444,7 +444,8 @@ fn sequence_numbers_last() {
 fn faults_name_links_that_are_there() {
     let fault = |lines: &str| format!("{SMALL}[[fault]]\nkind = \"down\"\n{lines}");
     let said = |lines: &str| said(&fault(lines));
-    assert!(said("link = \"h9-tor0\"").contains("fault[0].link: there is no node h9; did you mean h0?"));
+    assert!(said("link = \"h9-tor0\"")
+        .contains("fault[0].link: there is no node h9; the nearest names are h0, h1, h2,"));
     let arrow = said("link = \"h0->tor0\"");
     assert!(
         arrow.contains("found \"h0->tor0\", expected a link, \"a>b\" for one way or \"a-b\" for both"),
@@ -502,9 +503,11 @@ fn a_topology_file_is_read() {
 fn a_wrong_topology_file_is_said_of_that_file() {
     let said = |text: &str| Folder::new("wrong-topology", &[("net.toml", text)]).said(&listed());
     let typo = with(TOPOLOGY, "ends = [\"sw\", \"b\"]", "ends = [\"wsx\", \"b\"]");
-    assert_eq!(said(&typo), "net.toml:13: link[1].ends: there is no node wsx");
+    assert!(
+        said(&typo).starts_with("net.toml:13: link[1].ends: there is no node wsx; the nearest names are ")
+    );
     let typo = with(TOPOLOGY, "ends = [\"sw\", \"b\"]", "ends = [\"ws\", \"b\"]");
-    assert!(said(&typo).ends_with("there is no node ws; did you mean sw?"));
+    assert!(said(&typo).contains("there is no node ws; the nearest names are sw, "));
     let typo = with(TOPOLOGY, "rate = \"10Gbps\"", "rat = \"10Gbps\"");
     assert!(said(&typo).starts_with("net.toml:14: link[1].rat: unknown key; did you mean rate?"));
     let twice = with(TOPOLOGY, "name = \"b\"", "name = \"sw\"");

@@ -73,9 +73,10 @@ fn paths_of_a_listed_network_are_counted() {
 fn packets_that_count_as_lost_because_they_are_late_are_spoken_of() {
     let warnings = |spines, protocol, threshold: &str| {
         let text = with(&leaf_spine(spines), "protocol = \"none\"\n", "spray = \"packet\"\n");
+        let marks = [("switch.default.ecn", "step"), ("switch.default.ecn_threshold", "30kB")];
         let sets = [("transport.a.protocol", protocol), ("transport.a.dup_threshold", threshold)];
         let sets = if threshold.is_empty() { &sets[..1] } else { &sets[..] };
-        set(&text, sets).unwrap_or_else(|error| panic!("{error}")).warnings
+        set(&text, &[&marks, sets].concat()).unwrap_or_else(|error| panic!("{error}")).warnings
     };
     assert_eq!(
         warnings(4, "dctcp", "3"),

@@ -248,6 +248,31 @@ fn dcqcn_that_nobody_asked_for_or_that_hears_nothing_is_remarked_upon() {
     }
 }
 
+#[test]
+fn every_scheme_that_lives_on_marks_warns_where_nothing_marks() {
+    let unmarked = |protocol| {
+        let sets: Vec<_> =
+            RDMA.iter().filter(|(key, _)| !key.contains("ecn")).chain([&protocol]).copied().collect();
+        set(SMALL, &sets).unwrap_or_else(|error| panic!("{error}")).warnings
+    };
+    for protocol in ["dctcp", "gcn"] {
+        let protocol = ("transport.a.protocol", protocol);
+        assert_eq!(rdma_warnings(&[protocol]), [""; 0]);
+        let said = unmarked(protocol);
+        assert!(
+            said.len() == 1 && said[0].starts_with("transport.a.protocol: no switch marks its packets"),
+            "{said:?}"
+        );
+        // A class has rules of its own.
+        let class = [protocol, ("class.data.ecn", "off")];
+        assert_eq!(rdma_warnings(&class), said);
+    }
+    for protocol in ["cubic", "reno", "swift", "none"] {
+        let said = unmarked(("transport.a.protocol", protocol));
+        assert!(!said.iter().any(|said| said.contains("marks")), "{said:?}");
+    }
+}
+
 /// The small network has frames of 1500 bytes, and links of 10 Gb/s and 10 us: 25,000 bytes there and back.
 #[test]
 fn headroom_below_what_a_link_brings_is_shown_with_its_arithmetic() {
