@@ -14,8 +14,10 @@ from clearway.execution import check_seeds, check_threads, execute, fitting, wat
 from clearway.runs import Run, Seeds
 
 Sets = Mapping[str, Any]
-Override = tuple[str, str | None]  # a dotted key and TOML text, or None to remove the key
-"""Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`."""
+"""Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`; None removes a key."""
+
+Override = tuple[str, str | None]
+"""A dotted key, and its value as TOML or None to remove it."""
 
 Progress = Callable[[float, float, int], bool | None]
 """Called with simulated microseconds, those at the end, and packet-hops. To stop the run it returns False."""

@@ -178,8 +178,8 @@ pub fn faster_than_links(outcome: &Outcome, warmup: f64, full_frame: f64) -> Opt
         return None;
     }
     let goodput = figure(outcome, "goodput_gbps")?;
-    let on_its_way =
-        if warmup > 0.0 { receivers as f64 * full_frame * 8e-3 / (simulated - warmup) } else { 0.0 };
+    let measured = figure(outcome, "measured_until_us")? - figure(outcome, "measured_from_us")?;
+    let on_its_way = if warmup > 0.0 { receivers as f64 * full_frame * 8e-3 / measured } else { 0.0 };
     (goodput > (rate + on_its_way) * (1.0 + ROUNDING))
         .then(|| format!("a goodput of {goodput} Gb/s over links of {rate} Gb/s"))
 }
