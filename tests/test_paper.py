@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -533,6 +534,12 @@ def test_where_an_interval_lies(
         ({"value": "WITHIN", "stand_in": True, "control": "OUTSIDE", "fitted": True}, "calibrated"),
         ({"value": "WITHIN", "stand_in": True, "control": "WITHIN"}, "not reproduced"),
         ({"value": "WITHIN", "shape": "WITHIN", "stand_in": True}, "not reproduced"),
+        # What the paper does not claim never has one of the paper's verdicts.
+        ({"value": "WITHIN", "extension": True}, "extension"),
+        ({"value": "WITHIN", "extension": True, "fitted": True}, "extension"),
+        ({"value": "WITHIN", "extension": True, "control": "WITHIN"}, "extension failed"),
+        ({"value": "OVER", "extension": True}, "extension failed"),
+        ({"value": "OUTSIDE", "shape": "WITHIN", "extension": True}, "extension failed"),
     ],
 )
 def test_verdicts(facts: dict[str, Any], expected: str) -> None:
@@ -831,7 +838,9 @@ def toy(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_paper_from_end_to_end(clearway: Clearway, workspace: Path) -> None:
     answer = clearway("paper", "toy", "--json", "--out", "out", "--jobs", 2)
     assert answer.status == 0, answer.err
-    assert set(answer.json) == {"claims"}
+    assert set(answer.json) == {"claims", "verdicts", "extensions"}
+    assert answer.json["verdicts"] == {"reproduced": 1, "calibrated": 1, "shape": 1}
+    assert answer.json["extensions"] == {}
     fast, order, fitted = answer.json["claims"]
     assert (fast["figure"], fast["claim"], fast["paper"]) == ("Fig 1", "It is fast", 9.5)
     assert fast["verdict"] == "reproduced"
@@ -880,6 +889,25 @@ def test_a_claim_that_does_not_hold_is_status_1(clearway: Clearway, toy: Path) -
     assert [claim["verdict"] for claim in answer.json["claims"]] == ["calibrated", "not reproduced"]
     assert answer.json["claims"][1]["reason"]
     assert answer.err == ""
+
+
+@pytest.mark.parametrize(("bar", "status", "verdict"), [(0, 0, "extension"), (1e6, 1, "extension failed")])
+def test_an_extension_is_counted_apart(
+    clearway: Clearway, toy: Path, workspace: Path, bar: float, status: int, verdict: str
+) -> None:
+    extension = FAILING.replace("[[claim]]", '[[claim]]\norigin = "extension"')
+    changed = re.sub(r"holds = .*", f"holds = {{ at_least = {bar} }}", extension)
+    (toy / "fig2.toml").write_text(FIG2 + changed)
+    answer = clearway("paper", "toy", "fig2", "--json", "--out", "out")
+    assert answer.status == status
+    assert [claim["origin"] for claim in answer.json["claims"]] == ["paper", "extension"]
+    assert (answer.json["verdicts"], answer.json["extensions"]) == ({"calibrated": 1}, {verdict: 1})
+    said = clearway("paper", "toy", "fig2")
+    assert "The paper's claims: 1 calibrated" in said.out
+    assert f"Beyond the paper: 1 {verdict}" in said.out
+    page = (workspace / "out" / "report.html").read_text()
+    badge = f'<span class="badge {verdict.replace(" ", "-")}">'
+    assert f'counted apart:</p><div class="tally"><span>{badge}' in page
 
 
 def test_a_control_that_shows_it_too_refutes_it(clearway: Clearway, toy: Path) -> None:

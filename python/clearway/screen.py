@@ -35,7 +35,12 @@ _WIDTH_OF_CLAIMS = 120  # from here on a table of claims has room for their word
 _BEST = "bold green"
 _MOST_SETTINGS = 30
 _MOST_ROWS = 40
-_VERDICT_STYLES = {"reproduced": _BEST, "straddles": "yellow", "not reproduced": "bold red"}
+_VERDICT_STYLES = {
+    "reproduced": _BEST,
+    "straddles": "yellow",
+    "not reproduced": "bold red",
+    "extension failed": "bold red",
+}
 
 
 def show_warnings(scenarios: Sequence[_clearway.Scenario | _clearway.Measurement]) -> None:

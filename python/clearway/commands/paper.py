@@ -61,6 +61,8 @@ def run_paper(
         console.show_json(result.as_json(done))
     else:
         screen.show_claims(done)
+        for line in result.in_words(done):
+            console.say(line)
         console.say(f"written to {written}, with a page: {written / reproduce.PAGE}")
     if result.failed(done):
         raise typer.Exit(CLAIM_FAILED)

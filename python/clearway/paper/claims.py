@@ -21,6 +21,7 @@ from clearway.paper.verdicts import Position
 _CLAIM = {
     "text": str,
     "paper": object,
+    "origin": str,
     "kind": str,
     "ours": object,
     "names": list,
@@ -34,6 +35,7 @@ _CLAIM = {
     "control": object,
     "reason": str,
 }
+_ORIGINS = ("paper", "extension")
 _KINDS = ("time", "bytes", "rate", "share", "count", "plain")
 
 
@@ -56,6 +58,8 @@ class Judged:
     """The predicate in words."""
     verdict: str
     reason: str
+    extension: bool = False
+    """Whether the claim is ours: the paper does not make it."""
     machine: str | None = None
     """The machine whose times decided; None where nothing was timed: then it is the same on every machine."""
 
@@ -71,6 +75,7 @@ class Judged:
             "seeds_in_a_sample": self.draws,
             "deterministic": self.ours.deterministic,
             "verdict": self.verdict,
+            "origin": "extension" if self.extension else "paper",
             "experiment": self.experiment,
             "tolerance": self.asked,
             "reason": self.reason,
@@ -123,6 +128,15 @@ def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: C
     """Raise unless a claim of a file can be judged: its keys, expressions, predicates, seeds and control."""
     check.keys(claim, _CLAIM, where, required=("text", "paper", "ours", "holds"))
     check.one_of(claim.get("kind", "plain"), _KINDS, f"{where}.kind")
+    check.one_of(claim.get("origin", "paper"), _ORIGINS, f"{where}.origin")
+    if _is_extension(claim):
+        for key in ("shape", "shape_of", "stand_in"):
+            if key in claim:
+                raise check.error(
+                    f"{where}.{key}",
+                    "an extension holds or fails: no paper has a weaker one",
+                    f"leave out {key}",
+                )
     for key in ("ours", "shape_of", "paper"):
         if key in claim:
             check_expression(claim[key], f"{where}.{key}", runs, check)
@@ -138,6 +152,11 @@ def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: C
     _check_seeds(claim, where, runs, check)
     if "control" in claim:
         _check_control(claim, f"{where}.control", runs, check)
+
+
+def _is_extension(claim: Table) -> bool:
+    """Tell whether a claim is ours: the paper does not make it."""
+    return bool(claim.get("origin") == "extension")
 
 
 def _check_seeds(claim: Table, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:
@@ -244,9 +263,10 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         stand_in=claim.get("stand_in", False),
         control=control,
         control_shape=control_shape,
+        extension=_is_extension(claim),
     )
     remark = _of_interval(verdict, value, control, unmeasured=bool(found) and not verdicts.measured(found))
-    reason = "" if verdict == verdicts.REPRODUCED else _reason(claim, verdict)
+    reason = "" if verdict in {verdicts.REPRODUCED, verdicts.EXTENSION} else _reason(claim, verdict)
     if bounds := dict.fromkeys(lower_bounds_in(claim["ours"], runs)):
         reason = f"{reason} At least so much, as something was unfinished: {', '.join(bounds)}.".strip()
     kind: Kind = claim.get("kind", "plain")
@@ -263,6 +283,7 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         asked=verdicts.in_words(claim["holds"], kind),
         verdict=verdict,
         reason=f"{remark} {reason}".strip(),
+        extension=_is_extension(claim),
         machine=machine() if runs_in(claim["ours"]) & experiment.timed else None,
     )
 
@@ -271,11 +292,12 @@ def _of_interval(verdict: str, value: Position, control: Position | None, *, unm
     """Say what the intervals have to do with the verdict, where a reader would not guess it."""
     if unmeasured:
         return "The control could not be measured, so that it shows nothing."
-    if verdict == verdicts.NOT_REPRODUCED and control is Position.WITHIN:
+    if verdict in {verdicts.NOT_REPRODUCED, verdicts.EXTENSION_FAILED} and control is Position.WITHIN:
         return "It holds of the control as well, which is without the mechanism."
-    if verdict == verdicts.STRADDLES and value is Position.WITHIN:
+    open_ = {verdicts.STRADDLES, verdicts.EXTENSION_FAILED}
+    if verdict in open_ and value is Position.WITHIN:
         return "The interval of the control reaches over the bar."
-    if verdict == verdicts.STRADDLES and value is Position.OVER:
+    if verdict in open_ and value is Position.OVER:
         return "The interval reaches over the bar."
     if verdict == verdicts.STRADDLES:
         return "The interval is outside, and reaches over the weaker bar of the shape."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -12,14 +11,14 @@ from typing import Any
 from clearway import documents
 from clearway.figures import readable
 from clearway.machine import machine
-from clearway.paper import plots, verdicts
+from clearway.paper import plots
 from clearway.paper.claims import Judged
 from clearway.paper.evaluation import SEED
 from clearway.paper.experiment import Experiment
 from clearway.paper.frontier import frontier_of, frontier_rows
 from clearway.paper.papers import Paper
 from clearway.paper.parameters import Parameter
-from clearway.paper.result import Reproduced
+from clearway.paper.result import Reproduced, tallies
 from clearway.report.chart import Chart
 from clearway.report.page import table
 from clearway.report.sheet import Sheet
@@ -47,14 +46,17 @@ def page(paper: Paper, done: Sequence[Reproduced], *, full: bool) -> str:
 def _overview(claims: Sequence[Judged], *, full: bool) -> str:
     if not claims:
         return ""
-    tally = Counter(claim.verdict for claim in claims)
-    badges = "".join(
-        f"<span>{_badge(verdict)} {tally[verdict]}</span>" for verdict in verdicts.VERDICTS if tally[verdict]
+    paper, extensions = (
+        "".join(f"<span>{_badge(verdict)} {count}</span>" for verdict, count in counts.items())
+        for counts in tallies(claims)
+    )
+    beyond = (
+        f'<p>Beyond the paper, counted apart:</p><div class="tally">{extensions}</div>' if extensions else ""
     )
     scale = "the paper's scale" if full else "a reduced scale (--full runs the paper's)"
     return (
         f"<section><h2>Verdicts</h2><p>At {scale}. {_SEEDS}</p>"
-        f'<div class="tally">{badges}</div>'
+        f'<div class="tally">{paper}</div>{beyond}'
         f"{_claims(claims, figures=True, reasons=False)}</section>"
     )
 

@@ -11,6 +11,12 @@ A claim is decided by the 95 % interval of its measure over seeds, against the b
 - stand-in: the paper's data came from production; a synthetic workload shows the effect, and its negative
   control, with the mechanism off, does not.
 
+A claim that the paper does not make is an extension. It is judged by its bar and its control alike, but has
+verdicts of its own, which are never counted among the paper's:
+
+- extension: all of the interval is within the bar.
+- extension failed: it is not, be it open or outside.
+
 A control that shows the effect as well refutes a claim, whether it is a stand-in or not; one that straddles
 the bar leaves it open.
 
@@ -38,8 +44,15 @@ SHAPE = "shape"
 STRADDLES = "straddles"
 NOT_REPRODUCED = "not reproduced"
 STAND_IN = "stand-in"
+EXTENSION = "extension"
+EXTENSION_FAILED = "extension failed"
 
 VERDICTS = (REPRODUCED, CALIBRATED, SHAPE, STAND_IN, STRADDLES, NOT_REPRODUCED)
+"""Of what a paper claims."""
+EXTENSIONS = (EXTENSION, EXTENSION_FAILED)
+"""Of what we claim beyond it."""
+FAILED = frozenset({NOT_REPRODUCED, STRADDLES, EXTENSION_FAILED})
+"""With which a claim did not hold, or was left open."""
 
 
 class Position(IntEnum):
@@ -130,8 +143,14 @@ def verdict(
     stand_in: bool = False,
     control: Position | None = None,
     control_shape: Position | None = None,
+    extension: bool = False,
 ) -> str:
-    """Judge; the positions of a control are None where there is none."""
+    """Judge; the positions of a control are None where there is none.
+
+    An `extension` is a claim that the paper does not make.
+    """
+    if extension:
+        return EXTENSION if _unless(value, control) is Position.WITHIN else EXTENSION_FAILED
     if stand_in and control is None:
         return NOT_REPRODUCED
     held, shape_held = _unless(value, control), _unless(shape, control_shape)
