@@ -145,6 +145,16 @@ def test_summary() -> None:
         measures.summary(made_up(), "goodput")
 
 
+@pytest.mark.parametrize(
+    ("lost", "packets", "bound"),
+    [(0.0, 300, 0.01), (0.0, 0, math.nan), (0.2, 300, 0.2), (None, 300, math.nan)],
+)
+def test_nothing_lost_of_few_packets_says_little(lost: float | None, packets: int, bound: float) -> None:
+    run = made_up(summary={"loss_rate": lost}, tables={"rtt": {"count": np.array([packets])}})
+    assert measures.measured_packets(run) == packets
+    assert measures.loss_bound(run) == pytest.approx(bound, nan_ok=True)
+
+
 def test_links() -> None:
     assert measures.link(made_up(), "tor0>h1", "queue_mean_bytes") == 4000
     assert measures.wire_gbps(made_up(), "tor0>h1") == pytest.approx(40)

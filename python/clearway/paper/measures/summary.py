@@ -6,8 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from clearway.figures import AtLeast, value_of
 from clearway.paper.measures.registry import of_run
+from clearway.paper.measures.rows import column_of
 from clearway.paper.measures.scenario import entry_of, headers_leave_gbps
 from clearway.runs import Run
 
@@ -24,6 +27,22 @@ def summary(run: Run, key: str, transport: str | None = None) -> float:
     entry_of(figures, key, f"{run.name}: figure")
     value = value_of(figures, key)
     return math.nan if value is None else value if isinstance(value, AtLeast) else float(value)
+
+
+@of_run
+def measured_packets(run: Run) -> float:
+    """Count the packets whose RTT was measured after the warm-up."""
+    return float(np.sum(column_of(run, run.rtt, "count")))
+
+
+@of_run
+def loss_bound(run: Run, key: str = "loss_rate") -> float:
+    """Take a loss rate; where nothing was lost of n measured packets, its 95 % upper bound, 3/n."""
+    lost = summary(run, key)
+    packets = measured_packets(run)
+    if lost > 0 or math.isnan(lost):
+        return lost
+    return 3 / packets if packets else math.nan
 
 
 @of_run
