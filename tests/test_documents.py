@@ -101,13 +101,14 @@ NOT_HERE = ("dask_jobqueue",)
 
 
 @by_place(blocks("python"))
-def test_python_runs(block: Block, workspace: Path) -> None:
+def test_python_runs(block: Block, workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (workspace / "scenarios").symlink_to(ROOT / "scenarios")
     if block.place.startswith("TUTORIAL"):
         return  # runs there
     code = compile(block.text, block.place, "exec")
     if not any(f"import {name}" in block.text or f"from {name} " in block.text for name in NOT_HERE):
         exec(code, {"__name__": "__main__"})  # noqa: S102 - ours
+        assert not re.search(r"\bnan\b", capsys.readouterr().out), "an example prints figures that are there"
 
 
 # COMMANDS
