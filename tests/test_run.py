@@ -47,7 +47,16 @@ def test_second_run_gets_a_number(clearway: Clearway, small: Path, workspace: Pa
 
 def test_json_is_one_object_and_nothing_else(clearway: Clearway, small: Path) -> None:
     answer = clearway("run", small, "--json")
-    assert set(answer.json) == {"name", "seed", "digest", "packet_hops", "wall_s", "measured", "summary", "out"}
+    assert set(answer.json) == {
+        "name",
+        "seed",
+        "digest",
+        "packet_hops",
+        "wall_s",
+        "measured",
+        "summary",
+        "out",
+    }
     assert answer.json["name"] == "small incast"
     assert answer.json["seed"] == 7
     assert answer.json["packet_hops"] > 0

@@ -14,7 +14,9 @@ from clearway.execution import check_seeds, check_threads, execute, fitting, wat
 from clearway.runs import Run, Seeds
 
 Sets = Mapping[str, Any]
-"""Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`; None removes a key."""
+"""Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`.
+
+None removes the key."""
 
 Override = tuple[str, str | None]
 """A dotted key, and its value as TOML or None to remove it."""
@@ -109,9 +111,7 @@ def schema() -> dict[str, Any]:
     return value
 
 
-def load_scenario(
-    scenario: str | Path, sets: Sequence[Override], seed: int | None
-) -> _clearway.Scenario:
+def load_scenario(scenario: str | Path, sets: Sequence[Override], seed: int | None) -> _clearway.Scenario:
     """Read and check a scenario, given as a path or as text with a line break."""
     if isinstance(scenario, str) and "\n" in scenario:
         return _clearway.load_text(scenario, "scenario", ".", sets, seed)

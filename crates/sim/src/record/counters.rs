@@ -61,6 +61,7 @@ impl TransportCounters {
 
     /// What a measurement that ended with `self` has counted in a run that ended with `whole`: losses and latencies of what
     /// began in it are known by then, wherever they came out later.
+    #[must_use]
     pub fn completed_by(mut self, whole: &TransportCounters) -> TransportCounters {
         self.lost_data = whole.lost_data;
         self.lost_measured = whole.lost_measured;

@@ -53,12 +53,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let classes = classes.map(|named| {
         named.into_iter().map(|(name, class)| TrafficClass { name, ..class }).collect::<Vec<_>>()
     });
-    let transports = r.named("transport", "The transports.", true, |r| {
-        transport::read(r, net.as_ref(), classes.as_deref())
-    });
-    let transports = transports.map(|named| {
-        named.into_iter().map(|(name, transport)| Transport { name, ..transport }).collect::<Vec<_>>()
-    });
+    let transports = read_transports(r, net.as_ref(), classes.as_deref());
     let directory = hosts.zip(groups).map(|(hosts, groups)| Directory::new(hosts, groups, duration));
     let scene = Scene {
         directory: directory.as_ref(),
@@ -109,6 +104,17 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     };
     check(r, &scenario);
     Some(scenario)
+}
+
+/// Reads the transports, each with its name.
+fn read_transports(
+    r: &mut Section,
+    network: Option<&Network>,
+    classes: Option<&[TrafficClass]>,
+) -> Option<Vec<Transport>> {
+    let transports =
+        r.named("transport", "The transports.", true, |r| transport::read(r, network, classes))?;
+    Some(transports.into_iter().map(|(name, transport)| Transport { name, ..transport }).collect())
 }
 
 /// Reads what ends a run before its time: whether that it has nothing left to do, and not that a lossless class drops a

@@ -87,13 +87,12 @@ fn parse(node: &Node, names: Option<&Names>) -> Result<(u32, Json), Misread> {
             let refused = || Misread::Says(format!("found {host}, but hosts are numbered from 0 to {last}"));
             number.map(|host| (host, host.into())).ok_or_else(refused)
         }
-        (Value::Text(name), Some(names)) => match names.number(name) {
-            Some(number) => Ok((number, name.clone().into())),
-            None => {
+        (Value::Text(name), Some(names)) => {
+            names.number(name).map(|number| (number, name.clone().into())).ok_or_else(|| {
                 let expected = format!("{WANTED}; the nearest names are {}", names.nearest_listed(name));
-                Err(Misread::Expected(expected, names.nearest(name)))
-            }
-        },
+                Misread::Expected(expected, names.nearest(name))
+            })
+        }
         _ => Err(Misread::expected(WANTED)),
     }
 }

@@ -1,7 +1,7 @@
 //! Fastpass in a scenario's network: who its endpoints and arbiters are, and what they know of it.
 
 use clearway_proto::fastpass::allocator::{AllocatorParams, Capacities, Node, Rack};
-use clearway_proto::fastpass::arbiter::{ArbiterError, ArbiterParams, Pacer, PathParams};
+use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterError, ArbiterParams, Pacer, PathParams};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointParams};
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::fcp::Address;
@@ -140,7 +140,7 @@ fn fastpass_params(scenario: &Scenario) -> Option<FastpassParams> {
 /// Says why a scenario's arbiters cannot be built, if they cannot.
 pub(crate) fn check(scenario: &Scenario, arbiters: &Arbiters) -> Result<(), ArbiterError> {
     let Some(params) = fastpass_params(scenario) else { return Ok(()) };
-    arbiter_params(scenario, arbiters, &params, 0).check()
+    Arbiter::check(&arbiter_params(scenario, arbiters, &params, 0))
 }
 
 /// Bytes that a link of this rate carries in a slot.

@@ -5,6 +5,7 @@
 //! another domain gets it through an outbox that is emptied between windows.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use clearway_proto::units::Time;
 
@@ -74,10 +75,8 @@ pub struct Domain {
     pub(super) operations: Operations,
     /// For each conversation what was lost in this domain.
     pub(super) losses: Vec<Losses>,
-    /// When the measurement began: frames sent and operations issued before it count in no steady-state figure.
-    pub(super) measured_from: Time,
-    /// When the measurement ends; [`Time::NEVER`] while it goes on.
-    pub(super) measured_until: Time,
+    /// From when to when is measured; to [`Time::NEVER`] while the measurement goes on.
+    pub(super) measured: Range<Time>,
     /// The counters of each transport.
     pub(super) counters: Vec<TransportCounters>,
     pub(super) parcels: Parcels,
@@ -531,7 +530,7 @@ impl Domain {
     /// Whether what happened at `time` is within the measurement.
     #[inline]
     pub(super) fn is_measured(&self, time: Time) -> bool {
-        self.measured_from <= time && time < self.measured_until
+        self.measured.contains(&time)
     }
 
     /// The first window in which something happens here, if any.

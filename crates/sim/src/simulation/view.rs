@@ -201,7 +201,7 @@ impl Simulation {
     /// Begins to measure anew: forgets all times and losses of packets so far, and all operations.
     pub fn measure_anew(&mut self) {
         for domain in &mut self.domains {
-            domain.measured_from = self.time;
+            domain.measured.start = self.time;
             domain.counters.iter_mut().for_each(TransportCounters::restart);
         }
     }
@@ -209,7 +209,7 @@ impl Simulation {
     /// Ends the measurement: packets and operations that begin from now on are not counted as measured.
     pub fn end_measurement(&mut self) {
         for domain in &mut self.domains {
-            domain.measured_until = self.time;
+            domain.measured.end = self.time;
         }
     }
 

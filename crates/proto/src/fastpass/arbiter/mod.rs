@@ -131,6 +131,16 @@ impl Arbiter {
         Ok(arbiter)
     }
 
+    /// Says why no arbiter can be built from these parameters, if none can: whoever reads parameters asks this before
+    /// [`Arbiter::new`] refuses them.
+    pub fn check(params: &ArbiterParams) -> Result<(), ArbiterError> {
+        params.check_together()?;
+        params.allocator.check().map_err(ArbiterError::Allocator)?;
+        network::Network::new(&params.paths).map_err(ArbiterError::Paths)?;
+        Faults::new(params).map_err(ArbiterError::Paths)?;
+        Ok(())
+    }
+
     /// An arbiter that starts again, as a standby that has heard nothing. `term` is the newest that its earlier lives have
     /// known ([`Arbiter::term`]), so that none of theirs comes twice.
     pub fn restarted(params: &ArbiterParams, now: Time, term: u32) -> Result<Arbiter, ArbiterError> {

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::faults::Faults;
-use super::network::Network;
 use crate::fastpass::allocator::{AllocatorParams, ParamsError};
 use crate::fastpass::isolator::IsolatorParams;
 use crate::fastpass::paths::{FatTreeShape, PathError, Racks};
@@ -132,16 +130,6 @@ pub enum ArbiterError {
 }
 
 impl ArbiterParams {
-    /// Says why no arbiter can be built from these parameters, if none can: whoever reads parameters asks this before
-    /// [`Arbiter::new`](super::Arbiter::new) refuses them.
-    pub fn check(&self) -> Result<(), ArbiterError> {
-        self.check_together()?;
-        self.allocator.check().map_err(ArbiterError::Allocator)?;
-        Network::new(&self.paths).map_err(ArbiterError::Paths)?;
-        Faults::new(self).map_err(ArbiterError::Paths)?;
-        Ok(())
-    }
-
     /// Checks what the allocator and the paths, each right in itself, demand of the rest.
     pub(super) fn check_together(&self) -> Result<(), ArbiterError> {
         if self.rank >= self.arbiters {
