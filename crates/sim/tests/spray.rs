@@ -32,6 +32,24 @@ fn one_flow_uses_all_shortest_paths_alike() {
     assert!(top.iter().all(|frames| frames.abs_diff(500) < 90), "{top:?}");
 }
 
+/// Each of four uplinks has a quarter of the hosts' rate: a flow that takes one of them needs four times as long as one that is
+/// sprayed over all.
+#[test]
+fn no_sprayed_flow_is_quicker_than_its_ideal() {
+    let text = |spray: &str| {
+        format!(
+            "format = 1\nname = 'spray'\nduration = '5ms'\nstop_when_complete = true\n[network]\n\
+             topology = 'leaf_spine'\nleaves = 2\nspines = 4\nhosts_per_leaf = 1\nrate = '50Gbps'\n\
+             [transport.t]\nprotocol = 'none'\nwindow = 64\n{spray}\n\
+             [[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 1\nbytes = '41kB'\n"
+        )
+    };
+    let slowdown = |spray: &str| figure(&run(&text(spray)), "slowdown_mean");
+    assert_eq!(slowdown(""), 1.0);
+    let sprayed = slowdown("spray = 'packet'");
+    assert!((1.0..3.0).contains(&sprayed), "{sprayed}");
+}
+
 #[test]
 fn a_flow_that_is_not_sprayed_keeps_to_one_path() {
     let outcome = run(&fat_tree("spray = 'flow'", ONE_FLOW));

@@ -106,10 +106,12 @@ impl Plan {
         frame.meta.size() - if frame.meta.contains(Meta::ACK) { maker.ack_frame } else { maker.overhead }
     }
 
-    /// The links from a flow's sender to its receiver, on its first route.
-    pub fn links_there(&self, flow: u32) -> Vec<u32> {
-        let (route, _) = self.routes.of(flow);
-        self.partition.links_of(&self.graph, self.specs[flow as usize].from, self.routes.steps(route, false))
+    /// The links from a flow's sender to its receiver, on each of its routes.
+    pub fn paths_there(&self, flow: u32) -> impl Iterator<Item = Vec<u32>> + '_ {
+        let (first, count) = self.routes.of(flow);
+        let from = self.specs[flow as usize].from;
+        (first..first + count)
+            .map(move |route| self.partition.links_of(&self.graph, from, self.routes.steps(route, false)))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processor::ProcessorCounters;
 use crate::host::slots::Slots;
 use crate::net::counters::PortCounters;
-use crate::net::ideal::ideal_completion;
+use crate::net::ideal::ideal_over_paths;
 use crate::net::port::{Port, PortFigures};
 use crate::net::rules::ClassQueue;
 use crate::net::topology::Graph;
@@ -307,8 +307,8 @@ impl Simulation {
         Some(Bytes::new(bytes.saturating_sub(packets * u64::from(maker.data_frame - maker.overhead))))
     }
 
-    /// How long a sized flow would take alone, never held back: first bit at its NIC to last bit at its
-    /// destination.
+    /// How long a sized flow would take at least, alone and never held back, over all paths that it may take: first bit
+    /// at its NIC to last bit at its destination.
     pub fn ideal_completion(&self, flow: u32, mtu: u32) -> Option<Span> {
         let spec = &self.plan.specs[flow as usize];
         let bytes = sized(spec)?.get();
@@ -316,13 +316,9 @@ impl Simulation {
         let overhead = u64::from(self.plan.makers[spec.transport as usize].overhead);
         let frames = bytes.div_ceil(mtu);
         let tail = bytes - (frames - 1) * mtu;
-        let links: Vec<_> = self
-            .plan
-            .links_there(flow)
-            .into_iter()
-            .map(|link| self.plan.graph.link(link))
-            .map(|link| (link.rate, link.delay))
-            .collect();
-        Some(ideal_completion(&links, Bytes::new(mtu + overhead), Bytes::new(tail + overhead), frames))
+        let of = |link| (self.plan.graph.link(link).rate, self.plan.graph.link(link).delay);
+        let paths: Vec<Vec<_>> =
+            self.plan.paths_there(flow).map(|links| links.into_iter().map(of).collect()).collect();
+        Some(ideal_over_paths(&paths, Bytes::new(mtu + overhead), Bytes::new(tail + overhead), frames))
     }
 }
