@@ -1,7 +1,7 @@
 //! Warnings: what can be run but is unlikely to be meant, with the arithmetic that shows it.
 
 use clearway_proto::fastpass::endpoint::SendMode;
-use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
 use super::key::Shown;
@@ -15,6 +15,9 @@ use crate::net::routing::{most_paths, path_between};
 use crate::net::shape;
 use crate::net::topology::Graph;
 
+/// A measurement that is a smaller part than one of so many of the time until its end is little.
+const LEAST_MEASURED: u64 = 10;
+
 /// The most probes whose paths are examined.
 const PROBES: usize = 100;
 
@@ -24,6 +27,7 @@ const MOST_OF_A_LINK: f64 = 0.1;
 /// A sentence for each thing that is unlikely to be meant.
 pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     let mut warnings = targets_below_empty_paths(scenario);
+    warnings.extend(little_to_measure(scenario));
     let rates = shape::host_rates(&scenario.network);
     let hosts = shape::of(&scenario.network.topology).hosts();
     let kinds = 0..scenario.hosts.kinds.len();
@@ -48,6 +52,29 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(relays::warnings(scenario));
     warnings.extend(traffic_warnings::of(scenario));
     warnings
+}
+
+/// Warns of a measurement that begins when traffic has stopped, or ends soon after the warm-up.
+fn little_to_measure(scenario: &Scenario) -> Option<String> {
+    let (warmup, until) = (scenario.warmup, scenario.measure_until);
+    let stops: Option<Vec<Time>> = scenario.traffic.iter().map(|table| table.stop).collect();
+    let stopped = stops.and_then(|stops| stops.into_iter().max()).map(|stop| stop.since(Time::ZERO));
+    if let Some(stopped) = stopped.filter(|stopped| *stopped <= warmup) {
+        return Some(format!(
+            "warmup: all traffic has stopped at {}, and the measurement begins at {}: steady-state figures are of what is left \
+             over; lower warmup",
+            us(stopped),
+            us(warmup)
+        ));
+    }
+    (until - warmup < until / LEAST_MEASURED).then(|| {
+        format!(
+            "warmup: only {} are measured, from {} to {}: steady-state figures are of little; lower warmup, or raise measure_until",
+            us(until - warmup),
+            us(warmup),
+            us(until)
+        )
+    })
 }
 
 /// Warns of a transport whose signal of congestion is a mark, where no switch marks its data.

@@ -249,6 +249,23 @@ fn dcqcn_that_nobody_asked_for_or_that_hears_nothing_is_remarked_upon() {
 }
 
 #[test]
+fn a_measurement_of_little_or_of_the_drain_is_remarked_upon() {
+    let of = |sets: &[(&str, &str)]| {
+        let all = [&[("duration", "10ms")][..], sets].concat();
+        let said = set(SMALL, &all).unwrap_or_else(|error| panic!("{error}")).warnings;
+        said.into_iter().filter(|said| said.starts_with("warmup: ")).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&[("warmup", "9ms")]), [""; 0]);
+    assert!(
+        of(&[("warmup", "9.5ms")])[0].contains("only 500us are measured"),
+        "{:?}",
+        of(&[("warmup", "9.5ms")])
+    );
+    let drained = of(&[("warmup", "2ms"), ("traffic.0.stop", "1ms")]);
+    assert!(drained[0].contains("all traffic has stopped at 1000us"), "{drained:?}");
+}
+
+#[test]
 fn every_scheme_that_lives_on_marks_warns_where_nothing_marks() {
     let unmarked = |protocol| {
         let sets: Vec<_> =
