@@ -26,7 +26,7 @@ fn ideal_completion(links: &[(Rate, Span)], full_frame: Bytes, last_frame: Bytes
 }
 
 /// The time that no schedule of these frames over any of `paths` beats, from the first bit at the NIC to the last bit's
-/// arrival. All paths begin with one NIC's link and end with one host's. Over a single path it is [`ideal_completion`].
+/// arrival. All paths begin with one NIC's link and end with one host's. Over a single path it is the time that a train of frames takes.
 ///
 /// Two bounds, of which the larger counts. All frames cross the NIC's link one after the other, and the last of them then
 /// crosses the quickest path alone. And all cross the last link one after the other, which none reaches before the first
