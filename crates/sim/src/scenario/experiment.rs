@@ -193,8 +193,8 @@ fn read_measure_until(r: &mut Section, [warmup, duration]: [Span; 2], traffic: O
     let key = Key::new("measure_until", doc, Span::from_ns(1)..=Span::from_secs(1000));
     let given = r.optional(&key, "the last stop where every [[traffic]] has one, else the end of the run");
     let Some(until) = given else {
-        let until = last_stop(traffic.unwrap_or_default()).filter(|stop| (warmup..duration).contains(stop));
-        let until = until.filter(|&stop| stop > warmup).unwrap_or(duration);
+        let within = |stop: &Span| warmup < *stop && *stop < duration;
+        let until = last_stop(traffic.unwrap_or_default()).filter(within).unwrap_or(duration);
         r.settle("measure_until", until.shown().into());
         return until;
     };
