@@ -35,9 +35,14 @@ class Scenario:
     def warnings(self) -> list[str]: ...
     @property
     def estimated_bytes(self) -> int: ...
+    @property
+    def worthwhile_threads(self) -> int: ...
     def swift_target_us(self, transport: str, cwnd: float, hops: int) -> float | None: ...
     def run(
-        self, progress: Callable[[float, float, int], bool | None] | None = None, threads: int | None = None
+        self,
+        progress: Callable[[float, float, int], bool | None] | None = None,
+        threads: int | None = None,
+        keep_partial: bool = False,
     ) -> Result: ...
 
 class Measurement:
@@ -56,7 +61,10 @@ class Measurement:
     @property
     def estimated_bytes(self) -> int: ...
     def run(
-        self, progress: Callable[[float, float, int], bool | None] | None = None, threads: int | None = None
+        self,
+        progress: Callable[[float, float, int], bool | None] | None = None,
+        threads: int | None = None,
+        keep_partial: bool = False,
     ) -> Result: ...
 
 class Result:
@@ -70,6 +78,8 @@ class Result:
     def wall_s(self) -> float: ...
     @property
     def threads(self) -> int: ...
+    @property
+    def interrupted(self) -> bool: ...
     @property
     def summary(self) -> str: ...
     @property

@@ -79,24 +79,32 @@ impl Scenario {
         scenario::estimate_bytes(&self.loaded.scenario)
     }
 
+    /// The threads that a run of it is worth on this machine: with more it takes longer.
+    #[getter]
+    fn worthwhile_threads(&self) -> usize {
+        clearway_sim::worthwhile_threads(&self.loaded.scenario, cores())
+    }
+
     /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on so many `threads`, at
-    /// most one a host, or as many as the simulator sees fit. The result is the same for any number.
-    #[pyo3(signature = (progress=None, threads=None))]
+    /// most one a host, or as many as the simulator sees fit. The result is the same for any number. With `keep_partial` a run that
+    /// is stopped, by `progress` or by Ctrl-C, has a result too: of what was simulated until then.
+    #[pyo3(signature = (progress=None, threads=None, keep_partial=false))]
     fn run(
         &self,
         py: Python<'_>,
         progress: Option<Py<PyAny>>,
         threads: Option<usize>,
+        keep_partial: bool,
     ) -> PyResult<RunResult> {
         let scenario = &self.loaded.scenario;
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let threads = clearway_sim::threads_for(scenario, threads, cores);
+        let threads = clearway_sim::threads_for(scenario, threads, cores());
         let started = now();
-        let mut observer = Observer::new(progress);
+        let mut observer = Observer::new(progress, keep_partial);
+        let run = if keep_partial { clearway_sim::run_keeping_part } else { clearway_sim::run_on };
         let outcome = py.detach(|| {
             let arguments =
                 |at: Progress| (microseconds(at.simulated_ps), microseconds(at.end_ps), at.packet_hops);
-            clearway_sim::run_on(scenario, threads, &mut |at| observer.observe(|| arguments(at)))
+            run(scenario, threads, &mut |at| observer.observe(|| arguments(at)))
         });
         let wall_s = started.elapsed().as_secs_f64();
         match (outcome, observer.failure) {
@@ -106,6 +114,10 @@ impl Scenario {
             (Err(Stopped::Dropped(drop)), None) => Err(LosslessDrop::new_err(drop)),
         }
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 fn microseconds(picoseconds: u64) -> f64 {

@@ -73,17 +73,19 @@ impl Measurement {
         }
     }
 
-    /// Measures, or stops when `progress(done, 1.0, 0)` returns False. `threads` is there for the sake of others.
-    #[pyo3(signature = (progress=None, threads=None))]
+    /// Measures, or stops when `progress(done, 1.0, 0)` returns False. `threads` and `keep_partial` are there for the sake
+    /// of others: a part of a measurement is none.
+    #[pyo3(signature = (progress=None, threads=None, keep_partial=false))]
     fn run(
         &self,
         py: Python<'_>,
         progress: Option<Py<PyAny>>,
         threads: Option<usize>,
+        keep_partial: bool,
     ) -> PyResult<RunResult> {
-        let _ = threads;
+        let _ = (threads, keep_partial);
         let started = now();
-        let mut observer = Observer::new(progress);
+        let mut observer = Observer::new(progress, false);
         let outcome =
             py.detach(|| self.kind.measure(self.seed, &mut |done| observer.observe(|| (done, 1.0, 0))));
         match (outcome, observer.failure) {
@@ -147,7 +149,13 @@ fn of_times(times: Vec<f64>) -> Outcome {
 }
 
 fn outcome(summary: Vec<(String, Value)>, table: Table) -> Outcome {
-    Outcome { digest: String::new(), packet_hops: 0, summary: Value::Object(summary), tables: vec![table] }
+    Outcome {
+        digest: String::new(),
+        packet_hops: 0,
+        summary: Value::Object(summary),
+        tables: vec![table],
+        interrupted: false,
+    }
 }
 
 /// Reads and checks a measurement: its kind, `allocation` or `paths`, and its arguments as JSON. `name` stands for it in

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 /// Wall time between two calls of a run's progress function.
@@ -12,14 +13,16 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 pub struct Observer {
     callback: Option<Py<PyAny>>,
     due: Instant,
+    /// Whether Ctrl-C is an order to end the run and keep what there is, as the progress function's False is.
+    keeps_part: bool,
     /// What the progress function raised, or a signal.
     pub failure: Option<PyErr>,
 }
 
 impl Observer {
     /// One that calls this function.
-    pub fn new(callback: Option<Py<PyAny>>) -> Observer {
-        Observer { callback, due: now() + PROGRESS_INTERVAL, failure: None }
+    pub fn new(callback: Option<Py<PyAny>>, keeps_part: bool) -> Observer {
+        Observer { callback, due: now() + PROGRESS_INTERVAL, keeps_part, failure: None }
     }
 
     /// Whether to continue; the arguments of the progress function are asked for when it is due.
@@ -34,7 +37,8 @@ impl Observer {
             Ok(true) => ControlFlow::Continue(()),
             Ok(false) => ControlFlow::Break(()),
             Err(failure) => {
-                self.failure = Some(failure);
+                let is_order = Python::attach(|py| failure.is_instance_of::<PyKeyboardInterrupt>(py));
+                self.failure = (!is_order || !self.keeps_part).then_some(failure);
                 ControlFlow::Break(())
             }
         }

@@ -21,6 +21,9 @@ pub struct RunResult {
     /// How many threads it ran on.
     #[pyo3(get)]
     threads: usize,
+    /// Whether it was stopped before its end: everything is of what was simulated until then.
+    #[pyo3(get)]
+    interrupted: bool,
     /// Figures of the whole run, as JSON.
     #[pyo3(get)]
     summary: String,
@@ -41,6 +44,7 @@ impl RunResult {
             packet_hops: outcome.packet_hops,
             wall_s,
             threads,
+            interrupted: outcome.interrupted,
             summary: json(&outcome.summary).to_string(),
             tables: tables.unbind(),
         })

@@ -12,4 +12,4 @@ pub mod schemes;
 pub mod simulation;
 pub mod traffic;
 
-pub use run::{run, run_on, threads_for};
+pub use run::{run, run_keeping_part, run_on, threads_for, worthwhile_threads};

@@ -20,14 +20,23 @@ const DROP_LOOKS: u64 = 100;
 /// How many hosts are worth a thread: with fewer, threads wait for each other longer than they work.
 const HOSTS_A_THREAD: usize = 256;
 
-/// The threads that a run of this scenario takes: as many as `asked` for, but at most one a host; without that one for
-/// each 256 hosts, at least one and at most `cores`.
+/// The threads that a run of this scenario takes: as many as `asked` for, but at most one a host; without that as many
+/// as it is worth.
 pub fn threads_for(scenario: &Scenario, asked: Option<usize>, cores: usize) -> usize {
-    let hosts = shape::of(&scenario.network.topology).hosts() as usize;
     match asked {
-        Some(threads) => threads.clamp(1, hosts.max(1)),
-        None => (hosts / HOSTS_A_THREAD).clamp(1, cores.max(1)),
+        Some(threads) => threads.clamp(1, hosts_of(scenario).max(1)),
+        None => worthwhile_threads(scenario, cores),
     }
+}
+
+/// The threads that a run of this scenario is worth: one for each 256 hosts, at least one and at most `cores`. With more
+/// it takes longer.
+pub fn worthwhile_threads(scenario: &Scenario, cores: usize) -> usize {
+    (hosts_of(scenario) / HOSTS_A_THREAD).clamp(1, cores.max(1))
+}
+
+fn hosts_of(scenario: &Scenario) -> usize {
+    shape::of(&scenario.network.topology).hosts() as usize
 }
 
 /// Simulates a scenario on this thread; see [`run_on`].
@@ -47,6 +56,25 @@ pub fn run_on(
     threads: usize,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Stopped> {
+    simulate(scenario, threads, progress, false)
+}
+
+/// Simulates a scenario as [`run_on`] does, but keeps what there is when `progress` stops it: the run then ends, audit
+/// included, as it would if `duration` had been the time reached, and its outcome says that it was interrupted.
+pub fn run_keeping_part(
+    scenario: &Scenario,
+    threads: usize,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Stopped> {
+    simulate(scenario, threads, progress, true)
+}
+
+fn simulate(
+    scenario: &Scenario,
+    threads: usize,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    keep_part: bool,
+) -> Result<Outcome, Stopped> {
     let end = Time::ZERO + scenario.duration;
     let mut simulation = Simulation::new(scenario, threads);
     let mut observer = Observer::new(scenario, &simulation);
@@ -54,7 +82,8 @@ pub fn run_on(
         |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });
     let drop_grid = (scenario.duration / DROP_LOOKS).max(COMPLETION_GRID);
     let mut now = Time::ZERO;
-    while now < end {
+    let mut interrupted = false;
+    while now < end && !interrupted {
         let completion = scenario.stop_when_complete.then(|| {
             let possible = simulation.not_complete_before().clamp(now, end);
             next_on_grid(possible, COMPLETION_GRID)
@@ -63,23 +92,52 @@ pub fn run_on(
         now = observer.next_look().min(completion.unwrap_or(end)).min(look_for_drops.unwrap_or(end)).min(end);
         // Asked here too: where little happens, there may be many looks between two of the simulation's questions.
         let asked = proceed(simulation.time().as_ps(), simulation.packet_hops());
-        if asked.is_break() || simulation.run_until(now, &mut proceed).is_break() {
+        interrupted = asked.is_break() || simulation.run_until(now, &mut proceed).is_break();
+        if interrupted && !keep_part {
             return Err(Stopped::Interrupted);
         }
+        now = simulation.time();
         if let Some(drop) = simulation.first_lossless_drop().filter(|_| !scenario.allow_loss) {
             return Err(Stopped::Dropped(drop));
         }
         observer.look(&mut simulation, now);
         if completion == Some(now) && simulation.all_complete() {
+            interrupted = false;
             break;
         }
     }
     simulation.assert_conservation();
     simulation.forget_what_is_to_come();
-    Ok(observer.finish(&simulation, now))
+    Ok(Outcome { interrupted: interrupted && now < end, ..observer.finish(&simulation, now) })
 }
 
 /// The first multiple of `step` after `now`.
 fn next_on_grid(now: Time, step: Span) -> Time {
     Time::from_ps((now.as_ps() / step.as_ps() + 1) * step.as_ps())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{threads_for, worthwhile_threads};
+    use crate::scenario::load_text;
+
+    #[test]
+    fn a_run_is_worth_a_thread_for_each_256_hosts_and_no_more_than_there_are_cores() {
+        for (hosts, cores, worth) in
+            [(2, 8, 1), (511, 8, 1), (512, 8, 2), (2048, 8, 8), (2048, 2, 2), (2048, 0, 1)]
+        {
+            let text = format!(
+                "format = 1\nname = 'x'\nduration = '1ms'\n[network]\ntopology = 'star'\nhosts = {hosts}\n\
+                 [transport.a]\nprotocol = 'swift'\n[[traffic]]\npattern = 'incast'\nfrom = 0\nto = 1\n"
+            );
+            let scenario =
+                load_text(&text, "x", Path::new("."), &[], None).expect("a good scenario").scenario;
+            assert_eq!(worthwhile_threads(&scenario, cores), worth, "{hosts} hosts, {cores} cores");
+            assert_eq!(threads_for(&scenario, None, cores), worth);
+            // As many as asked for, but none without a host.
+            assert_eq!(threads_for(&scenario, Some(4), cores), hosts.min(4));
+        }
+    }
 }

@@ -8,7 +8,7 @@ mod experiment;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use experiment::{figure, run_on, run_seeded};
+use experiment::{figure, part_of, run_on, run_seeded};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests")
@@ -66,6 +66,18 @@ fn any_number_of_threads_gives_the_same_outcome() {
             assert_eq!(alone.digest, together.digest, "{name} on {threads} threads");
             assert_eq!(format!("{:?}", alone.summary), format!("{:?}", together.summary), "{name}");
             assert_eq!(format!("{:?}", alone.tables), format!("{:?}", together.tables), "{name}");
+        }
+    }
+}
+
+/// Wherever a run is stopped, what is kept of it passes the audit, and lies within the run.
+#[test]
+fn a_part_of_any_scenario_passes_the_audit() {
+    for (name, text) in scenarios() {
+        let whole = figure(&run_seeded(&text, Some(3)), "simulated_us");
+        for (threads, asks) in [(1, 1), (1, 3), (2, 2), (3, 7)] {
+            let end = figure(&part_of(&text, Some(3), threads, asks), "simulated_us");
+            assert!((0.0..=whole).contains(&end), "{name}: {end} of {whole}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clearway_sim::record::Stopped;
 use clearway_sim::scenario::load_text;
-use experiment::{figure, integers, run};
+use experiment::{figure, integers, part_of, run};
 
 fn star(keys: &str, traffic: &str) -> String {
     format!(
@@ -111,4 +111,43 @@ fn a_quiet_run_can_be_stopped() {
         ControlFlow::Break(())
     });
     assert_eq!((outcome, asked), (Err(Stopped::Interrupted), 1));
+}
+
+/// What a run has measured when it is stopped is what the same run has whose duration ends there: digest, figures and
+/// tables, with and without samples, paced hosts, operations, losses and PAUSEs, on any number of threads.
+#[test]
+fn a_run_that_is_stopped_keeps_what_a_shorter_one_has() {
+    let cases = [
+        ("", "pattern = 'incast'"),
+        ("[switch.default]\nbuffer = '100kB'", "pattern = 'incast'\nflows_per_pair = 5\nbytes = '1MB'"),
+        ("[record]\nqueues = '7us'\nrtt = '50us'\nwindows = '30us'", "pattern = 'incast'"),
+        ("", "pattern = 'closed_loop'\nfrom = '0..3'\nbytes = '10kB'"),
+        ("[host.default]\nmodel = 'snap'", "pattern = 'incast'\nflows_per_pair = 2"),
+        ("[switch.default]\npfc = 'static'\npfc_xoff = '50kB'", "pattern = 'incast'\nflows_per_pair = 8"),
+    ];
+    for (tables, traffic) in cases {
+        let text = |duration: &str| {
+            star("warmup = '5us'", traffic).replace("'20ms'", &format!("'{duration}'"))
+                + &format!("\n{tables}\n")
+        };
+        for (threads, asks) in [(1, 3), (1, 20), (2, 5), (3, 11)] {
+            let part = part_of(&text("1s"), None, threads, asks);
+            assert!(part.interrupted, "{traffic}");
+            let end = figure(&part, "simulated_us");
+            assert!(end > 0.0 && end < 1e6, "{end}");
+            let shorter = run(&text(&format!("{:.0}ps", end * 1e6)));
+            assert!(!shorter.interrupted);
+            assert_eq!(part.digest, shorter.digest, "{traffic} until {end} us on {threads} threads");
+            assert_eq!(format!("{:?}", part.summary), format!("{:?}", shorter.summary), "{traffic}");
+            assert_eq!(format!("{:?}", part.tables), format!("{:?}", shorter.tables), "{traffic}");
+        }
+    }
+}
+
+/// A run that is asked to stop when it has come to its end is whole.
+#[test]
+fn a_run_that_is_stopped_at_its_end_is_whole() {
+    let text = star("", "pattern = 'incast'\nbytes = '1MB'");
+    assert!(part_of(&text, None, 1, 1).interrupted);
+    assert!(!part_of(&text, None, 1, usize::MAX).interrupted);
 }

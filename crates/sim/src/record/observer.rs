@@ -106,6 +106,7 @@ impl<'a> Observer<'a> {
             packet_hops: simulation.packet_hops(),
             summary: summarise(&measured),
             tables,
+            interrupted: false,
         }
     }
 }

@@ -14,6 +14,8 @@ pub struct Outcome {
     pub summary: Value,
     /// The tables: flows, links and rtt always, the others where they are asked for or have something to show.
     pub tables: Vec<Table>,
+    /// Whether the run was stopped before its end and keeps what there is: everything in it is of the time until then.
+    pub interrupted: bool,
 }
 
 /// A named table of equally long columns.

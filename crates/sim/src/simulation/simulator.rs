@@ -45,7 +45,8 @@ impl Simulation {
     }
 
     /// Lets everything before `limit` happen. `proceed` is asked every few thousand events, with the time
-    /// reached in picoseconds and the packet-hops so far.
+    /// reached in picoseconds and the packet-hops so far. Where it breaks off, everything before the end of a window has
+    /// happened in all domains, and that is the time of the simulation.
     pub fn run_until(
         &mut self,
         limit: Time,
@@ -63,12 +64,14 @@ impl Simulation {
             let since = domain.packet_hops - at_start;
             proceed(domain.end, before + at_start + since * share)
         };
-        match &mut self.crew {
-            Some(crew) => crew.run_until(&self.plan, &mut self.domains, limit.as_ps(), &mut ask)?,
-            None => run_alone(&self.plan, &mut self.domains[0], limit.as_ps(), &mut ask)?,
-        }
-        self.time = limit;
-        ControlFlow::Continue(())
+        let flow = match &mut self.crew {
+            Some(crew) => crew.run_until(&self.plan, &mut self.domains, limit.as_ps(), &mut ask),
+            None => run_alone(&self.plan, &mut self.domains[0], limit.as_ps(), &mut ask),
+        };
+        // Where nothing had happened yet when it was asked, the last window is one of before.
+        let reached = Time::from_ps(self.domains[0].end);
+        self.time = if flow.is_break() { reached.max(self.time) } else { limit };
+        flow
     }
 
     /// Frees the events to come and the room that windows use, so that there is room for tables. Nothing can happen

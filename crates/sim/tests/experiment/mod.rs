@@ -8,7 +8,7 @@ use std::path::Path;
 
 pub use clearway_sim::record::Outcome;
 use clearway_sim::record::{Column, Table, Value};
-use clearway_sim::scenario::load_text;
+use clearway_sim::scenario::{load_text, Loaded};
 
 /// Picoseconds in a microsecond.
 const PS_PER_US: f64 = 1e6;
@@ -25,11 +25,27 @@ pub fn run_seeded(text: &str, seed: Option<u64>) -> Outcome {
 
 /// Runs a scenario with another seed on so many threads.
 pub fn run_on(text: &str, seed: Option<u64>, threads: usize) -> Outcome {
-    let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks");
-    let loaded = load_text(text, "scenario", &networks, &[], seed)
-        .unwrap_or_else(|problems| panic!("{problems}\n{text}"));
-    clearway_sim::run_on(&loaded.scenario, threads, &mut |_| ControlFlow::Continue(()))
+    clearway_sim::run_on(&loaded(text, seed).scenario, threads, &mut |_| ControlFlow::Continue(()))
         .expect("nothing interrupts it")
+}
+
+/// What is kept of a run that is stopped when it asks for the `asks`th time whether to go on.
+pub fn part_of(text: &str, seed: Option<u64>, threads: usize, asks: usize) -> Outcome {
+    let mut asked = 0;
+    clearway_sim::run_keeping_part(&loaded(text, seed).scenario, threads, &mut |_| {
+        asked += 1;
+        if asked < asks {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    })
+    .expect("what there is is kept")
+}
+
+fn loaded(text: &str, seed: Option<u64>) -> Loaded {
+    let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks");
+    load_text(text, "scenario", &networks, &[], seed).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
 /// A table of the outcome.
