@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import io
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearway import stops
+from clearway import _clearway, files, stops
 from clearway.errors import ClearwayError, reason
+from clearway.figures import readable
 
 Columns = dict[str, NDArray[Any]]
 """A table: equally long NumPy columns by name."""
@@ -26,6 +28,7 @@ LARGEST = 2.0**64
 TIME = "time_us"
 """The one column of floats that is never empty."""
 REMEDY = "run the scenario again"
+_CELL = 8  # bytes of memory, at least
 _ROWS_AT_A_TIME = 20_000  # between two of which Ctrl-C is seen
 
 
@@ -79,8 +82,16 @@ def write_table(directory: Path, name: str, columns: Columns) -> dict[str, Any]:
 def read_table(directory: Path, described: Described) -> Columns:
     """Read a table; an error names the file, and the column where it is not as described."""
     path = directory / described.file
+    needed, available = described.rows * len(described.kinds) * _CELL, _clearway.memory_limit()
+    if needed > available:
+        raise ClearwayError(
+            f"{path}: has {described.rows:,} rows, which need {readable('bytes', needed)} of memory, "
+            f"{readable('bytes', available)} are available",
+            "record less often under [record], or read it on a larger machine",
+        )
     try:
-        raw = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+        read = _read_parquet if path.suffix == ".parquet" else _read_csv
+        raw = read(path, described.rows)
         return SavedColumns(path, _as_described(raw, described))
     except (OSError, ValueError, csv.Error) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)
@@ -142,7 +153,7 @@ def _write_parquet(path: Path, columns: Columns) -> None:
             writer.write_table(rows(start))
 
 
-def _read_parquet(path: Path) -> Columns:
+def _read_parquet(path: Path, rows: int) -> Columns:
     try:
         with stops.put_off():
             import pyarrow as pa  # noqa: PLC0415
@@ -150,8 +161,10 @@ def _read_parquet(path: Path) -> Columns:
     except ImportError as error:
         raise ClearwayError(f"{path}: reading Parquet needs pyarrow", "pip install pyarrow") from error
     try:
-        with path.open("rb") as file:
-            table = pq.read_table(file)
+        with files.opened(path, files.LARGEST_TABLE, REMEDY) as file, pq.ParquetFile(file) as parquet:
+            if parquet.metadata.num_rows != rows:
+                raise ValueError(f"expected {rows} rows")
+            table = parquet.read()
         return {name: _as_numpy(name, table.column(name)) for name in table.column_names}
     except pa.ArrowException as error:
         raise ValueError(str(error)) from error
@@ -185,11 +198,11 @@ def _cells(values: NDArray[Any]) -> Iterator[Any]:
         yield from cells
 
 
-def _read_csv(path: Path) -> Columns:
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.reader(file)
+def _read_csv(path: Path, most_rows: int) -> Columns:
+    with files.opened(path, files.LARGEST_TABLE, REMEDY) as file:
+        reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8", newline=""))
         names = next(reader, [])
-        rows = list(reader)
+        rows = list(itertools.islice(reader, most_rows + 1))  # one more shows that there are too many
     if len(set(names)) != len(names):
         raise ValueError("two columns have one name")
     cells = zip(*rows, strict=True) if rows else [()] * len(names)

@@ -21,7 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway
+from clearway import _clearway, files
 from clearway.cluster.work import Work, pack
 from clearway.errors import ClearwayError
 from clearway.execution import Position, Watch, collect
@@ -113,7 +113,7 @@ class Cluster:
         """Send the work; a file that many points name is sent once."""
         contents: dict[Path, Future] = {}
         for path in dict.fromkeys(path for work in works for path in work.files.values()):
-            content = path.read_bytes()
+            content = files.read(path, files.LARGEST_NAMED)
             contents[path] = self._client.submit(
                 bytes, content, key=f"{topic}-file-{sha256(content).hexdigest()}", pure=False
             )

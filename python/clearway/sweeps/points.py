@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway
+from clearway import _clearway, files
 from clearway.machine import identity as identity_of_machine
 
 _KEY_DIGITS = 32
@@ -88,7 +88,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _digest_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:_KEY_DIGITS]
+    return hashlib.sha256(files.read(path, files.LARGEST_NAMED)).hexdigest()[:_KEY_DIGITS]
 
 
 def _is_file(path: Path) -> bool:
