@@ -2,11 +2,13 @@
 
 import io
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from clearway import console
+from clearway import console, documents
 from clearway.figures import Kind, readable
 from clearway.tables import Column, draw, parts, widths
 from rich.console import Console
@@ -14,9 +16,9 @@ from rich.console import Console
 from tests.conftest import SMALL, Clearway, written
 
 
-def printed(columns: list[Column], width: int, keys: int = 1) -> str:
+def printed(columns: list[Column], width: int, keys: int = 1, title: str = "") -> str:
     file = io.StringIO()
-    draw(Console(file=file, width=width), columns, keys=keys)
+    draw(Console(file=file, width=width), columns, keys=keys, title=title)
     return file.getvalue()
 
 
@@ -54,10 +56,81 @@ def test_columns_without_room_go_below_with_the_keys_again() -> None:
     assert printed(columns, 80, keys=2).count("target") == len(below)
 
 
-def test_a_word_wider_than_the_screen_is_cut_and_nothing_else() -> None:
+def test_a_word_wider_than_the_screen_is_left_to_the_terminal_whole() -> None:
     columns = [Column("", ["x" * 100], prose=True), Column("goodput", ["1.5 Gb/s"])]
-    assert widths(columns, 40)[1] == len("1.5 Gb/s")
-    assert max(len(line) for line in printed(columns, 40).splitlines()) <= 40
+    assert printed(columns, 40).splitlines() == ["x" * 100, "  goodput: 1.5 Gb/s"]
+
+
+def test_where_no_column_has_room_each_row_is_several_lines() -> None:
+    columns = [
+        Column("target", ["15us", "25us"], prose=True),
+        Column("", ["slow start", ""], prose=True),
+        Column("goodput", ["12.34 ± 0.12 Gb/s", "1.5 Gb/s"]),
+        Column("", ["1 ms", "-"]),
+    ]
+    assert printed(columns, 24, keys=2, title="what it is").splitlines() == [
+        "what it is",
+        "target 15us, slow start",
+        "  goodput:",
+        "    12.34 ± 0.12 Gb/s",
+        "  1 ms",
+        "target 25us",
+        "  goodput: 1.5 Gb/s",
+        "  -",
+    ]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ...]]:
+    """Command lines that print every kind of table, all of runs that are there already."""
+    folder = tmp_path_factory.mktemp("tables")
+    transports = {"bulk": {"protocol": "swift"}, "interactive-operations": {"protocol": "dctcp"}}
+    traffic = [{**SMALL["traffic"][0], "transport": name} for name in transports]
+    mixed = written(
+        folder / "mixed.toml", {**SMALL, "record": {}, "transport": transports, "traffic": traffic}
+    )
+    axes = {
+        "sweep": {"seed": [1, 2], "transport.bulk.base_target": ["15us", "25us"], "network.hosts": [5, 6]}
+    }
+    (folder / "sweep.toml").write_text(documents.tables_of({**SMALL, "record": {}, **axes}))
+    return {
+        "run": ("run", str(mixed)),
+        "seeds": ("run", str(mixed), "--seeds", "3"),
+        "compare": ("compare", str(mixed), str(mixed), "--seeds", "3"),
+        "sweep": ("sweep", str(folder / "sweep.toml"), "--store", str(folder / "store")),
+        "list": ("paper", "swift", "--list"),
+        "plan": ("plan", "dci-buffer", "--rate", "400Gbps", "--distance", "80km", "--buffer", "100MB"),
+    }
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80])
+@pytest.mark.parametrize("name", ["run", "seeds", "compare", "sweep", "list", "plan"])
+def test_no_figure_of_a_command_is_cut(
+    name: str,
+    width: int,
+    tables: dict[str, tuple[str, ...]],
+    clearway: Clearway,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the width, each figure stands in a line, with its unit, and each word somewhere."""
+    drawn: list[Column] = []
+
+    def watched(on: Console, columns: Sequence[Column], **options: Any) -> None:
+        drawn.extend(columns)
+        draw(on, columns, **options)
+
+    monkeypatch.setattr("clearway.screen.draw", watched)
+    monkeypatch.setenv("COLUMNS", str(width))
+    answer = clearway(*tables[name])
+    assert answer.status == 0, answer.err
+    assert "…" not in answer.out
+    lines = answer.out.splitlines()
+    words = {word.strip(":,") for line in lines for word in line.split()}
+    assert sum(len(column.cells) for column in drawn) > 10
+    for column in drawn:
+        for text in (column.heading, *column.cells):
+            assert {word.strip(":,") for word in text.split()} <= words
+            assert column.prose or text == column.heading or any(text in line for line in lines), text
 
 
 def test_a_column_that_lacks_little_is_given_it() -> None:

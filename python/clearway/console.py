@@ -82,10 +82,14 @@ def _remark(text: Text) -> None:
 
 def _print(file: Any, text: Text) -> None:
     """Print sentences. A terminal's lines break between words; those of a pipe are whole."""
-    console = terminal(file)
+    write(terminal(file), text)
+
+
+def write(console: Console, text: Text) -> None:
+    """Print sentences on a console. No word and no figure is ever cut."""
     # A word longer than a line, such as a path, is left to the terminal, so that it can be copied.
     too_long = any(cell_len(word) > console.width for word in text.plain.split())
-    console.print(text, soft_wrap=too_long or not file.isatty())
+    console.print(text, soft_wrap=too_long or not console.file.isatty())
 
 
 class _Console(Console):

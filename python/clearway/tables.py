@@ -11,8 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from clearway.console import write
+
 _GAP = 2  # between two columns
 _EDGES = 2
+_INDENT = "  "
 _LITTLE = 6  # of which a column is better given all
 
 
@@ -42,15 +45,18 @@ class Column:
 
 
 def draw(console: Console, columns: Sequence[Column], *, title: str = "", keys: int = 1) -> None:
-    """Print a table; one that is too wide in parts, each with the first `keys` columns in front."""
-    for number, part in enumerate(parts(columns, console.width, keys)):
-        table = Table(
-            box=box.SIMPLE_HEAD,
-            title=Text(title) if title and number == 0 else None,
-            title_justify="left",
-            padding=(0, _GAP - 1, 0, 0),
-            pad_edge=False,
-        )
+    """Print a table; one that is too wide in parts, each with the first `keys` columns in front.
+
+    Where not even one column has room beside them, each row is printed over several lines.
+    """
+    if title:
+        write(console, Text(title, style="table.title"))
+    divided = list(parts(columns, console.width, keys))
+    if any(_taken(part) > console.width for part in divided):
+        _list(console, columns, keys)
+        return
+    for part in divided:
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False)
         for column, width in zip(part, widths(part, console.width), strict=True):
             table.add_column(
                 Text(column.heading),
@@ -63,8 +69,29 @@ def draw(console: Console, columns: Sequence[Column], *, title: str = "", keys: 
         console.print(table)
 
 
+def _list(console: Console, columns: Sequence[Column], keys: int) -> None:
+    """Print for each row what it is called, and below it a line for each other column."""
+    for row in range(len(columns[0].cells)):
+        named = [column for column in columns[:keys] if column.cells[row]]
+        names = [_named(column.heading, Text(column.cells[row]), " ") for column in named]
+        write(console, Text(", ").join(names))
+        for column in columns[keys:]:
+            line = Text(_INDENT) + _named(column.heading, _cell(column, row), ": ")
+            if column.heading and cell_len(line.plain) > console.width:
+                write(console, Text(f"{_INDENT}{column.heading}:"))
+                line = Text(2 * _INDENT) + _cell(column, row)
+            write(console, line)
+
+
+def _named(heading: str, cell: Text, between: str) -> Text:
+    return Text(f"{heading}{between}") + cell if heading else cell
+
+
 def parts(columns: Sequence[Column], width: int, keys: int) -> Iterator[Sequence[Column]]:
-    """Divide columns so that each part, with the first `keys` in front, has room for its longest words."""
+    """Divide columns so that each part, with the first `keys` in front, has room for its longest words.
+
+    A part of one column besides those is given even if it has not.
+    """
     first, others = columns[:keys], list(columns[keys:])
     while True:
         part = [*first, *others[:1]]
@@ -77,13 +104,12 @@ def parts(columns: Sequence[Column], width: int, keys: int) -> Iterator[Sequence
 
 
 def widths(columns: Sequence[Column], width: int) -> list[int]:
-    """Share the width out: to each its longest word, then what it lacks if little, then to the longest."""
+    """Share the width out: to each its longest word, then what it lacks if little, then to the longest.
+
+    There must be room for their longest words.
+    """
     given = [column.least for column in columns]
     spare = width - _taken(columns)
-    # One that is wider than the screen by itself is cut: it is a single word.
-    while spare < 0 and max(given) > 1:
-        given[given.index(max(given))] -= 1
-        spare += 1
     lacking = [column.most - has for column, has in zip(columns, given, strict=True)]
     for index, lack in sorted(enumerate(lacking), key=lambda entry: entry[1]):
         if 0 < lack <= min(spare, _LITTLE):
