@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import clearway as cw
 import pytest
 from clearway import console
 from clearway.cli import app
@@ -292,3 +293,52 @@ def test_widths_that_no_terminal_has(
     assert clearway("compare", there / "there", there / "there").status == 0
     assert clearway("--help").status == 0
     assert clearway("rnu").status == 2
+
+
+REFUSED = ("/proc/x", "/proc/self/x", "/dev/x", "/dev/null/x", "/sys/x", "/sys/kernel/x", "linked/x")
+
+
+@pytest.mark.parametrize("place", REFUSED)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "small.toml", "--out"),
+        ("run", "small.toml", "--seeds", "2", "--out"),
+        ("sweep", "sweep.toml", "--out"),
+        ("sweep", "sweep.toml", "--store"),
+        ("demo", "--out"),
+        ("paper", "swift", "table3", "--out"),
+        ("paper", "swift", "table3", "--store"),
+        ("report", "there", "-o"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_written_where_the_system_shows_itself(
+    place: str,
+    arguments: tuple[str, ...],
+    clearway: Clearway,
+    there: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a run was begun")
+
+    (there / "linked").symlink_to("/dev")
+    monkeypatch.setattr("clearway.execution.execute_each", fail)
+    monkeypatch.setattr("clearway.sweeps.making.execute_each", fail)
+    option = {"--out": "--out", "--store": "--store", "-o": "-o/--output"}[arguments[-1]]
+    answer = clearway(*arguments, place)
+    assert answer.status == 2
+    assert answer.out == ""
+    folder = "/dev" if place.startswith("linked") else f"/{place.split('/')[1]}"
+    assert answer.err.endswith(
+        f"error: {place}: is in {folder}, which is the system's own\n  choose another {option}\n"
+    ), answer.err
+
+
+@pytest.mark.usefixtures("there")
+def test_the_api_refuses_such_places_too() -> None:
+    run = cw.run("small.toml")
+    for call in (run.save, lambda path: cw.sweep("sweep.toml", store=path)):
+        with pytest.raises(cw.ClearwayError, match="is in /dev, which is the system's own"):
+            call("/dev/x")

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from clearway import stops
+from clearway import files, stops
 from clearway.errors import ClearwayError, reason
 from clearway.unfinished import Unfinished, beside, remove_left
 
@@ -25,6 +25,8 @@ MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 FORMAT = 1
 _PAGE_OPTION = "-o/--output"  # of the one command that writes a single file
+_OF_THE_SYSTEM = ("/proc", "/dev", "/sys")
+_MEMORY = "/dev/shm"  # noqa: S108 - an ordinary place, in memory
 
 
 def slug(name: str) -> str:
@@ -38,6 +40,7 @@ def check_writable(target: Path, *, exact: bool, option: str = "--out") -> None:
     With `exact` it must not exist or be empty; without, it is a first choice that another name can replace.
     `option` is what the remedy tells a person to change.
     """
+    check_place(target, option)
     if exact and target.is_symlink() and not target.exists():
         raise ClearwayError(f"{target}: is a broken link", f"choose another {option}")
     if exact and target.exists():
@@ -57,6 +60,15 @@ def check_writable(target: Path, *, exact: bool, option: str = "--out") -> None:
                 probe.rmdir()
     except OSError as error:
         raise _unwritable(target, error, option) from error
+
+
+def check_place(target: Path, option: str) -> None:
+    """Raise if a target is among what the system shows of itself as files, where nothing can be kept."""
+    real = _real(target)
+    if any(real.is_relative_to(place) for place in _OF_THE_SYSTEM) and not real.is_relative_to(_MEMORY):
+        raise ClearwayError(
+            f"{target}: is in /{real.parts[1]}, which is the system's own", f"choose another {option}"
+        )
 
 
 def _check_empty(target: Path) -> None:
@@ -180,6 +192,7 @@ def write_text(target: Path, text: str) -> None:
 
 def check_file_writable(target: Path) -> None:
     """Raise before the work what `write_text` would raise after it."""
+    check_place(target, _PAGE_OPTION)
     if target.is_dir():
         raise ClearwayError(f"{target}: is a directory", "name the file to write, for example report.html")
     if target.exists() and not target.is_file():
@@ -203,7 +216,7 @@ def write_json(path: Path, value: object) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read what `write_json` wrote."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = files.read(path, files.LARGEST_TEXT, "run the scenario again").decode()
         value = json.loads(text, parse_constant=_refuse_constant)
         if "\\ud" in text.lower():
             json.dumps(

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clearway import directory, unfinished
+from clearway import directory, files, unfinished
 from clearway.errors import ClearwayError
 from clearway.runs import Run
 
@@ -28,7 +28,8 @@ class Store:
     """A directory with a run directory for each finished point."""
 
     def __init__(self, path: Path = STORE) -> None:
-        """Nothing is made before the first point is saved."""
+        """Nothing is made before the first point is saved, but that it can be is looked at now."""
+        directory.check_place(path, "--store")
         self.path = path
         self.damaged: set[str] = set()
         """The keys of what was found but does not agree with its seal."""
@@ -81,7 +82,7 @@ def _seal(key: str, path: Path) -> dict[str, Any]:
 
 def _hash_of(path: Path) -> str:
     hashed = hashlib.sha256()
-    with path.open("rb") as file:
+    with files.opened(path, files.LARGEST_TABLE) as file:
         while chunk := file.read(1 << 20):
             hashed.update(chunk)
     return hashed.hexdigest()
