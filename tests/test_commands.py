@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import clearway as cw
-from clearway.commands import options
+from clearway import arguments
 
 from tests.conftest import Clearway, child, finished
 
@@ -37,7 +37,7 @@ def test_no_command_shows_the_help_and_no_error(clearway: Clearway) -> None:
 
 
 def test_seeds_end_where_those_of_a_scenario_do() -> None:
-    assert cw.schema()["properties"]["seed"]["x-max"] == options.LARGEST_SEED
+    assert cw.schema()["properties"]["seed"]["x-max"] == arguments.LARGEST_SEED
 
 
 def test_version(clearway: Clearway) -> None:

@@ -184,7 +184,7 @@ def test_what_is_planned_is_what_a_simulation_shows(clearway: Clearway) -> None:
 def test_a_worst_case_is_met_whatever_frames_go_the_other_way() -> None:
     for more in ({"reverse_mtu": "9000B"}, {"mtu": "4kB", "reverse_mtu": "512B", "response": "1us"}):
         plan = cw.dci_buffer(distance="3km", rate="200Gbps", **more)
-        checked = plan_check.check(plan, plan, quiet=True)
+        checked = plan_check.check(plan, plan, as_json=True)
         assert [one for one in checked if not one.passed] == []
 
 
@@ -192,7 +192,7 @@ def test_a_plan_that_does_not_hold_is_said_to(clearway: Clearway, monkeypatch: p
     plan = cw.dci_buffer(distance="2km", rate="100Gbps")
     plan["schemes"]["pfc_without_loss"]["thresholds"]["headroom_bytes"] -= 5_000
     plan["schemes"]["relay"]["carries_at_drain"]["0.5"] = 0.51
-    wrong = [one for one in plan_check.check(plan, plan, quiet=True) if not one.passed]
+    wrong = [one for one in plan_check.check(plan, plan, as_json=True) if not one.passed]
     assert [(one.scheme, one.case) for one in wrong] == [
         ("pfc_without_loss", "the drain stops"),
         ("relay", "50 % drain"),

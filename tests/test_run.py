@@ -8,11 +8,13 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import clearway as cw
 import numpy as np
 import pytest
 from clearway import columns as on_disk
+from clearway import documents
 
 from tests.conftest import SMALL, Clearway, child, finished, nothing_but, written
 
@@ -54,6 +56,7 @@ def test_json_is_one_object_and_nothing_else(clearway: Clearway, small: Path) ->
         "packet_hops",
         "wall_s",
         "measured",
+        "interrupted_at_us",
         "summary",
         "out",
     }
@@ -209,3 +212,51 @@ def test_seeds_of_a_scenario_without_chance_are_noted(clearway: Clearway, worksp
     drawn = written(workspace / "drawn.toml", {**SMALL, "traffic": [{**flow, "start": "0us..50us"}]})
     assert "note:" not in clearway("run", drawn, "--seeds", 3).err
     assert "note:" not in clearway("run", certain).err
+
+
+def test_keys_and_tables_are_removed_before_others_are_set(clearway: Clearway, small: Path) -> None:
+    """What is removed has its default; `--set` puts in its place what it says."""
+
+    def resolved(*arguments: str) -> Any:
+        answer = clearway("run", small, *arguments, "--json")
+        assert answer.status == 0, answer.err
+        return json.loads((Path(answer.json["out"]) / "manifest.json").read_text())["scenario"]
+
+    assert resolved()["network"]["rate"] == "10Gbps"
+    assert resolved("--unset", "network.rate")["network"]["rate"] == "100Gbps"
+    assert "queues" in resolved()["record"]
+    assert "queues" not in resolved("--unset", "record")["record"]
+    both = resolved("--unset", "record", "--set", "record.operations=true", "--unset", "network.rate")
+    assert "queues" not in both["record"]
+    assert both["record"]["operations"] is True
+    assert both["network"]["rate"] == "100Gbps"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--unset", "network.rate=1"), "--unset network.rate=1: expected KEY"),
+        (("--unset", " "), "expected KEY"),
+        (("--unset", "network.hots"), "network.hots"),
+        (("--unset", "transport.bulk.protocol"), "protocol"),
+        (("--unset", "transport"), "transport"),
+    ],
+)
+def test_what_cannot_be_removed(
+    arguments: tuple[str, ...], words: str, clearway: Clearway, small: Path, workspace: Path
+) -> None:
+    for command in ("run", "compare"):
+        answer = clearway(command, small, *arguments)
+        assert answer.status == 2
+        assert words in answer.err
+    assert nothing_but(workspace, small.name)
+
+
+def test_an_axis_cannot_be_removed(clearway: Clearway, workspace: Path) -> None:
+    file = workspace / "sweep.toml"
+    file.write_text(documents.tables_of({**SMALL, "record": {}, "sweep": {"network.rate": ["1Gbps"]}}))
+    answer = clearway("sweep", file, "--unset", "network.rate")
+    assert answer.status == 2
+    assert "--unset network.rate: " in answer.err
+    assert "is an axis" in answer.err
+    assert clearway("sweep", file, "--unset", "network.delay").status == 0

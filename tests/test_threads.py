@@ -18,9 +18,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     asked: list[int | None] = []
     run = execution._run
 
-    def watched(scenario: Any, position: Any, cancelled: Any, threads: int | None) -> Any:
+    def watched(scenario: Any, position: Any, cancelled: Any, threads: int | None, keeps_part: bool) -> Any:
         asked.append(threads)
-        return run(scenario, position, cancelled, None)
+        return run(scenario, position, cancelled, None, keeps_part)
 
     monkeypatch.setattr(execution, "_run", watched)
     monkeypatch.setattr(execution, "cores", lambda: 4)
@@ -123,7 +123,9 @@ def test_what_is_no_number_of_threads(
 @pytest.mark.parametrize("threads", [0, -1, 65])
 def test_the_api_refuses_it_too(threads: int, small: Path) -> None:
     for call in (cw.run, cw.compare):
-        with pytest.raises(cw.ClearwayError, match=f"threads: found {threads}, expected 1 to 64"):
+        with pytest.raises(
+            cw.ClearwayError, match=f"threads: found {threads}, expected a whole number from 1"
+        ):
             call(small, threads=threads)
 
 
@@ -156,3 +158,16 @@ def test_where_the_system_starts_no_more_threads(
     assert answer.status == 2
     assert "no thread can be started\n  end other processes" in answer.err
     assert sorted(path.name for path in workspace.iterdir()) == [small.name]
+
+
+def test_more_threads_than_a_run_is_worth_are_remarked_on(clearway: Clearway, small: Path) -> None:
+    """The rule is the simulator's: a thread for each 256 hosts, and no more than there are cores."""
+    answer = clearway("run", small, "--threads", 2, "--json")
+    assert answer.err == (
+        "note: small incast is worth 1 thread on this machine: on 2, which wait for each other, "
+        "it is likely to take longer\n"
+    )
+    assert answer.json["digest"] == cw.run(small).digest
+    assert clearway("compare", small, small, "--threads", 3).err.count("note: small incast is worth") == 1
+    for threads in ((), ("--threads", 1)):
+        assert clearway("run", small, *threads).err == ""

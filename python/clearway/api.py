@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from clearway import _clearway, comparison, documents, runs
+from clearway import _clearway, arguments, comparison, documents, files, runs
+from clearway.arguments import Source
 from clearway.errors import ClearwayError, reason
-from clearway.execution import check_seeds, check_threads, execute, fitting, watching
+from clearway.execution import execute, fitting, watching
 from clearway.runs import Run, Seeds
 
 Sets = Mapping[str, Any]
@@ -24,76 +26,100 @@ Override = tuple[str, str | None]
 Progress = Callable[[float, float, int], bool | None]
 """Called with simulated microseconds, those at the end, and packet-hops. To stop the run it returns False."""
 
+_ITEMS = "a Run, Seeds, a run directory, or a scenario: "
+
 
 @overload
 def run(
-    scenario: str | Path,
+    scenario: Source,
     sets: Sets | None = None,
     *,
     seed: int | None = None,
     seeds: None = None,
     progress: Progress | None = None,
     threads: int | None = None,
+    keep_partial: bool = False,
 ) -> Run: ...
 
 
 @overload
 def run(
-    scenario: str | Path,
+    scenario: Source,
     sets: Sets | None = None,
     *,
     seeds: int,
     progress: Progress | None = None,
     threads: int | None = None,
+    keep_partial: bool = False,
 ) -> Seeds: ...
 
 
 def run(
-    scenario: str | Path,
+    scenario: Source,
     sets: Sets | None = None,
     *,
     seed: int | None = None,
     seeds: int | None = None,
     progress: Progress | None = None,
     threads: int | None = None,
+    keep_partial: bool = False,
 ) -> Run | Seeds:
-    """Run a scenario, given as a path or as TOML text (which has a line break).
+    """Run a scenario: a path, TOML text (which has a line break), or a dict as TOML is read.
 
-    With `seeds` it is run with so many seeds, from its own on. What is returned then has the runs, and mean
-    and 95 % interval of each figure (`intervals()`); `progress` is called with sums over all runs.
+    Files that a text or a dict names are sought in the current directory. `sets` are values that override the
+    scenario's by dotted key, such as `{"network.hosts": 10}`; None removes the key. `seed` is one from 0 to
+    2^53. With `seeds` it is run with so many (1 to 10,000), from its own on. What is returned then has the
+    runs, and mean and 95 % interval of each figure (`intervals()`); `progress` is called with sums over all.
 
     It runs on so many `threads` (1 to 64): by default one for a small run, and all cores for a large one. Its
-    results are the same on any number. Raises `ScenarioError` for a scenario that cannot be run,
-    `LosslessDrop` if a lossless class lost a frame, and `Interrupted` if `progress` returned False.
+    results are the same on any number.
+
+    `progress` is called some 20 times a second with the simulated microseconds, those at the end, and the
+    packet-hops; it stops the run by returning False, as Ctrl-C does. With `keep_partial` what there is by
+    then is returned: a `Run` whose `interrupted_at_us` says how far it came, or the `Seeds` that are
+    finished, whose `missing` lists the others.
+
+    Raises `ClearwayError` for an argument that will not do, `ScenarioError` for a scenario that cannot be
+    run, `LosslessDrop` if a lossless class lost a frame, and `Interrupted` if `progress` returned False.
     """
-    check_threads(threads)
+    seed, threads, progress = arguments.seed(seed), arguments.threads(threads), arguments.progress(progress)
+    keep_partial = arguments.flag("keep_partial", keep_partial)
     if seeds is not None:
         if seed is not None:
             raise ClearwayError("seed and seeds exclude each other", 'set the first of several: {"seed": 7}')
-        scenarios = with_seeds(scenario, sets_of(sets), None, seeds)
-        return Seeds(execute(scenarios, watching(progress), threads))
-    loaded = load_scenario(scenario, sets_of(sets), seed)
+        scenarios = with_seeds(arguments.source(scenario), sets_of(sets), None, arguments.seeds(seeds))
+        done = execute(scenarios, watching(progress), threads, keep_partial=keep_partial)
+        return seeds_of(scenarios, done)
+    loaded = load_scenario(arguments.source(scenario), sets_of(sets), seed)
     fitting([loaded])
-    return Run.of(loaded, loaded.run(progress, threads))
+    return Run.of(loaded, loaded.run(progress, threads, keep_partial))
 
 
-def load_run(path: str | Path) -> Run | Seeds:
-    """Read a run directory, or the directory of several seeds."""
-    return runs.load(path)
+def load_run(path: str | os.PathLike[str]) -> Run | Seeds:
+    """Read a run directory, or the directory of several seeds.
+
+    Raises `ClearwayError` for what is none, and for files in it that are damaged.
+    """
+    return runs.load(arguments.path("path", path))
 
 
 def compare(
-    *items: str | Path | Run | Seeds,
+    *items: Source | Run | Seeds,
     seeds: int = 1,
     sets: Sets | None = None,
     threads: int | None = None,
 ) -> comparison.Comparison:
-    """Compare runs: those given, those in the directories given, and those of the scenario files given.
+    """Compare runs: those given, those in the directories given, and those of the scenarios given.
 
-    `threads` are those of each run: by default one where several run at once, and else as for `run`.
+    A scenario is a path, TOML text or a dict, as for `run`; `seeds`, `sets` and `threads` are those of
+    scenarios. `threads` are those of each run: by default one where several run at once, and else as for
+    `run`. Raises what `run` raises.
     """
-    check_threads(threads)
-    check_seeds(seeds)
+    threads, seeds = arguments.threads(threads), arguments.seeds(seeds)
+    if not items:
+        raise ClearwayError(
+            "items: found none, expected at least one", "give runs, run directories or scenarios"
+        )
     return comparison.compare(
         gather(items, seeds, sets_of(sets), lambda scenarios: execute(scenarios, threads=threads))
     )
@@ -111,16 +137,18 @@ def schema() -> dict[str, Any]:
     return value
 
 
-def load_scenario(scenario: str | Path, sets: Sequence[Override], seed: int | None) -> _clearway.Scenario:
-    """Read and check a scenario, given as a path or as text with a line break."""
-    if isinstance(scenario, str) and "\n" in scenario:
-        return _clearway.load_text(scenario, "scenario", ".", sets, seed)
-    path = Path(scenario)
-    check_readable(path)
+def load_scenario(
+    source: Path | str | Mapping[str, Any], sets: Sequence[Override], seed: int | None
+) -> _clearway.Scenario:
+    """Read and check a scenario, given as `arguments.source` tells its kinds apart."""
+    if not isinstance(source, Path):
+        text = source if isinstance(source, str) else documents.text_of(source)
+        return _clearway.load_text(text, "scenario", ".", sets, seed)
+    check_readable(source)
     try:
-        return _clearway.load(path, sets, seed)
+        return _clearway.load(source, sets, seed)
     except _clearway.ScenarioError:
-        _refuse_sweep(path)
+        _refuse_sweep(source)
         raise
 
 
@@ -134,8 +162,8 @@ def check_readable(path: Path) -> None:
             hint if is_run else "name the TOML file in it",
         )
     try:
-        documents.check_kind(path)
-        path.open("rb").close()
+        with files.opened(path, files.LARGEST_NAMED):
+            pass
     except (FileNotFoundError, ValueError) as error:  # a name with a zero byte is none
         raise ClearwayError(f"{path}: no such file", _nearest_file(path)) from error
     except OSError as error:
@@ -159,18 +187,23 @@ def _refuse_sweep(path: Path) -> None:
 def sets_of(sets: Sets | None) -> list[Override]:
     """Write values as TOML, as `--set` has them; None removes the key, as `--unset` does."""
     return [
-        (key, value if value is None or isinstance(value, str) else documents.value_of(value))
-        for key, value in (sets or {}).items()
+        (
+            key,
+            None
+            if value is None
+            else arguments.text(key, value if isinstance(value, str) else documents.value_of(value)),
+        )
+        for key, value in arguments.sets(sets).items()
     ]
 
 
 def gather(
-    items: Sequence[str | Path | Run | Seeds],
+    items: Sequence[Source | Run | Seeds],
     seeds: int,
     sets: Sequence[Override],
     run_all: Callable[[Sequence[_clearway.Scenario]], list[Run]],
 ) -> list[tuple[str, Seeds]]:
-    """Read the run directories and run the scenario files among the items; a label with each."""
+    """Read the run directories and run the scenarios among the items; a label with each."""
     gathered: dict[int, tuple[str, Seeds]] = {}
     scenarios: list[_clearway.Scenario] = []
     owners: list[tuple[int, str]] = []
@@ -178,12 +211,14 @@ def gather(
         if isinstance(item, (Run, Seeds)):
             group = item if isinstance(item, Seeds) else Seeds([item])
             gathered[index] = (str(group.path or ""), group)
-        elif Path(item).is_dir():
-            found = runs.load(item)
-            gathered[index] = (str(item), found if isinstance(found, Seeds) else Seeds([found]))
+            continue
+        source = arguments.source(item, f"item {index + 1}", _ITEMS)
+        if isinstance(source, Path) and source.is_dir():
+            found = runs.load(source)
+            gathered[index] = (str(source), found if isinstance(found, Seeds) else Seeds([found]))
         else:
-            scenarios.extend(with_seeds(item, sets, None, seeds))
-            owners.extend([(index, str(item))] * seeds)
+            scenarios.extend(with_seeds(source, sets, None, seeds))
+            owners.extend([(index, str(source) if isinstance(source, Path) else "")] * seeds)
     for (index, label), run in zip(owners, run_all(scenarios) if scenarios else [], strict=True):
         known = gathered[index][1].runs if index in gathered else ()
         gathered[index] = (label, Seeds([*known, run]))
@@ -191,12 +226,17 @@ def gather(
 
 
 def with_seeds(
-    scenario: str | Path, sets: Sequence[Override], seed: int | None, count: int
+    source: Path | str | Mapping[str, Any], sets: Sequence[Override], seed: int | None, count: int
 ) -> list[_clearway.Scenario]:
     """Load a scenario with `count` seeds, from its own (or the given one) on."""
-    check_seeds(count)
-    first = load_scenario(scenario, sets, seed)
-    return [first, *(load_scenario(scenario, sets, first.seed + further) for further in range(1, count))]
+    first = load_scenario(source, sets, seed)
+    return [first, *(load_scenario(source, sets, first.seed + further) for further in range(1, count))]
+
+
+def seeds_of(scenarios: Sequence[_clearway.Scenario], done: Sequence[Run]) -> Seeds:
+    """Put together the runs of several seeds; what was to be run and is not among them is missing."""
+    finished = {run.seed for run in done}
+    return Seeds(done, missing=[one.seed for one in scenarios if one.seed not in finished])
 
 
 def _nearest_file(path: Path) -> str:

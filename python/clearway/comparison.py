@@ -125,7 +125,14 @@ def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Co
         labels=labels,
         groups=groups,
         rows=rows,
-        findings=[finding for row in rows if row.figure.headline for finding in _findings(row, labels)],
+        findings=[
+            *(
+                f"{label}: {of.interruption}"
+                for label, of in zip(labels, groups, strict=True)
+                if of.interruption
+            ),
+            *(finding for row in rows if row.figure.headline for finding in _findings(row, labels)),
+        ],
         settings=_differing([group.runs[0].scenario for group in groups]),
     )
 

@@ -35,13 +35,13 @@ ROWS = frozenset(
 """The figures that a first look needs; the report and the run directories have them all."""
 
 
-def compare_incast(*, threads: int | None, quiet: bool) -> comparison.Comparison:
+def compare_incast(*, threads: int | None, as_json: bool) -> comparison.Comparison:
     """Run all and compare them."""
     folder = resources.files("clearway") / "scenarios"
     scenarios = [
         _clearway.load_text((folder / file).read_text(encoding="utf-8"), file) for file in _CASES.values()
     ]
-    runs = screen.execute_shown(scenarios, threads=threads, quiet=quiet)
+    runs = screen.execute_shown(scenarios, threads=threads, as_json=as_json)
     return comparison.compare(
         [(label, Seeds([run])) for label, run in zip(_CASES, runs, strict=True)], labelled=True
     )

@@ -7,6 +7,7 @@ The simulator reads scenarios itself and says file, line and key of what is wron
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from clearway import arguments, files
 from clearway.errors import ClearwayError, reason
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -69,20 +71,10 @@ def quantity(value: Any) -> Quantity | None:
     return Quantity(float(f"{float(match[1]) * factor:.12g}"), unit)
 
 
-def check_kind(path: Path) -> None:
-    """Raise if there is something at this path that has no end, or that waits for a writer."""
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise ClearwayError(
-            f"{path}: is a device or a pipe, expected a file",
-            "save what it gives as a file, or pipe it into: clearway run -",
-        )
-
-
 def read_text(path: Path) -> str:
     """Read a file of text."""
     try:
-        check_kind(path)
-        return path.read_text(encoding="utf-8")
+        return files.read(path, files.LARGEST_TEXT).decode()
     except OSError as error:
         raise ClearwayError(f"{path}: cannot be read: {reason(error)}", "check the path") from error
     except UnicodeDecodeError as error:
@@ -103,7 +95,11 @@ def parse(text: str, name: str) -> dict[str, Any]:
 
 def text_of(document: Mapping[str, Any]) -> str:
     """Write TOML that reads as this document: one top-level key a line, what is in it inline."""
-    return "".join(f"{_key(key)} = {value_of(value)}\n" for key, value in document.items())
+    try:
+        text = "".join(f"{_key(key)} = {value_of(value)}\n" for key, value in document.items())
+        return arguments.text("scenario", text)
+    except RecursionError:
+        raise ClearwayError("the scenario: is nested too deeply") from None
 
 
 def tables_of(document: Mapping[str, Any]) -> str:
@@ -148,13 +144,14 @@ def value_of(value: Any) -> str:
         return "{" + ", ".join(f"{_key(key)} = {value_of(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(value_of(entry) for entry in value) + "]"
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except TypeError as error:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # TOML's nan and inf are Python's
+    if not isinstance(value, (str, bool, int, float)):
         raise ClearwayError(
             f"{value!r}: no value of a scenario",
             "give text, a number, true or false, or a list or dict of these",
-        ) from error
+        )
+    return json.dumps(value, ensure_ascii=False)
 
 
 def without_table(text: str, name: str) -> tuple[str, int]:
@@ -195,5 +192,7 @@ def _complete(text: str) -> bool:
     return True
 
 
-def _key(key: str) -> str:
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise ClearwayError(f"{key!r}: no key of a scenario", "give text")
     return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)

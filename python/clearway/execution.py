@@ -11,25 +11,16 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from clearway import _clearway
 from clearway.errors import ClearwayError
 from clearway.figures import readable
-from clearway.runs import Run
+from clearway.runs import Run, seeds_in_words
 
 _POLL_S = 0.05
 _GRACE_S = 0.5  # in which a run that is told to stop does; set-up looks at nothing
-
-MOST_THREADS = 64
-"""The most threads that one run may have."""
-MOST_SEEDS = 10_000
-"""The most seeds that a scenario may be run with at once."""
-MOST_JOBS = 1024
-"""The most runs at once that one may ask for."""
 
 
 @dataclass
@@ -48,22 +39,55 @@ Watch = Callable[[Sequence[Position]], None]
 """Called with the positions of all runs some 20 times a second, in the calling thread."""
 
 
+class RunsInterrupted(KeyboardInterrupt):
+    """Ctrl-C while scenarios were run; says what was simulated by then."""
+
+
 def execute(
-    scenarios: Sequence[Runnable], watch: Watch | None = None, threads: int | None = None
+    scenarios: Sequence[Runnable],
+    watch: Watch | None = None,
+    threads: int | None = None,
+    *,
+    keep_partial: bool = False,
 ) -> list[Run]:
     """Run all scenarios, as many at once as cores and memory allow; results in the same order.
 
-    `threads` are those of each run, as for `execute_each`.
+    `threads` are those of each run, as for `execute_each`. Raises `RunsInterrupted` on Ctrl-C. With
+    `keep_partial` it then returns what there is, unless that is nothing: of one scenario what was simulated
+    by then, of several the runs that are finished.
     """
     runs: dict[int, Run] = {}
+    positions = [Position(0.0, scenario.duration_us, 0) for scenario in scenarios]
 
     def keep(index: int, outcome: Run | BaseException) -> None:
         if isinstance(outcome, BaseException):
             raise outcome
         runs[index] = outcome
 
-    execute_each(scenarios, keep, watch, threads=threads)
-    return [runs[index] for index in range(len(scenarios))]
+    try:
+        execute_each(scenarios, keep, watch, threads=threads, positions=positions, keep_partial=keep_partial)
+    except (KeyboardInterrupt, _clearway.Interrupted) as error:
+        if not (keep_partial and runs):
+            kind = _clearway.Interrupted if isinstance(error, _clearway.Interrupted) else RunsInterrupted
+            said = _how_far(scenarios, positions, runs)
+            raise kind(f"interrupted, nothing written: {said}") from error
+    return [runs[index] for index in sorted(runs)]
+
+
+def _how_far(scenarios: Sequence[Runnable], positions: Sequence[Position], runs: Collection[int]) -> str:
+    """Say how far runs are: simulated time of the total, packet-hops, and of several which are finished."""
+    simulated, end = (
+        readable("time", sum(times))
+        for times in zip(*((each.simulated_us, each.end_us) for each in positions), strict=True)
+    )
+    hops = readable("count", sum(position.packet_hops for position in positions))
+    said = f"simulated {simulated} of {end}, {hops} packet-hops"
+    if len(scenarios) == 1:
+        return said
+    finished = f"{len(runs)} of {len(scenarios)} runs finished"
+    if runs and len({scenario.name for scenario in scenarios}) == 1:
+        finished += f" ({seeds_in_words([scenarios[index].seed for index in sorted(runs)])})"
+    return f"{said}; {finished}"
 
 
 def execute_each(
@@ -72,17 +96,24 @@ def execute_each(
     watch: Watch | None = None,
     jobs: int | None = None,
     threads: int | None = None,
+    *,
+    positions: Sequence[Position] | None = None,
+    keep_partial: bool = False,
 ) -> None:
     """Run all scenarios; hand over each with its place as soon as it is done, or what went wrong with it.
 
     `keep` is called in the calling thread; what it raises stops the others. At most `jobs` run at once, or as
     many as there are cores for, and never more than memory allows. Each has so many `threads`; by default one
-    if several run at once, and else as many as the simulator chooses.
+    if several run at once, and else as many as the simulator chooses. `positions` are kept up to date, those
+    of the caller if it gives them. With `keep_partial` what there is after an interruption is handed over
+    before that is raised: what is finished, and one run by itself as far as it came.
     """
     jobs = min(len(scenarios), jobs or max(1, cores() // (threads or 1)), fitting(scenarios))
     if threads is None and jobs > 1:
         threads = 1
-    positions = [Position(0.0, scenario.duration_us, 0) for scenario in scenarios]
+    if positions is None:
+        positions = [Position(0.0, scenario.duration_us, 0) for scenario in scenarios]
+    keeps_part = keep_partial and len(scenarios) == 1
     cancelled = threading.Event()
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     finished: queue.SimpleQueue[tuple[int, Run | BaseException]] = queue.SimpleQueue()
@@ -96,7 +127,8 @@ def execute_each(
             except queue.Empty:
                 return
             try:
-                finished.put((index, _run(scenarios[index], positions[index], cancelled, threads)))
+                run = _run(scenarios[index], positions[index], cancelled, threads, keeps_part)
+                finished.put((index, run))
             except BaseException as error:  # a panic of the simulator is no Exception
                 finished.put((index, error))
 
@@ -104,11 +136,30 @@ def execute_each(
     try:
         _start(workers)
         collect(len(scenarios), finished, positions, keep, watch)
+    except (KeyboardInterrupt, _clearway.Interrupted):
+        if keep_partial:
+            cancelled.set()
+            _keep_rest(workers, finished, keep)
+        raise
     finally:
         cancelled.set()
         deadline = time.monotonic() + _GRACE_S
         for worker in (worker for worker in workers if worker.ident is not None):
             worker.join(max(0.0, deadline - time.monotonic()))
+
+
+def _keep_rest(
+    workers: Sequence[threading.Thread],
+    finished: queue.SimpleQueue[tuple[int, Run | BaseException]],
+    keep: Callable[[int, Run | BaseException], None],
+) -> None:
+    """Wait for workers that are told to stop, and hand over what they came to; Ctrl-C ends the waiting."""
+    for worker in (worker for worker in workers if worker.ident is not None):
+        worker.join()
+    while not finished.empty():
+        index, outcome = finished.get()
+        if not isinstance(outcome, _clearway.Interrupted):
+            keep(index, outcome)
 
 
 def watching(progress: Callable[[float, float, int], bool | None] | None) -> Watch | None:
@@ -126,22 +177,6 @@ def watching(progress: Callable[[float, float, int], bool | None] | None) -> Wat
     return watch
 
 
-def check_seeds(seeds: int) -> None:
-    """Raise if this is no number of seeds that a scenario may be run with."""
-    _check_count("seeds", seeds, MOST_SEEDS, "leave it out for one run with the seed of the scenario")
-
-
-def check_jobs(jobs: int | None) -> None:
-    """Raise if this is no number of runs at once."""
-    if jobs is not None:
-        _check_count("jobs", jobs, MOST_JOBS, "leave it out for one a core")
-
-
-def _check_count(name: str, found: int, most: int, remedy: str) -> None:
-    if isinstance(found, bool) or not isinstance(found, (int, np.integer)) or not 1 <= found <= most:
-        raise ClearwayError(f"{name}: found {found!r}, expected a whole number from 1 to {most:,}", remedy)
-
-
 def _start(workers: Sequence[threading.Thread]) -> None:
     """Start as many as the system allows; raise if that is none."""
     try:
@@ -152,15 +187,6 @@ def _start(workers: Sequence[threading.Thread]) -> None:
             raise ClearwayError(
                 "no thread can be started", "end other processes, or raise the limit of threads (ulimit -u)"
             ) from error
-
-
-def check_threads(threads: int | None) -> None:
-    """Raise if this is no number of threads that a run may have."""
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise ClearwayError(
-            f"threads: found {threads}, expected 1 to {MOST_THREADS}",
-            "leave it out to have as many as the run is worth",
-        )
 
 
 def cores() -> int:
@@ -186,13 +212,20 @@ def fitting(scenarios: Sequence[Runnable]) -> int:
     return max(1, available // needed)
 
 
-def _run(scenario: Runnable, position: Position, cancelled: threading.Event, threads: int | None) -> Run:
+def _run(
+    scenario: Runnable,
+    position: Position,
+    cancelled: threading.Event,
+    threads: int | None,
+    keeps_part: bool,
+) -> Run:
     def progress(simulated_us: float, end_us: float, packet_hops: int) -> bool:
         position.simulated_us, position.end_us, position.packet_hops = simulated_us, end_us, packet_hops
         return not cancelled.is_set()
 
-    run = Run.of(scenario, scenario.run(progress, threads))
-    position.simulated_us, position.packet_hops = position.end_us, run.packet_hops
+    run = Run.of(scenario, scenario.run(progress, threads, keeps_part))
+    position.packet_hops = run.packet_hops
+    position.simulated_us = position.end_us if run.interrupted_at_us is None else run.interrupted_at_us
     return run
 
 

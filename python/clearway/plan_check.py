@@ -63,7 +63,7 @@ class _Case:
     judge: _Judge
 
 
-def check(answer: Mapping[str, Any], plain: Mapping[str, Any], *, quiet: bool) -> list[Checked]:
+def check(answer: Mapping[str, Any], plain: Mapping[str, Any], *, as_json: bool) -> list[Checked]:
     """Simulate what was planned. `plain` is the plan with one priority, and with nothing that must drain.
 
     Raises `ClearwayError` if the plan is of no particular length, or the link too long or too short.
@@ -87,7 +87,7 @@ def check(answer: Mapping[str, Any], plain: Mapping[str, Any], *, quiet: bool) -
             raise outcome
         done[index] = _judged(cases[index], outcome, link)
 
-    with screen.progress("checking", quiet=quiet) as watch:
+    with screen.progress("checking", as_json=as_json) as watch:
         execution.execute_each(scenarios, keep, watch)
     return [done[index] for index in range(len(cases))]
 

@@ -49,12 +49,19 @@ class Record:
             self.refuse(key, "expected a list of texts")
         return tuple(value)
 
+    def wholes(self, key: str) -> tuple[int, ...]:
+        """Take a list of whole numbers; none if there is no such key."""
+        value = self._values.get(key, [])
+        if not isinstance(value, list) or not all(_is_whole(entry, 0) for entry in value):
+            self.refuse(key, "expected a list of whole numbers")
+        return tuple(value)
+
     def whole(self, key: str, least: int = 0, default: int | None = None) -> int:
         """Take a whole number."""
         value = self._values.get(key, default) if default is not None else self._value(key)
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value < LARGEST:
+        if not _is_whole(value, least):
             self.refuse(key, f"expected a whole number from {least} on")
-        return value
+        return int(value)
 
     def number(self, key: str) -> float:
         """Take a number."""
@@ -109,6 +116,10 @@ class Record:
 
     def _named(self, key: str) -> str:
         return f"{self._where}.{key}" if self._where else key
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < LARGEST
 
 
 def _is_number(value: Any) -> bool:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway, columns, directory, frames
+from clearway import _clearway, arguments, columns, directory, frames
 from clearway.columns import Columns, Described
+from clearway.documents import quantity
 from clearway.errors import ClearwayError
-from clearway.figures import LOWER_BOUNDS, AtLeast, figures_in, measured_in, value_of
+from clearway.figures import LOWER_BOUNDS, AtLeast, figures_in, measured_in, readable, value_of
 from clearway.overview import MAIN, Overview
 from clearway.records import Record
 from clearway.statistics import Interval, interval
@@ -31,6 +32,8 @@ HOW_TO_RECORD: Mapping[str, str] = {
 }
 """What makes the simulator record a table that it leaves out by default."""
 
+INTERRUPTED = "interrupted_at_us"
+"""The figure that the summary of a run has only if it was cut short: the simulated time at which that was."""
 
 _TEXTS = frozenset({"transport", "carries", "link", "class", "part", "node", "role", "failed_links"})
 """The columns of a run's tables that are text; all others are numbers."""
@@ -48,6 +51,7 @@ class Outcome:
     threads: int
     summary: str
     tables: dict[str, Columns]
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,9 @@ class Run:
         cls, scenario: _clearway.Scenario | _clearway.Measurement, result: _clearway.Result | Outcome
     ) -> Run:
         """Take what the simulator left."""
+        summary = json.loads(result.summary)
+        if result.interrupted:
+            summary[INTERRUPTED] = summary["simulated_us"]
         return cls(
             name=scenario.name,
             seed=scenario.seed,
@@ -95,7 +102,7 @@ class Run:
             digest=result.digest,
             packet_hops=result.packet_hops,
             wall_s=result.wall_s,
-            summary=json.loads(result.summary),
+            summary=summary,
             scenario=json.loads(scenario.resolved),
             tables=result.tables,
             warnings=tuple(scenario.warnings),
@@ -120,6 +127,23 @@ class Run:
             warnings=manifest.texts("warnings"),
             path=path,
             threads=manifest.whole("threads", 1, default=1),
+        )
+
+    @property
+    def interrupted_at_us(self) -> float | None:
+        """Return the simulated time at which the run was interrupted; None if it is whole."""
+        return self.summary.get(INTERRUPTED)
+
+    @property
+    def interruption(self) -> str:
+        """Say where the run was interrupted; nothing if it is whole."""
+        if self.interrupted_at_us is None:
+            return ""
+        duration, warmup = (quantity(self.scenario.get(key)) for key in ("duration", "warmup"))
+        of = f" of {readable('time', duration.value)}" if duration else ""
+        early = warmup is not None and self.interrupted_at_us <= warmup.value
+        return f"interrupted at {readable('time', self.interrupted_at_us)}{of}" + (
+            ", still warming up: no figure is of the steady state" if early else ""
         )
 
     def table(self, name: str) -> Columns:
@@ -191,7 +215,7 @@ class Run:
 
     def save(self, path: str | Path) -> Path:
         """Write a run directory, whole or not at all; `path` must not exist or be empty."""
-        target = Path(path)
+        target = arguments.path("path", path)
         directory.check_writable(target, exact=True)
         with directory.Staging(target, exact=True) as staging:
             self.write_into(staging.path)
@@ -211,6 +235,7 @@ class Run:
             "wall_s": self.wall_s,
             "threads": self.threads,
             "warnings": list(self.warnings),
+            "interrupted_at_us": self.interrupted_at_us,
             "tables": described,
             "measured": measured_in(self.summary),
             "scenario": self.scenario,
@@ -226,6 +251,7 @@ class Run:
             "packet_hops": self.packet_hops,
             "wall_s": self.wall_s,
             "measured": measured_in(self.summary),
+            "interrupted_at_us": self.interrupted_at_us,
             "summary": self.summary,
             "out": None if out is None else str(out),
         }
@@ -239,6 +265,8 @@ class Seeds:
     """The runs, at least one, in the order of their seeds."""
     path: Path | None = None
     """The directory that has a run directory for each, if there is one."""
+    missing: Sequence[int] = ()
+    """The seeds that were asked for and are not here, as the command was interrupted."""
 
     @property
     def name(self) -> str:
@@ -249,9 +277,16 @@ class Seeds:
     def title(self) -> str:
         """Name and seeds in a line."""
         first, last = self.runs[0].seed, self.runs[-1].seed
-        if len(self.runs) == 1:
-            return f"{self.name} (seed {first})"
-        return f"{self.name} (seeds {first} to {last}: mean and 95 % interval)"
+        seeds = f"seed {first}" if len(self.runs) == 1 else f"seeds {first} to {last}: mean and 95 % interval"
+        return f"{self.name} ({seeds})" + (f": {self.interruption}" if self.interruption else "")
+
+    @property
+    def interruption(self) -> str:
+        """Say what is missing as runs were interrupted; nothing if all are whole."""
+        parts = [run.interruption for run in self.runs if run.interruption]
+        if self.missing:
+            parts.append(f"interrupted before {seeds_in_words(self.missing)} finished")
+        return "; ".join(parts)
 
     def __repr__(self) -> str:
         """Write the main figures, a line each."""
@@ -300,7 +335,8 @@ class Seeds:
     def summary(self) -> dict[str, Any]:
         """Return the intervals as they stand in `summary.json`."""
         by_transport = {name: _as_json(self.intervals(name)) for name in self.transports()}
-        return {**_as_json(self.intervals()), "transports": by_transport}
+        missing = {"missing_seeds": list(self.missing)} if self.missing else {}
+        return {**_as_json(self.intervals()), "transports": by_transport, **missing}
 
     def write_into(self, path: Path) -> None:
         """Write a run directory for each seed, the intervals, and a manifest that lists them."""
@@ -316,6 +352,7 @@ class Seeds:
             "seeds": {name: run.seed for name, run in directories.items()},
             "digests": [run.digest for run in self.runs],
             "packet_hops": self.packet_hops,
+            "missing_seeds": list(self.missing),
         }
         directory.write_json(path / directory.MANIFEST, manifest)
 
@@ -328,21 +365,29 @@ class Seeds:
             "packet_hops": self.packet_hops,
             "wall_s": wall_s,
             "measured": measured_in(self.runs[0].summary),
+            "missing_seeds": list(self.missing),
             "summary": self.summary(),
             "out": None if out is None else str(out),
         }
 
 
-def load(path: str | Path) -> Run | Seeds:
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """List seeds, of which there is at least one."""
+    first, last = seeds[0], seeds[-1]
+    if len(seeds) > 1 and list(seeds) == list(range(first, last + 1)):
+        return f"seeds {first} to {last}"
+    return ("seed " if len(seeds) == 1 else "seeds ") + ", ".join(map(str, seeds))
+
+
+def load(path: Path) -> Run | Seeds:
     """Read the directory of a run or of several seeds."""
-    path = Path(path)
     manifest = read_manifest(path)
     if "seeds" not in manifest:
         return Run.load(path)
     names = manifest.record("seeds").names()
     if not names:
         manifest.refuse("seeds", "expected at least one")
-    return Seeds([Run.load(path / name) for name in names], path)
+    return Seeds([Run.load(path / name) for name in names], path, manifest.wholes("missing_seeds"))
 
 
 def read_manifest(path: Path) -> Record:

@@ -1,4 +1,4 @@
-"""What a person sees of results: tables, and a progress bar where both streams are terminals."""
+"""What a person sees of results: tables, and a progress bar where someone sees it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from clearway import _clearway
 from clearway.comparison import Comparison, setting
-from clearway.console import say, say_beside, show_json, show_warning, terminal
+from clearway.console import say, say_beside, show_json, show_warning, terminal, write
 from clearway.execution import Position, Watch, execute
 from clearway.figures import interval_in_words, readable
 from clearway.overview import Overview
@@ -125,12 +125,31 @@ def show_table(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequ
     draw(terminal(sys.stdout), columns, title=title)
 
 
-def execute_shown(scenarios: Sequence[_clearway.Scenario], *, threads: int | None, quiet: bool) -> list[Run]:
+def execute_shown(
+    scenarios: Sequence[_clearway.Scenario],
+    *,
+    threads: int | None,
+    as_json: bool,
+    keep_partial: bool = False,
+) -> list[Run]:
     """Run scenarios under a progress bar, if there is someone to see it; say first what is hardly meant."""
     show_warnings(scenarios)
+    _note_threads(scenarios, threads)
     label = scenarios[0].name if len(scenarios) == 1 else f"{len(scenarios)} runs"
-    with progress(label, quiet=quiet) as watch:
-        return execute(scenarios, watch, threads)
+    with progress(label, as_json=as_json) as watch:
+        return execute(scenarios, watch, threads, keep_partial=keep_partial)
+
+
+def _note_threads(scenarios: Sequence[_clearway.Scenario], threads: int | None) -> None:
+    """Say on standard error where a run was given more threads than it has work for."""
+    worth = {scenario.name: scenario.worthwhile_threads for scenario in scenarios}
+    for name, most in worth.items():
+        if threads is not None and threads > most:
+            worth_it = "1 thread" if most == 1 else f"{most} threads"
+            say_beside(
+                f"note: {name} is worth {worth_it} on this machine: "
+                f"on {threads}, which wait for each other, it is likely to take longer"
+            )
 
 
 def show_sweep(done: Sweep) -> None:
@@ -219,7 +238,7 @@ def _claim_columns(claims: Sequence[Judged]) -> Sequence[Column]:
 def _show_claim(console: Console, claim: Judged) -> None:
     """Print a claim over several lines, where there is no room for a table."""
     style = _VERDICT_STYLES.get(claim.verdict, "")
-    console.print(Text.assemble(f"{claim.figure}: ", (claim.verdict_in_words, style), f": {claim.text}"))
+    write(console, Text.assemble(f"{claim.figure}: ", (claim.verdict_in_words, style), f": {claim.text}"))
     numbers = {
         "paper": claim.readable(claim.paper),
         "ours": claim.readable(claim.ours),
@@ -231,9 +250,13 @@ def _show_claim(console: Console, claim: Judged) -> None:
 
 
 @contextmanager
-def progress(label: str, *, quiet: bool) -> Iterator[Watch | None]:
-    """Show a bar while the body runs; what to call with the positions, or None if no one is there to see."""
-    if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+def progress(label: str, *, as_json: bool) -> Iterator[Watch | None]:
+    """Show a bar while the body runs; what to call with the positions, or None if no one is there to see.
+
+    It is on standard error. Words on standard output that go elsewhere go to a program that shows them, such
+    as `less`, in whose way it would be; JSON does not.
+    """
+    if not sys.stderr.isatty() or not (as_json or sys.stdout.isatty()):
         yield None
         return
     with _Bar(label) as bar:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
-from clearway import _clearway, api
+from clearway import _clearway, api, arguments
 from clearway.errors import ClearwayError
-from clearway.execution import check_jobs, watching
+from clearway.execution import watching
 from clearway.sweeps import sweep as sweeps
 from clearway.sweeps.making import PointsInterrupted
 from clearway.sweeps.store import STORE, Store
@@ -17,11 +15,11 @@ from clearway.sweeps.sweep import Sweep
 
 
 def sweep(
-    scenario: str | Path | Mapping[str, Any],
+    scenario: arguments.Source,
     sets: api.Sets | None = None,
     *,
     jobs: int | None = None,
-    store: str | Path = STORE,
+    store: str | os.PathLike[str] = STORE,
     on: str | None = None,
     progress: api.Progress | None = None,
 ) -> Sweep:
@@ -33,10 +31,11 @@ def sweep(
     that the workers of a Dask scheduler take, if its address is given by `on`, such as "tcp://10.0.0.1:8786".
     `progress` is called with sums over all points.
 
-    Raises `ClearwayError` for a scenario, axes or a cluster that will not do, and for points that failed;
-    `Interrupted` if `progress` returned False. What is finished by then is in the store.
+    Raises `ClearwayError` for an argument, a scenario, axes or a cluster that will not do, and for points
+    that failed; `Interrupted` if `progress` returned False. What is finished by then is in the store.
     """
-    check_jobs(jobs)
+    jobs, on, progress = arguments.jobs(jobs), arguments.address("on", on), arguments.progress(progress)
+    kept = Store(arguments.path("store", store))
     if on is not None and jobs is not None:
         raise ClearwayError("on and jobs exclude each other", "the workers say how many runs they take")
     planned = sweeps.plan(scenario, api.sets_of(sets))
@@ -47,7 +46,7 @@ def sweep(
 
             cluster = stack.enter_context(connected(on))
         try:
-            return sweeps.run(planned, Store(Path(store)), jobs, watching(progress), cluster)
+            return sweeps.run(planned, kept, jobs, watching(progress), cluster)
         except PointsInterrupted as interrupted:
             if isinstance(interrupted.__cause__, _clearway.Interrupted):
                 raise _clearway.Interrupted(str(interrupted)) from interrupted

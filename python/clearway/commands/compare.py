@@ -36,7 +36,7 @@ def compare(
         items,
         seeds or 1,
         parsed(sets, unsets),
-        lambda scenarios: screen.execute_shown(scenarios, threads=threads, quiet=json),
+        lambda scenarios: screen.execute_shown(scenarios, threads=threads, as_json=json),
     )
     compared = comparison.compare(gathered)
     screen.note_if_alike(compared.groups)

@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False)
 def demo(out: OutOption = None, threads: ThreadsOption = None, json: JsonOption = False) -> None:
     """Run a 1000-to-1 incast under Swift, DCTCP and GCN, side by side, and write a report."""
     output = Output(out, Path("runs") / "demo")
-    compared = demonstration.compare_incast(threads=threads, quiet=json)
+    compared = demonstration.compare_incast(threads=threads, as_json=json)
     written = output.write(lambda path: demonstration.write_into(path, compared))
     page = written / demonstration.PAGE
     if json:

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearway import console
+from clearway.arguments import LARGEST_SEED, MOST_JOBS, MOST_SEEDS, MOST_THREADS
 from clearway.errors import ClearwayError, check_text
-from clearway.execution import MOST_JOBS, MOST_SEEDS, MOST_THREADS
 
 if TYPE_CHECKING:
     from clearway.cluster.client import Cluster
-
-LARGEST_SEED = 2**53  # as a scenario's: what a JSON number holds exactly
 
 SetsOption = Annotated[
     list[str] | None,

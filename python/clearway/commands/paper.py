@@ -51,7 +51,7 @@ def run_paper(
     kept = Store(store)
     with place(on, jobs) as cluster, screen.telling_damage(kept):
         for each in reproduce.reproduce(
-            reproduce.prepare(chosen), kept, jobs, lambda label: screen.progress(label, quiet=json), cluster
+            reproduce.prepare(chosen), kept, jobs, lambda label: screen.progress(label, as_json=json), cluster
         ):
             done.append(each)
             if not json:

@@ -71,7 +71,7 @@ def plan_dci_buffer(
     checked: Sequence[plan_check.Checked] = []
     if check:
         plain = dict(given, priorities=None, drain=None, hysteresis=None)
-        checked = plan_check.check(answer, planning.plan(plain, _as_flag), quiet=json)
+        checked = plan_check.check(answer, planning.plan(plain, _as_flag), as_json=json)
         answer["check"] = plan_check.as_json(checked)
     if json:
         console.show_json(answer)

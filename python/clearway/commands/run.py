@@ -22,7 +22,8 @@ from clearway.commands.options import (
 )
 from clearway.commands.output import Output
 from clearway.errors import ClearwayError
-from clearway.runs import Seeds
+from clearway.execution import RunsInterrupted
+from clearway.runs import Run
 
 app = typer.Typer(add_completion=False)
 
@@ -38,6 +39,13 @@ def run(
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
+    keep_partial: Annotated[
+        bool,
+        typer.Option(
+            "--keep-partial",
+            help="After Ctrl-C write what there is: of several seeds those that are finished.",
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario and write a run directory."""
@@ -49,16 +57,30 @@ def run(
     scenarios = api.with_seeds(scenario, parsed(sets, unsets), seed, seeds or 1)
     output = Output(out, Path("runs") / _default_name(scenarios, several=seeds is not None))
     started = time.monotonic()
-    group = Seeds(screen.execute_shown(scenarios, threads=threads, quiet=json))
+    group = api.seeds_of(scenarios, _executed(scenarios, threads, as_json=json, keep_partial=keep_partial))
     wall_s = time.monotonic() - started if seeds else group.runs[0].wall_s
     written = output.write((group if seeds else group.runs[0]).write_into)
     screen.note_if_alike([group])
+    if group.interruption:
+        console.show_warning(f"{group.interruption}; {written} is not of the whole run")
     if json:
         console.show_json(group.as_json(written, wall_s) if seeds else group.runs[0].as_json(written))
         return
     screen.show_run(group)
     screen.show_effort(group.runs, wall_s)
     console.say(f"written to {written}")
+
+
+def _executed(
+    scenarios: list[_clearway.Scenario], threads: int | None, *, as_json: bool, keep_partial: bool
+) -> list[Run]:
+    """Run all; where Ctrl-C ends that, the message says what would have kept something."""
+    try:
+        return screen.execute_shown(scenarios, threads=threads, as_json=as_json, keep_partial=keep_partial)
+    except RunsInterrupted as interrupted:
+        if keep_partial:
+            raise
+        raise RunsInterrupted(f"{interrupted}\n  --keep-partial writes what there is") from interrupted
 
 
 def _from_standard_input() -> str:

@@ -45,7 +45,7 @@ def run_sweep(
     with (
         place(on, jobs) as cluster,
         screen.telling_damage(kept),
-        screen.progress(f"{len(planned.points)} points", quiet=json) as watch,
+        screen.progress(f"{len(planned.points)} points", as_json=json) as watch,
     ):
         done = sweep.run(planned, kept, jobs, watch, cluster)
     written = output.write(lambda path: sweep.write_into(path, done))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, api, documents
+from clearway import _clearway, api, arguments, documents
 from clearway.errors import ClearwayError, shown
 from clearway.sweeps.axes import Axis, Where, axes_of, variants
 from clearway.sweeps.frontier import Frontier
@@ -58,18 +58,15 @@ class SweepFile:
             raise ClearwayError(message, "no point was run") from error
 
 
-def read(source: str | Path | Mapping[str, Any], sets: Sequence[api.Override] = ()) -> SweepFile:
-    """Read a scenario with a `[sweep]` table: a file, TOML text (which has a line break), or a document.
-
-    `sets` override keys of the scenario, as those of a run.
-    """
-    if isinstance(source, Mapping):
-        return _of_document(source, sets)
-    if isinstance(source, str) and "\n" in source:
-        return _of_text(source, "scenario", Path(), sets)
-    path = Path(source)
-    api.check_readable(path)
-    return _of_text(documents.read_text(path), shown(path), path.parent, sets)
+def read(source: arguments.Source, sets: Sequence[api.Override] = ()) -> SweepFile:
+    """Read a scenario with a `[sweep]` table; `sets` override keys of the scenario, as those of a run."""
+    found = arguments.source(source)
+    if isinstance(found, Path):
+        api.check_readable(found)
+        return _of_text(documents.read_text(found), shown(found), found.parent, sets)
+    if isinstance(found, str):
+        return _of_text(found, "scenario", Path(), sets)
+    return _of_document(found, sets)
 
 
 def _of_document(document: Mapping[str, Any], sets: Sequence[api.Override]) -> SweepFile:

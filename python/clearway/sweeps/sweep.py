@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway, columns, directory, frames
+from clearway import _clearway, arguments, columns, directory, frames
+from clearway.arguments import Source
 from clearway.execution import Watch
 from clearway.figures import figures_in
 from clearway.overview import Overview
@@ -113,7 +114,7 @@ class Sweep:
 
     def save(self, path: str | Path) -> Path:
         """Write the table, a page and `sweep.json` into a directory that must not exist or be empty."""
-        target = Path(path)
+        target = arguments.path("path", path)
         directory.check_writable(target, exact=True)
         with directory.Staging(target, exact=True) as staging:
             write_into(staging.path, self)
@@ -148,7 +149,7 @@ class Sweep:
         return frontier.in_words(labels, [row for _, row in self.combinations])
 
 
-def plan(source: str | Path | Mapping[str, Any], sets: Sequence[Override] = ()) -> Planned:
+def plan(source: Source, sets: Sequence[Override] = ()) -> Planned:
     """Read a scenario with axes and check all its points."""
     found = read(source, sets)
     return Planned(found, found.points())
