@@ -174,6 +174,10 @@ macro_rules! receivers {
             pub fn payload(&self) -> u64 {
                 match self { $(AnyReceiver::$Kind(r) => r.payload(),)* }
             }
+
+            pub fn duplicates(&self) -> u64 {
+                match self { $(AnyReceiver::$Kind(r) => r.duplicates(),)* }
+            }
         }
     };
 }

@@ -306,7 +306,7 @@ impl CongestionControl for Swift {
         let params = &config.params;
         let once = match params.rto_rule {
             _ if self.srtt == Span::ZERO => params.initial_rto,
-            RtoRule::TwiceSrtt => (self.srtt * 2).max(params.min_rto),
+            RtoRule::TwiceSrtt => (self.srtt.max(self.rtt) * 2).max(params.min_rto),
             RtoRule::Rfc6298 => (self.srtt + self.rttvar * 4).max(params.min_rto),
         };
         once * (1 << timeouts.min(params.rto_backoff))

@@ -299,7 +299,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
             return;
         }
         let repair = self.repair_mut();
-        repair.recovery.give_up(cumulative, next);
+        repair.recovery.give_up(now, cumulative, next);
         repair.timeouts += 1;
         repair.timeouts_in_a_row = in_a_row;
         self.look_around();

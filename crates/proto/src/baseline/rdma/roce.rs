@@ -12,7 +12,7 @@ use crate::transport::{
     common, Ack, AckPolicy, Change, GoBackN, InOrderReceiver, Nic, Recovery, Scheme, SelectiveReceiver,
     SelectiveRepeat,
 };
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Span, Time};
 
 /// How a RoCE sender recovers from loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,10 +157,10 @@ impl Recovery for RoceRecovery {
         }
     }
 
-    fn give_up(&mut self, una: u32, next: u32) {
+    fn give_up(&mut self, now: Time, una: u32, next: u32) {
         match self {
-            RoceRecovery::GoBackN(recovery) => recovery.give_up(una, next),
-            RoceRecovery::SelectiveRepeat(recovery) => recovery.give_up(una, next),
+            RoceRecovery::GoBackN(recovery) => recovery.give_up(now, una, next),
+            RoceRecovery::SelectiveRepeat(recovery) => recovery.give_up(now, una, next),
         }
     }
 

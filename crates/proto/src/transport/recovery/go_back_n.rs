@@ -7,6 +7,7 @@
 
 use super::contract::{Change, Recovery};
 use crate::transport::Ack;
+use crate::units::Time;
 
 /// Go-back-N: how far the sender has come in sending again.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +32,7 @@ impl Recovery for GoBackN {
         Change { acked: una - before, lost, nack }
     }
 
-    fn give_up(&mut self, una: u32, next: u32) {
+    fn give_up(&mut self, _now: Time, una: u32, next: u32) {
         self.set_cursor(una, next);
     }
 

@@ -8,6 +8,7 @@
 use super::contract::{Change, Recovery};
 use super::SelectiveRepeat;
 use crate::transport::Ack;
+use crate::units::Time;
 
 /// A bitmap of the packets that have arrived.
 #[derive(Clone, Debug)]
@@ -30,9 +31,9 @@ impl Recovery for NackBitmap {
         self.board.handle_ack(una, next, &Ack { sack: 0, ..*ack })
     }
 
-    fn give_up(&mut self, una: u32, next: u32) {
+    fn give_up(&mut self, _now: Time, una: u32, next: u32) {
         if self.all_at_timeout {
-            self.board.give_up(una, next);
+            self.board.give_up_all(una, next);
         } else {
             self.board.give_up_first(una, next);
         }

@@ -3,10 +3,15 @@
 //!
 //! Every transmission of a packet is judged once: when enough packets above it have arrived for the first time
 //! since it was sent. A retransmission that is lost too is found by the timer, not by a second judgement.
+//!
+//! A timer that runs out may be early: a long queue looks like a loss. So only the lowest missing packet is sent again, and
+//! its acknowledgement tells the rest (F-RTO, RFC 5682, with the packet's time of sending in place of a count of
+//! acknowledgements, as in RFC 8985): what was sent before it and is still missing then, is lost.
 
 use super::contract::{Change, Recovery};
 use crate::transport::sequence_set::SequenceSet;
 use crate::transport::{Ack, SACK_BITS};
+use crate::units::Time;
 
 /// Selective repeat: the state of the packets from `una`, the lowest not cumulatively acknowledged, up to the highest
 /// sent.
@@ -20,6 +25,22 @@ pub struct SelectiveRepeat {
     top: u32,
     /// Packets that must have arrived above a hole before it counts as lost.
     dup_threshold: u32,
+    /// What the timer that ran out last has left open.
+    doubt: Option<Doubt>,
+}
+
+/// Packets that were under way when the timer ran out. Whether they are lost is known when a packet that was sent later is
+/// acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Doubt {
+    /// When the timer ran out.
+    since: Time,
+    /// The packet that is sent again to ask, and is the lowest that was missing.
+    probe: u32,
+    /// The probe has not left yet.
+    asks: bool,
+    /// Packets after the probe and before this one are in doubt.
+    until: u32,
 }
 
 impl SelectiveRepeat {
@@ -27,7 +48,7 @@ impl SelectiveRepeat {
     /// `dup_threshold` is [`Scheme::dup_threshold`](crate::transport::Scheme::dup_threshold).
     pub fn new(reach: u32, dup_threshold: u32) -> SelectiveRepeat {
         let none = SequenceSet::new(reach);
-        SelectiveRepeat { sacked: none.clone(), lost: none, judged: 0, top: 0, dup_threshold }
+        SelectiveRepeat { sacked: none.clone(), lost: none, judged: 0, top: 0, dup_threshold, doubt: None }
     }
 }
 
@@ -47,36 +68,42 @@ impl Recovery for SelectiveRepeat {
             }
         }
         self.judge(una, &mut change);
+        self.settle(una, next, ack.echo);
         change
     }
 
-    /// Gives up everything that has not arrived, retransmissions too.
-    fn give_up(&mut self, una: u32, next: u32) {
-        for seq in una..next {
-            if !self.sacked.contains(seq) {
-                self.lost.insert(seq);
-            }
-        }
-        self.judged = self.judged.max(next);
+    /// Gives up the lowest missing packet, and leaves the rest in doubt.
+    fn give_up(&mut self, now: Time, una: u32, next: u32) {
+        self.lost.insert(una);
+        self.judged = self.judged.max(una + 1);
+        self.doubt = Some(Doubt { since: now, probe: una, asks: true, until: next });
     }
 
     /// The lowest lost packet.
     fn take_lost(&mut self, una: u32, next: u32) -> Option<u32> {
         let seq = self.lost.first(una, next)?;
         self.lost.remove(seq);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.asks = false;
+        }
         Some(seq)
     }
 
+    /// As long as a doubt lasts, nothing but the probe is sent again.
     fn lost(&self, _next: u32) -> u32 {
-        self.lost.len()
+        self.doubt.map_or(self.lost.len(), |doubt| u32::from(doubt.asks))
     }
 
+    /// Packets in doubt are under way, but for the probe there is always room.
     fn under_way(&self, una: u32, next: u32) -> u32 {
+        if self.doubt.is_some_and(|doubt| doubt.asks) {
+            return 0;
+        }
         next - una - self.sacked.len() - self.lost.len()
     }
 
     fn is_over(&self) -> bool {
-        self.sacked.len() == 0 && self.lost.len() == 0
+        self.sacked.len() == 0 && self.lost.len() == 0 && self.doubt.is_none()
     }
 }
 
@@ -91,6 +118,29 @@ impl SelectiveRepeat {
             }
         }
         self.judged = self.judged.max(top);
+    }
+
+    /// Gives up everything that has not arrived, retransmissions too.
+    pub(super) fn give_up_all(&mut self, una: u32, next: u32) {
+        for seq in una..next {
+            if !self.sacked.contains(seq) {
+                self.lost.insert(seq);
+            }
+        }
+        self.judged = self.judged.max(next);
+    }
+
+    /// Ends a doubt when a packet has arrived that was sent `sent`, after the timer had run out: those before it are lost
+    /// where they have not come. The timer has said so before, so they count as no new loss. A doubt also ends when what the
+    /// probe was to ask after has come before it left, and when nothing is under way that could tell more.
+    fn settle(&mut self, una: u32, next: u32, sent: Time) {
+        let Some(doubt) = self.doubt else { return };
+        if sent >= doubt.since {
+            self.give_up_all((doubt.probe + 1).max(una), doubt.until);
+            self.doubt = None;
+        } else if una > doubt.probe && (doubt.asks || self.under_way(una, next) == 0) {
+            self.doubt = None;
+        }
     }
 
     /// Moves the cumulative acknowledgement from `una` to `cumulative`.
