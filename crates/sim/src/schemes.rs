@@ -6,7 +6,7 @@
 use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
-    Ack, Data, Flight, InOrderReceiver, Nic, Notice, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
+    Ack, Data, Flight, InOrderReceiver, Notice, Path, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
 };
 use clearway_proto::units::{Bytes, Time};
 
@@ -16,9 +16,9 @@ macro_rules! senders {
     ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
         impl Protocol {
             /// See [`Scheme::sender`].
-            pub fn sender(&self, mtu: u32, nic: Nic) -> AnySender {
+            pub fn sender(&self, mtu: u32, path: Path) -> AnySender {
                 match self {
-                    $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, nic)),)*
+                    $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, path)),)*
                 }
             }
 

@@ -169,7 +169,7 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_receiver_is_small() {
-        assert_eq!(size_of::<InOrderReceiver>(), 40);
+        assert_eq!(size_of::<InOrderReceiver>(), 48);
     }
 
     #[test]

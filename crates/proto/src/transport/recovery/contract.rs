@@ -28,6 +28,12 @@ pub trait Recovery: Clone + Debug {
     /// Packets that are under way: neither known to have arrived nor given up.
     fn under_way(&self, una: u32, next: u32) -> u32;
 
+    /// A timeout has left one packet to send at once, to ask what has become of the others: the next lost one. The window does
+    /// not hold it back.
+    fn asks(&self) -> bool {
+        false
+    }
+
     /// All of `una..next` is under way, as far as is known.
     fn is_over(&self) -> bool;
 }
