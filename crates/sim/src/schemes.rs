@@ -8,7 +8,7 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
     Ack, Data, Flight, InOrderReceiver, Notice, Path, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
 };
-use clearway_proto::units::{Bytes, Time};
+use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
 
@@ -93,6 +93,10 @@ macro_rules! senders {
 
             pub fn next_payload(&self) -> u32 {
                 match self { $(AnySender::$Kind(s) => s.next_payload(),)* }
+            }
+
+            pub fn retransmission_timeout(&self) -> Span {
+                match self { $(AnySender::$Kind(s) => s.retransmission_timeout(),)* }
             }
 
             pub fn flight(&self) -> Flight {

@@ -8,7 +8,7 @@ use super::message::{Boundary, Messages};
 use super::recovery::{Change, Recovery};
 use super::{Ack, AckSample, CongestionControl, Data, Notice, Timeout, Windows};
 use crate::machine::Readiness;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// What the senders of one transport share: `S` is the congestion control's part, `R` the recovery.
 #[derive(Clone, Debug)]
@@ -119,6 +119,11 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     /// The congestion control, to be looked at.
     pub fn control(&self) -> &C {
         &self.control
+    }
+
+    /// How long the retransmission timer waits from now on, if no timeout comes before.
+    pub fn retransmission_timeout(&self) -> Span {
+        self.control.retransmission_timeout(&self.common.control, 0)
     }
 
     /// What the congestion control lets be seen.
