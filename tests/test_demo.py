@@ -59,7 +59,14 @@ def test_asks_shows_and_answers_once_for_each_system(demo: Demo) -> None:
         assert part.asks in demo.out.splitlines()
         assert part.note in demo.out.splitlines()
         assert part.conclude(demo.runs(part)) in demo.out.splitlines()
-    for word in ("goodput", "loss *", "mean RTT", "peak queue *", "last completion *", "most in the relay *"):
+    for word in (
+        "goodput",
+        "loss *",
+        "mean RTT",
+        "peak queue *",
+        "last completion *",
+        "memory for it in a relay",
+    ):
         assert re.search(rf"^ {re.escape(word)}  ", demo.out, re.MULTILINE), word
     assert "unfinished" not in demo.out  # as all flows end
     report, scenarios = last.splitlines()
@@ -175,7 +182,7 @@ def test_a_conclusion_turns_when_the_figures_do(demo: Demo) -> None:
     runs = demo.runs(LONG_LINK)
     less = with_figures(runs, {"goodput_gbps": 98.0}, {"goodput_gbps": 70.0}, {"goodput_gbps": 49.0})
     assert LONG_LINK.conclude(less) == (
-        "The relay, with 318 kB in the switch, carries 2x less than PFC with 21.01 MB "
+        "A relay with 21 MB, and 318 kB in the switch, carries 2x less than PFC with 21.01 MB "
         "and 30 % less than PFC with 41.01 MB."
     )
 
@@ -201,7 +208,8 @@ def test_json_has_an_object_a_part(demo: Demo, clearway: Clearway) -> None:
     steady = found["incast"]["columns"][0]["summary"]["rtt_mean_us"]
     assert steady < swift["rtt_mean_us"] < swift["rtt_max_us"]
     pfc, twice, relay = found["long_link"]["link"]
-    assert pfc["relay_peak_bytes"] is None
+    assert pfc["relay_memory_bytes"] is pfc["relay_peak_bytes"] is None
+    assert relay["relay_peak_bytes"] < relay["relay_memory_bytes"] == 21e6
     assert pfc["switch_memory_bytes"] == pytest.approx(twice["switch_memory_bytes"] - 20e6)
     assert relay["switch_peak_bytes"] < relay["switch_memory_bytes"] < 1e6
     assert relay["mean_pause_us"] < pfc["mean_pause_us"] / 100
@@ -218,3 +226,33 @@ def test_readme_shows_what_is_printed(demo: Demo) -> None:
 def test_pictures_are_drawn_from_these_runs(demo: Demo) -> None:
     for name, text in pictures(demo.path).items():
         assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, f"make front-page renews {name}"
+
+
+def choices(schema: object, key: str) -> set[str]:
+    """Collect what the schema of a scenario allows for a key, wherever it stands."""
+    if isinstance(schema, list):
+        return {choice for entry in schema for choice in choices(entry, key)}
+    if not isinstance(schema, dict):
+        return set()
+    properties = schema.get("properties")
+    of_key = properties.get(key) if isinstance(properties, dict) else None
+    own = set(of_key.get("enum", [])) if isinstance(of_key, dict) else set()
+    return own | choices(list(schema.values()), key)
+
+
+@pytest.mark.parametrize(
+    ("table", "key"), [("transport", "protocol"), ("network", "topology"), ("traffic", "pattern")]
+)
+def test_readme_names_all_that_a_scenario_may_have(table: str, key: str) -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    allowed = choices(cw.schema()["properties"][table], key)
+    assert len(allowed) >= 6
+    example = next(line for line in lines if line.startswith(f"{key} = "))
+    assert set(re.findall(r"\w+", example)) >= allowed
+    if key != "pattern":
+        start = lines.index(f"| `{key}` | |")
+        end = lines.index("", start)
+        described = {
+            name for line in lines[start + 2 : end] for name in re.findall(r"`(\w+)`", line.split("|")[1])
+        }
+        assert described == allowed

@@ -32,9 +32,19 @@ def _mean_pause_us(run: Run) -> float | None:
 
 def _set_aside(run: Run) -> float:
     """Return the bytes that the switch behind the link keeps for it: its threshold, and the room above."""
-    threshold = quantity(run.scenario["switch"]["long"]["pfc_xoff"])
-    assert threshold is not None
-    return threshold.value + _pauses(run, _INTO_SWITCH, "headroom_bytes")
+    return _bytes(run.scenario["switch"]["long"]["pfc_xoff"]) + _pauses(run, _INTO_SWITCH, "headroom_bytes")
+
+
+def _set_aside_in_relay(run: Run) -> float | None:
+    """Return the bytes that the relay behind the fibre keeps for it; None if there is none."""
+    relay = run.scenario["switch"].get("relay")
+    return _bytes(relay["relay_buffer"]) if relay else None
+
+
+def _bytes(written: object) -> float:
+    size = quantity(written)
+    assert size is not None
+    return size.value
 
 
 def _in_relay(run: Run) -> float | None:
@@ -51,7 +61,8 @@ def _rows(runs: Sequence[Run]) -> Rows:
             "most that waited there *",
             [readable("bytes", _pauses(run, _INTO_SWITCH, "account_peak_bytes")) for run in runs],
         ),
-        ("most in the relay *", [readable("bytes", _in_relay(run)) for run in runs]),
+        ("memory for it in a relay", [readable("bytes", _set_aside_in_relay(run)) for run in runs]),
+        ("most that waited there *", [readable("bytes", _in_relay(run)) for run in runs]),
     ]
 
 
@@ -63,6 +74,7 @@ def _more(runs: Sequence[Run]) -> dict[str, Any]:
                 "mean_pause_us": _mean_pause_us(run),
                 "switch_memory_bytes": _set_aside(run),
                 "switch_peak_bytes": _pauses(run, _INTO_SWITCH, "account_peak_bytes"),
+                "relay_memory_bytes": _set_aside_in_relay(run),
                 "relay_peak_bytes": _in_relay(run),
             }
             for label, run in zip(_FILES, runs, strict=True)
@@ -77,8 +89,8 @@ def _conclude(runs: Sequence[Run]) -> str:
         f"{AMOUNT.beside(mine, run.summary['goodput_gbps'])} PFC with {readable('bytes', _set_aside(run))}"
         for run in runs[:-1]
     ]
-    memory = readable("bytes", _set_aside(relay))
-    return f"The relay, with {memory} in the switch, carries {' and '.join(others)}."
+    in_switch, in_relay = (readable("bytes", of(relay)) for of in (_set_aside, _set_aside_in_relay))
+    return f"A relay with {in_relay}, and {in_switch} in the switch, carries {' and '.join(others)}."
 
 
 def _charts(groups: Labelled) -> Sequence[Chart]:
