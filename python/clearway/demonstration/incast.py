@@ -37,10 +37,7 @@ def _conclude(runs: Sequence[Run]) -> str:
     length = LENGTH.beside(swift["rtt_mean_us"], dctcp["rtt_mean_us"])
     of_goodput = share(swift["goodput_gbps"], dctcp["goodput_gbps"])
     equal = EQUALITY.order(swift["jain"], dctcp["jain"])
-    return (
-        f"Swift's mean RTT is {length} DCTCP's, at {of_goodput} of its goodput; "
-        f"its flows' shares are {equal} DCTCP's."
-    )
+    return f"Swift's mean RTT is {length} DCTCP's, at {of_goodput} of its goodput, with {equal}."
 
 
 def _charts(groups: Labelled) -> Sequence[Chart]:

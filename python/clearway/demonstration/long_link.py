@@ -83,14 +83,13 @@ def _more(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _conclude(runs: Sequence[Run]) -> str:
-    relay = runs[-1]
-    mine = relay.summary["goodput_gbps"]
-    others = [
-        f"{AMOUNT.beside(mine, run.summary['goodput_gbps'])} PFC with {readable('bytes', _set_aside(run))}"
-        for run in runs[:-1]
-    ]
-    in_switch, in_relay = (readable("bytes", of(relay)) for of in (_set_aside, _set_aside_in_relay))
-    return f"A relay with {in_relay}, and {in_switch} in the switch, carries {' and '.join(others)}."
+    pfc, twice, relay = runs
+    less, more = (
+        AMOUNT.beside(relay.summary["goodput_gbps"], run.summary["goodput_gbps"]) for run in (pfc, twice)
+    )
+    memory = readable("bytes", _set_aside_in_relay(relay))
+    small, large = (readable("bytes", _set_aside(run)) for run in (pfc, twice))
+    return f"Relays with {memory} carry {less} PFC with {small}, and {more} PFC with {large}."
 
 
 def _charts(groups: Labelled) -> Sequence[Chart]:

@@ -37,7 +37,7 @@ class Words:
 
 LENGTH = Words("shorter than", "longer than", "as long as")
 AMOUNT = Words("less than", "more than", "as much as")
-EQUALITY = Words("less equal than", "more equal than", "as equal as")
+EQUALITY = Words("less equal shares", "more equal shares", "shares as equal")
 
 
 def share(mine: float, other: float) -> str:
