@@ -1,5 +1,5 @@
-# What a person does here: make demo, test, random-net, bench, lint, fmt, wheel, site. Needs cargo, Python 3.10 or newer with venv, make; the
-# fuzzer's targets a C++ compiler, too.
+# What a person does here: make demo, front-page, test, random-net, bench, lint, fmt, wheel, site. Needs cargo, Python 3.10 or
+# newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
 VENV := .venv
