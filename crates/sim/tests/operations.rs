@@ -200,7 +200,7 @@ fn reads_and_writes_over_lossy_links_are_all_done() {
         for operation in ["write", "read"] {
             let traffic = format!(
                 "pattern = {pattern}\nfrom = '0..2'\nto = '2..4'\noperation = '{operation}'\nbytes = '20kB'\n\
-                 stop = '1ms'\n[[fault]]\nkind = 'loss'\nlink = 'h0-tor0'\nprobability = 0.05\n\
+                 stop = '3ms'\n[[fault]]\nkind = 'loss'\nlink = 'h0-tor0'\nprobability = 0.05\n\
                  [[fault]]\nkind = 'loss'\nlink = 'h2-tor0'\nprobability = 0.05"
             );
             let lossy = star(4, "stop_when_complete = true", &traffic).replace("2ms", "100ms");
