@@ -979,6 +979,11 @@ def test_names_that_are_none(arguments: list[str], words: list[str], clearway: C
         assert word in answer.err
 
 
+GOODPUT = 'ours = { measure = "summary", run = "swift", key = "goodput_gbps" }'
+LOSSES = '{ measure = "losses", run = "swift", traffic_class = "a", links = "*" }'
+POOLED = f'{{ measure = "pooled_rate", of = {LOSSES} }}'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -1010,6 +1015,17 @@ def test_names_that_are_none(arguments: list[str], words: list[str], clearway: C
             ["claim[0].control", "compares a run with itself"],
         ),
         ('kind = "rate"', 'kind = "speed"', ["claim[0].kind", "one of"]),
+        (GOODPUT, f"ours = {POOLED}\ndraws = 2", ["claim[0].draws", "takes all seeds together"]),
+        (
+            GOODPUT,
+            f"ours = [{POOLED}, {POOLED}]\nshape = {{ order = 'rising' }}",
+            ["claim[0].shape.order", "each have an interval", "one of at_least, at_most, between, within"],
+        ),
+        (
+            GOODPUT,
+            f'ours = {{ measure = "ratio", of = {POOLED}, to = 2 }}',
+            ["claim[0].ours", "pooled_rate brings its own interval", "a list of such"],
+        ),
         ("[runs.slow]\nset", "[runs.slow]\nsets", ["runs.slow.sets", "did you mean set?"]),
         ('title = "A & B"', "title = 3", ["title: found 3, expected a text"]),
         ('figure = "Fig 1"', "", ["figure: missing"]),

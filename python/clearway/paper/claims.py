@@ -14,8 +14,8 @@ from clearway.paper.checker import Checker, Table
 from clearway.paper.evaluation import SEED, Runs, evaluate, lower_bounds_in, swapped
 from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.expressions import check_expression
-from clearway.paper.measures import Series
-from clearway.paper.sampling import Estimate, estimate, runs_in, samples
+from clearway.paper.measures import POOLED, Series
+from clearway.paper.sampling import Estimate, estimate, is_pooled, runs_in, samples, seeds_in
 from clearway.paper.verdicts import Position
 
 _CLAIM = {
@@ -80,11 +80,15 @@ class Judged:
             "tolerance": self.asked,
             "reason": self.reason,
         }
+        if self.ours.ends:
+            answer["interval"] = _json([list(ends) for ends in self.ours.ends])
         if self.machine is not None:
             answer["machine"] = self.machine
         if self.control is not None:
             answer["control"] = _json(self.control.mean)
             answer["control_half_widths"] = _json(list(self.control.half_widths))
+            if self.control.ends:
+                answer["control_interval"] = _json([list(ends) for ends in self.control.ends])
         return answer
 
     @property
@@ -95,6 +99,8 @@ class Judged:
     @property
     def seeds(self) -> str:
         """How many seeds decided, in words."""
+        if self.ours.ends:
+            return f"{self.draws} pooled"
         if self.ours.count <= 1:
             return "none"
         words = f"{self.ours.count}" if self.draws == 1 else f"{self.ours.count} x {self.draws}"
@@ -103,6 +109,8 @@ class Judged:
     def readable(self, value: Any) -> str:
         """Write a value as a person reads it, an estimate with its interval."""
         halves: Sequence[float | None] = []
+        if isinstance(value, Estimate) and value.ends:
+            return self._pooled(value)
         if isinstance(value, Estimate):
             value, halves = value.mean, value.half_widths
         if isinstance(value, str):
@@ -116,6 +124,16 @@ class Judged:
         return ", ".join(
             f"{name} {self.readable(entry) if half is None else self._number(entry, half)}".strip()
             for name, entry, half in zip(names, value, halves, strict=True)
+        )
+
+    def _pooled(self, value: Estimate) -> str:
+        """Write the values of a pooled measure, each with the ends of its interval in two digits."""
+        entries = value.mean if isinstance(value.mean, list) else [value.mean]
+        names = self.names if len(self.names) == len(entries) else [""] * len(entries)
+        written = [[self._number(float(f"{end:.2g}")) for end in ends] for ends in value.ends]
+        return ", ".join(
+            f"{name} {self._number(entry)} ({low} to {high})".strip()
+            for name, entry, (low, high) in zip(names, entries, written, strict=True)
         )
 
     def _number(self, value: float | None, half: float | None = None) -> str:
@@ -149,6 +167,7 @@ def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: C
                 _check_asked(predicate, claim[key][predicate], f"{where}.{key}.{predicate}", check)
     if claim.get("stand_in") and "control" not in claim:
         raise check.error(f"{where}.control", "missing: a stand-in needs a negative control")
+    _check_pooled(claim, where, check)
     _check_seeds(claim, where, runs, check)
     if "control" in claim:
         _check_control(claim, f"{where}.control", runs, check)
@@ -157,6 +176,40 @@ def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: C
 def _is_extension(claim: Table) -> bool:
     """Tell whether a claim is ours: the paper does not make it."""
     return bool(claim.get("origin") == "extension")
+
+
+def _check_pooled(claim: Table, where: str, check: Checker) -> None:
+    """Raise unless pooled measures stand at the top of a claim, and are asked what they can answer."""
+    for key in ("ours", "shape_of"):
+        pooled = _pooled_in(claim.get(key))
+        if pooled and not is_pooled(claim[key]):
+            message = f"{pooled} brings its own interval, so nothing can be made of it"
+            raise check.error(
+                f"{where}.{key}", message, "let it be the value that is claimed, or a list of such"
+            )
+    if not is_pooled(claim["ours"]):
+        return
+    if "draws" in claim:
+        raise check.error(f"{where}.draws", "a pooled measure takes all seeds together", "leave out draws")
+    for key in ("holds", "shape"):
+        for predicate in claim.get(key, {}):
+            if predicate not in verdicts.OF_VALUES:
+                raise check.error(
+                    f"{where}.{key}.{predicate}",
+                    "asks how values stand to each other; those of a pooled measure each have an interval",
+                    f"one of {', '.join(sorted(verdicts.OF_VALUES))}",
+                )
+
+
+def _pooled_in(expression: Any) -> str | None:
+    """Name a pooled measure in an expression, if there is one."""
+    if isinstance(expression, list):
+        return next((found for entry in expression if (found := _pooled_in(entry))), None)
+    if not isinstance(expression, Mapping):
+        return None
+    if expression.get("measure") in POOLED:
+        return str(expression["measure"])
+    return next((found for entry in expression.values() if (found := _pooled_in(entry))), None)
 
 
 def _check_seeds(claim: Table, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:
@@ -277,7 +330,7 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         paper=paper,
         ours=estimate(ours),
         control=estimate(found) if found else None,
-        draws=draws,
+        draws=seeds_in(claim["ours"], runs) if is_pooled(claim["ours"]) else draws,
         kind=kind,
         names=claim.get("names", []),
         asked=verdicts.in_words(claim["holds"], kind),
