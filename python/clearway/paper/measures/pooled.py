@@ -155,9 +155,8 @@ def _quantile(values: Floats, q: float) -> Between:
     down = np.sort(values)[::-1]
     at_most = np.cumsum(_binomial(count, 1 - q))  # the chance that no more than so many are above
     rank = min(math.floor(count * (1 - q) + 1e-9), count - 1)
-    within = int(
-        np.searchsorted(at_most, _TAIL, side="right")
-    )  # the chance of fewer than this is that at most
+    # Fewer than `within` are above in no more than this share of cases, and so are more than `beyond`.
+    within = int(np.searchsorted(at_most, _TAIL, side="right"))
     beyond = int(np.searchsorted(at_most, 1 - _TAIL)) + 1
     high = float(down[within - 1]) if within else math.inf
     return Between(float(down[rank]), float(down[min(beyond, count) - 1]), high)
