@@ -682,6 +682,16 @@ def test_a_claim_made_after_seeing_is_calibrated() -> None:
     assert (found.verdict, "after the first results" in found.reason) == ("calibrated", True)
 
 
+def test_a_bar_that_the_paper_does_not_state_is_marked() -> None:
+    for claim, asked, bar in [
+        ({}, "at least 5", "paper"),
+        ({"bar": "ours"}, "at least 5 (our bar)", "ours"),
+        ({"origin": "extension"}, "at least 5", "ours"),
+    ]:
+        answer = judged(**claim).as_json()
+        assert (answer["tolerance"], answer["bar"]) == (asked, bar)
+
+
 def test_a_stand_in_says_what_it_is_worth() -> None:
     found = judged(stand_in=True, control="low")
     assert found.control is not None
@@ -1015,6 +1025,7 @@ POOLED = f'{{ measure = "pooled_rate", of = {LOSSES} }}'
             ["claim[0].control", "compares a run with itself"],
         ),
         ('kind = "rate"', 'kind = "speed"', ["claim[0].kind", "one of"]),
+        ('kind = "rate"', 'bar = "our"', ["claim[0].bar", "did you mean ours?"]),
         (GOODPUT, f"ours = {POOLED}\ndraws = 2", ["claim[0].draws", "takes all seeds together"]),
         (
             GOODPUT,

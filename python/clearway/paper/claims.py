@@ -26,6 +26,7 @@ _CLAIM = {
     "ours": object,
     "names": list,
     "holds": dict,
+    "bar": str,
     "shape": dict,
     "shape_of": object,
     "draws": int,
@@ -36,6 +37,7 @@ _CLAIM = {
     "reason": str,
 }
 _ORIGINS = ("paper", "extension")
+_BARS = ("paper", "ours")
 _KINDS = ("time", "bytes", "rate", "share", "count", "plain")
 
 
@@ -55,7 +57,9 @@ class Judged:
     kind: Kind
     names: Sequence[str]
     asked: str
-    """The predicate in words."""
+    """The predicate in words, and that its bar is ours where it is."""
+    bar: str
+    """Whose bar it is: "paper", or "ours" where the paper states no such number."""
     verdict: str
     reason: str
     extension: bool = False
@@ -78,6 +82,7 @@ class Judged:
             "origin": "extension" if self.extension else "paper",
             "experiment": self.experiment,
             "tolerance": self.asked,
+            "bar": self.bar,
             "reason": self.reason,
         }
         if self.ours.ends:
@@ -147,6 +152,7 @@ def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: C
     check.keys(claim, _CLAIM, where, required=("text", "paper", "ours", "holds"))
     check.one_of(claim.get("kind", "plain"), _KINDS, f"{where}.kind")
     check.one_of(claim.get("origin", "paper"), _ORIGINS, f"{where}.origin")
+    check.one_of(claim.get("bar", "paper"), _BARS, f"{where}.bar")
     if _is_extension(claim):
         for key in ("shape", "shape_of", "stand_in"):
             if key in claim:
@@ -333,7 +339,8 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         draws=seeds_in(claim["ours"], runs) if is_pooled(claim["ours"]) else draws,
         kind=kind,
         names=claim.get("names", []),
-        asked=verdicts.in_words(claim["holds"], kind),
+        asked=verdicts.in_words(claim["holds"], kind) + (" (our bar)" if claim.get("bar") == "ours" else ""),
+        bar=claim.get("bar", "ours" if _is_extension(claim) else "paper"),
         verdict=verdict,
         reason=f"{remark} {reason}".strip(),
         extension=_is_extension(claim),
