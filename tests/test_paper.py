@@ -155,6 +155,18 @@ def test_nothing_lost_of_few_packets_says_little(lost: float | None, packets: in
     assert measures.loss_bound(run) == pytest.approx(bound, nan_ok=True)
 
 
+def test_no_failure_of_few_operations_says_little() -> None:
+    issued = {"issued_us": np.array([1.0, 5.0] + [20.0] * 300)}
+
+    def bound(failed: float | None, **tables: Any) -> float:
+        scenario = {"warmup": "10us"}
+        run = made_up(summary={"failed_operations": failed}, tables={"operations": tables}, scenario=scenario)
+        return float(measures.failure_bound(run))
+
+    assert [bound(failed, **issued) for failed in (0.0, 0.004, 0.2)] == [0.01, 0.01, 0.2]
+    assert math.isnan(bound(0.0, issued_us=np.array([1.0])))
+
+
 def test_links() -> None:
     assert measures.link(made_up(), "tor0>h1", "queue_mean_bytes") == 4000
     assert measures.wire_gbps(made_up(), "tor0>h1") == pytest.approx(40)
