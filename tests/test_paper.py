@@ -1119,6 +1119,15 @@ def test_claims_are_fitted_where_a_parameter_was(paper: papers.Paper, name: str)
     assert any(claim.get("fitted") for claim in claims) or name not in fitted
 
 
+@pytest.mark.parametrize("name", SWIFT.ids)
+def test_every_claim_of_swift_can_fail(name: str) -> None:
+    """A bar on one side of a value needs a control, unless the verdict can be no better than calibrated."""
+    for claim in reading.read(SWIFT, name, full=False).claims:
+        lesser = claim.get("origin") == "extension" or claim.get("fitted") or claim.get("after_seeing")
+        one_sided = {"at_least", "at_most"} & set(claim["holds"])
+        assert lesser or not one_sided or "control" in claim, claim["text"]
+
+
 def test_the_map_marks_the_set_in_use() -> None:
     parameters = {parameter.key.rsplit(".", 1)[-1]: parameter.value for parameter in SWIFT.parameters}
     for full in (False, True):
