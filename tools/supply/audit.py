@@ -1,4 +1,4 @@
-"""Whether the dependencies may be used: their licences, duplicates and sources, and what is known against them."""
+"""Whether the dependencies may be used: licences, duplicates, sources, and what is known against them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKAGES = "vulnerabilities of Python packages"
 
 
 def audit(*, fetch: bool) -> list[Outcome]:
-    """Make all checks of the dependencies; fetch the advisories of crates anew, or take the copy that is here."""
+    """Make all checks of the dependencies; fetch the advisories of crates, or take the copy that is here."""
     return [_rules(), _advisories(fetch=fetch), _packages()]
 
 

@@ -1,6 +1,7 @@
 """Whether everything compiles with the oldest Rust that Cargo.toml promises.
 
-That Rust is taken from rustup, or else from Debian's packages, which are unpacked below target/ and not installed.
+That Rust is taken from rustup, or else from Debian's packages, which are unpacked below target/ and not
+installed.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _with_path(programs: Path) -> dict[str, str]:
 
 
 def _unpack(version: str) -> bool:
-    """Download the packages of this Rust and all that they need which is not here; tell whether it went well."""
+    """Download the packages of this Rust and what they need that is not here; tell whether it went well."""
     shutil.rmtree(_UNPACKED, ignore_errors=True)
     _UNPACKED.mkdir(parents=True)
     for wanted in _packages_of(version):
@@ -75,7 +76,7 @@ def _unpack(version: str) -> bool:
 
 
 def _packages_of(version: str) -> list[list[str]]:
-    """Return what to ask for, an entry for each family of packages (one is built for browsers) that has this Rust."""
+    """Return what to ask for, an entry for each family of packages that has this Rust; one is for browsers."""
     wanted = []
     for family in ("", "-web"):
         rows = ask(["apt-cache", "madison", f"rustc{family}"]).out.splitlines()

@@ -47,10 +47,12 @@ class Answer:
         return "\n".join((self.out + self.err).strip().splitlines()[-lines:])
 
 
-def ask(command: Sequence[str | Path], environment: dict[str, str] | None = None, place: Path = ROOT) -> Answer:
+def ask(
+    command: Sequence[str | Path], environment: dict[str, str] | None = None, place: Path = ROOT
+) -> Answer:
     """Run a program and keep what it prints; one that is not there has failed."""
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - our own commands
             command, cwd=place, env=environment, capture_output=True, text=True, check=False
         )
     except OSError as error:
