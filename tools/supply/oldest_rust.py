@@ -76,7 +76,7 @@ def _unpack(version: str) -> bool:
 
 
 def _packages_of(version: str) -> list[list[str]]:
-    """Return what to ask for, an entry for each family of packages that has this Rust; one is for browsers."""
+    """Return what to ask for, an entry for each family of packages with this Rust; one is for browsers."""
     wanted = []
     for family in ("", "-web"):
         rows = ask(["apt-cache", "madison", f"rustc{family}"]).out.splitlines()
