@@ -25,7 +25,7 @@ def _deny(*words: str) -> Answer:
 
 def _rules() -> Outcome:
     check = "licences, duplicates and sources of crates (deny.toml)"
-    answer = _deny("--offline", "check", "licenses", "bans", "sources")
+    answer = _deny("check", "licenses", "bans", "sources")
     if answer.succeeded:
         return Outcome(check, State.PASSED)
     return Outcome(check, State.FAILED, answer.last_words())

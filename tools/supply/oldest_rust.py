@@ -77,6 +77,8 @@ def _unpack(version: str) -> bool:
 
 def _packages_of(version: str) -> list[list[str]]:
     """Return what to ask for, an entry for each family of packages with this Rust; one is for browsers."""
+    if not ask(["apt-cache", "madison", "rustc"]).out:
+        ask(["apt-get", "update", "-qq"])  # a new machine has no lists; only root may fetch them
     wanted = []
     for family in ("", "-web"):
         rows = ask(["apt-cache", "madison", f"rustc{family}"]).out.splitlines()
