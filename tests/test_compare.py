@@ -99,8 +99,7 @@ def test_many_figures_at_once_make_no_difference_of_chance() -> None:
 
     def column(name: str, shift: float, far: float) -> tuple[str, Seeds]:
         runs = [
-            replace(made_up(name, seed), summary={key: 50 + spread[seed] for key in keys})
-            for seed in range(3)
+            replace(made_up(name, seed), summary=dict.fromkeys(keys, 50 + spread[seed])) for seed in range(3)
         ]
         for run in runs:
             run.summary[keys[0]] += shift

@@ -8,6 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clearway import _clearway, comparison, console, directory, report, screen
 from clearway.figures import readable
 from clearway.runs import Run, Seeds
@@ -63,7 +65,7 @@ class StartUp:
     label: str
     until_us: float
     rtt_mean_us: float
-    """Over time: every interval of the record counts alike."""
+    """Over time: every interval of the record in which there was a round trip counts alike."""
     rtt_max_us: float
 
     @classmethod
@@ -71,7 +73,8 @@ class StartUp:
         """Measure a run's warm-up."""
         until, series = run.summary["measured_from_us"], run.rtt_series
         early = series["time_us"] <= until
-        mean, most = series["rtt_mean_us"][early].mean(), series["rtt_max_us"][early].max()
+        # Nothing is measured in an interval without a round trip.
+        mean, most = np.nanmean(series["rtt_mean_us"][early]), np.nanmax(series["rtt_max_us"][early])
         return cls(label, until, float(mean), float(most))
 
 

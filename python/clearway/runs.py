@@ -75,6 +75,8 @@ class Run:
     """The run directory, if it has one."""
     threads: int = 1
     """How many it ran on. Nothing but the time it took depends on them."""
+    without_chance: bool = False
+    """Whether every seed gives this result for certain; if not, another may or may not."""
 
     def __repr__(self) -> str:
         """Write the main figures, a line each."""
@@ -101,6 +103,7 @@ class Run:
             tables=result.tables,
             warnings=tuple(scenario.warnings),
             threads=result.threads,
+            without_chance=isinstance(scenario, _clearway.Scenario) and scenario.leaves_nothing_to_chance,
         )
 
     @classmethod
@@ -121,6 +124,7 @@ class Run:
             warnings=manifest.texts("warnings"),
             path=path,
             threads=manifest.whole("threads", 1, default=1),
+            without_chance=manifest.flag("without_chance", default=False),
         )
 
     def table(self, name: str) -> Columns:
@@ -211,6 +215,7 @@ class Run:
             "packet_hops": self.packet_hops,
             "wall_s": self.wall_s,
             "threads": self.threads,
+            "without_chance": self.without_chance,
             "warnings": list(self.warnings),
             "tables": described,
             "measured": measured_in(self.summary),
@@ -278,7 +283,7 @@ class Seeds:
     @property
     def without_chance(self) -> bool:
         """Whether it is known that any seed gives this result."""
-        return self.all_alike
+        return self.all_alike or all(run.without_chance for run in self.runs)
 
     @property
     def packet_hops(self) -> int:
