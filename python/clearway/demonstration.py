@@ -115,9 +115,10 @@ def conclusion(compared: comparison.Comparison) -> str:
     share = swift["goodput_gbps"] / max(other["goodput_gbps"] for other in others)
     fairer = [label for label, other in zip(labels, others, strict=True) if other["jain"] > swift["jain"]]
     cost = f" Fairer to its flows: {' and '.join(fairer)}." if fairer else ""
+    chance = compared.needs or "Nothing here is drawn at random: any seed gives the same."
     return (
         f"Swift keeps the mean RTT {_span(lower)} lower than {' and '.join(labels)} at {share * 100:.3g} % "
-        f"of the goodput, as its windows go below one packet and theirs do not.{cost}"
+        f"of the goodput, as its windows go below one packet and theirs do not.{cost} {chance}"
     )
 
 
