@@ -158,17 +158,23 @@ class Run:
 
     @property
     def queues(self) -> Columns:
-        """Return the samples of the bytes waiting at switch ports."""
+        """Return the samples of the bytes waiting at switch ports, zeros included.
+
+        A port at which nothing ever waited is not among them.
+        """
         return self.table("queues")
 
     @property
     def windows(self) -> Columns:
-        """Return the samples of every flow's windows."""
+        """Return the samples of every flow's windows, from its start until it is complete."""
         return self.table("windows")
 
     @property
     def rtt_series(self) -> Columns:
-        """Return the mean and the largest round-trip time in each interval, by transport."""
+        """Return the mean and the largest round-trip time in each interval, and their count, by transport.
+
+        Mean and largest are NaN in an interval without any, whose count is 0.
+        """
         return self.table("rtt_series")
 
     @property
@@ -183,7 +189,10 @@ class Run:
 
     @property
     def links_series(self) -> Columns:
-        """Return what every switch port and traffic class sent and dropped in each interval."""
+        """Return what each switch port and traffic class sent and dropped in each interval, zeros included.
+
+        A port that never sent or dropped anything is not among them.
+        """
         return self.table("links_series")
 
     def to_pandas(self, table: str) -> pandas.DataFrame:
