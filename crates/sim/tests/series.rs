@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use experiment::{floats, integers, run, run_on, texts, Outcome};
 
-/// Two hosts send 20 kB to a third at 8 Gb/s when a run begins, and again at 100 us: 40 us of frames each time. A fourth host
+/// Two hosts send 20 kB to a third at 8 Gb/s from 20 us on, and again from 120 us on: 40 us of frames each time. A fourth host
 /// sends nothing and gets nothing. Acknowledgements of 1000 B are as long as data, and do not wait.
 fn bursts(more: &str) -> String {
     let burst = |start: u32| {
@@ -18,8 +18,8 @@ fn bursts(more: &str) -> String {
         "format = 1\nname = 'bursts'\nduration = '200us'\n{more}\n[network]\ntopology = 'star'\nhosts = 4\nrate = '8Gbps'\n\
          delay = '1us'\nmtu = '1000B'\nframing = '0B'\n[transport.t]\nprotocol = 'none'\nheader = '0B'\nack = '10B'\n\
          [record]\nqueues = '5us'\nlinks = '5us'\nrtt = '5us'\nthroughput = '5us'\n{}{}",
-        burst(0),
-        burst(100)
+        burst(20),
+        burst(120)
     )
 }
 
@@ -46,12 +46,13 @@ fn a_queue_has_a_row_for_every_sample_empty_or_not() {
         assert_eq!(queued.into_iter().collect::<Vec<_>>(), ["tor0>h2"], "nothing waits elsewhere");
         let bytes =
             at_port(&outcome, "queues", "tor0>h2", &as_floats(integers(&outcome, "queues", "queue_bytes")));
-        // Two frames come in the time of one. At 20 us, 18 of each have come whole, and of these 18 have left or are leaving.
-        assert_eq!(bytes[3], 18_000.0);
-        assert!(bytes[..8].iter().all(|&bytes| bytes > 0.0), "{bytes:?}");
-        assert_eq!(bytes[8..20], [0.0; 12]);
-        assert_eq!(bytes[28..], [0.0; 12]);
-        assert_eq!(bytes[20..28], bytes[..8]);
+        // Two frames come in the time of one. At 40 us, 18 of each have come whole, and of these 18 have left or are leaving.
+        assert_eq!(bytes[7], 18_000.0);
+        assert!(bytes[4..12].iter().all(|&bytes| bytes > 0.0), "{bytes:?}");
+        assert_eq!(bytes[..4], [0.0; 4]);
+        assert_eq!(bytes[12..24], [0.0; 12]);
+        assert_eq!(bytes[32..], [0.0; 8]);
+        assert_eq!(bytes[24..32], bytes[4..12]);
     }
 }
 
@@ -63,10 +64,11 @@ fn a_link_has_a_row_for_every_sample_idle_or_not() {
     let sent = integers(&outcome, "links_series", "sent_bytes");
     let to_receiver = at_port(&outcome, "links_series", "tor0>h2", &as_floats(sent));
     assert_eq!(to_receiver.iter().sum::<f64>(), 80_000.0);
-    assert_eq!(to_receiver[12..20], [0.0; 8]);
+    assert_eq!(to_receiver[16..24], [0.0; 8]);
+    assert_eq!(to_receiver[..4], [0.0; 4]);
     let utilisation = floats(&outcome, "links_series", "utilisation");
     let of_acks = at_port(&outcome, "links_series", "tor0>h1", utilisation);
-    assert!(of_acks[2] > 0.0 && of_acks[12..20] == [0.0; 8], "{of_acks:?}");
+    assert!(of_acks[6] > 0.0 && of_acks[16..24] == [0.0; 8], "{of_acks:?}");
 }
 
 /// Where nothing was measured there is no time, and a count that says so.
@@ -81,14 +83,14 @@ fn an_interval_without_a_round_trip_has_a_count_of_zero() {
             assert_eq!(us.is_nan(), count == 0, "{column}: {us} of {count}");
         }
     }
-    assert_eq!(counts[12..20], [0; 8]);
+    assert_eq!(counts[16..24], [0; 8]);
     assert_eq!(floats(&outcome, "throughput", "goodput_gbps").len(), SAMPLES);
 }
 
 /// A series is of the whole run: that the measurement begins within an interval takes nothing from it.
 #[test]
 fn the_end_of_the_warm_up_leaves_no_gap_in_round_trips() {
-    let (whole, warmed) = (run(&bursts("")), run(&bursts("warmup = '13us'")));
+    let (whole, warmed) = (run(&bursts("")), run(&bursts("warmup = '33us'")));
     assert_eq!(integers(&whole, "rtt_series", "count"), integers(&warmed, "rtt_series", "count"));
     for column in ["rtt_mean_us", "rtt_max_us"] {
         let bits = |outcome| -> Vec<u64> {
