@@ -203,6 +203,24 @@ def test_seeds_of_files_and_of_directories(clearway: Clearway, small: Path) -> N
     assert columns[0]["seeds"] == [7, 8, 9]
 
 
+def test_one_run_is_enough_where_nothing_is_drawn(clearway: Clearway, workspace: Path) -> None:
+    """No seed has a say in an incast on a star with fixed starts, and run directories keep that."""
+    fixed = {**SMALL, "traffic": [{**SMALL["traffic"][0], "start": "0us"}]}
+    file = written(workspace / "fixed.toml", fixed)
+    assert clearway("run", file, "--out", "near").status == 0
+    assert clearway("run", file, "--set", "network.delay=50us", "--out", "far").status == 0
+    found = clearway("compare", "near", "far", "--json").json
+    assert found["needs"] is None
+    assert any("lower mean RTT than" in finding for finding in found["findings"])
+    assert (
+        clearway("compare", "near", "far", file, "--set", "traffic[0].start=0us..9us").out.count("--seeds")
+        == 1
+    )
+    manifest = Path("near/manifest.json")
+    manifest.write_text(manifest.read_text().replace('"without_chance": true', '"without_chance": 1'))
+    assert "without_chance: found 1, expected true or false" in clearway("compare", "near", "far").err
+
+
 def test_set_applies_to_the_files(clearway: Clearway, small: Path) -> None:
     answer = clearway("compare", small, "--set", "duration=1ms", "--json")
     assert answer.json["columns"][0]["summary"]["simulated_us"] <= 1000
