@@ -112,7 +112,11 @@ def _intervals(groups: Labelled) -> str:
 
 def _interval(compared: comparison.Comparison) -> str:
     """Say what interval the figures cover."""
-    return f'<p class="intervals">{escape(compared.interval.capitalize())}.</p>' if compared.interval else ""
+    return (
+        f'<p class="intervals">{escape(compared.interval[0].upper() + compared.interval[1:])}.</p>'
+        if compared.interval
+        else ""
+    )
 
 
 def _findings(compared: comparison.Comparison) -> str:

@@ -5,9 +5,25 @@ use clearway_proto::units::Time;
 use super::contract::Sampled;
 use super::series::Series;
 use crate::model::Scenario;
+use crate::record::definitions::table;
 use crate::record::measured::Measured;
 use crate::record::outcome::Table;
 use crate::simulation::Simulation;
+
+table! {
+    /// Round-trip times in each `record.rtt`: a row for each transport of which an acknowledgement came. No
+    /// such table without that key.
+    RttSeries as "rtt_series" {
+        /// The end of the step, which began at the sample before or, if later, at the end of the warm-up.
+        time_us: Nothing,
+        /// The name of the transport.
+        transport: Nothing,
+        /// Mean of the round-trip times of the acknowledgements that came, from when the packet was sent.
+        rtt_mean_us: Step,
+        /// The longest of them.
+        rtt_max_us: Step,
+    }
+}
 
 /// The samples so far.
 #[derive(Debug)]
@@ -49,6 +65,7 @@ impl RttSamples {
     }
 
     pub(super) fn into_table(self, measured: &Measured) -> Table {
-        self.series.into_table("rtt_series", ["rtt_mean_us", "rtt_max_us"], measured)
+        let (time_us, transport, [rtt_mean_us, rtt_max_us]) = self.series.into_columns(measured);
+        RttSeries { time_us, transport, rtt_mean_us, rtt_max_us }.table()
     }
 }
