@@ -18,8 +18,8 @@ WHOLE_MARK = "*"
 """Stands behind the label of a figure that covers the whole run."""
 
 TIMESLOTS = (
-    "Fastpass's RTT begins with the packet's timeslot and includes its acknowledgement's wait for one; "
-    "completion times, slowdowns and latencies include the wait for timeslots"
+    "Fastpass: RTT from a packet's timeslot on, with its acknowledgement's wait for one; completions and "
+    "latencies with every wait for timeslots"
 )
 """What times include where packets leave in timeslots."""
 

@@ -319,8 +319,8 @@ table! {
     Delays as "delays" {
         /// The name of the transport.
         transport: Nothing,
-        /// `endpoint`: what of a round trip passed in the two hosts, from NIC to the stack's end; `fabric`:
-        /// the rest of it; `nic`: what a data packet alone spent in the host that received it.
+        /// The part: `endpoint` is what of a round trip was spent in the two hosts, from NIC to the stack's end;
+        /// `fabric` is the rest of it; `nic` is what a data packet spent in the host that received it.
         part: Nothing,
         /// The largest time of the bucket. The smallest is less than one part in 256 below it.
         delay_us: Nothing,
