@@ -65,8 +65,7 @@ fn times_include_the_waits_for_timeslots_that_they_are_said_to() {
     // 1538 B at 10 Gb/s over 0.99. Of what is asked for, the first slot of the next batch is granted: 16 slots are allocated
     // 40 before the first of them.
     let slot = (FRAME as f64 * 800.0 / 0.99) as u64;
-    let granted =
-        |asked: u64| (0..).map(|batch| batch * 16).find(|at| at * slot >= asked + 40 * slot).unwrap() * slot;
+    let granted = |asked: u64| (asked + 40 * slot).div_ceil(16 * slot) * 16 * slot;
     let (start, request, ack) = (103 * US, over(84), 90);
     let sent = granted(start + request);
     let arrived = sent + over(FRAME);
