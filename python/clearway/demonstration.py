@@ -8,6 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clearway import _clearway, comparison, console, directory, report, screen
 from clearway.figures import readable
 from clearway.runs import Run, Seeds
@@ -63,7 +65,7 @@ class StartUp:
     label: str
     until_us: float
     rtt_mean_us: float
-    """Over time: every interval of the record counts alike."""
+    """Over time: every interval of the record in which there was a round trip counts alike."""
     rtt_max_us: float
 
     @classmethod
@@ -71,7 +73,8 @@ class StartUp:
         """Measure a run's warm-up."""
         until, series = run.summary["measured_from_us"], run.rtt_series
         early = series["time_us"] <= until
-        mean, most = series["rtt_mean_us"][early].mean(), series["rtt_max_us"][early].max()
+        # Nothing is measured in an interval without a round trip.
+        mean, most = np.nanmean(series["rtt_mean_us"][early]), np.nanmax(series["rtt_max_us"][early])
         return cls(label, until, float(mean), float(most))
 
 
@@ -112,9 +115,10 @@ def conclusion(compared: comparison.Comparison) -> str:
     share = swift["goodput_gbps"] / max(other["goodput_gbps"] for other in others)
     fairer = [label for label, other in zip(labels, others, strict=True) if other["jain"] > swift["jain"]]
     cost = f" Fairer to its flows: {' and '.join(fairer)}." if fairer else ""
+    chance = compared.needs or "Nothing here is drawn at random: any seed gives the same."
     return (
         f"Swift keeps the mean RTT {_span(lower)} lower than {' and '.join(labels)} at {share * 100:.3g} % "
-        f"of the goodput, as its windows go below one packet and theirs do not.{cost}"
+        f"of the goodput, as its windows go below one packet and theirs do not.{cost} {chance}"
     )
 
 

@@ -14,6 +14,9 @@ from typing import Any, Literal
 LOWER_BOUNDS = "lower_bounds"
 """The key of a summary that lists the figures of which the true value may be larger."""
 
+ABSENT = "absent"
+"""The key of a summary that says why figures have no value, by their keys."""
+
 WHOLE_MARK = "*"
 """Stands behind the label of a figure that covers the whole run."""
 

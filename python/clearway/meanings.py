@@ -101,8 +101,9 @@ FIGURES: Mapping[str, str] = {
         "were open."
     ),
     "operation_wait_max_us": (
-        "The longest time, up to a completion in the interval or up to the interval's end, in which a flow "
-        "had an operation open and none was completed."
+        "The longest time, begun before the interval's end, in which a flow had an operation open and none "
+        "was completed: up to the next completion, of those from the interval's beginning on, or to the end "
+        "of the run."
     ),
     "queue_mean_bytes": (
         "The mean over time of the bytes that waited at a port, without the frame in transmission: that of "
@@ -169,6 +170,7 @@ SUMMARY: Mapping[str, str] = {
         "The figures of which the true value may be larger, as some flows or operations were unfinished when "
         "the run ended."
     ),
+    "absent": "For each figure that is `null` the reason; of several seeds also in how many it is.",
     "transports": "For each transport by its name the figures of its own flows.",
 }
 """The keys of a summary that are no figures."""
@@ -185,6 +187,10 @@ MANIFEST: Mapping[str, str] = {
     "packet_hops": "Packets over links: a packet over one link is one hop, be it data or acknowledgement.",
     "wall_s": "How many seconds the run took on the machine that made it.",
     "threads": "How many threads it ran on.",
+    "without_chance": (
+        "Whether every seed gives this result for certain, as nothing in the scenario is drawn; false says "
+        "nothing."
+    ),
     "warnings": "A sentence for each thing of the scenario that can be run but is unlikely to be meant.",
     "tables": "For each table its file, the number of its rows, and the kind of each of its columns.",
     "measured": (

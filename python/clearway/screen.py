@@ -70,6 +70,8 @@ def show_run(group: Seeds) -> None:
     for number, heading in enumerate(overview.headings):
         columns.append(Column(heading, [cells[number] for _, cells in overview.rows]))
     draw(terminal(sys.stdout), columns, title=group.title)
+    for note in overview.notes(group.all_absent()):
+        say(note)
     if interval := interval_in_words([run.summary for run in group.runs]):
         say(interval)
 
@@ -102,8 +104,8 @@ def show_comparison(comparison: Comparison) -> None:
         say(comparison.interval)
     for finding in comparison.findings:
         say(finding)
-    if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
-        say("One seed says nothing about chance: --seeds N gives intervals.")
+    if comparison.needs:
+        say(comparison.needs)
     if comparison.settings:
         _show_settings(comparison)
 
@@ -116,6 +118,8 @@ def show_figures(comparison: Comparison, keys: Collection[str] | None = None, ti
         styles = [_BEST if number in row.best else "" for row in rows]
         columns.append(Column(label, [row.readable(number) for row in rows], styles=styles))
     draw(terminal(sys.stdout), columns, title=title)
+    for note in comparison.notes(rows):
+        say(note)
 
 
 def show_table(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> None:

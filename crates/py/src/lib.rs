@@ -73,6 +73,12 @@ impl Scenario {
         self.loaded.warnings.clone()
     }
 
+    /// Whether every seed gives the same run, for certain; false says nothing.
+    #[getter]
+    fn leaves_nothing_to_chance(&self) -> bool {
+        self.loaded.scenario.leaves_nothing_to_chance()
+    }
+
     /// An upper bound of the memory that a run takes, in bytes, beyond the few megabytes that any run does.
     #[getter]
     fn estimated_bytes(&self) -> u64 {

@@ -103,10 +103,14 @@ fn texts<'py>(py: Python<'py>, texts: &Texts) -> PyResult<Bound<'py, PyAny>> {
 
 fn json(value: &Value) -> serde_json::Value {
     match value {
-        Value::Missing => serde_json::Value::Null,
+        Value::Missing(_) => serde_json::Value::Null,
         Value::Integer(count) => (*count).into(),
         Value::Float(figure) => (*figure).into(),
         Value::Names(names) => names.clone().into(),
+        Value::Reasons(reasons) => {
+            let entries = reasons.iter().map(|(name, why)| (name.clone(), (*why).into()));
+            serde_json::Value::Object(entries.collect::<Map<_, _>>())
+        }
         Value::Object(entries) => {
             let entries = entries.iter().map(|(name, value)| (name.clone(), json(value)));
             serde_json::Value::Object(entries.collect::<Map<_, _>>())

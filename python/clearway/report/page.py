@@ -117,10 +117,9 @@ def _interval(compared: comparison.Comparison) -> str:
 
 
 def _findings(compared: comparison.Comparison) -> str:
-    if not compared.findings:
-        return ""
     items = "".join(f"<li>{escape(finding)}</li>" for finding in compared.findings)
-    return f'<ul class="findings">{items}</ul>'
+    needs = f'<p class="intervals">{escape(compared.needs)}</p>' if compared.needs else ""
+    return (f'<ul class="findings">{items}</ul>' if items else "") + needs
 
 
 def _summary(compared: comparison.Comparison, groups: Labelled) -> str:

@@ -1,6 +1,6 @@
 //! The counters at the beginning and at the end of the measurement, whose differences steady-state figures are.
 
-use clearway_proto::units::{Span, Time};
+use clearway_proto::units::Time;
 
 use crate::host::processor::ProcessorCounters;
 use crate::net::counters::PortCounters;
@@ -33,8 +33,6 @@ pub(super) struct Baseline {
     pub classes: Vec<ClassCounters>,
     /// The counters of each host whose work takes time.
     pub processors: Vec<ProcessorCounters>,
-    /// For each flow with an open operation: the flow, and how long none had been done on it.
-    pub operation_waits: Vec<(u32, Span)>,
 }
 
 impl LinkBaseline {
@@ -64,7 +62,6 @@ impl Baseline {
             classes: classes.map(|queue| queue.counters).collect(),
             links: links.filter(|_| simulation.time() > Time::ZERO).map(of_link).collect(),
             processors: simulation.processors().map(|(_, counters)| counters).collect(),
-            operation_waits: simulation.operation_waits(),
         }
     }
 

@@ -244,7 +244,10 @@ pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
     let [requests, allocations, _] = simulation.control_bytes();
     let flows = 0..simulation.specs().len() as u32;
     let data: u64 = flows.map(|flow| simulation.receiver(flow).receiver.payload()).sum();
-    let share = |bytes: u64| if data > 0 { Value::Float(bytes as f64 / data as f64) } else { Value::Missing };
+    let share = |bytes: u64| match data {
+        0 => Value::Missing("no payload was delivered"),
+        data => Value::Float(bytes as f64 / data as f64),
+    };
     let sum = |value: &dyn Fn(&EndpointCounters) -> u64| {
         Value::Integer(simulation.endpoints().map(|(_, endpoint, _)| value(endpoint.counters())).sum())
     };

@@ -121,12 +121,12 @@ impl Measured<'_> {
         open
     }
 
-    /// The longest time without a completion, by the end of the measurement, of these transports' flows that have an operation
-    /// open.
+    /// The longest time without a completion that began before the measurement's end and was not over when the run ended, of
+    /// these transports' flows.
     pub fn longest_open_wait(&self, is_of: &dyn Fn(u32) -> bool) -> Option<Span> {
-        let now = || self.simulation.operation_waits();
-        let waits = self.stop.as_ref().map_or_else(now, |stop| stop.operation_waits.clone());
-        waits.into_iter().filter(|(flow, _)| is_of(*flow)).map(|(_, wait)| wait).max()
+        let waits = self.simulation.operation_waits().into_iter();
+        let counted = waits.filter(|(flow, since)| is_of(*flow) && *since < self.until());
+        counted.map(|(_, since)| self.end.since(since)).max()
     }
 
     /// Packets that a flow retransmitted in the whole run.

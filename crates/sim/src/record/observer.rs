@@ -57,8 +57,8 @@ impl<'a> Observer<'a> {
         if !self.warm && now >= Time::ZERO + self.scenario.warmup {
             self.warm = true;
             self.start = Baseline::of(simulation);
+            self.samples.keep_rtt(simulation);
             simulation.measure_anew();
-            self.samples.restart_rtt();
         }
         self.fairness.look(simulation, now);
         if self.stop.is_none()

@@ -39,14 +39,16 @@ pub enum Column {
 /// A figure of the summary, or several under one name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing was measured.
-    Missing,
+    /// Nothing was measured, for this reason.
+    Missing(&'static str),
     /// A count.
     Integer(u64),
     /// A measured value; finite.
     Float(f64),
     /// The names of other figures.
     Names(Vec<String>),
+    /// The names of figures that are missing, each with the reason.
+    Reasons(Vec<(String, &'static str)>),
     /// Several figures, in the order in which they are shown.
     Object(Vec<(String, Value)>),
 }

@@ -230,10 +230,9 @@ impl Simulation {
         all
     }
 
-    /// For each flow with an open operation: the flow, and how long none has been done on it.
-    pub fn operation_waits(&self) -> Vec<(u32, Span)> {
-        let now = self.time;
-        self.domains.iter().flat_map(|domain| domain.operations.waits(now)).collect()
+    /// For each flow with an open operation: the flow, and since when it has one open and none has been done on it.
+    pub fn operation_waits(&self) -> Vec<(u32, Time)> {
+        self.domains.iter().flat_map(|domain| domain.operations.waits()).collect()
     }
 
     /// For each flow of an initiator: the flow, how many operations are done on it, and a hash of when.
