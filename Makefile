@@ -1,5 +1,5 @@
-# What a person does here: make demo, test, random-net, bench, lint, fmt, wheel, site. Needs cargo, Python 3.10 or newer with venv, make; the
-# fuzzer's targets a C++ compiler, too.
+# What a person does here: make demo, front-page, test, random-net, bench, lint, fmt, wheel, site. Needs cargo, Python 3.10 or
+# newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,10 +10,14 @@ RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 COUNT ?= 2000
 SEED ?= 1
 
-.PHONY: demo test test-rust test-python digests random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel clean
+.PHONY: demo front-page test test-rust test-python digests random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel clean
 
 demo: build
 	$(BIN)/clearway demo
+
+# Renews what README shows of the demo: the pictures in docs/ and what it prints.
+front-page: build
+	$(BIN)/python -m tools.front_page
 
 test: test-rust test-python
 

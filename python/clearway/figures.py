@@ -83,6 +83,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("loss_rate", "loss", "share", "lower", headline=True),
     Figure("loss_rate_whole", "loss", "share", "lower", whole=True),
     Figure("retransmissions", "retransmissions", "count", "lower"),
+    Figure("needless_retransmissions", "retransmissions needless", "count", "lower"),
     Figure("timeouts_whole", "timeouts", "count", "lower", whole=True),
     Figure("cnps", "congestion notifications (CNPs)", "count"),
     Figure("rtt_mean_us", "mean RTT", "time", "lower", headline=True),

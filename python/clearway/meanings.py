@@ -80,6 +80,7 @@ FIGURES: Mapping[str, str] = {
         "Of all data packets that were sent, retransmissions among them, the share that was lost anywhere."
     ),
     "retransmissions": "Data packets that were sent again.",
+    "needless_retransmissions": "Data packets that came to their receiver although it had them already.",
     "timeouts_whole": "Times that a sender's retransmission timeout ran out.",
     "cnps": "Congestion notifications (CNPs) that receivers sent. Not there without a scheme that has them.",
     "jain": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -99,7 +99,7 @@ def show_effort(runs: Sequence[Run], wall_s: float) -> None:
 
 def show_comparison(comparison: Comparison) -> None:
     """Print the columns side by side, the differences in words, and where the scenarios differ."""
-    show_figures(comparison)
+    _show_figures(comparison)
     if comparison.interval:
         say(comparison.interval)
     for finding in comparison.findings:
@@ -110,14 +110,14 @@ def show_comparison(comparison: Comparison) -> None:
         _show_settings(comparison)
 
 
-def show_figures(comparison: Comparison, keys: Collection[str] | None = None, title: str = "") -> None:
-    """Print the columns side by side: the figures with these keys, or all."""
-    rows = [row for row in comparison.rows if keys is None or row.figure.key in keys]
+def _show_figures(comparison: Comparison) -> None:
+    """Print the columns side by side."""
+    rows = comparison.rows
     columns = [Column("", [row.heading for row in rows], prose=True)]
     for number, label in enumerate(comparison.labels):
         styles = [_BEST if number in row.best else "" for row in rows]
         columns.append(Column(label, [row.readable(number) for row in rows], styles=styles))
-    draw(terminal(sys.stdout), columns, title=title)
+    draw(terminal(sys.stdout), columns)
     for note in comparison.notes(rows):
         say(note)
 

@@ -26,6 +26,8 @@ pub(super) struct Baseline {
     /// Data packets sent, and sent again, per flow.
     pub sent: Vec<u64>,
     pub retransmissions: Vec<u64>,
+    /// Packets that arrived again, per flow.
+    pub duplicates: Vec<u64>,
     /// The counters of each link; empty where nothing had happened yet, which saves a large network a tenth of its
     /// memory.
     links: Vec<LinkBaseline>,
@@ -56,7 +58,8 @@ impl Baseline {
         let of_link = |link| LinkBaseline::of(simulation, link);
         Baseline {
             time: simulation.time(),
-            payload: flows.map(|flow| simulation.receiver(flow).receiver.payload()).collect(),
+            payload: flows.clone().map(|flow| simulation.receiver(flow).receiver.payload()).collect(),
+            duplicates: flows.map(|flow| simulation.receiver(flow).receiver.duplicates()).collect(),
             sent: flights.clone().map(|f| f.sent).collect(),
             retransmissions: flights.map(|f| u64::from(f.retransmissions)).collect(),
             classes: classes.map(|queue| queue.counters).collect(),

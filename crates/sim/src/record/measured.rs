@@ -72,6 +72,13 @@ impl Measured<'_> {
         until - self.start.retransmissions[flow as usize]
     }
 
+    /// Packets of a flow that arrived again, in the measured time, although they had arrived.
+    pub fn duplicates(&self, flow: u32) -> u64 {
+        let whole = || self.simulation.receiver(flow).receiver.duplicates();
+        self.stop.as_ref().map_or_else(whole, |stop| stop.duplicates[flow as usize])
+            - self.start.duplicates[flow as usize]
+    }
+
     /// The counters of each host whose work takes time, when the measurement ended.
     pub fn processors(&self) -> Vec<ProcessorCounters> {
         let whole = || self.simulation.processors().map(|(_, counters)| counters).collect();

@@ -80,6 +80,7 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     let lost_whole = transports.iter().map(|&t| measured.counters[t].lost_data).sum();
     let lost = transports.iter().map(|&t| measured.counters[t].lost_measured).sum();
     let retransmissions = total(&|id| measured.retransmitted(id));
+    let needless = total(&|id| measured.duplicates(id));
     let timeouts = total(&|id| u64::from(simulation.sender(id).sender.flight().timeouts));
     let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
     let completed = total(&|id| u64::from(measured.completion(id).is_some()));
@@ -90,6 +91,7 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
         entry("loss_rate", float(ratio(lost, sent), NOTHING_SENT)),
         entry("loss_rate_whole", float(ratio(lost_whole, sent_whole), "no data was sent")),
         entry("retransmissions", Value::Integer(retransmissions)),
+        entry("needless_retransmissions", Value::Integer(needless)),
         entry("timeouts_whole", Value::Integer(timeouts)),
     ];
     let notified = transports.iter().filter(|&&t| measured.scenario.transports[t].has_notifications());

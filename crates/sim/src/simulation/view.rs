@@ -315,9 +315,7 @@ impl Simulation {
         let overhead = u64::from(self.plan.makers[spec.transport as usize].overhead);
         let frames = bytes.div_ceil(mtu);
         let tail = bytes - (frames - 1) * mtu;
-        let of = |link| (self.plan.graph.link(link).rate, self.plan.graph.link(link).delay);
-        let paths: Vec<Vec<_>> =
-            self.plan.paths_there(flow).map(|links| links.into_iter().map(of).collect()).collect();
+        let paths: Vec<Vec<_>> = self.plan.paths_there(flow).collect();
         Some(ideal_over_paths(&paths, Bytes::new(mtu + overhead), Bytes::new(tail + overhead), frames))
     }
 }
