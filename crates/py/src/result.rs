@@ -1,10 +1,10 @@
 //! What a run leaves: figures as JSON, and tables as `NumPy` columns.
 
-use clearway_sim::record::{Column, Outcome, Table, Texts, Value};
+use clearway_sim::record::{Column, Covers, Definition, Outcome, Table, Texts, Value};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::Map;
+use serde_json::{json as object, Map};
 
 /// The result of a run.
 #[pyclass(frozen, name = "Result", module = "clearway._clearway")]
@@ -45,6 +45,27 @@ impl RunResult {
             tables: tables.unbind(),
         })
     }
+}
+
+/// What the tables of runs mean, as JSON: for each its name, what has a row, and its columns.
+pub fn definitions() -> serde_json::Value {
+    let covers = |covers| match covers {
+        Covers::Nothing => "nothing",
+        Covers::Measured => "measured",
+        Covers::Run => "run",
+        Covers::Step => "step",
+    };
+    let table = |table: Definition| {
+        let columns = table.columns.iter().map(|column| {
+            object!({
+                "name": column.name, "covers": covers(column.covers), "meaning": column.meaning.trim_start(),
+            })
+        });
+        object!({
+            "name": table.name, "rows": table.rows.trim_start(), "columns": columns.collect::<Vec<_>>(),
+        })
+    };
+    clearway_sim::record::definitions().into_iter().map(table).collect()
 }
 
 fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {

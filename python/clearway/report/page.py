@@ -112,7 +112,8 @@ def _intervals(groups: Labelled) -> str:
 
 def _interval(compared: comparison.Comparison) -> str:
     """Say what interval the figures cover."""
-    return f'<p class="intervals">{escape(compared.interval.capitalize())}.</p>' if compared.interval else ""
+    said = compared.interval
+    return f'<p class="intervals">{escape(said[0].upper() + said[1:])}.</p>' if said else ""
 
 
 def _findings(compared: comparison.Comparison) -> str:

@@ -19,8 +19,7 @@ pub struct Outcome {
 /// A named table of equally long columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
-    /// `throughput`, `links_series`, `probes`, `endpoints`, `arbiters`, `pauses`, `deadlock` or `unfinished`.
+    /// The table's name, of which [`super::definitions`] says what it means.
     pub name: &'static str,
     /// The columns: the name of each, with its unit, and its values.
     pub columns: Vec<(&'static str, Column)>,

@@ -6,11 +6,33 @@ use super::contract::{column, Sampled};
 use crate::model::Scenario;
 use crate::net::port::Port;
 use crate::net::shape;
+use crate::record::definitions::table;
 use crate::record::footprint::{link_text_bytes, switch_ports, text_bytes, NUMBER};
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
 use crate::record::texts::Texts;
 use crate::simulation::Simulation;
+
+table! {
+    /// What switch ports sent and dropped in each `record.links`: at each instant a row for each class at each
+    /// port that sent or dropped anything in the run. No such table without that key.
+    LinksSeries as "links_series" {
+        /// The instant of the sample.
+        time_us: Nothing,
+        /// The name of the link that the port feeds.
+        link: Nothing,
+        /// The name of the traffic class; empty where there are none.
+        class: Nothing,
+        /// Bytes of all classes that were put on the link over what its rate allows.
+        utilisation: Step,
+        /// Bytes of frames of the class whose transmission began, with headers and what the link adds.
+        sent_bytes: Step,
+        /// Bytes of frames of the class dropped as there was no room for them.
+        dropped_bytes: Step,
+        /// Frames of the class dropped as there was no room for them.
+        dropped_frames: Step,
+    }
+}
 
 /// The samples so far, and the counters at the last sample.
 #[derive(Debug)]
@@ -114,18 +136,16 @@ impl LinkSamples {
         let names = measured.scenario.classes.iter().map(|class| class.name.clone()).collect::<Vec<_>>();
         let classes = Texts::new(if names.is_empty() { vec![String::new()] } else { names }, class_of);
         let [sent_bytes, dropped_bytes, dropped_frames] = counts.map(Column::Integers);
-        Table {
-            name: "links_series",
-            columns: vec![
-                ("time_us", Column::Floats(time_us)),
-                ("link", Column::Texts(links)),
-                ("class", Column::Texts(classes)),
-                ("utilisation", Column::Floats(utilisation)),
-                ("sent_bytes", sent_bytes),
-                ("dropped_bytes", dropped_bytes),
-                ("dropped_frames", dropped_frames),
-            ],
+        LinksSeries {
+            time_us: Column::Floats(time_us),
+            link: Column::Texts(links),
+            class: Column::Texts(classes),
+            utilisation: Column::Floats(utilisation),
+            sent_bytes,
+            dropped_bytes,
+            dropped_frames,
         }
+        .table()
     }
 }
 

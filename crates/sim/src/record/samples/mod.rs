@@ -22,6 +22,7 @@ use rtt::RttSamples;
 use throughput::ThroughputSamples;
 use windows::WindowSamples;
 
+use super::definitions::Definition;
 use super::fairness::Fairness;
 use super::measured::Measured;
 use super::outcome::Table;
@@ -40,6 +41,15 @@ pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
     ];
     kinds.into_iter().flatten().collect()
 }
+
+/// What the tables of samples mean, in their order.
+pub(super) const DEFINITIONS: [Definition; 5] = [
+    queues::Queues::DEFINITION,
+    windows::Windows::DEFINITION,
+    rtt::RttSeries::DEFINITION,
+    throughput::Throughput::DEFINITION,
+    links::LinksSeries::DEFINITION,
+];
 
 /// All samples so far.
 #[derive(Debug)]

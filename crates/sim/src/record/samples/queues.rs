@@ -6,11 +6,25 @@ use super::contract::{column, Sampled};
 use crate::model::Scenario;
 use crate::net::port::Port;
 use crate::net::shape;
+use crate::record::definitions::table;
 use crate::record::footprint::{link_text_bytes, switch_ports, NUMBER};
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
 use crate::record::texts::Texts;
 use crate::simulation::Simulation;
+
+table! {
+    /// The bytes at switch ports every `record.queues`: at each instant a row for each port at which anything
+    /// waited in the run. At all other ports nothing ever did. No such table without that key.
+    Queues as "queues" {
+        /// The instant of the sample.
+        time_us: Nothing,
+        /// The name of the link that the port feeds.
+        link: Nothing,
+        /// Bytes that wait at the port at that instant, without the frame in transmission.
+        queue_bytes: Nothing,
+    }
+}
 
 /// The samples so far.
 #[derive(Debug)]
@@ -72,13 +86,11 @@ impl QueueSamples {
             }
         }
         let links = Texts::new(measured.simulation.graph().link_names(), link);
-        Table {
-            name: "queues",
-            columns: vec![
-                ("time_us", Column::Floats(time_us)),
-                ("link", Column::Texts(links)),
-                ("queue_bytes", Column::Integers(bytes)),
-            ],
+        Queues {
+            time_us: Column::Floats(time_us),
+            link: Column::Texts(links),
+            queue_bytes: Column::Integers(bytes),
         }
+        .table()
     }
 }

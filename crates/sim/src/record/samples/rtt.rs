@@ -5,10 +5,29 @@ use clearway_proto::units::Time;
 use super::contract::{column, Sampled};
 use super::series::Series;
 use crate::model::Scenario;
+use crate::record::definitions::table;
 use crate::record::footprint::NUMBER;
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
 use crate::simulation::Simulation;
+
+table! {
+    /// Round-trip times in each `record.rtt`: a row for each transport at each instant. No such table without that
+    /// key.
+    RttSeries as "rtt_series" {
+        /// The instant of the sample.
+        time_us: Nothing,
+        /// The name of the transport.
+        transport: Nothing,
+        /// Mean of the round-trip times of the acknowledgements that came, from when the packet was sent; NaN
+        /// where none came.
+        rtt_mean_us: Step,
+        /// The longest of them; NaN where none came.
+        rtt_max_us: Step,
+        /// Acknowledgements that came.
+        count: Step,
+    }
+}
 
 /// The samples so far.
 #[derive(Debug)]
@@ -75,8 +94,8 @@ impl RttSamples {
     }
 
     pub(super) fn into_table(self, measured: &Measured) -> Table {
-        let mut table = self.series.into_table("rtt_series", ["rtt_mean_us", "rtt_max_us"], measured);
-        table.columns.push(("count", Column::Integers(self.counts)));
-        table
+        let (time_us, transport, [rtt_mean_us, rtt_max_us]) = self.series.into_columns(measured);
+        let count = Column::Integers(self.counts);
+        RttSeries { time_us, transport, rtt_mean_us, rtt_max_us, count }.table()
     }
 }
