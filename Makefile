@@ -1,19 +1,34 @@
-# What a person does here: make demo, test, random-net, bench, lint, fmt, wheel, site. Needs cargo, Python 3.10 or newer with venv, make; the
-# fuzzer's targets a C++ compiler, too.
+# What a person does here: make demo, front-page, test, random-net, bench, lint, fmt, wheel, site, audit, oldest, lock. Needs
+# cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Only what a lock names is installed, and only with the hash that it names.
+INSTALL := $(BIN)/python -m pip install --quiet --require-hashes --requirement
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
 # Random scenarios that `make random-net` runs, and the seed of the first.
 COUNT ?= 2000
 SEED ?= 1
 
-.PHONY: demo test test-rust test-python digests random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel clean
+# Whether `make audit` fetches the advisories of crates: no takes the copy that is here, if there is one.
+FETCH ?= yes
+
+# The daemon for real hosts, where the package looks for it. It is for Linux.
+ifeq ($(shell uname -s),Linux)
+DAEMON := python/clearway/bin/clearwayd
+endif
+
+.PHONY: demo front-page test test-rust test-python digests random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
+.PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
 	$(BIN)/clearway demo
+
+# Renews what README shows of the demo: the pictures in docs/ and what it prints.
+front-page: build
+	$(BIN)/python -m tools.front_page
 
 test: test-rust test-python
 
@@ -68,38 +83,70 @@ docs: | needs-cargo
 site: build $(VENV)/.site
 	@$(BIN)/python -m tools.site
 
-# The package, installed so that a change of Python code needs no build.
+# The package, installed so that a change of Python code needs no build: .venv/bin/clearway and, on Linux, .venv/bin/clearwayd.
 build: $(VENV)/.built
 
-$(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml | needs-cargo
+$(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml $(DAEMON) | needs-cargo
 	@echo 'Building clearway (a minute or two the first time) ...'
 	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet >$(VENV)/build.log 2>&1 \
 		|| { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 
+ifdef DAEMON
+$(DAEMON): $(RUST) | needs-cargo
+	@echo 'Building clearwayd (half a minute the first time) ...'
+	@cargo build --quiet --release -p clearway-host --bin clearwayd
+	@install -D -m 755 target/release/clearwayd $@
+endif
+
 # One wheel for this kind of machine and every Python from 3.10 on, in dist/: it installs where there is no Rust.
-wheel: $(VENV)/.build-tools | needs-cargo
+wheel: $(VENV)/.build-tools $(DAEMON) | needs-cargo
 	@echo 'Building a wheel (a minute or two the first time) ...'
 	@$(BIN)/maturin build --release --quiet --out dist
 	@ls dist/*.whl
 
-$(VENV)/.build-tools: pyproject.toml | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --group build
+# Whether the dependencies may be used: licences, duplicates, sources, and what is known against them.
+audit: $(VENV)/.audit
+	$(BIN)/python -m tools.supply audit $(if $(filter yes,$(FETCH)),--fetch)
+
+# Whether the oldest Rust and the oldest Python dependencies that are promised are enough.
+oldest: oldest-rust oldest-python
+
+oldest-rust: | needs-python
+	$(PYTHON) -m tools.supply oldest-rust
+
+oldest-python: build | needs-python
+	$(PYTHON) -m tools.supply oldest-python
+
+# Writes locks/ anew, with the newest versions that pyproject.toml allows; oldest.txt has the oldest ones.
+LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes \
+	--custom-compile-command 'make lock' pyproject.toml
+lock: $(VENV)/.audit
+	$(LOCK) --group tools --output-file locks/tools.txt
+	for group in build site audit; do \
+		$(LOCK) --group $$group --constraints locks/tools.txt --output-file locks/$$group.txt || exit 1; \
+	done
+	$(LOCK) --all-extras --group test --resolution lowest-direct --output-file locks/oldest.txt
+
+$(VENV)/.build-tools: locks/build.txt | $(VENV)/.made
+	$(INSTALL) $<
 	@touch $@
 
-$(VENV)/.tools: pyproject.toml | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --group tools
+$(VENV)/.tools: locks/tools.txt | $(VENV)/.made
+	$(INSTALL) $<
 	@touch $@
 
-$(VENV)/.site: pyproject.toml | $(VENV)/.made
+$(VENV)/.audit: locks/audit.txt | $(VENV)/.made
+	$(INSTALL) $<
+	@touch $@
+
+$(VENV)/.site: locks/site.txt | $(VENV)/.made
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: the site's generator needs Python 3.11 or newer: rm -r $(VENV), then name one: make site PYTHON=..." >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --group site
+	$(INSTALL) $<
 	@touch $@
 
-# --group is pip's since 25.1.
 $(VENV)/.made: | needs-python needs-cargo
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@touch $@
 
 .PHONY: needs-python needs-cargo needs-c++ needs-valgrind
@@ -118,4 +165,4 @@ needs-valgrind:
 	@command -v valgrind >/dev/null || { echo "make: valgrind is missing: install it (Debian and Ubuntu: apt-get install valgrind)" >&2; exit 1; }
 
 clean:
-	rm -rf $(VENV) target python/clearway/_clearway*.so
+	rm -rf $(VENV) target python/clearway/_clearway*.so python/clearway/bin

@@ -7,6 +7,7 @@ from typing import Any
 import clearway as cw
 import pytest
 from clearway.comparison import compare
+from clearway.figures import FIGURES
 from clearway.overview import Overview
 from clearway.runs import Run, Seeds
 
@@ -21,8 +22,13 @@ def of(*runs: Run) -> tuple[str, Seeds]:
     return "", Seeds(runs)
 
 
+def sure(run: Run) -> tuple[str, Seeds]:
+    """What another seed gives as well: nothing is left to chance."""
+    return of(run, replace(run, seed=run.seed + 1))
+
+
 def test_a_factor_in_words_and_the_better_value_marked() -> None:
-    compared = compare([of(made_up("swift", rtt_p99_us=10.0)), of(made_up("dctcp", rtt_p99_us=31.0))])
+    compared = compare([sure(made_up("swift", rtt_p99_us=10.0)), sure(made_up("dctcp", rtt_p99_us=31.0))])
     assert compared.findings == ["swift: 3.1x lower p99 RTT than dctcp"]
     (row,) = compared.rows
     assert row.best == {0}
@@ -30,21 +36,21 @@ def test_a_factor_in_words_and_the_better_value_marked() -> None:
 
 
 def test_small_differences_in_per_cent_and_none_in_nothing() -> None:
-    compared = compare([of(made_up("a", goodput_gbps=10.0)), of(made_up("b", goodput_gbps=11.5))])
+    compared = compare([sure(made_up("a", goodput_gbps=10.0)), sure(made_up("b", goodput_gbps=11.5))])
     assert compared.findings == ["b: 15 % higher goodput than a"]
-    alike = compare([of(made_up("a", goodput_gbps=10.0)), of(made_up("b", goodput_gbps=10.05))])
+    alike = compare([sure(made_up("a", goodput_gbps=10.0)), sure(made_up("b", goodput_gbps=10.05))])
     assert alike.findings == []
     assert alike.rows[0].best == frozenset()
 
 
 def test_none_at_all_against_some() -> None:
-    compared = compare([of(made_up("a", loss_rate=0.0)), of(made_up("b", loss_rate=0.02))])
+    compared = compare([sure(made_up("a", loss_rate=0.0)), sure(made_up("b", loss_rate=0.02))])
     assert compared.findings == ["a: lower loss (0 %, not 2 %) than b"]
 
 
 def test_three_columns_and_a_missing_value() -> None:
     runs = [made_up("a", rtt_p99_us=10.0), made_up("b", rtt_p99_us=20.0), made_up("c", rtt_p99_us=None)]
-    compared = compare([of(run) for run in runs])
+    compared = compare([sure(run) for run in runs])
     assert compared.findings == ["a: 2x lower p99 RTT than b"]
     assert compared.rows[0].readable(2) == "-"
 
@@ -58,6 +64,77 @@ def test_a_difference_within_chance_is_said_to_be_none() -> None:
     assert "c: 4.4x higher goodput than b, 4.6x than a" in compare([first, second, third]).findings
 
 
+def test_of_one_seed_each_nothing_is_called_better() -> None:
+    """It takes other seeds to know what chance does, and the comparison says so once."""
+    swift = made_up("swift", rtt_p99_us=10.0, goodput_gbps=9.0)
+    dctcp = made_up("dctcp", 2, rtt_p99_us=31.0, goodput_gbps=1.0)
+    compared = compare([of(swift), of(dctcp)])
+    assert compared.findings == []
+    assert [row.best for row in compared.rows] == [frozenset(), frozenset()]
+    assert compared.needs.startswith("With one seed each, a difference may be chance")
+    assert repr(compared).count("--seeds 5") == compared._repr_html_().count("--seeds 5") == 1
+    # What other seeds have shown to be the same needs nothing more, nor does a run beside itself or none.
+    for items in ([sure(swift), sure(dctcp)], [of(swift), of(swift)], [of(swift)]):
+        assert compare(items).needs == ""
+    # The same seed twice is one seed.
+    assert compare([of(swift, swift), of(dctcp, dctcp)]).groups[0].without_chance is False
+
+
+def test_what_can_be_told_is_told_beside_a_single_seed() -> None:
+    first = of(*(made_up("a", seed, goodput_gbps=10.0 + seed / 100) for seed in range(3)))
+    second = of(*(made_up("b", seed, goodput_gbps=50.0 + seed / 100) for seed in range(3)))
+    single = of(made_up("c", 7, goodput_gbps=100.0))
+    compared = compare([first, second, single])
+    assert compared.findings == ["b: 5x higher goodput than a"]
+    assert compared.rows[0].best == frozenset(), "of c nothing is known"
+    assert compared.needs.startswith("With one seed of c, a difference may be chance")
+    # Chance on one side only: the other has an interval.
+    assert compare([sure(made_up("c", goodput_gbps=100.0)), second]).rows[0].best == {0}
+
+
+def test_many_figures_at_once_make_no_difference_of_chance() -> None:
+    """Of twenty figures of the same scenario one differs at 5 %; among twenty that is what chance does."""
+    spread = (-1.0, 0.0, 1.0)
+    keys = [figure.key for figure in FIGURES if figure.better == "lower"][:20]
+
+    def column(name: str, shift: float, far: float) -> tuple[str, Seeds]:
+        runs = [
+            replace(made_up(name, seed), summary=dict.fromkeys(keys, 50 + spread[seed])) for seed in range(3)
+        ]
+        for run in runs:
+            run.summary[keys[0]] += shift
+            run.summary[keys[1]] += far
+        return of(*runs)
+
+    alone = [
+        ("", Seeds([replace(run, summary={keys[0]: run.summary[keys[0]]}) for run in group.runs]))
+        for _, group in (column("a", 0, 0), column("b", 3, 0))
+    ]
+    assert compare(alone).rows[0].best == {0}
+    compared = compare([column("a", 0, 0), column("b", 3, 0)])
+    assert len(compared.rows) == 20
+    assert [row.best for row in compared.rows] == [frozenset()] * 20
+    # One that is far apart is found among any number.
+    compared = compare([column("a", 0, 0), column("b", 3, 90)])
+    assert [row.figure.key for row in compared.rows if row.best] == [keys[1]]
+
+
+def test_a_value_that_is_missing_has_its_reason_below() -> None:
+    some = made_up("some", jain=0.9)
+    none = made_up("none", 2, jain=None)
+    none.summary["absent"] = {"jain": "nobody sent", "loss_rate": "which no row shows"}
+    compared = compare([of(some), of(none)])
+    assert compared.notes(compared.rows) == ["- of none: nobody sent"]
+    both = Seeds([some, none])
+    assert both.absent() == {
+        "jain": "in 1 of 2 seeds nobody sent",
+        "loss_rate": "in 1 of 2 seeds which no row shows",
+    }
+    found = Seeds([none, none]).summary()
+    assert found["jain"] is None
+    assert found["absent"]["jain"] == "nobody sent"
+
+
 def test_seeds_that_all_agree_have_no_interval() -> None:
     (row,) = compare([of(*(made_up("a", seed, flows=100.0) for seed in range(3)))]).rows
     assert row.readable(0) == "100"
@@ -66,7 +143,7 @@ def test_seeds_that_all_agree_have_no_interval() -> None:
 
 
 def test_neither_way_better_means_no_best() -> None:
-    (row,) = compare([of(made_up("a", marks=1.0)), of(made_up("b", marks=2.0))]).rows
+    (row,) = compare([sure(made_up("a", marks=1.0)), sure(made_up("b", marks=2.0))]).rows
     assert row.best == frozenset()
 
 
@@ -104,10 +181,16 @@ def test_directories_and_files_in_any_mix(clearway: Clearway, small: Path, works
     assert "small incast" in answer.out
     assert "other" in answer.out
     assert "transport.bulk.protocol" in answer.out
-    assert "--seeds N gives intervals" in answer.out
+    needs = (
+        "With one seed each, a difference may be chance, and none is called one: "
+        "--seeds 5 on each side would tell."
+    )
+    assert needs in " ".join(answer.out.split())
+    assert "than other" not in answer.out
     report = clearway("compare", "there", other, "--json").json
     assert [column["label"] for column in report["columns"]] == ["small incast", "other"]
     assert report["settings"]["transport.bulk.protocol"] == ["swift", "dctcp"]
+    assert (report["needs"], report["findings"]) == (needs, [])
 
 
 def test_seeds_of_files_and_of_directories(clearway: Clearway, small: Path) -> None:
@@ -118,6 +201,24 @@ def test_seeds_of_files_and_of_directories(clearway: Clearway, small: Path) -> N
     columns = clearway("compare", "many", small, "--seeds", "3", "--json").json["columns"]
     assert columns[0]["digests"] == columns[1]["digests"]
     assert columns[0]["seeds"] == [7, 8, 9]
+
+
+def test_one_run_is_enough_where_nothing_is_drawn(clearway: Clearway, workspace: Path) -> None:
+    """No seed has a say in an incast on a star with fixed starts, and run directories keep that."""
+    fixed = {**SMALL, "traffic": [{**SMALL["traffic"][0], "start": "0us"}]}
+    file = written(workspace / "fixed.toml", fixed)
+    assert clearway("run", file, "--out", "near").status == 0
+    assert clearway("run", file, "--set", "network.delay=50us", "--out", "far").status == 0
+    found = clearway("compare", "near", "far", "--json").json
+    assert found["needs"] is None
+    assert any("lower mean RTT than" in finding for finding in found["findings"])
+    assert (
+        clearway("compare", "near", "far", file, "--set", "traffic[0].start=0us..9us").out.count("--seeds")
+        == 1
+    )
+    manifest = Path("near/manifest.json")
+    manifest.write_text(manifest.read_text().replace('"without_chance": true', '"without_chance": 1'))
+    assert "without_chance: found 1, expected true or false" in clearway("compare", "near", "far").err
 
 
 def test_set_applies_to_the_files(clearway: Clearway, small: Path) -> None:
@@ -138,13 +239,13 @@ def test_a_lower_bound_is_said_to_be_one_and_never_wins() -> None:
     open_ = replace(
         made_up("open", fct_p99_us=90.0), summary={"fct_p99_us": 90.0, "lower_bounds": ["fct_p99_us"]}
     )
-    compared = compare([of(done), of(open_)])
+    compared = compare([sure(done), sure(open_)])
     assert compared.findings == ["done: at least 3x lower p99 completion than open"]
     assert compared.rows[0].readable(1) == "\u2265 90 us"
     assert compared.rows[0].best == {0}
     # At least 20 us may be more than 30 us.
     less = replace(open_, summary={"fct_p99_us": 20.0, "lower_bounds": ["fct_p99_us"]})
-    compared = compare([of(done), of(less)])
+    compared = compare([sure(done), sure(less)])
     assert compared.findings == [
         "p99 completion: not ranked, as the smallest is a lower bound: open (\u2265 20 us)"
     ]
@@ -159,13 +260,13 @@ def test_what_is_unfinished_is_named_and_nothing_leaves_a_ranking_silently() -> 
     done = made_up("done", fct_mean_us=20.0, fct_p99_us=30.0, unfinished_flows=0)
     open_ = made_up("open", fct_mean_us=50.0, fct_p99_us=90.0, unfinished_flows=3)
     open_.summary["lower_bounds"] = ["fct_mean_us", "fct_p99_us"]
-    compared = compare([of(done), of(open_)])
+    compared = compare([sure(done), sure(open_)])
     assert compared.findings == ["done: at least 3x lower p99 completion than open (3 unfinished)"]
     labels = [row.label for row in compared.rows]
     assert labels.index("flows unfinished") < labels.index("mean completion")
     # So little longer that who is better cannot be said.
     open_.summary["fct_p99_us"] = 30.1
-    assert compare([of(done), of(open_)]).findings == [
+    assert compare([sure(done), sure(open_)]).findings == [
         "p99 completion: not ranked, as of lower bounds nothing more is known: open (≥ 30.1 us, 3 unfinished)"
     ]
     # Of a run by itself nothing is ranked.
@@ -173,17 +274,17 @@ def test_what_is_unfinished_is_named_and_nothing_leaves_a_ranking_silently() -> 
 
 
 def test_unfinished_flows_stand_beside_completions_even_if_there_are_none() -> None:
-    (done,) = compare([of(made_up("done", fct_mean_us=20.0, unfinished_flows=0))]).groups
+    (done,) = compare([sure(made_up("done", fct_mean_us=20.0, unfinished_flows=0))]).groups
     assert [label for label, _ in Overview.of(done.columns()).rows] == [
         "flows unfinished *",
         "mean completion *",
     ]
-    (endless,) = compare([of(made_up("endless", goodput_gbps=20.0, unfinished_flows=0))]).groups
+    (endless,) = compare([sure(made_up("endless", goodput_gbps=20.0, unfinished_flows=0))]).groups
     assert [label for label, _ in Overview.of(endless.columns()).rows] == ["goodput"]
 
 
 def test_a_comparison_is_written_side_by_side_with_its_findings() -> None:
-    compared = compare([of(made_up("<a>", rtt_p99_us=10.0, marks=1)), of(made_up("b", rtt_p99_us=31.0))])
+    compared = compare([sure(made_up("<a>", rtt_p99_us=10.0, marks=1)), sure(made_up("b", rtt_p99_us=31.0))])
     title, heads, row, finding = repr(compared).splitlines()
     assert (title, heads.split(), row.split()) == (
         "side by side",
@@ -199,6 +300,6 @@ def test_a_comparison_is_written_side_by_side_with_its_findings() -> None:
 def test_where_no_flow_has_a_size_none_is_said_to_be_unfinished() -> None:
     sized = made_up("sized", fct_mean_us=20.0, unfinished_flows=3)
     endless = made_up("endless", fct_mean_us=None, unfinished_flows=0)
-    row = compare([of(sized), of(endless)]).rows[0]
+    row = compare([sure(sized), sure(endless)]).rows[0]
     assert (row.label, row.readable(0), row.readable(1)) == ("flows unfinished", "3", "-")
     assert row.best == frozenset()

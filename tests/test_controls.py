@@ -139,6 +139,43 @@ traffic = [
         "at_least = 12",
         "a",
     ),
+    "random phases": Kind(
+        f"""{STAR}
+transport.a = {{ protocol = "none", rate = "120Mbps" }}
+traffic = [{{ pattern = "incast", to = 0, flows_per_pair = 20, start = "0us..270us" }}]""",
+        {"traffic[0].start": "0us"},
+        "rtt_mean_us",
+        "at_most = 60",
+    ),
+    "additive increase": Kind(
+        f"""{STAR}
+transport.a = {{ protocol = "swift", initial_cwnd = 1 }}
+transport.b = {{ protocol = "swift" }}
+traffic = [
+  {{ pattern = "incast", transport = "b", from = 1, to = 0 }},
+  {{ pattern = "incast", transport = "a", from = 2, to = 0, start = "100us..200us" }},
+]""",
+        {"transport.a.ai": 0.001, "transport.b.ai": 0.001},
+        "goodput_gbps",
+        "at_least = 3",
+        "a",
+    ),
+    "a low target": Kind(
+        f"""{STAR}
+transport.a = {{ protocol = "swift", initial_cwnd = 1 }}
+traffic = [{{ pattern = "incast", to = 0, flows_per_pair = 4, start = "0us..100us" }}]""",
+        {"transport.a.base_target": "400us"},
+        "rtt_p999_us",
+        "at_most = 200",
+    ),
+    "a target above the empty round trip": Kind(
+        f"""{STAR}
+transport.a = {{ protocol = "swift" }}
+traffic = [{{ pattern = "open_loop", from = "1..5", to = 0, bytes = "64kB", load = 0.2 }}]""",
+        {"transport.a.base_target": "5us", "transport.a.flow_scaling": False},
+        "goodput_gbps",
+        "at_least = 6",
+    ),
     "a relay": Kind(FAR, {"network.relays": False}, "goodput_gbps", "at_least = 40", "a"),
     "a virtual queue": Kind(
         FAR + 'switch.relay = { relay_virtual_queue = "250kB", relay_virtual_queue_above = "100kB" }',

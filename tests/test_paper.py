@@ -155,6 +155,18 @@ def test_nothing_lost_of_few_packets_says_little(lost: float | None, packets: in
     assert measures.loss_bound(run) == pytest.approx(bound, nan_ok=True)
 
 
+def test_no_failure_of_few_operations_says_little() -> None:
+    issued = {"issued_us": np.array([1.0, 5.0] + [20.0] * 300)}
+
+    def bound(failed: float | None, **tables: Any) -> float:
+        scenario = {"warmup": "10us"}
+        run = made_up(summary={"failed_operations": failed}, tables={"operations": tables}, scenario=scenario)
+        return float(measures.failure_bound(run))
+
+    assert [bound(failed, **issued) for failed in (0.0, 0.004, 0.2)] == [0.01, 0.01, 0.2]
+    assert math.isnan(bound(0.0, issued_us=np.array([1.0])))
+
+
 def test_links() -> None:
     assert measures.link(made_up(), "tor0>h1", "queue_mean_bytes") == 4000
     assert measures.wire_gbps(made_up(), "tor0>h1") == pytest.approx(40)
@@ -682,6 +694,16 @@ def test_a_claim_made_after_seeing_is_calibrated() -> None:
     assert (found.verdict, "after the first results" in found.reason) == ("calibrated", True)
 
 
+def test_a_bar_that_the_paper_does_not_state_is_marked() -> None:
+    for claim, asked, bar in [
+        ({}, "at least 5", "paper"),
+        ({"bar": "ours"}, "at least 5 (our bar)", "ours"),
+        ({"origin": "extension"}, "at least 5", "ours"),
+    ]:
+        answer = judged(**claim).as_json()
+        assert (answer["tolerance"], answer["bar"]) == (asked, bar)
+
+
 def test_a_stand_in_says_what_it_is_worth() -> None:
     found = judged(stand_in=True, control="low")
     assert found.control is not None
@@ -979,6 +1001,11 @@ def test_names_that_are_none(arguments: list[str], words: list[str], clearway: C
         assert word in answer.err
 
 
+GOODPUT = 'ours = { measure = "summary", run = "swift", key = "goodput_gbps" }'
+LOSSES = '{ measure = "losses", run = "swift", traffic_class = "a", links = "*" }'
+POOLED = f'{{ measure = "pooled_rate", of = {LOSSES} }}'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -1010,6 +1037,18 @@ def test_names_that_are_none(arguments: list[str], words: list[str], clearway: C
             ["claim[0].control", "compares a run with itself"],
         ),
         ('kind = "rate"', 'kind = "speed"', ["claim[0].kind", "one of"]),
+        ('kind = "rate"', 'bar = "our"', ["claim[0].bar", "did you mean ours?"]),
+        (GOODPUT, f"ours = {POOLED}\ndraws = 2", ["claim[0].draws", "takes all seeds together"]),
+        (
+            GOODPUT,
+            f"ours = [{POOLED}, {POOLED}]\nshape = {{ order = 'rising' }}",
+            ["claim[0].shape.order", "each have an interval", "one of at_least, at_most, between, within"],
+        ),
+        (
+            GOODPUT,
+            f'ours = {{ measure = "ratio", of = {POOLED}, to = 2 }}',
+            ["claim[0].ours", "pooled_rate brings its own interval", "a list of such"],
+        ),
         ("[runs.slow]\nset", "[runs.slow]\nsets", ["runs.slow.sets", "did you mean set?"]),
         ('title = "A & B"', "title = 3", ["title: found 3, expected a text"]),
         ('figure = "Fig 1"', "", ["figure: missing"]),
@@ -1078,6 +1117,15 @@ def test_claims_are_fitted_where_a_parameter_was(paper: papers.Paper, name: str)
     fitted = {entry for parameter in paper.parameters for entry in parameter.fitted_on}
     claims = reading.read(paper, name, full=False).claims
     assert any(claim.get("fitted") for claim in claims) or name not in fitted
+
+
+@pytest.mark.parametrize("name", SWIFT.ids)
+def test_every_claim_of_swift_can_fail(name: str) -> None:
+    """A bar on one side of a value needs a control, unless the verdict can be no better than calibrated."""
+    for claim in reading.read(SWIFT, name, full=False).claims:
+        lesser = claim.get("origin") == "extension" or claim.get("fitted") or claim.get("after_seeing")
+        one_sided = {"at_least", "at_most"} & set(claim["holds"])
+        assert lesser or not one_sided or "control" in claim, claim["text"]
 
 
 def test_the_map_marks_the_set_in_use() -> None:

@@ -152,16 +152,23 @@ def test_thinning_keeps_peaks(run: Run) -> None:
     assert len(chart.lines[0].y) <= 1000
 
 
-def test_a_queue_is_empty_between_samples_that_are_left_out(run: Run) -> None:
-    """Empty queues have no rows, save the first after a queue has drained."""
-    queues = {
-        "time_us": np.array([10.0, 20.0, 500.0, 510.0]),
-        "link": np.full(4, "a->b"),
-        "queue_bytes": np.array([700, 0, 900, 0], dtype=np.uint64),
-    }
-    (line,) = charts.queue([with_tables(run, queues=queues)]).lines
-    np.testing.assert_allclose(line.x, [10, 20, 30, 490, 500, 510])
-    np.testing.assert_allclose(line.y, [700, 0, 0, 0, 900, 0])
+def test_an_idle_time_is_drawn_at_zero(workspace: Path) -> None:
+    """Two bursts with a pause between them: the samples of nothing are in the table."""
+    bursts = [
+        {"pattern": "incast", "from": "0..3", "to": 3, "bytes": "30kB", "start": start}
+        for start in ("0us", "500us")
+    ]
+    record = {"queues": "10us", "links": "10us"}
+    paused = cw.run(written(workspace / "paused.toml", {**SMALL, "traffic": bursts, "record": record}))
+    (line,) = charts.queue([("", Seeds([paused]))]).lines
+    (port,) = next(
+        chart.lines for chart in recorded([("", Seeds([paused]))]) if chart.title == "Busiest port"
+    )
+    for drawn in (line, port):
+        pause = (drawn.x > 0.2) & (drawn.x < 0.5 - 1e-9)  # ms
+        assert pause.sum() == 29
+        assert not drawn.y[pause].any()
+        assert drawn.y[drawn.x > 0.5].max() == drawn.y.max() > 0
 
 
 def test_cdf_ends_at_all_and_is_right_at_the_median(run: Run) -> None:
@@ -334,11 +341,11 @@ def test_windows_operations_and_links_have_charts(clearway: Clearway, workspace:
 def test_drops_have_a_chart_where_there_are_any(run: Run) -> None:
     assert "Drops over time" not in [chart.title for chart in recorded([("one", Seeds([run]))])]
     links = {
-        "time_us": np.array([1000.0, 1000.0, 3000.0]),
-        "link": np.array(["a->b", "c->d", "a->b"]),
-        "class": np.array(["", "", ""]),
-        "sent_bytes": np.array([1000, 2000, 3000], dtype=np.uint64),
-        "dropped_bytes": np.array([125_000, 125_000, 500_000], dtype=np.uint64),
+        "time_us": np.repeat([1000.0, 2000.0, 3000.0], 2),
+        "link": np.tile(["a->b", "c->d"], 3),
+        "class": np.full(6, ""),
+        "sent_bytes": np.array([1000, 2000, 0, 0, 3000, 0], dtype=np.uint64),
+        "dropped_bytes": np.array([125_000, 125_000, 0, 0, 500_000, 0], dtype=np.uint64),
     }
     of_ms = replace(run, scenario={**run.scenario, "record": {"links": "1ms"}})
     (dropped,) = next(

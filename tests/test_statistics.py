@@ -1,7 +1,9 @@
 """Quantiles against published tables, and differences that are or are not ones."""
 
+import math
+
 import pytest
-from clearway.statistics import differ, interval, t_quantile
+from clearway.statistics import exact, interval, p_value, t_quantile, told_apart
 
 
 @pytest.mark.parametrize(
@@ -43,13 +45,29 @@ def test_one_sample_has_no_interval() -> None:
     assert (of.mean, of.half_width) == (3.0, None)
 
 
-def test_differences_within_chance_are_none() -> None:
+def test_how_likely_a_difference_is_by_chance() -> None:
     low, same, high = interval([1.0, 1.1, 0.9]), interval([1.05, 0.95, 1.1]), interval([2.0, 2.1, 1.9])
-    assert differ(low, high) is True
-    assert differ(low, same) is False
-    assert differ(low, interval([2.0])) is None
+    # t = 1 / sqrt(2 * 0.01 / 3) = 12.247 with 4 degrees of freedom.
+    assert p_value(low, high) == p_value(high, low) == pytest.approx(0.000255, rel=2e-3)
+    assert p_value(low, same) == pytest.approx(0.67, abs=0.01)
+    assert p_value(low, interval([2.0])) is None
+    # What t's quantile is for, of a sample beside what has no part of chance.
+    at_limit = exact(interval([low.mean + t_quantile(0.975, 2) * math.sqrt(low.variance / 3)]))
+    assert p_value(low, at_limit) == pytest.approx(0.05)
 
 
 def test_runs_without_any_spread_differ_if_their_means_do() -> None:
-    assert differ(interval([1.0, 1.0]), interval([1.0, 1.0])) is False
-    assert differ(interval([1.0, 1.0]), interval([2.0, 2.0])) is True
+    assert p_value(interval([1.0, 1.0]), interval([1.0, 1.0])) == 1
+    assert p_value(interval([1.0, 1.0]), interval([2.0, 2.0])) == 0
+    assert p_value(exact(interval([1.0])), exact(interval([2.0]))) == 0
+
+
+def test_of_many_tests_each_must_show_more() -> None:
+    assert told_apart([0.04]) == [True]
+    assert told_apart([0.04, 0.6]) == [False, False]
+    # Holm's steps: 0.05 / 3, 0.05 / 2, 0.05.
+    assert told_apart([0.04, 0.01, 0.02]) == [True, True, True]
+    assert told_apart([0.04, 0.01, 0.03]) == [False, True, False]
+    # What is certain is no test.
+    assert told_apart([0.0, 0.0, 0.04]) == [True, True, True]
+    assert told_apart([]) == []

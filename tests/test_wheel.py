@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import clearway as cw
 import pytest
+from clearway import daemon
 
 from tests.conftest import SMALL, written
 
@@ -56,6 +58,16 @@ def test_one_wheel_is_for_all_pythons_and_has_all_files(wheel: Path) -> None:
         assert f"clearway/{path.relative_to(package).as_posix()}" in names
 
 
+def test_the_licences_of_all_that_it_carries_are_among_the_packages(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    folder = f"clearway-{cw.__version__}.dist-info/licenses"
+    library = "python/clearway/report/vendor/LICENSE-uPlot"
+    for name in ("LICENSE-APACHE", "LICENSE-MIT", library):
+        assert archive.read(f"{folder}/{name}") == (ROOT / name).read_bytes()
+    scripts = [name for name in archive.namelist() if name.endswith(".js") and "/vendor/" in name]
+    assert scripts == ["clearway/report/vendor/uPlot.iife.min.js"]  # another one needs its licence here
+
+
 def test_it_runs_where_nothing_else_is(empty: Path, workspace: Path) -> None:
     written(workspace / "small.toml", SMALL)
 
@@ -74,3 +86,62 @@ def test_it_runs_where_nothing_else_is(empty: Path, workspace: Path) -> None:
     assert json.loads(answer("run", "small.toml", "--json"))["digest"] == cw.run("small.toml").digest
     assert "fig18" in answer("paper", "swift", "--list")
     assert list((workspace / "runs").glob("*/flows.csv"))  # as there is no pyarrow
+
+
+def test_the_daemon_moves_a_file(empty: Path, workspace: Path) -> None:
+    """By the command beside `clearway`, in two processes."""
+    program = str(empty / "bin" / "clearwayd")
+    (workspace / "original").write_bytes(bytes(range(256)) * 100)
+    receiver = subprocess.Popen(
+        [program, "receive", "--listen", "127.0.0.1:0", "--out", "copy", "--once"],
+        env=alone(empty),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with receiver:
+        try:
+            assert receiver.stdout
+            address = receiver.stdout.readline().removeprefix("listening at ").strip()
+            send = [program, "send", "--to", address, "--file", "original", "--json"]
+            send += ["--base-target", "5ms", "--endpoint-target", "20ms"]
+            sent = subprocess.run(send, env=alone(empty), capture_output=True, text=True, check=False)
+            assert sent.returncode == 0, sent.stderr
+            assert receiver.wait(timeout=30) == 0
+        finally:
+            receiver.kill()
+    assert (workspace / "copy").read_bytes() == (workspace / "original").read_bytes()
+
+
+def test_the_daemon_gets_the_arguments_and_answers_with_its_status(empty: Path) -> None:
+    program = str(empty / "bin" / "clearwayd")
+
+    def status(words: str, *arguments: str) -> int:
+        script = ["/bin/sh", "-c", f'exec "$@" {words}', "sh", program, *arguments]
+        return subprocess.run(script, env=alone(empty), stderr=subprocess.DEVNULL, check=False).returncode
+
+    assert status("", "--version") == 0
+    assert status("", "--no-such-option") == 2
+    assert status(">/dev/full", "--version") == 2
+    assert status(">&-", "--version") == 2
+
+
+def test_the_daemon_runs_where_the_name_of_the_wheel_says(wheel: Path) -> None:
+    """Its C library is at least as old as that of the extension, which maturin has looked at."""
+    tag = re.search(r"manylinux_2_(\d+)_", wheel.name)
+    assert tag, wheel.name
+    program = zipfile.ZipFile(wheel).read("clearway/bin/clearwayd")
+    needed = {int(number) for number in re.findall(rb"GLIBC_2\.(\d+)", program)}
+    assert needed
+    assert max(needed) <= int(tag[1])
+
+
+def test_a_package_without_the_daemon_says_so(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], workspace: Path
+) -> None:
+    monkeypatch.setattr(daemon, "_PROGRAM", workspace / "clearwayd")
+    with pytest.raises(SystemExit) as end:
+        daemon.main()
+    assert end.value.code == 2
+    said = capfd.readouterr().err
+    assert said.startswith("error: this installation of clearway has no clearwayd")
+    assert "make build" in said

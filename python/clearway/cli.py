@@ -20,7 +20,7 @@ from clearway import _clearway, console, stops
 from clearway.errors import BAD_INPUT, ClearwayError, reason
 
 COMMANDS = {
-    "demo": "Run a 1000-to-1 incast under Swift, DCTCP and GCN, side by side, and write a report.",
+    "demo": "Run Swift, Fastpass and Swing, each beside what it is held against, and write a report.",
     "run": "Run a scenario and write a run directory.",
     "compare": "Show runs side by side, with the differences called out; scenario files are run first.",
     "sweep": (

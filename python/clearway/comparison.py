@@ -1,15 +1,18 @@
 """Runs side by side: figures in columns, the differences in words, and what the scenarios have in common.
 
-With several seeds a difference is called one only if Welch's t test says so at the 5 % level; with one seed
-each there is nothing to test, and the comparison says that.
+A difference is called one only if Welch's t test over the seeds says so, or if nothing is left to chance on
+either side. All figures of which one can be better, and all pairs of columns, are tested at once, and Holm's
+correction keeps the chance that any of what is said is no difference at 5 %. Of one seed there is nothing to
+test: the comparison then says what it would need.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +25,12 @@ from clearway.figures import (
     readable,
     unfinished_beside,
 )
-from clearway.overview import MAIN, Overview
+from clearway.overview import MAIN, Overview, reasons_in_words
 from clearway.runs import Seeds
-from clearway.statistics import Interval, differ
+from clearway.statistics import Interval, exact, p_value, told_apart
 
-_WORTH_SAYING = 0.01  # relative; below it two single runs are called alike
+_WORTH_SAYING = 0.01  # relative; below it no difference is worth a word
+_SEEDS_TO_TELL = 5  # of each column: where more are needed, the intervals show it
 _MANY = 10.0  # from here on a factor has no decimals
 _TWICE = 2.0  # from here on a factor reads better than a percentage
 
@@ -39,10 +43,53 @@ class Row:
     group: str
     """The transport, or nothing for the whole run."""
     values: Sequence[Interval | None]
-    best: frozenset[int]
-    """Columns with the best value and those as good as it; none if all are."""
     unfinished: Sequence[float]
     """How many flows or operations are in each value with their age, as they were unfinished."""
+    apart: frozenset[tuple[int, int]] = frozenset()
+    """The pairs of columns that differ by more than chance explains, the smaller place first."""
+
+    @property
+    def ranked(self) -> Sequence[int]:
+        """The columns that can be ranked: their value is of several seeds, or has no part of chance."""
+        if self.figure.better is None:
+            return []
+        return [place for place, of in enumerate(self.values) if of is not None and of.half_width is not None]
+
+    @property
+    def best(self) -> frozenset[int]:
+        """Columns with the best value and those as good as it; none if all are, or if it cannot be told."""
+        there = [place for place, value in enumerate(self.values) if value is not None]
+        if self.figure.better is None or list(self.ranked) != there or not there:
+            return frozenset()
+        best = self.order[0]
+        if self.figure.better == "lower" and isinstance(self.mean(best), AtLeast):
+            return frozenset()  # the true value may be the largest of all
+        as_good = frozenset(
+            place for place in there if self.alike(best, place) and not isinstance(self.mean(place), AtLeast)
+        )
+        return as_good if len(as_good) < len(there) else frozenset()
+
+    @property
+    def order(self) -> list[int]:
+        """The columns that can be ranked, the best first."""
+        sign = 1 if self.figure.better == "lower" else -1
+        return sorted(self.ranked, key=lambda place: sign * self.mean(place))
+
+    def mean(self, column: int) -> float:
+        """Return the value in a column that has one."""
+        value = self.values[column]
+        assert value is not None
+        return value.mean
+
+    def alike(self, one: int, other: int) -> bool:
+        """Tell whether the difference is none, too small to speak of, or within chance."""
+        a, b = self.mean(one), self.mean(other)
+        too_small = abs(a - b) <= _WORTH_SAYING * max(abs(a), abs(b))
+        return too_small or not self.differ(one, other)
+
+    def differ(self, one: int, other: int) -> bool:
+        """Tell whether two columns differ by more than chance explains."""
+        return (min(one, other), max(one, other)) in self.apart
 
     @property
     def label(self) -> str:
@@ -77,15 +124,34 @@ class Comparison:
     """The differences in words."""
     settings: Mapping[str, Sequence[Any]]
     """Scenario keys that differ, with the value in each column."""
+    needs: str = ""
+    """What it would take to tell differences that are not spoken of; nothing where all can be told."""
 
     def __repr__(self) -> str:
         """Write the main figures side by side, and the differences in words."""
-        return "\n".join([self._main_figures().text("side by side"), *self.findings])
+        return "\n".join([self._main_figures().text("side by side"), *self._sentences])
 
     def _repr_html_(self) -> str:
         """Write the main figures as a table and the differences as a list, for notebooks."""
-        items = "".join(f"<li>{escape(finding)}</li>" for finding in self.findings)
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self._sentences)
         return self._main_figures().html("side by side") + (f"<ul>{items}</ul>" if items else "")
+
+    @property
+    def _sentences(self) -> list[str]:
+        return [*self.findings, *([self.needs] if self.needs else [])]
+
+    def notes(self, rows: Sequence[Row]) -> list[str]:
+        """Say of these rows why a column has no value in some, a line a column."""
+        lines = []
+        for place, (label, group) in enumerate(zip(self.labels, self.groups, strict=True)):
+            reasons = [
+                reason
+                for row in rows
+                if row.values[place] is None
+                and (reason := group.absent(row.group or None).get(row.figure.key))
+            ]
+            lines += reasons_in_words(label, reasons)
+        return lines
 
     @property
     def interval(self) -> str:
@@ -112,7 +178,12 @@ class Comparison:
             }
             for label, group in zip(self.labels, self.groups, strict=True)
         ]
-        return {"columns": columns, "findings": list(self.findings), "settings": dict(self.settings)}
+        return {
+            "columns": columns,
+            "findings": list(self.findings),
+            "needs": self.needs or None,
+            "settings": dict(self.settings),
+        }
 
 
 def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Comparison:
@@ -120,7 +191,7 @@ def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Co
     sources = [(source, group.name) for source, group in items]
     labels = [source for source, _ in sources] if labelled else labels_of(sources)
     groups = [group for _, group in items]
-    rows = [*_rows("", [group.intervals() for group in groups]), *_transport_rows(groups)]
+    rows = _tested([*_rows("", [_intervals(group) for group in groups]), *_transport_rows(groups)])
     return Comparison(
         labels=labels,
         groups=groups,
@@ -134,6 +205,7 @@ def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Co
             *(finding for row in rows if row.figure.headline for finding in _findings(row, labels)),
         ],
         settings=_differing([group.runs[0].scenario for group in groups]),
+        needs=_needs(labels, groups),
     )
 
 
@@ -146,6 +218,22 @@ def labels_of(sources: Sequence[tuple[str, str]]) -> list[str]:
         if len(set(candidate)) == len(candidate):
             return candidate
     return [f"{name} #{number}" for number, name in enumerate(names, 1)]
+
+
+def _needs(labels: Sequence[str], groups: Sequence[Seeds]) -> str:
+    """Say what would tell whether columns of one seed differ; nothing if all are told, or are the same."""
+    single = [
+        label
+        for label, group in zip(labels, groups, strict=True)
+        if len(group.runs) == 1 and not group.without_chance
+    ]
+    if not single or len({run.digest for group in groups for run in group.runs}) == 1:
+        return ""
+    whose = "each" if len(single) == len(groups) else f"of {' and '.join(single)}"
+    return (
+        f"With one seed {whose}, a difference may be chance, and none is called one: "
+        f"--seeds {_SEEDS_TO_TELL} on each side would tell."
+    )
 
 
 def setting(value: Any) -> str:
@@ -162,65 +250,61 @@ def _rows(group: str, columns: Sequence[Mapping[str, Interval]]) -> list[Row]:
         values = [column.get(figure.key) if is_of(figure, column) else None for column in columns]
         missing = unfinished_beside(figure.key) or ""
         unfinished = [of.mean if (of := column.get(missing)) else 0.0 for column in columns]
-        rows.append(Row(figure, group, values, _best(figure, values), unfinished))
+        rows.append(Row(figure, group, values, unfinished))
     return rows
+
+
+def _intervals(group: Seeds, transport: str | None = None) -> Mapping[str, Interval]:
+    """Take the intervals of a column; those of one that leaves nothing to chance have no width."""
+    found = group.intervals(transport)
+    return {key: exact(of) for key, of in found.items()} if group.without_chance else found
+
+
+def _tested(rows: Sequence[Row]) -> list[Row]:
+    """Find out in which pairs of columns each row differs, all of them tested at once."""
+    tests: list[tuple[int, tuple[int, int], float]] = []
+    for place, row in enumerate(rows):
+        for one, other in combinations(row.ranked, 2):
+            a, b = row.values[one], row.values[other]
+            assert a is not None
+            assert b is not None
+            p = p_value(a, b)
+            assert p is not None, "what is ranked can be tested"
+            if a.variance + b.variance > 0 or a.mean != b.mean:  # else there is nothing to test
+                tests.append((place, (one, other), p))
+    apart: dict[int, set[tuple[int, int]]] = {}
+    for (place, pair, _), differs in zip(tests, told_apart([p for *_, p in tests]), strict=True):
+        if differs:
+            apart.setdefault(place, set()).add(pair)
+    return [replace(row, apart=frozenset(apart.get(place, ()))) for place, row in enumerate(rows)]
 
 
 def _transport_rows(groups: Sequence[Seeds]) -> list[Row]:
     """Compare transport by transport those that somewhere are not the only one of a run."""
     by_run = [run.summary.get("transports") or {} for group in groups for run in group.runs]
     names = dict.fromkeys(name for transports in by_run if len(transports) > 1 for name in transports)
-    return [row for name in names for row in _rows(name, [group.intervals(name) for group in groups])]
-
-
-def _best(figure: Figure, values: Sequence[Interval | None]) -> frozenset[int]:
-    """Return the columns with the best value and those as good as it; none if all are."""
-    there = {index: value for index, value in enumerate(values) if value is not None}
-    if figure.better is None or not there:
-        return frozenset()
-    choose = min if figure.better == "lower" else max
-    best = choose(there.values(), key=lambda value: value.mean)
-    if figure.better == "lower" and isinstance(best.mean, AtLeast):
-        return frozenset()  # the true value may be the largest of all
-    as_good = frozenset(
-        index for index, value in there.items() if _alike(best, value) and not isinstance(value.mean, AtLeast)
-    )
-    return as_good if len(as_good) < len(there) else frozenset()
-
-
-def _alike(best: Interval, value: Interval) -> bool:
-    """Tell whether the difference is none, too small to speak of, or within chance."""
-    return (
-        abs(best.mean - value.mean) <= _WORTH_SAYING * max(abs(best.mean), abs(value.mean))
-        or differ(best, value) is False
-    )
+    return [row for name in names for row in _rows(name, [_intervals(group, name) for group in groups])]
 
 
 def _findings(row: Row, labels: Sequence[str]) -> list[str]:
     """Say how far the best column is ahead of each other one, and which differences are not significant."""
-    there = [index for index, value in enumerate(row.values) if value is not None]
-    if row.figure.better is None or len(there) < 2:
+    if len(row.ranked) < 2:
         return []
-    sign = 1 if row.figure.better == "lower" else -1
-    winner, *others = sorted(there, key=lambda index: sign * _mean(row, index))
-    if isinstance(_mean(row, winner), AtLeast):
+    winner, *others = row.order
+    if isinstance(row.mean(winner), AtLeast):
         smallest = f"{labels[winner]} ({row.in_words(winner)})"
         return [f"{row.label}: not ranked, as the smallest is a lower bound: {smallest}"]
-    leaders = [labels[index] for index in there if _mean(row, index) == _mean(row, winner)]
+    leaders = [labels[index] for index in sorted(row.ranked) if row.mean(index) == row.mean(winner)]
     ahead: list[str] = []
     alike: list[str] = []
     open_: list[str] = []
     for index in others:
-        best, value = row.values[winner], row.values[index]
-        assert best is not None
-        assert value is not None
-        if isinstance(value.mean, AtLeast) and _alike(best, value):
-            open_.append(f"{labels[index]} ({row.in_words(index)})")
-            continue
-        if not _alike(best, value):
+        if not row.alike(winner, index):
             count = f" ({readable('count', number)} unfinished)" if (number := row.unfinished[index]) else ""
             ahead.append(f"{_distance(row, winner, index, named=not ahead)} than {labels[index]}{count}")
-        elif differ(best, value) is False and value.mean != best.mean:
+        elif isinstance(row.mean(index), AtLeast):
+            open_.append(f"{labels[index]} ({row.in_words(index)})")
+        elif row.mean(index) != row.mean(winner) and not row.differ(winner, index):
             alike.append(f"{labels[index]} ({row.readable(index)})")
     found = []
     if ahead:
@@ -235,16 +319,10 @@ def _findings(row: Row, labels: Sequence[str]) -> list[str]:
     return found
 
 
-def _mean(row: Row, column: int) -> float:
-    value = row.values[column]
-    assert value is not None
-    return value.mean
-
-
 def _distance(row: Row, winner: int, other: int, *, named: bool) -> str:
     """Write how much better: a factor, a percentage, or both values if one is zero; at what, if named."""
     what = f" {row.figure.better} {row.label}" if named else ""
-    best, worse = _mean(row, winner), _mean(row, other)
+    best, worse = row.mean(winner), row.mean(other)
     small, large = sorted((best, worse))
     if small <= 0:
         return f"{what} ({row.readable(winner)}, not {row.readable(other)})".strip()

@@ -14,8 +14,17 @@ from typing import Any, Literal
 LOWER_BOUNDS = "lower_bounds"
 """The key of a summary that lists the figures of which the true value may be larger."""
 
+ABSENT = "absent"
+"""The key of a summary that says why figures have no value, by their keys."""
+
 WHOLE_MARK = "*"
 """Stands behind the label of a figure that covers the whole run."""
+
+TIMESLOTS = (
+    "Fastpass: RTT from a packet's timeslot on, with its acknowledgement's wait for one; completions and "
+    "latencies with every wait for timeslots"
+)
+"""What times include where packets leave in timeslots."""
 
 Kind = Literal["time", "bytes", "rate", "share", "count", "plain"]
 Better = Literal["lower", "higher"]
@@ -44,6 +53,8 @@ class Figure:
     """The key of a figure that is never shown without this one, which says how many are missing from it."""
     whole: bool = False
     """Whether it covers the whole run, with warm-up and drain, and not the measured interval."""
+    always: bool = False
+    """Whether it covers no time: it says what was run, and not what came of it."""
 
     @property
     def heading(self) -> str:
@@ -51,23 +62,37 @@ class Figure:
         return f"{self.label} {WHOLE_MARK}" if self.whole else self.label
 
 
-# IN THE ORDER IN WHICH THEY ARE SHOWN.
+def _spread(key: str, label: str) -> tuple[Figure, ...]:
+    """List the figures of a part of round-trip times, which are there where work takes hosts time."""
+    return (
+        Figure(f"{key}_mean_us", f"mean {label}", "time", "lower"),
+        Figure(f"{key}_p50_us", f"median {label}", "time", "lower"),
+        Figure(f"{key}_p99_us", f"p99 {label}", "time", "lower"),
+        Figure(f"{key}_p999_us", f"p99.9 {label}", "time", "lower"),
+    )
+
+
+# IN THE ORDER IN WHICH THEY ARE SHOWN. Each is defined in `meanings`.
 FIGURES: tuple[Figure, ...] = (
-    Figure("simulated_us", "simulated time", "time"),
-    Figure("measured_from_us", "measured from", "time"),
-    Figure("measured_until_us", "measured until", "time"),
-    Figure("flows", "flows", "count"),
+    Figure("simulated_us", "simulated time", "time", always=True),
+    Figure("measured_from_us", "measured from", "time", always=True),
+    Figure("measured_until_us", "measured until", "time", always=True),
+    Figure("flows", "flows", "count", always=True),
     Figure("completed", "flows completed", "count", whole=True),
     Figure("goodput_gbps", "goodput", "rate", "higher", headline=True),
     Figure("loss_rate", "loss", "share", "lower", headline=True),
     Figure("loss_rate_whole", "loss", "share", "lower", whole=True),
     Figure("retransmissions", "retransmissions", "count", "lower"),
+    Figure("needless_retransmissions", "retransmissions needless", "count", "lower"),
     Figure("timeouts_whole", "timeouts", "count", "lower", whole=True),
     Figure("cnps", "congestion notifications (CNPs)", "count"),
     Figure("rtt_mean_us", "mean RTT", "time", "lower", headline=True),
     Figure("rtt_p50_us", "median RTT", "time", "lower"),
     Figure("rtt_p99_us", "p99 RTT", "time", "lower", headline=True),
     Figure("rtt_p999_us", "p99.9 RTT", "time", "lower", headline=True),
+    *_spread("fabric_rtt", "RTT outside hosts"),
+    *_spread("endpoint_delay", "RTT inside hosts"),
+    *_spread("nic_delay", "delay in receiving hosts"),
     Figure("jain", "fairness (Jain)", "plain", "higher", headline=True),
     Figure(
         "unfinished_flows", "flows unfinished", "count", "lower", rare=True, beside="fct_mean_us", whole=True
@@ -94,6 +119,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure("drops", "drops", "count", "lower"),
     Figure("marks", "ECN marks", "count"),
     Figure("fault_losses", "frames lost to faults", "count", rare=True),
+    Figure("host_utilisation_max", "busiest host", "share"),
+    Figure("host_drops", "drops in hosts", "count", "lower"),
     Figure("pause_share", "links paused", "share", "lower", headline=True, rare=True, whole=True),
     Figure("host_pause_us", "hosts paused, each", "time", "lower", rare=True, whole=True),
     Figure("deadlocked_links", "links in deadlock", "count", "lower", headline=True, rare=True, whole=True),
@@ -106,6 +133,7 @@ FIGURES: tuple[Figure, ...] = (
         "fallbacks", "endpoints without an arbiter", "count", "lower", headline=True, rare=True, whole=True
     ),
 )
+_OF_TIMESLOTS = "slots_granted"  # in the summary where an arbiter is
 _UNFINISHED: Mapping[tuple[str, ...], str] = {
     ("fct_", "slowdown_"): "unfinished_flows",
     ("latency_",): "unfinished_operations",
@@ -143,9 +171,9 @@ def interval_in_words(summaries: Sequence[Mapping[str, Any]]) -> str:
     if not known:
         return ""
     words = [f"{readable('time', start)} to {readable('time', end)}" for start, end in known]
-    if len(words) > 1:
-        return f"measured from {', '.join(words)}: not the same interval; {WHOLE_MARK} of the whole run"
-    return f"measured from {words[0]}; {WHOLE_MARK} of the whole run"
+    alike = ": not the same interval" if len(words) > 1 else ""
+    said = f"measured from {', '.join(words)}{alike}; {WHOLE_MARK} of the whole run"
+    return f"{said}; {TIMESLOTS}" if any(_OF_TIMESLOTS in each for each in summaries) else said
 
 
 def figure_of(key: str) -> Figure:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from clearway.figures import figures_in, is_of, readable
 from clearway.statistics import Interval
+
+MISSING = "-"
+"""Stands where a figure has no value."""
 
 MAIN = frozenset(
     {
@@ -35,16 +38,31 @@ class Overview:
 
     headings: Sequence[str]
     rows: Sequence[tuple[str, Sequence[str]]]
+    keys: Sequence[str] = ()
+    """The figure of each row."""
 
     @classmethod
     def of(cls, columns: Sequence[tuple[str, Mapping[str, Interval]]]) -> Overview:
         """Take a heading and the intervals of figures for each column."""
-        rows = []
+        rows, keys = [], []
         for figure in figures_in([{key: of.mean for key, of in column.items()} for _, column in columns]):
             found = [column.get(figure.key) if is_of(figure, column) else None for _, column in columns]
-            cells = ["-" if of is None else readable(figure.kind, of.mean, of.half_width) for of in found]
+            cells = [MISSING if of is None else readable(figure.kind, of.mean, of.half_width) for of in found]
             rows.append((figure.heading, cells))
-        return cls([heading for heading, _ in columns], rows)
+            keys.append(figure.key)
+        return cls([heading for heading, _ in columns], rows, keys)
+
+    def notes(self, absent: Sequence[Mapping[str, str]]) -> list[str]:
+        """Say why a column has no value in some of the rows, a line a column, from its reasons by figure."""
+        lines = []
+        for column, (heading, reasons) in enumerate(zip(self.headings, absent, strict=True)):
+            missing = [
+                reasons[key]
+                for key, (_, cells) in zip(self.keys, self.rows, strict=True)
+                if cells[column] == MISSING and key in reasons
+            ]
+            lines += reasons_in_words(heading, missing)
+        return lines
 
     def text(self, title: str) -> str:
         """Write a line a row."""
@@ -68,3 +86,9 @@ class Overview:
             rows.append(f'<tr><th style="text-align: left">{escape(label)}</th>{values}</tr>')
         body = "".join(rows)
         return f"<table><caption>{escape(title)}</caption>{head}<tbody>{body}</tbody></table>"
+
+
+def reasons_in_words(column: str, reasons: Iterable[str]) -> list[str]:
+    """Say in a line why a column has no value in some rows; in none where there is no reason to give."""
+    every = "; ".join(dict.fromkeys(reasons))
+    return [f"{MISSING} of {column}: {every}" if column else f"{MISSING}: {every}"] if every else []

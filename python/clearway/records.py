@@ -63,6 +63,11 @@ class Record:
             self.refuse(key, f"expected a whole number from {least} on")
         return int(value)
 
+    def flag(self, key: str, *, default: bool) -> bool:
+        """Take true or false."""
+        value = self._values.get(key, default)
+        return value if isinstance(value, bool) else self.refuse(key, "expected true or false")
+
     def number(self, key: str) -> float:
         """Take a number."""
         value: float = self._value(key)

@@ -12,7 +12,7 @@ from clearway import _clearway, arguments, columns, directory, frames
 from clearway.columns import Columns, Described
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
-from clearway.figures import LOWER_BOUNDS, AtLeast, figures_in, measured_in, readable, value_of
+from clearway.figures import ABSENT, LOWER_BOUNDS, AtLeast, figures_in, measured_in, readable, value_of
 from clearway.overview import MAIN, Overview
 from clearway.records import Record
 from clearway.statistics import Interval, interval
@@ -66,8 +66,9 @@ class Run:
     packet_hops: int
     wall_s: float
     summary: dict[str, Any]
-    """Figures by name, each with its unit in the name; None where nothing was measured. Those that
-    `lower_bounds` names are at least so much: some flows or operations were unfinished at the end."""
+    """Figures by name, each with its unit in the name; None where nothing was measured, of which `absent`
+    has the reasons by name. Those that `lower_bounds` names are at least so much: some flows or operations
+    were unfinished at the end."""
     scenario: dict[str, Any]
     """The scenario as resolved, with every default filled in."""
     tables: Mapping[str, Columns]
@@ -78,6 +79,8 @@ class Run:
     """The run directory, if it has one."""
     threads: int = 1
     """How many it ran on. Nothing but the time it took depends on them."""
+    without_chance: bool = False
+    """Whether every seed gives this result for certain; if not, another may or may not."""
 
     def __repr__(self) -> str:
         """Write the main figures, a line each."""
@@ -107,6 +110,7 @@ class Run:
             tables=result.tables,
             warnings=tuple(scenario.warnings),
             threads=result.threads,
+            without_chance=isinstance(scenario, _clearway.Scenario) and scenario.leaves_nothing_to_chance,
         )
 
     @classmethod
@@ -127,6 +131,7 @@ class Run:
             warnings=manifest.texts("warnings"),
             path=path,
             threads=manifest.whole("threads", 1, default=1),
+            without_chance=manifest.flag("without_chance", default=False),
         )
 
     @property
@@ -177,17 +182,23 @@ class Run:
 
     @property
     def queues(self) -> Columns:
-        """Return the samples of the bytes waiting at switch ports."""
+        """Return the samples of the bytes waiting at switch ports, zeros included.
+
+        A port at which nothing ever waited is not among them.
+        """
         return self.table("queues")
 
     @property
     def windows(self) -> Columns:
-        """Return the samples of every flow's windows."""
+        """Return the samples of every flow's windows, from its start until it is complete."""
         return self.table("windows")
 
     @property
     def rtt_series(self) -> Columns:
-        """Return the mean and the largest round-trip time in each interval, by transport."""
+        """Return the mean and the largest round-trip time in each interval, and their count, by transport.
+
+        Mean and largest are NaN in an interval without any, whose count is 0.
+        """
         return self.table("rtt_series")
 
     @property
@@ -202,7 +213,10 @@ class Run:
 
     @property
     def links_series(self) -> Columns:
-        """Return what every switch port and traffic class sent and dropped in each interval."""
+        """Return what each switch port and traffic class sent and dropped in each interval, zeros included.
+
+        A port that never sent or dropped anything is not among them.
+        """
         return self.table("links_series")
 
     def to_pandas(self, table: str) -> pandas.DataFrame:
@@ -234,6 +248,7 @@ class Run:
             "packet_hops": self.packet_hops,
             "wall_s": self.wall_s,
             "threads": self.threads,
+            "without_chance": self.without_chance,
             "warnings": list(self.warnings),
             "interrupted_at_us": self.interrupted_at_us,
             "tables": described,
@@ -307,7 +322,12 @@ class Seeds:
     @property
     def all_alike(self) -> bool:
         """Whether several seeds gave one result: nothing is left to chance then."""
-        return len(self.runs) > 1 and len({run.digest for run in self.runs}) == 1
+        return len({run.seed for run in self.runs}) > 1 and len({run.digest for run in self.runs}) == 1
+
+    @property
+    def without_chance(self) -> bool:
+        """Whether it is known that any seed gives this result."""
+        return self.all_alike or all(run.without_chance for run in self.runs)
 
     @property
     def packet_hops(self) -> int:
@@ -316,10 +336,30 @@ class Seeds:
 
     def intervals(self, transport: str | None = None) -> dict[str, Interval]:
         """Return mean and 95 % interval of every figure (of one transport), over the seeds that have it."""
-        summaries: list[Mapping[str, Any]] = [run.summary for run in self.runs]
-        if transport is not None:
-            summaries = [(summary.get("transports") or {}).get(transport) or {} for summary in summaries]
-        return _intervals(summaries)
+        return _intervals(self._summaries(transport))
+
+    def absent(self, transport: str | None = None) -> dict[str, str]:
+        """Return why a figure (of one transport) has no value, in how many of several seeds if not in all."""
+        summaries = self._summaries(transport)
+        reasons: dict[str, list[str]] = {}
+        for summary in summaries:
+            for key, reason in (summary.get(ABSENT) or {}).items():
+                reasons.setdefault(key, []).append(reason)
+        of = len(summaries)
+        return {
+            key: found[0] if len(found) == of else f"in {len(found)} of {of} seeds {found[0]}"
+            for key, found in reasons.items()
+        }
+
+    def all_absent(self) -> list[dict[str, str]]:
+        """Return why figures have no value in each of the `columns`."""
+        names = self.transports()
+        return [self.absent(), *(self.absent(name) for name in (names if len(names) > 1 else []))]
+
+    def _summaries(self, transport: str | None) -> list[Mapping[str, Any]]:
+        if transport is None:
+            return [run.summary for run in self.runs]
+        return [(run.summary.get("transports") or {}).get(transport) or {} for run in self.runs]
 
     def transports(self) -> list[str]:
         """List the names of the scenario's transports."""
@@ -334,9 +374,18 @@ class Seeds:
 
     def summary(self) -> dict[str, Any]:
         """Return the intervals as they stand in `summary.json`."""
-        by_transport = {name: _as_json(self.intervals(name)) for name in self.transports()}
+        by_transport = {name: self._as_json(name) for name in self.transports()}
         missing = {"missing_seeds": list(self.missing)} if self.missing else {}
-        return {**_as_json(self.intervals()), "transports": by_transport, **missing}
+        return {**self._as_json(), "transports": by_transport, **missing}
+
+    def _as_json(self, transport: str | None = None) -> dict[str, Any]:
+        """Return the interval of each figure, None for those that no seed has, and why they have not."""
+        absent = self.absent(transport)
+        return {
+            **dict.fromkeys(absent),
+            **{key: _interval_as_json(of) for key, of in self.intervals(transport).items()},
+            ABSENT: absent,
+        }
 
     def write_into(self, path: Path) -> None:
         """Write a run directory for each seed, the intervals, and a manifest that lists them."""
@@ -424,6 +473,9 @@ def _figures_in(record: Record) -> dict[str, Any]:
     for key in record:
         if key == LOWER_BOUNDS:
             figures[key] = list(record.texts(key))
+        elif key == ABSENT:
+            reasons = record.record(key)
+            figures[key] = {name: reasons.text(name) for name in reasons}
         elif key == "transports":
             by_name = record.record(key)
             figures[key] = {name: _figures_in(by_name.record(name)) for name in by_name}
@@ -442,15 +494,12 @@ def _described(entry: Record) -> Described:
     return Described(entry.name("file"), entry.whole("rows"), kinds)
 
 
-def _as_json(intervals: Mapping[str, Interval]) -> dict[str, Any]:
+def _interval_as_json(of: Interval) -> dict[str, Any]:
     return {
-        key: {
-            "mean": of.mean,
-            "half_width_95": of.half_width,
-            "seeds": of.count,
-            "lower_bound": isinstance(of.mean, AtLeast),
-        }
-        for key, of in intervals.items()
+        "mean": of.mean,
+        "half_width_95": of.half_width,
+        "seeds": of.count,
+        "lower_bound": isinstance(of.mean, AtLeast),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,8 @@ def show_run(group: Seeds) -> None:
     for number, heading in enumerate(overview.headings):
         columns.append(Column(heading, [cells[number] for _, cells in overview.rows]))
     draw(terminal(sys.stdout), columns, title=group.title)
+    for note in overview.notes(group.all_absent()):
+        say(note)
     if interval := interval_in_words([run.summary for run in group.runs]):
         say(interval)
 
@@ -97,25 +99,27 @@ def show_effort(runs: Sequence[Run], wall_s: float) -> None:
 
 def show_comparison(comparison: Comparison) -> None:
     """Print the columns side by side, the differences in words, and where the scenarios differ."""
-    show_figures(comparison)
+    _show_figures(comparison)
     if comparison.interval:
         say(comparison.interval)
     for finding in comparison.findings:
         say(finding)
-    if any(len(group.runs) == 1 for group in comparison.groups) and len(comparison.groups) > 1:
-        say("One seed says nothing about chance: --seeds N gives intervals.")
+    if comparison.needs:
+        say(comparison.needs)
     if comparison.settings:
         _show_settings(comparison)
 
 
-def show_figures(comparison: Comparison, keys: Collection[str] | None = None, title: str = "") -> None:
-    """Print the columns side by side: the figures with these keys, or all."""
-    rows = [row for row in comparison.rows if keys is None or row.figure.key in keys]
+def _show_figures(comparison: Comparison) -> None:
+    """Print the columns side by side."""
+    rows = comparison.rows
     columns = [Column("", [row.heading for row in rows], prose=True)]
     for number, label in enumerate(comparison.labels):
         styles = [_BEST if number in row.best else "" for row in rows]
         columns.append(Column(label, [row.readable(number) for row in rows], styles=styles))
-    draw(terminal(sys.stdout), columns, title=title)
+    draw(terminal(sys.stdout), columns)
+    for note in comparison.notes(rows):
+        say(note)
 
 
 def show_table(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> None:

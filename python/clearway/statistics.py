@@ -1,4 +1,4 @@
-"""Means over seeds, their 95 % intervals, and whether two means differ (Student's and Welch's t).
+"""Means over seeds, their 95 % intervals, and which of many means differ (Student's and Welch's t, Holm).
 
 The t quantile comes from the regularised incomplete beta function (Lentz's continued fraction, DLMF 8.17.22)
 by bisection, so it is right for any number of seeds and for Welch's fractional degrees of freedom.
@@ -21,7 +21,10 @@ class Interval:
 
     mean: float
     half_width: float | None
-    """Half the width of the interval; None for a single sample, which says nothing about its spread."""
+    """Half the width of the interval; None for a single sample, which says nothing about its spread.
+
+    0 where nothing is left to chance, whatever the count.
+    """
     count: int
     variance: float
     """The unbiased variance of the samples; 0 for a single one."""
@@ -38,16 +41,41 @@ def interval(samples: Sequence[float]) -> Interval:
     return Interval(mean, half_width, count, variance)
 
 
-def differ(a: Interval, b: Interval) -> bool | None:
-    """Tell whether the means differ at the 5 % level (Welch); None if a single sample leaves it open."""
+def exact(of: Interval) -> Interval:
+    """Return the same mean as one that chance has no part in."""
+    return Interval(of.mean, 0.0, of.count, 0.0)
+
+
+def p_value(a: Interval, b: Interval) -> float | None:
+    """Return how likely means of equal quantities are to lie as far apart (Welch's t).
+
+    None if a single sample leaves it open. Where no sample varies, 0 if the means differ and 1 if they are
+    equal.
+    """
     if a.half_width is None or b.half_width is None:
         return None
-    of_a, of_b = a.variance / a.count, b.variance / b.count
-    spread = of_a + of_b
+    shares = [(each.variance / each.count, each.count) for each in (a, b) if each.variance > 0]
+    spread = math.fsum(share for share, _ in shares)
     if spread == 0:
-        return a.mean != b.mean
-    freedom = spread**2 / (of_a**2 / (a.count - 1) + of_b**2 / (b.count - 1))
-    return abs(a.mean - b.mean) > t_quantile(0.5 + CONFIDENCE / 2, freedom) * math.sqrt(spread)
+        return 0.0 if a.mean != b.mean else 1.0
+    freedom = spread**2 / math.fsum(share**2 / (count - 1) for share, count in shares)
+    squared_t = (a.mean - b.mean) ** 2 / spread
+    return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + squared_t))
+
+
+def told_apart(p_values: Sequence[float]) -> list[bool]:
+    """Tell which of many tests show a difference (Holm).
+
+    The probability that any of them does where there is none is at most 5 %, however many there are.
+    """
+    # What is certain is no test, and takes nothing from the others.
+    tests = sorted((p, place) for place, p in enumerate(p_values) if p > 0)
+    apart = [p == 0 for p in p_values]
+    for done, (p, place) in enumerate(tests):
+        if p > (1 - CONFIDENCE) / (len(tests) - done):
+            break
+        apart[place] = True
+    return apart
 
 
 def t_quantile(probability: float, freedom: float) -> float:

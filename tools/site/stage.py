@@ -18,7 +18,7 @@ EXAMPLES = PurePosixPath("scenarios")
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": ("lossless", "fastpass", "cluster", "host", "papers", "adding"),
-    "Reference": ("scenario/index", "commands", "python", "source/scenarios/index"),
+    "Reference": ("scenario/index", "output", "commands", "python", "source/scenarios/index"),
     "Background": (
         "architecture",
         "life_of_a_packet",

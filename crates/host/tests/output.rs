@@ -48,7 +48,7 @@ fn a_standard_output_that_takes_nothing_is_an_error() {
 /// A reader that has seen enough is no error of anyone's.
 #[test]
 fn a_reader_that_has_gone_away_is_no_error() {
-    let (reader, writer) = std::io::pipe().unwrap();
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
     drop(reader);
     let output = clearwayd(&["--help"]).stdout(writer).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
@@ -118,7 +118,8 @@ fn a_transfer_that_failed_half_way_has_the_figures_of_that_half() {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "processes run in real time")]
 fn an_output_that_nobody_reads_does_not_keep_the_daemon() {
-    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let mut writer = File::from(writer);
     let capacity = rustix::pipe::fcntl_getpipe_size(&writer).unwrap();
     writer.write_all(&vec![b'x'; capacity]).unwrap();
     let mut child = clearwayd(&["send", "--help"]).stdout(writer).spawn().unwrap();

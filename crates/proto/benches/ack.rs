@@ -12,7 +12,7 @@ use std::time::Instant;
 use clearway_proto::baseline::none::NoneParams;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, CongestionControl, Nic, Recovery, Scheme, Sender};
+use clearway_proto::transport::{Ack, CongestionControl, Path, Recovery, Scheme, Sender};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 const FLOWS: usize = 5000;
@@ -25,7 +25,7 @@ const REPEATS: usize = 101;
 fn main() {
     println!("an acknowledgement, {FLOWS} flows in random order, median of {REPEATS} (least to most):");
     let none = measure(&NoneParams { window: Some(64), ..NoneParams::default() });
-    let swift = measure(&SwiftParams { initial_cwnd: 0.5, ..SwiftParams::default() });
+    let swift = measure(&SwiftParams { initial_cwnd: Some(0.5), ..SwiftParams::default() });
     show("without congestion control", &none);
     show("with Swift", &swift);
     println!("Swift's own part: {:.1} ns; the bar is 40 ns", swift[REPEATS / 2] - none[REPEATS / 2]);
@@ -38,7 +38,7 @@ fn show(what: &str, ns: &[f64]) {
 /// Nanoseconds for one acknowledgement with all that its driver asks afterwards, sorted.
 fn measure<P: Scheme>(params: &P) -> Vec<f64> {
     let mut random = Random(1);
-    let fresh = params.sender(MTU, Nic::new(Bytes::new(4200), Rate::from_gbps(100)));
+    let fresh = params.sender(MTU, Path::new(Bytes::new(4200), Rate::from_gbps(100)));
     let mut flows: Vec<_> = (0..FLOWS).map(|_| fresh.clone()).collect();
     flows.iter_mut().for_each(Sender::handle_endless);
     let mut order: Vec<u32> = (0..FLOWS as u32).collect();

@@ -64,6 +64,12 @@ pub trait ParameterReader {
     /// A rate.
     fn rate(&mut self, parameter: &Parameter<Rate>, default: Rate) -> Rate;
 
+    /// A time that need not be there; `otherwise` says what holds then.
+    fn optional_time(&mut self, parameter: &Parameter<Span>, otherwise: &'static str) -> Option<Span>;
+
+    /// A number that need not be there; `otherwise` says what holds then.
+    fn optional_number(&mut self, parameter: &Parameter<f64>, otherwise: &'static str) -> Option<f64>;
+
     /// A whole number that need not be there; `otherwise` says what holds then.
     fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32>;
 

@@ -5,7 +5,7 @@ use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::gcn::GcnParams;
 use clearway_proto::baseline::reno::RenoParams;
 use clearway_proto::baseline::tcp::TcpParams;
-use clearway_proto::transport::{AckSample, CongestionControl, Nic, Scheme, Timeout};
+use clearway_proto::transport::{AckSample, CongestionControl, Path, Scheme, Timeout};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// Takes the steps; the window stays within `min` and `max`, and what is no acknowledgement never raises it, save to
 /// `min`.
 fn check<P: Scheme>(params: &P, [min, max]: [f64; 2], steps: &[Step]) {
-    let shared = &params.shared(Nic::new(Bytes::new(1500), Rate::from_gbps(10)));
+    let shared = &params.shared(Path::new(Bytes::new(1500), Rate::from_gbps(10)));
     let mut control = P::Control::new(shared);
     let (mut now, mut cumulative, mut next) = (Time::ZERO, 0_u32, 1_u32);
     for step in steps {

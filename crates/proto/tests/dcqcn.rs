@@ -5,7 +5,7 @@ use clearway_proto::baseline::rdma::dcqcn::{DcqcnParams, DcqcnSet};
 use clearway_proto::baseline::rdma::reaction_point::{DcqcnConfig, ReactionPoint};
 use clearway_proto::baseline::rdma::roce::{RecoveryKind, RoceParams};
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Arrival, Data, Nic, Receiver, Scheme};
+use clearway_proto::transport::{Ack, Arrival, Data, Path, Receiver, Scheme};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ fn us(us: u64) -> Time {
 }
 
 fn config(params: &DcqcnParams) -> DcqcnConfig {
-    DcqcnConfig::new(params, Nic::new(FRAME, Rate::from_gbps(10)))
+    DcqcnConfig::new(params, Path::new(FRAME, Rate::from_gbps(10)))
 }
 
 fn paper() -> DcqcnParams {

@@ -12,7 +12,8 @@ impl Probe for Swift {}
 /// Fabric target 25 us without scaling, endpoint target 100 us, ai 1, β 0.8, at most half.
 fn params(initial_cwnd: f64) -> SwiftParams {
     SwiftParams {
-        initial_cwnd,
+        initial_cwnd: Some(initial_cwnd),
+        initial_rto: Some(Span::from_ms(1)),
         flow_scaling: false,
         topology_scaling: false,
         rto_backoff: 0,
@@ -252,9 +253,10 @@ fn timeouts_halve_the_window_and_the_third_in_a_row_leaves_the_least() {
         &SwiftParams { min_rto: Span::from_ms(1), ..params(16.0) },
         "at 0us endless; send 16; expect timeout-us 1000
          at 999us timeout; expect timeouts 0; expect inflight 16
-         at 1000us timeout; expect timeouts 1; expect window 8; expect inflight 0; expect timeout-us -1
-         send 8; expect idle; expect retransmissions 8; expect timeout-us 2000
-         at 2000us timeout; expect window 4; send 4
+         at 1000us timeout; expect timeouts 1; expect window 8; expect inflight 15; expect timeout-us -1
+         # One packet asks, though 15 are under way; its acknowledgement would tell whether they are lost.
+         send 1; expect idle; expect retransmissions 1; expect timeout-us 2000
+         at 2000us timeout; expect window 4; send 1
          at 3000us timeout; expect window 0.001; expect timeouts 3",
     );
 }
@@ -274,8 +276,8 @@ fn a_flow_at_the_floor_sends_soon_after_its_peer_returns() {
     run(
         &SwiftParams { min_rto: Span::from_ms(1), ..limited(16.0) },
         "at 0us endless; send 16
-         at 1000us timeout; send 8
-         at 2000us timeout; send 4
+         at 1000us timeout; send 1
+         at 2000us timeout; send 1
          # Before a sample the round trip is taken for the target: 25 us over 0.001 packets is 25 ms, and the limit is
          # half of 12 ms at least.
          at 3000us timeout; expect window 0.001; expect paced 8ms
@@ -333,8 +335,9 @@ fn an_acknowledgement_starts_the_count_of_timeouts_anew() {
         &SwiftParams { min_rto: Span::from_ms(1), ..params(16.0) },
         "at 0us endless; send 16
          at 1000us timeout; expect window 8; send 1
-         at 2000us timeout; expect window 4; send 4
-         at 2020us ack 0; expect fcwnd 4.25; expect timeout-us 3020
+         at 2000us timeout; expect window 4; send 1
+         # All others are lost, as they were sent before packet 0 was sent again.
+         at 2020us ack 0; expect fcwnd 4.25; expect timeout-us -1; send 4; expect timeout-us 3020
          at 3020us timeout; expect timeouts 3; expect fcwnd 2.125; send 1
          at 4020us timeout; expect fcwnd 1.0625",
     );
@@ -366,7 +369,24 @@ fn the_timeout_of_rfc_6298_knows_how_much_round_trips_vary() {
          at 40us ack 1; expect srtt-us 25; expect timeout-us 115",
     );
     let twice = SwiftParams { rto_rule: RtoRule::TwiceSrtt, ..params };
-    run(&twice, "at 0us endless; send 4; at 20us ack 0; at 40us ack 1; expect timeout-us 90");
+    // The last round trip of 40 us is longer than the smoothed one of 25, and one of 20 us is shorter than that of 50.
+    run(&twice, "at 0us endless; send 4; at 20us ack 0; at 40us ack 1; expect timeout-us 120");
+    run(
+        &twice,
+        "at 0us endless; send 1; at 60us ack 0; send 1; at 80us ack 1; expect srtt-us 50; send 1; expect timeout-us 180",
+    );
+}
+
+#[test]
+fn a_timer_that_was_early_costs_one_packet_and_no_second_one() {
+    run(
+        &SwiftParams { min_rto: Span::from_us(50), ..params(16.0) },
+        "at 0us endless; send 4; stop
+         at 1000us timeout; send 1; expect idle; expect sent-seq 0
+         # What was sent first comes after all, and then the copy of packet 0.
+         at 1100us ack 1; ack 2; ack 3; expect idle; expect inflight 1; expect retransmissions 1
+         at 1120us ack 0; expect inflight 0; expect retransmissions 1; expect timeout-us -1",
+    );
 }
 
 #[test]
@@ -387,9 +407,9 @@ fn timeouts_in_a_row_double_the_next_up_to_a_bound_until_an_acknowledgement() {
         "at 0us endless; send 2
          at 20us ack 0; expect timeout-us 270
          at 270us timeout; send 2; expect timeout-us 770
-         at 770us timeout; send 2; expect timeout-us 1770
-         at 1770us timeout; send 2; expect timeout-us 2770
-         at 1790us ack 1; expect timeout-us 2040",
+         at 770us timeout; send 1; expect timeout-us 1770
+         at 1770us timeout; send 1; expect timeout-us 2770
+         at 1790us ack 1; expect timeout-us -1; send 1; expect timeout-us 2040",
     );
 }
 

@@ -73,6 +73,12 @@ impl Scenario {
         self.loaded.warnings.clone()
     }
 
+    /// Whether every seed gives the same run, for certain; false says nothing.
+    #[getter]
+    fn leaves_nothing_to_chance(&self) -> bool {
+        self.loaded.scenario.leaves_nothing_to_chance()
+    }
+
     /// An upper bound of the memory that a run takes, in bytes, beyond the few megabytes that any run does.
     #[getter]
     fn estimated_bytes(&self) -> u64 {
@@ -171,6 +177,12 @@ fn schema() -> String {
     scenario::schema().to_string()
 }
 
+/// What each table of a run, and each of its columns, means, as JSON.
+#[pyfunction]
+fn tables() -> String {
+    result::definitions().to_string()
+}
+
 /// What a long link needs to be lossless, as JSON, for options as a person writes them. Raises `PlanError` with a list of (name,
 /// fault).
 #[pyfunction]
@@ -189,7 +201,7 @@ mod _clearway {
     #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
-    use super::{load, load_text, memory_limit, plan_dci_buffer, schema, Scenario};
+    use super::{load, load_text, memory_limit, plan_dci_buffer, schema, tables, Scenario};
 
     /// The version of the simulator; the Python package has the same.
     #[pymodule_export]

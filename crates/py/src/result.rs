@@ -1,10 +1,10 @@
 //! What a run leaves: figures as JSON, and tables as `NumPy` columns.
 
-use clearway_sim::record::{Column, Outcome, Table, Texts, Value};
+use clearway_sim::record::{Column, Covers, Definition, Outcome, Table, Texts, Value};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::Map;
+use serde_json::{json as object, Map};
 
 /// The result of a run.
 #[pyclass(frozen, name = "Result", module = "clearway._clearway")]
@@ -51,6 +51,27 @@ impl RunResult {
     }
 }
 
+/// What the tables of runs mean, as JSON: for each its name, what has a row, and its columns.
+pub fn definitions() -> serde_json::Value {
+    let covers = |covers| match covers {
+        Covers::Nothing => "nothing",
+        Covers::Measured => "measured",
+        Covers::Run => "run",
+        Covers::Step => "step",
+    };
+    let table = |table: Definition| {
+        let columns = table.columns.iter().map(|column| {
+            object!({
+                "name": column.name, "covers": covers(column.covers), "meaning": column.meaning.trim_start(),
+            })
+        });
+        object!({
+            "name": table.name, "rows": table.rows.trim_start(), "columns": columns.collect::<Vec<_>>(),
+        })
+    };
+    clearway_sim::record::definitions().into_iter().map(table).collect()
+}
+
 fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
@@ -86,10 +107,14 @@ fn texts<'py>(py: Python<'py>, texts: &Texts) -> PyResult<Bound<'py, PyAny>> {
 
 fn json(value: &Value) -> serde_json::Value {
     match value {
-        Value::Missing => serde_json::Value::Null,
+        Value::Missing(_) => serde_json::Value::Null,
         Value::Integer(count) => (*count).into(),
         Value::Float(figure) => (*figure).into(),
         Value::Names(names) => names.clone().into(),
+        Value::Reasons(reasons) => {
+            let entries = reasons.iter().map(|(name, why)| (name.clone(), (*why).into()));
+            serde_json::Value::Object(entries.collect::<Map<_, _>>())
+        }
         Value::Object(entries) => {
             let entries = entries.iter().map(|(name, value)| (name.clone(), json(value)));
             serde_json::Value::Object(entries.collect::<Map<_, _>>())

@@ -154,7 +154,7 @@ fn star(protocol: Protocol) -> Scenario {
 
 fn star5000() -> Scenario {
     let (topology, pattern) = incast(50, 100);
-    let swift = Protocol::Swift(SwiftParams { initial_cwnd: 0.05, ..swift() });
+    let swift = Protocol::Swift(SwiftParams { initial_cwnd: Some(0.05), ..swift() });
     let mut scenario = scenario(topology, Rate::from_gbps(50), swift, pattern, Span::from_ms(200));
     scenario.traffic[0].start = (Time::ZERO, Time::ZERO + Span::from_ms(4));
     scenario

@@ -6,9 +6,9 @@
 use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
-    Ack, Data, Flight, InOrderReceiver, Nic, Notice, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
+    Ack, Data, Flight, InOrderReceiver, Notice, Path, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
 };
-use clearway_proto::units::{Bytes, Time};
+use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
 
@@ -16,9 +16,9 @@ macro_rules! senders {
     ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
         impl Protocol {
             /// See [`Scheme::sender`].
-            pub fn sender(&self, mtu: u32, nic: Nic) -> AnySender {
+            pub fn sender(&self, mtu: u32, path: Path) -> AnySender {
                 match self {
-                    $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, nic)),)*
+                    $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, path)),)*
                 }
             }
 
@@ -93,6 +93,10 @@ macro_rules! senders {
 
             pub fn next_payload(&self) -> u32 {
                 match self { $(AnySender::$Kind(s) => s.next_payload(),)* }
+            }
+
+            pub fn retransmission_timeout(&self) -> Span {
+                match self { $(AnySender::$Kind(s) => s.retransmission_timeout(),)* }
             }
 
             pub fn flight(&self) -> Flight {
@@ -173,6 +177,10 @@ macro_rules! receivers {
             #[inline(always)]
             pub fn payload(&self) -> u64 {
                 match self { $(AnyReceiver::$Kind(r) => r.payload(),)* }
+            }
+
+            pub fn duplicates(&self) -> u64 {
+                match self { $(AnyReceiver::$Kind(r) => r.duplicates(),)* }
             }
         }
     };

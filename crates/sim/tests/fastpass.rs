@@ -3,7 +3,7 @@
 
 mod experiment;
 
-use experiment::{figure, floats, integers, run, run_on, texts, Outcome};
+use experiment::{figure, floats, integers, picoseconds, run, run_on, texts, Outcome};
 
 /// A full frame on the wire, in bytes.
 const FRAME: u64 = 1538;
@@ -44,6 +44,36 @@ fn assert_nothing_is_lost(outcome: &Outcome) {
 fn throughput(outcome: &Outcome) -> Vec<(f64, f64)> {
     let times = floats(outcome, "throughput", "time_us").iter();
     times.zip(floats(outcome, "throughput", "goodput_gbps")).map(|(time, gbps)| (*time, *gbps)).collect()
+}
+
+/// What became of a flow of one packet of which the arbiter at `h2` hears: its completion time and its round trip, in
+/// picoseconds.
+fn one_packet(transport: &str) -> (u64, u64) {
+    let rest = "[arbiter]\nat = 'h2'\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 1\nbytes = '1448B'\nstart = '103us'\n";
+    let text = network("topology = 'star'\nhosts = 3", &format!("{transport}\n{rest}"));
+    let outcome = run(&text.replace("warmup = '1ms'", "warmup = '0us'"));
+    let round_trip = (figure(&outcome, "rtt_mean_us") * 1e6).round() as u64;
+    (picoseconds(&outcome, "flows", "fct_us")[0], round_trip)
+}
+
+/// A completion time has the whole wait for the packet's timeslot in it and none of its acknowledgement's, a round-trip time
+/// the other way round.
+#[test]
+fn times_include_the_waits_for_timeslots_that_they_are_said_to() {
+    const US: u64 = 1_000_000;
+    let over = |bytes: u64| 2 * (bytes * 800 + US);
+    // 1538 B at 10 Gb/s over 0.99. Of what is asked for, the first slot of the next batch is granted: 16 slots are allocated
+    // 40 before the first of them.
+    let slot = (FRAME as f64 * 800.0 / 0.99) as u64;
+    let granted = |asked: u64| (asked + 40 * slot).div_ceil(16 * slot) * 16 * slot;
+    let (start, request, ack) = (103 * US, over(84), 90);
+    let sent = granted(start + request);
+    let arrived = sent + over(FRAME);
+    let answered = granted(arrived + request) + over(ack);
+    assert_eq!(one_packet(""), (arrived - start, answered - sent));
+    assert!(sent - start > 50 * US && answered - arrived > 50 * US, "both waits are most of it");
+    // Who waits for no timeslot takes what an empty network takes.
+    assert_eq!(one_packet("unscheduled = 1"), (over(FRAME), over(FRAME) + over(ack)));
 }
 
 #[test]

@@ -22,7 +22,9 @@ fn add_figures(text: &mut String, indent: &str, value: &Value) {
     let Value::Object(figures) = value else { return };
     for (name, value) in figures {
         match value {
-            Value::Missing => writeln!(text, "{indent}{name:<20} -"),
+            Value::Missing(why) => writeln!(text, "{indent}{name:<20} - ({why})"),
+            // They stand beside the figures themselves.
+            Value::Reasons(_) => continue,
             Value::Integer(count) => writeln!(text, "{indent}{name:<20} {count}"),
             Value::Float(value) => writeln!(text, "{indent}{name:<20} {value:.6}"),
             Value::Names(names) => writeln!(

@@ -200,7 +200,7 @@ fn reads_and_writes_over_lossy_links_are_all_done() {
         for operation in ["write", "read"] {
             let traffic = format!(
                 "pattern = {pattern}\nfrom = '0..2'\nto = '2..4'\noperation = '{operation}'\nbytes = '20kB'\n\
-                 stop = '1ms'\n[[fault]]\nkind = 'loss'\nlink = 'h0-tor0'\nprobability = 0.05\n\
+                 stop = '3ms'\n[[fault]]\nkind = 'loss'\nlink = 'h0-tor0'\nprobability = 0.05\n\
                  [[fault]]\nkind = 'loss'\nlink = 'h2-tor0'\nprobability = 0.05"
             );
             let lossy = star(4, "stop_when_complete = true", &traffic).replace("2ms", "100ms");
@@ -411,6 +411,33 @@ fn a_read_that_is_being_served_is_open() {
     assert_eq!(figure(&whole, "operations"), 2.0);
     // A run ends at a multiple of 10 us.
     assert_eq!(figure(&whole, "simulated_us"), 190.0);
+}
+
+/// Reads are issued at 0 and at 100 us and take 84.37 us each; of the whole run, or of what begins with the second.
+#[test]
+fn a_wait_that_is_open_when_the_measurement_ends_counts_whole_if_it_ends() {
+    let hosts = "[host.default]\noperation_service = '80us'";
+    let text = reads(hosts, &format!("{ONE_AT_A_TIME}\nstop = '101us'"));
+    let with = |duration: &str, keys: &str| {
+        run(&text.replace("duration = '2ms'", &format!("duration = '{duration}'\n{keys}")))
+    };
+    for outcome in [with("2ms", "warmup = '90us'"), with("2ms", "warmup = '90us'\nmeasure_until = '150us'")] {
+        assert_eq!(figure(&outcome, "operation_wait_max_us"), 84.37);
+        assert!(lower_bounds(&outcome).is_empty());
+    }
+    // What is known of a wait that has no end is that it was 50 us long.
+    let cut = with("150us", "warmup = '90us'");
+    assert_eq!(figure(&cut, "operation_wait_max_us"), 50.0);
+    assert!(lower_bounds(&cut).contains(&"operation_wait_max_us".to_string()));
+    // The first was longer, so the second may not be the longest.
+    let after = with("150us", "");
+    assert_eq!(figure(&after, "operation_wait_max_us"), 84.37);
+    assert!(!lower_bounds(&after).contains(&"operation_wait_max_us".to_string()));
+    // One that begins after the measurement is none of its.
+    let before = with("150us", "measure_until = '95us'");
+    assert_eq!(figure(&before, "operation_wait_max_us"), 84.37);
+    let before = with("2ms", "measure_until = '95us'\nwarmup = '90us'");
+    assert!(figure(&before, "operation_wait_max_us").is_nan());
 }
 
 /// Operations of 1 us of the sender's rate come every half a microsecond for a millisecond. Operation k is issued at k/2

@@ -1,42 +1,22 @@
-"""Claims of a paper: what a file may say of one, and its verdict given the runs."""
+"""Claims of a paper, judged: the verdict on each, given the runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clearway.figures import Kind, readable
 from clearway.machine import machine
 from clearway.paper import verdicts
-from clearway.paper.checker import Checker, Table
-from clearway.paper.evaluation import SEED, Runs, evaluate, lower_bounds_in, swapped
-from clearway.paper.experiment import Experiment, PlannedRun
-from clearway.paper.expressions import check_expression
+from clearway.paper.checker import Table
+from clearway.paper.claim_rules import is_extension
+from clearway.paper.evaluation import Runs, evaluate, lower_bounds_in
+from clearway.paper.experiment import Experiment
 from clearway.paper.measures import Series
-from clearway.paper.sampling import Estimate, estimate, runs_in, samples
+from clearway.paper.sampling import Estimate, estimate, is_pooled, runs_in, samples, seeds_in
 from clearway.paper.verdicts import Position
-
-_CLAIM = {
-    "text": str,
-    "paper": object,
-    "origin": str,
-    "kind": str,
-    "ours": object,
-    "names": list,
-    "holds": dict,
-    "shape": dict,
-    "shape_of": object,
-    "draws": int,
-    "fitted": bool,
-    "after_seeing": bool,
-    "stand_in": bool,
-    "control": object,
-    "reason": str,
-}
-_ORIGINS = ("paper", "extension")
-_KINDS = ("time", "bytes", "rate", "share", "count", "plain")
 
 
 @dataclass(frozen=True)
@@ -55,7 +35,9 @@ class Judged:
     kind: Kind
     names: Sequence[str]
     asked: str
-    """The predicate in words."""
+    """The predicate in words, and that its bar is ours where it is."""
+    bar: str
+    """Whose bar it is: "paper", or "ours" where the paper states no such number."""
     verdict: str
     reason: str
     extension: bool = False
@@ -78,13 +60,18 @@ class Judged:
             "origin": "extension" if self.extension else "paper",
             "experiment": self.experiment,
             "tolerance": self.asked,
+            "bar": self.bar,
             "reason": self.reason,
         }
+        if self.ours.ends:
+            answer["interval"] = _json([list(ends) for ends in self.ours.ends])
         if self.machine is not None:
             answer["machine"] = self.machine
         if self.control is not None:
             answer["control"] = _json(self.control.mean)
             answer["control_half_widths"] = _json(list(self.control.half_widths))
+            if self.control.ends:
+                answer["control_interval"] = _json([list(ends) for ends in self.control.ends])
         return answer
 
     @property
@@ -95,6 +82,8 @@ class Judged:
     @property
     def seeds(self) -> str:
         """How many seeds decided, in words."""
+        if self.ours.ends:
+            return f"{self.draws} pooled"
         if self.ours.count <= 1:
             return "none"
         words = f"{self.ours.count}" if self.draws == 1 else f"{self.ours.count} x {self.draws}"
@@ -103,6 +92,8 @@ class Judged:
     def readable(self, value: Any) -> str:
         """Write a value as a person reads it, an estimate with its interval."""
         halves: Sequence[float | None] = []
+        if isinstance(value, Estimate) and value.ends:
+            return self._pooled(value)
         if isinstance(value, Estimate):
             value, halves = value.mean, value.half_widths
         if isinstance(value, str):
@@ -118,113 +109,20 @@ class Judged:
             for name, entry, half in zip(names, value, halves, strict=True)
         )
 
+    def _pooled(self, value: Estimate) -> str:
+        """Write the values of a pooled measure, each with the ends of its interval in two digits."""
+        entries = value.mean if isinstance(value.mean, list) else [value.mean]
+        names = self.names if len(self.names) == len(entries) else [""] * len(entries)
+        written = [[self._number(float(f"{end:.2g}")) for end in ends] for ends in value.ends]
+        return ", ".join(
+            f"{name} {self._number(entry)} ({low} to {high})".strip()
+            for name, entry, (low, high) in zip(names, entries, written, strict=True)
+        )
+
     def _number(self, value: float | None, half: float | None = None) -> str:
         if value is None or math.isnan(value):
             return "-"
         return readable(self.kind, float(value), half or None)
-
-
-def check_claim(claim: Any, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:
-    """Raise unless a claim of a file can be judged: its keys, expressions, predicates, seeds and control."""
-    check.keys(claim, _CLAIM, where, required=("text", "paper", "ours", "holds"))
-    check.one_of(claim.get("kind", "plain"), _KINDS, f"{where}.kind")
-    check.one_of(claim.get("origin", "paper"), _ORIGINS, f"{where}.origin")
-    if _is_extension(claim):
-        for key in ("shape", "shape_of", "stand_in"):
-            if key in claim:
-                raise check.error(
-                    f"{where}.{key}",
-                    "an extension holds or fails: no paper has a weaker one",
-                    f"leave out {key}",
-                )
-    for key in ("ours", "shape_of", "paper"):
-        if key in claim:
-            check_expression(claim[key], f"{where}.{key}", runs, check)
-    for key in ("holds", "shape"):
-        if key in claim:
-            if not claim[key]:
-                raise check.error(f"{where}.{key}", "is empty", f"one of {', '.join(verdicts.PREDICATES)}")
-            for predicate in claim[key]:
-                check.one_of(predicate, verdicts.PREDICATES, f"{where}.{key}.{predicate}")
-                _check_asked(predicate, claim[key][predicate], f"{where}.{key}.{predicate}", check)
-    if claim.get("stand_in") and "control" not in claim:
-        raise check.error(f"{where}.control", "missing: a stand-in needs a negative control")
-    _check_seeds(claim, where, runs, check)
-    if "control" in claim:
-        _check_control(claim, f"{where}.control", runs, check)
-
-
-def _is_extension(claim: Table) -> bool:
-    """Tell whether a claim is ours: the paper does not make it."""
-    return bool(claim.get("origin") == "extension")
-
-
-def _check_seeds(claim: Table, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:
-    """Raise unless the runs of a claim have the seeds for two samples: one has no interval."""
-    draws = claim.get("draws", 1)
-    if draws < 1:
-        raise check.error(f"{where}.draws", f"found {draws}, expected a whole number of at least 1")
-    for name in sorted(runs_in([claim["ours"], claim.get("shape_of")])):
-        seeds = len({variant[SEED] for variant in runs[name].variants})
-        if seeds < 2 * draws:
-            few = f"run {name} has {seeds} seeds, and an interval needs two samples of {draws}"
-            raise check.error(where, few, f"give it seeds = {5 * draws}")
-
-
-def _check_control(claim: Table, where: str, runs: Mapping[str, PlannedRun], check: Checker) -> None:
-    """Raise unless a control names runs, differs from the claim, and could show the effect."""
-    swaps = claim["control"]
-    pairs = swaps.items() if isinstance(swaps, Mapping) else [("", swaps)]
-    for original, other in pairs:
-        for name in (original, other):
-            if name:
-                check.one_of(name, runs, where)
-    for expression in (claim["ours"], claim.get("shape_of", claim["ours"])):
-        control = _with_runs(expression, swaps)
-        if control == expression:
-            raise check.error(where, "changes none of the runs that the claim measures")
-        if _compares_with_itself(control):
-            raise check.error(
-                where,
-                "compares a run with itself, whatever the mechanism does: it cannot fail",
-            )
-
-
-def _with_runs(expression: Any, swaps: Mapping[str, str] | str) -> Any:
-    """Return an expression with the runs of its control."""
-    if isinstance(expression, list):
-        return [_with_runs(entry, swaps) for entry in expression]
-    if not isinstance(expression, Mapping):
-        return expression
-    changed = {key: _with_runs(entry, swaps) for key, entry in expression.items()}
-    return {**changed, "run": swapped(changed["run"], swaps)} if "run" in changed else changed
-
-
-def _compares_with_itself(expression: Any) -> bool:
-    """Tell whether any two things that are compared in an expression are one."""
-    if isinstance(expression, list):
-        return any(_compares_with_itself(entry) for entry in expression)
-    if not isinstance(expression, Mapping):
-        return False
-    sides = [expression[key] for key in ("of", "to", "less", "law") if key in expression]
-    same = len(sides) == 2 and sides[0] == sides[1] and bool(runs_in(sides[0]))
-    return same or any(_compares_with_itself(entry) for entry in expression.values())
-
-
-def _check_asked(predicate: str, wanted: Any, where: str, check: Checker) -> None:
-    """Raise unless a predicate is given what it compares with."""
-    if predicate == "order":
-        check.one_of(wanted, ("rising", "falling"), where)
-        return
-    several = predicate in {"at_least", "at_most"} and isinstance(wanted, list) and wanted
-    numbers = wanted if predicate == "between" or several else [wanted]
-    if (
-        not isinstance(numbers, list)
-        or (predicate == "between" and len(numbers) != 2)
-        or not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in numbers)
-    ):
-        what = "two numbers" if predicate == "between" else "a number"
-        raise check.error(where, f"found {wanted!r}, expected {what}")
 
 
 def judge(experiment: Experiment, runs: Runs) -> list[Judged]:
@@ -263,7 +161,7 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         stand_in=claim.get("stand_in", False),
         control=control,
         control_shape=control_shape,
-        extension=_is_extension(claim),
+        extension=is_extension(claim),
     )
     remark = _of_interval(verdict, value, control, unmeasured=bool(found) and not verdicts.measured(found))
     reason = "" if verdict in {verdicts.REPRODUCED, verdicts.EXTENSION} else _reason(claim, verdict)
@@ -277,13 +175,14 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         paper=paper,
         ours=estimate(ours),
         control=estimate(found) if found else None,
-        draws=draws,
+        draws=seeds_in(claim["ours"], runs) if is_pooled(claim["ours"]) else draws,
         kind=kind,
         names=claim.get("names", []),
-        asked=verdicts.in_words(claim["holds"], kind),
+        asked=verdicts.in_words(claim["holds"], kind) + (" (our bar)" if claim.get("bar") == "ours" else ""),
+        bar=claim.get("bar", "ours" if is_extension(claim) else "paper"),
         verdict=verdict,
         reason=f"{remark} {reason}".strip(),
-        extension=_is_extension(claim),
+        extension=is_extension(claim),
         machine=machine() if runs_in(claim["ours"]) & experiment.timed else None,
     )
 

@@ -1,8 +1,8 @@
 """What an experiment's expressions are worth, given its runs.
 
 A measure of a run names the run, and may choose among its points: `where` fixes axes, `over` makes a series
-over one, `pool = true` joins the series of all points and seeds. Seeds are averaged over. Without any of
-these, several points are a list in their order.
+over one, `pool = true` joins the series of all points and seeds, or adds up their losses. Seeds are averaged
+over; losses are added up. Without any of these, several points are a list in their order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clearway.figures import AtLeast, mean_of
 from clearway.paper import measures
 from clearway.paper.checker import Table
 from clearway.paper.expressions import SELECTORS
-from clearway.paper.measures import Series, Value
+from clearway.paper.measures import Losses, Series, Value
 from clearway.runs import Run
 
 SEED = "seed"
@@ -112,8 +112,10 @@ def _chosen(made: MadeRun, fixed: Table) -> list[tuple[Table, Run]]:
     return chosen
 
 
-def _pooled(made: MadeRun, name: str, values: Sequence[Value]) -> Series:
-    """Join series, sorted by x."""
+def _pooled(made: MadeRun, name: str, values: Sequence[Value]) -> Value:
+    """Join series, sorted by x, or add up losses."""
+    if isinstance(values[0], Losses):
+        return _added(values)
     found = [value for value in values if isinstance(value, Series)]
     if len(found) != len(values):
         raise ClearwayError(f"{made.name}: {name} gives no series, so there is nothing to pool")
@@ -145,6 +147,8 @@ def _of_run(
         return _series(made, name, over, values)
     if len(values) == 1:
         return values[0][1]
+    if all(isinstance(value, Losses) for _, value in values):
+        return _side_by_side([value for _, value in values if isinstance(value, Losses)])
     if all(isinstance(value, float) for _, value in values):
         return [value for _, value in values if isinstance(value, float)]
     raise ClearwayError(f"{made.name}: {name} gives a series at each of {len(values)} points: fix the axes")
@@ -169,10 +173,12 @@ def _series(made: MadeRun, name: str, over: str, values: Sequence[tuple[Table, V
 
 
 def _averaged(values: Sequence[Value]) -> Value:
-    """Take the mean over seeds; series must have the same x."""
+    """Take the mean over seeds; series must have the same x. Losses are added up."""
     first = values[0]
     if len(values) == 1:
         return first
+    if isinstance(first, Losses):
+        return _added(values)
     if isinstance(first, Series):
         ys = [value.y for value in values if isinstance(value, Series) and np.array_equal(value.x, first.x)]
         if len(ys) != len(values):
@@ -181,6 +187,18 @@ def _averaged(values: Sequence[Value]) -> Value:
     if isinstance(first, list):
         return [float(entry) for entry in np.mean(np.array(values, dtype=float), axis=0)]
     return mean_of([value for value in values if isinstance(value, float)])
+
+
+def _added(values: Sequence[Value]) -> Losses:
+    first, *others = (value for value in values if isinstance(value, Losses))
+    return sum(others, first)
+
+
+def _side_by_side(points: Sequence[Losses]) -> Losses:
+    """Return the bins of all points, one after another."""
+    columns = [(point.lost, point.offered, point.squares, point.largest) for point in points]
+    lost, offered, squares, largest = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    return Losses(lost, offered, squares, largest, points[0].packet)
 
 
 def without_seed(axes: Table) -> Table:

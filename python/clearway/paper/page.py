@@ -27,8 +27,9 @@ from clearway.sweeps.overrides import label_of
 
 _INSIDE_NUMBER = re.compile(r"(?<=[\d±]) (?=[%±\d]|(?:[num]?s|[kMG]?B|[kMGT]b/s)\b)")
 _SEEDS = (
-    "Ours is the mean over the seeds, with half the width of its 95 % interval where they differ. A claim "
-    "holds if all of the interval is within the bar, and straddles it if a part is."
+    "Ours is the mean over the seeds, with half the width of its 95 % interval where they differ; of losses "
+    "counted over all seeds together, the ends of the interval are in parentheses. A claim holds "
+    "if all of the interval is within the bar, and straddles it if a part is."
 )
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from clearway import documents
 from clearway.errors import ClearwayError
-from clearway.paper import claims, frontier, plots
+from clearway.paper import frontier, plots
 from clearway.paper.checker import Checker, Table, nearest
+from clearway.paper.claim_rules import check_claim
 from clearway.paper.evaluation import SEED
 from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.papers import Paper
@@ -72,7 +73,7 @@ def read(paper: Paper, name: str, *, full: bool) -> Experiment:
         for key, run in check.tables(table.get("runs", {}), "runs")
     }
     for index, claim in enumerate(table.get("claim", [])):
-        claims.check_claim(claim, f"claim[{index}]", runs, check)
+        check_claim(claim, f"claim[{index}]", runs, check)
     for index, plot in enumerate(table.get("plot", [])):
         plots.check_plot(plot, f"plot[{index}]", runs, check)
     if "frontier" in table:

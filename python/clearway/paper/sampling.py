@@ -2,7 +2,7 @@
 
 A sample is the expression on one seed, the same for all runs in it, or on several at once where the claim
 says how many `draws` a sample takes: measures are then averaged over these before anything else is made of
-them.
+them. A pooled measure is one sample of all seeds, and brings its own interval.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clearway.paper.evaluation import SEED, MadeRun, Runs, evaluate, swapped
-from clearway.paper.measures import Series
+from clearway.paper.measures import POOLED, Between, Series
 from clearway.paper.measures.values import Floats
 from clearway.statistics import Interval, interval
 
@@ -30,6 +30,8 @@ class Estimate:
     """Half the width of the 95 % interval of each value, in their order; None where there is none."""
     count: int
     """How many samples there are."""
+    ends: Sequence[tuple[float, float]] = ()
+    """The ends of the interval of each value, where a pooled measure brings its own."""
 
     @property
     def deterministic(self) -> bool:
@@ -49,6 +51,8 @@ def samples(
 
     With `unbounded`, what is only known to be at least so much is taken as infinite.
     """
+    if is_pooled(expression):
+        return [evaluate(expression, runs, swaps, unbounded=unbounded)]
     names = {swapped(name, swaps) for name in runs_in(expression)}
     seeded = [seeds for name in names if (seeds := _seeds(runs[name]))]
     if not seeded:
@@ -69,7 +73,9 @@ def of_first_seed(runs: Runs) -> Runs:
 
 
 def estimate(values: Sequence[Any]) -> Estimate:
-    """Take mean and interval of samples, value by value."""
+    """Take mean and interval of samples, value by value; of a pooled measure, its own."""
+    if ends := ends_of(values):
+        return Estimate(values[0], [], 1, ends)
     rows = [numbers(value) for value in values]
     if not rows or not len(rows[0]) or len({len(row) for row in rows}) != 1:
         return Estimate(values[0] if values else None, [], len(values))
@@ -90,6 +96,26 @@ def interval_of(column: Floats) -> Interval:
     if not np.isfinite(column).all():
         return Interval(math.nan if np.isnan(column).any() else float(column.mean()), None, count, 0.0)
     return interval(column.tolist())
+
+
+def is_pooled(expression: Any) -> bool:
+    """Tell whether an expression is a pooled measure, or a list of these."""
+    if isinstance(expression, list):
+        return bool(expression) and all(is_pooled(entry) for entry in expression)
+    return isinstance(expression, Mapping) and expression.get("measure") in POOLED
+
+
+def ends_of(values: Sequence[Any]) -> list[tuple[float, float]]:
+    """Return the ends of the intervals that a pooled measure brings; none of any other."""
+    first = values[0] if len(values) == 1 else None
+    entries = first if isinstance(first, list) else [first]
+    found = [(entry.low, entry.high) for entry in entries if isinstance(entry, Between)]
+    return found if len(found) == len(entries) else []
+
+
+def seeds_in(expression: Any, runs: Runs) -> int:
+    """Count the seeds of the run in an expression that has the most."""
+    return max((len(_seeds(runs[name])) for name in runs_in(expression)), default=0)
 
 
 def numbers(value: Any) -> Floats:

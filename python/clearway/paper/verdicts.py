@@ -36,7 +36,7 @@ import numpy as np
 
 from clearway.figures import Kind, readable
 from clearway.paper.measures.values import Floats
-from clearway.paper.sampling import interval_of, numbers
+from clearway.paper.sampling import ends_of, interval_of, numbers
 
 REPRODUCED = "reproduced"
 CALIBRATED = "calibrated"
@@ -85,10 +85,18 @@ def position(
     rows = [numbers(sample) for sample in samples]
     if not rows or not len(rows[0]) or len({len(row) for row in rows}) != 1 or np.isnan(rows).any():
         return Position.OUTSIDE
+    if ends := ends_of(samples):
+        return min(_of_ends(ends, PREDICATES[name], wanted, paper) for name, wanted in predicates.items())
     farthest = rows if unbounded is None else [numbers(sample) for sample in unbounded]
     return min(
         _position(PREDICATES[name], wanted, (rows, farthest), paper) for name, wanted in predicates.items()
     )
+
+
+def _of_ends(ends: Sequence[tuple[float, float]], predicate: Predicate, wanted: Any, paper: Any) -> Position:
+    """Tell where the intervals lie that a pooled measure brings."""
+    lows, highs = (np.broadcast_to(bound, len(ends)) for bound in predicate.bounds(wanted, paper))
+    return min(_of_interval(*end, low, high) for end, low, high in zip(ends, lows, highs, strict=True))
 
 
 def measured(samples: Sequence[Any]) -> bool:
@@ -113,13 +121,17 @@ def _position(
 def _of_column(column: Floats, farthest: Floats, low: float, high: float) -> Position:
     """Tell where the interval of one value's samples lies."""
     if np.isfinite(column).all():
-        least, most = _ends(column, farthest)
-        if least >= low and most <= high:
-            return Position.WITHIN
-        return Position.OUTSIDE if most < low or least > high else Position.OVER
+        return _of_interval(*_ends(column, farthest), low, high)
     # Something over nothing has no interval: it is nowhere within, but open where other samples are.
     finite = column[np.isfinite(column)]
     return Position.OVER if ((finite >= low) & (finite <= high)).any() else Position.OUTSIDE
+
+
+def _of_interval(least: float, most: float, low: float, high: float) -> Position:
+    """Tell where an interval lies, given the bounds of the bar."""
+    if least >= low and most <= high:
+        return Position.WITHIN
+    return Position.OUTSIDE if most < low or least > high else Position.OVER
 
 
 def _ends(column: Floats, farthest: Floats) -> tuple[float, float]:
@@ -224,6 +236,8 @@ PREDICATES: Mapping[str, Predicate] = {
     ),
 }
 """By name, as experiment files write them."""
+OF_VALUES = frozenset({"within", "at_least", "at_most", "between"})
+"""Those that ask each value on its own, and not how values stand to each other."""
 
 
 def in_words(predicates: Mapping[str, Any], kind: Kind) -> str:

@@ -20,7 +20,6 @@ from clearway.report.sources import (
     aligned,
     by_run,
     by_transport,
-    interval_us,
     over_seeds,
     thinned,
     without,
@@ -113,9 +112,8 @@ def queue(groups: Labelled) -> Chart:
     """Bytes waiting over time at the port of each run that had the most."""
     lines = []
     for source in by_run(groups, "queues"):
-        step = interval_us(groups[source.look.run][1].runs[0], "queues")
         port = _port_of_most(source.tables[0]) if len(source.tables) == 1 else None
-        seeds = [with_zeros(*_deepest(rows, port), step) for rows in source.tables]
+        seeds = [_deepest(rows, port) for rows in source.tables]
         lines.extend(series(source.named(port or "the longest"), seeds, np.nanmax, len(groups)))
     seeds_too = any(len(group.runs) > 1 for _, group in groups)
     of_seeds = "; of several seeds, at the port whose queue is the longest at the time" if seeds_too else ""
@@ -209,18 +207,6 @@ def series(
     times, values = thinned(*aligned(some), lines, merge)
     found = over_seeds(values)
     return [source.look.line(source.label, times, found.mean, low=found.low, high=found.high)]
-
-
-def with_zeros(times: Floats, values: Floats, step: float | None) -> tuple[Floats, Floats]:
-    """Add the samples of zero that a table leaves out: one at each end of a gap."""
-    if step is None or len(times) < 2:
-        return times, values
-    gaps = np.flatnonzero(np.diff(times) > 1.5 * step)
-    added = np.concatenate((times[gaps] + step, times[gaps + 1] - step))
-    every = np.unique(np.concatenate((times, added)))
-    filled = np.zeros(len(every))
-    filled[np.searchsorted(every, times)] = values
-    return every, filled
 
 
 def over_time(

@@ -42,7 +42,7 @@ def page(items: Sequence[tuple[str, Run | Seeds]]) -> str:
         "slowdowns": _slowdowns(groups),
         "settings": _settings(compared),
         "scenarios": scenarios(groups),
-        "provenance": _provenance(groups),
+        "provenance": provenance(groups),
         "version": escape(_clearway.VERSION),
         # A label may hold anything, "</script>" too.
         "data": json.dumps([chart.as_json() for chart in shown], separators=(",", ":")).replace(
@@ -112,14 +112,14 @@ def _intervals(groups: Labelled) -> str:
 
 def _interval(compared: comparison.Comparison) -> str:
     """Say what interval the figures cover."""
-    return f'<p class="intervals">{escape(compared.interval.capitalize())}.</p>' if compared.interval else ""
+    said = compared.interval
+    return f'<p class="intervals">{escape(said[0].upper() + said[1:])}.</p>' if said else ""
 
 
 def _findings(compared: comparison.Comparison) -> str:
-    if not compared.findings:
-        return ""
     items = "".join(f"<li>{escape(finding)}</li>" for finding in compared.findings)
-    return f'<ul class="findings">{items}</ul>'
+    needs = f'<p class="intervals">{escape(compared.needs)}</p>' if compared.needs else ""
+    return (f'<ul class="findings">{items}</ul>' if items else "") + needs
 
 
 def _summary(compared: comparison.Comparison, groups: Labelled) -> str:
@@ -199,7 +199,8 @@ def _settings(compared: comparison.Comparison) -> str:
     return f"<section><h2>What the scenarios differ in</h2>{shown}</section>" if shown else ""
 
 
-def _provenance(groups: Labelled) -> str:
+def provenance(groups: Labelled) -> str:
+    """Show of each run what it takes to have it again, and its digest."""
     runs = [(label, run) for label, group in groups for run in group.runs]
     named = any(label != run.name for label, run in runs)
     rows = []

@@ -17,7 +17,6 @@ from clearway.report.charts import (
     series,
     time_unit,
     under_way,
-    with_zeros,
 )
 from clearway.report.sources import COLOURS, DASHES, Labelled, Look, Source, by_run, by_transport, interval_us
 
@@ -176,10 +175,10 @@ def _sampled(groups: Labelled) -> Iterator[tuple[Source, float]]:
 def _rate(
     rows: Mapping[str, NDArray[Any]], chosen: NDArray[Any], column: str, step: float
 ) -> tuple[Floats, Floats]:
-    """Add up a column of bytes over the chosen rows of each time, in Gb/s; a time that has none has zero."""
+    """Add up a column of bytes over the chosen rows of each time, in Gb/s."""
     times, places = np.unique(rows["time_us"][chosen], return_inverse=True)
     sums = np.bincount(places, weights=rows[column][chosen].astype(float), minlength=len(times))
-    return with_zeros(times, sums * 8 / (step * 1e3), step)
+    return times, sums * 8 / (step * 1e3)
 
 
 def _another(source: Source, what: str, number: int) -> Source:

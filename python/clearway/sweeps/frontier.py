@@ -87,7 +87,7 @@ class Frontier:
             index
             for index in self.members(rows)
             if all(
-                self._worst(name, rows[index]) <= self._cost(name, limit)
+                self._worst(name, rows[index]) <= self.cost(name, limit)
                 for name, limit in self.limits.items()
             )
             and self._worst(self.decide, rows[index]) < math.inf
@@ -106,22 +106,26 @@ class Frontier:
         """Return the places of points that have no value for an objective."""
         return [index for index, row in enumerate(rows) if any(name not in row for name in self.objectives)]
 
-    def in_words(self, labels: Sequence[str], rows: Sequence[Row]) -> str:
-        """Say which point is recommended, and by which rule; `labels` are what the points are called."""
+    def in_words(self, labels: Sequence[str], rows: Sequence[Row], standing: str = "") -> str:
+        """Say which point is recommended, how it stands among the others, and by which rule.
+
+        `labels` are what the points are called.
+        """
         best = self.recommended(rows)
         sentences = [f"{len(self.members(rows))} of {len(rows)} points are on the frontier."]
         if best is None:
             sentences.append("None is recommended: no point keeps the limits.")
         else:
             sentences.append(f"Recommended: {labels[best]}.")
+            sentences += [standing] if standing else []
         sentences.append(f"The rule: {self.rule}.")
         if doubtful := self.doubtful(rows):
             sentences.append(
-                f"Objectives are lower bounds, as something was unfinished, at {_listed(labels, doubtful)}: "
+                f"Objectives are lower bounds, as something was unfinished, at {listed(labels, doubtful)}: "
                 "by these no other point is beaten, and none is recommended."
             )
         if unranked := self.unranked(rows):
-            sentences.append(f"Not ranked, as an objective has no value: {_listed(labels, unranked)}.")
+            sentences.append(f"Not ranked, as an objective has no value: {listed(labels, unranked)}.")
         return " ".join(sentences)
 
     def check_objectives(self, rows: Sequence[Row], file: str) -> None:
@@ -144,18 +148,19 @@ class Frontier:
     def _worst(self, name: str, row: Row) -> float:
         """Return the largest cost that a point may have: above a lower bound may be anything."""
         is_open = isinstance(row[name], AtLeast) and self.objectives[name] == "lower"
-        return math.inf if is_open else self._cost(name, row[name])
+        return math.inf if is_open else self.cost(name, row[name])
 
     def _least(self, name: str, row: Row) -> float:
         """Return the smallest cost that a point may have."""
         is_open = isinstance(row[name], AtLeast) and self.objectives[name] == "higher"
-        return -math.inf if is_open else self._cost(name, row[name])
+        return -math.inf if is_open else self.cost(name, row[name])
 
-    def _cost(self, name: str, value: float) -> float:
+    def cost(self, name: str, value: float) -> float:
+        """Return the value as something of which less is better."""
         return -float(value) if self.objectives[name] == "higher" else float(value)
 
 
-def _listed(labels: Sequence[str], places: Sequence[int]) -> str:
+def listed(labels: Sequence[str], places: Sequence[int]) -> str:
     """Name points, the first few of many."""
     shown = "; ".join(labels[place] for place in places[:_MOST_NAMED])
     more = len(places) - _MOST_NAMED

@@ -15,11 +15,12 @@ from clearway.report.chart import Chart, Line, ends_of
 from clearway.report.page import table
 from clearway.report.sheet import Bar, Bars, Sheet
 from clearway.report.sources import look_of
-from clearway.statistics import Interval
+from clearway.statistics import Interval, exact
 from clearway.sweeps.figures import described, name_of, with_unfinished, written
 from clearway.sweeps.frontier import Frontier
 from clearway.sweeps.frontier_charts import frontier_charts
 from clearway.sweeps.overrides import label_of, short_keys
+from clearway.sweeps.standing import Standing
 from clearway.sweeps.table import column_of
 
 _MOST_LINES = 24  # of a chart: more cannot be told apart
@@ -33,6 +34,15 @@ class Combination:
 
     overrides: Mapping[str, Any]
     intervals: Mapping[str, Interval]
+    without_chance: bool = False
+    """Whether every seed gives these figures."""
+
+    @property
+    def known(self) -> Mapping[str, Interval]:
+        """The intervals; those of what leaves nothing to chance have no width, even of one seed."""
+        if not self.without_chance:
+            return self.intervals
+        return {key: exact(of) for key, of in self.intervals.items()}
 
     @property
     def means(self) -> dict[str, float]:
@@ -70,7 +80,8 @@ def _frontier_section(
     rows = [each.means for each in combinations]
     labels = {name: _axis_label(name, "bytes") for name in frontier.objectives}
     points = [label_of(each.overrides) for each in combinations]
-    words = frontier.in_words(points, rows)
+    standing = Standing.of(frontier, [each.known for each in combinations], frontier.recommended(rows))
+    words = frontier.in_words(points, rows, standing.in_words(frontier, points))
     shown = with_unfinished(list(frontier.objectives), set(columns))
     texts = [
         "\n".join([point, *(f"{name_of(key)}: {written(key, each.intervals)}" for key in shown)])

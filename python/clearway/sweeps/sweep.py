@@ -12,14 +12,16 @@ from clearway.arguments import Source
 from clearway.execution import Watch
 from clearway.figures import figures_in
 from clearway.overview import Overview
-from clearway.runs import Run
+from clearway.runs import Run, Seeds
 from clearway.statistics import Interval
 from clearway.sweeps import page, table
 from clearway.sweeps.figures import intervals, name_of, with_unfinished, written
 from clearway.sweeps.file import SweepFile, read
+from clearway.sweeps.frontier import Frontier
 from clearway.sweeps.making import Made, run_points
 from clearway.sweeps.overrides import label_of, short_keys
 from clearway.sweeps.points import Point
+from clearway.sweeps.standing import Standing
 from clearway.sweeps.store import Store
 
 if TYPE_CHECKING:
@@ -70,6 +72,8 @@ class Sweep:
     """The means of each combination with their 95 % intervals, in the same order."""
     seeds: int
     """How many runs a combination has, at most."""
+    without_chance: Sequence[bool]
+    """Whether it is known that every seed gives the figures of each combination."""
 
     def __repr__(self) -> str:
         """Write what it is in a line."""
@@ -146,7 +150,19 @@ class Sweep:
         if frontier is None:
             return ""
         labels = [label_of(overrides) for overrides, _ in self.combinations]
-        return frontier.in_words(labels, [row for _, row in self.combinations])
+        standing = self.standing(frontier).in_words(frontier, labels)
+        return frontier.in_words(labels, [row for _, row in self.combinations], standing)
+
+    @property
+    def described(self) -> list[page.Combination]:
+        """Each combination of values with what is known of its figures."""
+        of_each = zip(self.combinations, self.intervals, self.without_chance, strict=True)
+        return [page.Combination(overrides, row, certain) for (overrides, _), row, certain in of_each]
+
+    def standing(self, frontier: Frontier) -> Standing:
+        """Tell what the recommended combination cannot be told from."""
+        best = frontier.recommended([row for _, row in self.combinations])
+        return Standing.of(frontier, [each.known for each in self.described], best)
 
 
 def plan(source: Source, sets: Sequence[Override] = ()) -> Planned:
@@ -177,18 +193,15 @@ def run(
     if planned.file.frontier is not None:
         planned.file.frontier.check_objectives([row for _, row in combinations], planned.file.name)
     seeds = max(len(results) for _, results in groups.values())
-    return Sweep(planned, made, keys, combinations, found, seeds)
+    certain = [Seeds(results).without_chance for _, results in groups.values()]
+    return Sweep(planned, made, keys, combinations, found, seeds, certain)
 
 
 def write_into(path: Path, done: Sweep) -> None:
     """Write the table, the page, and a manifest that says which run directory each point is."""
     rows = table.columns(done.planned.file.keys, done.planned.points, done.made.runs)
     described = columns.write_table(path, TABLE, rows)
-    points = [
-        page.Combination(overrides, row)
-        for (overrides, _), row in zip(done.combinations, done.intervals, strict=True)
-    ]
-    drawn = page.page(done.planned.name, points, done.figures, done.seeds, done.planned.file.frontier)
+    drawn = page.page(done.planned.name, done.described, done.figures, done.seeds, done.planned.file.frontier)
     (path / PAGE).write_text(drawn, encoding="utf-8")
     manifest = {
         "format": directory.FORMAT,
@@ -226,9 +239,12 @@ def as_json(done: Sweep, out: Path | None) -> dict[str, Any]:
     if frontier is not None:
         rows = [row for _, row in done.combinations]
         best = frontier.recommended(rows)
+        standing = done.standing(frontier)
         answer["frontier"] = {
             "points": [dict(done.combinations[index][0]) for index in frontier.members(rows)],
             "recommended": None if best is None else dict(done.combinations[best][0]),
+            "rivals": [dict(done.combinations[index][0]) for index in standing.rivals],
+            "untold": [dict(done.combinations[index][0]) for index in standing.untold],
             "lower_bounds": [dict(done.combinations[index][0]) for index in frontier.doubtful(rows)],
             "not_ranked": [dict(done.combinations[index][0]) for index in frontier.unranked(rows)],
             "rule": frontier.rule,

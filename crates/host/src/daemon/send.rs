@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
-use clearway_proto::transport::{Nic, Scheme, SenderOf};
+use clearway_proto::transport::{Path, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time, RATES};
 use rustix::io::Errno;
 
@@ -124,8 +124,8 @@ impl Sending {
     pub fn new(now: Time, task: Task) -> Sending {
         let mtu = task.layout.mtu;
         // How fast the NIC is, Swift does not ask.
-        let nic = Nic::new(Bytes::new(u64::from(mtu)), *RATES.end());
-        let sender = task.swift.sender(mtu, nic);
+        let path = Path::new(Bytes::new(u64::from(mtu)), *RATES.end());
+        let sender = task.swift.sender(mtu, path);
         let flows = (0..task.layout.flows)
             .map(|flow| Flow {
                 sender: sender.clone(),

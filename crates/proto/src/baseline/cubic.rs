@@ -7,7 +7,7 @@
 use super::tcp::{self, TcpParams, TcpWindow};
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::transport::{
-    AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -56,7 +56,7 @@ impl Scheme for CubicParams {
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
 
-    fn shared(&self, _nic: Nic) -> CubicParams {
+    fn shared(&self, _path: Path) -> CubicParams {
         self.clone()
     }
 

@@ -6,7 +6,7 @@
 use super::tcp::{self, TcpParams, TcpWindow};
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::transport::{
-    AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -59,7 +59,7 @@ impl Scheme for DctcpParams {
         true
     }
 
-    fn shared(&self, _nic: Nic) -> DctcpParams {
+    fn shared(&self, _path: Path) -> DctcpParams {
         self.clone()
     }
 

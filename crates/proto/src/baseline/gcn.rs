@@ -10,7 +10,7 @@ use super::tcp::{self, TcpParams, TcpWindow};
 use crate::parameter::{Conflict, ParameterReader, Parameters};
 use crate::transport::common;
 use crate::transport::{
-    AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -55,7 +55,7 @@ impl Scheme for GcnParams {
         true
     }
 
-    fn shared(&self, _nic: Nic) -> GcnParams {
+    fn shared(&self, _path: Path) -> GcnParams {
         self.clone()
     }
 

@@ -6,7 +6,7 @@
 use super::none::{Fixed, NoControl};
 use crate::parameter::{ParameterReader, Parameters};
 use crate::transport::common;
-use crate::transport::{GoBackN, InOrderReceiver, Nic, Scheme};
+use crate::transport::{GoBackN, InOrderReceiver, Path, Scheme};
 use crate::units::{Bytes, Span};
 
 /// Parameters of go-back-N.
@@ -41,7 +41,7 @@ impl Scheme for GoBackNParams {
     /// RoCE, version 2: IPv4 20, UDP 8, base transport header 12, checksum 4.
     const HEADER: Bytes = Bytes::new(44);
 
-    fn shared(&self, _nic: Nic) -> Fixed {
+    fn shared(&self, _path: Path) -> Fixed {
         Fixed::new(self.window, None, self.rto)
     }
 

@@ -3,7 +3,7 @@
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::transport::common;
 use crate::transport::{
-    AckPolicy, AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
+    AckPolicy, AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
 };
 use crate::units::{Bytes, Rate, Span, Time, RATES};
 
@@ -57,8 +57,8 @@ impl Scheme for NoneParams {
     /// IPv4 20, UDP 8.
     const HEADER: Bytes = Bytes::new(28);
 
-    fn shared(&self, nic: Nic) -> Fixed {
-        let gap = self.rate.map(|rate| rate.transmission(nic.frame));
+    fn shared(&self, path: Path) -> Fixed {
+        let gap = self.rate.map(|rate| rate.transmission(path.frame));
         Fixed::new(self.window.unwrap_or(self.reach), gap, self.rto)
     }
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn without_a_window_the_reach_is_the_window() {
-        let fixed = NoneParams::default().shared(Nic::new(Bytes::new(1500), Rate::from_gbps(10)));
+        let fixed = NoneParams::default().shared(Path::new(Bytes::new(1500), Rate::from_gbps(10)));
         assert_eq!(NoControl.window(&fixed), 65_536.0);
         assert_eq!(NoControl.pacing_gap(&fixed), None);
     }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_rate_spaces_packets_by_what_one_takes_on_the_wire() {
         let params = NoneParams { window: Some(4), rate: Some(Rate::from_gbps(10)), ..NoneParams::default() };
-        let fixed = params.shared(Nic::new(Bytes::new(1250), Rate::from_gbps(100)));
+        let fixed = params.shared(Path::new(Bytes::new(1250), Rate::from_gbps(100)));
         assert_eq!(NoControl.window(&fixed), 4.0);
         assert_eq!(NoControl.pacing_gap(&fixed), Some(Span::from_us(1)));
     }

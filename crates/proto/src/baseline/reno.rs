@@ -7,7 +7,7 @@
 use super::tcp::{self, TcpParams, TcpWindow};
 use crate::parameter::{Conflict, ParameterReader, Parameters};
 use crate::transport::{
-    AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
+    AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -36,7 +36,7 @@ impl Scheme for RenoParams {
     /// IPv4 20, TCP 20, timestamps 12.
     const HEADER: Bytes = Bytes::new(52);
 
-    fn shared(&self, _nic: Nic) -> RenoParams {
+    fn shared(&self, _path: Path) -> RenoParams {
         self.clone()
     }
 

@@ -10,7 +10,7 @@ use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use crate::swift::control::{Swift, SwiftConfig};
 use crate::swift::SwiftParams;
 use crate::transport::{
-    AckPolicy, AckSample, CongestionControl, Nic, Notice, Scheme, SelectiveReceiver, SelectiveRepeat,
+    AckPolicy, AckSample, CongestionControl, Notice, Path, Scheme, SelectiveReceiver, SelectiveRepeat,
     Timeout, Windows,
 };
 use crate::units::{Bytes, Span, Time};
@@ -149,8 +149,12 @@ impl Scheme for FastpassParams {
 
     const HEADER: Bytes = SwiftParams::HEADER;
 
-    fn shared(&self, nic: Nic) -> FastpassConfig {
-        FastpassConfig { window: f64::from(self.reach()), rto: self.rto, fallback: self.fallback.shared(nic) }
+    fn shared(&self, path: Path) -> FastpassConfig {
+        FastpassConfig {
+            window: f64::from(self.reach()),
+            rto: self.rto,
+            fallback: self.fallback.shared(path),
+        }
     }
 
     fn reach(&self) -> u32 {
@@ -179,17 +183,19 @@ mod tests {
     #[test]
     fn a_flow_is_swifts_only_while_there_is_no_arbiter() {
         let params = FastpassParams::default();
-        let mut sender = params.sender(1500, Nic::new(Bytes::new(1538), Rate::from_gbps(10)));
+        let path = Path::new(Bytes::new(1538), Rate::from_gbps(10));
+        let initial_cwnd = params.fallback.initial_cwnd(&path);
+        let mut sender = params.sender(1500, path);
         sender.handle_endless();
         assert_eq!(sender.sendable(), params.reach());
         sender.handle_notice(Time::ZERO, Notice::Unscheduled);
-        assert_eq!(f64::from(sender.sendable()), params.fallback.initial_cwnd);
+        assert_eq!(f64::from(sender.sendable()), initial_cwnd);
         while sender.readiness(Time::ZERO) == Readiness::Ready {
             sender.transmit(Time::ZERO);
         }
         let timeout = sender.poll_timeout().expect("packets are under way");
         sender.handle_timeout(timeout);
-        assert!(sender.windows().cwnd < params.fallback.initial_cwnd);
+        assert!(sender.windows().cwnd < initial_cwnd);
         sender.handle_notice(timeout, Notice::Scheduled);
         assert_eq!(sender.windows().cwnd, f64::from(params.reach()));
         // A timeout changes nothing for packets that have timeslots.

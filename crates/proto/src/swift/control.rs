@@ -5,7 +5,7 @@ use super::target::FabricTarget;
 use super::window::{Moment, Reading, Window, WindowRules};
 use super::{RtoRule, SwiftParams, Variant};
 use crate::transport::{
-    AckPolicy, AckSample, CongestionControl, Nic, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
+    AckPolicy, AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
     Windows,
 };
 use crate::units::{Bytes, Span, Time};
@@ -33,12 +33,18 @@ pub struct SwiftConfig {
     watches_endpoint: bool,
     /// Largest value of a flow's limit to its gap.
     largest_gap_limit: Span,
+    /// Window of a new flow, in packets.
+    initial_cwnd: f64,
+    /// Retransmission timeout before the first sample.
+    initial_rto: Span,
 }
 
 impl SwiftConfig {
-    /// The state that all flows with these parameters share.
-    pub fn new(params: SwiftParams) -> SwiftConfig {
+    /// The state that all flows with these parameters on such a path share.
+    pub fn new(params: SwiftParams, path: &Path) -> SwiftConfig {
         SwiftConfig {
+            initial_cwnd: params.initial_cwnd(path),
+            initial_rto: params.initial_rto(path),
             largest_gap_limit: params.gap_limit_max.max(params.gap_limit),
             target: FabricTarget::new(&params),
             fabric: WindowRules::fabric(&params),
@@ -214,7 +220,7 @@ impl CongestionControl for Swift {
     type Shared = SwiftConfig;
 
     fn new(config: &SwiftConfig) -> Swift {
-        let initial = |rules: &WindowRules| config.params.initial_cwnd.max(rules.min_cwnd);
+        let initial = |rules: &WindowRules| config.initial_cwnd.max(rules.min_cwnd);
         let endpoint = if config.watches_endpoint { initial(&config.endpoint) } else { f64::INFINITY };
         let mut swift = Swift {
             fabric: Window::new(initial(&config.fabric)),
@@ -305,8 +311,8 @@ impl CongestionControl for Swift {
     fn retransmission_timeout(&self, config: &SwiftConfig, timeouts: u32) -> Span {
         let params = &config.params;
         let once = match params.rto_rule {
-            _ if self.srtt == Span::ZERO => params.initial_rto,
-            RtoRule::TwiceSrtt => (self.srtt * 2).max(params.min_rto),
+            _ if self.srtt == Span::ZERO => config.initial_rto,
+            RtoRule::TwiceSrtt => (self.srtt.max(self.rtt) * 2).max(params.min_rto),
             RtoRule::Rfc6298 => (self.srtt + self.rttvar * 4).max(params.min_rto),
         };
         once * (1 << timeouts.min(params.rto_backoff))
@@ -326,8 +332,8 @@ impl Scheme for SwiftParams {
 
     const HEADER: Bytes = Bytes::new(64);
 
-    fn shared(&self, _nic: Nic) -> SwiftConfig {
-        SwiftConfig::new(self.clone())
+    fn shared(&self, path: Path) -> SwiftConfig {
+        SwiftConfig::new(self.clone(), &path)
     }
 
     fn reach(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! Swift's parameters, with their defaults and ranges.
 
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
-use crate::transport::common;
+use crate::transport::{common, Path};
 use crate::units::Span;
 
 /// Which delays a sender's windows watch.
@@ -16,7 +16,8 @@ pub enum Variant {
 /// What a retransmission timeout is made of, before it is doubled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
-    /// Twice the smoothed round trip (public code).
+    /// Twice the smoothed round trip (public code), or twice the last one where that is longer: while a burst's queue
+    /// grows, the smoothed one lags.
     TwiceSrtt,
     /// The smoothed round trip and four times its mean deviation (RFC 6298 §2.3).
     Rfc6298,
@@ -76,8 +77,9 @@ pub struct SwiftParams {
     pub gap_limit_max: Span,
     /// Largest window in packets. 256 (public code; figure 19 suggests a cap near 120).
     pub max_cwnd: f64,
-    /// Window in packets of a new flow. 16: a small bandwidth-delay product.
-    pub initial_cwnd: f64,
+    /// Window in packets of a new flow. What the path holds: the NIC's rate times the round trip of the empty path, so that a
+    /// lone flow fills its link from the first packet on; 16 where nobody knows the path.
+    pub initial_cwnd: Option<f64>,
     /// Timeouts in a row after which the window falls to its floor (`RETX_RESET_THRESHOLD`). 3 (public code).
     pub retx_reset_threshold: u32,
     /// Packets received above a hole before it counts as lost. 1: a flow keeps to one path (§3.6 waits for no more).
@@ -87,8 +89,9 @@ pub struct SwiftParams {
     /// Least retransmission timeout. 1 ms: half of what a full buffer of 12.7 MB takes to drain at 50 Gb/s (public code:
     /// 250 us).
     pub min_rto: Span,
-    /// Retransmission timeout before the first round-trip sample, beside the pacing gap. 1 ms.
-    pub initial_rto: Span,
+    /// Retransmission timeout before the first round-trip sample. 2 ms, what a full buffer of 12.7 MB takes to drain at
+    /// 50 Gb/s, or two round trips of the empty path where these are longer.
+    pub initial_rto: Option<Span>,
     /// Doublings of the retransmission timeout at most, one for each timeout in a row. 2 (the paper names none; 0 is
     /// none).
     pub rto_backoff: u32,
@@ -97,7 +100,25 @@ pub struct SwiftParams {
     pub reach: u32,
 }
 
+/// [`SwiftParams::initial_cwnd`] of a path whose round trip nobody knows.
+const CWND_ON_UNKNOWN_PATH: f64 = 16.0;
+
+/// The least [`SwiftParams::initial_rto`] that is not given.
+const LEAST_INITIAL_RTO: Span = Span::from_ms(2);
+
 impl SwiftParams {
+    /// The window of a new flow on a path, in packets; where it is not given, within the least and the largest window.
+    pub fn initial_cwnd(&self, path: &Path) -> f64 {
+        let follows = || path.bdp().unwrap_or(CWND_ON_UNKNOWN_PATH).clamp(self.min_cwnd, self.max_cwnd);
+        self.initial_cwnd.unwrap_or_else(follows)
+    }
+
+    /// The retransmission timeout on a path before the first round-trip sample.
+    pub fn initial_rto(&self, path: &Path) -> Span {
+        let follows = || path.base_rtt.map_or(LEAST_INITIAL_RTO, |rtt| LEAST_INITIAL_RTO.max(rtt * 2));
+        self.initial_rto.unwrap_or_else(follows)
+    }
+
     /// Whether there is a window for the endpoint delay beside the fabric's: Swift-v0 has none (§5.4).
     #[inline]
     pub fn watches_endpoint(&self) -> bool {
@@ -130,12 +151,12 @@ impl Default for SwiftParams {
             gap_limit: Span::from_ms(12),
             gap_limit_max: Span::from_ms(400),
             max_cwnd: 256.0,
-            initial_cwnd: 16.0,
+            initial_cwnd: None,
             retx_reset_threshold: 3,
             dup_threshold: 1,
             rto_rule: RtoRule::TwiceSrtt,
             min_rto: Span::from_ms(1),
-            initial_rto: Span::from_ms(1),
+            initial_rto: None,
             rto_backoff: 2,
             reach: 1024,
         }
@@ -144,12 +165,15 @@ impl Default for SwiftParams {
 
 const VARIANT: &str = "What the windows watch: swift, fabric and endpoint delay apart; v0, the whole round trip, against the fabric's target.";
 const VARIANTS: &[(&str, Variant)] = &[("swift", Variant::Swift), ("v0", Variant::V0)];
-const RTO_RULE: &str = "What the retransmission timeout is made of: twice_srtt, twice the smoothed round trip; rfc6298, that and four times its deviation.";
+const RTO_RULE: &str = "What the retransmission timeout is made of: twice_srtt, twice the smoothed round trip or the last, whichever is longer; rfc6298, that and four times its deviation.";
 const RTO_RULES: &[(&str, RtoRule)] = &[("twice_srtt", RtoRule::TwiceSrtt), ("rfc6298", RtoRule::Rfc6298)];
 const TOPOLOGY_SCALING: &str = "Scale the target with the path.";
 const FLOW_SCALING: &str = "Scale the target with the window.";
 const ENDPOINT_WINDOW: &str = "Keep a window for the delay in the hosts, too.";
 const CWND_BELOW_ONE: &str = "Let windows fall below one packet; if not, their floor is one.";
+const INITIAL_CWND: &str =
+    "what the path holds, the NIC's rate times the round trip of the empty path; 16 where that is unknown";
+const INITIAL_RTO: &str = "2ms, or two round trips of the empty path where these are longer";
 const PACING: &str = "Space the packets of a window below one.";
 
 impl Parameters for SwiftParams {
@@ -177,12 +201,18 @@ impl Parameters for SwiftParams {
             gap_limit: r.time(&gap_limit(), d.gap_limit),
             gap_limit_max: r.time(&gap_limit_max(), d.gap_limit_max),
             max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
-            initial_cwnd: r.number(&common::initial_cwnd(), d.initial_cwnd),
+            initial_cwnd: match d.initial_cwnd {
+                Some(cwnd) => Some(r.number(&common::initial_cwnd(), cwnd)),
+                None => r.optional_number(&common::initial_cwnd(), INITIAL_CWND),
+            },
             retx_reset_threshold: r.count(&retx_reset_threshold(), d.retx_reset_threshold),
             dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
             rto_rule: r.choice("rto_rule", RTO_RULE, RTO_RULES, d.rto_rule),
             min_rto: r.time(&common::min_rto(), d.min_rto),
-            initial_rto: r.time(&common::initial_rto(), d.initial_rto),
+            initial_rto: match d.initial_rto {
+                Some(rto) => Some(r.time(&common::initial_rto(), rto)),
+                None => r.optional_time(&common::initial_rto(), INITIAL_RTO),
+            },
             rto_backoff: r.count(&rto_backoff(), d.rto_backoff),
             reach: r.count(&common::reach(), d.reach),
         }
@@ -203,8 +233,8 @@ impl Parameters for SwiftParams {
         if endpoint_min.1 > max.1 {
             conflicts.push(Conflict::between(endpoint_min, "is above", max));
         }
-        conflicts
-            .extend(common::check_windows([self.min_cwnd, self.initial_cwnd, self.max_cwnd], self.reach));
+        let initial = self.initial_cwnd.unwrap_or(self.min_cwnd);
+        conflicts.extend(common::check_windows([self.min_cwnd, initial, self.max_cwnd], self.reach));
         conflicts
     }
 }

@@ -89,11 +89,11 @@ impl Messages {
 mod tests {
     use crate::baseline::none::NoneParams;
     use crate::transport::scheme::SenderOf;
-    use crate::transport::{Ack, Nic, Scheme};
+    use crate::transport::{Ack, Path, Scheme};
     use crate::units::{Bytes, Rate, Time};
 
     fn sender(messages: &[u64]) -> SenderOf<NoneParams> {
-        let mut sender = NoneParams::default().sender(100, Nic::new(Bytes::new(100), Rate::from_gbps(10)));
+        let mut sender = NoneParams::default().sender(100, Path::new(Bytes::new(100), Rate::from_gbps(10)));
         for &bytes in messages {
             sender.handle_message(Bytes::new(bytes));
         }
@@ -112,19 +112,34 @@ mod tests {
         sent
     }
 
-    /// Acknowledges every packet before `cumulative`; how many messages are done.
+    /// Acknowledges every packet before `cumulative`, and returns how many messages are done.
     fn acknowledge(sender: &mut SenderOf<NoneParams>, cumulative: u32) -> u32 {
+        acknowledge_sent_at(sender, cumulative, Time::ZERO)
+    }
+
+    /// The same, where the last of the packets was sent at `echo`.
+    fn acknowledge_sent_at(sender: &mut SenderOf<NoneParams>, cumulative: u32, echo: Time) -> u32 {
         let ack = Ack {
             seq: cumulative - 1,
             cumulative,
             sack: 0,
-            echo: Time::ZERO,
+            echo,
             congestion_experienced: false,
             hops: 1,
             remote_queuing_us: 0,
         };
-        sender.handle_ack(Time::ZERO, Time::ZERO, &ack);
+        sender.handle_ack(echo, echo, &ack);
         sender.poll_completed()
+    }
+
+    /// Lets the timer run out. Returns what asks, the packet before `cumulative`, and then acknowledges it: so all the others
+    /// are lost.
+    fn time_out(sender: &mut SenderOf<NoneParams>, cumulative: u32) -> Vec<(u32, bool)> {
+        let timeout = sender.poll_timeout().expect("packets are under way");
+        sender.handle_timeout(timeout);
+        let probe = send(sender, 9);
+        acknowledge_sent_at(sender, cumulative, timeout);
+        probe
     }
 
     #[test]
@@ -143,14 +158,16 @@ mod tests {
     #[test]
     fn a_packet_sent_again_is_the_same_packet() {
         let mut sender = sender(&[150, 250, 100, 30]);
-        let first = send(&mut sender, 5);
-        sender.handle_timeout(sender.poll_timeout().expect("packets are under way"));
-        let again = send(&mut sender, 5);
+        let first = send(&mut sender, 9);
+        let mut again = time_out(&mut sender, 1);
+        again.extend(send(&mut sender, 9));
         assert_eq!(first, again);
-        assert_eq!(sender.flight().retransmissions, 5);
-        assert_eq!(send(&mut sender, 9), [(100, true), (30, true)]);
-        sender.handle_timeout(sender.poll_timeout().expect("packets are under way"));
-        assert_eq!(send(&mut sender, 9)[5..], [(100, true), (30, true)]);
+        assert_eq!(sender.flight().retransmissions, 7);
+        // Of those packets 0 to 6, some are lost once more.
+        assert_eq!(acknowledge(&mut sender, 4), 1);
+        again = time_out(&mut sender, 5);
+        again.extend(send(&mut sender, 9));
+        assert_eq!(first[4..], again);
     }
 
     #[test]
@@ -203,8 +220,8 @@ mod tests {
         sender.handle_endless();
         sender.handle_stop();
         assert_eq!(send(&mut sender, 9), []);
-        sender.handle_timeout(sender.poll_timeout().expect("packets are under way"));
-        assert_eq!(send(&mut sender, 9), [(100, false), (100, false), (50, true)]);
+        assert_eq!(time_out(&mut sender, 1), [(100, false)]);
+        assert_eq!(send(&mut sender, 9), [(100, false), (50, true)]);
         assert_eq!(acknowledge(&mut sender, 3), 1);
     }
 }

@@ -18,5 +18,5 @@ pub use congestion::{AckSample, CongestionControl, Notice, Timeout, Windows};
 pub use packet::{Ack, Data, SACK_BITS};
 pub use receiver::{AckPolicy, Arrival, InOrderReceiver, Receiver, SelectiveReceiver};
 pub use recovery::{Change, GoBackN, NackBitmap, Recovery, SelectiveRepeat};
-pub use scheme::{Nic, Scheme, SenderOf};
+pub use scheme::{Path, Scheme, SenderOf};
 pub use sender::{Common, Flight, Sender};

@@ -3,24 +3,40 @@
 use std::sync::Arc;
 
 use super::{Common, CongestionControl, Receiver, Recovery, Sender};
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Rate, Span};
 
 /// The sender of a scheme.
 pub type SenderOf<P> = Sender<<P as Scheme>::Control, <P as Scheme>::Recovery>;
 
-/// What a scheme's flows have to know of the NIC by which their packets leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nic {
+/// What a scheme's flows have to know of the path that their packets take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Path {
     /// What a full packet weighs, with everything that takes time on the wire.
     pub frame: Bytes,
-    /// The rate of its link.
+    /// The rate of the NIC's link.
     pub rate: Rate,
+    /// The time from the start of a full packet's transmission to the arrival of its acknowledgement where nothing else is
+    /// on the way; none where nobody knows.
+    pub base_rtt: Option<Span>,
 }
 
-impl Nic {
-    /// A NIC of this rate, on whose link a full packet weighs `frame`.
-    pub fn new(frame: Bytes, rate: Rate) -> Nic {
-        Nic { frame, rate }
+impl Path {
+    /// A path of which no more is known than that it begins with a link of this rate, on which a full packet weighs `frame`.
+    pub fn new(frame: Bytes, rate: Rate) -> Path {
+        Path { frame, rate, base_rtt: None }
+    }
+
+    /// The path with a base round trip. It is rounded up to what whole full packets take at the NIC, so that paths which
+    /// are nearly alike become one.
+    #[must_use]
+    pub fn with_base_rtt(self, rtt: Span) -> Path {
+        let packet = self.rate.transmission(self.frame);
+        Path { base_rtt: Some(packet * rtt.as_ps().div_ceil(packet.as_ps().max(1))), ..self }
+    }
+
+    /// The bandwidth-delay product in full packets: how many the NIC transmits in a base round trip.
+    pub fn bdp(&self) -> Option<f64> {
+        self.base_rtt.map(|rtt| rtt.as_ps_f64() / self.rate.transmission(self.frame).as_ps_f64())
     }
 }
 
@@ -43,8 +59,8 @@ pub trait Scheme {
         false
     }
 
-    /// What the flows share that leave by this NIC.
-    fn shared(&self, nic: Nic) -> <Self::Control as CongestionControl>::Shared;
+    /// What the flows on such a path share.
+    fn shared(&self, path: Path) -> <Self::Control as CongestionControl>::Shared;
 
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets.
     fn reach(&self) -> u32;
@@ -71,10 +87,10 @@ pub trait Scheme {
     /// A receiver to which nothing has come yet. It acknowledges as the scheme wants.
     fn receiver(&self) -> Self::Receiver;
 
-    /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload that leave by this NIC.
-    /// Flows of one transport and NIC are clones of one sender: they share what [`Self::shared`] gives.
-    fn sender(&self, mtu: u32, nic: Nic) -> SenderOf<Self> {
+    /// A sender with nothing to send yet, of packets with up to `mtu` bytes of payload that take this path.
+    /// Flows of one transport on such paths are clones of one sender: they share what [`Self::shared`] gives.
+    fn sender(&self, mtu: u32, path: Path) -> SenderOf<Self> {
         let (reach, recovery) = (self.reach(), self.recovery());
-        Sender::new(Arc::new(Common { mtu, reach, recovery, control: self.shared(nic) }))
+        Sender::new(Arc::new(Common { mtu, reach, recovery, control: self.shared(path) }))
     }
 }

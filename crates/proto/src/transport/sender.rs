@@ -8,7 +8,7 @@ use super::message::{Boundary, Messages};
 use super::recovery::{Change, Recovery};
 use super::{Ack, AckSample, CongestionControl, Data, Notice, Timeout, Windows};
 use crate::machine::Readiness;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// What the senders of one transport share: `S` is the congestion control's part, `R` the recovery.
 #[derive(Clone, Debug)]
@@ -81,6 +81,8 @@ struct Packets {
     under_way: u32,
     /// Given up, waiting to be sent again.
     lost: u32,
+    /// See [`Recovery::asks`].
+    asks: bool,
 }
 
 /// A sender's counters.
@@ -117,6 +119,11 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     /// The congestion control, to be looked at.
     pub fn control(&self) -> &C {
         &self.control
+    }
+
+    /// How long the retransmission timer waits from now on, if no timeout comes before.
+    pub fn retransmission_timeout(&self) -> Span {
+        self.control.retransmission_timeout(&self.common.control, 0)
     }
 
     /// What the congestion control lets be seen.
@@ -299,12 +306,13 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
             return;
         }
         let repair = self.repair_mut();
-        repair.recovery.give_up(cumulative, next);
+        repair.recovery.give_up(now, cumulative, next);
         repair.timeouts += 1;
         repair.timeouts_in_a_row = in_a_row;
         self.look_around();
         self.control.on_timeout(&self.common.control, now, &timeout);
-        if self.packets().under_way > 0 {
+        let packets = self.packets();
+        if packets.under_way > 0 && !packets.asks {
             self.arm(now);
         } else {
             // Armed anew by the transmission that follows.
@@ -352,7 +360,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         }
         let shared = &self.common.control;
         // At least one packet may always be under way; the spacing makes up for a window below one.
-        if f64::from(packets.under_way + 1) > self.control.window(shared).max(1.0) {
+        if f64::from(packets.under_way + 1) > self.control.window(shared).max(1.0) && !packets.asks {
             return Readiness::Idle;
         }
         match self.control.pacing_gap(shared) {
@@ -368,7 +376,8 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         let reachable = self.una.saturating_add(self.common.reach);
         let fresh = offered.min(reachable).saturating_sub(self.next);
         let window = self.control.window(&self.common.control).max(1.0);
-        (window as u32).saturating_sub(packets.under_way).min(packets.lost + fresh)
+        let room = (window as u32).saturating_sub(packets.under_way);
+        room.max(u32::from(packets.asks)).min(packets.lost + fresh)
     }
 
     /// The most payload that the next packet can have, in bytes: what it has, unless it is one sent again.
@@ -441,7 +450,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     #[inline]
     fn packets(&self) -> Packets {
         if self.is_calm() {
-            Packets { under_way: self.next - self.una, lost: 0 }
+            Packets { under_way: self.next - self.una, lost: 0, asks: false }
         } else {
             self.packets_in_trouble()
         }
@@ -450,7 +459,11 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     #[cold]
     fn packets_in_trouble(&self) -> Packets {
         let recovery = &self.repair().expect("who is not calm has something to repair").recovery;
-        Packets { under_way: recovery.under_way(self.una, self.next), lost: recovery.lost(self.next) }
+        Packets {
+            under_way: recovery.under_way(self.una, self.next),
+            lost: recovery.lost(self.next),
+            asks: recovery.asks(),
+        }
     }
 }
 
@@ -462,7 +475,7 @@ fn rare_of<R>(rare: &mut Option<Box<Rare<R>>>) -> &mut Rare<R> {
 mod tests {
     use super::*;
     use crate::baseline::none::NoneParams;
-    use crate::transport::{Nic, Scheme};
+    use crate::transport::{Path, Scheme};
     use crate::units::Rate;
 
     fn ack(seq: u32, cumulative: u32) -> Ack {
@@ -491,7 +504,7 @@ mod tests {
 
     #[test]
     fn acknowledgements_that_cannot_be_are_ignored() {
-        let mut sender = NoneParams::default().sender(1500, Nic::new(Bytes::new(1500), Rate::from_gbps(10)));
+        let mut sender = NoneParams::default().sender(1500, Path::new(Bytes::new(1500), Rate::from_gbps(10)));
         sender.handle_endless();
         for _ in 0..2 {
             sender.transmit(Time::ZERO);

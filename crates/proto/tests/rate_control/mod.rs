@@ -7,8 +7,8 @@
 use std::marker::PhantomData;
 
 use clearway_proto::transport::{
-    AckPolicy, AckSample, CongestionControl, Data, GoBackN, InOrderReceiver, Nic, Notice, Receiver, Recovery,
-    Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
+    AckPolicy, AckSample, CongestionControl, Data, GoBackN, InOrderReceiver, Notice, Path, Receiver,
+    Recovery, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
 };
 use clearway_proto::units::{Bytes, Span, Time};
 
@@ -75,7 +75,7 @@ impl<E: Ends> Scheme for RateParams<E> {
 
     const HEADER: Bytes = Bytes::new(44);
 
-    fn shared(&self, _nic: Nic) {}
+    fn shared(&self, _path: Path) {}
 
     fn reach(&self) -> u32 {
         REACH

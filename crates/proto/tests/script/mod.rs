@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::str::SplitWhitespace;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Data, Nic, Notice, Receiver, Scheme, SenderOf};
+use clearway_proto::transport::{Ack, Data, Notice, Path, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 /// What a script may ask of a congestion control by name, beside its windows.
@@ -30,7 +30,7 @@ pub trait Probe {
 pub fn run<P: Scheme<Control: Probe>>(params: &P, script: &str) {
     let mut driver = Driver::<P> {
         now: Time::ZERO,
-        sender: params.sender(1000, Nic::new(Bytes::new(1000), Rate::from_gbps(10))),
+        sender: params.sender(1000, Path::new(Bytes::new(1000), Rate::from_gbps(10))),
         receiver: params.receiver(),
         sent: BTreeMap::new(),
         acks: VecDeque::new(),

@@ -1,7 +1,9 @@
 //! What the flows of one transport have in common.
 
-use clearway_proto::transport::Nic;
-use clearway_proto::units::{Bytes, Rate};
+use std::collections::BTreeMap;
+
+use clearway_proto::transport::Path;
+use clearway_proto::units::{Bytes, Rate, Span};
 
 use crate::model::{Network, Protocol, Transport};
 use crate::schemes::{AnyReceiver, AnySender};
@@ -9,10 +11,10 @@ use crate::schemes::{AnyReceiver, AnySender};
 /// Makes the senders and receivers of one transport of a scenario.
 #[derive(Debug)]
 pub struct Maker {
-    /// The sender of a flow that has not begun, for hosts whose links have each of these rates.
-    senders: Vec<(Rate, AnySender)>,
-    /// What makes the receiver of a flow that has not begun.
+    /// What makes the two ends of a flow.
     protocol: Protocol,
+    /// Bytes of payload in a full data frame.
+    mtu: u32,
     /// Bytes of a full data frame.
     pub data_frame: u32,
     /// Bytes of a data frame beside its payload.
@@ -28,17 +30,14 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// The maker of this transport in this network, whose hosts' links have these rates.
-    pub fn new(transport: &Transport, network: &Network, rates: &[Rate]) -> Maker {
+    /// The maker of this transport in this network.
+    pub fn new(transport: &Transport, network: &Network) -> Maker {
         let protocol = &transport.protocol;
         let overhead = transport.header + network.framing;
         let data_frame = network.mtu + overhead;
-        let sender = |&rate: &Rate| {
-            (rate, protocol.sender(network.mtu, Nic::new(Bytes::new(data_frame.into()), rate)))
-        };
         Maker {
-            senders: rates.iter().map(sender).collect(),
             protocol: protocol.clone(),
+            mtu: network.mtu,
             data_frame,
             overhead,
             ack_frame: transport.ack + network.framing,
@@ -51,14 +50,30 @@ impl Maker {
         }
     }
 
-    /// A sender of a new flow from a host whose link has this rate, one of those that the maker was told of.
-    pub fn sender(&self, rate: Rate) -> AnySender {
-        let of_rate = self.senders.iter().find(|(its, _)| *its == rate);
-        of_rate.expect("a rate that some host's link has").1.clone()
+    /// The path of a flow over these links, of which the first is its NIC's, and back over the same.
+    pub fn path(&self, links: &[(Rate, Span)]) -> Path {
+        let (frame, ack) = (Bytes::new(self.data_frame.into()), Bytes::new(self.ack_frame.into()));
+        let crossing =
+            |(rate, delay): &(Rate, Span)| rate.transmission(frame) + rate.transmission(ack) + *delay * 2;
+        let base_rtt = links.iter().map(crossing).fold(Span::ZERO, |sum, each| sum + each);
+        Path::new(frame, links[0].0).with_base_rtt(base_rtt)
     }
 
     /// A receiver of a new flow.
     pub fn receiver(&self) -> AnyReceiver {
         self.protocol.receiver()
+    }
+}
+
+/// The senders of flows that have not begun, one for each transport and kind of path: flows share what is alike.
+#[derive(Debug, Default)]
+pub struct NewSenders {
+    made: BTreeMap<(u32, Path), AnySender>,
+}
+
+impl NewSenders {
+    /// A sender of a new flow on this path, of the transport with this number and maker.
+    pub fn sender(&mut self, transport: u32, maker: &Maker, path: Path) -> AnySender {
+        self.made.entry((transport, path)).or_insert_with(|| maker.protocol.sender(maker.mtu, path)).clone()
     }
 }

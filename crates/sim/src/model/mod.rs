@@ -4,6 +4,7 @@
 //! This module imports nothing of the simulator, so that every other part may import it.
 
 mod arbiter;
+mod chance;
 mod class;
 mod clock;
 mod fault;

@@ -5,15 +5,15 @@ use clearway_proto::units::Span;
 /// The quantities that a run samples, and how often; one without an interval is not sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Record {
-    /// Bytes waiting at every switch port that ever queued.
+    /// Bytes waiting at every switch port at which anything ever waits.
     pub queues: Option<Span>,
     /// Every flow's windows.
     pub windows: Option<Span>,
-    /// Mean and largest round-trip time of every transport in each interval.
+    /// Mean, largest and number of round-trip times of every transport in each interval.
     pub rtt: Option<Span>,
     /// Payload delivered by every transport in each interval.
     pub throughput: Option<Span>,
-    /// What every switch port and class sent and dropped in each interval.
+    /// What every class sent and dropped in each interval, at each switch port that ever does.
     pub links: Option<Span>,
     /// Length of the intervals over which Jain's index is taken (always on).
     pub fairness: Span,

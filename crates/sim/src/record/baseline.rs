@@ -1,6 +1,6 @@
 //! The counters at the beginning and at the end of the measurement, whose differences steady-state figures are.
 
-use clearway_proto::units::{Span, Time};
+use clearway_proto::units::Time;
 
 use crate::host::processor::ProcessorCounters;
 use crate::net::counters::PortCounters;
@@ -26,6 +26,8 @@ pub(super) struct Baseline {
     /// Data packets sent, and sent again, per flow.
     pub sent: Vec<u64>,
     pub retransmissions: Vec<u64>,
+    /// Packets that arrived again, per flow.
+    pub duplicates: Vec<u64>,
     /// The counters of each link; empty where nothing had happened yet, which saves a large network a tenth of its
     /// memory.
     links: Vec<LinkBaseline>,
@@ -33,8 +35,6 @@ pub(super) struct Baseline {
     pub classes: Vec<ClassCounters>,
     /// The counters of each host whose work takes time.
     pub processors: Vec<ProcessorCounters>,
-    /// For each flow with an open operation: the flow, and how long none had been done on it.
-    pub operation_waits: Vec<(u32, Span)>,
 }
 
 impl LinkBaseline {
@@ -58,13 +58,13 @@ impl Baseline {
         let of_link = |link| LinkBaseline::of(simulation, link);
         Baseline {
             time: simulation.time(),
-            payload: flows.map(|flow| simulation.receiver(flow).receiver.payload()).collect(),
+            payload: flows.clone().map(|flow| simulation.receiver(flow).receiver.payload()).collect(),
+            duplicates: flows.map(|flow| simulation.receiver(flow).receiver.duplicates()).collect(),
             sent: flights.clone().map(|f| f.sent).collect(),
             retransmissions: flights.map(|f| u64::from(f.retransmissions)).collect(),
             classes: classes.map(|queue| queue.counters).collect(),
             links: links.filter(|_| simulation.time() > Time::ZERO).map(of_link).collect(),
             processors: simulation.processors().map(|(_, counters)| counters).collect(),
-            operation_waits: simulation.operation_waits(),
         }
     }
 

@@ -59,14 +59,15 @@ impl TransportCounters {
         self.lost_measured += u64::from(measured);
     }
 
-    /// What a measurement that ended with `self` has counted in a run that ended with `whole`: losses and latencies of what
-    /// began in it are known by then, wherever they came out later.
+    /// What a measurement that ended with `self` has counted in a run that ended with `whole`: losses, latencies and waits of
+    /// what began in it are known by then, wherever they came out later.
     #[must_use]
     pub fn completed_by(mut self, whole: &TransportCounters) -> TransportCounters {
         self.lost_data = whole.lost_data;
         self.lost_measured = whole.lost_measured;
         self.operations.latency = whole.operations.latency.clone();
         self.operations.late = whole.operations.late;
+        self.operations.longest_wait = whole.operations.longest_wait;
         self
     }
 
@@ -93,7 +94,7 @@ pub struct OperationCounters {
     /// Operations that were not issued because too many were open.
     pub refused: u64,
     /// The longest time, up to a completion since the measurement began, in which a flow had an operation open and none was
-    /// completed.
+    /// completed. A wait that begins after the measurement's end does not count.
     pub longest_wait: Span,
 }
 

@@ -72,6 +72,13 @@ impl Measured<'_> {
         until - self.start.retransmissions[flow as usize]
     }
 
+    /// Packets of a flow that arrived again, in the measured time, although they had arrived.
+    pub fn duplicates(&self, flow: u32) -> u64 {
+        let whole = || self.simulation.receiver(flow).receiver.duplicates();
+        self.stop.as_ref().map_or_else(whole, |stop| stop.duplicates[flow as usize])
+            - self.start.duplicates[flow as usize]
+    }
+
     /// The counters of each host whose work takes time, when the measurement ended.
     pub fn processors(&self) -> Vec<ProcessorCounters> {
         let whole = || self.simulation.processors().map(|(_, counters)| counters).collect();
@@ -121,12 +128,12 @@ impl Measured<'_> {
         open
     }
 
-    /// The longest time without a completion, by the end of the measurement, of these transports' flows that have an operation
-    /// open.
+    /// The longest time without a completion that began before the measurement's end and was not over when the run ended, of
+    /// these transports' flows.
     pub fn longest_open_wait(&self, is_of: &dyn Fn(u32) -> bool) -> Option<Span> {
-        let now = || self.simulation.operation_waits();
-        let waits = self.stop.as_ref().map_or_else(now, |stop| stop.operation_waits.clone());
-        waits.into_iter().filter(|(flow, _)| is_of(*flow)).map(|(_, wait)| wait).max()
+        let waits = self.simulation.operation_waits().into_iter();
+        let counted = waits.filter(|(flow, since)| is_of(*flow) && *since < self.until());
+        counted.map(|(_, since)| self.end.since(since)).max()
     }
 
     /// Packets that a flow retransmitted in the whole run.

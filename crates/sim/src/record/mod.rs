@@ -3,6 +3,7 @@
 mod baseline;
 mod censored;
 pub mod counters;
+mod definitions;
 pub(crate) mod digest;
 pub mod fairness;
 pub mod fastpass;
@@ -16,5 +17,7 @@ mod summary;
 pub(crate) mod tables;
 mod texts;
 
+pub use definitions::{Covers, Definition, Described};
+pub use observer::definitions;
 pub use outcome::{Column, Outcome, Progress, Stopped, Table, Value};
 pub use texts::Texts;

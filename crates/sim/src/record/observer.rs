@@ -6,13 +6,14 @@ use clearway_proto::units::{Span, Time};
 
 use super::baseline::Baseline;
 use super::counters::TransportCounters;
+use super::definitions::Definition;
 use super::digest::digest;
 use super::fairness::Fairness;
 use super::fastpass;
 use super::measured::Measured;
 use super::outcome::Outcome;
 use super::pauses;
-use super::samples::Samples;
+use super::samples::{self, Samples};
 use super::summary::summarise;
 use super::tables;
 use crate::model::Scenario;
@@ -56,8 +57,8 @@ impl<'a> Observer<'a> {
         if !self.warm && now >= Time::ZERO + self.scenario.warmup {
             self.warm = true;
             self.start = Baseline::of(simulation);
+            self.samples.keep_rtt(simulation);
             simulation.measure_anew();
-            self.samples.restart_rtt();
         }
         self.fairness.look(simulation, now);
         if self.stop.is_none()
@@ -109,6 +110,24 @@ impl<'a> Observer<'a> {
             interrupted: false,
         }
     }
+}
+
+/// What each table that a run may have means, in the order in which runs have them.
+pub fn definitions() -> Vec<Definition> {
+    let always = [tables::Flows::DEFINITION, tables::Links::DEFINITION, tables::Rtt::DEFINITION];
+    let others = [
+        tables::Unfinished::DEFINITION,
+        tables::Hosts::DEFINITION,
+        tables::Delays::DEFINITION,
+        tables::Operations::DEFINITION,
+        tables::Probes::DEFINITION,
+        fastpass::Endpoints::DEFINITION,
+        fastpass::Arbiters::DEFINITION,
+        tables::LinkClasses::DEFINITION,
+        pauses::Pauses::DEFINITION,
+        pauses::Deadlock::DEFINITION,
+    ];
+    always.into_iter().chain(others).chain(samples::DEFINITIONS).collect()
 }
 
 /// The counters of each transport as they are now.

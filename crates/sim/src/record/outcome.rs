@@ -21,8 +21,7 @@ pub struct Outcome {
 /// A named table of equally long columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// `flows`, `links`, `rtt`, `hosts`, `delays`, `operations`, `link_classes`, `queues`, `windows`, `rtt_series`,
-    /// `throughput`, `links_series`, `probes`, `endpoints`, `arbiters`, `pauses`, `deadlock` or `unfinished`.
+    /// The table's name, of which [`super::definitions`] says what it means.
     pub name: &'static str,
     /// The columns: the name of each, with its unit, and its values.
     pub columns: Vec<(&'static str, Column)>,
@@ -42,14 +41,16 @@ pub enum Column {
 /// A figure of the summary, or several under one name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing was measured.
-    Missing,
+    /// Nothing was measured, for this reason.
+    Missing(&'static str),
     /// A count.
     Integer(u64),
     /// A measured value; finite.
     Float(f64),
     /// The names of other figures.
     Names(Vec<String>),
+    /// The names of figures that are missing, each with the reason.
+    Reasons(Vec<(String, &'static str)>),
     /// Several figures, in the order in which they are shown.
     Object(Vec<(String, Value)>),
 }

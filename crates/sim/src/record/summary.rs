@@ -23,8 +23,11 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     figures.extend(host_figures(measured));
     figures.extend(fastpass::figures(measured));
     figures.extend(pauses::figures(measured));
+    figures.push(reasons(&figures));
     let each = |at: usize| {
-        (measured.scenario.transports[at].name.clone(), Value::Object(traffic_figures(measured, &[at])))
+        let mut figures = traffic_figures(measured, &[at]);
+        figures.push(reasons(&figures));
+        (measured.scenario.transports[at].name.clone(), Value::Object(figures))
     };
     figures.push(entry("transports", Value::Object((0..transports).map(each).collect())));
     Value::Object(figures)
@@ -34,8 +37,33 @@ fn entry(name: &str, value: Value) -> (String, Value) {
     (name.to_string(), value)
 }
 
-fn float(value: Option<f64>) -> Value {
-    value.filter(|v| v.is_finite()).map_or(Value::Missing, Value::Float)
+/// Why a figure has no value for which the measured time is too short.
+const NO_TIME: &str = "the measurement has no length";
+const NOTHING_SENT: &str = "no data was sent in the measured time";
+const NOTHING_ACKNOWLEDGED: &str = "no packet was acknowledged in the measured time";
+const NO_CONTEST: &str =
+    "in no interval of record.fairness did two flows have data to send throughout and deliver any";
+const NO_SIZES: &str = "no flow has a size";
+const NO_OPERATIONS: &str = "no operation was issued or completed in the measured time";
+const NONE_DECIDED: &str = "no operation issued in the measured time was done or had missed its deadline";
+const NONE_ISSUED: &str = "no operation was issued in the measured time";
+
+/// A figure, or why there is none. What comes of a division by no time is none.
+fn float(value: Option<f64>, otherwise: &'static str) -> Value {
+    match value {
+        Some(value) if value.is_finite() => Value::Float(value),
+        Some(_) => Value::Missing(NO_TIME),
+        None => Value::Missing(otherwise),
+    }
+}
+
+/// The figures that are missing, each with the reason.
+fn reasons(figures: &[(String, Value)]) -> (String, Value) {
+    let missing = figures.iter().filter_map(|(name, value)| match value {
+        Value::Missing(why) => Some((name.clone(), *why)),
+        _ => None,
+    });
+    entry("absent", Value::Reasons(missing.collect()))
 }
 
 /// The figures of the flows of these transports.
@@ -52,16 +80,18 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     let lost_whole = transports.iter().map(|&t| measured.counters[t].lost_data).sum();
     let lost = transports.iter().map(|&t| measured.counters[t].lost_measured).sum();
     let retransmissions = total(&|id| measured.retransmitted(id));
+    let needless = total(&|id| measured.duplicates(id));
     let timeouts = total(&|id| u64::from(simulation.sender(id).sender.flight().timeouts));
     let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
     let completed = total(&|id| u64::from(measured.completion(id).is_some()));
     let mut figures = vec![
         entry("flows", Value::Integer(flows.len() as u64)),
         entry("completed", Value::Integer(completed)),
-        entry("goodput_gbps", float(Some(delivered as f64 * 8.0 / measured.seconds() / 1e9))),
-        entry("loss_rate", float(ratio(lost, sent))),
-        entry("loss_rate_whole", float(ratio(lost_whole, sent_whole))),
+        entry("goodput_gbps", float(Some(delivered as f64 * 8.0 / measured.seconds() / 1e9), NO_TIME)),
+        entry("loss_rate", float(ratio(lost, sent), NOTHING_SENT)),
+        entry("loss_rate_whole", float(ratio(lost_whole, sent_whole), "no data was sent")),
         entry("retransmissions", Value::Integer(retransmissions)),
+        entry("needless_retransmissions", Value::Integer(needless)),
         entry("timeouts_whole", Value::Integer(timeouts)),
     ];
     let notified = transports.iter().filter(|&&t| measured.scenario.transports[t].has_notifications());
@@ -69,7 +99,7 @@ fn traffic_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Va
     figures.extend(notifications.reduce(|all, one| all + one).map(|all| entry("cnps", Value::Integer(all))));
     figures.extend(rtt_figures(measured, transports));
     let indices: Vec<f64> = transports.iter().filter_map(|&t| measured.fairness[t]).collect();
-    figures.push(entry("jain", float((!indices.is_empty()).then(|| mean(&indices)))));
+    figures.push(entry("jain", float((!indices.is_empty()).then(|| mean(&indices)), NO_CONTEST)));
     let mut bounds = Vec::new();
     figures.extend(completion_figures(measured, &flows, &mut bounds));
     figures.extend(operation_figures(measured, transports, &mut bounds));
@@ -96,21 +126,26 @@ fn rtt_figures(measured: &Measured, transports: &[usize]) -> Vec<(String, Value)
 }
 
 fn time_figures(name: &str, times: &Histogram) -> Vec<(String, Value)> {
-    let us = |fraction| float(times.quantile(fraction).map(|ps| ps as f64 / 1e6));
+    let us = |fraction| float(times.quantile(fraction).map(|ps| ps as f64 / 1e6), NOTHING_ACKNOWLEDGED);
     vec![
-        entry(&format!("{name}_mean_us"), float(times.mean().map(|ps| ps / 1e6))),
+        entry(&format!("{name}_mean_us"), float(times.mean().map(|ps| ps / 1e6), NOTHING_ACKNOWLEDGED)),
         entry(&format!("{name}_p50_us"), us(0.5)),
         entry(&format!("{name}_p99_us"), us(0.99)),
         entry(&format!("{name}_p999_us"), us(0.999)),
     ]
 }
 
-/// A figure of which `bounds` takes the name if the true one may be larger.
-fn bounded(name: &str, figure: Option<Bounded>, bounds: &mut Vec<String>) -> (String, Value) {
+/// A figure, or why there is none. `bounds` takes its name if the true one may be larger.
+fn bounded(
+    name: &str,
+    figure: Option<Bounded>,
+    otherwise: &'static str,
+    bounds: &mut Vec<String>,
+) -> (String, Value) {
     if figure.is_some_and(|figure| figure.at_least) {
         bounds.push(name.to_string());
     }
-    entry(name, float(figure.map(|figure| figure.value)))
+    entry(name, float(figure.map(|figure| figure.value), otherwise))
 }
 
 /// The figures of sized flows that have started, in the whole run. Those that were under way at its end count with their
@@ -129,15 +164,16 @@ fn completion_figures(measured: &Measured, flows: &[u32], bounds: &mut Vec<Strin
     let slowed_so_far: Vec<f64> = slowed_so_far.into_iter().map(|slowdown| slowdown.max(1.0)).collect();
     let unfinished = ages.len() as u64;
     let (fct, slowdown) = (Values::new(took, &ages), Values::new(slowed, &slowed_so_far));
+    let mut of = |name, figure| bounded(name, figure, NO_SIZES, bounds);
     vec![
         entry("unfinished_flows", Value::Integer(unfinished)),
-        bounded("fct_mean_us", fct.mean(), bounds),
-        bounded("fct_p50_us", fct.quantile(0.5), bounds),
-        bounded("fct_p99_us", fct.quantile(0.99), bounds),
-        bounded("fct_max_us", fct.quantile(1.0), bounds),
-        bounded("slowdown_mean", slowdown.mean(), bounds),
-        bounded("slowdown_p50", slowdown.quantile(0.5), bounds),
-        bounded("slowdown_p99", slowdown.quantile(0.99), bounds),
+        of("fct_mean_us", fct.mean()),
+        of("fct_p50_us", fct.quantile(0.5)),
+        of("fct_p99_us", fct.quantile(0.99)),
+        of("fct_max_us", fct.quantile(1.0)),
+        of("slowdown_mean", slowdown.mean()),
+        of("slowdown_p50", slowdown.quantile(0.5)),
+        of("slowdown_p99", slowdown.quantile(0.99)),
     ]
 }
 
@@ -166,22 +202,33 @@ fn operation_figures(
     let any = decided + all.in_time;
     let (done, unfinished) = (all.latency.count(), ages.count());
     let open_wait = measured.longest_open_wait(&|flow| transports.contains(&transport(flow)));
-    let longest_wait = all.longest_wait.max(open_wait.unwrap_or_default());
+    let longest_wait = (any > 0 || open_wait.is_some()).then(|| longest_wait(all.longest_wait, open_wait));
     let latency = Buckets::new(all.latency, &ages);
-    let mut us = |name, ps: Option<Bounded>| {
-        bounded(name, ps.map(|ps| Bounded { value: ps.value / 1e6, ..ps }), bounds)
+    let mut us = |name, ps: Option<Bounded>, otherwise| {
+        bounded(name, ps.map(|ps| Bounded { value: ps.value / 1e6, ..ps }), otherwise, bounds)
     };
+    let per_second = (any > 0).then_some(all.in_time as f64 / measured.seconds());
     vec![
         entry("operations", Value::Integer(done)),
         entry("unfinished_operations", Value::Integer(unfinished)),
-        entry("operations_per_second", float((any > 0).then_some(all.in_time as f64 / measured.seconds()))),
-        entry("failed_operations", float((decided > 0).then_some(failed as f64 / decided as f64))),
-        us("latency_mean_us", latency.mean()),
-        us("latency_p50_us", latency.quantile(0.5)),
-        us("latency_p99_us", latency.quantile(0.99)),
-        us("latency_p999_us", latency.quantile(0.999)),
-        entry("operation_wait_max_us", float((any > 0).then_some(longest_wait.as_us_f64()))),
+        entry("operations_per_second", float(per_second, NO_OPERATIONS)),
+        entry(
+            "failed_operations",
+            float((decided > 0).then_some(failed as f64 / decided as f64), NONE_DECIDED),
+        ),
+        us("latency_mean_us", latency.mean(), NONE_ISSUED),
+        us("latency_p50_us", latency.quantile(0.5), NONE_ISSUED),
+        us("latency_p99_us", latency.quantile(0.99), NONE_ISSUED),
+        us("latency_p999_us", latency.quantile(0.999), NONE_ISSUED),
+        us("operation_wait_max_us", longest_wait, NO_OPERATIONS),
     ]
+}
+
+/// The longest of the waits that are over and of those that are not, in picoseconds. It is a lower bound where the longest is
+/// not over.
+fn longest_wait(over: Span, open: Option<Span>) -> Bounded {
+    let open = open.unwrap_or_default();
+    Bounded { value: over.max(open).as_ps() as f64, at_least: open > over }
 }
 
 /// The figures of all hosts, where they are not ideal: the utilisation of the busiest, and the frames for which receive
@@ -192,7 +239,7 @@ fn host_figures(measured: &Measured) -> Vec<(String, Value)> {
     let Some(busiest) = busiest else { return Vec::new() };
     let drops = now_and_then.iter().map(|(now, then)| now.dropped_frames - then.dropped_frames).sum();
     vec![
-        entry("host_utilisation_max", float(Some(busiest as f64 / 1e12 / measured.seconds()))),
+        entry("host_utilisation_max", float(Some(busiest as f64 / 1e12 / measured.seconds()), NO_TIME)),
         entry("host_drops", Value::Integer(drops)),
     ]
 }
@@ -203,8 +250,8 @@ fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
     let largest = |value: fn(&LinkFigures) -> f64| links.iter().map(value).fold(0.0, f64::max);
     let total = |value: fn(&LinkFigures) -> u64| Value::Integer(links.iter().map(value).sum());
     vec![
-        entry("utilisation_max", float(Some(largest(|l| l.utilisation)))),
-        entry("queue_mean_bytes", float(Some(largest(|l| l.queue_mean_bytes)))),
+        entry("utilisation_max", float(Some(largest(|l| l.utilisation)), NO_TIME)),
+        entry("queue_mean_bytes", float(Some(largest(|l| l.queue_mean_bytes)), NO_TIME)),
         entry(
             "queue_peak_bytes",
             Value::Integer(links.iter().map(|l| l.queue_peak_bytes).max().unwrap_or(0)),

@@ -220,10 +220,16 @@ fn read_record(r: &mut Section) -> Record {
     let operations = r.flag("operations", "A row for every operation.", false);
     Record {
         operations,
-        queues: r.optional(&every("queues", "Bytes waiting at every switch port that ever queued."), off),
+        queues: r.optional(
+            &every("queues", "Bytes waiting at every switch port at which anything ever waits."),
+            off,
+        ),
         windows: r.optional(&every("windows", "Every flow's windows."), off),
         rtt: r.optional(&every("rtt", "Mean and largest round-trip time of every transport."), off),
-        links: r.optional(&every("links", "What every switch port and class sent and dropped."), off),
+        links: r.optional(
+            &every("links", "What every class sent and dropped at each switch port that ever does."),
+            off,
+        ),
         throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),

@@ -51,6 +51,14 @@ impl ParameterReader for Section<'_> {
         self.get(&key_or(parameter, default))
     }
 
+    fn optional_time(&mut self, parameter: &Parameter<Span>, otherwise: &'static str) -> Option<Span> {
+        self.optional(&key(parameter), otherwise)
+    }
+
+    fn optional_number(&mut self, parameter: &Parameter<f64>, otherwise: &'static str) -> Option<f64> {
+        self.optional(&key(parameter), otherwise)
+    }
+
     fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32> {
         self.optional(&key(parameter), otherwise)
     }

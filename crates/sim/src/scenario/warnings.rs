@@ -1,6 +1,7 @@
 //! Warnings: what can be run but is unlikely to be meant, with the arithmetic that shows it.
 
 use clearway_proto::fastpass::endpoint::SendMode;
+use clearway_proto::transport::Path;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
@@ -27,6 +28,7 @@ const MOST_OF_A_LINK: f64 = 0.1;
 /// A sentence for each thing that is unlikely to be meant.
 pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     let mut warnings = targets_below_empty_paths(scenario);
+    warnings.extend(timeouts_below_empty_paths(scenario));
     warnings.extend(little_to_measure(scenario));
     let rates = shape::host_rates(&scenario.network);
     let hosts = shape::of(&scenario.network.topology).hosts();
@@ -141,6 +143,46 @@ fn target_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Opti
         us(path.back),
         us(empty.saturating_sub(hops)),
     ))
+}
+
+/// Warns of transports whose timer runs out before the first answer can have come.
+fn timeouts_below_empty_paths(scenario: &Scenario) -> Vec<String> {
+    // IRN has a warning of its own: it has two timeouts.
+    let has_one = |transport: &Transport| !matches!(transport.protocol, Protocol::Irn(_));
+    let longest = longest_empty_paths(scenario, has_one);
+    longest.iter().filter_map(|(transport, path)| timeout_below(scenario, *transport, path)).collect()
+}
+
+fn timeout_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Option<String> {
+    let Transport { name, protocol, header, .. } = &scenario.transports[transport];
+    let network = &scenario.network;
+    let frame = Bytes::new(u64::from(network.mtu + header + network.framing));
+    let rate = shape::host_rates(network).get(path.hosts.0);
+    let trip = path.there + path.back;
+    let sender = protocol.sender(network.mtu, Path::new(frame, rate).with_base_rtt(trip));
+    let timeout = sender.retransmission_timeout();
+    let key = match protocol {
+        Protocol::Swift(_)
+        | Protocol::Dctcp(_)
+        | Protocol::Gcn(_)
+        | Protocol::Cubic(_)
+        | Protocol::Reno(_) => "initial_rto",
+        _ => "rto",
+    };
+    (timeout < trip).then(|| {
+        format!(
+            "transport.{name}.{key}: {} is below the {} that a full frame and its acknowledgement take on the empty path from \
+             host {} to host {} ({} there + {} back): what a flow sends first is sent again before an answer can have come; \
+             raise {key} to {} or more",
+            us(timeout),
+            us(trip),
+            path.hosts.0,
+            path.hosts.1,
+            us(path.there),
+            us(path.back),
+            us(trip),
+        )
+    })
 }
 
 /// Warns of hosts of a kind whose processor takes longer for a packet than their fastest link, of this `rate`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_proto::units::{Bytes, Rate, Time};
+use clearway_proto::units::{Bytes, Time};
 
 use super::arbitration::{self, control_plan};
 use super::control_plan::ControlPlan;
@@ -25,7 +25,7 @@ use crate::host::prober::{Prober, Responder};
 use crate::host::processor::{Costs, Processor};
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
-use crate::host::transport::Maker;
+use crate::host::transport::{Maker, NewSenders};
 use crate::model::{HostKind, Probe, Scenario, Timestamps, Transport};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::port::Port;
@@ -34,6 +34,7 @@ use crate::net::routing::{path_between, Router};
 use crate::net::topology::Graph;
 use crate::random::{in_table, Entity, Stream};
 use crate::record::counters::TransportCounters;
+use crate::schemes::AnySender;
 use crate::traffic::{self, Demand, FlowSpec, Part};
 
 /// The longest window, in picoseconds: short enough that a window's events are few.
@@ -45,8 +46,7 @@ const LEAST_CONTROL: u64 = 84;
 /// The plan of a scenario, over at most so many domains.
 pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let graph = Graph::build(&scenario.network);
-    let rates = nic_rates(&graph);
-    let maker = |transport| Maker::new(transport, &scenario.network, &rates);
+    let maker = |transport| Maker::new(transport, &scenario.network);
     let makers: Vec<Maker> = scenario.transports.iter().map(maker).collect();
     let specs = traffic::generate(scenario);
     assert!(specs.len() < MAX_ID as usize, "more flows than a key has room for");
@@ -254,9 +254,15 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
     let mut domains: Vec<Domain> = (0..plan.partition.domains() as u32)
         .map(|number| domain(scenario, plan, number, &mut wiring))
         .collect();
+    let mut new_senders = NewSenders::default();
     for (flow, spec) in plan.specs.iter().enumerate() {
         let (from, to) = (plan.senders[flow], plan.receivers[flow]);
-        add_sender(&mut domains[from.domain as usize], plan, flow as u32, spec);
+        let sender = new_senders.sender(
+            spec.transport,
+            &plan.makers[spec.transport as usize],
+            plan.path_of(flow as u32),
+        );
+        add_sender(&mut domains[from.domain as usize], plan, flow as u32, spec, sender);
         domains[to.domain as usize].incomplete += usize::from(sized(spec).is_some());
         let receiver = receiver(plan, flow as u32, spec);
         domains[to.domain as usize].receivers.push(receiver);
@@ -384,19 +390,7 @@ fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
     }
 }
 
-fn nic_rate(graph: &Graph, host: u32) -> Rate {
-    graph.link(graph.nic(host)).rate
-}
-
-/// Each rate that the link of some host has.
-fn nic_rates(graph: &Graph) -> Vec<Rate> {
-    let mut rates: Vec<Rate> = (0..graph.host_count()).map(|host| nic_rate(graph, host)).collect();
-    rates.sort_unstable();
-    rates.dedup();
-    rates
-}
-
-fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec) {
+fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec, sender: AnySender) {
     let end = domain.senders.len() as u32;
     // Others are set going by operations.
     if !matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Answers)) {
@@ -408,7 +402,7 @@ fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec) {
     }
     let (route, routes) = plan.routes.of(flow);
     domain.senders.push(SendingEnd {
-        sender: plan.makers[spec.transport as usize].sender(nic_rate(&plan.graph, spec.from)),
+        sender,
         timer_at: Time::NEVER,
         pace_at: Time::NEVER,
         acks: 0,

@@ -104,12 +104,14 @@ impl Domain {
         let channel = self.operations.channel_of(end);
         let &Table { deadline, stop, .. } = self.operations.table(spec);
         for _ in 0..done {
-            let (issued, waited) = self.operations.close(channel, now);
+            let (issued, waited_since) = self.operations.close(channel, now);
             let late = deadline.is_some_and(|deadline| now.since(issued) > deadline);
-            let measured = self.is_measured(issued);
+            let (measured, begun) = (self.is_measured(issued), waited_since < self.measured.end);
             let counters = &mut self.counters[spec.transport as usize].operations;
             counters.count(now.since(issued), late, measured);
-            counters.longest_wait = counters.longest_wait.max(waited);
+            if begun {
+                counters.longest_wait = counters.longest_wait.max(now.since(waited_since));
+            }
             match spec.demand {
                 Demand::OpenLoop(_) => {
                     let initiator = self.operations.channels[channel].initiator;

@@ -97,6 +97,13 @@ pub struct OperationRecord {
     pub done: Time,
 }
 
+impl Channel {
+    /// Since when it has an operation open and none has been done; none if none is open.
+    fn waits_since(&self) -> Option<Time> {
+        Some(self.last_done.max(*self.issued.front()?))
+    }
+}
+
 impl Initiator {
     /// When its next operation is due.
     pub(super) fn next(&mut self) -> Time {
@@ -171,29 +178,26 @@ impl Operations {
         self.open += 1;
     }
 
-    /// Takes note that the oldest operation of a channel is done. Returns when it was issued, and how long the channel had
-    /// an operation open before it without one being done.
-    pub(super) fn close(&mut self, channel: usize, now: Time) -> (Time, Span) {
+    /// Takes note that the oldest operation of a channel is done. Returns when it was issued, and since when the channel had
+    /// an operation open without one being done.
+    pub(super) fn close(&mut self, channel: usize, now: Time) -> (Time, Time) {
         let channel = &mut self.channels[channel];
-        let issued = channel.issued.pop_front().expect("an operation that is done was issued");
+        let waited_since = channel.waits_since().expect("an operation that is done was issued");
+        let issued = channel.issued.pop_front().expect("as it said since when");
         let number = channel.done;
         channel.done += 1;
-        let waited = now.since(issued.max(channel.last_done));
         channel.last_done = now;
         channel.trace = mix(channel.trace ^ now.as_ps());
         self.open -= 1;
         if let Some(records) = &mut self.records {
             records.push(OperationRecord { flow: channel.flow, number, issued, done: now });
         }
-        (issued, waited)
+        (issued, waited_since)
     }
 
-    /// For each flow of an initiator with an open operation: the flow, and how long by `now` none has been done on it.
-    pub fn waits(&self, now: Time) -> impl Iterator<Item = (u32, Span)> + '_ {
-        self.channels.iter().filter_map(move |channel| {
-            let oldest = *channel.issued.front()?;
-            Some((channel.flow, now.since(oldest.max(channel.last_done))))
-        })
+    /// For each flow of an initiator with an open operation: the flow, and since when it has one open and none has been done.
+    pub fn waits(&self) -> impl Iterator<Item = (u32, Time)> + '_ {
+        self.channels.iter().filter_map(|channel| Some((channel.flow, channel.waits_since()?)))
     }
 
     /// The channel for an initiator's next operation, if it may have one more: the target is drawn, its flows take

@@ -1,7 +1,8 @@
 //! What a run never changes, and all its domains share: the network, the routes, what the flows are, and which domain
 //! owns what.
 
-use clearway_proto::units::Bytes;
+use clearway_proto::transport::Path;
+use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::control_plan::ControlPlan;
 use super::partition::Partition;
@@ -106,12 +107,21 @@ impl Plan {
         frame.meta.size() - if frame.meta.contains(Meta::ACK) { maker.ack_frame } else { maker.overhead }
     }
 
-    /// The links from a flow's sender to its receiver, on each of its routes.
-    pub fn paths_there(&self, flow: u32) -> impl Iterator<Item = Vec<u32>> + '_ {
+    /// The links from a flow's sender to its receiver, on each of its routes: the rate and the delay of each.
+    pub fn paths_there(&self, flow: u32) -> impl Iterator<Item = Vec<(Rate, Span)>> + '_ {
         let (first, count) = self.routes.of(flow);
         let from = self.specs[flow as usize].from;
-        (first..first + count)
-            .map(move |route| self.partition.links_of(&self.graph, from, self.routes.steps(route, false)))
+        let of = |link| (self.graph.link(link).rate, self.graph.link(link).delay);
+        (first..first + count).map(move |route| {
+            let links = self.partition.links_of(&self.graph, from, self.routes.steps(route, false));
+            links.into_iter().map(of).collect()
+        })
+    }
+
+    /// What a flow's sender knows of its path, which is the first of its routes.
+    pub fn path_of(&self, flow: u32) -> Path {
+        let links = self.paths_there(flow).next().expect("a flow has a route");
+        self.makers[self.specs[flow as usize].transport as usize].path(&links)
     }
 }
 

@@ -230,10 +230,9 @@ impl Simulation {
         all
     }
 
-    /// For each flow with an open operation: the flow, and how long none has been done on it.
-    pub fn operation_waits(&self) -> Vec<(u32, Span)> {
-        let now = self.time;
-        self.domains.iter().flat_map(|domain| domain.operations.waits(now)).collect()
+    /// For each flow with an open operation: the flow, and since when it has one open and none has been done on it.
+    pub fn operation_waits(&self) -> Vec<(u32, Time)> {
+        self.domains.iter().flat_map(|domain| domain.operations.waits()).collect()
     }
 
     /// For each flow of an initiator: the flow, how many operations are done on it, and a hash of when.
@@ -316,9 +315,7 @@ impl Simulation {
         let overhead = u64::from(self.plan.makers[spec.transport as usize].overhead);
         let frames = bytes.div_ceil(mtu);
         let tail = bytes - (frames - 1) * mtu;
-        let of = |link| (self.plan.graph.link(link).rate, self.plan.graph.link(link).delay);
-        let paths: Vec<Vec<_>> =
-            self.plan.paths_there(flow).map(|links| links.into_iter().map(of).collect()).collect();
+        let paths: Vec<Vec<_>> = self.plan.paths_there(flow).collect();
         Some(ideal_over_paths(&paths, Bytes::new(mtu + overhead), Bytes::new(tail + overhead), frames))
     }
 }

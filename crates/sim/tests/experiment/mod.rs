@@ -99,7 +99,7 @@ pub fn figure(outcome: &Outcome, name: &str) -> f64 {
     match summary(outcome, name) {
         Some(Value::Integer(count)) => *count as f64,
         Some(Value::Float(value)) => *value,
-        Some(Value::Missing) => f64::NAN,
+        Some(Value::Missing(_)) => f64::NAN,
         other => panic!("{name}: {other:?}"),
     }
 }
@@ -108,6 +108,14 @@ pub fn figure(outcome: &Outcome, name: &str) -> f64 {
 pub fn lower_bounds(outcome: &Outcome) -> &[String] {
     match summary(outcome, "lower_bounds") {
         Some(Value::Names(names)) => names,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Why a figure of the summary is missing; none where it is not.
+pub fn reason(outcome: &Outcome, name: &str) -> Option<&'static str> {
+    match summary(outcome, "absent") {
+        Some(Value::Reasons(reasons)) => reasons.iter().find(|(of, _)| of == name).map(|(_, why)| *why),
         other => panic!("{other:?}"),
     }
 }

@@ -11,6 +11,7 @@ from clearway.paper.measures import (
     fairness,
     links,
     outages,
+    pooled,
     scenario,
     series,
     summary,
@@ -18,12 +19,15 @@ from clearway.paper.measures import (
     swing,
     tables,
 )
-from clearway.paper.measures.registry import OF_RUN, OF_VALUES
-from clearway.paper.measures.values import Series, Value
+from clearway.paper.measures.registry import OF_RUN, OF_VALUES, POOLED
+from clearway.paper.measures.values import Between, Losses, Series, Value
 
 __all__ = [
     "OF_RUN",
     "OF_VALUES",
+    "POOLED",
+    "Between",
+    "Losses",
     "Series",
     "Value",
     "arithmetic",
@@ -31,6 +35,7 @@ __all__ = [
     "fairness",
     "links",
     "outages",
+    "pooled",
     "scenario",
     "series",
     "summary",

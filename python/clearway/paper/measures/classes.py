@@ -27,14 +27,12 @@ def loss_against_utilisation(
     the utilisation is the class's own: what it sent over what its weight guarantees it. What is full or more
     is just below 100.
     """
-    rows = _classed(run, traffic_class, links, from_us)
-    used = 100 * column_of(run, rows, "utilisation")
-    if own_share:
-        used = 100 * _sent_gbps(run, rows) / (_rates_of(run, rows) * _weight_share(run, traffic_class))
+    rows = class_rows(run, traffic_class, links, from_us)
+    used = utilisation_of(run, rows, traffic_class, own_share=own_share)
     lost, sent = column_of(run, rows, "dropped_bytes"), column_of(run, rows, "sent_bytes")
     offered = lost + sent > 0
     loss = lost[offered] / (lost + sent)[offered]
-    return Series(np.minimum(used[offered], math.nextafter(100, 0)), loss)
+    return Series(used[offered], loss)
 
 
 @of_run
@@ -57,14 +55,28 @@ def class_loss(
 @of_run
 def class_gbps(run: Run, traffic_class: str, links: str, from_us: float | None = None) -> float:
     """Take what a class sends over these links together, headers included, in Gb/s."""
-    rows = _classed(run, traffic_class, links, from_us)
+    rows = class_rows(run, traffic_class, links, from_us)
     times = len(np.unique(column_of(run, rows, "time_us")))
     return float(_sent_gbps(run, rows).sum()) / times if times else math.nan
 
 
-def _classed(run: Run, traffic_class: str, links: str, from_us: float | None) -> Mapping[str, NDArray[Any]]:
+def class_rows(run: Run, traffic_class: str, links: str, from_us: float | None) -> Mapping[str, NDArray[Any]]:
+    """Return what is recorded of a class at these links after the warm-up, or after `from_us`."""
     start = amount_of(run.scenario["warmup"]) if from_us is None else from_us
     return rows_of(run, "links_series", {"class": traffic_class, "link": links}, start, math.inf)
+
+
+def utilisation_of(
+    run: Run, rows: Mapping[str, NDArray[Any]], traffic_class: str, *, own_share: bool
+) -> Floats:
+    """Return the utilisation in each row in per cent: the port's, or with `own_share` the class's own.
+
+    What is full or more is just below 100.
+    """
+    used = 100 * column_of(run, rows, "utilisation")
+    if own_share:
+        used = 100 * _sent_gbps(run, rows) / (_rates_of(run, rows) * _weight_share(run, traffic_class))
+    return np.minimum(used, math.nextafter(100, 0))
 
 
 def _sent_gbps(run: Run, rows: Mapping[str, NDArray[Any]]) -> Floats:

@@ -39,7 +39,7 @@ def unfinished_work_packets(run: Run, name: str, packet_bytes: float) -> float:
 def queue_quantile(run: Run, name: str, q: float) -> float:
     """Take a quantile (0 to 1) of what waits at a port in bytes, over all samples after the warm-up.
 
-    The table of queues leaves out samples of empty ones; they count here.
+    A port at which nothing ever waited is not in the table of queues, and counts as empty.
     """
     start, end = (amount_of(run.scenario[key]) for key in ("warmup", "duration"))
     step = amount_of(run.scenario["record"]["queues"])

@@ -16,6 +16,8 @@ OF_RUN: dict[str, Callable[..., Value]] = {}
 """Measures of one run, by name: the run comes first."""
 OF_VALUES: dict[str, Callable[..., Value]] = {}
 """Measures of values, and closed forms, by name."""
+POOLED: set[str] = set()
+"""Those measures of values that are taken of all seeds together, and have an interval of their own."""
 
 
 def of_run(function: Function) -> Function:
@@ -52,3 +54,9 @@ def of_values(function: Function) -> Function:
     """Make a measure of values known."""
     OF_VALUES[function.__name__] = function
     return function
+
+
+def of_pooled(function: Function) -> Function:
+    """Make a measure of values known that is taken of all seeds together: it returns `Between`."""
+    POOLED.add(function.__name__)
+    return of_values(function)

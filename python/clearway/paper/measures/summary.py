@@ -11,7 +11,7 @@ import numpy as np
 from clearway.figures import AtLeast, value_of
 from clearway.paper.measures.registry import of_run
 from clearway.paper.measures.rows import column_of
-from clearway.paper.measures.scenario import entry_of, headers_leave_gbps
+from clearway.paper.measures.scenario import amount_of, entry_of, headers_leave_gbps
 from clearway.runs import Run
 
 
@@ -43,6 +43,16 @@ def loss_bound(run: Run, key: str = "loss_rate") -> float:
     """
     packets = measured_packets(run)
     return max(summary(run, key), 3 / packets) if packets else math.nan
+
+
+@of_run
+def failure_bound(run: Run) -> float:
+    """Take the share of operations that failed, or 3/n of n issued after the warm-up where it is less.
+
+    They are counted in the table of operations; the bound is that of `loss_bound`.
+    """
+    issued = np.count_nonzero(run.operations["issued_us"] >= amount_of(run.scenario["warmup"]))
+    return max(summary(run, "failed_operations"), 3 / issued) if issued else math.nan
 
 
 @of_run

@@ -16,7 +16,7 @@ from clearway.paper.measures.values import Series
 from clearway.runs import Run
 
 _RECORDS = {"queues": "queues", "links_series": "links"}
-"""The key of `record` that makes a table which leaves out what is empty."""
+"""The key of `record` that makes a table without ports at which there never was anything."""
 
 
 @of_rows(Weighted)
@@ -119,7 +119,8 @@ def over_time(rows: Rows) -> Series:
 def every_sample(rows: Rows) -> Series:
     """Take a recorded column at every sample, summed over rows of one time; 0 where there is no row.
 
-    `table` is "queues" or "links_series", which leave out what is empty or silent. With classes, `match` one.
+    `table` is "queues" or "links_series", in which a port has no rows where there never was anything. With
+    classes, `match` one.
     """
     step = amount_of(rows.run.scenario["record"][_RECORDS[rows.table]])
     last = min(rows.to_us, float(rows.run.summary["simulated_us"]))

@@ -18,7 +18,44 @@ class Series:
     y: Floats
 
 
-Value = float | Series | list[float]
+class Between(float):
+    """A number with its 95 % interval, which need not be symmetric."""
+
+    low: float
+    high: float
+
+    def __new__(cls, value: float, low: float, high: float) -> Between:
+        """Take a value and the ends of its interval."""
+        made = super().__new__(cls, value)
+        made.low, made.high = low, high
+        return made
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What was lost and offered, in bytes, in each of some bins; sums over ports, runs and seeds."""
+
+    lost: Floats
+    offered: Floats
+    squares: Floats
+    """The squares of what a port lost in a run, added up: losses come in bursts."""
+    largest: Floats
+    """The most that a port lost in a run."""
+    packet: float
+    """Bytes of a packet."""
+
+    def __add__(self, other: Losses) -> Losses:
+        """Add what other runs lost, bin by bin."""
+        return Losses(
+            self.lost + other.lost,
+            self.offered + other.offered,
+            self.squares + other.squares,
+            np.maximum(self.largest, other.largest),
+            self.packet,
+        )
+
+
+Value = float | Series | list[float] | Losses
 """What a measure gives."""
 
 

@@ -59,6 +59,16 @@ impl ParameterReader for Definitions {
         default
     }
 
+    fn optional_time(&mut self, parameter: &Parameter<Span>, otherwise: &'static str) -> Option<Span> {
+        self.add(parameter.name, "TIME", parameter.doc, otherwise);
+        None
+    }
+
+    fn optional_number(&mut self, parameter: &Parameter<f64>, otherwise: &'static str) -> Option<f64> {
+        self.add(parameter.name, "NUMBER", parameter.doc, otherwise);
+        None
+    }
+
     fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32> {
         self.add(parameter.name, "N", parameter.doc, otherwise);
         None
@@ -102,16 +112,24 @@ impl<'a> Given<'a> {
     /// The value that was given for a parameter, if `read` can make one of it and it is in range; otherwise `default`.
     fn value<T: Shown>(
         &mut self,
-        Parameter { name, range, .. }: &Parameter<T>,
+        parameter: &Parameter<T>,
         default: T,
         read: fn(&str, &RangeInclusive<T>) -> Result<T, String>,
     ) -> T {
+        self.value_if_given(parameter, read).unwrap_or(default)
+    }
+
+    /// The value that was given for a parameter, if `read` can make one of it and it is in range.
+    fn value_if_given<T: Shown>(
+        &mut self,
+        Parameter { name, range, .. }: &Parameter<T>,
+        read: fn(&str, &RangeInclusive<T>) -> Result<T, String>,
+    ) -> Option<T> {
         self.optional(name, |text| match read(text, range) {
             Ok(value) if range.contains(&value) => Ok(value),
             Ok(_) => Err(format!("found {text}, expected {}", wanted(range))),
             Err(expected) => Err(format!("found {text:?}, {expected}")),
         })
-        .unwrap_or(default)
     }
 
     /// What `read` makes of the value that was given; none where nothing was, or nothing that is right.
@@ -183,18 +201,20 @@ impl ParameterReader for Given<'_> {
         self.value(parameter, default, |text, _| rate(text))
     }
 
+    fn optional_time(&mut self, parameter: &Parameter<Span>, _otherwise: &'static str) -> Option<Span> {
+        self.value_if_given(parameter, |text, _| time(text))
+    }
+
+    fn optional_number(&mut self, parameter: &Parameter<f64>, _otherwise: &'static str) -> Option<f64> {
+        self.value_if_given(parameter, number)
+    }
+
     fn optional_count(&mut self, parameter: &Parameter<u32>, _otherwise: &'static str) -> Option<u32> {
-        self.matches.contains_id(parameter.name).then(|| {
-            let least = *parameter.range.start();
-            self.value(parameter, least, number)
-        })
+        self.value_if_given(parameter, number)
     }
 
     fn optional_rate(&mut self, parameter: &Parameter<Rate>, _otherwise: &'static str) -> Option<Rate> {
-        self.matches.contains_id(parameter.name).then(|| {
-            let least = *parameter.range.start();
-            self.value(parameter, least, |text, _| rate(text))
-        })
+        self.value_if_given(parameter, |text, _| rate(text))
     }
 
     fn flag(&mut self, name: &'static str, _doc: &'static str, default: bool) -> bool {

@@ -16,7 +16,7 @@ fn defaults() -> SwiftParams {
     SwiftParams {
         endpoint_target: Span::from_us(500),
         min_rto: Span::from_ms(5),
-        initial_rto: Span::from_ms(10),
+        initial_rto: Some(Span::from_ms(10)),
         ..SwiftParams::default()
     }
 }

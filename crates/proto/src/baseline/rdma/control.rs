@@ -4,7 +4,7 @@ use super::dcqcn::{DcqcnParams, DcqcnSet};
 use super::reaction_point::{DcqcnConfig, ReactionPoint};
 use super::receiver::RdmaReceiver;
 use crate::parameter::{Conflict, ParameterReader};
-use crate::transport::{AckSample, CongestionControl, Data, Nic, Notice, Timeout, Windows};
+use crate::transport::{AckSample, CongestionControl, Data, Notice, Path, Timeout, Windows};
 use crate::units::{Span, Time};
 
 /// Who slows an RDMA sender down.
@@ -79,8 +79,8 @@ impl CongestionParams {
         }
     }
 
-    fn config(&self, nic: Nic) -> Option<DcqcnConfig> {
-        self.ecn_capable().then(|| DcqcnConfig::new(&self.dcqcn, nic))
+    fn config(&self, path: Path) -> Option<DcqcnConfig> {
+        self.ecn_capable().then(|| DcqcnConfig::new(&self.dcqcn, path))
     }
 }
 
@@ -105,12 +105,12 @@ pub struct RdmaShared {
 }
 
 impl RdmaShared {
-    pub(super) fn new(window: u32, patience: Patience, params: &CongestionParams, nic: Nic) -> RdmaShared {
+    pub(super) fn new(window: u32, patience: Patience, params: &CongestionParams, path: Path) -> RdmaShared {
         RdmaShared {
             window: f64::from(window),
             scale_window: params.scale_window,
             patience,
-            dcqcn: params.config(nic),
+            dcqcn: params.config(path),
         }
     }
 }

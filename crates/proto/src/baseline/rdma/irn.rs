@@ -8,7 +8,7 @@
 use super::control::{CongestionParams, Patience, RdmaControl, RdmaShared};
 use super::receiver::RdmaReceiver;
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters, Shown};
-use crate::transport::{common, AckPolicy, NackBitmap, Nic, Scheme, SelectiveReceiver};
+use crate::transport::{common, AckPolicy, NackBitmap, Path, Scheme, SelectiveReceiver};
 use crate::units::{Bytes, Span};
 
 /// What a timeout gives up.
@@ -96,10 +96,10 @@ impl Scheme for IrnParams {
         self.congestion.ecn_capable()
     }
 
-    fn shared(&self, nic: Nic) -> RdmaShared {
+    fn shared(&self, path: Path) -> RdmaShared {
         let longer = self.rto_high.saturating_sub(self.rto_low);
         let patience = Patience { rto: self.rto_low, few: self.few_packets, longer };
-        RdmaShared::new(self.bitmap, patience, &self.congestion, nic)
+        RdmaShared::new(self.bitmap, patience, &self.congestion, path)
     }
 
     fn reach(&self) -> u32 {

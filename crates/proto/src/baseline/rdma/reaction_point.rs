@@ -8,7 +8,7 @@
 //! Alpha falls with time, but only a notification reads it: so it has no timer, and what it lost since is worked out then.
 
 use super::dcqcn::{DcqcnParams, DcqcnSet};
-use crate::transport::Nic;
+use crate::transport::Path;
 use crate::units::{Span, Time};
 
 /// What the reaction points of one transport and NIC share.
@@ -24,9 +24,9 @@ pub struct DcqcnConfig {
 
 impl DcqcnConfig {
     /// For flows that leave by this NIC.
-    pub fn new(params: &DcqcnParams, nic: Nic) -> DcqcnConfig {
-        let line = nic.rate.as_bps() as f64;
-        DcqcnConfig { params: params.clone(), line, line_gap: nic.rate.transmission(nic.frame) }
+    pub fn new(params: &DcqcnParams, path: Path) -> DcqcnConfig {
+        let line = path.rate.as_bps() as f64;
+        DcqcnConfig { params: params.clone(), line, line_gap: path.rate.transmission(path.frame) }
     }
 }
 

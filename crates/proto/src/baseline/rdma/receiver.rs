@@ -126,4 +126,11 @@ impl Receiver for RdmaReceiver {
             Order::Selective(r) => r.payload(),
         }
     }
+
+    fn duplicates(&self) -> u64 {
+        match &self.order {
+            Order::InOrder(r) => r.duplicates(),
+            Order::Selective(r) => r.duplicates(),
+        }
+    }
 }

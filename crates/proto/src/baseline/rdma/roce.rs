@@ -9,10 +9,10 @@ use super::control::{CongestionParams, Patience, RdmaControl, RdmaShared};
 use super::receiver::RdmaReceiver;
 use crate::parameter::{Conflict, ParameterReader, Parameters};
 use crate::transport::{
-    common, Ack, AckPolicy, Change, GoBackN, InOrderReceiver, Nic, Recovery, Scheme, SelectiveReceiver,
+    common, Ack, AckPolicy, Change, GoBackN, InOrderReceiver, Path, Recovery, Scheme, SelectiveReceiver,
     SelectiveRepeat,
 };
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Span, Time};
 
 /// How a RoCE sender recovers from loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,9 +97,9 @@ impl Scheme for RoceParams {
         self.congestion.ecn_capable()
     }
 
-    fn shared(&self, nic: Nic) -> RdmaShared {
+    fn shared(&self, path: Path) -> RdmaShared {
         let patience = Patience { rto: self.rto, few: 0, longer: Span::ZERO };
-        RdmaShared::new(self.window.unwrap_or(self.reach()), patience, &self.congestion, nic)
+        RdmaShared::new(self.window.unwrap_or(self.reach()), patience, &self.congestion, path)
     }
 
     fn reach(&self) -> u32 {
@@ -157,10 +157,11 @@ impl Recovery for RoceRecovery {
         }
     }
 
-    fn give_up(&mut self, una: u32, next: u32) {
+    /// Network adapters do not ask first: everything that is not acknowledged is sent again.
+    fn give_up(&mut self, now: Time, una: u32, next: u32) {
         match self {
-            RoceRecovery::GoBackN(recovery) => recovery.give_up(una, next),
-            RoceRecovery::SelectiveRepeat(recovery) => recovery.give_up(una, next),
+            RoceRecovery::GoBackN(recovery) => recovery.give_up(now, una, next),
+            RoceRecovery::SelectiveRepeat(recovery) => recovery.give_up_all(una, next),
         }
     }
 

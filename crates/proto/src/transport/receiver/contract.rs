@@ -49,4 +49,7 @@ pub trait Receiver: Debug {
 
     /// Bytes of payload taken, each counted once.
     fn payload(&self) -> u64;
+
+    /// Packets that came again although they had arrived before: each was retransmitted needlessly.
+    fn duplicates(&self) -> u64;
 }

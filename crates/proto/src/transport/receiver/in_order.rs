@@ -26,6 +26,8 @@ pub struct InOrderReceiver {
     sent: Time,
     /// Arrival of that packet at the NIC (t2).
     received: Time,
+    /// Packets that came again although they had arrived.
+    duplicates: u64,
     /// Messages that are complete since last asked.
     completed: u32,
     /// Switches that the packet passed.
@@ -47,6 +49,7 @@ impl InOrderReceiver {
             payload: 0,
             sent: Time::ZERO,
             received: Time::ZERO,
+            duplicates: 0,
             completed: 0,
             hops: 0,
             marked: false,
@@ -66,7 +69,10 @@ impl InOrderReceiver {
                 (Arrival::New, true)
             }
             // A NACK that has not left yet says as much, and more.
-            Ordering::Less => (Arrival::Duplicate, !(self.due && self.nacked)),
+            Ordering::Less => {
+                self.duplicates += 1;
+                (Arrival::Duplicate, !(self.due && self.nacked))
+            }
             Ordering::Greater => (Arrival::OutOfOrder, !std::mem::replace(&mut self.nacked, true)),
         }
     }
@@ -136,6 +142,10 @@ impl Receiver for InOrderReceiver {
     fn payload(&self) -> u64 {
         self.payload
     }
+
+    fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
 }
 
 #[cfg(test)]
@@ -159,7 +169,7 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_receiver_is_small() {
-        assert_eq!(size_of::<InOrderReceiver>(), 40);
+        assert_eq!(size_of::<InOrderReceiver>(), 48);
     }
 
     #[test]

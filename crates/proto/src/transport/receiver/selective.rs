@@ -77,6 +77,8 @@ struct Special {
     newest: u32,
     /// Messages that are complete since last asked, beside the first.
     completed: u32,
+    /// Packets that came again although they had arrived.
+    duplicates: u64,
     /// Acknowledgements of what came before each change of the congestion mark, to go out first and in order; bounded,
     /// see [`SelectiveReceiver::note_change`].
     before_change: VecDeque<Ack>,
@@ -233,6 +235,10 @@ impl Receiver for SelectiveReceiver {
     fn payload(&self) -> u64 {
         self.payload
     }
+
+    fn duplicates(&self) -> u64 {
+        self.special.as_ref().map_or(0, |special| special.duplicates)
+    }
 }
 
 impl SelectiveReceiver {
@@ -306,12 +312,14 @@ impl SelectiveReceiver {
         }
         let special = self.special();
         if data.seq < expected {
+            special.duplicates += 1;
             return Arrival::Duplicate;
         }
         let early = special
             .early
             .get_or_insert_with(|| Early { arrived: SequenceSet::new(reach), ends: SequenceSet::new(reach) });
         if !early.arrived.insert(data.seq) {
+            special.duplicates += 1;
             return Arrival::Duplicate;
         }
         if data.last {

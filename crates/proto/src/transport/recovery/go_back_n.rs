@@ -7,6 +7,7 @@
 
 use super::contract::{Change, Recovery};
 use crate::transport::Ack;
+use crate::units::Time;
 
 /// Go-back-N: how far the sender has come in sending again.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +32,7 @@ impl Recovery for GoBackN {
         Change { acked: una - before, lost, nack }
     }
 
-    fn give_up(&mut self, una: u32, next: u32) {
+    fn give_up(&mut self, _now: Time, una: u32, next: u32) {
         self.set_cursor(una, next);
     }
 
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn what_arrives_after_all_is_not_sent_again() {
         let mut recovery = GoBackN::default();
-        recovery.give_up(0, 6);
+        recovery.give_up(Time::ZERO, 0, 6);
         assert_eq!(recovery.take_lost(0, 6), Some(0));
         assert_eq!(recovery.handle_ack(0, 6, &ack(2, 3)), change(3, 0));
         assert_eq!((recovery.under_way(3, 6), recovery.lost(6)), (0, 3));
@@ -114,7 +115,7 @@ mod tests {
     #[test]
     fn a_nack_goes_back_again_from_where_it_has_come_to() {
         let mut recovery = GoBackN::default();
-        recovery.give_up(0, 6);
+        recovery.give_up(Time::ZERO, 0, 6);
         assert_eq!([0, 1, 2].map(|_| recovery.take_lost(0, 6)), [Some(0), Some(1), Some(2)]);
         // Packet 1 is lost anew: of 1 and 2, which were under way, both are given up.
         assert_eq!(recovery.handle_ack(0, 6, &ack(2, 1)), nack(1, 2));
@@ -134,7 +135,7 @@ mod tests {
         let mut recovery = GoBackN::default();
         assert_eq!(recovery.handle_ack(una, next, &ack(next - 1, una + 1)), nack(1, 2));
         assert_eq!(drain(&mut recovery, una + 1, next), [next - 2, next - 1]);
-        recovery.give_up(una + 1, next);
+        recovery.give_up(Time::ZERO, una + 1, next);
         assert_eq!(recovery.handle_ack(una + 1, next, &ack(next - 1, next)), change(2, 0));
         assert!(recovery.is_over());
     }
@@ -159,7 +160,7 @@ mod tests {
                 for (kind, seq, cumulative) in steps {
                     match kind {
                         0 => {
-                            recovery.give_up(una, NEXT);
+                            recovery.give_up(Time::ZERO, una, NEXT);
                             (under_way, lost) = (Vec::new(), (una..NEXT).collect());
                         }
                         1..=5 => {

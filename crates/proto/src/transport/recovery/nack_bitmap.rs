@@ -8,6 +8,7 @@
 use super::contract::{Change, Recovery};
 use super::SelectiveRepeat;
 use crate::transport::Ack;
+use crate::units::Time;
 
 /// A bitmap of the packets that have arrived.
 #[derive(Clone, Debug)]
@@ -30,9 +31,9 @@ impl Recovery for NackBitmap {
         self.board.handle_ack(una, next, &Ack { sack: 0, ..*ack })
     }
 
-    fn give_up(&mut self, una: u32, next: u32) {
+    fn give_up(&mut self, _now: Time, una: u32, next: u32) {
         if self.all_at_timeout {
-            self.board.give_up(una, next);
+            self.board.give_up_all(una, next);
         } else {
             self.board.give_up_first(una, next);
         }
@@ -82,7 +83,7 @@ mod tests {
     fn a_timeout_gives_up_the_first_packet_of_a_lost_tail_or_all_of_it() {
         for (all, expected) in [(false, vec![2]), (true, vec![2, 3, 4, 5])] {
             let mut recovery = NackBitmap::new(64, all);
-            recovery.give_up(2, 6);
+            recovery.give_up(Time::ZERO, 2, 6);
             assert_eq!(recovery.under_way(2, 6), 4 - expected.len() as u32);
             assert_eq!(drain(&mut recovery, 2, 6), expected);
             assert_eq!(recovery.under_way(2, 6), 4);
@@ -97,7 +98,7 @@ mod tests {
         // Packets 1 and 3 come, the others were lost again; of 6 and 7 nothing is known.
         recovery.handle_ack(0, 8, &nack(1, 0));
         recovery.handle_ack(0, 8, &nack(3, 0));
-        recovery.give_up(0, 8);
+        recovery.give_up(Time::ZERO, 0, 8);
         assert_eq!(drain(&mut recovery, 0, 8), [0, 2, 4]);
         // Of what was given up, none is judged by what comes below the highest that has arrived; above it, 6 is.
         assert_eq!(recovery.handle_ack(0, 8, &nack(7, 0)), Change { acked: 1, lost: 1, nack: false });
@@ -108,10 +109,10 @@ mod tests {
     fn it_works_up_to_the_last_packet_that_a_flow_can_have() {
         let (una, next) = (u32::MAX - 3, u32::MAX);
         let mut recovery = NackBitmap::new(64, false);
-        recovery.give_up(una, next);
+        recovery.give_up(Time::ZERO, una, next);
         assert_eq!(drain(&mut recovery, una, next), [una]);
         recovery.handle_ack(una, next, &nack(next - 1, una));
-        recovery.give_up(una, next);
+        recovery.give_up(Time::ZERO, una, next);
         assert_eq!(drain(&mut recovery, una, next), [una, una + 1]);
     }
 }

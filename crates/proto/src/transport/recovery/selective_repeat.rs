@@ -3,10 +3,15 @@
 //!
 //! Every transmission of a packet is judged once: when enough packets above it have arrived for the first time
 //! since it was sent. A retransmission that is lost too is found by the timer, not by a second judgement.
+//!
+//! A timer that runs out may be early: a long queue looks like a loss. So only the lowest missing packet is sent again, and
+//! its acknowledgement tells the rest (F-RTO, RFC 5682, with the packet's time of sending in place of a count of
+//! acknowledgements, as in RFC 8985): what was sent before it and is still missing then, is lost.
 
 use super::contract::{Change, Recovery};
 use crate::transport::sequence_set::SequenceSet;
 use crate::transport::{Ack, SACK_BITS};
+use crate::units::Time;
 
 /// Selective repeat: the state of the packets from `una`, the lowest not cumulatively acknowledged, up to the highest
 /// sent.
@@ -20,6 +25,22 @@ pub struct SelectiveRepeat {
     top: u32,
     /// Packets that must have arrived above a hole before it counts as lost.
     dup_threshold: u32,
+    /// What the timer that ran out last has left open.
+    doubt: Option<Doubt>,
+}
+
+/// Packets that were under way when the timer ran out. Whether they are lost is known when a packet that was sent later is
+/// acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Doubt {
+    /// When the timer ran out.
+    since: Time,
+    /// The packet that is sent again to ask, and is the lowest that was missing.
+    probe: u32,
+    /// The probe has not left yet.
+    asks: bool,
+    /// Packets after the probe and before this one are in doubt.
+    until: u32,
 }
 
 impl SelectiveRepeat {
@@ -27,7 +48,17 @@ impl SelectiveRepeat {
     /// `dup_threshold` is [`Scheme::dup_threshold`](crate::transport::Scheme::dup_threshold).
     pub fn new(reach: u32, dup_threshold: u32) -> SelectiveRepeat {
         let none = SequenceSet::new(reach);
-        SelectiveRepeat { sacked: none.clone(), lost: none, judged: 0, top: 0, dup_threshold }
+        SelectiveRepeat { sacked: none.clone(), lost: none, judged: 0, top: 0, dup_threshold, doubt: None }
+    }
+
+    /// Gives up everything that has not arrived, retransmissions too, for a scheme that does not ask first.
+    pub fn give_up_all(&mut self, una: u32, next: u32) {
+        for seq in una..next {
+            if !self.sacked.contains(seq) {
+                self.lost.insert(seq);
+            }
+        }
+        self.judged = self.judged.max(next);
     }
 }
 
@@ -47,36 +78,43 @@ impl Recovery for SelectiveRepeat {
             }
         }
         self.judge(una, &mut change);
+        self.settle(una, next, ack.echo);
         change
     }
 
-    /// Gives up everything that has not arrived, retransmissions too.
-    fn give_up(&mut self, una: u32, next: u32) {
-        for seq in una..next {
-            if !self.sacked.contains(seq) {
-                self.lost.insert(seq);
-            }
-        }
-        self.judged = self.judged.max(next);
+    /// Gives up the lowest missing packet, and leaves the rest in doubt.
+    fn give_up(&mut self, now: Time, una: u32, next: u32) {
+        self.lost.insert(una);
+        self.judged = self.judged.max(una + 1);
+        self.doubt = Some(Doubt { since: now, probe: una, asks: true, until: next });
     }
 
     /// The lowest lost packet.
     fn take_lost(&mut self, una: u32, next: u32) -> Option<u32> {
         let seq = self.lost.first(una, next)?;
         self.lost.remove(seq);
+        if let Some(doubt) = &mut self.doubt {
+            doubt.asks = false;
+        }
         Some(seq)
     }
 
+    /// As long as a doubt lasts, nothing but the probe is sent again.
     fn lost(&self, _next: u32) -> u32 {
-        self.lost.len()
+        self.doubt.map_or(self.lost.len(), |doubt| u32::from(doubt.asks))
     }
 
+    /// Packets in doubt are under way.
     fn under_way(&self, una: u32, next: u32) -> u32 {
         next - una - self.sacked.len() - self.lost.len()
     }
 
+    fn asks(&self) -> bool {
+        self.doubt.is_some_and(|doubt| doubt.asks)
+    }
+
     fn is_over(&self) -> bool {
-        self.sacked.len() == 0 && self.lost.len() == 0
+        self.sacked.len() == 0 && self.lost.len() == 0 && self.doubt.is_none()
     }
 }
 
@@ -91,6 +129,19 @@ impl SelectiveRepeat {
             }
         }
         self.judged = self.judged.max(top);
+    }
+
+    /// Ends a doubt when a packet has arrived that was sent `sent`, after the timer had run out: those before it are lost
+    /// where they have not come. The timer has said so before, so they count as no new loss. A doubt also ends when what the
+    /// probe was to ask after has come before it left, and when nothing is under way that could tell more.
+    fn settle(&mut self, una: u32, next: u32, sent: Time) {
+        let Some(doubt) = self.doubt else { return };
+        if sent >= doubt.since {
+            self.give_up_all((doubt.probe + 1).max(una), doubt.until);
+            self.doubt = None;
+        } else if una > doubt.probe && (doubt.asks || self.under_way(una, next) == 0) {
+            self.doubt = None;
+        }
     }
 
     /// Moves the cumulative acknowledgement from `una` to `cumulative`.
@@ -142,6 +193,74 @@ impl SelectiveRepeat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An acknowledgement of `seq`, sent `sent`, while everything before `cumulative` has arrived.
+    fn ack(seq: u32, cumulative: u32, sent: u64) -> Ack {
+        let echo = Time::from_ps(sent);
+        let congestion_experienced = false;
+        Ack { seq, cumulative, sack: 0, echo, congestion_experienced, hops: 1, remote_queuing_us: 0 }
+    }
+
+    /// The packets that are sent again, as long as there is a lost one.
+    fn drain(board: &mut SelectiveRepeat, una: u32, next: u32) -> Vec<u32> {
+        std::iter::from_fn(|| (board.lost(next) > 0).then(|| board.take_lost(una, next))).flatten().collect()
+    }
+
+    /// Ten packets are sent at 0 ps, and the timer runs out at 1000 ps.
+    fn timed_out() -> SelectiveRepeat {
+        let mut board = SelectiveRepeat::new(64, 1);
+        board.give_up(Time::from_ps(1000), 0, 10);
+        board
+    }
+
+    #[test]
+    fn after_a_timeout_one_packet_asks() {
+        let mut board = timed_out();
+        assert_eq!((board.asks(), board.lost(10), board.under_way(0, 10)), (true, 1, 9));
+        assert_eq!(drain(&mut board, 0, 10), [0]);
+        assert_eq!((board.asks(), board.lost(10), board.under_way(0, 10)), (false, 0, 10));
+    }
+
+    #[test]
+    fn the_probes_arrival_shows_what_was_sent_before_it_to_be_lost_and_nothing_sent_later() {
+        let mut board = timed_out();
+        drain(&mut board, 0, 10);
+        // Packets 10 and 11 are new and were sent after the probe.
+        assert_eq!(board.handle_ack(0, 12, &ack(0, 1, 1001)), Change { acked: 1, lost: 0, nack: false });
+        assert_eq!(drain(&mut board, 1, 12), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(board.under_way(1, 12), 11);
+    }
+
+    #[test]
+    fn a_timer_that_was_early_costs_one_packet() {
+        let mut board = timed_out();
+        assert_eq!(drain(&mut board, 0, 10), [0]);
+        for seq in 0..10 {
+            board.handle_ack(seq, 10, &ack(seq, seq + 1, 0));
+            assert_eq!(drain(&mut board, seq + 1, 10), []);
+        }
+        assert!(board.is_over());
+    }
+
+    #[test]
+    fn what_is_acknowledged_before_the_probe_has_left_needs_none() {
+        let mut board = timed_out();
+        board.handle_ack(0, 10, &ack(0, 1, 0));
+        assert!(board.is_over());
+        assert_eq!((board.lost(10), board.under_way(1, 10)), (0, 9));
+    }
+
+    #[test]
+    fn a_doubt_does_not_outlive_what_could_end_it() {
+        let mut board = timed_out();
+        drain(&mut board, 0, 10);
+        // All but packet 5 arrive as they were sent first; the probe is lost, and nothing else is under way.
+        for seq in (0..5).chain(6..10) {
+            let una = if seq < 5 { seq + 1 } else { 5 };
+            board.handle_ack(seq.min(5), 10, &ack(seq, una, 0));
+        }
+        assert_eq!((board.under_way(5, 10), drain(&mut board, 5, 10)), (0, vec![5]));
+    }
 
     #[test]
     fn a_hole_is_judged_once() {
@@ -205,6 +324,7 @@ mod tests {
         use proptest::prelude::*;
 
         use super::super::*;
+        use super::ack;
 
         const REACH: u32 = 128;
 
@@ -216,70 +336,108 @@ mod tests {
             Lost,
         }
 
-        /// Gives up, once, what `threshold` packets above `una` have overtaken.
-        fn judge(packets: &mut [Is], judged: &mut [bool], una: usize, threshold: usize) {
-            for seq in una..packets.len() {
-                let overtaken =
-                    packets[seq + 1..].iter().filter(|&&is| is == Is::Arrived).count() >= threshold;
-                if overtaken && !judged[seq] {
-                    judged[seq] = true;
-                    if packets[seq] == Is::UnderWay {
-                        packets[seq] = Is::Lost;
+        /// A sender's knowledge as lists: of each packet what it is, whether it was judged, and when it was sent last.
+        struct Oracle {
+            packets: Vec<Is>,
+            judged: Vec<bool>,
+            sent: Vec<u64>,
+            una: usize,
+            threshold: usize,
+            /// When the timer ran out, the packet that asks, and whether it has left.
+            doubt: Option<(u64, usize, bool)>,
+        }
+
+        impl Oracle {
+            fn count(&self, what: Is) -> u32 {
+                self.packets.iter().filter(|&&is| is == what).count() as u32
+            }
+
+            /// Gives up, once, what `threshold` packets above have overtaken.
+            fn judge(&mut self) {
+                for seq in self.una..self.packets.len() {
+                    let above = self.packets[seq + 1..].iter().filter(|&&is| is == Is::Arrived).count();
+                    if above >= self.threshold && !self.judged[seq] {
+                        self.judged[seq] = true;
+                        if self.packets[seq] == Is::UnderWay {
+                            self.packets[seq] = Is::Lost;
+                        }
                     }
                 }
             }
-        }
 
-        fn count(packets: &[Is], what: Is) -> u32 {
-            packets.iter().filter(|&&is| is == what).count() as u32
+            /// What was sent before the timer ran out and has not come before something sent later is lost.
+            fn settle(&mut self, sent: u64) {
+                let Some((since, probe, left)) = self.doubt else { return };
+                if sent >= since {
+                    for seq in self.una.max(probe + 1)..self.packets.len() {
+                        self.judged[seq] = true;
+                        if self.packets[seq] == Is::UnderWay && self.sent[seq] < since {
+                            self.packets[seq] = Is::Lost;
+                        }
+                    }
+                    self.doubt = None;
+                } else if self.una > probe && (!left || self.count(Is::UnderWay) == 0) {
+                    self.doubt = None;
+                }
+            }
+
+            fn lost(&self) -> u32 {
+                self.doubt.map_or(self.count(Is::Lost), |(_, _, left)| u32::from(!left))
+            }
         }
 
         proptest! {
             #[test]
-            fn selective_repeat_knows_what_a_list_knows(
+            fn selective_repeat_knows_what_lists_know(
                 threshold in 1..5_u32,
-                steps in vec((0..10_u32, 0..REACH), 1..150),
+                steps in vec((0..12_u32, 0..REACH), 1..150),
             ) {
                 let mut board = SelectiveRepeat::new(REACH, threshold);
-                let mut packets = vec![Is::UnderWay; REACH as usize];
-                let mut judged = vec![false; REACH as usize];
-                let mut una = 0;
-                for (kind, at) in steps {
-                    let before = packets.clone();
-                    let mut change = Change::default();
-                    if kind == 9 {
-                        board.give_up(una, REACH);
-                        judged.fill(true);
-                        packets.iter_mut().filter(|is| **is == Is::UnderWay).for_each(|is| *is = Is::Lost);
+                let mut oracle = Oracle {
+                    packets: vec![Is::UnderWay; REACH as usize],
+                    judged: vec![false; REACH as usize],
+                    sent: vec![0; REACH as usize],
+                    una: 0,
+                    threshold: threshold as usize,
+                    doubt: None,
+                };
+                for ((kind, at), now) in steps.into_iter().zip(1_u64..) {
+                    let una = oracle.una as u32;
+                    if kind >= 10 {
+                        board.give_up(Time::from_ps(now), una, REACH);
+                        oracle.judged[oracle.una] = true;
+                        oracle.packets[oracle.una] = Is::Lost;
+                        oracle.doubt = Some((now, oracle.una, false));
                     } else if kind >= 7 {
-                        let expected = packets.iter().position(|&is| is == Is::Lost);
-                        prop_assert_eq!(board.take_lost(una, REACH), expected.map(|seq| seq as u32));
-                        if let Some(seq) = expected {
-                            packets[seq] = Is::UnderWay;
+                        if oracle.lost() > 0 {
+                            let seq = oracle.packets.iter().position(|&is| is == Is::Lost).expect("a lost one");
+                            prop_assert_eq!(board.take_lost(una, REACH), Some(seq as u32));
+                            oracle.packets[seq] = Is::UnderWay;
+                            oracle.sent[seq] = now;
+                            if let Some((_, _, left)) = &mut oracle.doubt {
+                                *left = true;
+                            }
                         }
                     } else {
-                        if at > una {
-                            packets[at as usize] = Is::Arrived;
-                            board.arrived(at, &mut change);
-                        } else {
-                            // The lowest missing one: the acknowledgement moves up to the next hole.
-                            packets[una as usize] = Is::Arrived;
-                            let hole = packets.iter().position(|&is| is != Is::Arrived);
-                            let cumulative = hole.map_or(REACH, |seq| seq as u32);
-                            change = board.advance(una, cumulative);
-                            una = cumulative;
-                        }
-                        judge(&mut packets, &mut judged, una as usize, threshold as usize);
-                        board.judge(una, &mut change);
-                        let acked = count(&packets, Is::Arrived) - count(&before, Is::Arrived);
-                        prop_assert_eq!(change.acked, acked);
-                        let lost = (0..packets.len()).filter(|&at| packets[at] == Is::Lost && before[at] != Is::Lost);
-                        prop_assert_eq!(change.lost as usize, lost.count());
+                        // The packet itself, or the lowest missing one: then all up to the next hole is acknowledged.
+                        let seq = at.max(una);
+                        let before = (oracle.count(Is::Arrived), oracle.packets.clone());
+                        oracle.packets[seq as usize] = Is::Arrived;
+                        let hole = oracle.packets.iter().position(|&is| is != Is::Arrived);
+                        oracle.una = hole.unwrap_or(REACH as usize);
+                        let change = board.handle_ack(una, REACH, &ack(seq, oracle.una as u32, oracle.sent[seq as usize]));
+                        prop_assert_eq!(change.acked, oracle.count(Is::Arrived) - before.0);
+                        oracle.judge();
+                        let newly = (0..REACH as usize)
+                            .filter(|&seq| oracle.packets[seq] == Is::Lost && before.1[seq] != Is::Lost);
+                        prop_assert_eq!(change.lost as usize, newly.count());
+                        oracle.settle(oracle.sent[seq as usize]);
                     }
-                    prop_assert_eq!(board.lost(REACH), count(&packets, Is::Lost));
-                    prop_assert_eq!(board.under_way(una, REACH), count(&packets, Is::UnderWay));
-                    let known = packets[una as usize..].iter().any(|&is| is != Is::UnderWay);
-                    prop_assert_eq!(board.is_over(), !known);
+                    let una = oracle.una as u32;
+                    prop_assert_eq!(board.lost(REACH), oracle.lost());
+                    prop_assert_eq!(board.under_way(una, REACH), oracle.count(Is::UnderWay));
+                    let known = oracle.packets[oracle.una..].iter().any(|&is| is != Is::UnderWay);
+                    prop_assert_eq!(board.is_over(), !known && oracle.doubt.is_none());
                     if una == REACH {
                         break;
                     }

@@ -35,7 +35,11 @@ impl Sampled {
         scenario: &Scenario,
     ) -> Option<Sampled> {
         let interval = interval?;
-        let instants = scenario.duration.as_secs_f64() / interval.as_secs_f64();
-        Some(Sampled { key, interval, rows: rows * instants, row_bytes })
+        Some(Sampled { key, interval, rows: rows * instants(scenario, interval), row_bytes })
     }
+}
+
+/// How often there is a sample at most, one each interval.
+pub(super) fn instants(scenario: &Scenario, interval: Span) -> f64 {
+    scenario.duration.as_secs_f64() / interval.as_secs_f64()
 }

@@ -1,5 +1,6 @@
 //! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput and links, each on a
-//! time grid of its own.
+//! time grid of its own. A row stands for each sample, zeros included; ports at which there was nothing in the whole run are
+//! left out.
 
 mod contract;
 mod grid;
@@ -10,8 +11,9 @@ mod series;
 mod throughput;
 mod windows;
 
-use clearway_proto::units::Time;
+use clearway_proto::units::{Span, Time};
 
+use contract::instants;
 pub use contract::Sampled;
 use grid::Grid;
 use links::LinkSamples;
@@ -20,6 +22,7 @@ use rtt::RttSamples;
 use throughput::ThroughputSamples;
 use windows::WindowSamples;
 
+use super::definitions::Definition;
 use super::fairness::Fairness;
 use super::measured::Measured;
 use super::outcome::Table;
@@ -39,6 +42,15 @@ pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
     kinds.into_iter().flatten().collect()
 }
 
+/// What the tables of samples mean, in their order.
+pub(super) const DEFINITIONS: [Definition; 5] = [
+    queues::Queues::DEFINITION,
+    windows::Windows::DEFINITION,
+    rtt::RttSeries::DEFINITION,
+    throughput::Throughput::DEFINITION,
+    links::LinksSeries::DEFINITION,
+];
+
 /// All samples so far.
 #[derive(Debug)]
 pub(super) struct Samples {
@@ -55,13 +67,14 @@ impl Samples {
         let room = |footprint: fn(&Scenario) -> Option<Sampled>| {
             footprint(scenario).map_or(0, |sampled| sampled.rows as usize)
         };
+        let times = |interval: Option<Span>| interval.map_or(0, |step| instants(scenario, step) as usize);
         let throughput = ThroughputSamples::new(simulation, room(ThroughputSamples::footprint));
         Samples {
-            queues: (Grid::new(record.queues), QueueSamples::new(simulation, room(QueueSamples::footprint))),
+            queues: (Grid::new(record.queues), QueueSamples::new(simulation, times(record.queues))),
             windows: (Grid::new(record.windows), WindowSamples::new(room(WindowSamples::footprint))),
             rtt: (Grid::new(record.rtt), RttSamples::new(simulation, room(RttSamples::footprint))),
             throughput: (Grid::new(record.throughput), throughput),
-            links: (Grid::new(record.links), LinkSamples::new(simulation, room(LinkSamples::footprint))),
+            links: (Grid::new(record.links), LinkSamples::new(simulation, times(record.links))),
         }
     }
 
@@ -70,9 +83,9 @@ impl Samples {
         self.queues.0.next.min(self.windows.0.next).min(series)
     }
 
-    /// The round-trip times so far have been forgotten.
-    pub(super) fn restart_rtt(&mut self) {
-        self.rtt.1.restart();
+    /// The round-trip times so far are about to be forgotten.
+    pub(super) fn keep_rtt(&mut self, simulation: &mut Simulation) {
+        self.rtt.1.keep(simulation);
     }
 
     pub(super) fn look(&mut self, simulation: &mut Simulation, now: Time) {

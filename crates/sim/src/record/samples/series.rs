@@ -6,7 +6,7 @@ use super::contract::column;
 use crate::model::Scenario;
 use crate::record::footprint::{text_bytes, NUMBER};
 use crate::record::measured::Measured;
-use crate::record::outcome::{Column, Table};
+use crate::record::outcome::Column;
 
 /// `N` values of each transport at each instant.
 #[derive(Debug)]
@@ -37,16 +37,9 @@ impl<const N: usize> Series<N> {
         NUMBER * (2 + N) as f64 + text_bytes(longest.unwrap_or(0))
     }
 
-    pub(super) fn into_table(
-        self,
-        name: &'static str,
-        columns: [&'static str; N],
-        measured: &Measured,
-    ) -> Table {
+    /// The columns of times, of transports' names, and of each value.
+    pub(super) fn into_columns(self, measured: &Measured) -> (Column, Column, [Column; N]) {
         let transports = measured.transport_names(self.transport);
-        let mut all =
-            vec![("time_us", Column::Floats(self.time_us)), ("transport", Column::Texts(transports))];
-        all.extend(columns.into_iter().zip(self.values.map(Column::Floats)));
-        Table { name, columns: all }
+        (Column::Floats(self.time_us), Column::Texts(transports), self.values.map(Column::Floats))
     }
 }

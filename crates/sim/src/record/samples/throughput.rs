@@ -5,9 +5,23 @@ use clearway_proto::units::{Span, Time};
 use super::contract::Sampled;
 use super::series::Series;
 use crate::model::Scenario;
+use crate::record::definitions::table;
 use crate::record::measured::Measured;
 use crate::record::outcome::Table;
 use crate::simulation::Simulation;
+
+table! {
+    /// Goodput in each `record.throughput`: a row for each transport at each instant. No such table without
+    /// that key.
+    Throughput as "throughput" {
+        /// The instant of the sample.
+        time_us: Nothing,
+        /// The name of the transport.
+        transport: Nothing,
+        /// Payload that receivers took, each byte counted once, over the length of the step.
+        goodput_gbps: Step,
+    }
+}
 
 /// The samples so far.
 #[derive(Debug)]
@@ -44,6 +58,7 @@ impl ThroughputSamples {
     }
 
     pub(super) fn into_table(self, measured: &Measured) -> Table {
-        self.series.into_table("throughput", ["goodput_gbps"], measured)
+        let (time_us, transport, [goodput_gbps]) = self.series.into_columns(measured);
+        Throughput { time_us, transport, goodput_gbps }.table()
     }
 }

@@ -4,10 +4,32 @@ use clearway_proto::units::Time;
 
 use super::contract::{column, Sampled};
 use crate::model::Scenario;
+use crate::record::definitions::table;
 use crate::record::footprint::NUMBER;
 use crate::record::outcome::{Column, Table};
 use crate::simulation::Simulation;
 use crate::traffic::most_flows;
+
+table! {
+    /// What flows' congestion controls hold, every `record.windows`: a row for each flow that has started and
+    /// is not complete. No such table without that key.
+    Windows as "windows" {
+        /// The instant of the sample.
+        time_us: Nothing,
+        /// The flow's number.
+        flow: Nothing,
+        /// The congestion window that rules; NaN where the scheme has none.
+        cwnd_packets: Nothing,
+        /// Swift's window for the fabric; NaN of other schemes.
+        fcwnd_packets: Nothing,
+        /// Swift's window for the endpoints; NaN of other schemes.
+        ecwnd_packets: Nothing,
+        /// The smoothed round-trip time; 0 before the first, and of a scheme that keeps none.
+        srtt_us: Nothing,
+        /// The rate at which a rate-based scheme lets packets leave; NaN of others.
+        rate_gbps: Nothing,
+    }
+}
 
 /// The samples so far.
 #[derive(Debug)]
@@ -49,17 +71,15 @@ impl WindowSamples {
 
     pub(super) fn into_table(self) -> Table {
         let [cwnd, fcwnd, ecwnd, srtt, rate] = self.windows.map(Column::Floats);
-        Table {
-            name: "windows",
-            columns: vec![
-                ("time_us", Column::Floats(self.time_us)),
-                ("flow", Column::Integers(self.flow)),
-                ("cwnd_packets", cwnd),
-                ("fcwnd_packets", fcwnd),
-                ("ecwnd_packets", ecwnd),
-                ("srtt_us", srtt),
-                ("rate_gbps", rate),
-            ],
+        Windows {
+            time_us: Column::Floats(self.time_us),
+            flow: Column::Integers(self.flow),
+            cwnd_packets: cwnd,
+            fcwnd_packets: fcwnd,
+            ecwnd_packets: ecwnd,
+            srtt_us: srtt,
+            rate_gbps: rate,
         }
+        .table()
     }
 }

@@ -226,7 +226,8 @@ fn windows_are_in_order() {
     let said = |lines: &str| said(&with(SMALL, "protocol = \"none\"", lines));
     let swift = |lines: &str| said(&format!("protocol = \"swift\"\n{lines}"));
     assert!(swift("min_cwnd = 300").contains("transport.a.min_cwnd: min_cwnd, 300, is above max_cwnd, 256"));
-    assert!(swift("max_cwnd = 8").contains("transport.a.max_cwnd: initial_cwnd, 16, is above max_cwnd, 8"));
+    assert!(swift("max_cwnd = 8\ninitial_cwnd = 16")
+        .contains("transport.a.initial_cwnd: initial_cwnd, 16, is above max_cwnd, 8"));
     assert!(swift("max_cwnd = 2000").contains("max_cwnd, 2000, is above reach, 1024"));
     assert!(
         swift("fs_min_cwnd = 300").contains("fs_min_cwnd: fs_min_cwnd, 300, is not below fs_max_cwnd, 256")

@@ -39,6 +39,26 @@ fn a_target_below_the_empty_path_is_shown_with_its_arithmetic() {
     assert_eq!(warnings(&unscaled).len(), 1);
 }
 
+/// The same round trip, against the timer before the first sample.
+#[test]
+fn a_first_timeout_below_the_empty_path_is_shown_with_its_arithmetic() {
+    assert_eq!(
+        warnings(&[("transport.a.initial_rto", "9us")]),
+        ["transport.a.initial_rto: 9us is below the 9.359us that a full frame and its acknowledgement take on the empty path \
+          from host 3 to host 0 (5.332us there + 4.027us back): what a flow sends first is sent again before an answer can \
+          have come; raise initial_rto to 9.359us or more"]
+    );
+    assert_eq!(warnings(&[("transport.a.initial_rto", "9360ns")]), [""; 0]);
+    // Swift's own follows the path: two round trips of 20 ms.
+    assert_eq!(warnings(&[("network.delay", "5ms"), ("transport.a.base_target", "21ms")]), [""; 0]);
+    for (protocol, key) in [("cubic", "initial_rto"), ("go_back_n", "rto"), ("none", "rto")] {
+        let key = format!("transport.a.{key}");
+        let said =
+            set(SMALL, &[("transport.a.protocol", protocol), (&key, "5us")]).expect("it can be run").warnings;
+        assert!(said.iter().any(|line| line.starts_with(&key)), "{protocol}: {said:?}");
+    }
+}
+
 /// Each way half of 9 us on average.
 #[test]
 fn what_a_host_adds_counts() {

@@ -1,0 +1,38 @@
+//! Whether a scenario leaves anything to chance: whether its seed has a say.
+
+use super::clock::Timestamps;
+use super::scenario::Scenario;
+use super::switch::{Ecn, SwitchRole};
+use super::topology::Topology;
+use super::traffic::{Pattern, Traffic};
+
+impl Scenario {
+    /// Whether every seed gives the same run, for certain. `false` says nothing: what is drawn may make no difference.
+    ///
+    /// Here stands what draws from the seed: each [`Entity`](crate::random::Entity) but those for which two ends have only one
+    /// path between them. WHAT DRAWS ANYTHING NEW HAS TO BE EXCLUDED HERE.
+    pub fn leaves_nothing_to_chance(&self) -> bool {
+        let one_path = matches!(self.network.topology, Topology::Star { .. } | Topology::Dumbbell { .. });
+        let ideal = self.hosts.all_ideal();
+        let exact = self.hosts.kinds.iter().all(|kind| kind.clock.timestamps == Timestamps::Exact);
+        let of_classes = self.classes.iter().filter_map(|class| class.ecn);
+        let of_switches = SwitchRole::ALL.iter().map(|&role| self.switches.of(role).ecn);
+        let draws_marks = of_classes.chain(of_switches).any(|ecn| matches!(ecn, Ecn::Red { .. }));
+        let undisturbed = self.faults.is_empty() && self.bypasses.is_empty();
+        let no_agents = self.probes.is_empty() && self.arbiters.is_none();
+        let fixed = self.traffic.iter().all(draws_nothing);
+        one_path && ideal && exact && !draws_marks && undisturbed && no_agents && fixed
+    }
+}
+
+fn draws_nothing(traffic: &Traffic) -> bool {
+    let (earliest, latest) = traffic.start;
+    earliest == latest
+        && match traffic.pattern {
+            Pattern::Incast { .. }
+            | Pattern::AllToAll { .. }
+            | Pattern::ClosedLoop { .. }
+            | Pattern::Trace { .. } => true,
+            Pattern::Permutation { .. } | Pattern::Poisson { .. } | Pattern::OpenLoop { .. } => false,
+        }
+}
