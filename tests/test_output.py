@@ -115,7 +115,8 @@ def test_the_keys_of_manifests_and_of_json_are_defined(clearway: Clearway, small
     one = clearway("run", small, "--json", "--out", "one")
     several = clearway("run", small, "--json", "--out", "several", "--seeds", "2")
     assert one.json.keys() == meanings.JSON.keys()
-    assert several.json.keys() ^ meanings.JSON.keys() == {"seed", "seeds", "digest", "digests"}
+    changed = {"seed", "seeds", "digest", "digests", "interrupted_at_us", "missing_seeds"}
+    assert several.json.keys() ^ meanings.JSON.keys() == changed
     written = {path: json.loads(Path(path).read_text()) for path in (*MANIFESTS, "several/summary.json")}
     assert [written[path].keys() for path in MANIFESTS] == [meanings.MANIFEST.keys(), meanings.SEEDS.keys()]
     assert written["several/summary.json"]["flows"].keys() == meanings.INTERVAL.keys()

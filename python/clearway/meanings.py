@@ -193,6 +193,10 @@ MANIFEST: Mapping[str, str] = {
         "nothing."
     ),
     "warnings": "A sentence for each thing of the scenario that can be run but is unlikely to be meant.",
+    "interrupted_at_us": (
+        "The simulated time at which the run was interrupted and kept (`--keep-partial`), as in "
+        "`summary.json`, which has this key then; all figures are of the time until then. `null` if it is whole."
+    ),
     "tables": "For each table its file, the number of its rows, and the kind of each of its columns.",
     "measured": (
         "The measured interval (`from_us`, `until_us`), and the figures that cover the `whole_run` instead."
@@ -208,6 +212,10 @@ SEEDS: Mapping[str, str] = {
     "seeds": "For each folder below that is a run's, its seed.",
     "digests": "The digests of the runs.",
     "packet_hops": "The packet-hops of all runs together.",
+    "missing_seeds": (
+        "The seeds that were asked for and are not here, as the command was interrupted (`--keep-partial`); "
+        "where there are some, `summary.json` has this key too."
+    ),
 }
 """The keys of `manifest.json` where a scenario ran with several seeds."""
 
@@ -226,6 +234,9 @@ JSON: Mapping[str, str] = {
     "packet_hops": "The packet-hops, of several runs together.",
     "wall_s": "How many seconds it took, of several runs from the first one's start to the last one's end.",
     "measured": MANIFEST["measured"],
+    "interrupted_at_us": (
+        "When the run was interrupted, as in `manifest.json`; of several runs `missing_seeds`, a list."
+    ),
     "summary": "What `summary.json` holds.",
     "out": "The directory that was written; `null` without `--out`.",
 }
