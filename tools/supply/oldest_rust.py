@@ -70,7 +70,10 @@ def _unpack(version: str) -> bool:
         if not named or not ask(["apt-get", "download", "-qq", *named], place=_UNPACKED).succeeded:
             continue
         archives = sorted(_UNPACKED.glob("*.deb"))
-        if all(ask(["dpkg-deb", "--extract", archive, _UNPACKED]).succeeded for archive in archives):
+        unpacked = all(ask(["dpkg-deb", "--extract", archive, _UNPACKED]).succeeded for archive in archives)
+        for archive in archives:
+            archive.unlink()
+        if unpacked:
             return True
     return False
 
