@@ -195,7 +195,7 @@ MANIFEST: Mapping[str, str] = {
     "warnings": "A sentence for each thing of the scenario that can be run but is unlikely to be meant.",
     "interrupted_at_us": (
         "The simulated time at which the run was interrupted and kept (`--keep-partial`), as in "
-        "`summary.json`, which has this key then; all figures are of the time until then. `null` if it is whole."
+        "`summary.json`, which then has this key; all figures are of the time before. `null` if it is whole."
     ),
     "tables": "For each table its file, the number of its rows, and the kind of each of its columns.",
     "measured": (
