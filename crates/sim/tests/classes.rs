@@ -385,7 +385,7 @@ fn the_series_of_links_adds_up() {
         assert!(of_first().skip(1).take(3).all(|row| (row.utilisation - 1.0).abs() < 1e-9));
         assert_eq!(of_first().next().map(|row| (row.utilisation * 1000.0).round()), Some(998.0));
         assert_eq!(of_first().count(), 10, "idle rows are there, too");
-        assert_eq!(of_first().last().map(|row| row.utilisation), Some(0.0));
+        assert_eq!(of_first().next_back().map(|row| row.utilisation), Some(0.0));
         let sum = |value: fn(&Row) -> u64| rows.iter().map(value).sum::<u64>();
         assert_eq!(sum(|row| row.sent_bytes), link_count(&outcome, "tor0>h19", "wire_bytes"));
         let drops = link_count(&outcome, "tor0>h19", "drops");
