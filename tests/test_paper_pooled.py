@@ -96,6 +96,10 @@ def test_of_several_bins_the_worst_counts() -> None:
     assert measures.pooled_ratio(theirs, swapped) == 40
     assert measures.pooled_ratio(theirs, swapped, largest=True) == 1
     assert measures.pooled_rate(theirs) == 0.04
+    # A bin in which the other offered nothing has no rate, and is not its highest.
+    lost = np.array([0, 4e4])
+    other = Losses(lost, np.array([0, 1e6]), lost**2, lost, PACKET)
+    assert measures.pooled_ratio(theirs, other, largest=True) == 1
     with pytest.raises(ClearwayError, match="2 bins, and 1"):
         measures.pooled_ratio(ours, port_losses(1))
 

@@ -38,6 +38,11 @@ def test_a_limit_within_the_interval_may_be_kept_or_not() -> None:
     assert (found.rivals, found.near) == ([1], ["jain"])
     words = found.in_words(FRONTIER, ["a", "b"])
     assert words.endswith("from b. Its interval reaches beyond the limit of jain.")
+    # One that is better for certain, but breaks a limit only in the mean.
+    rows = [point([0.95, 0.951, 0.949], [10.0, 11.0, 9.0]), point([0.88, 0.92, 0.86], [1.0, 2.0, 0.5])]
+    found = Standing.of(FRONTIER, rows, 0)
+    assert (found.rivals, found.better) == ([], [1])
+    assert found.in_words(FRONTIER, ["a", "b"]) == "Better by rtt, and perhaps within the limits: b."
 
 
 def test_of_one_seed_nothing_can_be_told_unless_nothing_is_left_to_chance() -> None:
@@ -49,7 +54,7 @@ def test_of_one_seed_nothing_can_be_told_unless_nothing_is_left_to_chance() -> N
         "seed = [1, 2, 3, 4, 5] under [sweep] would tell."
     )
     certain = [{key: exact(of) for key, of in row.items()} for row in rows]
-    assert Standing.of(FRONTIER, certain, 0) == Standing([], [], [])
+    assert Standing.of(FRONTIER, certain, 0) == Standing([], [], [], [])
 
 
 _SWEPT: dict[str, Any] = {

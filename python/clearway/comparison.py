@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from clearway.figures import (
+    TWICE,
     AtLeast,
     Figure,
     figures_in,
     interval_in_words,
     is_of,
     readable,
+    times,
     unfinished_beside,
 )
 from clearway.overview import MAIN, Overview, reasons_in_words
@@ -31,8 +33,6 @@ from clearway.statistics import Interval, exact, p_value, told_apart
 
 _WORTH_SAYING = 0.01  # relative; below it no difference is worth a word
 _SEEDS_TO_TELL = 5  # of each column: where more are needed, the intervals show it
-_MANY = 10.0  # from here on a factor has no decimals
-_TWICE = 2.0  # from here on a factor reads better than a percentage
 
 
 @dataclass(frozen=True)
@@ -328,9 +328,10 @@ def _distance(row: Row, winner: int, other: int, *, named: bool) -> str:
         return f"{what} ({row.readable(winner)}, not {row.readable(other)})".strip()
     factor = large / small
     at_least = "at least " if isinstance(worse, AtLeast) else ""
-    if factor >= _TWICE:
-        return f"{at_least}{factor:.2g}x{what}" if factor < _MANY else f"{at_least}{factor:,.0f}x{what}"
-    return f"{at_least}{abs(best - worse) / worse * 100:.2g} %{what}"
+    if factor >= TWICE:
+        return f"{at_least}{times(factor)}{what}"
+    percent = abs(best - worse) / worse * 100
+    return f"{at_least}{float(f'{percent:.2g}'):g} %{what}"
 
 
 def _differing(scenarios: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

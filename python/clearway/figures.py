@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+_MANY = 10.0  # from here on a factor has no decimals
+
 LOWER_BOUNDS = "lower_bounds"
 """The key of a summary that lists the figures of which the true value may be larger."""
 
@@ -249,6 +251,15 @@ def readable(kind: Kind, value: float | None, half_width: float | None = None) -
     if half_width is None:
         return f"{_digits(value / divisor)} {unit}".rstrip()
     return f"{_with_half_width(value / divisor, half_width / divisor)} {unit}".rstrip()
+
+
+TWICE = 2.0
+"""The least factor between two values that reads better than a percentage."""
+
+
+def times(factor: float) -> str:
+    """Write by which factor one value is larger than another: "2.5x", "9x", "15x"."""
+    return f"{factor:.2g}x" if factor < _MANY else f"{factor:,.0f}x"
 
 
 def _scale(kind: Kind, value: float) -> tuple[float, str]:

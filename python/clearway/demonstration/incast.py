@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from clearway.demonstration.part import Part, Rows
 from clearway.demonstration.words import EQUALITY, LENGTH, share
 from clearway.figures import readable
@@ -15,10 +17,10 @@ from clearway.runs import Run
 
 
 def _start_up(run: Run) -> dict[str, float]:
-    """Measure the warm-up; the mean is over time, so that every interval of the record counts alike."""
+    """Measure the warm-up. Every interval of the record in which a round trip ended counts alike."""
     until, series = run.summary["measured_from_us"], run.rtt_series
     early = series["time_us"] <= until
-    mean, most = series["rtt_mean_us"][early].mean(), series["rtt_max_us"][early].max()
+    mean, most = np.nanmean(series["rtt_mean_us"][early]), np.nanmax(series["rtt_max_us"][early])
     return {"until_us": until, "rtt_mean_us": float(mean), "rtt_max_us": float(most)}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clearway.figures import TWICE, times
+
 _ALIKE = 0.01  # relative: below it two figures are called alike
-_TWICE = 2.0  # from here on a factor reads better than a percentage
-_MANY = 10.0  # from here on a factor has no decimals
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Words:
         if word == self.alike or small <= 0:
             return word
         factor = large / small
-        if factor >= _TWICE:
-            return f"{factor:,.0f}x {word}" if factor >= _MANY else f"{factor:.2g}x {word}"
+        if factor >= TWICE:
+            return f"{times(factor)} {word}"
         return f"{abs(mine - other) / other * 100:.0f} % {word}"
 
 

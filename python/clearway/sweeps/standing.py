@@ -29,6 +29,8 @@ class Standing:
     """Points of which nothing can be told, as they or the recommended one have one seed."""
     near: Sequence[str] = ()
     """Limits that the recommended point keeps, though its interval reaches beyond them."""
+    better: Sequence[int] = ()
+    """Points better in the objective that decides, which may keep the limits that their means break."""
 
     @classmethod
     def of(cls, frontier: Frontier, rows: Sequence[Row], best: int | None) -> Standing:
@@ -45,10 +47,15 @@ class Standing:
         }
         tested = {place: p for place, p in p_values.items() if p is not None}
         apart = dict(zip(tested, told_apart(list(tested.values())), strict=True))
+
+        def cost(place: int) -> float:
+            return frontier.cost(frontier.decide, rows[place][frontier.decide].mean)
+
         return cls(
             rivals=[place for place in tested if not apart[place]],
             untold=[place for place in others if place not in tested],
             near=[name for name in frontier.limits if _reaches_beyond(frontier, name, rows[best][name])],
+            better=[place for place in tested if apart[place] and cost(place) < cost(best)],
         )
 
     def in_words(self, frontier: Frontier, labels: Sequence[str]) -> str:
@@ -58,6 +65,9 @@ class Standing:
             sentences.append(
                 f"By {frontier.decide}, the seeds do not tell it from {listed(labels, self.rivals)}."
             )
+        if self.better:
+            better = listed(labels, self.better)
+            sentences.append(f"Better by {frontier.decide}, and perhaps within the limits: {better}.")
         if self.untold:
             which = "the others" if len(self.untold) == len(labels) - 1 else listed(labels, self.untold)
             sentences.append(f"Whether {which} are worse cannot be told from one seed: {_SEEDS} would tell.")

@@ -243,7 +243,7 @@ def as_json(done: Sweep, out: Path | None) -> dict[str, Any]:
         answer["frontier"] = {
             "points": [dict(done.combinations[index][0]) for index in frontier.members(rows)],
             "recommended": None if best is None else dict(done.combinations[best][0]),
-            "rivals": [dict(done.combinations[index][0]) for index in standing.rivals],
+            "rivals": [dict(done.combinations[index][0]) for index in (*standing.rivals, *standing.better)],
             "untold": [dict(done.combinations[index][0]) for index in standing.untold],
             "lower_bounds": [dict(done.combinations[index][0]) for index in frontier.doubtful(rows)],
             "not_ranked": [dict(done.combinations[index][0]) for index in frontier.unranked(rows)],

@@ -123,7 +123,7 @@ impl Sending {
     /// A sending end whose connection begins `now`.
     pub fn new(now: Time, task: Task) -> Sending {
         let mtu = task.layout.mtu;
-        // How fast the NIC is, Swift does not ask.
+        // Any rate will do: Swift uses it only together with the round trip of the empty path, which nobody knows here.
         let path = Path::new(Bytes::new(u64::from(mtu)), *RATES.end());
         let sender = task.swift.sender(mtu, path);
         let flows = (0..task.layout.flows)

@@ -132,8 +132,8 @@ mod tests {
         sender.poll_completed()
     }
 
-    /// Lets the timer run out. Returns what asks, the packet before `cumulative`, and then acknowledges it: so all the others
-    /// are lost.
+    /// Lets the timer run out, and acknowledges everything before `cumulative` as an answer to the packet that is sent then: so
+    /// all others are lost. Returns that packet.
     fn time_out(sender: &mut SenderOf<NoneParams>, cumulative: u32) -> Vec<(u32, bool)> {
         let timeout = sender.poll_timeout().expect("packets are under way");
         sender.handle_timeout(timeout);

@@ -9,8 +9,8 @@ use super::traffic::{Pattern, Traffic};
 impl Scenario {
     /// Whether every seed gives the same run, for certain. `false` says nothing: what is drawn may make no difference.
     ///
-    /// Here stands what draws from the seed: each [`Entity`](crate::random::Entity) but those for which two ends have only one
-    /// path between them. WHAT DRAWS ANYTHING NEW HAS TO BE EXCLUDED HERE.
+    /// This excludes all that draws from the seed, which is every [`Entity`](crate::random::Entity); a choice of paths is none
+    /// where two ends have one path between them. WHATEVER IS NEW AND DRAWS HAS TO BE EXCLUDED HERE.
     pub fn leaves_nothing_to_chance(&self) -> bool {
         let one_path = matches!(self.network.topology, Topology::Star { .. } | Topology::Dumbbell { .. });
         let ideal = self.hosts.all_ideal();

@@ -78,8 +78,9 @@ def pooled_ratio(of: Losses, to: Losses, largest: bool = False) -> Between:
     if len(of.lost) != len(to.lost):
         raise ClearwayError(f"pooled_ratio: {len(of.lost)} bins, and {len(to.lost)} to compare with")
     pairs = [(place, place) for place in range(len(of.lost)) if of.lost[place] + to.lost[place] > 0]
-    if largest and pairs:
-        highest = max((other for _, other in pairs), key=lambda other: to.lost[other] / to.offered[other])
+    there = [other for _, other in pairs if to.offered[other] > 0]
+    if largest and there:
+        highest = max(there, key=lambda other: to.lost[other] / to.offered[other])
         pairs = [(place, highest) for place in range(len(of.lost)) if of.offered[place] > 0]
     return _worst([_ratio(of, to, place, other) for place, other in pairs])
 

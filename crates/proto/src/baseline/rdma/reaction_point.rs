@@ -23,7 +23,7 @@ pub struct DcqcnConfig {
 }
 
 impl DcqcnConfig {
-    /// For flows that leave by this NIC.
+    /// The configuration of flows on this path: they begin at the rate of its NIC.
     pub fn new(params: &DcqcnParams, path: Path) -> DcqcnConfig {
         let line = path.rate.as_bps() as f64;
         DcqcnConfig { params: params.clone(), line, line_gap: path.rate.transmission(path.frame) }

@@ -16,7 +16,8 @@ pub trait Recovery: Clone + Debug {
     /// afterwards it is the larger one of `una` and the acknowledgement's cumulative number.
     fn handle_ack(&mut self, una: u32, next: u32, ack: &Ack) -> Change;
 
-    /// The timer ran out `now`: everything that is not known to have arrived is lost, or at least packet `una` is.
+    /// Takes note that the timer ran out at `now`: everything that is not known to have arrived is lost, or at least packet
+    /// `una` is.
     fn give_up(&mut self, now: Time, una: u32, next: u32);
 
     /// The lost packet to be sent next, which is under way from now on; none if no packet is lost.
@@ -28,8 +29,8 @@ pub trait Recovery: Clone + Debug {
     /// Packets that are under way: neither known to have arrived nor given up.
     fn under_way(&self, una: u32, next: u32) -> u32;
 
-    /// A timeout has left one packet to send at once, to ask what has become of the others: the next lost one. The window does
-    /// not hold it back.
+    /// Whether a timeout has left one packet to send at once, to ask what has become of the others. It is the next lost one,
+    /// and the window does not hold it back.
     fn asks(&self) -> bool {
         false
     }

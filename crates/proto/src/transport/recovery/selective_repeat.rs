@@ -25,7 +25,7 @@ pub struct SelectiveRepeat {
     top: u32,
     /// Packets that must have arrived above a hole before it counts as lost.
     dup_threshold: u32,
-    /// What the timer that ran out last has left open.
+    /// The packets of which the last timeout left open whether they are lost.
     doubt: Option<Doubt>,
 }
 
@@ -37,7 +37,7 @@ struct Doubt {
     since: Time,
     /// The packet that is sent again to ask, and is the lowest that was missing.
     probe: u32,
-    /// The probe has not left yet.
+    /// Whether the probe has not left yet.
     asks: bool,
     /// Packets after the probe and before this one are in doubt.
     until: u32,
@@ -131,9 +131,10 @@ impl SelectiveRepeat {
         self.judged = self.judged.max(top);
     }
 
-    /// Ends a doubt when a packet has arrived that was sent `sent`, after the timer had run out: those before it are lost
-    /// where they have not come. The timer has said so before, so they count as no new loss. A doubt also ends when what the
-    /// probe was to ask after has come before it left, and when nothing is under way that could tell more.
+    /// Ends a doubt when a packet has arrived that was sent, at `sent`, after the timer had run out: the packets in doubt that
+    /// have not arrived are lost. The congestion control has heard of them at the timeout, so they count as no new loss. A
+    /// doubt also ends when the lowest missing packet arrives before the probe has left, and when nothing is under way any more
+    /// that could tell more.
     fn settle(&mut self, una: u32, next: u32, sent: Time) {
         let Some(doubt) = self.doubt else { return };
         if sent >= doubt.since {

@@ -1,6 +1,6 @@
 //! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput and links, each on a
-//! time grid of its own. A row stands for each sample, zeros included; ports at which there was nothing in the whole run are
-//! left out.
+//! time grid of its own. Each sample has a row, zeros included; ports at which there was nothing in the whole run are left
+//! out.
 
 mod contract;
 mod grid;
