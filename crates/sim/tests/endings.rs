@@ -144,10 +144,17 @@ fn a_run_that_is_stopped_keeps_what_a_shorter_one_has() {
     }
 }
 
-/// A run that is asked to stop when it has come to its end is whole.
+/// However late a run is asked to stop, it is a part exactly where it ends before its time.
 #[test]
 fn a_run_that_is_stopped_at_its_end_is_whole() {
     let text = star("", "pattern = 'incast'\nbytes = '1MB'");
-    assert!(part_of(&text, None, 1, 1).interrupted);
-    assert!(!part_of(&text, None, 1, usize::MAX).interrupted);
+    let whole = figure(&run(&text), "simulated_us");
+    for asks in 1.. {
+        let part = part_of(&text, None, 1, asks);
+        assert_eq!(part.interrupted, figure(&part, "simulated_us") < whole, "after {asks} asks");
+        if !part.interrupted {
+            assert!(asks > 1);
+            break;
+        }
+    }
 }

@@ -110,7 +110,10 @@ fn difference_without_summary(one: &Outcome, other: &Outcome) -> Option<String> 
 fn with_vast_buffers(case: &Case, outcome: &Outcome) -> Option<Case> {
     let alone = !case.any("switch", |switch| switch.says("sharing", "shared"));
     let mut case = case.clone();
-    if !alone || is_paused(&case) || figure(outcome, "drops") != Some(0.0) || case.top().gives("warmup") {
+    // Drops are counted while the run is measured, and here none may be at any time.
+    let measured_whole = figure(outcome, "measured_from_us") == Some(0.0)
+        && figure(outcome, "measured_until_us") == figure(outcome, "simulated_us");
+    if !alone || is_paused(&case) || figure(outcome, "drops") != Some(0.0) || !measured_whole {
         return None;
     }
     if !case.any("switch", |switch| switch.name.as_deref() == Some("default")) {
