@@ -105,8 +105,11 @@ struct Net {
     faults: Vec<(Link, f64)>,
     /// What every link loses besides.
     background: f64,
-    /// Whether packets keep off excluded paths.
+    /// Whether packets keep off links to avoid.
     obeys: bool,
+    /// Who sends, and to whom; all if there are none.
+    sources: Vec<usize>,
+    destinations: Vec<usize>,
     now: Time,
     random: Random,
 }
@@ -120,27 +123,22 @@ impl Net {
             faults: faults.to_vec(),
             background: 1e-5,
             obeys: true,
+            sources: Vec::new(),
+            destinations: Vec::new(),
             now: Time::ZERO,
             random: Random(seed),
         }
     }
 
-    /// The paths that packets may take.
-    fn paths(&self) -> Vec<usize> {
-        let kind = self.kind;
-        let usable = |&path: &usize| {
-            let excluded = self.isolator.excluded();
-            match kind {
-                _ if !self.obeys => true,
-                Kind::LeafSpine => !excluded.contains(path),
-                Kind::FatTree => {
-                    let (aggregation, core) = (path / TREE.cores, path % TREE.cores);
-                    !excluded.contains(aggregation)
-                        && !self.isolator.excluded_cores(aggregation).contains(core)
-                }
+    /// A path that a packet may take.
+    fn path(&mut self, source: usize, destination: usize) -> usize {
+        loop {
+            let path = self.random.below(self.kind.paths());
+            let avoided = self.isolator.is_avoided(source as u16, destination as u16, path as u16);
+            if !(avoided && self.obeys) {
+                return path;
             }
-        };
-        (0..kind.paths()).filter(usable).collect()
+        }
     }
 
     /// The chance that a packet is lost, by source, destination and path.
@@ -162,13 +160,16 @@ impl Net {
     fn step(&mut self, losses: &[f64]) {
         self.now = self.now + Span::from_ms(1);
         let (endpoints, all_paths) = (self.kind.racks() * HOSTS, self.kind.paths());
-        let paths = self.paths();
         let mut counts = vec![(0, 0); endpoints * all_paths];
-        for source in 0..endpoints {
+        let sources = if self.sources.is_empty() { (0..endpoints).collect() } else { self.sources.clone() };
+        for source in sources {
             counts.fill((0, 0));
             for _ in 0..PACKETS {
-                let destination = (source + 1 + self.random.below(endpoints - 1)) % endpoints;
-                let path = paths[self.random.below(paths.len())];
+                let destination = match self.destinations.len() {
+                    0 => (source + 1 + self.random.below(endpoints - 1)) % endpoints,
+                    some => self.destinations[self.random.below(some)],
+                };
+                let path = self.path(source, destination);
                 let lost = self.random.chance(losses[(source * endpoints + destination) * all_paths + path]);
                 let count = &mut counts[destination * all_paths + path];
                 *count = (count.0 + 1, count.1 + u16::from(lost));
@@ -202,25 +203,12 @@ impl Net {
     }
 }
 
-/// What must be excluded for a link: spine or aggregation switches, and core switches of aggregation switch 0 and 1.
-fn excluded_for(link: Link) -> [Vec<usize>; 3] {
-    match link {
-        Link::FromRack { switch, .. } | Link::ToRack { switch, .. } => [vec![switch], vec![], vec![]],
-        Link::ToCore { aggregation: 0, core, .. } | Link::FromCore { aggregation: 0, core, .. } => {
-            [vec![], vec![core], vec![]]
-        }
-        Link::ToCore { core, .. } | Link::FromCore { core, .. } => [vec![], vec![], vec![core]],
-        Link::FromEndpoint(_) | Link::ToEndpoint(_) => [vec![], vec![], vec![]],
-    }
+fn avoided(isolator: &Isolator) -> Vec<Link> {
+    isolator.avoided().collect()
 }
 
-fn excluded(isolator: &Isolator) -> [Vec<usize>; 3] {
-    [isolator.excluded(), isolator.excluded_cores(0), isolator.excluded_cores(1)]
-        .map(|set| set.iter().collect())
-}
-
-/// Each link between switches, losing everything or one packet of a hundred: that link is named and no other, its path excluded
-/// and no other.
+/// Each link between switches, losing everything or one packet of a hundred: that link is named
+/// and avoided and no other.
 #[test]
 fn each_failed_link_is_named() {
     for kind in [Kind::LeafSpine, Kind::FatTree] {
@@ -229,7 +217,7 @@ fn each_failed_link_is_named() {
                 let mut net = Net::new(kind, &[(link, loss)], seed);
                 net.run(steps);
                 assert_eq!(net.failed(), [link], "{kind:?}, loss {loss}");
-                assert_eq!(excluded(&net.isolator), excluded_for(link));
+                assert_eq!(avoided(&net.isolator), [link]);
             }
         }
     }
@@ -252,7 +240,7 @@ fn without_a_fault_nothing_is_excluded() {
             let mut net = Net::new(kind, &[], seed);
             net.background = background;
             net.run(200);
-            assert_eq!((net.failed(), net.isolator.counters().excluded), (vec![], 0));
+            assert_eq!((net.failed(), net.isolator.counters().failed), (vec![], 0));
         }
     }
 }
@@ -278,17 +266,13 @@ fn two_failed_links_are_named() {
 }
 
 #[test]
-fn the_link_of_an_endpoint_is_named_and_no_path_excluded() {
+fn the_link_of_an_endpoint_is_named_and_not_avoided() {
     for kind in [Kind::LeafSpine, Kind::FatTree] {
         for link in [Link::FromEndpoint(6), Link::ToEndpoint(6)] {
             for (loss, steps) in [(1.0, 4), (0.03, 60)] {
                 let mut net = Net::new(kind, &[(link, loss)], 3);
                 net.run_with(steps, |net| {
-                    assert_eq!(
-                        excluded(&net.isolator),
-                        excluded_for(link),
-                        "{kind:?}, {link:?}, loss {loss}"
-                    );
+                    assert_eq!(avoided(&net.isolator), [], "{kind:?}, {link:?}, loss {loss}");
                 });
                 assert_eq!(net.failed(), [link], "{kind:?}, loss {loss}");
             }
@@ -315,13 +299,13 @@ const LIES: [Lie; 4] = [
 ];
 
 #[test]
-fn one_endpoint_alone_excludes_no_path() {
+fn one_endpoint_against_others_has_no_link_avoided() {
     for lie in LIES {
         let mut net = Net::new(Kind::LeafSpine, &[], 1);
         net.background = 1e-4;
         net.run_with(100, |net| {
             lie(net, 1);
-            assert_eq!(excluded(&net.isolator), excluded_for(Link::FromEndpoint(1)));
+            assert_eq!(avoided(&net.isolator), []);
         });
         assert!(net.failed().iter().all(|&link| link == Link::FromEndpoint(1)), "{:?}", net.failed());
     }
@@ -335,7 +319,7 @@ fn one_endpoint_alone_hides_no_fault() {
         for (loss, steps) in [(1.0, 5), (0.02, 60)] {
             let mut net = Net::new(Kind::LeafSpine, &[(link, loss)], 1);
             net.run_with(steps, |net| {
-                assert!(excluded(&net.isolator)[0].iter().all(|&path| path == 0));
+                assert!(avoided(&net.isolator).iter().all(|&avoided| avoided == link));
                 lie(net, 1);
             });
             assert!(net.failed().contains(&link), "loss {loss}: {:?}", net.failed());
@@ -360,8 +344,22 @@ fn one_endpoint_alone_takes_no_more_than_its_share() {
     assert_eq!((counters.reports, counters.unknown, counters.no_room), (31 * 4, 4, 31 * 4 - 64));
 }
 
+/// What one endpoint says of links that nobody else uses is believed: otherwise a single flow would lose packets on a dead link
+/// for ever.
 #[test]
-fn a_path_is_tried_again_after_its_probation_and_longer_each_time() {
+fn a_lone_source_is_believed() {
+    for (loss, steps) in [(1.0, 2), (0.05, 20)] {
+        let link = Link::FromRack { rack: 0, switch: 2 };
+        let mut net = Net::new(Kind::LeafSpine, &[(link, loss)], 2);
+        net.sources = vec![1];
+        net.run(steps);
+        assert_eq!(avoided(&net.isolator), [link], "loss {loss}");
+    }
+}
+
+/// A link that nobody can try gets packets after its probation.
+#[test]
+fn what_nobody_tries_is_used_again_after_its_probation_and_later_each_time() {
     let link = Link::FromRack { rack: 2, switch: 1 };
     let mut net = Net::new(Kind::LeafSpine, &[(link, 1.0)], 9);
     let mut spans = Vec::new();
@@ -376,7 +374,7 @@ fn a_path_is_tried_again_after_its_probation_and_longer_each_time() {
     });
     assert_eq!(spans, [100, 200, 400, 800]);
     assert_eq!(net.isolator.counters().readmitted, 4);
-    // Mended while it is excluded, it stays in; and a fault long after that counts as a new one.
+    // Mended while it is avoided, it stays in; and a fault long after that counts as a new one.
     net.faults.clear();
     net.run(1600);
     assert_eq!((net.failed(), net.isolator.counters().readmitted), (vec![], 5));
@@ -388,25 +386,85 @@ fn a_path_is_tried_again_after_its_probation_and_longer_each_time() {
     assert_eq!(net.isolator.counters().readmitted, 6);
 }
 
+/// Tries a link as its driver would for so long, and says whether it is in use again, and after how many trials.
+fn try_link(net: &mut Net, link: Link, answers: impl Fn(u32) -> bool, most: u32) -> (bool, u32) {
+    let mut trials = 0;
+    while trials < most && net.failed().contains(&link) {
+        net.now = net.isolator.poll_trial();
+        assert_eq!(net.isolator.take_trial(net.now), Some(link));
+        net.isolator.handle_trial_sent(net.now, link);
+        net.isolator.handle_trial(net.now, link, answers(trials));
+        net.isolator.handle_timeout(net.now);
+        trials += 1;
+    }
+    (!net.failed().contains(&link), trials)
+}
+
+#[test]
+fn a_link_is_used_again_when_enough_trials_in_a_row_are_answered() {
+    let link = Link::ToRack { rack: 1, switch: 0 };
+    let dead = |seed| {
+        let mut net = Net::new(Kind::LeafSpine, &[(link, 1.0)], seed);
+        net.run(3);
+        assert_eq!(avoided(&net.isolator), [link]);
+        net
+    };
+    assert_eq!(try_link(&mut dead(1), link, |_| true, 100), (true, 16));
+    // One that is not answered makes all before it count for nothing; the last of 10 s counts as well as the first.
+    assert_eq!(try_link(&mut dead(2), link, |trial| trial != 10, 100), (true, 27));
+    assert_eq!(try_link(&mut dead(3), link, |trial| trial % 16 != 15, 100_000), (false, 100_000));
+    // Again within a second, it takes twice as many.
+    let mut net = dead(4);
+    for trials in [16, 32, 64] {
+        assert_eq!(try_link(&mut net, link, |_| true, 1000), (true, trials));
+        net.run(30);
+    }
+    // Of a link that lost one packet in fifty, seven times fifty, or about as many.
+    let mut net = Net::new(Kind::LeafSpine, &[(link, 0.02)], 1);
+    net.run(30);
+    let (whole, trials) = try_link(&mut net, link, |_| true, 10_000);
+    assert!(whole && (200..=700).contains(&trials), "{trials}");
+}
+
+/// Between racks 0 and 1 nothing tells the downlink from the uplink before it. Trials clear the uplink, and then the downlink is
+/// named by the same losses.
+#[test]
+fn trials_tell_two_links_of_one_path_apart() {
+    let (up, down) = (Link::FromRack { rack: 0, switch: 1 }, Link::ToRack { rack: 1, switch: 1 });
+    let mut net = Net::new(Kind::LeafSpine, &[(down, 1.0)], 1);
+    net.sources = vec![0, 1, 2, 3];
+    net.destinations = vec![4, 5, 6, 7];
+    net.run(2);
+    assert_eq!(avoided(&net.isolator), [up]);
+    assert_eq!(try_link(&mut net, up, |_| true, 100), (true, 16));
+    net.run(1);
+    assert_eq!(avoided(&net.isolator), [down]);
+    assert_eq!(try_link(&mut net, down, |_| false, 100), (false, 100));
+}
+
 /// With an uplink of each spine dead there is no path to route round to: one of them stays in.
 #[test]
 fn the_last_path_is_never_excluded() {
-    let dead: Vec<_> = (0..SPINES).map(|switch| (Link::FromRack { rack: switch, switch }, 1.0)).collect();
+    let dead: Vec<_> = (0..SPINES).map(|switch| (Link::FromRack { rack: 0, switch }, 1.0)).collect();
     let mut net = Net::new(Kind::LeafSpine, &dead, 1);
     net.run(50);
-    assert_eq!(net.isolator.excluded().len(), SPINES - 1);
-    assert!(net.isolator.counters().last_path > 0);
-    // In a fat tree both core switches of an aggregation switch: then that is excluded, and no core switch by itself.
-    let dead = [0, 1].map(|core| (Link::ToCore { pod: core, aggregation: 1, core }, 1.0));
-    let mut net = Net::new(Kind::FatTree, &dead, 1);
+    assert_eq!((net.failed().len(), avoided(&net.isolator).len()), (SPINES, SPINES - 1));
+    assert_eq!(net.isolator.counters().last_path, 1);
+    // Of two links that cannot both be avoided it is the worse one that is, whichever was found first.
+    let (worse, better) = (Link::FromRack { rack: 0, switch: 0 }, Link::ToRack { rack: 1, switch: 1 });
+    let mut net = Net::new(Kind::LeafSpine, &[(better, 0.05), (Link::FromRack { rack: 0, switch: 2 }, 1.0)], 1);
     net.run(20);
-    assert_eq!(excluded(&net.isolator), [vec![1], vec![], vec![]]);
+    assert!(avoided(&net.isolator).contains(&better));
+    net.faults.push((worse, 1.0));
+    net.run(3);
+    let found = avoided(&net.isolator);
+    assert!(found.contains(&worse) && !found.contains(&better), "{found:?}");
 }
 
 #[test]
 fn what_makes_no_sense_is_counted_and_ignored() {
     let mut net = Net::new(Kind::LeafSpine, &[], 1);
-    for (source, destination, path) in [(16, 0, 0), (0, 16, 0), (0, 0, 0), (0, 5, 3), (0, 5, u16::MAX)] {
+    for (source, destination, path) in [(16, 0, 0), (0, 16, 0), (0, 0, 0), (0, 5, 3), (0, 5, u16::MAX - 1)] {
         report(&mut net, source, destination, path, 10, 10);
     }
     report(&mut net, 0, 5, 0, 10, 11);
@@ -418,21 +476,4 @@ fn what_makes_no_sense_is_counted_and_ignored() {
     assert!(Isolator::leaf_spine(&IsolatorParams::default(), racks(), 33).is_err());
     let uneven = FatTreeShape { racks_per_pod: 3, ..TREE };
     assert!(Isolator::fat_tree(&IsolatorParams::default(), racks(), uneven).is_err());
-}
-
-/// Two racks have nothing to tell an uplink from the downlink behind it: the uplink is named, the path is right.
-#[test]
-fn between_two_racks_the_path_is_found() {
-    let racks = Racks::uniform(2, 2).unwrap();
-    let mut isolator = Isolator::leaf_spine(&IsolatorParams::default(), racks, 2).unwrap();
-    let now = Time::ZERO + Span::from_ms(1);
-    for source in [0, 1] {
-        for path in [0, 1] {
-            let lost = if path == 1 { 30 } else { 0 };
-            isolator.handle_report(now, source, &PathReport { destination: 2, path, sent: 30, lost });
-        }
-    }
-    isolator.handle_timeout(isolator.poll_timeout());
-    assert_eq!(isolator.failed().collect::<Vec<_>>(), [Link::FromRack { rack: 0, switch: 1 }]);
-    assert_eq!(isolator.excluded().iter().collect::<Vec<_>>(), [1]);
 }

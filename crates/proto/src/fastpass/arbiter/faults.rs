@@ -18,7 +18,6 @@ pub(super) struct Faults {
     isolator: Option<Box<Isolator>>,
     /// Switches of the middle, of which one is on each path out of a rack.
     switches: usize,
-    cores: usize,
     /// When the isolator wants to weigh what it knows; it is asked no more often than that may change.
     next: Time,
 }
@@ -26,16 +25,16 @@ pub(super) struct Faults {
 impl Faults {
     pub(super) fn new(params: &ArbiterParams) -> Result<Faults, PathError> {
         let of = IsolatorParams { slot: params.timeslots.length(), ..params.isolator };
-        let (isolator, switches, cores) = match &params.paths {
-            PathParams::Single => (None, 1, 0),
+        let (isolator, switches) = match &params.paths {
+            PathParams::Single => (None, 1),
             PathParams::LeafSpine { racks, paths } => {
-                (Some(Isolator::leaf_spine(&of, racks.clone(), *paths)?), *paths, 0)
+                (Some(Isolator::leaf_spine(&of, racks.clone(), *paths)?), *paths)
             }
             PathParams::FatTree { racks, shape } => {
-                (Some(Isolator::fat_tree(&of, racks.clone(), *shape)?), shape.aggregation, shape.cores)
+                (Some(Isolator::fat_tree(&of, racks.clone(), *shape)?), shape.aggregation)
             }
         };
-        Ok(Faults { isolator: isolator.map(Box::new), switches, cores, next: Time::NEVER })
+        Ok(Faults { isolator: isolator.map(Box::new), switches, next: Time::NEVER })
     }
 
     /// Takes a report of an endpoint.
@@ -68,15 +67,12 @@ impl Faults {
     /// The switches to avoid; not all of them.
     fn avoided(&self) -> PathSet {
         let Some(isolator) = &self.isolator else { return PathSet::EMPTY };
-        let of_racks = isolator.excluded();
-        let of_cores = (0..self.switches)
-            .filter(|&switch| self.cores > 0 && !isolator.excluded_cores(switch).is_empty());
-        let all = of_cores.fold(of_racks, PathSet::with);
-        if all.len() < self.switches {
-            all
-        } else {
-            of_racks
-        }
+        let all = isolator.avoided().fold(PathSet::EMPTY, |set, link| match link {
+            Link::FromRack { switch, .. } | Link::ToRack { switch, .. } => set.with(switch),
+            Link::ToCore { aggregation, .. } | Link::FromCore { aggregation, .. } => set.with(aggregation),
+            Link::FromEndpoint(_) | Link::ToEndpoint(_) => set,
+        });
+        if all.len() < self.switches { all } else { PathSet::EMPTY }
     }
 
     /// The links that have failed.

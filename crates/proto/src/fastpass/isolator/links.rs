@@ -55,11 +55,6 @@ impl Route {
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.links[..usize::from(self.len)].iter().map(|&link| link as usize)
     }
-
-    /// Whether the packet leaves its rack.
-    pub(super) fn leaves_rack(&self) -> bool {
-        self.len > 2
-    }
 }
 
 /// A network whose links are numbered: first those that a path can avoid, then those of endpoints.
@@ -107,6 +102,14 @@ impl Links {
         self.cores
     }
 
+    pub(super) fn racks(&self) -> usize {
+        self.racks.racks()
+    }
+
+    pub(super) fn racks_per_pod(&self) -> usize {
+        self.racks_per_pod
+    }
+
     fn pods(&self) -> usize {
         self.racks.racks() / self.racks_per_pod
     }
@@ -120,9 +123,6 @@ impl Links {
     fn of_cores(&self) -> usize {
         self.pods() * self.switches * self.cores
     }
-
-    /// Paths between two racks, at most.
-    pub(super) const MOST_PATHS: usize = MAX_PATHS * MAX_PATHS;
 
     /// The link from an endpoint.
     pub(super) fn leaving(&self, endpoint: Address) -> usize {
@@ -171,6 +171,36 @@ impl Links {
             None => Link::FromEndpoint(number as Address),
             Some(endpoint) => Link::ToEndpoint(endpoint as Address),
         }
+    }
+
+    /// The number of a link.
+    ///
+    /// Panics if there is no such link.
+    pub(super) fn number(&self, link: Link) -> usize {
+        let (of_racks, of_cores) = (self.of_racks(), self.of_cores());
+        let (switches, cores) = (self.switches, self.cores);
+        let core_link = |pod: usize, aggregation: usize, core: usize| {
+            2 * of_racks + (pod * switches + aggregation) * cores + core
+        };
+        let number = match link {
+            Link::FromRack { rack, switch } => rack * switches + switch,
+            Link::ToRack { rack, switch } => of_racks + rack * switches + switch,
+            Link::ToCore { pod, aggregation, core } => core_link(pod, aggregation, core),
+            Link::FromCore { pod, aggregation, core } => of_cores + core_link(pod, aggregation, core),
+            Link::FromEndpoint(endpoint) => self.leaving(endpoint),
+            Link::ToEndpoint(endpoint) => self.first_to_endpoint() + usize::from(endpoint),
+        };
+        assert!(self.link(number) == link, "there is no link {link:?}");
+        number
+    }
+
+    /// The links of a packet of which it is not known which way it goes: the source's and the destination's.
+    pub(super) fn ends(&self, source: Address, destination: Address) -> Option<Route> {
+        self.racks.of((source, destination)).ok()?;
+        let mut route = Route { links: [0; 6], len: 2 };
+        route.links[0] = self.leaving(source) as u32;
+        route.links[1] = (self.first_to_endpoint() + usize::from(destination)) as u32;
+        (source != destination).then_some(route)
     }
 
     /// The links of a packet. None if there is no such packet: an unknown endpoint or path, or one endpoint as both.

@@ -1,41 +1,47 @@
-//! The fault isolator (Fastpass §6): which link has failed, from what endpoints say of lost packets.
+//! The fault isolator (Fastpass §6): which link has failed, from what endpoints say of lost packets, and when it is whole again.
 //!
 //! The paper leaves the search for failed links to a service of its own; the rules here are ours. An endpoint reports of each path
 //! how many packets it sent and how many did not arrive ([`PathReport`]). As it is known which links are on which path, every
 //! report counts for the links of its path. (The names in code style are parameters, [`IsolatorParams`], or files.)
 //!
 //! 1. `evidence` keeps what was reported in the last `window`: packets by link, losses by source, destination and path.
-//! 2. `verdict` looks for the link with the highest rate of loss, takes what passed it as accounted for, and looks again. The
-//!    failed link has a higher rate than any link that merely shares packets with it, as those others carry others as well.
-//! 3. The rate is that **without the losses of the one source that reports most of them**, and a link whose rate is below one in
-//!    `one_in` has not failed: whatever a single endpoint says, true or false, excludes no path. And no endpoint can claim more
-//!    packets than there were slots, or take more than its share of the memory.
-//! 4. The link between an endpoint and its rack's switch is told from the others by losses on more than one path. No path avoids
-//!    it, so it is named and nothing else.
-//! 5. For all racks the paths are excluded that pass the switch of a failed link: its spine switch; in a fat tree the aggregation
-//!    switches of its number, in every pod, or for a link to the core its core switch. They get packets again after `probation`:
-//!    they are tried with live traffic. If the link fails again, they are excluded for twice as long.
+//! 2. `verdict` looks for the link whose fault would be the likeliest reason for the losses, takes what passed it as accounted
+//!    for, and looks again. A link that merely shares packets with the failed one carries others as well, which arrive.
+//! 3. One endpoint's word counts as long as what others sent over the same link does not contradict it: so an endpoint that says
+//!    what is not true can have a link avoided that nobody else uses, and no other. No endpoint can claim more packets than
+//!    there were slots, or take more than its share of the memory.
+//! 4. The link between an endpoint and its rack's switch cannot be avoided: it is named and nothing else. So it is with a link
+//!    without which some rack could not reach another (`ways`); of several the one that loses least stays in use.
+//! 5. All other failed links get no packets. Each is *tried* every `trial_interval`: the driver sends a packet over it for which
+//!    nobody waits. After so many in a row that arrived it is used again ([`IsolatorParams::trials`]). What nobody can try, as no
+//!    endpoint is there to answer, gets live packets after `probation`.
 //!
 //! Where two links carry the same packets, such as an uplink and a downlink between two racks without a third, the one that
-//! comes first is named: the one nearer to the source. The path excluded is the same.
+//! comes first is named: the one nearer to the source. The path avoided is the same; and if it was the other one, trials show
+//! this one to be whole, and the same losses then speak against the other.
 //!
 //! To weigh the reports takes time in proportion to the losses reported (at most 16,384 entries), once for each link considered
 //! (at most 32); without losses it takes none. No memory is allocated once the isolator is made.
 
 mod evidence;
+mod likelihood;
 mod links;
 mod params;
+mod record;
 mod verdict;
+mod ways;
 
 use crate::units::{Span, Time};
 
-use super::fcp::{Address, PathReport};
-use super::paths::{FatTreeShape, PathError, PathSet, Racks};
+use super::fcp::{Address, Path, PathReport};
+use super::paths::{FatTreeShape, PathError, Racks};
 use evidence::{Evidence, Loss};
 pub use links::Link;
 use links::Links;
 pub use params::IsolatorParams;
+use record::Record;
 use verdict::Verdict;
+use ways::Ways;
 
 /// What became of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,26 +56,15 @@ pub struct IsolatorCounters {
     pub more_than_slots: u64,
     /// Reports whose losses had no room, as their source had reported too many others.
     pub no_room: u64,
-    /// Paths excluded.
-    pub excluded: u64,
-    /// Times that the path of a failed link was not excluded, as it was the last.
+    /// Times that a link between switches failed.
+    pub failed: u64,
+    /// Times that a failed link stayed in use, as some rack could not have reached another without it.
     pub last_path: u64,
-    /// Paths that got packets again.
+    /// Times that a failed link was used again: tried often enough, or after its probation.
     pub readmitted: u64,
 }
 
-/// A link that can be avoided.
-#[derive(Clone, Copy, Debug)]
-struct Avoided {
-    /// Until when its path is excluded, if it is.
-    until: Option<Time>,
-    /// For how long it was excluded the last time; zero if never.
-    span: Span,
-    /// Until when a failure counts as the same one again.
-    remembered: Time,
-}
-
-/// Finds failed links and says which paths avoid them.
+/// Finds failed links, and says which to avoid.
 ///
 /// ```
 /// use clearway_proto::fastpass::fcp::PathReport;
@@ -86,9 +81,9 @@ struct Avoided {
 ///     isolator.handle_report(now, source, &PathReport { destination, path: 1, sent: 50, lost: 50 });
 /// }
 /// isolator.handle_timeout(isolator.poll_timeout());
-/// assert_eq!(isolator.failed().collect::<Vec<_>>(), [Link::FromRack { rack: 0, switch: 1 }]);
 /// assert!(isolator.poll_changed());
-/// assert_eq!(isolator.excluded().iter().collect::<Vec<_>>(), [1]);
+/// assert_eq!(isolator.avoided().collect::<Vec<_>>(), [Link::FromRack { rack: 0, switch: 1 }]);
+/// assert!(isolator.is_avoided(1, 4, 1) && !isolator.is_avoided(2, 4, 1));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Isolator {
@@ -101,7 +96,11 @@ pub struct Isolator {
     /// When the reports are weighed next; [`Time::NEVER`] if there are none.
     next: Time,
     verdict: Verdict,
-    avoided: Box<[Avoided]>,
+    /// What is known of each link that can be avoided.
+    records: Box<[Record]>,
+    /// Those of them that have failed, those with the highest rate of loss first.
+    failed: Vec<usize>,
+    ways: Ways,
     /// Links of endpoints that failed when last weighed.
     endpoints: Vec<usize>,
     changed: bool,
@@ -110,6 +109,8 @@ pub struct Isolator {
 
 /// Links of endpoints that are named at a time.
 const MOST_ENDPOINTS: usize = 32;
+/// The path of a report on packets of which it is not known which way they went.
+pub const ANY_PATH: Path = Path::MAX;
 
 impl Isolator {
     /// An isolator for a leaf-spine network, of which nothing is known yet.
@@ -133,14 +134,15 @@ impl Isolator {
     fn new(params: &IsolatorParams, links: Links) -> Isolator {
         let params = IsolatorParams { probation: params.probation.max(params.window), ..*params };
         let evidence = || Evidence::new(links.count(), links.endpoints());
-        let avoided = Avoided { until: None, span: Span::ZERO, remembered: Time::ZERO };
         Isolator {
             params,
             evidence: [evidence(), evidence()],
             began: Time::ZERO,
             next: Time::NEVER,
             verdict: Verdict::new(&links),
-            avoided: vec![avoided; links.avoidable()].into_boxed_slice(),
+            records: vec![Record::default(); links.avoidable()].into_boxed_slice(),
+            failed: Vec::with_capacity(links.avoidable()),
+            ways: Ways::new(&links),
             endpoints: Vec::with_capacity(MOST_ENDPOINTS),
             changed: false,
             counters: IsolatorCounters::default(),
@@ -148,10 +150,15 @@ impl Isolator {
         }
     }
 
-    /// Takes a report that `source` has sent.
+    /// Takes a report that `source` has sent; one with the path [`ANY_PATH`] counts for the links of both endpoints only.
     pub fn handle_report(&mut self, now: Time, source: Address, report: &PathReport) {
         let PathReport { destination, path, sent, lost } = *report;
-        let Some(route) = self.links.route(source, destination, path) else {
+        let route = if path == ANY_PATH {
+            self.links.ends(source, destination)
+        } else {
+            self.links.route(source, destination, path)
+        };
+        let Some(route) = route else {
             self.counters.unknown += 1;
             return;
         };
@@ -188,14 +195,12 @@ impl Isolator {
         self.began = now;
     }
 
-    /// Weighs the reports, and lets paths in again, where it is time for either.
+    /// Weighs the reports, and lets links in again that nobody can try, where it is time for either.
     pub fn handle_timeout(&mut self, now: Time) {
-        for avoided in &mut self.avoided {
-            if avoided.until.is_some_and(|until| until <= now) {
-                avoided.until = None;
-                avoided.remembered = now + Span::from_ps(avoided.span.as_ps().saturating_mul(10));
-                self.counters.readmitted += 1;
-                self.changed = true;
+        for i in (0..self.failed.len()).rev() {
+            let link = self.failed[i];
+            if self.records[link].ends_probation(now, &self.params) {
+                self.readmit(link);
             }
         }
         if now < self.next {
@@ -208,94 +213,116 @@ impl Isolator {
     }
 
     fn weigh(&mut self, now: Time) {
-        let avoided = &self.avoided;
-        let known = |link: usize| avoided.get(link).is_some_and(|avoided| avoided.until.is_some());
+        let records = &self.records;
+        let known = |link: usize| records.get(link).is_some_and(Record::has_failed);
         self.verdict.weigh(&self.params, &self.links, &self.evidence, known);
-        let failed = self.verdict.failed();
+        let found = self.verdict.failed();
         self.endpoints.clear();
         let avoidable = self.links.avoidable();
-        self.endpoints.extend(failed.iter().filter(|&&link| link >= avoidable).take(MOST_ENDPOINTS));
-        for i in 0..failed.len() {
-            let failed = self.verdict.failed()[i];
-            if failed < avoidable {
-                self.avoid(now, failed);
+        self.endpoints.extend(found.iter().filter(|&&link| link >= avoidable).take(MOST_ENDPOINTS));
+        let before = self.failed.len();
+        for i in 0..found.len() {
+            let link = self.verdict.failed()[i];
+            if link < avoidable {
+                self.fail(now, link, self.verdict.rate(&self.evidence, link));
             }
         }
-    }
-
-    /// Excludes the path of a failed link, unless it is the last.
-    fn avoid(&mut self, now: Time, link: usize) {
-        let avoided = self.avoided[link];
-        let again = avoided.span > Span::ZERO && now < avoided.remembered;
-        let twice = Span::from_ps(avoided.span.as_ps().saturating_mul(2));
-        let span = if again { twice.min(self.params.longest) } else { self.params.probation };
-        self.avoided[link] = Avoided { until: Some(now + span), span, ..avoided };
-        if self.leaves_no_path() {
-            self.avoided[link] = avoided;
-            self.counters.last_path += 1;
-        } else {
-            self.counters.excluded += 1;
-            self.changed = true;
+        if self.failed.len() > before {
+            self.avoid_again();
         }
     }
 
-    fn leaves_no_path(&self) -> bool {
-        self.excluded().len() == self.links.switches()
+    /// Chooses anew which of the failed links to avoid: those with the highest rate of loss first, as long as every rack can
+    /// reach every other.
+    fn avoid_again(&mut self) {
+        let Isolator { records, failed, ways, links, counters, .. } = self;
+        failed.sort_unstable_by(|&a, &b| records[b].loss().total_cmp(&records[a].loss()).then(a.cmp(&b)));
+        ways.open_all();
+        for &link in &*failed {
+            let avoided = ways.close(links.link(link));
+            counters.last_path += u64::from(!avoided && records[link].is_new());
+            records[link].set_avoided(avoided);
+        }
+        self.changed = true;
+    }
+
+    /// A link is used again.
+    fn readmit(&mut self, link: usize) {
+        self.failed.retain(|&failed| failed != link);
+        self.counters.readmitted += 1;
+        self.avoid_again();
     }
 
     /// When [`Isolator::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Time {
-        self.avoided.iter().filter_map(|avoided| avoided.until).fold(self.next, Time::min)
+        self.failed.iter().map(|&link| self.records[link].probation_ends()).fold(self.next, Time::min)
     }
 
-    /// Whether the excluded paths have changed since this was last asked.
+    /// When a failed link is to be tried next; [`Time::NEVER`] if there is none.
+    pub fn poll_trial(&self) -> Time {
+        self.failed.iter().map(|&link| self.records[link].next_trial()).fold(Time::NEVER, Time::min)
+    }
+
+    /// A failed link that is to be tried now, which the isolator asks for again after `trial_interval`.
+    pub fn take_trial(&mut self, now: Time) -> Option<Link> {
+        let due = |&link: &usize| self.records[link].next_trial() <= now;
+        let link = self.failed.iter().copied().find(due)?;
+        self.records[link].ask_again(now + self.params.trial_interval);
+        Some(self.links.link(link))
+    }
+
+    /// Takes note that a link is being tried.
+    pub fn handle_trial_sent(&mut self, now: Time, link: Link) {
+        self.records[self.links.number(link)].note_trial(now);
+    }
+
+    /// Takes word of a trial of a link: whether it was answered in time.
+    pub fn handle_trial(&mut self, now: Time, link: Link, answered: bool) {
+        let number = self.links.number(link);
+        if self.records[number].hear_trial(now, answered) {
+            self.accuse_other(now, number);
+            self.readmit(number);
+        }
+    }
+
+    /// A link that failed is whole. If another is as good a reason for the same losses, it is that one. What was reported so
+    /// far speaks against no link any more.
+    fn accuse_other(&mut self, now: Time, whole: usize) {
+        let records = &self.records;
+        let known = |link: usize| records.get(link).is_some_and(Record::has_failed);
+        let other = self.verdict.instead_of(whole, &self.params, &self.links, &self.evidence, known);
+        if let Some((link, rate)) = other {
+            self.fail(now, link, rate);
+        }
+        self.evidence.iter_mut().for_each(Evidence::clear);
+    }
+
+    /// A link has failed: of so many packets it has lost so many.
+    fn fail(&mut self, now: Time, link: usize, rate: (u64, u64)) {
+        self.records[link].fail(now, rate, &self.params);
+        self.failed.push(link);
+        self.counters.failed += 1;
+    }
+
+    /// Whether the links to avoid have changed since this was last asked.
     pub fn poll_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
 
-    /// The spine switches that no packet should pass, or in a fat tree the aggregation switches: those of a failed link, and
-    /// those of which all core switches are excluded. Not all of them.
-    pub fn excluded(&self) -> PathSet {
-        let of_links = self.failed_links().fold(PathSet::EMPTY, |set, link| match self.links.link(link) {
-            Link::FromRack { switch, .. } | Link::ToRack { switch, .. } => set.with(switch),
-            _ => set,
-        });
-        let cores = self.links.cores();
-        (0..self.links.switches())
-            .filter(|&aggregation| cores > 0 && self.failed_cores(aggregation).len() == cores)
-            .fold(of_links, PathSet::with)
+    /// The links that no packet should pass, all between switches. Every rack can reach every other without them.
+    pub fn avoided(&self) -> impl Iterator<Item = Link> + '_ {
+        self.failed.iter().filter(|&&link| self.records[link].is_avoided()).map(|&link| self.links.link(link))
     }
 
-    /// The core switches that no packet should pass, of those that aggregation switches of this number reach. Never all of
-    /// them: then it is the aggregation switch that is excluded.
-    pub fn excluded_cores(&self, aggregation: usize) -> PathSet {
-        let failed = self.failed_cores(aggregation);
-        if failed.len() == self.links.cores() {
-            PathSet::EMPTY
-        } else {
-            failed
-        }
+    /// Whether a packet on this path would pass a link to avoid.
+    pub fn is_avoided(&self, source: Address, destination: Address, path: Path) -> bool {
+        let avoided = |link: usize| self.records.get(link).is_some_and(Record::is_avoided);
+        self.links.route(source, destination, path).is_some_and(|route| route.iter().any(avoided))
     }
 
-    fn failed_cores(&self, of: usize) -> PathSet {
-        self.failed_links().fold(PathSet::EMPTY, |set, link| match self.links.link(link) {
-            Link::ToCore { aggregation, core, .. } | Link::FromCore { aggregation, core, .. }
-                if aggregation == of =>
-            {
-                set.with(core)
-            }
-            _ => set,
-        })
-    }
-
-    fn failed_links(&self) -> impl Iterator<Item = usize> + '_ {
-        let excluded = |&(_, avoided): &(usize, &Avoided)| avoided.until.is_some();
-        self.avoided.iter().enumerate().filter(excluded).map(|(link, _)| link)
-    }
-
-    /// The links that have failed: those whose path is excluded, and those of endpoints.
+    /// The links that have failed, avoided or not: those between switches first.
     pub fn failed(&self) -> impl Iterator<Item = Link> + '_ {
-        self.failed_links().chain(self.endpoints.iter().copied()).map(|link| self.links.link(link))
+        self.failed.iter().chain(&self.endpoints).map(|&link| self.links.link(link))
     }
 
     /// What became of reports.

@@ -2,7 +2,7 @@
 
 use crate::units::Span;
 
-/// When a link counts as failed, and for how long.
+/// When a link counts as failed, and what brings it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IsolatorParams {
     /// The length of a timeslot: no source can have sent more packets than there were slots. Default: 1.25128 us, that of the
@@ -15,12 +15,25 @@ pub struct IsolatorParams {
     /// One packet of so many lost on a link is a fault: below this rate nothing is done. Default: 400, so 0.25 %. Fastpass
     /// loses nothing to congestion, so that even modest loss points to a fault (§6).
     pub one_in: u32,
-    /// Fewer losses on a link are none. Default: 16.
-    pub least_lost: u32,
-    /// How long a path is excluded before it gets packets again. Twice as long each time that it fails again within ten times
-    /// as long as it was excluded. At least `window`. Default: 100 ms.
+    /// One packet of so many is what a link without a fault may lose. Default: 10,000.
+    pub background: u32,
+    /// By how many bits a fault has to be a likelier reason for the losses on a link than chance. Default: 50, odds of 10^15 to 1:
+    /// four packets of four, 8 of 300 or 13 of 4000.
+    pub bits: u32,
+    /// How often a link that is avoided is tried with a packet that nobody waits for. Default: 100 us.
+    pub trial_interval: Span,
+    /// A trial that is not answered for so long is lost. Default: 1 ms.
+    pub trial_timeout: Span,
+    /// Trials in a row that have to be answered before a link that lost everything is used again: of one that lost less, so many
+    /// that as many would not have been answered by chance, but for one time in 1000. Twice as many each time that it fails
+    /// again within 1 s. Default: 16.
+    pub trials: u32,
+    /// The most trials in a row that are asked for. Default: 100,000, which take 10 s.
+    pub most_trials: u32,
+    /// How long a link is avoided that nobody can try, before it gets packets again. Twice as long each time that it fails again
+    /// within ten times as long as it was avoided. At least `window`. Default: 100 ms.
     pub probation: Span,
-    /// The longest that a path is excluded. Default: 10 s.
+    /// The longest that a link is avoided that nobody can try. Default: 10 s.
     pub longest: Span,
 }
 
@@ -31,7 +44,12 @@ impl Default for IsolatorParams {
             window: Span::from_ms(20),
             interval: Span::from_ms(1),
             one_in: 400,
-            least_lost: 16,
+            background: 10_000,
+            bits: 50,
+            trial_interval: Span::from_us(100),
+            trial_timeout: Span::from_ms(1),
+            trials: 16,
+            most_trials: 100_000,
             probation: Span::from_ms(100),
             longest: Span::from_secs(10),
         }
@@ -39,8 +57,15 @@ impl Default for IsolatorParams {
 }
 
 impl IsolatorParams {
-    /// Whether so many losses are a fault.
+    /// Whether so many losses are above the rate from which on something is done.
     pub(super) fn is_lossy(&self, lost: u64, sent: u64) -> bool {
         lost > 0 && lost * u64::from(self.one_in) >= sent
+    }
+
+    /// Trials in a row that show a link to be whole that has lost so many packets: 7 divided by the rate of loss, as a link that
+    /// still loses as many would answer all of those one time in e^7, 1100.
+    pub(super) fn trials_after(&self, lost: u64, sent: u64) -> u32 {
+        let wanted = (7 * sent).div_ceil(lost.max(1)).min(7 * u64::from(self.one_in));
+        (wanted as u32).max(self.trials).min(self.most_trials)
     }
 }

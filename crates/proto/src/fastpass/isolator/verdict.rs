@@ -1,13 +1,17 @@
-//! Which links account for the losses: the one with the highest rate of loss first, then, without what passed that one, the
-//! next; as long as the rate is above what single bits make of it.
+//! Which links account for the losses: the one first whose fault explains most, then, without what that one explains, the next; as
+//! long as a fault is a likelier reason than chance.
 //!
-//! The rate that counts is that without the losses that one source reports, whichever source has the most. So what several
-//! sources agree on comes first, and what only one says does not come at all. For the link from an endpoint, about which only
-//! that endpoint reports, it is the rate without the losses on one path: the link is on all of its paths.
+//! How much the fault of a link explains is a likelihood ratio ([`likelihood`]): the same losses explain more on a link that few
+//! packets passed than on one that many passed which arrived.
+//!
+//! What one source alone says counts as long as nothing speaks against it: if as many packets of others passed the link as should
+//! have lost some at the rate that this source reports, and they did not, it is not this link.
 
 use super::evidence::{Evidence, Loss};
+use super::likelihood;
 use super::links::{Links, Route};
 use super::params::IsolatorParams;
+use crate::fastpass::fcp::Address;
 
 /// Links that are considered each time that the reports are weighed.
 const MOST_CONSIDERED: usize = 32;
@@ -20,30 +24,40 @@ enum Standing {
     Open,
     /// It accounts for the losses of what passed it.
     Failed,
-    /// It does not, whatever the rate.
+    /// It does not, whatever the losses.
     Ruled,
 }
 
-/// The losses on a link that no failed link accounts for.
+/// The losses on a link of which no failed link is the reason.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lost {
     all: u64,
-    /// Those of the source that has the most; for the link from an endpoint, of the path.
+    /// Those of the source that has the most, and which that is.
     most: u64,
-    /// Those of the source, or path, whose losses are being counted.
+    by: Address,
+    /// Those of the source whose losses are being counted.
     part: u64,
 }
 
+/// Losses that others should have had, at the rate that one source reports, before it means something that they had less than a
+/// quarter of them.
+const EXPECTED: u64 = 8;
+
 impl Lost {
-    /// Ends the count of a source or path.
-    fn end_part(&mut self) {
-        self.most = self.most.max(self.part);
-        self.part = 0;
+    /// Ends the count of a source.
+    fn end_part(&mut self, source: Address) {
+        let part = std::mem::take(&mut self.part);
+        if part > self.most {
+            (self.most, self.by) = (part, source);
+        }
     }
 
-    /// The losses that do not hang on one source or path.
-    fn agreed(self) -> u64 {
-        self.all - self.most
+    /// Whether what the others sent, of the `sent` packets on the link, speaks against what the source with most losses says. Of
+    /// that one it is only known how much it sent on all links: `own`.
+    fn is_contradicted(self, sent: u64, own: u64) -> bool {
+        let own = own.min(sent).max(1);
+        let expected = (sent - own.min(sent)) * self.most / own;
+        expected >= EXPECTED && 4 * (self.all - self.most) < expected
     }
 }
 
@@ -57,6 +71,8 @@ pub(super) struct Verdict {
     /// Links of the source whose losses are being counted.
     touched: Vec<usize>,
     failed: Vec<usize>,
+    /// The losses that each of those is the reason for.
+    found: Vec<u64>,
 }
 
 impl Verdict {
@@ -65,9 +81,9 @@ impl Verdict {
             standing: vec![Standing::Open; links.count()].into_boxed_slice(),
             lost: vec![Lost::default(); links.count()].into_boxed_slice(),
             losses: Vec::with_capacity(2 * Evidence::most_losses(links.endpoints())),
-            // An endpoint's own link comes again with each path.
-            touched: Vec::with_capacity(links.count() + Links::MOST_PATHS),
+            touched: Vec::with_capacity(links.count()),
             failed: Vec::with_capacity(MOST_CONSIDERED),
+            found: Vec::with_capacity(MOST_CONSIDERED),
         }
     }
 
@@ -81,31 +97,71 @@ impl Verdict {
         known: impl Fn(usize) -> bool,
     ) {
         self.failed.clear();
-        self.losses.clear();
-        self.losses.extend(evidence.iter().flat_map(Evidence::losses).copied());
-        if self.losses.is_empty() {
+        self.found.clear();
+        if !self.gather(evidence, known) {
             return;
-        }
-        self.losses.sort_unstable_by_key(|loss| (loss.source, loss.path));
-        for (link, standing) in self.standing.iter_mut().enumerate() {
-            *standing = if known(link) { Standing::Failed } else { Standing::Open };
         }
         for _ in 0..MOST_CONSIDERED {
             self.count(links);
             let Some(worst) = self.worst(params, evidence) else { break };
-            if worst < links.first_to_endpoint() || self.on_many_paths(params, links, evidence, worst) {
+            let lost = self.lost[worst];
+            let own = evidence.iter().map(|period| u64::from(period.of_source(lost.by))).sum();
+            let one_alone = worst >= links.first_to_endpoint() && lost.all == lost.most;
+            if one_alone || lost.is_contradicted(sent(evidence, worst), own) {
+                self.standing[worst] = Standing::Ruled;
+            } else {
                 self.standing[worst] = Standing::Failed;
                 self.failed.push(worst);
-            } else {
-                self.standing[worst] = Standing::Ruled;
+                self.found.push(self.lost[worst].all);
             }
         }
-        self.drop_superfluous(params, links);
+        self.drop_superfluous(params, links, evidence);
+    }
+
+    /// Puts the losses of two periods in order. Whether there are any.
+    fn gather(&mut self, evidence: &[Evidence; 2], known: impl Fn(usize) -> bool) -> bool {
+        self.losses.clear();
+        self.losses.extend(evidence.iter().flat_map(Evidence::losses).copied());
+        self.losses.sort_unstable_by_key(|loss| loss.source);
+        for (link, standing) in self.standing.iter_mut().enumerate() {
+            *standing = if known(link) { Standing::Failed } else { Standing::Open };
+        }
+        !self.losses.is_empty()
+    }
+
+    /// The link that explains the losses as well as one that turned out to be whole, or nearly: nine tenths of those on that link
+    /// are on this one, too. With it the packets lost on it and all that passed it.
+    pub(super) fn instead_of(
+        &mut self,
+        whole: usize,
+        params: &IsolatorParams,
+        links: &Links,
+        evidence: &[Evidence; 2],
+        known: impl Fn(usize) -> bool,
+    ) -> Option<(usize, (u64, u64))> {
+        if !self.gather(evidence, known) {
+            return None;
+        }
+        self.count(links);
+        let all = self.lost[whole].all;
+        for link in 0..self.lost.len() {
+            if link == whole || link >= links.avoidable() || 10 * self.lost[link].all < 9 * all {
+                self.standing[link] = Standing::Ruled;
+            }
+        }
+        let link = self.worst(params, evidence)?;
+        Some((link, (self.lost[link].all, sent(evidence, link))))
     }
 
     /// The links that [`Verdict::weigh`] has found.
     pub(super) fn failed(&self) -> &[usize] {
         &self.failed
+    }
+
+    /// The packets lost on a link that has been found, of which no other is the reason, and all that passed it.
+    pub(super) fn rate(&self, evidence: &[Evidence; 2], link: usize) -> (u64, u64) {
+        let found = self.failed.iter().position(|&failed| failed == link).map_or(0, |at| self.found[at]);
+        (found, sent(evidence, link))
     }
 
     fn is_explained(&self, route: &Route) -> bool {
@@ -117,11 +173,10 @@ impl Verdict {
         self.lost.fill(Lost::default());
         for i in 0..self.losses.len() {
             let loss = self.losses[i];
-            let own = links.leaving(loss.source);
-            match i.checked_sub(1).map(|before| self.losses[before]) {
-                Some(before) if before.source != loss.source => self.end_source(),
-                Some(before) if before.path != loss.path => self.lost[own].end_part(),
-                _ => {}
+            if let Some(before) = i.checked_sub(1).map(|before| self.losses[before].source) {
+                if before != loss.source {
+                    self.end_source(before);
+                }
             }
             let Some(route) = links.route(loss.source, loss.destination, loss.path) else { continue };
             if self.is_explained(&route) {
@@ -129,77 +184,59 @@ impl Verdict {
             }
             for link in route.iter() {
                 let lost = &mut self.lost[link];
-                lost.all += u64::from(loss.lost);
-                // Within the rack there is one path only, so that the losses do not hang on it.
-                if link == own && !route.leaves_rack() {
-                    continue;
-                }
                 if lost.part == 0 {
                     self.touched.push(link);
                 }
+                lost.all += u64::from(loss.lost);
                 lost.part += u64::from(loss.lost);
             }
         }
-        self.end_source();
+        if let Some(last) = self.losses.last().map(|loss| loss.source) {
+            self.end_source(last);
+        }
     }
 
     /// Ends the count of a source on all links that it has losses on.
-    fn end_source(&mut self) {
+    fn end_source(&mut self, source: Address) {
         for link in self.touched.drain(..) {
-            self.lost[link].end_part();
+            self.lost[link].end_part(source);
         }
     }
 
-    /// The link with the highest rate of agreed loss, if that is high enough; of several the one with the most losses, then
-    /// the lowest number.
+    /// The link whose fault explains most, if it explains enough; of several the one with the lowest number.
     fn worst(&self, params: &IsolatorParams, evidence: &[Evidence; 2]) -> Option<usize> {
-        let mut worst: Option<(usize, Lost, u64)> = None;
-        for (link, &lost) in self.lost.iter().enumerate() {
-            if lost.all < u64::from(params.least_lost) || self.standing[link] != Standing::Open {
+        let mut worst: Option<(usize, u64)> = None;
+        for link in 0..self.lost.len() {
+            if self.lost[link].all == 0 || self.standing[link] != Standing::Open {
                 continue;
             }
-            let sent = sent(evidence, link);
-            if !params.is_lossy(lost.agreed(), sent) {
-                continue;
-            }
-            let higher = worst.is_none_or(|(_, other, other_sent)| {
-                let (rate, other_rate) = (lost.agreed() * other_sent, other.agreed() * sent);
-                rate > other_rate || rate == other_rate && lost.all > other.all
-            });
-            if higher {
-                worst = Some((link, lost, sent));
+            let bits = self.explains(params, evidence, link);
+            if bits > worst.map_or(0, |(_, most)| most) {
+                worst = Some((link, bits));
             }
         }
-        worst.map(|(link, ..)| link)
+        worst.map(|(link, _)| link)
     }
 
-    /// Whether the losses on the link to an endpoint do not hang on one path.
-    fn on_many_paths(
-        &self,
-        params: &IsolatorParams,
-        links: &Links,
-        evidence: &[Evidence; 2],
-        link: usize,
-    ) -> bool {
-        let mut of_path = [0_u64; Links::MOST_PATHS];
-        for loss in &self.losses {
-            let Some(route) = links.route(loss.source, loss.destination, loss.path) else { continue };
-            if route.leaves_rack() && !self.is_explained(&route) && route.iter().any(|other| other == link) {
-                of_path[usize::from(loss.path)] += u64::from(loss.lost);
-            }
+    /// By how many bits a fault of the link is likelier than chance; 0 if it is not likely enough.
+    fn explains(&self, params: &IsolatorParams, evidence: &[Evidence; 2], link: usize) -> u64 {
+        let (lost, sent) = (self.lost[link].all, sent(evidence, link));
+        if !params.is_lossy(lost, sent) {
+            return 0;
         }
-        let most = of_path.iter().copied().max().unwrap_or(0);
-        params.is_lossy(self.lost[link].all - most, sent(evidence, link))
+        let bits = likelihood::bits(lost, sent, params.background);
+        if bits >= u64::from(params.bits) { bits } else { 0 }
     }
 
     /// Drops links whose losses the others account for.
-    fn drop_superfluous(&mut self, params: &IsolatorParams, links: &Links) {
+    fn drop_superfluous(&mut self, params: &IsolatorParams, links: &Links, evidence: &[Evidence; 2]) {
         for i in (0..self.failed.len()).rev() {
             let link = self.failed[i];
             self.standing[link] = Standing::Open;
             self.count(links);
-            if self.lost[link].all < u64::from(params.least_lost) {
+            if self.explains(params, evidence, link) == 0 {
                 self.failed.remove(i);
+                self.found.remove(i);
             } else {
                 self.standing[link] = Standing::Failed;
             }
