@@ -24,9 +24,6 @@ pub struct EndpointSettings {
     pub age_check: bool,
     /// With demand and no word from any arbiter for so long, flows go on by Swift. 1 ms: longer than a takeover.
     pub fallback_after: Span,
-    /// A packet sent in a slot and not acknowledged for so long counts as lost on its path, in the reports by which the
-    /// arbiter finds failed links. 2 ms.
-    pub lost_after: Span,
 }
 
 impl EndpointSettings {
@@ -47,7 +44,6 @@ impl Default for EndpointSettings {
             early: Span::from_ns(80_080),
             age_check: true,
             fallback_after: Span::from_ms(1),
-            lost_after: Span::from_ms(2),
         }
     }
 }
@@ -91,13 +87,6 @@ impl Parameters for EndpointSettings {
             fallback_after: r.time(
                 &span("fallback_after", "Time without word from any arbiter until flows go on by Swift."),
                 d.fallback_after,
-            ),
-            lost_after: r.time(
-                &span(
-                    "lost_after",
-                    "Time without acknowledgement until a packet counts as lost on its path, in reports.",
-                ),
-                d.lost_after,
             ),
         }
     }

@@ -41,8 +41,6 @@ pub struct EndpointCounters {
     pub resets: u64,
     /// Resets of a term that the endpoint follows already, or of an older one.
     pub stale_resets: u64,
-    /// Slots that were said to have brought a packet, and in which none was sent, or long ago, or which had been said before.
-    pub unknown_arrivals: u64,
     /// Times that the endpoint began to send without slots.
     pub fallbacks: u64,
     /// Times that it came back to slots.

@@ -7,7 +7,8 @@
 //! 1. `demand`: what is needed, demanded and granted for each destination, in cumulative counts, so that any packet may be
 //!    lost, come twice or late.
 //! 2. `grants`: the slots granted and not used yet.
-//! 3. `reports`: which packets arrived, path by path, as the arbiter learns of failed links from what endpoints lose.
+//! 3. `reports`: which packets arrived, path by path, as the arbiter learns of failed links from what endpoints lose. Endpoints
+//!    learn it from each other, by what the packets in slots carry ([`SlotHeader`]).
 //!
 //! # Terms
 //!
@@ -21,7 +22,8 @@
 //! An endpoint with packets waiting that hears nothing from any arbiter for [`EndpointParams::fallback`] is
 //! [`Mode::Unscheduled`]: the driver sends by other means (Swift, say). The endpoint forgets its term, and goes on asking under a
 //! new *incarnation*: that number, in all its requests, tells one life of an endpoint from the next, and makes void what arbiters
-//! knew of the demand of the one before. The next reset brings the endpoint back.
+//! knew of the demand of the one before. The next reset brings the endpoint back, unless it is of an older term than one that the
+//! endpoint has heard of in the last ten times that long: that is of a primary which has a successor. Later it is better than none.
 
 mod counters;
 mod demand;
@@ -32,15 +34,21 @@ mod reports;
 pub use counters::EndpointCounters;
 pub use params::{EndpointParams, SendMode};
 
+use std::collections::{BTreeMap, VecDeque};
+
 use crate::machine::Readiness;
 use crate::units::Time;
 
 use super::fcp::message::MOST_DEMANDS;
 use super::fcp::{Address, Allocation, Grant, Heard, News, Request, Reset};
+use super::receipts::{Fate, Receipts, Settled, SlotHeader};
 use super::recent::Recent;
 use demand::{Count, Demands};
 use grants::{Grants, NotHeld};
 use reports::Reports;
+
+/// A term is remembered for so many times as long as it takes to fall back.
+const MEMORY: u64 = 10;
 
 /// Whether an endpoint sends in slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +78,16 @@ pub struct Endpoint {
     incarnation: u32,
     /// The term of the primary that it follows; 0 for none.
     term: u32,
+    /// The highest term that it knows of, and when that was last heard.
+    newest: (u32, Time),
     mode: Mode,
     demands: Demands,
     grants: Grants,
-    reports: Option<Reports>,
+    reports: Reports,
+    /// What is known of the slots used between this endpoint and others.
+    receipts: BTreeMap<Address, Receipts>,
+    /// Who has sent a header since the fates that it tells of were last asked for.
+    spoken: VecDeque<Address>,
     /// The number of the last request in this incarnation.
     seq: u32,
     /// Allocations of this term that have come.
@@ -103,10 +117,13 @@ impl Endpoint {
             address,
             incarnation,
             term: 0,
+            newest: (0, Time::ZERO),
             mode: Mode::Scheduled,
             demands: Demands::new(params.nodes, params.limit),
             grants: Grants::default(),
-            reports: params.arrival.map(Reports::new),
+            reports: Reports::default(),
+            receipts: BTreeMap::new(),
+            spoken: VecDeque::new(),
             seq: 0,
             heard: Heard::default(),
             unreported: None,
@@ -142,6 +159,9 @@ impl Endpoint {
         if allocation.to != self.address || allocation.incarnation != self.incarnation {
             self.counters.misdirected += 1;
             return;
+        }
+        if allocation.term >= self.newest.0 {
+            self.newest = (allocation.term, now);
         }
         if allocation.term != self.term || self.term == 0 {
             self.counters.foreign_allocations += 1;
@@ -243,13 +263,14 @@ impl Endpoint {
             self.counters.misdirected += 1;
             return;
         }
-        if reset.term <= self.term {
+        if reset.term == self.term || self.knows_newer(now, reset.term) {
             self.counters.stale_resets += 1;
             return;
         }
         self.hear(now);
         self.counters.resets += 1;
         self.term = reset.term;
+        self.newest = (reset.term, now);
         self.heard = Heard::default();
         self.unreported = None;
         self.arbiter_ahead = Recent::default();
@@ -262,11 +283,46 @@ impl Endpoint {
         self.urgent = self.demands.unsaid() > 0;
     }
 
-    /// Takes word that the packet sent in slot `slot` has arrived.
-    pub fn handle_arrived(&mut self, now: Time, slot: u64) {
-        if let Some(reports) = &mut self.reports {
-            self.counters.unknown_arrivals += u64::from(!reports.arrive(now, slot));
+    /// Whether a term is older than one that was heard of late.
+    fn knows_newer(&self, now: Time, term: u32) -> bool {
+        let (newest, heard) = self.newest;
+        term < newest && now < heard + self.params.fallback * MEMORY
+    }
+
+    /// Gives the header of what leaves in the slot of this grant, which is to go with every packet of it; only if any leaves.
+    pub fn stamp(&mut self, now: Time, grant: &Grant) -> SlotHeader {
+        // No life of an endpoint uses as many slots as pass: so its numbers never reach those of the next one.
+        let seed = self.params.timeslots.of(now) as u32;
+        let receipts = self.receipts.entry(grant.destination).or_default();
+        receipts.send(now, grant.path, seed)
+    }
+
+    /// Takes the header of a packet that has come from another endpoint.
+    ///
+    /// Panics if there is no such endpoint, or it is this one.
+    pub fn handle_header(&mut self, from: Address, header: &SlotHeader) {
+        assert!(self.demands.knows(from) && from != self.address, "a packet from {from}");
+        self.receipts.entry(from).or_default().handle(header);
+        self.spoken.push_back(from);
+    }
+
+    /// Gives a packet sent to a destination whose fate is known by what [headers](Endpoint::handle_header) have said, each once and
+    /// in the order in which they were sent to that destination. Of a lost packet the driver tells its transport.
+    pub fn poll_settled(&mut self) -> Option<(Address, Settled)> {
+        while let Some(&from) = self.spoken.front() {
+            let settled = self.receipts.get_mut(&from).and_then(Receipts::poll_settled);
+            let Some(settled) = settled else {
+                self.spoken.pop_front();
+                continue;
+            };
+            match settled.fate {
+                Fate::Arrived => self.reports.count(from, settled.path, false),
+                Fate::Lost => self.reports.count(from, settled.path, true),
+                Fate::Unknown => {}
+            }
+            return Some((from, settled));
         }
+        None
     }
 
     /// Does what time has come for: demands are said again, and without an arbiter the endpoint falls back.
@@ -275,9 +331,6 @@ impl Endpoint {
         self.counters.retransmissions += again;
         if self.doubts_at().is_some_and(|at| at <= now) {
             self.demands.doubt();
-        }
-        if let Some(reports) = &mut self.reports {
-            reports.settle(now);
         }
         if self.fallback_at().is_some_and(|at| at <= now) {
             self.mode = Mode::Unscheduled;
@@ -292,8 +345,7 @@ impl Endpoint {
     /// When [`Endpoint::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Option<Time> {
         let again = self.demands.oldest_unacknowledged().map(|at| at + self.params.retransmit);
-        let lost = self.reports.as_ref().and_then(Reports::timeout);
-        [again, lost, self.doubts_at(), self.fallback_at()].into_iter().flatten().min()
+        [again, self.doubts_at(), self.fallback_at()].into_iter().flatten().min()
     }
 
     /// When the endpoint says a demand again that has been acknowledged, as its arbiter has granted it nothing since: it may
@@ -347,7 +399,7 @@ impl Endpoint {
         if self.urgent || unsaid >= MOST_DEMANDS {
             return after(self.params.urgent_interval);
         }
-        if unsaid > 0 || self.reports.as_ref().is_some_and(Reports::has_losses) {
+        if unsaid > 0 || self.reports.has_losses() {
             return after(self.params.report_interval);
         }
         let acknowledge = self.unreported.map_or(Time::NEVER, |at| at + self.params.acknowledge);
@@ -369,20 +421,12 @@ impl Endpoint {
         }
         match self.grants.take_first() {
             Some(grant) => {
-                self.send(now, &grant);
+                self.demands.send(grant.destination);
                 self.counters.used += 1;
                 EndpointOutput::Slot(grant)
             }
             None => unreachable!("its slot has come"),
         }
-    }
-
-    /// Notes that a slot is used.
-    fn send(&mut self, now: Time, grant: &Grant) {
-        if let Some(reports) = self.reports.as_mut().filter(|_| self.demands.needs(grant.destination)) {
-            reports.send(now, grant);
-        }
-        self.demands.send(grant.destination);
     }
 
     /// A request that says what holds now.
@@ -400,9 +444,7 @@ impl Endpoint {
         };
         if self.term != 0 {
             self.demands.fill(now, &mut request);
-            if let Some(reports) = &mut self.reports {
-                reports.fill(&mut request);
-            }
+            self.reports.fill(&mut request);
         }
         self.unreported = None;
         self.requested = Some(now);

@@ -33,9 +33,6 @@ pub struct EndpointParams {
     /// With packets waiting and nothing heard from any arbiter for so long, the endpoint sends without slots. Default: 1
     /// ms, five times as long as a standby waits until it takes over.
     pub fallback: Span,
-    /// A packet that is not known to have arrived this long after it was sent in a slot is reported as lost. `None` if the
-    /// driver does not know which packets arrive. Default: 1 ms.
-    pub arrival: Option<Span>,
 }
 
 /// When an endpoint sends the packet of a slot.
@@ -63,7 +60,6 @@ impl Default for EndpointParams {
             early: Span::from_ns(80_080),
             age_check: true,
             fallback: Span::from_ms(1),
-            arrival: Some(Span::from_ms(1)),
         }
     }
 }

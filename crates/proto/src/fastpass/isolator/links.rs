@@ -194,15 +194,6 @@ impl Links {
         number
     }
 
-    /// The links of a packet of which it is not known which way it goes: the source's and the destination's.
-    pub(super) fn ends(&self, source: Address, destination: Address) -> Option<Route> {
-        self.racks.of((source, destination)).ok()?;
-        let mut route = Route { links: [0; 6], len: 2 };
-        route.links[0] = self.leaving(source) as u32;
-        route.links[1] = (self.first_to_endpoint() + usize::from(destination)) as u32;
-        (source != destination).then_some(route)
-    }
-
     /// The links of a packet. None if there is no such packet: an unknown endpoint or path, or one endpoint as both.
     pub(super) fn route(&self, source: Address, destination: Address, path: Path) -> Option<Route> {
         let (from, to) = self.racks.of((source, destination)).ok()?;

@@ -109,8 +109,6 @@ pub struct Isolator {
 
 /// Links of endpoints that are named at a time.
 const MOST_ENDPOINTS: usize = 32;
-/// The path of a report on packets of which it is not known which way they went.
-pub const ANY_PATH: Path = Path::MAX;
 
 impl Isolator {
     /// An isolator for a leaf-spine network, of which nothing is known yet.
@@ -150,15 +148,10 @@ impl Isolator {
         }
     }
 
-    /// Takes a report that `source` has sent; one with the path [`ANY_PATH`] counts for the links of both endpoints only.
+    /// Takes a report that `source` has sent.
     pub fn handle_report(&mut self, now: Time, source: Address, report: &PathReport) {
         let PathReport { destination, path, sent, lost } = *report;
-        let route = if path == ANY_PATH {
-            self.links.ends(source, destination)
-        } else {
-            self.links.route(source, destination, path)
-        };
-        let Some(route) = route else {
+        let Some(route) = self.links.route(source, destination, path) else {
             self.counters.unknown += 1;
             return;
         };
