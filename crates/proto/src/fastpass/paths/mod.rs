@@ -24,13 +24,16 @@
 mod balancer;
 mod chains;
 mod colouring;
+mod dead_links;
 mod error;
 mod fat_tree;
 mod law;
 mod layout;
 mod leaf_spine;
+mod mender;
 mod path_set;
 mod racks;
+mod seats;
 mod slot;
 mod split;
 mod squares;
@@ -38,9 +41,10 @@ mod transfer;
 mod tree;
 mod turns;
 
+pub use dead_links::DeadLinks;
 pub use error::PathError;
 pub use fat_tree::{FatTree, FatTreePath, FatTreeShape};
 pub use leaf_spine::LeafSpine;
 pub use path_set::PathSet;
 pub use racks::Racks;
-pub use slot::{Pair, BYPASS, MAX_ENDPOINTS, MAX_PATHS, MAX_RACKS};
+pub use slot::{Pair, BLOCKED, BYPASS, MAX_ENDPOINTS, MAX_PATHS, MAX_RACKS};
