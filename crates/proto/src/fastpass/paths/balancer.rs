@@ -6,6 +6,7 @@ use super::error::PathError;
 use super::law;
 use super::mender::Mender;
 use super::path_set::PathSet;
+use super::pods::Pods;
 use super::slot::{BYPASS, MAX_PATHS};
 use super::transfer::Transfer;
 
@@ -50,16 +51,16 @@ impl Balancer {
     }
 
     /// From now on no packet takes a dead link. The links are given by node: those out of it and those into it.
-    pub(super) fn avoid(&mut self, links: impl Iterator<Item = [Links; 2]> + Clone) {
+    pub(super) fn avoid(&mut self, links: impl Iterator<Item = [Links; 2]> + Clone, pods: Option<Pods>) {
         let all = PathSet::first(self.paths);
         // A path of which one side is wholly dead is of no use.
         let wholly_dead = |side: usize| links.clone().fold(all, |dead, both| dead.and(both[side].dead));
         let kept = all.without(wholly_dead(0)).without(wholly_dead(1));
         self.keep(if kept.is_empty() { all } else { kept });
-        let any = links.clone().flatten().any(|links| !links.dead.is_empty());
+        let any = pods.is_some() || links.clone().flatten().any(|links| !links.dead.is_empty());
         self.mender = any.then(|| {
             let (layout, edges) = (self.colouring.layout(), self.chosen.len());
-            Box::new(Mender::new(layout, edges, self.paths, self.kept, links))
+            Box::new(Mender::new(layout, edges, self.paths, self.kept, links, pods))
         });
     }
 

@@ -9,6 +9,7 @@ use super::balancer::Balancer;
 use super::dead_links::DeadLinks;
 use super::error::PathError;
 use super::path_set::PathSet;
+use super::pods::Pods;
 use super::racks::Racks;
 use super::slot::{Pair, BLOCKED, BYPASS};
 
@@ -91,9 +92,9 @@ impl FatTree {
         if !dead.is_of(self.racks.racks(), self.shape) {
             return Err(PathError::OtherNetwork);
         }
-        self.aggregation.avoid(dead.above_racks());
+        self.aggregation.avoid(dead.above_racks(), Pods::new(dead, self.shape.racks_per_pod));
         for (aggregation, cores) in self.cores.iter_mut().enumerate() {
-            cores.avoid(dead.above(aggregation));
+            cores.avoid(dead.above(aggregation), None);
         }
         Ok(())
     }

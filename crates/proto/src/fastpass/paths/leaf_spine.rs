@@ -43,7 +43,7 @@ impl LeafSpine {
         if (dead.racks(), dead.paths, dead.cores) != (self.racks.racks(), self.paths, 0) {
             return Err(PathError::OtherNetwork);
         }
-        self.balancer.avoid(dead.above_racks());
+        self.balancer.avoid(dead.above_racks(), None);
         Ok(())
     }
 

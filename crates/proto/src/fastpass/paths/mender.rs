@@ -11,12 +11,15 @@
 //!    pass a rack whose link for the next packet is dead: then it is undone, and other paths are tried.
 //! 4. A packet that gets none is [`BLOCKED`].
 //!
+//! In a fat tree, [`Pods`] limits what aggregation switches take to and from the core: they exchange packets with others then.
+//!
 //! A chain never visits a link with more packets than it carries for longer than a step, so whatever comes of it, the law holds.
 
 use super::colouring::Edge;
 use super::dead_links::Links;
 use super::layout::Layout;
 use super::path_set::{bits, PathSet};
+use super::pods::{Limit, Pods};
 use super::seats::{Seats, NONE};
 use super::slot::{BLOCKED, BYPASS, MAX_PATHS};
 
@@ -32,6 +35,8 @@ pub(super) struct Mender {
     kept: PathSet,
     /// Whether some paths are not in use, so that a slot can have more packets for the others than they carry.
     fewer: bool,
+    /// What the links to the core carry, of aggregation switches.
+    pods: Option<Pods>,
     seats: Seats,
     /// Packets that have lost their path.
     lost: Vec<u16>,
@@ -49,6 +54,7 @@ impl Mender {
         paths: usize,
         kept: PathSet,
         links: impl Iterator<Item = [Links; 2]> + Clone,
+        pods: Option<Pods>,
     ) -> Mender {
         let at_nodes = links.clone().enumerate();
         let of = |path: usize| {
@@ -62,6 +68,7 @@ impl Mender {
             dead: kept.iter().flat_map(of).collect(),
             kept,
             fewer: kept.len() < paths,
+            pods,
             seats: Seats::new(layout, edges, paths, links),
             lost: Vec::with_capacity(edges),
             moves: Vec::with_capacity(edges),
@@ -75,7 +82,7 @@ impl Mender {
     pub(super) fn mend(&mut self, edges: &[Edge], chosen: &mut [u8]) {
         self.seats.count(edges, chosen);
         self.rename(chosen);
-        if !self.has_conflicts() {
+        if self.pods.is_none() && !self.has_conflicts() {
             return;
         }
         self.seats.fill(edges, chosen);
@@ -91,6 +98,40 @@ impl Mender {
                 None => chosen[usize::from(edge)] = BLOCKED,
             }
         }
+        if let Some(pods) = self.pods.take() {
+            self.relieve(&pods, chosen);
+            self.pods = Some(pods);
+        }
+    }
+
+    /// Moves packets from aggregation switches that cannot pass all of them on to the core.
+    fn relieve(&mut self, pods: &Pods, chosen: &mut [u8]) {
+        let mut number = 0;
+        while let Some(limit) = pods.limit(number) {
+            self.budget = MOVES_PER_PACKET * self.moves.capacity();
+            if pods.excess_of(limit, &self.seats) == 0 || !self.relieve_by_one(pods, limit, chosen) {
+                number += 1;
+            }
+        }
+    }
+
+    /// Moves packets so that the limits allow more of them. Whether that was possible.
+    fn relieve_by_one(&mut self, pods: &Pods, limit: Limit, chosen: &mut [u8]) -> bool {
+        let excess = pods.excess(&self.seats);
+        self.lost.clear();
+        self.lost.extend(pods.packets(limit, &self.seats));
+        let from = limit.aggregation;
+        for path in self.kept.iter().map(|path| path as u8).filter(|&path| path != from) {
+            for at in 0..self.lost.len() {
+                if self.flip(self.lost[at], from, path, chosen) {
+                    if pods.excess(&self.seats) < excess {
+                        return true;
+                    }
+                    self.undo(chosen);
+                }
+            }
+        }
+        false
     }
 
     /// Exchanges colours, so that as few packets as can be are on dead links.
@@ -202,11 +243,29 @@ impl Mender {
     /// Whether that has come to an end; if not, nothing has changed.
     fn exchange(&mut self, node: usize, from: u8, to: u8, chosen: &mut [u8]) -> bool {
         self.moves.clear();
-        let (mut node, mut from, mut to) = (node, from, to);
-        let mut last = NONE;
-        while let Some(edge) = self.next_to_move(node, from, to, last).filter(|_| self.budget > 0) {
-            if self.moves.len() == self.moves.capacity() {
-                break;
+        self.chain(node, from, to, NONE, chosen) || self.undo(chosen)
+    }
+
+    /// Moves a packet from a path to another, and what it drives out at both ends, and so on. Whether that has come to an
+    /// end; if not, nothing has changed.
+    fn flip(&mut self, edge: u16, from: u8, to: u8, chosen: &mut [u8]) -> bool {
+        self.moves.clear();
+        let ends = self.seats.ends(edge);
+        if ends.iter().any(|&end| self.seats.living(end) >> to & 1 == 0) {
+            return false;
+        }
+        self.move_packet(edge, from, to, chosen);
+        self.moves.push((edge, from));
+        let mut room =
+            |end: usize| self.seats.excess(end, to.into()) == 0 || self.chain(end, to, from, edge, chosen);
+        ends.into_iter().all(&mut room) || self.undo(chosen)
+    }
+
+    /// The moves of an exchange, until one drives out none. `last` has just come to the first node and stays there.
+    fn chain(&mut self, mut node: usize, mut from: u8, mut to: u8, mut last: u16, chosen: &mut [u8]) -> bool {
+        while let Some(edge) = self.next_to_move(node, from, to, last) {
+            if self.moves.len() == self.moves.capacity() || self.budget == 0 {
+                return false;
             }
             self.budget -= 1;
             self.moves.push((edge, from));
@@ -218,6 +277,11 @@ impl Mender {
             (node, last) = (other, edge);
             (from, to) = (to, from);
         }
+        false
+    }
+
+    /// Takes all moves back; `false`.
+    fn undo(&mut self, chosen: &mut [u8]) -> bool {
         while let Some((edge, path)) = self.moves.pop() {
             self.move_packet(edge, chosen[usize::from(edge)], path, chosen);
         }

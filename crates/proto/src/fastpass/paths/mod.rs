@@ -32,6 +32,7 @@ mod layout;
 mod leaf_spine;
 mod mender;
 mod path_set;
+mod pods;
 mod racks;
 mod seats;
 mod slot;

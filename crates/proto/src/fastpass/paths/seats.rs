@@ -143,6 +143,17 @@ impl Seats {
         self.ends[usize::from(edge)].map(usize::from)
     }
 
+    /// The node of a rack as a receiver.
+    pub(super) fn receiver(&self, rack: usize) -> usize {
+        self.layout.side() + rack
+    }
+
+    /// The racks, or pods, of a packet's sender and receiver.
+    pub(super) fn racks(&self, edge: u16) -> [usize; 2] {
+        let [sender, receiver] = self.ends(edge);
+        [sender, receiver - self.layout.side()]
+    }
+
     /// The end of an edge that is not `node`.
     pub(super) fn other_end(&self, edge: u16, node: usize) -> usize {
         let [sender, receiver] = self.ends(edge);
