@@ -125,7 +125,9 @@ impl Case {
                 assert!(*load <= most, "{load} packets {end} rack {rack} on path {path}");
             }
         }
-        (blocked, self.least_blocked(&leaving, most))
+        let must = self.least_blocked(&leaving, most);
+        let can = |packet, path| self.can(packet, path);
+        (blocked, at_least(must, blocked, |fewer| Search::exists(&leaving, self.spines, most, &can, fewer)))
     }
 
     /// Packets that cannot have a path, whatever the selection: counted at the senders alone or the receivers alone.
@@ -172,6 +174,78 @@ fn most_placed(packets: usize, paths: usize, most: usize, can: impl Fn(usize, us
     }
     let mut taken = vec![vec![]; paths];
     (0..packets).filter(|&packet| place(packet, &mut taken, &mut vec![false; paths], most, &can)).count()
+}
+
+/// Packets that must be blocked: the fewest from `must` to `blocked` with which a search succeeds, or does not know.
+fn at_least(must: usize, blocked: usize, exists: impl Fn(usize) -> Option<bool>) -> usize {
+    (must..blocked).find(|&fewer| exists(fewer) != Some(false)).unwrap_or(blocked)
+}
+
+/// A search for paths of all packets but a few, by trying all.
+struct Search<'a> {
+    packets: &'a [(usize, usize)],
+    can: &'a dyn Fn((usize, usize), usize) -> bool,
+    paths: usize,
+    most: usize,
+    loads: BTreeMap<(bool, usize, usize), usize>,
+    done: Vec<bool>,
+    /// Steps that are left.
+    steps: usize,
+}
+
+impl Search<'_> {
+    /// Whether all packets but `blocked` of them can have paths; `None` if too many steps do not tell.
+    fn exists(
+        packets: &[(usize, usize)],
+        paths: usize,
+        most: usize,
+        can: &dyn Fn((usize, usize), usize) -> bool,
+        blocked: usize,
+    ) -> Option<bool> {
+        let done = vec![false; packets.len()];
+        let mut search = Search { packets, can, paths, most, loads: BTreeMap::new(), done, steps: 100_000 };
+        let found = search.go(blocked);
+        (found || search.steps > 0).then_some(found)
+    }
+
+    fn options(&self, packet: usize) -> Vec<usize> {
+        let (from, to) = self.packets[packet];
+        let room = |end| self.loads.get(&end).is_none_or(|&load| load < self.most);
+        (0..self.paths)
+            .filter(|&path| {
+                (self.can)((from, to), path) && room((false, from, path)) && room((true, to, path))
+            })
+            .collect()
+    }
+
+    fn go(&mut self, blocked: usize) -> bool {
+        let open = (0..self.packets.len()).filter(|&packet| !self.done[packet]);
+        // The packet with the fewest choices comes first.
+        let Some((packet, options)) =
+            open.map(|packet| (packet, self.options(packet))).min_by_key(|(_, options)| options.len())
+        else {
+            return true;
+        };
+        if self.steps == 0 {
+            return false;
+        }
+        self.steps -= 1;
+        self.done[packet] = true;
+        let (from, to) = self.packets[packet];
+        for path in options {
+            let ends = [(false, from, path), (true, to, path)];
+            ends.iter().for_each(|&end| *self.loads.entry(end).or_default() += 1);
+            if self.go(blocked) {
+                return true;
+            }
+            ends.iter().for_each(|end| *self.loads.get_mut(end).unwrap() -= 1);
+        }
+        if blocked > 0 && self.go(blocked - 1) {
+            return true;
+        }
+        self.done[packet] = false;
+        false
+    }
 }
 
 /// What came of many slots.
@@ -303,7 +377,15 @@ impl Tree {
                 assert!(other.is_none(), "{link:?} carries {pair:?} and {other:?}");
             }
         }
-        (blocked, self.least_blocked(&leaving))
+        let must = self.least_blocked(&leaving);
+        if self.links.iter().any(|link| matches!(link, Link::ToCore { .. } | Link::FromCore { .. })) {
+            return (blocked, must);
+        }
+        let lives = |link| !self.links.contains(&link);
+        let can = |(from, to), switch| {
+            lives(Link::FromRack { rack: from, switch }) && lives(Link::ToRack { rack: to, switch })
+        };
+        (blocked, at_least(must, blocked, |fewer| Search::exists(&leaving, self.half, 1, &can, fewer)))
     }
 
     /// Packets that cannot have a path, counted at racks alone, and at pods alone.
@@ -324,7 +406,7 @@ impl Tree {
         };
         let pods: Vec<_> = packets.iter().map(|&(from, to)| (from / self.half, to / self.half)).collect();
         let between = || pods.iter().filter(|(from, to)| from != to);
-        let (mut out, mut into) = (0, 0);
+        let (mut out, mut into, mut of_one) = (0, 0, 0);
         for pod in 0..2 * self.half {
             let dead = |of: fn(&Link) -> Option<usize>| {
                 self.links.iter().filter(|link| of(link) == Some(pod)).count()
@@ -333,10 +415,13 @@ impl Tree {
             let up = all - dead(|link| if let Link::ToCore { pod, .. } = link { Some(*pod) } else { None });
             let down =
                 all - dead(|link| if let Link::FromCore { pod, .. } = link { Some(*pod) } else { None });
-            out += between().filter(|(from, _)| *from == pod).count().saturating_sub(up);
-            into += between().filter(|(_, to)| *to == pod).count().saturating_sub(down);
+            let too_many_out = between().filter(|(from, _)| *from == pod).count().saturating_sub(up);
+            let too_many_in = between().filter(|(_, to)| *to == pod).count().saturating_sub(down);
+            of_one = of_one.max(too_many_out + too_many_in);
+            out += too_many_out;
+            into += too_many_in;
         }
-        at_racks(|packet| packet.0).max(at_racks(|packet| packet.1)).max(out).max(into)
+        at_racks(|packet| packet.0).max(at_racks(|packet| packet.1)).max(out).max(into).max(of_one)
     }
 }
 
@@ -359,6 +444,14 @@ fn run_tree(half: usize, cables: usize, of_core: bool, ways: Ways) -> Tally {
 
 #[test]
 fn explore() {
+    for shape in NETWORKS {
+        for ways in [Ways::Up, Ways::Down, Ways::Both] {
+            for cables in [1, 2, 4] {
+                let t = run(shape, cables, ways, cables <= 4);
+                println!("{shape:?} {ways:?} {cables}: {t:?}");
+            }
+        }
+    }
     for half in [2, 4] {
         for of_core in [false, true] {
             for ways in [Ways::Up, Ways::Down, Ways::Both] {

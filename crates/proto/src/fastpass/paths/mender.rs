@@ -26,6 +26,11 @@ use super::slot::{BLOCKED, BYPASS, MAX_PATHS};
 /// Moves allowed in a slot for each packet that has lost its path, as a share of all packets: a chain passes a rack once or twice.
 const MOVES_PER_PACKET: usize = 2;
 
+/// A packet without a path may displace another, that one another, so often.
+const DISPLACED: usize = 8;
+/// How often other packets are exchanged for one that an aggregation switch cannot pass on.
+const SHUFFLES: usize = 12;
+
 /// Moves the packets of one graph after the other from dead links.
 #[derive(Clone, Debug)]
 pub(super) struct Mender {
@@ -89,14 +94,7 @@ impl Mender {
         self.lose(chosen);
         self.budget = MOVES_PER_PACKET * edges.len() * self.lost.len().min(edges.len());
         for at in 0..self.lost.len() {
-            let edge = self.lost[at];
-            match self.path_for(edge, chosen) {
-                Some(path) => {
-                    self.seats.seat(edge, path);
-                    chosen[usize::from(edge)] = path;
-                }
-                None => chosen[usize::from(edge)] = BLOCKED,
-            }
+            self.find_path(self.lost[at], chosen);
         }
         if let Some(pods) = self.pods.take() {
             self.relieve(&pods, chosen);
@@ -104,13 +102,68 @@ impl Mender {
         }
     }
 
+    /// Gives a packet that has none a path, or [`BLOCKED`], to it or to one that it displaces.
+    fn find_path(&mut self, mut edge: u16, chosen: &mut [u8]) {
+        for step in 0..=DISPLACED {
+            if let Some(path) = self.path_for(edge, chosen) {
+                self.seats.seat(edge, path);
+                chosen[usize::from(edge)] = path;
+                return;
+            }
+            let displaced = if step < DISPLACED { self.displace(edge, step, chosen) } else { None };
+            let Some(displaced) = displaced else { break };
+            edge = displaced;
+        }
+        chosen[usize::from(edge)] = BLOCKED;
+    }
+
+    /// Gives a packet the path of another that has room at one end: the `step`-th such path, round and round. The other packet.
+    fn displace(&mut self, edge: u16, step: usize, chosen: &mut [u8]) -> Option<u16> {
+        let [sender, receiver] = self.seats.ends(edge);
+        let can = self.seats.living(sender) & self.seats.living(receiver) & self.kept.bits();
+        let ends = [[sender, receiver], [receiver, sender]];
+        let choices = || {
+            ends.iter()
+                .flat_map(|&[here, there]| bits(can & self.seats.open(here)).map(move |path| (there, path)))
+        };
+        let (node, path) = choices().nth(step % choices().count().max(1))?;
+        let displaced = self.seats.on(node, path.into()).next()?;
+        self.seats.unseat(displaced, path);
+        self.seats.seat(edge, path);
+        chosen[usize::from(edge)] = path;
+        Some(displaced)
+    }
+
     /// Moves packets from aggregation switches that cannot pass all of them on to the core.
     fn relieve(&mut self, pods: &Pods, chosen: &mut [u8]) {
-        let mut number = 0;
+        let (mut number, mut shuffles) = (0, 0);
+        self.budget = MOVES_PER_PACKET * self.moves.capacity() * 8;
         while let Some(limit) = pods.limit(number) {
-            self.budget = MOVES_PER_PACKET * self.moves.capacity();
-            if pods.excess_of(limit, &self.seats) == 0 || !self.relieve_by_one(pods, limit, chosen) {
-                number += 1;
+            if pods.excess_of(limit, &self.seats) == 0 || shuffles == SHUFFLES {
+                (number, shuffles) = (number + 1, 0);
+            } else if !self.relieve_by_one(pods, limit, chosen) {
+                self.shuffle(pods, limit, shuffles, chosen);
+                shuffles += 1;
+            }
+        }
+    }
+
+    /// Exchanges packets of a pod's other aggregation switches, so that others can be exchanged next.
+    fn shuffle(&mut self, pods: &Pods, limit: Limit, number: usize, chosen: &mut [u8]) {
+        let excess = pods.excess(&self.seats);
+        let others = self.kept.without(PathSet::EMPTY.with(limit.aggregation.into()));
+        let path = |at: usize| others.iter().nth(at % others.len().max(1));
+        let (Some(from), Some(to)) = (path(number), path(number + 1)) else { return };
+        self.lost.clear();
+        self.lost.extend(pods.packets(Limit { aggregation: from as u8, ..limit }, &self.seats));
+        let count = self.lost.len();
+        self.lost.rotate_left(number / others.len() % count.max(1));
+        for at in 0..self.lost.len() {
+            if from != to && self.flip(self.lost[at], from as u8, to as u8, chosen) {
+                if pods.excess(&self.seats) <= excess {
+                    return;
+                }
+                self.undo(chosen);
             }
         }
     }

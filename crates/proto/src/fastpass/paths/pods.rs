@@ -16,11 +16,11 @@ pub(super) struct Pods {
 /// What an aggregation switch can send to the core in a slot, or get from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
-    pod: usize,
+    pub(super) pod: usize,
     /// Whether the packets come into the pod.
-    inward: bool,
+    pub(super) inward: bool,
     pub(super) aggregation: u8,
-    most: usize,
+    pub(super) most: usize,
 }
 
 impl Pods {
