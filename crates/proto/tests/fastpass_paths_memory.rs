@@ -7,8 +7,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use clearway_proto::fastpass::fcp::PathReport;
-use clearway_proto::fastpass::isolator::{Isolator, IsolatorParams};
-use clearway_proto::fastpass::paths::{FatTree, FatTreeShape, LeafSpine, PathSet, Racks};
+use clearway_proto::fastpass::isolator::{Isolator, IsolatorParams, Link};
+use clearway_proto::fastpass::paths::{DeadLinks, FatTree, FatTreeShape, LeafSpine, Racks};
 use clearway_proto::units::{Span, Time};
 
 struct Counting;
@@ -45,23 +45,27 @@ fn selecting_paths_allocates_nothing() {
         (0..8).map(|by| (0..512).map(|i| (i, (i * 5 + by * 37) % 512)).collect()).collect();
     assert!(allocations() > before, "the allocator counts");
 
-    let mut networks =
-        [2, 4, 5, 8, 32].map(|paths| LeafSpine::new(Racks::uniform(16, 32).unwrap(), paths).unwrap());
+    let (racks, of_tree) = (Racks::uniform(16, 32).unwrap(), Racks::uniform(64, 8).unwrap());
     let shape = FatTreeShape { racks_per_pod: 8, aggregation: 8, cores: 7 };
-    let mut tree = FatTree::new(Racks::uniform(64, 8).unwrap(), shape).unwrap();
-    let before = allocations();
-    for failed in [PathSet::EMPTY, PathSet::EMPTY.with(1)] {
+    let mut tree = FatTree::new(of_tree.clone(), shape).unwrap();
+    let mut dead_of_tree = DeadLinks::fat_tree(&of_tree, shape).unwrap();
+    let mut networks = [2, 4, 5, 8, 32].map(|paths| LeafSpine::new(racks.clone(), paths).unwrap());
+    let mut dead = [2, 4, 5, 8, 32].map(|paths| DeadLinks::leaf_spine(&racks, paths).unwrap());
+    for rack in 0..3 {
+        for (network, dead) in networks.iter_mut().zip(&mut dead) {
+            network.avoid(dead).unwrap();
+            dead.set(Link::FromRack { rack, switch: rack % 2 }, true).unwrap();
+        }
+        tree.avoid(&dead_of_tree).unwrap();
+        dead_of_tree.set(Link::ToRack { rack, switch: rack }, true).unwrap();
+        dead_of_tree.set(Link::ToCore { pod: 3, aggregation: rack, core: 2 }, true).unwrap();
+        let before = allocations();
         for slot in &slots {
-            for network in &mut networks {
-                network.exclude(failed).unwrap();
-                network.select(slot).unwrap();
-            }
-            tree.exclude_aggregation(failed).unwrap();
-            tree.exclude_cores(3, failed).unwrap();
+            networks.iter_mut().for_each(|network| assert!(network.select(slot).is_ok()));
             tree.select(slot).unwrap();
         }
+        assert_eq!(allocations(), before);
     }
-    assert_eq!(allocations(), before);
 }
 
 /// Every endpoint loses something to all others on all paths, so that the memory for losses runs out.

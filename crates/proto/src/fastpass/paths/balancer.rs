@@ -1,9 +1,12 @@
 //! The paths of one graph's packets: a colouring, with the paths that are left.
 
 use super::colouring::Colouring;
+use super::dead_links::Links;
 use super::error::PathError;
 use super::law;
+use super::mender::Mender;
 use super::path_set::PathSet;
+use super::pods::Pods;
 use super::slot::{BYPASS, MAX_PATHS};
 use super::transfer::Transfer;
 
@@ -19,6 +22,8 @@ pub(super) struct Balancer {
     names: [u8; MAX_PATHS],
     colouring: Colouring,
     transfer: Transfer,
+    /// Where a link is dead, but not all links of its path.
+    mender: Option<Box<Mender>>,
     /// The path of each edge.
     chosen: Box<[u8]>,
 }
@@ -38,24 +43,30 @@ impl Balancer {
             names: [0; MAX_PATHS],
             transfer: Transfer::new(colouring.layout(), edges),
             colouring,
+            mender: None,
             chosen: vec![0; edges].into_boxed_slice(),
         };
-        balancer.exclude(PathSet::EMPTY)?;
+        balancer.keep(PathSet::first(paths));
         Ok(balancer)
     }
 
-    /// From now on these paths are not used, and all others are.
-    pub(super) fn exclude(&mut self, failed: PathSet) -> Result<(), PathError> {
-        if let Some(path) = failed.last().filter(|&path| path >= self.paths) {
-            return Err(PathError::UnknownPath(path));
-        }
-        let kept = PathSet::first(self.paths).without(failed);
-        if kept.is_empty() {
-            return Err(PathError::NoPathLeft);
-        }
+    /// From now on no packet takes a dead link. The links are given by node: those out of it and those into it.
+    pub(super) fn avoid(&mut self, links: impl Iterator<Item = [Links; 2]> + Clone, pods: Option<Pods>) {
+        let all = PathSet::first(self.paths);
+        // A path of which one side is wholly dead is of no use.
+        let wholly_dead = |side: usize| links.clone().fold(all, |dead, both| dead.and(both[side].dead));
+        let kept = all.without(wholly_dead(0)).without(wholly_dead(1));
+        self.keep(if kept.is_empty() { all } else { kept });
+        let any = pods.is_some() || links.clone().flatten().any(|links| !links.dead.is_empty());
+        self.mender = any.then(|| {
+            let (layout, edges) = (self.colouring.layout(), self.chosen.len());
+            Box::new(Mender::new(layout, edges, self.paths, self.kept, links, pods))
+        });
+    }
+
+    fn keep(&mut self, kept: PathSet) {
         self.kept = kept;
         self.name_colours();
-        Ok(())
     }
 
     /// From now on colour 0 stands for the path at place `by` of those in use, and so on, round and round.
@@ -93,9 +104,18 @@ impl Balancer {
                 *path = self.names[usize::from(*path)];
             }
         }
+        if let Some(mender) = &mut self.mender {
+            mender.mend(edges, chosen);
+        }
         if cfg!(debug_assertions) {
             let nodes = edges.iter().map(|edge| layout.nodes(usize::from(edge.cell())));
-            law::check(nodes.zip(chosen.iter().copied()), self.kept);
+            let graph = nodes.zip(chosen.iter().copied());
+            match &self.mender {
+                None => law::check(graph, self.kept),
+                Some(mender) => law::check_living(graph, |node, path| {
+                    [node, layout.side() + node].map(|node| mender.most(node, path))
+                }),
+            }
         }
         chosen
     }

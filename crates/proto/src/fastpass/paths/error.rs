@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::fastpass::isolator::Link;
+
 use super::slot::{MAX_ENDPOINTS, MAX_PATHS, MAX_RACKS};
 
 /// Why no paths can be selected. Whatever held before still holds.
@@ -26,6 +28,10 @@ pub enum PathError {
     NoPathLeft,
     /// A path, or aggregation switch, that there is not.
     UnknownPath(usize),
+    /// A link that there is not.
+    UnknownLink(Link),
+    /// Dead links of a network with other numbers of racks or switches.
+    OtherNetwork,
     /// More packets in a slot than there are endpoints, so that they are no matching.
     TooManyPairs(usize),
     /// A packet from or to an endpoint that there is not.
@@ -44,6 +50,8 @@ impl fmt::Display for PathError {
             PathError::RacksPerPod(n) => write!(f, "{n} racks a pod do not divide the racks into pods"),
             PathError::NoPathLeft => write!(f, "all paths are excluded: at least one must remain"),
             PathError::UnknownPath(n) => write!(f, "there is no path {n}"),
+            PathError::UnknownLink(link) => write!(f, "there is no link {link:?}"),
+            PathError::OtherNetwork => write!(f, "the dead links are those of a network of another shape"),
             PathError::TooManyPairs(n) => {
                 write!(f, "{n} packets in one slot are more than there are endpoints")
             }

@@ -6,10 +6,12 @@
 //! cores of its group.
 
 use super::balancer::Balancer;
+use super::dead_links::DeadLinks;
 use super::error::PathError;
 use super::path_set::PathSet;
+use super::pods::Pods;
 use super::racks::Racks;
-use super::slot::{Pair, BYPASS};
+use super::slot::{Pair, BLOCKED, BYPASS};
 
 /// The switches of a fat tree. In one of k-port switches all three are k / 2, and no link need carry two packets of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +27,23 @@ pub struct FatTreeShape {
 /// The way of a packet through a fat tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FatTreePath {
-    /// The aggregation switch, in both pods; [`BYPASS`] within a rack.
+    /// The aggregation switch, in both pods; [`BYPASS`] within a rack, [`BLOCKED`] if there is no way.
     pub aggregation: u8,
-    /// The core switch, of those that the aggregation switch reaches; [`BYPASS`] within a pod.
+    /// The core switch, of those that the aggregation switch reaches; [`BYPASS`] within a pod, [`BLOCKED`] if
+    /// there is no way.
     pub core: u8,
+}
+
+impl FatTreePath {
+    /// No way over living links has room for the packet, so that it must not be sent in this slot.
+    pub const BLOCKED: FatTreePath = FatTreePath { aggregation: BLOCKED, core: BLOCKED };
 }
 
 /// Selects the switches of each packet of a slot.
 #[derive(Clone, Debug)]
 pub struct FatTree {
     racks: Racks,
-    racks_per_pod: usize,
+    shape: FatTreeShape,
     aggregation: Balancer,
     /// The group of each aggregation switch.
     cores: Box<[Balancer]>,
@@ -67,7 +75,7 @@ impl FatTree {
         let groups: Result<_, _> = (0..aggregation).map(|_| Balancer::new(pods, endpoints, cores)).collect();
         Ok(FatTree {
             racks,
-            racks_per_pod,
+            shape,
             aggregation: balancer,
             cores: groups?,
             starts: vec![0; aggregation + 1].into_boxed_slice(),
@@ -76,20 +84,28 @@ impl FatTree {
         })
     }
 
-    /// From now on the aggregation switches of these numbers are not used, in no pod, and all others are.
+    /// From now on no packet takes a dead link of `dead`, and any other link may be taken, whatever was avoided before. Here
+    /// memory is allocated.
+    ///
+    /// Errors: [`PathError::OtherNetwork`]; then nothing has changed.
+    pub fn avoid(&mut self, dead: &DeadLinks) -> Result<(), PathError> {
+        if !dead.is_of(self.racks.racks(), self.shape) {
+            return Err(PathError::OtherNetwork);
+        }
+        self.aggregation.avoid(dead.above_racks(), Pods::new(dead, self.shape.racks_per_pod));
+        for (aggregation, cores) in self.cores.iter_mut().enumerate() {
+            cores.avoid(dead.above(aggregation), None);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::avoid`], where all links between racks and the aggregation switches of these numbers are dead and no other.
     ///
     /// Errors: [`PathError::UnknownPath`], [`PathError::NoPathLeft`]; then nothing has changed.
     pub fn exclude_aggregation(&mut self, failed: PathSet) -> Result<(), PathError> {
-        self.aggregation.exclude(failed)
-    }
-
-    /// From now on these core switches of the group of an aggregation switch are not used, by no pod, and all others of the
-    /// group are.
-    ///
-    /// Errors: [`PathError::UnknownPath`], [`PathError::NoPathLeft`] (exclude the aggregation switch then); nothing has
-    /// changed.
-    pub fn exclude_cores(&mut self, aggregation: usize, failed: PathSet) -> Result<(), PathError> {
-        self.cores.get_mut(aggregation).ok_or(PathError::UnknownPath(aggregation))?.exclude(failed)
+        let mut dead = DeadLinks::fat_tree(&self.racks, self.shape)?;
+        dead.set_paths(failed)?;
+        self.avoid(&dead)
     }
 
     /// From now on aggregation switches, and core switches of each, are taken in an order that begins with another one, as
@@ -113,7 +129,8 @@ impl FatTree {
             let packets = &self.grouped[self.starts[group]..self.starts[group + 1]];
             let chosen = cores.balance(packets.iter().map(|packet| packet.pods));
             for (packet, &core) in packets.iter().zip(chosen) {
-                self.paths[usize::from(packet.packet)].core = core;
+                let path = &mut self.paths[usize::from(packet.packet)];
+                *path = if core == BLOCKED { FatTreePath::BLOCKED } else { FatTreePath { core, ..*path } };
             }
         }
         Ok(&self.paths[..slot.len()])
@@ -127,7 +144,8 @@ impl FatTree {
         self.racks.check(slot)?;
         let chosen = self.aggregation.balance(slot.iter().copied().map(self.racks.lookup()));
         for (path, &aggregation) in self.paths.iter_mut().zip(chosen) {
-            *path = FatTreePath { aggregation, core: BYPASS };
+            let core = if aggregation == BLOCKED { BLOCKED } else { BYPASS };
+            *path = FatTreePath { aggregation, core };
         }
         Ok(())
     }
@@ -148,7 +166,7 @@ impl FatTree {
         }
         for (packet, group) in groups().enumerate().filter(|&(_, group)| group < self.cores.len()) {
             let (row, column) = racks(slot[packet]);
-            let pods = [row, column].map(|rack| (usize::from(rack) / self.racks_per_pod) as u8);
+            let pods = [row, column].map(|rack| (usize::from(rack) / self.shape.racks_per_pod) as u8);
             self.grouped[self.starts[group]] = Grouped { packet: packet as u16, pods: (pods[0], pods[1]) };
             self.starts[group] += 1;
         }

@@ -1,22 +1,17 @@
 //! What a selection of paths promises, counted anew in debug builds.
 
 use super::path_set::PathSet;
-use super::slot::{BYPASS, MAX_PATHS, MAX_RACKS};
+use super::slot::{BLOCKED, BYPASS, MAX_PATHS, MAX_RACKS};
 
-/// Panics if the law of balance does not hold: of a node's packets, out and in, each of the paths of `kept` carries the same
-/// number, rounded up at most, and where their number is a power of two, rounded down at least. So none carries two where the
-/// paths are at least as many as the packets.
+/// The packets of each node, out and in, on each path.
+type Loads = [[[u16; MAX_PATHS]; MAX_RACKS]; 2];
+
+/// Panics if the law of balance does not hold where all links of the paths `kept` live: of a node's packets, out and in, each of
+/// these paths carries the same number, rounded up at most, and where their number is a power of two, rounded down at least. So
+/// none carries two where the paths are at least as many as the packets.
 pub(super) fn check(graph: impl Iterator<Item = ((usize, usize), u8)>, kept: PathSet) {
-    let mut load = [[[0_u16; MAX_PATHS]; MAX_RACKS]; 2];
-    for ((row, column), path) in graph {
-        if path == BYPASS {
-            continue;
-        }
-        load[0][row][usize::from(path)] += 1;
-        load[1][column][usize::from(path)] += 1;
-    }
     let paths = kept.len() as u16;
-    for (node, load) in load.iter().flatten().enumerate() {
+    for (node, load) in count(graph).iter().flatten().enumerate() {
         let degree: u16 = load.iter().sum();
         let least = if paths.is_power_of_two() { degree / paths } else { 0 };
         for path in 0..MAX_PATHS {
@@ -28,4 +23,29 @@ pub(super) fn check(graph: impl Iterator<Item = ((usize, usize), u8)>, kept: Pat
             );
         }
     }
+}
+
+/// Panics if a link, out of a node or into it, carries more packets than `most` says of the node and the path: none on a dead
+/// one.
+pub(super) fn check_living(
+    graph: impl Iterator<Item = ((usize, usize), u8)>,
+    most: impl Fn(usize, usize) -> [u16; 2],
+) {
+    let loads = count(graph);
+    for node in 0..MAX_RACKS {
+        for path in 0..MAX_PATHS {
+            let load = loads.map(|nodes| nodes[node][path]);
+            let out = load == [0; 2] || load.iter().zip(most(node, path)).all(|(&load, most)| load <= most);
+            assert!(out, "path {path} has {load:?} packets out of and into {node}");
+        }
+    }
+}
+
+fn count(graph: impl Iterator<Item = ((usize, usize), u8)>) -> Loads {
+    let mut loads = [[[0_u16; MAX_PATHS]; MAX_RACKS]; 2];
+    for ((row, column), path) in graph.filter(|&(_, path)| path != BYPASS && path != BLOCKED) {
+        loads[0][row][usize::from(path)] += 1;
+        loads[1][column][usize::from(path)] += 1;
+    }
+    loads
 }

@@ -1,6 +1,7 @@
 //! Path selection in a leaf-spine network.
 
 use super::balancer::Balancer;
+use super::dead_links::DeadLinks;
 use super::error::PathError;
 use super::path_set::PathSet;
 use super::racks::Racks;
@@ -21,6 +22,7 @@ use super::slot::Pair;
 #[derive(Clone, Debug)]
 pub struct LeafSpine {
     racks: Racks,
+    paths: usize,
     balancer: Balancer,
 }
 
@@ -30,15 +32,28 @@ impl LeafSpine {
     /// Errors: [`PathError::Paths`].
     pub fn new(racks: Racks, paths: usize) -> Result<LeafSpine, PathError> {
         let balancer = Balancer::new(racks.racks(), racks.endpoints(), paths)?;
-        Ok(LeafSpine { racks, balancer })
+        Ok(LeafSpine { racks, paths, balancer })
     }
 
-    /// From now on the paths of `failed` are not used, and all others are, whatever was excluded before. A path is excluded
-    /// for all racks: that of a link that has failed for one rack is one, too.
+    /// From now on no packet takes a dead link of `dead`, and any other link may be taken, whatever was avoided before. Here
+    /// memory is allocated.
+    ///
+    /// Errors: [`PathError::OtherNetwork`]; then nothing has changed.
+    pub fn avoid(&mut self, dead: &DeadLinks) -> Result<(), PathError> {
+        if (dead.racks(), dead.paths, dead.cores) != (self.racks.racks(), self.paths, 0) {
+            return Err(PathError::OtherNetwork);
+        }
+        self.balancer.avoid(dead.above_racks(), None);
+        Ok(())
+    }
+
+    /// As [`Self::avoid`], where all links of these paths are dead and no other.
     ///
     /// Errors: [`PathError::UnknownPath`], [`PathError::NoPathLeft`]; then nothing has changed.
     pub fn exclude(&mut self, failed: PathSet) -> Result<(), PathError> {
-        self.balancer.exclude(failed)
+        let mut dead = DeadLinks::leaf_spine(&self.racks, self.paths)?;
+        dead.set_paths(failed)?;
+        self.avoid(&dead)
     }
 
     /// From now on the paths in use are taken in an order that begins with another one: with `by` the number of the slot, each
@@ -50,11 +65,13 @@ impl LeafSpine {
         self.balancer.turn(by);
     }
 
-    /// The path of each packet of a slot, in their order; [`super::BYPASS`] for one that stays within its rack.
+    /// The path of each packet of a slot, in their order; [`super::BYPASS`] for one that stays within its rack, and
+    /// [`super::BLOCKED`] for one that no path has room for.
     ///
-    /// No path has more of the packets that leave a rack, nor of those that come in, than their number divided by the number
-    /// of paths in use, rounded up; nor, where that is a power of two, fewer than the same rounded down. That holds for
-    /// any list of pairs, a matching or not.
+    /// While no link is dead, no path has more of the packets that leave a rack, nor of those that come in, than their number
+    /// divided by the number of paths, rounded up; nor, where that is a power of two, fewer than the same rounded down; and
+    /// no packet is blocked. With dead links, a dead one has none, and a living one no more than the same rounded up, or
+    /// than what it carries ([`DeadLinks::carrying`]) if that is more. That holds for any list of pairs, a matching or not.
     ///
     /// Errors: [`PathError::TooManyPairs`], [`PathError::UnknownEndpoint`].
     pub fn select(&mut self, slot: &[Pair]) -> Result<&[u8], PathError> {

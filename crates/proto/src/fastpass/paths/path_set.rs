@@ -29,6 +29,12 @@ impl PathSet {
         PathSet(self.0 & !other.0)
     }
 
+    /// The paths that are in both sets.
+    #[must_use]
+    pub(super) fn and(self, other: PathSet) -> PathSet {
+        PathSet(self.0 & other.0)
+    }
+
     /// Whether `path` is in the set.
     pub fn contains(self, path: usize) -> bool {
         path < MAX_PATHS && self.0 >> path & 1 == 1
@@ -56,13 +62,17 @@ impl PathSet {
 
     /// The paths, lowest first.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        let mut rest = self.0;
-        std::iter::from_fn(move || {
-            let lowest = (rest != 0).then_some(rest.trailing_zeros() as usize)?;
-            rest &= rest - 1;
-            Some(lowest)
-        })
+        bits(self.0).map(usize::from)
     }
+}
+
+/// The numbers of the bits that are set, lowest first.
+pub(super) fn bits(mut rest: u32) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let lowest = (rest != 0).then_some(rest.trailing_zeros() as u8)?;
+        rest &= rest - 1;
+        Some(lowest)
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,465 @@
+//! Path selection with dead links, against a count of every link's packets and the most packets that can have a path at all.
+
+use std::collections::BTreeMap;
+
+use clearway_proto::fastpass::isolator::Link;
+use clearway_proto::fastpass::paths::{
+    DeadLinks, FatTree, FatTreePath, FatTreeShape, LeafSpine, Pair, PathError, Racks, BLOCKED, BYPASS,
+};
+
+/// A small generator of cases.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+
+    fn shuffled(&mut self, n: usize) -> Vec<u16> {
+        let mut items: Vec<_> = (0..n as u16).collect();
+        for last in (1..n).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+        items
+    }
+
+    /// A matching of all endpoints, without the packets that the racks' living links do not carry.
+    fn matching(&mut self, racks: &Racks, dead: &DeadLinks) -> Vec<Pair> {
+        let capacities: Vec<_> = (0..racks.racks()).map(|rack| dead.capacity(rack)).collect();
+        let (mut up, mut down): (Vec<_>, Vec<_>) = capacities.into_iter().unzip();
+        let pairs = self.shuffled(racks.endpoints()).into_iter().zip(self.shuffled(racks.endpoints()));
+        pairs
+            .filter(|&(source, destination)| {
+                let [from, to] = [source, destination].map(|endpoint| racks.rack_of(endpoint.into()));
+                let fits = from == to || up[from] > 0 && down[to] > 0;
+                if fits && from != to {
+                    up[from] -= 1;
+                    down[to] -= 1;
+                }
+                fits
+            })
+            .collect()
+    }
+}
+
+/// Which directions of a dead cable are dead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ways {
+    Up,
+    Down,
+    Both,
+}
+
+/// A leaf-spine network with dead links.
+struct Case {
+    hosts: usize,
+    spines: usize,
+    racks: Racks,
+    dead: DeadLinks,
+    links: Vec<Link>,
+}
+
+impl Case {
+    fn new(racks: usize, hosts: usize, spines: usize) -> Case {
+        let uniform = Racks::uniform(racks, hosts).unwrap();
+        let dead = DeadLinks::leaf_spine(&uniform, spines).unwrap();
+        Case { hosts, spines, racks: uniform, dead, links: vec![] }
+    }
+
+    fn kill(&mut self, rack: usize, switch: usize, ways: Ways) {
+        if ways != Ways::Down {
+            self.links.push(Link::FromRack { rack, switch });
+        }
+        if ways != Ways::Up {
+            self.links.push(Link::ToRack { rack, switch });
+        }
+        for &link in &self.links {
+            self.dead.set(link, true).unwrap();
+        }
+    }
+
+    fn lives(&self, link: Link) -> bool {
+        !self.links.contains(&link)
+    }
+
+    /// Whether a packet between two racks can take a path.
+    fn can(&self, (from, to): (usize, usize), switch: usize) -> bool {
+        self.lives(Link::FromRack { rack: from, switch }) && self.lives(Link::ToRack { rack: to, switch })
+    }
+
+    fn network(&self) -> LeafSpine {
+        let mut network = LeafSpine::new(self.racks.clone(), self.spines).unwrap();
+        network.avoid(&self.dead).unwrap();
+        network
+    }
+
+    fn ends(&self, pair: Pair) -> (usize, usize) {
+        (self.racks.rack_of(pair.0.into()), self.racks.rack_of(pair.1.into()))
+    }
+
+    /// Panics if a packet takes a dead link or a link carries more than `hosts / spines` packets. How many packets are blocked,
+    /// and at least how many must be.
+    fn check(&self, slot: &[Pair], paths: &[u8]) -> (usize, usize) {
+        assert_eq!(slot.len(), paths.len());
+        let most = self.hosts.div_ceil(self.spines);
+        let mut loads = BTreeMap::new();
+        let mut blocked = 0;
+        let mut leaving = vec![];
+        for (&pair, &path) in slot.iter().zip(paths) {
+            let (from, to) = self.ends(pair);
+            if from == to {
+                assert_eq!(path, BYPASS);
+                continue;
+            }
+            leaving.push((from, to));
+            if path == BLOCKED {
+                blocked += 1;
+                continue;
+            }
+            let switch = usize::from(path);
+            assert!(switch < self.spines && self.can((from, to), switch), "{pair:?} takes dead path {path}");
+            for (end, rack) in [("out of", from), ("into", to)] {
+                let load = loads.entry((end, rack, path)).or_insert(0);
+                *load += 1;
+                assert!(*load <= most, "{load} packets {end} rack {rack} on path {path}");
+            }
+        }
+        let must = self.least_blocked(&leaving, most);
+        let can = |packet, path| self.can(packet, path);
+        (blocked, at_least(must, blocked, |fewer| Search::exists(&leaving, self.spines, most, &can, fewer)))
+    }
+
+    /// Packets that cannot have a path, whatever the selection: counted at the senders alone or the receivers alone.
+    fn least_blocked(&self, packets: &[(usize, usize)], most: usize) -> usize {
+        let at = |rack_of: fn(&(usize, usize)) -> usize| -> usize {
+            (0..self.racks.racks())
+                .map(|rack| {
+                    let here: Vec<_> = packets.iter().filter(|packet| rack_of(packet) == rack).collect();
+                    let can = |packet: usize, path: usize| self.can(*here[packet], path);
+                    here.len() - most_placed(here.len(), self.spines, most, can)
+                })
+                .sum()
+        };
+        at(|packet| packet.0).max(at(|packet| packet.1))
+    }
+}
+
+/// The most of some packets of one rack that can have a path, `most` packets a path (a maximum flow, by augmenting paths).
+fn most_placed(packets: usize, paths: usize, most: usize, can: impl Fn(usize, usize) -> bool) -> usize {
+    fn place(
+        packet: usize,
+        taken: &mut [Vec<usize>],
+        seen: &mut [bool],
+        most: usize,
+        can: &dyn Fn(usize, usize) -> bool,
+    ) -> bool {
+        for path in 0..taken.len() {
+            if seen[path] || !can(packet, path) {
+                continue;
+            }
+            seen[path] = true;
+            if taken[path].len() < most {
+                taken[path].push(packet);
+                return true;
+            }
+            for at in 0..most {
+                if place(taken[path][at], taken, seen, most, can) {
+                    taken[path][at] = packet;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+    let mut taken = vec![vec![]; paths];
+    (0..packets).filter(|&packet| place(packet, &mut taken, &mut vec![false; paths], most, &can)).count()
+}
+
+/// Packets that must be blocked: the fewest from `must` to `blocked` with which a search succeeds, or does not know.
+fn at_least(must: usize, blocked: usize, exists: impl Fn(usize) -> Option<bool>) -> usize {
+    (must..blocked).find(|&fewer| exists(fewer) != Some(false)).unwrap_or(blocked)
+}
+
+/// A search for paths of all packets but a few, by trying all.
+struct Search<'a> {
+    packets: &'a [(usize, usize)],
+    can: &'a dyn Fn((usize, usize), usize) -> bool,
+    paths: usize,
+    most: usize,
+    loads: BTreeMap<(bool, usize, usize), usize>,
+    done: Vec<bool>,
+    /// Steps that are left.
+    steps: usize,
+}
+
+impl Search<'_> {
+    /// Whether all packets but `blocked` of them can have paths; `None` if too many steps do not tell.
+    fn exists(
+        packets: &[(usize, usize)],
+        paths: usize,
+        most: usize,
+        can: &dyn Fn((usize, usize), usize) -> bool,
+        blocked: usize,
+    ) -> Option<bool> {
+        let done = vec![false; packets.len()];
+        let mut search = Search { packets, can, paths, most, loads: BTreeMap::new(), done, steps: 100_000 };
+        let found = search.go(blocked);
+        (found || search.steps > 0).then_some(found)
+    }
+
+    fn options(&self, packet: usize) -> Vec<usize> {
+        let (from, to) = self.packets[packet];
+        let room = |end| self.loads.get(&end).is_none_or(|&load| load < self.most);
+        (0..self.paths)
+            .filter(|&path| {
+                (self.can)((from, to), path) && room((false, from, path)) && room((true, to, path))
+            })
+            .collect()
+    }
+
+    fn go(&mut self, blocked: usize) -> bool {
+        let open = (0..self.packets.len()).filter(|&packet| !self.done[packet]);
+        // The packet with the fewest choices comes first.
+        let Some((packet, options)) =
+            open.map(|packet| (packet, self.options(packet))).min_by_key(|(_, options)| options.len())
+        else {
+            return true;
+        };
+        if self.steps == 0 {
+            return false;
+        }
+        self.steps -= 1;
+        self.done[packet] = true;
+        let (from, to) = self.packets[packet];
+        for path in options {
+            let ends = [(false, from, path), (true, to, path)];
+            ends.iter().for_each(|&end| *self.loads.entry(end).or_default() += 1);
+            if self.go(blocked) {
+                return true;
+            }
+            ends.iter().for_each(|end| *self.loads.get_mut(end).unwrap() -= 1);
+        }
+        if blocked > 0 && self.go(blocked - 1) {
+            return true;
+        }
+        self.done[packet] = false;
+        false
+    }
+}
+
+/// What came of many slots.
+#[derive(Debug, Default)]
+struct Tally {
+    slots: usize,
+    packets: usize,
+    blocked: usize,
+    /// Packets that no selection has a path for.
+    must: usize,
+    /// Slots in which more were blocked than had to be.
+    worse: usize,
+}
+
+impl Tally {
+    fn note(&mut self, packets: usize, blocked: usize, must: usize) {
+        assert!(blocked >= must);
+        self.slots += 1;
+        self.packets += packets;
+        self.blocked += blocked;
+        self.must += must;
+        self.worse += usize::from(blocked > must);
+    }
+}
+
+const NETWORKS: [(usize, usize, usize); 5] = [(4, 4, 4), (4, 8, 8), (4, 16, 4), (16, 16, 16), (16, 16, 4)];
+const SLOTS: usize = 400;
+
+/// Slots of full load in random networks with so many dead cables, of racks of their own or of any.
+fn run(shape: (usize, usize, usize), cables: usize, ways: Ways, own_racks: bool) -> Tally {
+    let (racks, hosts, spines) = shape;
+    let mut random = Random(7);
+    let mut tally = Tally::default();
+    for number in 0..SLOTS {
+        let mut case = Case::new(racks, hosts, spines);
+        let order = random.shuffled(racks);
+        for cable in 0..cables {
+            let rack = if own_racks { order[cable].into() } else { random.below(racks) };
+            case.kill(rack, random.below(spines), ways);
+        }
+        let slot = random.matching(&case.racks, &case.dead);
+        let mut network = case.network();
+        network.turn(number as u64);
+        let (blocked, must) = case.check(&slot, network.select(&slot).unwrap());
+        tally.note(slot.len(), blocked, must);
+    }
+    tally
+}
+
+/// A fat tree of 2 × `half`-port switches with dead links.
+struct Tree {
+    half: usize,
+    racks: Racks,
+    shape: FatTreeShape,
+    dead: DeadLinks,
+    links: Vec<Link>,
+}
+
+impl Tree {
+    fn new(half: usize) -> Tree {
+        let racks = Racks::uniform(2 * half * half, half).unwrap();
+        let shape = FatTreeShape { racks_per_pod: half, aggregation: half, cores: half };
+        let dead = DeadLinks::fat_tree(&racks, shape).unwrap();
+        Tree { half, racks, shape, dead, links: vec![] }
+    }
+
+    fn kill(&mut self, link: Link) {
+        if !self.links.contains(&link) {
+            self.links.push(link);
+        }
+        self.dead.set(link, true).unwrap();
+    }
+
+    /// Kills a cable between a rack and an aggregation switch, or between that and a core switch.
+    fn kill_cable(&mut self, random: &mut Random, of_core: bool, ways: Ways) {
+        let [aggregation, core] = [random.below(self.half), random.below(self.half)];
+        let (pod, rack) = (random.below(2 * self.half), random.below(2 * self.half * self.half));
+        let cable = if of_core {
+            [Link::ToCore { pod, aggregation, core }, Link::FromCore { pod, aggregation, core }]
+        } else {
+            [Link::FromRack { rack, switch: aggregation }, Link::ToRack { rack, switch: aggregation }]
+        };
+        if ways != Ways::Down {
+            self.kill(cable[0]);
+        }
+        if ways != Ways::Up {
+            self.kill(cable[1]);
+        }
+    }
+
+    /// The links of a packet's way.
+    fn way(&self, (from, to): (usize, usize), path: FatTreePath) -> Vec<Link> {
+        let (aggregation, core) = (usize::from(path.aggregation), usize::from(path.core));
+        let [from_pod, to_pod] = [from, to].map(|rack| rack / self.half);
+        let mut way = vec![
+            Link::FromRack { rack: from, switch: aggregation },
+            Link::ToRack { rack: to, switch: aggregation },
+        ];
+        if from_pod == to_pod {
+            assert_eq!(path.core, BYPASS);
+        } else {
+            assert!(core < self.half);
+            way.push(Link::ToCore { pod: from_pod, aggregation, core });
+            way.push(Link::FromCore { pod: to_pod, aggregation, core });
+        }
+        way
+    }
+
+    /// Panics if a packet takes a dead link or a link carries two. How many packets are blocked, and at least how many must be.
+    fn check(&self, slot: &[Pair], paths: &[FatTreePath]) -> (usize, usize) {
+        assert_eq!(slot.len(), paths.len());
+        let mut used = BTreeMap::new();
+        let mut leaving = vec![];
+        let mut blocked = 0;
+        for (&pair, &path) in slot.iter().zip(paths) {
+            let ends = (self.racks.rack_of(pair.0.into()), self.racks.rack_of(pair.1.into()));
+            if ends.0 == ends.1 {
+                assert_eq!((path.aggregation, path.core), (BYPASS, BYPASS));
+                continue;
+            }
+            leaving.push(ends);
+            if path == FatTreePath::BLOCKED {
+                blocked += 1;
+                continue;
+            }
+            for link in self.way(ends, path) {
+                assert!(!self.links.contains(&link), "{pair:?} takes {link:?}, which is dead");
+                let other = used.insert(format!("{link:?}"), pair);
+                assert!(other.is_none(), "{link:?} carries {pair:?} and {other:?}");
+            }
+        }
+        let must = self.least_blocked(&leaving);
+        if self.links.iter().any(|link| matches!(link, Link::ToCore { .. } | Link::FromCore { .. })) {
+            return (blocked, must);
+        }
+        let lives = |link| !self.links.contains(&link);
+        let can = |(from, to), switch| {
+            lives(Link::FromRack { rack: from, switch }) && lives(Link::ToRack { rack: to, switch })
+        };
+        (blocked, at_least(must, blocked, |fewer| Search::exists(&leaving, self.half, 1, &can, fewer)))
+    }
+
+    /// Packets that cannot have a path, counted at racks alone, and at pods alone.
+    fn least_blocked(&self, packets: &[(usize, usize)]) -> usize {
+        let lives = |link| !self.links.contains(&link);
+        let at_racks = |rack_of: fn(&(usize, usize)) -> usize| -> usize {
+            (0..self.racks.racks())
+                .map(|rack| {
+                    let here: Vec<_> = packets.iter().filter(|packet| rack_of(packet) == rack).collect();
+                    let can = |packet: usize, switch: usize| {
+                        let &(from, to) = here[packet];
+                        lives(Link::FromRack { rack: from, switch })
+                            && lives(Link::ToRack { rack: to, switch })
+                    };
+                    here.len() - most_placed(here.len(), self.half, 1, can)
+                })
+                .sum()
+        };
+        let pods: Vec<_> = packets.iter().map(|&(from, to)| (from / self.half, to / self.half)).collect();
+        let between = || pods.iter().filter(|(from, to)| from != to);
+        let (mut out, mut into, mut of_one) = (0, 0, 0);
+        for pod in 0..2 * self.half {
+            let dead = |of: fn(&Link) -> Option<usize>| {
+                self.links.iter().filter(|link| of(link) == Some(pod)).count()
+            };
+            let all = self.half * self.half;
+            let up = all - dead(|link| if let Link::ToCore { pod, .. } = link { Some(*pod) } else { None });
+            let down =
+                all - dead(|link| if let Link::FromCore { pod, .. } = link { Some(*pod) } else { None });
+            let too_many_out = between().filter(|(from, _)| *from == pod).count().saturating_sub(up);
+            let too_many_in = between().filter(|(_, to)| *to == pod).count().saturating_sub(down);
+            of_one = of_one.max(too_many_out + too_many_in);
+            out += too_many_out;
+            into += too_many_in;
+        }
+        at_racks(|packet| packet.0).max(at_racks(|packet| packet.1)).max(out).max(into).max(of_one)
+    }
+}
+
+/// Slots of full load in fat trees with so many dead cables.
+fn run_tree(half: usize, cables: usize, of_core: bool, ways: Ways) -> Tally {
+    let mut random = Random(11);
+    let mut tally = Tally::default();
+    for number in 0..SLOTS {
+        let mut tree = Tree::new(half);
+        (0..cables).for_each(|_| tree.kill_cable(&mut random, of_core, ways));
+        let slot = random.matching(&tree.racks, &tree.dead);
+        let mut network = FatTree::new(tree.racks.clone(), tree.shape).unwrap();
+        network.avoid(&tree.dead).unwrap();
+        network.turn(number as u64);
+        let (blocked, must) = tree.check(&slot, network.select(&slot).unwrap());
+        tally.note(slot.len(), blocked, must);
+    }
+    tally
+}
+
+#[test]
+fn explore() {
+    for shape in NETWORKS {
+        for ways in [Ways::Up, Ways::Down, Ways::Both] {
+            for cables in [1, 2, 4] {
+                let t = run(shape, cables, ways, cables <= 4);
+                println!("{shape:?} {ways:?} {cables}: {t:?}");
+            }
+        }
+    }
+    for half in [2, 4] {
+        for of_core in [false, true] {
+            for ways in [Ways::Up, Ways::Down, Ways::Both] {
+                for cables in [1, 2, 4] {
+                    let t = run_tree(half, cables, of_core, ways);
+                    println!("{half} {of_core} {ways:?} {cables}: {t:?}");
+                }
+            }
+        }
+    }
+}
