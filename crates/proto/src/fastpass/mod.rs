@@ -16,6 +16,7 @@ pub mod isolator;
 pub mod paths;
 pub mod receipts;
 mod recent;
+pub mod rotation;
 pub mod timeslots;
 pub mod transport;
 pub mod workload;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterOutput, ArbiterParams, Role};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointOutput, EndpointParams, Mode};
 use clearway_proto::fastpass::fcp::{Grant, Packet, PathReport};
+use clearway_proto::fastpass::receipts::SlotHeader;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
@@ -68,7 +69,7 @@ type Machine = usize;
 enum Event {
     Wake(Machine),
     Deliver(Machine, Box<Packet>),
-    Arrived(Machine, u64),
+    Arrived { to: Machine, from: u16, header: SlotHeader },
     Offer { source: u16, destination: u16, packets: u32 },
     Crash(Machine),
     Restart(Machine),
@@ -99,6 +100,8 @@ pub struct Net {
     pub reports: Vec<PathReport>,
     /// Whether arbiters do not hear each other.
     pub arbiters_apart: bool,
+    /// Packets in slots that have come.
+    taken: u64,
     pub requests: u64,
     pub allocations: u64,
     params: (EndpointParams, ArbiterParams),
@@ -138,6 +141,7 @@ impl Net {
             drains: false,
             dead_path: None,
             reports: Vec::new(),
+            taken: 0,
             arbiters_apart: false,
             requests: 0,
             allocations: 0,
@@ -228,7 +232,7 @@ impl Net {
     fn happen(&mut self, event: Event) {
         let machine = match event {
             Event::Wake(machine) if self.woken_at[machine] > self.now => return,
-            Event::Wake(machine) | Event::Deliver(machine, _) | Event::Arrived(machine, _) => machine,
+            Event::Wake(machine) | Event::Deliver(machine, _) | Event::Arrived { to: machine, .. } => machine,
             Event::Offer { source, .. } => usize::from(source),
             Event::Crash(machine) => {
                 let arbiter = self.arbiters[machine - self.endpoints.len()].take();
@@ -259,10 +263,7 @@ impl Net {
         }
         match event {
             Event::Deliver(_, packet) => self.deliver(machine, &packet),
-            Event::Arrived(_, slot) => {
-                let now = self.clock(machine);
-                self.endpoints[machine].handle_arrived(now, slot);
-            }
+            Event::Arrived { from, header, .. } => self.take_data(machine, from, &header),
             Event::Offer { source, destination, packets } => {
                 let now = self.clock(machine);
                 let queue = &mut self.queues[usize::from(source)][usize::from(destination)];
@@ -273,6 +274,20 @@ impl Net {
             _ => return self.wake(machine),
         }
         self.pump(machine);
+    }
+
+    /// A packet sent in a slot has come. Every eighth is answered by a packet in no slot, so that headers go both ways.
+    fn take_data(&mut self, machine: Machine, from: u16, header: &SlotHeader) {
+        let now = self.clock(machine);
+        self.endpoints[machine].handle_header(from, header);
+        while self.endpoints[machine].poll_settled().is_some() {}
+        self.taken += 1;
+        if self.taken % 8 == 0 {
+            let answer = Grant { slot: 0, destination: from, path: 0 };
+            let header = self.endpoints[machine].stamp(now, &answer);
+            self.endpoints[usize::from(from)].handle_header(machine as u16, &header);
+            while self.endpoints[usize::from(from)].poll_settled().is_some() {}
+        }
     }
 
     fn wake(&mut self, machine: Machine) {
@@ -292,12 +307,14 @@ impl Net {
             match packet {
                 Packet::Allocation(allocation) => endpoint.handle_allocation(now, allocation),
                 Packet::Reset(reset) => endpoint.handle_reset(now, reset),
+                Packet::Trial(trial) => endpoint.handle_trial(trial),
                 other => panic!("{other:?} to an endpoint"),
             }
         } else if let Some(arbiter) = &mut self.arbiters[machine - self.endpoints.len()] {
             match packet {
                 Packet::Request(request) => arbiter.handle_request(now, request),
                 Packet::Watchdog(watchdog) => arbiter.handle_watchdog(now, watchdog),
+                Packet::Answer(answer) => arbiter.handle_answer(now, answer),
                 other => panic!("{other:?} to an arbiter"),
             }
         }
@@ -356,6 +373,12 @@ impl Net {
                     }
                 }
                 EndpointOutput::Slot(grant) => self.use_slot(machine, now, grant),
+                EndpointOutput::Answer(answer, path) => {
+                    if Some(path) != self.dead_path {
+                        let arbiter = self.nodes() + usize::from(answer.rank);
+                        self.send(machine, arbiter, &Packet::Answer(answer));
+                    }
+                }
             }
             return;
         }
@@ -365,6 +388,11 @@ impl Net {
             ArbiterOutput::Allocation(allocation) => {
                 self.allocations += 1;
                 self.send(machine, usize::from(allocation.to), &Packet::Allocation(allocation));
+            }
+            ArbiterOutput::Trial(trial, path) => {
+                if Some(path) != self.dead_path {
+                    self.send(machine, usize::from(trial.to), &Packet::Trial(trial));
+                }
             }
             ArbiterOutput::Reset(reset) => self.send(machine, usize::from(reset.to), &Packet::Reset(reset)),
             ArbiterOutput::Watchdog(watchdog) => {
@@ -381,9 +409,11 @@ impl Net {
             self.unused += 1;
         } else {
             *queue -= 1;
+            let header = self.endpoints[machine].stamp(now, &grant);
             if Some(grant.path) != self.dead_path {
+                let (to, from) = (usize::from(grant.destination), machine as u16);
                 self.order += 1;
-                self.what.insert(self.order, Event::Arrived(machine, grant.slot));
+                self.what.insert(self.order, Event::Arrived { to, from, header });
                 self.events.push(Reverse((self.now + Span::from_us(10), self.order)));
             }
             self.sent.push(Sent { at: self.now, source: machine as u16, grant });

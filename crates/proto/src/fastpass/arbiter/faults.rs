@@ -5,36 +5,54 @@
 //! every pod: what the others then carry is as simple as with racks alone.
 
 use crate::fastpass::allocator::{AllocatorParams, Capacities, Node, Rack};
-use crate::fastpass::fcp::{Address, PathReport};
+use crate::fastpass::fcp::{Address, Path, PathReport, Trial};
 use crate::fastpass::isolator::{Isolator, IsolatorParams, Link};
-use crate::fastpass::paths::{PathError, PathSet, Racks};
-use crate::units::Time;
+use crate::fastpass::paths::{FatTreeShape, PathError, PathSet, Racks};
+use crate::units::{Span, Time};
 
 use super::params::{ArbiterParams, PathParams};
+use super::trials::{Surroundings, Trials};
 
-/// Finds failed links, where there is more than one path.
+/// Finds failed links, where there is more than one path, and tries them.
 #[derive(Clone, Debug)]
 pub(super) struct Faults {
     isolator: Option<Box<Isolator>>,
+    /// None where the arbiter is at no endpoint's link, so that no path leads to it.
+    trials: Option<Box<Trials>>,
+    /// The endpoint at whose link the arbiter is.
+    own: Option<Address>,
+    trial_timeout: Span,
     /// Switches of the middle, of which one is on each path out of a rack.
     switches: usize,
-    /// When the isolator wants to weigh what it knows; it is asked no more often than that may change.
+    /// When something is to be done; not asked of the isolator every time, as only reports, trials and time itself change it.
     next: Time,
 }
 
 impl Faults {
     pub(super) fn new(params: &ArbiterParams) -> Result<Faults, PathError> {
         let of = IsolatorParams { slot: params.timeslots.length(), ..params.isolator };
-        let (isolator, switches) = match &params.paths {
-            PathParams::Single => (None, 1),
+        let (isolator, surroundings) = match &params.paths {
+            PathParams::Single => (None, None),
             PathParams::LeafSpine { racks, paths } => {
-                (Some(Isolator::leaf_spine(&of, racks.clone(), *paths)?), *paths)
+                let (racks_per_pod, switches, cores) = (racks.racks(), *paths, 1);
+                let surroundings = Surroundings { racks: racks.clone(), racks_per_pod, switches, cores };
+                (Some(Isolator::leaf_spine(&of, racks.clone(), *paths)?), Some(surroundings))
             }
             PathParams::FatTree { racks, shape } => {
-                (Some(Isolator::fat_tree(&of, racks.clone(), *shape)?), shape.aggregation)
+                let FatTreeShape { racks_per_pod, aggregation: switches, cores } = *shape;
+                let surroundings = Surroundings { racks: racks.clone(), racks_per_pod, switches, cores };
+                (Some(Isolator::fat_tree(&of, racks.clone(), *shape)?), Some(surroundings))
             }
         };
-        Ok(Faults { isolator: isolator.map(Box::new), switches, next: Time::NEVER })
+        let trials = params.address.zip(surroundings.clone());
+        Ok(Faults {
+            isolator: isolator.map(Box::new),
+            trials: trials.map(|(own, surroundings)| Box::new(Trials::new(surroundings, own))),
+            own: params.address,
+            trial_timeout: of.trial_timeout,
+            switches: surroundings.map_or(1, |surroundings| surroundings.switches),
+            next: Time::NEVER,
+        })
     }
 
     /// Takes a report of an endpoint.
@@ -42,8 +60,17 @@ impl Faults {
         if let Some(isolator) = &mut self.isolator {
             isolator.handle_report(now, source, &report);
             if self.next == Time::NEVER {
-                self.next = isolator.poll_timeout();
+                self.look_ahead();
             }
+        }
+    }
+
+    /// Takes the answer to a trial.
+    pub(super) fn handle_answer(&mut self, now: Time, token: u32) {
+        if let (Some(isolator), Some(trials)) = (&mut self.isolator, &mut self.trials) {
+            trials.handle_answer(now, token, isolator);
+            // Whether the links to avoid have changed is seen in the next timeout.
+            self.next = now;
         }
     }
 
@@ -52,16 +79,49 @@ impl Faults {
         self.next
     }
 
-    /// Weighs the reports if it is time for it. The switches to avoid from now on, if they have changed.
-    pub(super) fn handle_timeout(&mut self, now: Time) -> Option<PathSet> {
+    fn look_ahead(&mut self) {
+        let Some(isolator) = &self.isolator else { return };
+        let of_trials = self.trials.as_ref().map_or(Time::NEVER, |trials| {
+            isolator.poll_trial().min(trials.times_out(self.trial_timeout))
+        });
+        self.next = isolator.poll_timeout().min(of_trials);
+    }
+
+    /// Weighs the reports if it is time for it, and tries failed links by endpoints that are there. The switches to avoid from now
+    /// on, if they have changed.
+    pub(super) fn handle_timeout(
+        &mut self,
+        now: Time,
+        rank: u8,
+        is_there: impl Fn(Address) -> bool,
+    ) -> Option<PathSet> {
         if self.next > now {
             return None;
         }
         let isolator = self.isolator.as_mut()?;
         isolator.handle_timeout(now);
-        self.next = isolator.poll_timeout();
+        if let Some(trials) = &mut self.trials {
+            trials.handle_timeout(now, rank, self.trial_timeout, isolator, is_there);
+        }
         let changed = isolator.poll_changed();
+        self.look_ahead();
         changed.then(|| self.avoided())
+    }
+
+    /// Whether a trial is to leave.
+    pub(super) fn has_trial(&self) -> bool {
+        self.trials.as_ref().is_some_and(|trials| trials.is_ready())
+    }
+
+    /// The next trial to leave, and its path.
+    pub(super) fn take_trial(&mut self) -> Option<(Trial, Path)> {
+        self.trials.as_mut()?.take()
+    }
+
+    /// Whether a packet on this path between the arbiter and an endpoint would pass a link to avoid, in either direction.
+    pub(super) fn avoids(&self, endpoint: Address, path: Path) -> bool {
+        let (Some(isolator), Some(own)) = (&self.isolator, self.own) else { return false };
+        isolator.is_avoided(own, endpoint, path) || isolator.is_avoided(endpoint, own, path)
     }
 
     /// The switches to avoid; not all of them.

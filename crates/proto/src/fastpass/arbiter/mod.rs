@@ -6,7 +6,7 @@
 //! 2. `batches` allocates slots a batch at a time and selects paths, by `network`.
 //! 3. `packets` writes allocations and resets; `client` knows what an endpoint has to be told, `deadlines` which endpoint is to
 //!    be sent something next.
-//! 4. `faults` keeps packets off failed links.
+//! 4. `faults` keeps packets off failed links, and `trials` tells when they are whole again.
 //! 5. `succession` says which arbiter is the primary; `frame` by which clock slots are counted, `clocks` how far that is from
 //!    the endpoints'.
 //!
@@ -70,6 +70,7 @@ mod packets;
 mod params;
 mod requests;
 mod succession;
+mod trials;
 
 pub use counters::ArbiterCounters;
 pub use params::{ArbiterError, ArbiterParams, Pacer, PathParams};
@@ -78,7 +79,7 @@ pub use succession::Role;
 use crate::machine::Readiness;
 use crate::units::Time;
 
-use super::fcp::{Address, Allocation, Reset, Watchdog};
+use super::fcp::{Address, Allocation, Answer, Path, Reset, Trial, Watchdog};
 use super::isolator::Link;
 use batches::Batches;
 use client::Client;
@@ -100,6 +101,8 @@ pub enum ArbiterOutput {
     Reset(Reset),
     /// To every other arbiter.
     Watchdog(Watchdog),
+    /// To an endpoint, on this path.
+    Trial(Trial, Path),
 }
 
 /// An arbiter of a Fastpass network.
@@ -266,7 +269,9 @@ impl Arbiter {
         if over && !self.succession.waits_on(&self.params) {
             self.take_over(now);
         }
-        if let Some(switches) = self.faults.handle_timeout(now) {
+        let clients = &self.clients;
+        let is_there = |endpoint: Address| clients[usize::from(endpoint)].heard.latest > 0;
+        if let Some(switches) = self.faults.handle_timeout(now, self.params.rank, is_there) {
             self.batches.avoid(&self.params, switches);
             self.counters.paths_changed += 1;
         }
@@ -322,7 +327,7 @@ impl Arbiter {
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
         let first = self.succession.watchdog_at.min(self.deadlines.first().0);
-        if first <= now {
+        if first <= now || self.faults.has_trial() {
             Readiness::Ready
         } else if first == Time::NEVER {
             Readiness::Idle
@@ -341,6 +346,9 @@ impl Arbiter {
                 self.succession.watchdog_at = Time::NEVER;
             }
             return ArbiterOutput::Watchdog(watchdog);
+        }
+        if let Some((trial, path)) = self.faults.take_trial() {
+            return ArbiterOutput::Trial(trial, path);
         }
         let (_, endpoint) = self.deadlines.first();
         let output = if self.clients[usize::from(endpoint)].reset {
@@ -365,6 +373,17 @@ impl Arbiter {
     /// The term of which this arbiter is the primary, or the newest that it knows of.
     pub fn term(&self) -> u32 {
         self.succession.term
+    }
+
+    /// Takes the answer of an endpoint to a trial.
+    pub fn handle_answer(&mut self, now: Time, answer: &Answer) {
+        self.faults.handle_answer(now, answer.token);
+    }
+
+    /// Whether control packets should keep off this path between the arbiter and an endpoint, as a link on it has failed in either
+    /// direction.
+    pub fn avoids(&self, endpoint: Address, path: Path) -> bool {
+        self.faults.avoids(endpoint, path)
     }
 
     /// The links that have failed, as far as endpoints' reports tell.

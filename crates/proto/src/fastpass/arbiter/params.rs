@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::fastpass::allocator::{AllocatorParams, ParamsError};
+use crate::fastpass::fcp::Address;
 use crate::fastpass::isolator::IsolatorParams;
 use crate::fastpass::paths::{FatTreeShape, PathError, Racks};
 use crate::fastpass::timeslots::Timeslots;
@@ -20,6 +21,9 @@ pub struct ArbiterParams {
     pub paths: PathParams,
     /// When a link counts as failed, by what endpoints report; the length of a slot is taken from `timeslots`.
     pub isolator: IsolatorParams,
+    /// The endpoint at whose link to the network the arbiter is, if it is at one: then it can try failed links, and keep its own
+    /// packets off them. Default: none.
+    pub address: Option<Address>,
     /// A batch is allocated so many slots before its first slot begins. Default: 40, as in the release.
     pub ahead: u32,
     /// How often an endpoint is sent an allocation.
@@ -96,6 +100,7 @@ impl Default for ArbiterParams {
             allocator: AllocatorParams { slots: 16, ..AllocatorParams::default() },
             paths: PathParams::Single,
             isolator: IsolatorParams::default(),
+            address: None,
             ahead: 40,
             pacer: Pacer::default(),
             retransmit: Span::from_us(200),

@@ -40,13 +40,15 @@ use crate::machine::Readiness;
 use crate::units::Time;
 
 use super::fcp::message::MOST_DEMANDS;
-use super::fcp::{Address, Allocation, Grant, Heard, News, Request, Reset};
+use super::fcp::{Address, Allocation, Answer, Grant, Heard, News, Path, Request, Reset, Trial};
 use super::receipts::{Fate, Receipts, Settled, SlotHeader};
 use super::recent::Recent;
 use demand::{Count, Demands};
 use grants::{Grants, NotHeld};
 use reports::Reports;
 
+/// Trials that can wait to be answered. More in a moment are not.
+const MOST_ANSWERS: usize = 16;
 /// A term is remembered for so many times as long as it takes to fall back.
 const MEMORY: u64 = 10;
 
@@ -68,6 +70,8 @@ pub enum EndpointOutput {
     Request(Request),
     /// A packet to this destination leaves now, on this path.
     Slot(Grant),
+    /// An answer to be sent to the arbiter of its rank, on this path.
+    Answer(Answer, Path),
 }
 
 /// An endpoint of a Fastpass network.
@@ -86,6 +90,8 @@ pub struct Endpoint {
     reports: Reports,
     /// What is known of the slots used between this endpoint and others.
     receipts: BTreeMap<Address, Receipts>,
+    /// Trials that have come and are not answered yet.
+    answers: VecDeque<(Answer, Path)>,
     /// Who has sent a header since the fates that it tells of were last asked for.
     spoken: VecDeque<Address>,
     /// The number of the last request in this incarnation.
@@ -123,6 +129,7 @@ impl Endpoint {
             grants: Grants::default(),
             reports: Reports::default(),
             receipts: BTreeMap::new(),
+            answers: VecDeque::new(),
             spoken: VecDeque::new(),
             seq: 0,
             heard: Heard::default(),
@@ -283,6 +290,16 @@ impl Endpoint {
         self.urgent = self.demands.unsaid() > 0;
     }
 
+    /// Takes a trial of links from an arbiter, to be answered at once.
+    pub fn handle_trial(&mut self, trial: &Trial) {
+        if trial.to != self.address {
+            self.counters.misdirected += 1;
+        } else if self.answers.len() < MOST_ANSWERS {
+            let answer = Answer { source: self.address, rank: trial.rank, token: trial.token };
+            self.answers.push_back((answer, trial.back));
+        }
+    }
+
     /// Whether a term is older than one that was heard of late.
     fn knows_newer(&self, now: Time, term: u32) -> bool {
         let (newest, heard) = self.newest;
@@ -368,7 +385,7 @@ impl Endpoint {
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
         let first = self.request_at().min(self.slot_at());
-        if first <= now {
+        if first <= now || !self.answers.is_empty() {
             Readiness::Ready
         } else if first == Time::NEVER {
             Readiness::Idle
@@ -415,6 +432,9 @@ impl Endpoint {
             self.counters.refused_late += 1;
             self.demands.release(grant.destination);
             self.demand(grant.destination);
+        }
+        if let Some((answer, path)) = self.answers.pop_front() {
+            return EndpointOutput::Answer(answer, path);
         }
         if self.request_at() <= now || self.slot_at() > now {
             return EndpointOutput::Request(self.request(now));

@@ -148,6 +148,30 @@ pub struct Watchdog {
     pub horizon: u64,
 }
 
+/// From an arbiter to an endpoint: a packet that tries links, for which nobody waits. The endpoint answers it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trial {
+    /// The endpoint.
+    pub to: Address,
+    /// The arbiter's rank.
+    pub rank: u8,
+    /// Which way the answer shall take.
+    pub back: Path,
+    /// What the answer repeats.
+    pub token: u32,
+}
+
+/// From an endpoint to an arbiter: a trial has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The endpoint.
+    pub source: Address,
+    /// The rank of the arbiter that it is for.
+    pub rank: u8,
+    /// The trial's.
+    pub token: u32,
+}
+
 /// A control packet.
 // An allocation is the most frequent of them, so there is little to gain from another size for the others.
 #[allow(clippy::large_enum_variant)]
@@ -161,4 +185,8 @@ pub enum Packet {
     Reset(Reset),
     /// From an arbiter to another.
     Watchdog(Watchdog),
+    /// From an arbiter to an endpoint.
+    Trial(Trial),
+    /// From an endpoint to an arbiter.
+    Answer(Answer),
 }

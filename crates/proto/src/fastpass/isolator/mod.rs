@@ -313,6 +313,15 @@ impl Isolator {
         self.links.route(source, destination, path).is_some_and(|route| route.iter().any(avoided))
     }
 
+    /// The failed link that a packet on this path would pass, if it is just one.
+    pub fn passes_of_failed(&self, source: Address, destination: Address, path: Path) -> Option<Link> {
+        let route = self.links.route(source, destination, path)?;
+        let failed = |&link: &usize| self.records.get(link).is_some_and(Record::has_failed);
+        let mut failed = route.iter().filter(failed);
+        let one = failed.next()?;
+        failed.next().is_none().then(|| self.links.link(one))
+    }
+
     /// The links that have failed, avoided or not: those between switches first.
     pub fn failed(&self) -> impl Iterator<Item = Link> + '_ {
         self.failed.iter().chain(&self.endpoints).map(|&link| self.links.link(link))

@@ -42,6 +42,15 @@
 //! | 12 | 8 | slot in which it is sent | | | | |
 //! | 20 | 8 | first slot | | | | |
 //!
+//! | offset | bytes | in a trial | | offset | bytes | in an answer |
+//! |-------:|------:|------------|-|-------:|------:|--------------|
+//! | 0 | 1 | version 1, type 5 | | 0 | 1 | version 1, type 6 |
+//! | 1 | 1 | rank | | 1 | 1 | rank |
+//! | 2 | 2 | checksum | | 2 | 2 | checksum |
+//! | 4 | 2 | the endpoint | | 4 | 2 | the endpoint |
+//! | 6 | 2 | path of the answer | | 6 | 2 | zero |
+//! | 8 | 4 | token | | 8 | 4 | token |
+//!
 //! Numbers are in network byte order. The checksum is that of IP, UDP and TCP (RFC 1071), over the whole packet. Every number
 //! and list is in its shortest form, and what is not is refused: a packet is written in one way only.
 
@@ -53,7 +62,7 @@ mod grants;
 mod numbers;
 mod request;
 
-use super::message::{Allocation, Packet, Request, Reset, Watchdog};
+use super::message::{Allocation, Answer, Packet, Request, Reset, Trial, Watchdog};
 pub use bytes::MAX_BYTES;
 use bytes::{checksum, Reader, Writer, CHECKSUM};
 pub use error::{DecodeError, EncodeError};
@@ -72,6 +81,8 @@ const REQUEST: u8 = 0x11;
 const ALLOCATION: u8 = 0x12;
 const RESET: u8 = 0x13;
 const WATCHDOG: u8 = 0x14;
+const TRIAL: u8 = 0x15;
+const ANSWER: u8 = 0x16;
 
 /// Fewer bytes have not even a checksum and something to check.
 const LEAST_BYTES: usize = 8;
@@ -115,6 +126,20 @@ impl Packet {
                 to.put(watchdog.horizon.to_be_bytes());
                 Ok(to.finish())
             }
+            Packet::Trial(trial) => {
+                to.put([TRIAL, trial.rank, 0, 0]);
+                to.put(trial.to.to_be_bytes());
+                to.put(trial.back.to_be_bytes());
+                to.put(trial.token.to_be_bytes());
+                Ok(to.finish())
+            }
+            Packet::Answer(answer) => {
+                to.put([ANSWER, answer.rank, 0, 0]);
+                to.put(answer.source.to_be_bytes());
+                to.put([0, 0]);
+                to.put(answer.token.to_be_bytes());
+                Ok(to.finish())
+            }
         }
     }
 
@@ -138,6 +163,8 @@ impl Packet {
             (ALLOCATION, Packet::Allocation(allocation)) => return allocation.decode(bytes),
             (RESET, _) => *self = Packet::Reset(decode_reset(bytes)?),
             (WATCHDOG, _) => *self = Packet::Watchdog(decode_watchdog(bytes)?),
+            (TRIAL, _) => *self = Packet::Trial(decode_trial(bytes)?),
+            (ANSWER, _) => *self = Packet::Answer(decode_answer(bytes)?),
             (REQUEST, _) => {
                 *self = Packet::Request(Request::default());
                 return self.decode_into(bytes);
@@ -157,6 +184,7 @@ impl Packet {
             Packet::Allocation(allocation) => allocation.bytes(),
             Packet::Reset(_) => 28,
             Packet::Watchdog(_) => 16,
+            Packet::Trial(_) | Packet::Answer(_) => 12,
         };
         bytes as u32
     }
@@ -172,7 +200,7 @@ impl Packet {
 fn check(bytes: &[u8]) -> Result<u8, DecodeError> {
     match bytes.first() {
         None => return Err(DecodeError::Truncated(0)),
-        Some(REQUEST..=WATCHDOG) => {}
+        Some(REQUEST..=ANSWER) => {}
         Some(&byte) => return Err(DecodeError::VersionOrType(byte)),
     }
     if bytes.len() < LEAST_BYTES {
@@ -191,6 +219,26 @@ fn decode_watchdog(bytes: &[u8]) -> Result<Watchdog, DecodeError> {
     let watchdog = Watchdog { term: from.u32()?, rank: bytes[1], horizon: from.u64()? };
     from.end()?;
     Ok(watchdog)
+}
+
+fn decode_trial(bytes: &[u8]) -> Result<Trial, DecodeError> {
+    let mut from = Reader::new(bytes, 4);
+    let trial = Trial { rank: bytes[1], to: from.u16()?, back: from.u16()?, token: from.u32()? };
+    from.end()?;
+    Ok(trial)
+}
+
+fn decode_answer(bytes: &[u8]) -> Result<Answer, DecodeError> {
+    let mut from = Reader::new(bytes, 4);
+    let source = from.u16()?;
+    for offset in [6, 7] {
+        if from.u8()? != 0 {
+            return Err(DecodeError::Reserved(offset));
+        }
+    }
+    let answer = Answer { source, rank: bytes[1], token: from.u32()? };
+    from.end()?;
+    Ok(answer)
 }
 
 fn decode_reset(bytes: &[u8]) -> Result<Reset, DecodeError> {
