@@ -294,8 +294,23 @@ fn an_endpoint_led_astray_by_a_term_of_the_future_finds_back() {
     assert_eq!(machine.term(), u32::MAX);
     machine.handle_timeout(after(1000));
     assert_eq!((machine.mode(), machine.term(), machine.incarnation()), (Mode::Unscheduled, 0, 8));
-    machine.handle_reset(after(1100), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT });
+    // It may be of a primary that has a successor, until nothing has been heard of one for ten times as long.
+    machine.handle_reset(after(9999), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT });
+    assert_eq!((machine.mode(), machine.counters().stale_resets), (Mode::Unscheduled, 2));
+    machine.handle_reset(after(10_000), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT });
     assert_eq!((machine.mode(), machine.term()), (Mode::Scheduled, 2));
+}
+
+#[test]
+fn after_a_fallback_no_older_term_is_followed_and_the_same_one_is() {
+    for (term, follows) in [(4, false), (5, true), (6, true)] {
+        let mut machine = asking_endpoint(2);
+        machine.handle_reset(NOW, &Reset { to: 1, slot: SLOT, term: 5, first_slot: SLOT });
+        machine.handle_timeout(after(1000));
+        assert_eq!((machine.mode(), machine.term()), (Mode::Unscheduled, 0));
+        machine.handle_reset(after(1100), &Reset { to: 1, slot: SLOT, term, first_slot: SLOT });
+        assert_eq!(machine.mode() == Mode::Scheduled, follows, "term {term}");
+    }
 }
 
 #[test]
