@@ -145,8 +145,8 @@ FIGURES: Mapping[str, str] = {
         "the first."
     ),
     "request_share": (
-        "Bytes on the wire of endpoints' requests, one that goes to several arbiters counted once, over the "
-        "payload that all receivers took."
+        "Bytes on the wire of endpoints' requests, which go to every arbiter, each counted, over the payload "
+        "that all receivers took."
     ),
     "allocation_share": (
         "Bytes on the wire of what arbiters sent to endpoints, over the payload that all receivers took."

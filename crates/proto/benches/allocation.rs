@@ -59,7 +59,7 @@ fn main() {
 fn racks(nodes: usize) -> Capacities {
     Capacities {
         nodes: (0..nodes).map(|node| Node::endpoint(node / 32)).collect(),
-        racks: vec![Rack { up: 16, down: 16 }; nodes / 32],
+        racks: vec![Rack::whole(16, 16); nodes / 32],
     }
 }
 

@@ -39,7 +39,7 @@ fn allocations() -> u64 {
 fn no_memory_is_allocated_after_construction() {
     let racks = Capacities {
         nodes: (0..16).map(|node| Node::endpoint(node / 4)).collect(),
-        racks: vec![Rack { up: 2, down: 3 }; 4],
+        racks: vec![Rack::whole(2, 3); 4],
     };
     for order in [Order::MaxMin, Order::MinFct] {
         for capacities in [None, Some(racks.clone())] {

@@ -293,6 +293,20 @@ fn a_flow_at_the_floor_sends_soon_after_its_peer_returns() {
 }
 
 #[test]
+fn no_timer_runs_while_a_spaced_probe_has_not_left() {
+    run(
+        &SwiftParams { min_rto: Span::from_ms(1), ..limited(16.0) },
+        "at 0us endless; send 16
+         at 1000us timeout; send 1
+         at 2000us timeout; send 1
+         at 3000us timeout; expect window 0.001; expect paced 8ms; expect timeout-us -1
+         # An acknowledgement of what was sent first says nothing of the probe, and the timer is the probe's.
+         at 4ms ack 1; expect inflight 14; expect timeout-us -1
+         at 14ms timeout; expect timeouts 3; send 1; expect sent-seq 0; expect inflight 15; expect timeout-us 22000",
+    );
+}
+
+#[test]
 fn a_gap_is_drawn_between_half_of_its_limit_and_all() {
     let spaced = |at: &str, expected: &str| {
         run(&limited(0.2), &format!("at 1ms endless; send 1; at {at} ack 0; expect {expected}"));

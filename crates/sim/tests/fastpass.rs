@@ -345,6 +345,31 @@ fn under(arbiter: &str) -> Outcome {
     run(&network(shape, &format!("send = 'on_arrival'\n[arbiter]\nat = 'h3'\n{arbiter}\n{traffic}")))
 }
 
+/// Every request goes to every arbiter, and hosts' links carry all copies. With one destination each is a smallest frame.
+#[test]
+fn the_share_of_requests_is_what_links_carry_with_any_number_of_arbiters() {
+    for arbiters in [1, 2, 8] {
+        let shape = format!("topology = 'star'\nhosts = {}", 2 + arbiters);
+        let at: Vec<u64> = (2..2 + arbiters).collect();
+        let rest = format!("[arbiter]\nat = {at:?}\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 1\n");
+        let outcome = run(&network(&shape, &rest).replace("warmup = '1ms'", "warmup = '0us'"));
+        let payload = integers(&outcome, "flows", "delivered_bytes").iter().sum::<u64>() as f64;
+        let requests = integers(&outcome, "endpoints", "requests").iter().sum::<u64>();
+        let share = figure(&outcome, "request_share");
+        let expected = (requests * arbiters * 84) as f64 / payload;
+        assert!((share / expected - 1.0).abs() < 2e-3, "{arbiters} arbiters: {share} and not {expected}");
+        // The primary's link carries one copy of each, and nothing else.
+        let links = texts(&outcome, "links", "link").into_iter();
+        let mut carried = links.zip(integers(&outcome, "links", "wire_bytes"));
+        let (_, copy) = carried.find(|(link, _)| *link == "tor0>h2").expect("the primary's link");
+        let carried = (copy * arbiters) as f64 / payload;
+        assert!(
+            (share / carried - 1.0).abs() < 5e-3,
+            "{arbiters} arbiters: {share}, and links carry {carried}"
+        );
+    }
+}
+
 #[test]
 fn requests_wait_until_an_arbiter_looks_and_for_those_before_them() {
     let wait = |arbiter| floats(&under(arbiter), "arbiters", "queue_mean_us")[0];

@@ -85,6 +85,14 @@ struct Packets {
     asks: bool,
 }
 
+impl Packets {
+    /// Whether the retransmission timer has something to wait for: packets are under way, and the one that asks whether
+    /// they are lost has left.
+    fn is_waited_for(&self) -> bool {
+        self.under_way > 0 && !self.asks
+    }
+}
+
 /// A sender's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
@@ -205,10 +213,10 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
             return;
         }
         let plain = self.is_calm() && ack.seq < ack.cumulative && ack.sack == 0 && ack.cumulative >= self.una;
-        let (change, under_way) = if plain {
+        let (change, waited_for) = if plain {
             let acked = ack.cumulative - self.una;
             self.una = ack.cumulative;
-            (Change { acked, lost: 0, nack: false }, self.next - self.una)
+            (Change { acked, lost: 0, nack: false }, self.next > self.una)
         } else {
             self.consult_recovery(ack)
         };
@@ -229,24 +237,24 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         if change.lost > 0 {
             self.control.on_loss(shared, now, self.una, self.next);
         }
-        if under_way == 0 {
-            // Lost packets that wait to be sent again are not waited for: the first one sent arms it anew.
+        if !waited_for {
+            // Lost packets and a probe that wait to be sent again are not waited for: the first one sent arms it anew.
             self.timeout = Time::NEVER;
         } else if change.acked > 0 {
             self.timeout = now + self.control.retransmission_timeout(shared, 0);
         }
     }
 
-    /// What an acknowledgement changed, and how many packets are under way after it.
+    /// What an acknowledgement changed, and whether the timer has something to wait for after it.
     #[cold]
-    fn consult_recovery(&mut self, ack: &Ack) -> (Change, u32) {
+    fn consult_recovery(&mut self, ack: &Ack) -> (Change, bool) {
         let (una, next) = (self.una, self.next);
         let repair = self.repair_mut();
         repair.timeouts_in_a_row = 0;
         let change = repair.recovery.handle_ack(una, next, ack);
         self.una = una.max(ack.cumulative);
         self.look_around();
-        (change, self.packets().under_way)
+        (change, self.packets().is_waited_for())
     }
 
     fn repair(&self) -> Option<&Repair<R>> {
@@ -311,8 +319,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         repair.timeouts_in_a_row = in_a_row;
         self.look_around();
         self.control.on_timeout(&self.common.control, now, &timeout);
-        let packets = self.packets();
-        if packets.under_way > 0 && !packets.asks {
+        if self.packets().is_waited_for() {
             self.arm(now);
         } else {
             // Armed anew by the transmission that follows.

@@ -5,7 +5,8 @@ mod oracle;
 use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_proto::fastpass::allocator::{
-    Allocator, AllocatorParams, Capacities, Node, Order, ParamsError, Rack, Refusal, Schedule, MOST_NODES,
+    Allocator, AllocatorParams, Capacities, Carries, Node, Order, ParamsError, PerSlot, Rack, Refusal,
+    Schedule, MOST_NODES,
 };
 use oracle::{Oracle, Used, Waiting};
 use proptest::collection::vec;
@@ -37,9 +38,15 @@ fn waiting(allocator: &mut Allocator) -> Vec<Waiting> {
     pairs.map(|p| (p.source().into(), p.destination().into(), p.remaining().into())).collect()
 }
 
+/// Links between a rack and the others; at times they carry no whole number of packets a slot.
+fn carries() -> impl Strategy<Value = Carries> {
+    (1..4_u16, 1..6_u64, prop_oneof![2 => Just(1_u64), 1 => 1..20_u64])
+        .prop_map(|(links, packets, slots)| Carries { links, each: PerSlot::new(packets, slots) })
+}
+
 /// A network: one rack capacity below or at what its endpoints can send, and perhaps a boundary at the last address.
 fn capacities(nodes: usize) -> impl Strategy<Value = Capacities> {
-    (1..=5_usize, vec((1..6_u16, 1..6_u16), 5), 0..3_usize, 1..5_u16).prop_map(
+    (1..=5_usize, vec((carries(), carries()), 5), 0..3_usize, 1..5_u16).prop_map(
         move |(racks, links, boundaries, room)| Capacities {
             nodes: (0..nodes)
                 .map(|node| match node {
@@ -122,21 +129,22 @@ proptest! {
     #[test]
     fn every_slot_is_a_maximal_matching((params, batches) in script()) {
         let mut allocator = allocator(&params);
-        for events in batches {
+        for (batch, events) in (0_u64..).zip(batches) {
             hear(&mut allocator, &events);
             let granted = grants(allocator.allocate());
             // All that waits after the batch, or is granted later in it, waits in each slot.
             let mut wanting: BTreeSet<_> = waiting(&mut allocator).iter().map(|pair| (pair.0, pair.1)).collect();
-            for slot in granted.iter().rev() {
+            let first = batch * u64::from(params.slots);
+            for (number, slot) in (first..).zip(&granted).collect::<Vec<_>>().into_iter().rev() {
                 let mut used = Used::new(&params);
                 let mut sending = BTreeSet::new();
                 for &(source, destination, _) in slot {
-                    prop_assert!(used.fits(&params, source, destination), "{source} to {destination}: no room");
+                    prop_assert!(used.fits(&params, number, source, destination), "{source} to {destination}: no room");
                     used.take(&params, source, destination);
                     prop_assert!(sending.insert((source, destination)), "{source} to {destination} twice");
                 }
                 for &(source, destination) in wanting.difference(&sending) {
-                    prop_assert!(!used.fits(&params, source, destination), "{source} to {destination} left out");
+                    prop_assert!(!used.fits(&params, number, source, destination), "{source} to {destination} left out");
                 }
                 wanting.extend(sending);
             }
@@ -272,7 +280,7 @@ fn a_boundary_receives_several_packets_a_slot_of_different_pairs() {
 #[test]
 fn a_racks_links_limit_what_leaves_it_and_not_what_stays() {
     let nodes = (0..8).map(|node| Node::endpoint(node / 4)).collect();
-    let racks = vec![Rack { up: 1, down: 4 }, Rack { up: 4, down: 4 }];
+    let racks = vec![Rack::whole(1, 4), Rack::whole(4, 4)];
     let capacities = Some(Capacities { nodes, racks });
     let mut allocator =
         allocator(&AllocatorParams { nodes: 8, slots: 1, capacities, ..AllocatorParams::default() });
@@ -280,6 +288,24 @@ fn a_racks_links_limit_what_leaves_it_and_not_what_stays() {
         allocator.request(source, destination, 1).expect("well formed");
     }
     assert_eq!(grants(allocator.allocate()), [vec![(0, 4, 0), (2, 3, 0)]]);
+}
+
+#[test]
+fn links_that_carry_no_whole_number_of_packets_a_slot_carry_one_more_in_some() {
+    let nodes = (0..8).map(|node| Node::endpoint(node / 4)).collect();
+    // Two links of 2 packets in 3 slots each: none in every third slot, and two in the others.
+    let each = PerSlot::new(2, 3);
+    let carries = Carries { links: 2, each };
+    let capacities = Some(Capacities { nodes, racks: vec![Rack { up: carries, down: carries }; 2] });
+    let mut allocator =
+        allocator(&AllocatorParams { nodes: 8, slots: 4, capacities, ..AllocatorParams::default() });
+    for source in 0..4 {
+        allocator.request(source, source + 4, 100).expect("well formed");
+    }
+    let counts = |schedule: &Schedule| grants(schedule).iter().map(Vec::len).collect::<Vec<_>>();
+    // What is begun in one batch goes on in the next.
+    let first: Vec<usize> = (0..3).flat_map(|_| counts(allocator.allocate())).collect();
+    assert_eq!(first, [0, 2, 2, 0, 2, 2, 0, 2, 2, 0, 2, 2]);
 }
 
 #[test]
@@ -370,7 +396,7 @@ fn parameters_that_do_not_go_together_are_named() {
         Allocator::new(&params).err()
     };
     let node = Node::endpoint(0);
-    let of = |nodes: Vec<Node>, up| Some(Capacities { nodes, racks: vec![Rack { up, down: 1 }] });
+    let of = |nodes: Vec<Node>, up| Some(Capacities { nodes, racks: vec![Rack::whole(up, 1)] });
     assert_eq!(with(&|_| ()), None);
     assert_eq!(with(&|p| p.nodes = 1), Some(ParamsError::Nodes(1)));
     assert_eq!(with(&|p| p.nodes = MOST_NODES + 1), Some(ParamsError::Nodes(MOST_NODES + 1)));

@@ -1,6 +1,6 @@
 //! The allocator's order as the module's documentation says it, slot by slot over a plain list: slow and obvious.
 
-use clearway_proto::fastpass::allocator::{AllocatorParams, Node, Order, Refusal};
+use clearway_proto::fastpass::allocator::{AllocatorParams, Carries, Node, Order, Refusal};
 
 /// A source, a destination, and the slots they wait for (of a grant, after it).
 pub type Waiting = (usize, usize, u32);
@@ -10,6 +10,8 @@ pub struct Oracle {
     queue: Vec<Waiting>,
     /// What was requested since the last batch.
     requests: Vec<Waiting>,
+    /// Slots allocated so far.
+    slots: u64,
 }
 
 /// Packets that a slot has carried so far.
@@ -22,7 +24,7 @@ pub struct Used {
 
 impl Oracle {
     pub fn new(params: &AllocatorParams) -> Oracle {
-        Oracle { params: params.clone(), queue: Vec::new(), requests: Vec::new() }
+        Oracle { params: params.clone(), queue: Vec::new(), requests: Vec::new(), slots: 0 }
     }
 
     pub fn request(&mut self, source: usize, destination: usize, slots: u32) -> Result<(), Refusal> {
@@ -88,7 +90,7 @@ impl Oracle {
         let mut granted = Vec::new();
         let mut queue = Vec::new();
         for &(source, destination, slots) in &self.queue {
-            if !used.fits(&self.params, source, destination) {
+            if !used.fits(&self.params, self.slots, source, destination) {
                 queue.push((source, destination, slots));
                 continue;
             }
@@ -102,6 +104,7 @@ impl Oracle {
             queue.extend(granted.iter().filter(|pair| pair.2 > 0));
         }
         self.queue = queue;
+        self.slots += 1;
         granted
     }
 }
@@ -117,8 +120,8 @@ impl Used {
         }
     }
 
-    /// Whether the slot can carry one packet more between these two.
-    pub fn fits(&self, params: &AllocatorParams, source: usize, destination: usize) -> bool {
+    /// Whether the slot of this number can carry one packet more between these two.
+    pub fn fits(&self, params: &AllocatorParams, slot: u64, source: usize, destination: usize) -> bool {
         let (from, to) = (node(params, source), node(params, destination));
         let ends =
             self.sent[source] < u32::from(from.sends) && self.received[destination] < u32::from(to.receives);
@@ -126,8 +129,9 @@ impl Used {
         if from.rack == to.rack {
             return ends;
         }
-        let up = from.rack.is_none_or(|rack| self.up[rack] < u32::from(capacities.racks[rack].up));
-        let down = to.rack.is_none_or(|rack| self.down[rack] < u32::from(capacities.racks[rack].down));
+        let room = |used: &[u32], rack: usize, links: Carries| used[rack] < carried(links, slot);
+        let up = from.rack.is_none_or(|rack| room(&self.up, rack, capacities.racks[rack].up));
+        let down = to.rack.is_none_or(|rack| room(&self.down, rack, capacities.racks[rack].down));
         ends && up && down
     }
 
@@ -145,6 +149,12 @@ impl Used {
             }
         }
     }
+}
+
+/// What links have carried by the end of a slot, less what they have by its beginning: whole packets of an even flow.
+fn carried(links: Carries, slot: u64) -> u32 {
+    let by = |slots: u64| (slots as f64 * links.each.as_f64()).floor();
+    u32::from(links.links) * (by(slot + 1) - by(slot)) as u32
 }
 
 fn node(params: &AllocatorParams, address: usize) -> Node {

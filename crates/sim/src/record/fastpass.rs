@@ -240,7 +240,6 @@ pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
     if simulation.arbiters().next().is_none() {
         return Vec::new();
     }
-    let arbiters = simulation.arbiters().count() as u64;
     let [requests, allocations, _] = simulation.control_bytes();
     let flows = 0..simulation.specs().len() as u32;
     let data: u64 = flows.map(|flow| simulation.receiver(flow).receiver.payload()).sum();
@@ -253,7 +252,7 @@ pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
     };
     let entry = |name: &str, value: Value| (name.to_string(), value);
     vec![
-        entry("request_share", share(requests / arbiters)),
+        entry("request_share", share(requests)),
         entry("allocation_share", share(allocations)),
         entry("slots_granted", sum(&|of| of.granted)),
         entry("slots_unused", Value::Integer(simulation.endpoints().map(|(.., slots)| slots.unused).sum())),

@@ -1,6 +1,10 @@
 //! A network that limits more than one packet an endpoint and slot: racks whose links to the rest of the network carry less
 //! than their endpoints can send together (oversubscription), and nodes that stand for many endpoints outside the
 //! domain of the arbiter (the boundary), with room for several packets a slot.
+//!
+//! A link that carries no whole number of packets a slot carries one more in some slots than in others: one of 1.5 packets
+//! carries 1, 2, 1, 2 and so on ([`Carries`]). All links of a rack have the same slots, so that whichever link each packet takes,
+//! as long as they are spread evenly, none is asked for more than it carries.
 
 use super::links::Links;
 use super::pair::Pair;
@@ -25,13 +29,88 @@ pub struct Node {
     pub receives: u16,
 }
 
-/// What the links between a rack and the rest of the network carry in a slot.
+/// What the links between a rack and the rest of the network carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rack {
-    /// Packets that can leave the rack in a slot, at least 1.
-    pub up: u16,
-    /// Packets that can come into the rack in a slot, at least 1.
-    pub down: u16,
+    /// What can leave the rack.
+    pub up: Carries,
+    /// What can come into the rack.
+    pub down: Carries,
+}
+
+/// What some links that are alike carry in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carries {
+    /// How many links there are, at least 1.
+    pub links: u16,
+    /// What each of them carries.
+    pub each: PerSlot,
+}
+
+/// Packets that a link carries in a slot, on average: above 0, and perhaps no whole number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PerSlot {
+    /// In parts of [`PerSlot::ONE`].
+    parts: u64,
+}
+
+impl PerSlot {
+    /// Parts of a packet.
+    const ONE: u64 = 1 << 32;
+    /// The most that is counted.
+    const MOST: u64 = (u16::MAX as u64) << 32;
+
+    /// As many packets as `packets` to `slots`, rounded up to a part in 2^32; 65,535 at most. Panics if `slots` is 0.
+    ///
+    /// ```
+    /// use clearway_proto::fastpass::allocator::PerSlot;
+    /// // Three packets in two slots.
+    /// let each = PerSlot::new(3, 2);
+    /// assert_eq!((each.as_f64(), each.in_slot(0), each.in_slot(1), each.in_slot(2)), (1.5, 1, 2, 1));
+    /// ```
+    pub fn new(packets: u64, slots: u64) -> PerSlot {
+        let parts = (u128::from(packets) * u128::from(PerSlot::ONE)).div_ceil(slots.into());
+        PerSlot { parts: u64::try_from(parts).unwrap_or(u64::MAX).min(PerSlot::MOST) }
+    }
+
+    /// Packets a slot, on average.
+    pub fn as_f64(self) -> f64 {
+        self.parts as f64 / PerSlot::ONE as f64
+    }
+
+    /// Packets that the link carries in the slot of this number, counted from one in which it was idle before.
+    pub fn in_slot(self, number: u64) -> u32 {
+        // The whole part is the same in all slots, and of the fraction only what is left of whole packets counts.
+        let (whole, fraction) = (self.parts / PerSlot::ONE, self.parts % PerSlot::ONE);
+        let due = (u128::from(number) * u128::from(fraction) % u128::from(PerSlot::ONE)) as u64;
+        (whole + (due + fraction) / PerSlot::ONE) as u32
+    }
+}
+
+impl Carries {
+    /// Whether anything passes.
+    pub(super) fn is_nothing(self) -> bool {
+        self.links == 0 || self.each.parts == 0
+    }
+
+    /// What `left` links of these carry, where as many links as `of` carry what these do.
+    pub(in crate::fastpass) fn of_links(self, left: usize, of: usize) -> Carries {
+        let parts = (u128::from(self.each.parts) * u128::from(self.links)).div_ceil(of as u128);
+        Carries { links: left as u16, each: PerSlot { parts: (parts as u64).min(PerSlot::MOST) } }
+    }
+
+    /// Packets that these links carry in the slot of this number.
+    pub fn in_slot(self, number: u64) -> u32 {
+        u32::from(self.links) * self.each.in_slot(number)
+    }
+}
+
+impl Rack {
+    /// A rack that one link joins to the others, which carries so many packets a slot in each direction.
+    pub fn whole(up: u16, down: u16) -> Rack {
+        let link = |packets: u16| Carries { links: 1, each: PerSlot::new(packets.into(), 1) };
+        Rack { up: link(up), down: link(down) }
+    }
 }
 
 impl Node {
@@ -59,11 +138,29 @@ impl Capacities {
 /// Packets that something can still carry, slot by slot. It is a node's sending or receiving, or a rack's links up or down.
 #[derive(Clone, Debug)]
 struct Counter {
-    capacity: u32,
+    capacity: Capacity,
     /// The slots with room.
     free: u64,
     /// Packets that fit into each slot.
     left: [u32; 64],
+}
+
+/// What something carries.
+#[derive(Clone, Copy, Debug)]
+enum Capacity {
+    /// The same number of packets in each slot.
+    Constant(u32),
+    /// What these links carry, which is not the same in all slots.
+    Varying(Carries),
+}
+
+impl Capacity {
+    fn of(carries: Carries) -> Capacity {
+        match carries.each.parts % PerSlot::ONE {
+            0 => Capacity::Constant(carries.in_slot(0)),
+            _ => Capacity::Varying(carries),
+        }
+    }
 }
 
 /// The capacity left of each node and each rack.
@@ -78,6 +175,10 @@ pub(super) struct Counted {
     rack: Box<[u32]>,
     /// All slots of a batch.
     batch: u64,
+    /// Slots in a batch.
+    slots: u32,
+    /// The first slot of the next batch, counted from the allocator's first batch on.
+    next: u64,
     /// The slots for which pairs are served: a pair of two nodes with room for more is still granted one packet a slot.
     open: u64,
 }
@@ -85,18 +186,20 @@ pub(super) struct Counted {
 impl Counted {
     /// All of these capacities free.
     pub(super) fn new(capacities: &Capacities, slots: u32) -> Counted {
-        let counters = |packets: &mut dyn Iterator<Item = u32>| {
-            packets.map(|capacity| Counter { capacity, free: 0, left: [0; 64] }).collect()
+        let counters = |capacities: &mut dyn Iterator<Item = Capacity>| {
+            capacities.map(|capacity| Counter { capacity, free: 0, left: [0; 64] }).collect()
         };
         let Capacities { nodes, racks } = capacities;
-        let endless = || std::iter::once(u32::MAX);
+        let endless = || std::iter::once(Capacity::Constant(u32::MAX));
         Counted {
-            sending: counters(&mut nodes.iter().map(|node| u32::from(node.sends))),
-            receiving: counters(&mut nodes.iter().map(|node| u32::from(node.receives))),
-            up: counters(&mut racks.iter().map(|rack| u32::from(rack.up)).chain(endless())),
-            down: counters(&mut racks.iter().map(|rack| u32::from(rack.down)).chain(endless())),
+            sending: counters(&mut nodes.iter().map(|node| Capacity::Constant(node.sends.into()))),
+            receiving: counters(&mut nodes.iter().map(|node| Capacity::Constant(node.receives.into()))),
+            up: counters(&mut racks.iter().map(|rack| Capacity::of(rack.up)).chain(endless())),
+            down: counters(&mut racks.iter().map(|rack| Capacity::of(rack.down)).chain(endless())),
             rack: nodes.iter().map(|node| node.rack.unwrap_or(racks.len()) as u32).collect(),
             batch: !0 >> (64 - slots),
+            slots,
+            next: 0,
             open: 0,
         }
     }
@@ -116,6 +219,21 @@ impl Counted {
 }
 
 impl Counter {
+    /// All of it is free in a batch of so many slots that begins with the slot `first`; `batch` has a bit for each of them.
+    fn open(&mut self, first: u64, slots: u32, batch: u64) {
+        self.free = batch;
+        match self.capacity {
+            Capacity::Constant(packets) => self.left = [packets; 64],
+            Capacity::Varying(links) => {
+                for slot in 0..slots {
+                    let packets = links.in_slot(first + u64::from(slot));
+                    self.left[slot as usize] = packets;
+                    self.free ^= u64::from(packets == 0) << slot;
+                }
+            }
+        }
+    }
+
     /// Takes room for a packet in each of these slots.
     #[inline]
     fn take(&mut self, mut slots: u64) {
@@ -135,10 +253,10 @@ impl Links for Counted {
         self.open = self.batch;
         for counters in [&mut self.sending, &mut self.receiving, &mut self.up, &mut self.down] {
             for counter in counters.iter_mut() {
-                counter.free = self.batch;
-                counter.left = [counter.capacity; 64];
+                counter.open(self.next, self.slots, self.batch);
             }
         }
+        self.next += u64::from(self.slots);
     }
 
     fn pass(&mut self, slot: u32) {

@@ -50,7 +50,7 @@ mod params;
 mod schedule;
 mod sort;
 
-pub use capacities::{Capacities, Node, Rack};
+pub use capacities::{Capacities, Carries, Node, PerSlot, Rack};
 pub use demand::Refusal;
 pub use pair::Pair;
 pub use params::{AllocatorParams, Order, ParamsError, MOST_NODES, MOST_SLOTS};

@@ -94,7 +94,7 @@ fn check_capacities(capacities: &Capacities, nodes: usize) -> Result<(), ParamsE
             return Err(ParamsError::NodeInUnknownRack(address));
         }
     }
-    match capacities.racks.iter().position(|rack| rack.up == 0 || rack.down == 0) {
+    match capacities.racks.iter().position(|rack| rack.up.is_nothing() || rack.down.is_nothing()) {
         Some(rack) => Err(ParamsError::RackCarriesNothing(rack)),
         None => Ok(()),
     }
@@ -114,7 +114,7 @@ impl fmt::Display for ParamsError {
             }
             ParamsError::NodeInUnknownRack(node) => write!(f, "node {node} is in a rack that is not there"),
             ParamsError::RackCarriesNothing(rack) => {
-                write!(f, "0 packets a slot leave or enter rack {rack}: expected 1 or more of each")
+                write!(f, "0 packets a slot leave or enter rack {rack}: expected more than 0 of each")
             }
         }
     }

@@ -153,9 +153,8 @@ pub(super) fn with_less_capacity(params: &ArbiterParams, avoided: PathSet) -> Al
     }
     let mut capacities = params.allocator.capacities.clone().unwrap_or_else(|| unlimited(racks));
     let left = switches - avoided.len();
-    let less = |packets: u16| ((usize::from(packets) * left / switches) as u16).max(1);
     for rack in &mut capacities.racks {
-        *rack = Rack { up: less(rack.up), down: less(rack.down) };
+        *rack = Rack { up: rack.up.of_links(left, switches), down: rack.down.of_links(left, switches) };
     }
     AllocatorParams { capacities: Some(capacities), ..params.allocator.clone() }
 }
@@ -169,13 +168,14 @@ fn unlimited(racks: &Racks) -> Capacities {
         sizes[rack] += 1;
         nodes.push(Node::endpoint(rack));
     }
-    let racks = sizes.into_iter().map(|size| Rack { up: size.max(1), down: size.max(1) }).collect();
+    let racks = sizes.into_iter().map(|size| Rack::whole(size.max(1), size.max(1))).collect();
     Capacities { nodes, racks }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fastpass::allocator::{Carries, PerSlot};
 
     #[test]
     fn racks_carry_less_without_a_switch() {
@@ -187,7 +187,8 @@ mod tests {
         };
         assert_eq!(with_less_capacity(&params, PathSet::EMPTY).capacities, None);
         let capacities = with_less_capacity(&params, PathSet::EMPTY.with(2)).capacities.expect("a limit");
-        assert_eq!(capacities.racks, [Rack { up: 3, down: 3 }; 3]);
+        let three = Carries { links: 3, each: PerSlot::new(1, 1) };
+        assert_eq!(capacities.racks, [Rack { up: three, down: three }; 3]);
         assert_eq!((capacities.nodes[3], capacities.nodes[4]), (Node::endpoint(0), Node::endpoint(1)));
     }
 }

@@ -30,16 +30,25 @@ pub struct SelectiveRepeat {
 }
 
 /// Packets that were under way when the timer ran out. Whether they are lost is known when a packet that was sent later is
-/// acknowledged.
+/// acknowledged. While the same packet is the lowest missing one the timer may run out again: each probe sent since the
+/// first time can tell what was lost before.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
-    /// When the timer ran out.
-    since: Time,
     /// The packet that is sent again to ask, and is the lowest that was missing.
     probe: u32,
     /// Whether the probe has not left yet.
     asks: bool,
-    /// Packets after the probe and before this one are in doubt.
+    /// What was in doubt when the timer ran out first.
+    first: Expiry,
+    /// What was in doubt when it ran out last.
+    last: Expiry,
+}
+
+/// The timer has run out.
+#[derive(Clone, Copy, Debug)]
+struct Expiry {
+    at: Time,
+    /// Packets after the probe and before this one were under way.
     until: u32,
 }
 
@@ -86,7 +95,9 @@ impl Recovery for SelectiveRepeat {
     fn give_up(&mut self, now: Time, una: u32, next: u32) {
         self.lost.insert(una);
         self.judged = self.judged.max(una + 1);
-        self.doubt = Some(Doubt { since: now, probe: una, asks: true, until: next });
+        let last = Expiry { at: now, until: next };
+        let first = self.doubt.filter(|doubt| doubt.probe == una).map_or(last, |doubt| doubt.first);
+        self.doubt = Some(Doubt { probe: una, asks: true, first, last });
     }
 
     /// The lowest lost packet.
@@ -137,8 +148,9 @@ impl SelectiveRepeat {
     /// that could tell more.
     fn settle(&mut self, una: u32, next: u32, sent: Time) {
         let Some(doubt) = self.doubt else { return };
-        if sent >= doubt.since {
-            self.give_up_all((doubt.probe + 1).max(una), doubt.until);
+        if sent >= doubt.first.at {
+            let until = if sent >= doubt.last.at { doubt.last.until } else { doubt.first.until };
+            self.give_up_all((doubt.probe + 1).max(una), until);
             self.doubt = None;
         } else if una > doubt.probe && (doubt.asks || self.under_way(una, next) == 0) {
             self.doubt = None;
@@ -230,6 +242,39 @@ mod tests {
         assert_eq!(board.handle_ack(0, 12, &ack(0, 1, 1001)), Change { acked: 1, lost: 0, nack: false });
         assert_eq!(drain(&mut board, 1, 12), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(board.under_way(1, 12), 11);
+    }
+
+    #[test]
+    fn the_first_probe_tells_as_much_when_the_timer_has_run_out_again() {
+        let mut board = timed_out();
+        assert_eq!(drain(&mut board, 0, 10), [0]);
+        // Packets 10 and 11 are new, and may be under way still when the first probe is answered.
+        board.give_up(Time::from_ps(3000), 0, 12);
+        assert_eq!(drain(&mut board, 0, 12), [0]);
+        board.handle_ack(0, 12, &ack(0, 1, 1001));
+        assert_eq!(drain(&mut board, 1, 12), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn the_second_probe_tells_of_what_was_sent_after_the_first_too() {
+        let mut board = timed_out();
+        drain(&mut board, 0, 10);
+        board.give_up(Time::from_ps(3000), 0, 12);
+        drain(&mut board, 0, 12);
+        board.handle_ack(0, 12, &ack(0, 1, 3001));
+        assert_eq!(drain(&mut board, 1, 12), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn a_timeout_of_another_packet_begins_a_new_doubt() {
+        let mut board = timed_out();
+        drain(&mut board, 0, 10);
+        // The lowest missing packet arrives as it was sent first, before the timer ran out.
+        board.handle_ack(0, 10, &ack(0, 1, 0));
+        board.give_up(Time::from_ps(3000), 1, 10);
+        drain(&mut board, 1, 10);
+        board.handle_ack(1, 10, &ack(1, 2, 2000));
+        assert_eq!((board.lost(10), board.under_way(2, 10)), (0, 8));
     }
 
     #[test]
@@ -344,7 +389,7 @@ mod tests {
             sent: Vec<u64>,
             una: usize,
             threshold: usize,
-            /// When the timer ran out, the packet that asks, and whether it has left.
+            /// When the timer ran out first, the packet that asks, and whether it has left.
             doubt: Option<(u64, usize, bool)>,
         }
 
@@ -408,7 +453,8 @@ mod tests {
                         board.give_up(Time::from_ps(now), una, REACH);
                         oracle.judged[oracle.una] = true;
                         oracle.packets[oracle.una] = Is::Lost;
-                        oracle.doubt = Some((now, oracle.una, false));
+                        let again = oracle.doubt.filter(|(_, probe, _)| *probe == oracle.una);
+                        oracle.doubt = Some((again.map_or(now, |(since, ..)| since), oracle.una, false));
                     } else if kind >= 7 {
                         if oracle.lost() > 0 {
                             let seq = oracle.packets.iter().position(|&is| is == Is::Lost).expect("a lost one");
