@@ -139,7 +139,7 @@ impl Mender {
         let (mut number, mut shuffles) = (0, 0);
         self.budget = MOVES_PER_PACKET * self.moves.capacity() * 8;
         while let Some(limit) = pods.limit(number) {
-            if pods.excess_of(limit, &self.seats) == 0 || shuffles == SHUFFLES {
+            if shuffles == SHUFFLES || !pods.can_relieve(limit, &self.seats) {
                 (number, shuffles) = (number + 1, 0);
             } else if !self.relieve_by_one(pods, limit, chosen) {
                 self.shuffle(pods, limit, shuffles, chosen);
@@ -155,7 +155,7 @@ impl Mender {
         let path = |at: usize| others.iter().nth(at % others.len().max(1));
         let (Some(from), Some(to)) = (path(number), path(number + 1)) else { return };
         self.lost.clear();
-        self.lost.extend(pods.packets(Limit { aggregation: from as u8, ..limit }, &self.seats));
+        self.lost.extend(pods.packets(limit.at(from as u8), &self.seats));
         let count = self.lost.len();
         self.lost.rotate_left(number / others.len() % count.max(1));
         for at in 0..self.lost.len() {

@@ -123,7 +123,7 @@ impl Seats {
             if path != BYPASS {
                 let (row, column) = self.layout.nodes(usize::from(edge.cell()));
                 self.ends[number] = [row as u8, (self.layout.side() + column) as u8];
-                self.seat(number as u16, path);
+                self.join(number as u16, path);
             }
         }
         for node in 0..self.nodes() {
@@ -175,6 +175,12 @@ impl Seats {
 
     /// Puts a packet that is on no link on the links of a path.
     pub(super) fn seat(&mut self, edge: u16, path: u8) {
+        self.join(edge, path);
+        self.ends(edge).into_iter().for_each(|node| self.note_room(node, path.into()));
+    }
+
+    /// As [`Self::seat`], without looking whether the links have room still.
+    fn join(&mut self, edge: u16, path: u8) {
         for (side, node) in self.ends(edge).into_iter().enumerate() {
             let place = self.place(node, usize::from(path));
             self.load[place] += 1;
@@ -188,7 +194,6 @@ impl Seats {
             self.rings[usize::from(edge)][side] = [before, behind];
             self.rings[usize::from(before)][side][1] = edge;
             self.rings[usize::from(behind)][side][0] = edge;
-            self.note_room(node, usize::from(path));
         }
     }
 
