@@ -16,7 +16,7 @@ pub(super) const NODES: usize = 2 * MAX_RACKS;
 pub(super) struct Seats {
     layout: Layout,
     paths: usize,
-    /// The paths whose link is alive, of each node.
+    /// The paths in use whose link is alive, of each node.
     living: [u32; NODES],
     /// Packets that each link of a node carries.
     carries: [u16; NODES],
@@ -35,18 +35,18 @@ pub(super) struct Seats {
 }
 
 impl Seats {
-    /// For graphs with up to `edges` edges, whose nodes have these links.
+    /// For graphs with up to `edges` edges, whose nodes have these links and whose packets take the paths `kept`.
     pub(super) fn new(
         layout: Layout,
         edges: usize,
         paths: usize,
+        kept: PathSet,
         links: impl Iterator<Item = [Links; 2]>,
     ) -> Seats {
-        let all = PathSet::first(paths);
-        let (mut living, mut carries) = ([all.bits(); NODES], [0; NODES]);
+        let (mut living, mut carries) = ([kept.bits(); NODES], [0; NODES]);
         for (node, both) in links.enumerate() {
             for (node, links) in [node, layout.side() + node].into_iter().zip(both) {
-                living[node] = all.without(links.dead).bits();
+                living[node] = kept.without(links.dead).bits();
                 carries[node] = links.carries;
             }
         }
