@@ -74,7 +74,7 @@ impl Mender {
             kept,
             fewer: kept.len() < paths,
             pods,
-            seats: Seats::new(layout, edges, paths, links),
+            seats: Seats::new(layout, edges, paths, kept, links),
             lost: Vec::with_capacity(edges),
             moves: Vec::with_capacity(edges),
             budget: 0,
@@ -105,6 +105,10 @@ impl Mender {
     /// Gives a packet that has none a path, or [`BLOCKED`], to it or to one that it displaces.
     fn find_path(&mut self, mut edge: u16, chosen: &mut [u8]) {
         for step in 0..=DISPLACED {
+            // Where all living links of a rack are full, every exchange leaves them full.
+            if self.seats.ends(edge).iter().any(|&end| self.seats.open(end) == 0) {
+                break;
+            }
             if let Some(path) = self.path_for(edge, chosen) {
                 self.seats.seat(edge, path);
                 chosen[usize::from(edge)] = path;
@@ -120,7 +124,7 @@ impl Mender {
     /// Gives a packet the path of another that has room at one end: the `step`-th such path, round and round. The other packet.
     fn displace(&mut self, edge: u16, step: usize, chosen: &mut [u8]) -> Option<u16> {
         let [sender, receiver] = self.seats.ends(edge);
-        let can = self.seats.living(sender) & self.seats.living(receiver) & self.kept.bits();
+        let can = self.seats.living(sender) & self.seats.living(receiver);
         let ends = [[sender, receiver], [receiver, sender]];
         let choices = || {
             ends.iter()
@@ -139,7 +143,7 @@ impl Mender {
         let (mut number, mut shuffles) = (0, 0);
         self.budget = MOVES_PER_PACKET * self.moves.capacity() * 8;
         while let Some(limit) = pods.limit(number) {
-            if pods.excess_of(limit, &self.seats) == 0 || shuffles == SHUFFLES {
+            if shuffles == SHUFFLES || !pods.can_relieve(limit, &self.seats) {
                 (number, shuffles) = (number + 1, 0);
             } else if !self.relieve_by_one(pods, limit, chosen) {
                 self.shuffle(pods, limit, shuffles, chosen);
@@ -155,7 +159,7 @@ impl Mender {
         let path = |at: usize| others.iter().nth(at % others.len().max(1));
         let (Some(from), Some(to)) = (path(number), path(number + 1)) else { return };
         self.lost.clear();
-        self.lost.extend(pods.packets(Limit { aggregation: from as u8, ..limit }, &self.seats));
+        self.lost.extend(pods.packets(limit.at(from as u8), &self.seats));
         let count = self.lost.len();
         self.lost.rotate_left(number / others.len() % count.max(1));
         for at in 0..self.lost.len() {
@@ -251,7 +255,7 @@ impl Mender {
         if let Some(path) = self.common(sender, receiver) {
             return Some(path);
         }
-        let can = self.seats.living(sender) & self.seats.living(receiver) & self.kept.bits();
+        let can = self.seats.living(sender) & self.seats.living(receiver);
         for [here, there] in [[sender, receiver], [receiver, sender]] {
             for path in bits(can & self.seats.open(here)) {
                 for to in bits(self.seats.open(there)) {
@@ -287,7 +291,7 @@ impl Mender {
 
     /// The path with room at both nodes that fewest of their packets take.
     fn common(&self, sender: usize, receiver: usize) -> Option<u8> {
-        let both = self.seats.open(sender) & self.seats.open(receiver) & self.kept.bits();
+        let both = self.seats.open(sender) & self.seats.open(receiver);
         let load = |&path: &u8| self.seats.load(sender, path.into()) + self.seats.load(receiver, path.into());
         bits(both).min_by_key(load)
     }
@@ -366,7 +370,7 @@ impl Mender {
 
     /// The most packets that the link of a node to a path may carry in the present slot.
     pub(super) fn most(&self, node: usize, path: usize) -> u16 {
-        let living = self.seats.living(node) & self.kept.bits();
+        let living = self.seats.living(node);
         if living >> path & 1 == 1 {
             self.seats.most(node)
         } else {

@@ -16,7 +16,7 @@ pub(super) const NODES: usize = 2 * MAX_RACKS;
 pub(super) struct Seats {
     layout: Layout,
     paths: usize,
-    /// The paths whose link is alive, of each node.
+    /// The paths in use whose link is alive, of each node.
     living: [u32; NODES],
     /// Packets that each link of a node carries.
     carries: [u16; NODES],
@@ -35,18 +35,18 @@ pub(super) struct Seats {
 }
 
 impl Seats {
-    /// For graphs with up to `edges` edges, whose nodes have these links.
+    /// For graphs with up to `edges` edges, whose nodes have these links and whose packets take the paths `kept`.
     pub(super) fn new(
         layout: Layout,
         edges: usize,
         paths: usize,
+        kept: PathSet,
         links: impl Iterator<Item = [Links; 2]>,
     ) -> Seats {
-        let all = PathSet::first(paths);
-        let (mut living, mut carries) = ([all.bits(); NODES], [0; NODES]);
+        let (mut living, mut carries) = ([kept.bits(); NODES], [0; NODES]);
         for (node, both) in links.enumerate() {
             for (node, links) in [node, layout.side() + node].into_iter().zip(both) {
-                living[node] = all.without(links.dead).bits();
+                living[node] = kept.without(links.dead).bits();
                 carries[node] = links.carries;
             }
         }
@@ -123,7 +123,7 @@ impl Seats {
             if path != BYPASS {
                 let (row, column) = self.layout.nodes(usize::from(edge.cell()));
                 self.ends[number] = [row as u8, (self.layout.side() + column) as u8];
-                self.seat(number as u16, path);
+                self.join(number as u16, path);
             }
         }
         for node in 0..self.nodes() {
@@ -175,6 +175,12 @@ impl Seats {
 
     /// Puts a packet that is on no link on the links of a path.
     pub(super) fn seat(&mut self, edge: u16, path: u8) {
+        self.join(edge, path);
+        self.ends(edge).into_iter().for_each(|node| self.note_room(node, path.into()));
+    }
+
+    /// As [`Self::seat`], without looking whether the links have room still.
+    fn join(&mut self, edge: u16, path: u8) {
         for (side, node) in self.ends(edge).into_iter().enumerate() {
             let place = self.place(node, usize::from(path));
             self.load[place] += 1;
@@ -188,7 +194,6 @@ impl Seats {
             self.rings[usize::from(edge)][side] = [before, behind];
             self.rings[usize::from(before)][side][1] = edge;
             self.rings[usize::from(behind)][side][0] = edge;
-            self.note_room(node, usize::from(path));
         }
     }
 
