@@ -87,6 +87,10 @@ macro_rules! senders {
                 match self { $(AnySender::$Kind(s) => s.handle_notice(now, notice),)* }
             }
 
+            pub fn handle_lost(&mut self, seq: u32, again: bool) {
+                match self { $(AnySender::$Kind(s) => s.handle_lost(seq, again),)* }
+            }
+
             pub fn sendable(&self) -> u32 {
                 match self { $(AnySender::$Kind(s) => s.sendable(),)* }
             }

@@ -290,6 +290,20 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         self.control.on_notice(&self.common.control, now, notice);
     }
 
+    /// The driver knows that the last transmission of a packet was lost; `again` if that was not its first.
+    pub fn handle_lost(&mut self, seq: u32, again: bool) {
+        if seq < self.una || seq >= self.next {
+            return;
+        }
+        let (una, next) = (self.una, self.next);
+        self.repair_mut().recovery.mark_lost(una, next, seq, again);
+        self.look_around();
+        if self.packets().under_way == 0 {
+            // Armed anew by the transmission that follows.
+            self.timeout = Time::NEVER;
+        }
+    }
+
     /// A timer may have run out: the congestion control's or the one for retransmission.
     pub fn handle_timeout(&mut self, now: Time) {
         let shared = &self.common.control;

@@ -1,6 +1,7 @@
 //! The pool for what does not fit an event, whose frame holds the place in the pool instead.
 
 use clearway_proto::fastpass::fcp::Packet;
+use clearway_proto::fastpass::receipts::SlotHeader;
 use clearway_proto::transport::Ack;
 
 /// What does not fit an event.
@@ -10,6 +11,17 @@ pub enum Parcel {
     Ack(Ack),
     /// What a control packet of Fastpass says.
     Control(Box<Packet>),
+    /// What the first frame of a timeslot carries: the slot's header, and what else the frame says.
+    Slotted(Box<(SlotHeader, Said)>),
+}
+
+/// What a frame says that goes in a timeslot.
+#[derive(Clone, Copy, Debug)]
+pub enum Said {
+    /// The sequence number of a packet, or of the one that an acknowledgement is of.
+    Seq(u32),
+    /// An acknowledgement that says more than that.
+    Ack(Ack),
 }
 
 /// The parcels of a domain, by place.
@@ -41,19 +53,11 @@ impl Parcels {
         self.parcels[place as usize].take().expect("a frame's parcel is in the pool")
     }
 
-    /// Takes an acknowledgement out. Panics if there is something else at this place.
-    pub fn take_ack(&mut self, place: u32) -> Ack {
-        match self.take(place) {
-            Parcel::Ack(ack) => ack,
-            Parcel::Control(_) => unreachable!("a flow's frame has an acknowledgement for its parcel"),
-        }
-    }
-
     /// Takes a control packet out. Panics if there is something else at this place.
     pub fn take_control(&mut self, place: u32) -> Packet {
         match self.take(place) {
             Parcel::Control(packet) => *packet,
-            Parcel::Ack(_) => unreachable!("a control frame has a control packet for its parcel"),
+            Parcel::Ack(_) | Parcel::Slotted(_) => unreachable!("a control frame has a control packet for its parcel"),
         }
     }
 }

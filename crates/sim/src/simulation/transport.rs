@@ -5,7 +5,7 @@ use clearway_proto::transport::{Ack, Notice};
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, NONE};
-use super::parcels::Parcel;
+use super::parcels::{Parcel, Said};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::traffic::Demand;
@@ -14,10 +14,36 @@ impl Domain {
     /// A host's stack takes a frame, for the end of this place, that arrived at the NIC at `received`.
     #[inline(always)]
     pub(super) fn take(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
-        if frame.meta.contains(Meta::ACK) {
-            self.acknowledge(plan, host, end, frame, received);
+        if frame.meta.contains(Meta::POOLED) {
+            self.take_pooled(plan, host, end, frame, received);
+        } else if frame.meta.contains(Meta::ACK) {
+            let ack = plain_ack(frame);
+            self.acknowledge(plan, host, end, ack, received);
         } else {
             self.land(plan, host, end, frame, received);
+        }
+    }
+
+    /// A host's stack takes a frame that says more than fits an event.
+    #[inline(never)]
+    fn take_pooled(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+        let said = match self.parcels.take(frame.seq()) {
+            Parcel::Ack(ack) => Said::Ack(ack),
+            Parcel::Slotted(slotted) => {
+                let (header, said) = *slotted;
+                self.take_header(plan, host, frame, &header);
+                said
+            }
+            Parcel::Control(_) => unreachable!("a flow's frame has no control packet for its parcel"),
+        };
+        match said {
+            Said::Ack(ack) if ack.is_notification() => self.notify(plan, host, end),
+            Said::Ack(ack) => self.acknowledge(plan, host, end, ack, received),
+            Said::Seq(seq) => {
+                let route_seq = u64::from(frame.route()) << 32 | u64::from(seq);
+                let frame = Frame { route_seq, meta: frame.meta.without(Meta::POOLED), ..*frame };
+                self.take(plan, host, end, &frame, received);
+            }
         }
     }
 
@@ -120,27 +146,8 @@ impl Domain {
 
     /// An acknowledgement has reached the sender.
     #[inline(never)]
-    fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+    fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
         let now = self.time();
-        let meta = frame.meta;
-        let mut ack = if meta.contains(Meta::POOLED) {
-            let ack = self.parcels.take_ack(frame.seq());
-            if ack.is_notification() {
-                self.notify(plan, host, end);
-                return;
-            }
-            ack
-        } else {
-            Ack {
-                seq: frame.seq(),
-                cumulative: frame.seq() + 1,
-                sack: 0,
-                echo: Time::from_ps(frame.stamp),
-                congestion_experienced: meta.contains(Meta::CE),
-                hops: meta.echoed_hops() as u8,
-                remote_queuing_us: 0,
-            }
-        };
         let sender = &mut self.senders[end as usize];
         let counters = &mut self.counters[sender.transport as usize];
         let rtt = now.since(ack.echo);
@@ -149,9 +156,6 @@ impl Domain {
             counters.split_rtt(rtt, ack.remote_queuing() + now.since(received));
         }
         sender.acks += 1;
-        if !self.slots.is_empty() {
-            self.confirm_slots(host, end, &ack);
-        }
         let received = self.stamps_as_read(host, now, received, &mut ack);
         let sender = &mut self.senders[end as usize];
         sender.sender.handle_ack(now, received, &ack);
@@ -278,5 +282,19 @@ impl Domain {
                 self.schedule(Event::bare(at.as_ps(), Kind::Timeout, end));
             }
         }
+    }
+}
+
+/// What an acknowledgement says that fits its event.
+#[inline(always)]
+fn plain_ack(frame: &Frame) -> Ack {
+    Ack {
+        seq: frame.seq(),
+        cumulative: frame.seq() + 1,
+        sack: 0,
+        echo: Time::from_ps(frame.stamp),
+        congestion_experienced: frame.meta.contains(Meta::CE),
+        hops: frame.meta.echoed_hops() as u8,
+        remote_queuing_us: 0,
     }
 }

@@ -20,6 +20,10 @@ pub trait Recovery: Clone + Debug {
     /// `una` is.
     fn give_up(&mut self, now: Time, una: u32, next: u32);
 
+    /// Takes word from below the transport that the last transmission of a packet was lost; `again` if that was not its first. A way
+    /// of recovering that knows of no such word goes by acknowledgements alone.
+    fn mark_lost(&mut self, _una: u32, _next: u32, _seq: u32, _again: bool) {}
+
     /// The lost packet to be sent next, which is under way from now on; none if no packet is lost.
     fn take_lost(&mut self, una: u32, next: u32) -> Option<u32>;
 

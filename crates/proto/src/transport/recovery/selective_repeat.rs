@@ -1,8 +1,8 @@
 //! Selective acknowledgement, seen from the sender: which packets above the cumulative acknowledgement have
 //! arrived, and which are given up for lost (Swift §3.6; the rule is RFC 6675's with a threshold of one).
 //!
-//! Every transmission of a packet is judged once: when enough packets above it have arrived for the first time
-//! since it was sent. A retransmission that is lost too is found by the timer, not by a second judgement.
+//! Every packet is judged once: when enough packets above it have arrived for the first time. A retransmission that is lost too is
+//! found by the timer, or by a driver that knows which frames were lost ([`Recovery::mark_lost`]).
 //!
 //! A timer that runs out may be early: a long queue looks like a loss. So only the lowest missing packet is sent again, and
 //! its acknowledgement tells the rest (F-RTO, RFC 5682, with the packet's time of sending in place of a count of
@@ -98,6 +98,18 @@ impl Recovery for SelectiveRepeat {
         let last = Expiry { at: now, until: next };
         let first = self.doubt.filter(|doubt| doubt.probe == una).map_or(last, |doubt| doubt.first);
         self.doubt = Some(Doubt { probe: una, asks: true, first, last });
+    }
+
+    /// A first transmission that acknowledgements have shown to be lost may have been made good by now: that is left alone.
+    fn mark_lost(&mut self, una: u32, next: u32, seq: u32, again: bool) {
+        if seq < una || seq >= next || self.sacked.contains(seq) || !again && seq < self.judged {
+            return;
+        }
+        self.lost.insert(seq);
+        self.judged = self.judged.max(seq + 1);
+        if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.probe == seq) {
+            doubt.asks = true;
+        }
     }
 
     /// The lowest lost packet.
@@ -306,6 +318,35 @@ mod tests {
             board.handle_ack(seq.min(5), 10, &ack(seq, una, 0));
         }
         assert_eq!((board.under_way(5, 10), drain(&mut board, 5, 10)), (0, vec![5]));
+    }
+
+    #[test]
+    fn what_the_driver_knows_to_be_lost_is_sent_again_once() {
+        let mut board = SelectiveRepeat::new(64, 3);
+        // Packet 2 is lost, and so is its retransmission.
+        board.mark_lost(0, 10, 2, false);
+        assert_eq!((drain(&mut board, 0, 10), board.under_way(0, 10)), (vec![2], 10));
+        board.mark_lost(0, 10, 2, false);
+        assert_eq!(drain(&mut board, 0, 10), [], "the same loss, heard of twice");
+        board.mark_lost(0, 10, 2, true);
+        assert_eq!(drain(&mut board, 0, 10), [2]);
+        // Acknowledgements that speak against the first transmission change nothing; those of its arrival do.
+        for seq in 3..7 {
+            board.handle_ack(0, 10, &ack(seq, 0, 0));
+        }
+        assert_eq!(drain(&mut board, 0, 10), [0, 1]);
+        board.handle_ack(0, 10, &ack(2, 0, 0));
+        board.mark_lost(0, 10, 2, true);
+        board.mark_lost(0, 10, 10, true);
+        assert_eq!(drain(&mut board, 0, 10), []);
+    }
+
+    #[test]
+    fn a_probe_that_is_known_to_be_lost_asks_again() {
+        let mut board = timed_out();
+        assert_eq!(drain(&mut board, 0, 10), [0]);
+        board.mark_lost(0, 10, 0, true);
+        assert_eq!((board.asks(), drain(&mut board, 0, 10)), (true, vec![0]));
     }
 
     #[test]
