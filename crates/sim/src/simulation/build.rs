@@ -332,7 +332,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         senders: Vec::new(),
         receivers: Vec::new(),
         slots: Vec::new(),
-        sendable: Vec::new(),
+        offers: Vec::new(),
         exchanged: Vec::new(),
         operations: Operations::default(),
         losses: vec![Losses::default(); plan.conversations()],

@@ -26,7 +26,7 @@ use crate::host::clock::HostClocks;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processors::Processors;
 use crate::host::round::Round;
-use crate::host::slots::Slots;
+use crate::host::slots::{Offer, Slots};
 use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
@@ -68,8 +68,8 @@ pub struct Domain {
     pub(super) seats: Vec<Seat>,
     /// What waits for timeslots at each host that has an endpoint.
     pub(super) slots: Vec<Slots>,
-    /// For each sending end that waits for timeslots how many packets it could send; empty where no host has an endpoint.
-    pub(super) sendable: Vec<u32>,
+    /// What each sending end has offered to be sent in timeslots; empty where no host has an endpoint.
+    pub(super) offers: Vec<Offer>,
     /// For each conversation of control packets what was sent and taken in this domain: there, and back.
     pub(super) exchanged: Vec<[Exchanged; 2]>,
     pub(super) operations: Operations,
