@@ -6,7 +6,8 @@
 use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
-    Ack, Data, Flight, InOrderReceiver, Notice, Path, Receiver, Scheme, SelectiveReceiver, SenderOf, Windows,
+    Ack, Data, Flight, InOrderReceiver, Notice, Offered, Path, Receiver, Scheme, SelectiveReceiver, SenderOf,
+    Windows,
 };
 use clearway_proto::units::{Bytes, Span, Time};
 
@@ -91,8 +92,12 @@ macro_rules! senders {
                 match self { $(AnySender::$Kind(s) => s.handle_lost(seq, again),)* }
             }
 
-            pub fn sendable(&self) -> u32 {
-                match self { $(AnySender::$Kind(s) => s.sendable(),)* }
+            pub fn offered(&self) -> Offered {
+                match self { $(AnySender::$Kind(s) => s.offered(),)* }
+            }
+
+            pub fn payload_from(&self, seq: u32) -> (u32, u32) {
+                match self { $(AnySender::$Kind(s) => s.payload_from(seq),)* }
             }
 
             pub fn next_payload(&self) -> u32 {

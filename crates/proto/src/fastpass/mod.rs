@@ -5,13 +5,14 @@
 //! the path selection (§4), [`fcp`] the Fastpass control protocol, FCP (§5). [`timeslots`] says how time is cut. The endpoint
 //! (§5, §6), in each host, and the arbiter are the two machines that speak FCP: [`endpoint`] and [`arbiter`]. [`isolator`] finds
 //! failed links from the losses that endpoints report (§6), and [`transport`] is the reliable transport above an endpoint.
-//! [`workload`] draws what experiments F and G measure the allocator and path selection with.
+//! [`filling`] is the queues in a host from which slots are filled. [`workload`] draws what experiments F and G measure the allocator and path selection with.
 
 pub mod allocator;
 pub mod arbiter;
 pub mod endpoint;
 pub mod endpoint_parameters;
 pub mod fcp;
+pub mod filling;
 pub mod isolator;
 pub mod paths;
 pub mod receipts;

@@ -60,6 +60,13 @@ impl Messages {
         self.waiting.back().map(|last| last.end)
     }
 
+    /// The end of the message that waits and has packet `seq`, or of endless data.
+    pub(super) fn waiting_at(&self, seq: u32) -> Option<Boundary> {
+        let place = self.waiting.partition_point(|message| message.end <= seq);
+        let endless = self.endless.then_some(Boundary { end: u32::MAX, tail: 0 });
+        self.waiting.get(place).copied().or(endless)
+    }
+
     /// Takes out the end of the message that is sent next, or of endless data.
     pub(super) fn pop_waiting(&mut self) -> Option<Boundary> {
         let endless = self.waiting.is_empty() && std::mem::take(&mut self.endless);

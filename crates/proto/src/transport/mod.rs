@@ -19,4 +19,4 @@ pub use packet::{Ack, Data, SACK_BITS};
 pub use receiver::{AckPolicy, Arrival, InOrderReceiver, Receiver, SelectiveReceiver};
 pub use recovery::{Change, GoBackN, NackBitmap, Recovery, SelectiveRepeat};
 pub use scheme::{Path, Scheme, SenderOf};
-pub use sender::{Common, Flight, Sender};
+pub use sender::{Common, Flight, Offered, Sender};

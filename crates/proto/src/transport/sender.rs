@@ -106,6 +106,17 @@ pub struct Flight {
     pub inflight: u32,
 }
 
+/// What a sender may send now, one packet after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// Packets sent again, which go first. Their payloads are not known before.
+    pub lost: u32,
+    /// The first packet never sent.
+    pub next: u32,
+    /// The first packet after it that may not be sent.
+    pub until: u32,
+}
+
 impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     /// A sender with nothing to send yet. Panics on an MTU or a reach of zero.
     pub fn new(common: Arc<Common<C::Shared, R>>) -> Sender<C, R> {
@@ -399,6 +410,31 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         let window = self.control.window(&self.common.control).max(1.0);
         let room = (window as u32).saturating_sub(packets.under_way);
         room.max(u32::from(packets.asks)).min(packets.lost + fresh)
+    }
+
+    /// Which packets those are.
+    pub fn offered(&self) -> Offered {
+        let sendable = self.sendable();
+        let lost = sendable.min(self.packets().lost);
+        Offered { lost, next: self.next, until: self.next + (sendable - lost) }
+    }
+
+    /// Payload of packet `seq`, which has not been sent, and how many packets from it on are offered in a row that have as much.
+    ///
+    /// Panics if the application has not offered it.
+    pub fn payload_from(&self, seq: u32) -> (u32, u32) {
+        let current = Boundary { end: self.end, tail: self.tail };
+        let message = if seq < self.end { Some(current) } else { self.waiting_message(seq) };
+        let Boundary { end, tail } = message.expect("a packet that is offered");
+        match end - seq {
+            1 if tail > 0 => (tail, 1),
+            packets => (self.common.mtu, packets - u32::from(tail > 0)),
+        }
+    }
+
+    #[cold]
+    fn waiting_message(&self, seq: u32) -> Option<Boundary> {
+        self.rare.as_ref()?.messages.waiting_at(seq)
     }
 
     /// The most payload that the next packet can have, in bytes: what it has, unless it is one sent again.

@@ -139,7 +139,8 @@ impl ArbiterHost {
             match packet {
                 Packet::Request(request) => machine.handle_request(local, &request),
                 Packet::Watchdog(watchdog) => machine.handle_watchdog(local, &watchdog),
-                Packet::Allocation(_) | Packet::Reset(_) => unreachable!("an arbiter sends these"),
+                Packet::Answer(answer) => machine.handle_answer(local, &answer),
+                Packet::Allocation(_) | Packet::Reset(_) | Packet::Trial(_) => unreachable!("an arbiter sends these"),
             }
         }
         if machine.poll_timeout().is_some_and(|at| at <= local) {

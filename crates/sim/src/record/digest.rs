@@ -55,8 +55,8 @@ fn add_fastpass(digest: &mut Digest, simulation: &Simulation) {
         for count in [of.requests, of.demanded, of.granted, of.used, of.allocations, of.fallbacks] {
             digest.add(count);
         }
-        digest.add(slots.used);
-        digest.add(slots.unused);
+        digest.add(slots.filling.used());
+        digest.add(slots.filling.unused());
     }
     for (_, arbiter) in simulation.arbiters() {
         for machine in arbiter.machines() {

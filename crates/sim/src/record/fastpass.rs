@@ -72,8 +72,8 @@ pub(super) fn endpoints(measured: &Measured) -> Option<Table> {
         allocations: count(|of| of.allocations),
         slots_demanded: count(|of| of.demanded),
         slots_granted: count(|of| of.granted),
-        slots_used: Column::Integers(all.iter().map(|(.., slots)| slots.used).collect()),
-        slots_unused: Column::Integers(all.iter().map(|(.., slots)| slots.unused).collect()),
+        slots_used: Column::Integers(all.iter().map(|(.., slots)| slots.filling.used()).collect()),
+        slots_unused: Column::Integers(all.iter().map(|(.., slots)| slots.filling.unused()).collect()),
         slots_lost: count(|of| of.lost),
         refused_late: count(|of| of.refused_late),
         refused_early: count(|of| of.refused_early),
@@ -255,7 +255,10 @@ pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
         entry("request_share", share(requests)),
         entry("allocation_share", share(allocations)),
         entry("slots_granted", sum(&|of| of.granted)),
-        entry("slots_unused", Value::Integer(simulation.endpoints().map(|(.., slots)| slots.unused).sum())),
+        entry(
+            "slots_unused",
+            Value::Integer(simulation.endpoints().map(|(.., slots)| slots.filling.unused()).sum()),
+        ),
         entry("slots_refused", sum(&|of| of.refused_late + of.refused_early)),
         entry("fallbacks", sum(&|of| of.fallbacks)),
     ]

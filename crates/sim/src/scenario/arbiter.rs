@@ -246,7 +246,7 @@ fn check_alike(r: &Section, fastpass: &[&Transport]) {
     for other in others.iter().filter(|other| endpoint_of(other) != endpoint_of(first)) {
         let message = format!(
             "a host has one endpoint, and transport {} says otherwise what it does: give both the same send, report_interval, \
-             request_timeout, limit, late, early, age_check, fallback_after and lost_after",
+             request_timeout, limit, late, early, age_check and fallback_after",
             first.name
         );
         r.conflict_at(&format!("transport.{}.protocol", other.name), message);

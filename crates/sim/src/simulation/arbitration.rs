@@ -1,11 +1,13 @@
 //! Fastpass in a scenario's network: who its endpoints and arbiters are, and what they know of it.
 
-use clearway_proto::fastpass::allocator::{AllocatorParams, Capacities, Node, Rack};
+use clearway_proto::fastpass::allocator::{AllocatorParams, Capacities, Carries, Node, PerSlot, Rack};
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterError, ArbiterParams, Pacer, PathParams};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointParams};
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::fcp::Address;
+use clearway_proto::fastpass::filling::Filling;
 use clearway_proto::fastpass::paths::{FatTreeShape, Racks};
+use clearway_proto::fastpass::rotation::Rotation;
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::fastpass::transport::FastpassParams;
 use clearway_proto::units::{Rate, Span, Time};
@@ -20,7 +22,7 @@ use crate::host::agent::{Agent, Seat};
 use crate::host::arbiter::{ArbiterHost, Change, Costs};
 use crate::host::clock::LocalClock;
 use crate::host::endpoint::EndpointHost;
-use crate::host::slots::Slots;
+use crate::host::slots::{Offer, Slots};
 use crate::model::{Arbiters, Clock, Network, Protocol, Scenario, Topology};
 use crate::net::shape;
 use crate::random::Entity;
@@ -64,10 +66,13 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
     let Some(params) = fastpass_params(scenario) else { return };
     for domain in domains.iter_mut() {
         domain.exchanged = vec![[Exchanged::default(); 2]; control.conversations() as usize];
-        domain.sendable = vec![0; domain.senders.len()];
+        domain.rotations = vec![[Rotation::default(); 2]; control.conversations() as usize];
+        domain.offers = vec![Offer::default(); domain.senders.len()];
     }
     let clocks = Clocks::new(scenario);
     let endpoint = endpoint_params(scenario, arbiters, &params);
+    let slotted = plan.makers.iter().filter(|maker| maker.slotted);
+    let ack = slotted.map(|maker| maker.ack_frame).max().unwrap_or(1);
     for (number, (&host, place)) in control.endpoints.iter().zip(&control.endpoint_seats).enumerate() {
         let domain = &mut domains[place.domain as usize];
         let at = domain.nodes[plan.partition.node(host).at as usize].host;
@@ -76,7 +81,8 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
         take_seat(domain, plan, (host, *place), Seat::new(agent, 0, clocks.of(host)));
         let rate = plan.graph.link(plan.graph.nic(host)).rate;
         domain.hosts[at as usize].slots = domain.slots.len() as u32;
-        domain.slots.push(Slots::new(place.at, room(arbiters.slot, rate), arbiters.slot));
+        let filling = Filling::new(room(arbiters.slot, rate), ack, arbiters.slot);
+        domain.slots.push(Slots::new(place.at, filling));
     }
     for ((flow, end), spec) in (0..).zip(&plan.senders).zip(&plan.specs) {
         if plan.takes_slots(flow) {
@@ -166,7 +172,6 @@ fn endpoint_params(scenario: &Scenario, arbiters: &Arbiters, params: &FastpassPa
         early: settings.early.max(arbiters.slot * u64::from(EndpointSettings::EARLY_SLOTS)),
         age_check: settings.age_check,
         fallback: settings.fallback_after,
-        arrival: Some(settings.lost_after),
         ..EndpointParams::default()
     }
 }
@@ -187,6 +192,7 @@ fn arbiter_params(
             capacities: capacities(&scenario.network),
         },
         paths: paths(&scenario.network),
+        address: (arbiters.nodes[rank] < nodes(scenario) as u32).then(|| arbiters.nodes[rank] as Address),
         ahead: arbiters.ahead,
         pacer: pacer(arbiters),
         retransmit: arbiters.retransmit,
@@ -252,7 +258,7 @@ fn capacities(network: &Network) -> Option<Capacities> {
     };
     Some(Capacities {
         nodes: rack_of.into_iter().map(Node::endpoint).collect(),
-        racks: up.into_iter().map(|up| Rack { up, down: up }).collect(),
+        racks: up.into_iter().map(|up| { let all = Carries { links: 1, each: PerSlot::new(up.into(), 1) }; Rack { up: all, down: all } }).collect(),
     })
 }
 

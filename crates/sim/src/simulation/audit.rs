@@ -7,7 +7,6 @@ use super::exchanged::{Amount, Exchanged};
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::engine::event::{Event, Frame, Kind, Meta};
-use crate::host::slots::Slots;
 use crate::net::topology::NodeKind;
 
 impl Simulation {
@@ -172,7 +171,7 @@ impl Simulation {
         let waiting = self.domains.iter().flat_map(|domain| {
             let ports = 0..domain.ports.len() as u32;
             let waiting = ports.flat_map(|at| domain.ports.waiting(at)).map(|(_, frame)| frame);
-            let slotted = domain.slots.iter().flat_map(Slots::frames).copied();
+            let slotted = domain.slots.iter().flat_map(|slots| slots.filling.acks()).copied();
             waiting.chain(domain.processors.frames()).chain(slotted)
         });
         self.carriers().map(Event::frame).chain(waiting)

@@ -1,7 +1,8 @@
 //! Fastpass's control packets in a domain: what arbiters and endpoints send each other, as ordinary frames.
 
 use clearway_proto::fastpass::arbiter::ArbiterOutput;
-use clearway_proto::fastpass::fcp::{self, Packet, Request};
+use clearway_proto::fastpass::fcp::{self, Answer, Packet, Path, Request};
+use clearway_proto::units::Time;
 
 use super::domain::Domain;
 use super::parcels::Parcel;
@@ -20,6 +21,7 @@ impl Domain {
         let back = usize::from(frame.meta.contains(Meta::ACK));
         self.exchanged[conversation as usize][back].taken.add(1, frame.meta.size().into());
         let now = self.time();
+        let way = frame.route() - plan.routes.of(conversation + control.first).0;
         let at = &mut self.seats[seat as usize];
         let local = at.tell(now);
         match &mut at.agent {
@@ -29,10 +31,12 @@ impl Domain {
             }
             Agent::Endpoint(endpoint) => {
                 let host = endpoint.host;
+                self.rotations[conversation as usize][0].hear(now, way);
                 match packet {
                     Packet::Allocation(allocation) => endpoint.machine.handle_allocation(local, &allocation),
                     Packet::Reset(reset) => endpoint.machine.handle_reset(local, &reset),
-                    Packet::Request(_) | Packet::Watchdog(_) => {
+                    Packet::Trial(trial) => endpoint.machine.handle_trial(&trial),
+                    Packet::Request(_) | Packet::Watchdog(_) | Packet::Answer(_) => {
                         unreachable!("no arbiter sends these to endpoints")
                     }
                 }
@@ -42,17 +46,15 @@ impl Domain {
         }
     }
 
-    /// Sends a control packet on a conversation, `back` against its direction.
-    fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, packet: Box<Packet>) {
+    /// Sends a control packet on a conversation, `back` against its direction, by one of its ways.
+    fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, way: u32, packet: Box<Packet>) {
         let bytes = packet.wire_bytes();
         assert!(bytes <= MOST_CONTROL, "a control packet of {bytes} bytes");
         let first = plan.control().first;
         let sent = &mut self.exchanged[(conversation - first) as usize][usize::from(back)].sent;
-        let number = sent.frames;
         sent.add(1, bytes.into());
         let place = self.parcels.put(Parcel::Control(packet));
-        let (first_route, ways) = plan.routes.of(conversation);
-        let route = first_route + (number % u64::from(ways)) as u32;
+        let route = plan.routes.of(conversation).0 + way;
         let meta = Meta::new(bytes, Meta::POOLED | if back { Meta::ACK } else { 0 });
         let Next::Port(port) = plan.routes.next(route, meta) else {
             unreachable!("a conversation has two ends, apart from each other");
@@ -61,17 +63,30 @@ impl Domain {
         self.offer(plan, port, Frame { stamp: self.now, route_seq, meta });
     }
 
+    /// The way of the next packet on a conversation, `back` against its direction.
+    fn next_way(&mut self, plan: &Plan, conversation: u32, back: bool) -> u32 {
+        let ways = plan.routes.of(conversation).1;
+        let now = self.time();
+        let rotations = &mut self.rotations[(conversation - plan.control().first) as usize];
+        rotations[usize::from(back)].choose(now, ways, |_| false)
+    }
+
     /// An endpoint's request leaves for every arbiter.
     pub(super) fn send_request(&mut self, plan: &Plan, endpoint: usize, request: &Request) {
         let control = plan.control();
         for rank in 0..control.arbiters.len() {
-            self.send_control(
-                plan,
-                control.of_endpoint(endpoint, rank),
-                false,
-                Box::new(Packet::Request(*request)),
-            );
+            let conversation = control.of_endpoint(endpoint, rank);
+            let way = self.next_way(plan, conversation, false);
+            self.send_control(plan, conversation, false, way, Box::new(Packet::Request(*request)));
         }
+    }
+
+    /// An endpoint's answer to a trial leaves on its path.
+    pub(super) fn send_answer(&mut self, plan: &Plan, endpoint: usize, answer: Answer, path: Path) {
+        let control = plan.control();
+        let conversation = control.of_endpoint(endpoint, answer.rank.into());
+        let way = control.way(path, plan.routes.of(conversation).1);
+        self.send_control(plan, conversation, false, way, Box::new(Packet::Answer(answer)));
     }
 
     /// Lets an arbiter do what is due, and sets its timer.
@@ -84,7 +99,7 @@ impl Domain {
             arbiter.run(now, local);
             let rank = arbiter.rank;
             if let Some(output) = arbiter.output(now) {
-                self.send_output(plan, rank, &output);
+                self.send_output(plan, seat, rank, &output);
                 continue;
             }
             let (simulated, wanted) = arbiter.wanted(local);
@@ -98,30 +113,60 @@ impl Domain {
         }
     }
 
-    fn send_output(&mut self, plan: &Plan, rank: usize, output: &ArbiterOutput) {
+    fn send_output(&mut self, plan: &Plan, seat: u32, rank: usize, output: &ArbiterOutput) {
         let control = plan.control();
         match *output {
             ArbiterOutput::Allocation(allocation) => {
-                self.send_to_endpoint(plan, rank, allocation.to, Box::new(Packet::Allocation(allocation)));
+                let packet = Packet::Allocation(allocation);
+                self.send_to_endpoint(plan, seat, rank, allocation.to, None, packet);
             }
             ArbiterOutput::Reset(reset) => {
-                self.send_to_endpoint(plan, rank, reset.to, Box::new(Packet::Reset(reset)));
+                self.send_to_endpoint(plan, seat, rank, reset.to, None, Packet::Reset(reset));
+            }
+            ArbiterOutput::Trial(trial, path) => {
+                self.send_to_endpoint(plan, seat, rank, trial.to, Some(path), Packet::Trial(trial));
             }
             ArbiterOutput::Watchdog(watchdog) => {
                 for other in (0..control.arbiters.len()).filter(|&other| other != rank) {
                     let conversation = control.of_arbiters(rank.min(other), rank.max(other));
-                    self.send_control(plan, conversation, other < rank, Box::new(Packet::Watchdog(watchdog)));
+                    let way = self.next_way(plan, conversation, other < rank);
+                    let packet = Box::new(Packet::Watchdog(watchdog));
+                    self.send_control(plan, conversation, other < rank, way, packet);
                 }
             }
         }
     }
 
-    /// What is for a host without an endpoint, as a new primary tells all whose addresses it knows, goes nowhere.
-    fn send_to_endpoint(&mut self, plan: &Plan, rank: usize, to: fcp::Address, packet: Box<Packet>) {
+    /// A packet of an arbiter leaves for an endpoint, on this path or one in its turn. What is for a host without an endpoint, as a
+    /// new primary tells all whose addresses it knows, goes nowhere.
+    fn send_to_endpoint(
+        &mut self,
+        plan: &Plan,
+        seat: u32,
+        rank: usize,
+        to: fcp::Address,
+        path: Option<Path>,
+        packet: Packet,
+    ) {
         let control = plan.control();
-        if let Some(endpoint) = control.endpoint_of(to.into()) {
-            self.send_control(plan, control.of_endpoint(endpoint, rank), true, packet);
-        }
+        let Some(endpoint) = control.endpoint_of(to.into()) else { return };
+        let conversation = control.of_endpoint(endpoint, rank);
+        let ways = plan.routes.of(conversation).1;
+        let way = match path {
+            Some(path) => control.way(path, ways),
+            None => {
+                let Agent::Arbiter(arbiter) = &self.seats[seat as usize].agent else {
+                    unreachable!("the seat is an arbiter's")
+                };
+                let avoided = |way: u32| {
+                    let path = control.path(way, ways);
+                    arbiter.machine().is_some_and(|machine| machine.avoids(to, path))
+                };
+                let now = Time::from_ps(self.now);
+                self.rotations[(conversation - control.first) as usize][1].choose(now, ways, avoided)
+            }
+        };
+        self.send_control(plan, conversation, true, way, Box::new(packet));
     }
 
     /// The timer of an endpoint or an arbiter runs out.

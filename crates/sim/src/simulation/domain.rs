@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use clearway_proto::fastpass::rotation::Rotation;
 use clearway_proto::units::Time;
 
 use super::exchanged::Exchanged;
@@ -26,7 +27,7 @@ use crate::host::clock::HostClocks;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processors::Processors;
 use crate::host::round::Round;
-use crate::host::slots::Slots;
+use crate::host::slots::{Offer, Slots};
 use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
@@ -68,10 +69,12 @@ pub struct Domain {
     pub(super) seats: Vec<Seat>,
     /// What waits for timeslots at each host that has an endpoint.
     pub(super) slots: Vec<Slots>,
-    /// For each sending end that waits for timeslots how many packets it could send; empty where no host has an endpoint.
-    pub(super) sendable: Vec<u32>,
+    /// What each sending end has offered to be sent in timeslots; empty where no host has an endpoint.
+    pub(super) offers: Vec<Offer>,
     /// For each conversation of control packets what was sent and taken in this domain: there, and back.
     pub(super) exchanged: Vec<[Exchanged; 2]>,
+    /// Which way the next packet takes, in both directions of each.
+    pub(super) rotations: Vec<[Rotation; 2]>,
     pub(super) operations: Operations,
     /// For each conversation what was lost in this domain.
     pub(super) losses: Vec<Losses>,

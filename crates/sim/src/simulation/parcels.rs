@@ -53,6 +53,14 @@ impl Parcels {
         self.parcels[place as usize].take().expect("a frame's parcel is in the pool")
     }
 
+    /// Takes an acknowledgement out. Panics if there is something else at this place.
+    pub fn take_ack(&mut self, place: u32) -> Ack {
+        match self.take(place) {
+            Parcel::Ack(ack) => ack,
+            Parcel::Control(_) | Parcel::Slotted(_) => unreachable!("it waits for a slot as an acknowledgement"),
+        }
+    }
+
     /// Takes a control packet out. Panics if there is something else at this place.
     pub fn take_control(&mut self, place: u32) -> Packet {
         match self.take(place) {

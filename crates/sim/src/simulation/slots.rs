@@ -1,19 +1,22 @@
 //! Hosts whose packets leave in timeslots: what waits for a slot is offered to the endpoint, which says when a slot comes.
 
 use clearway_proto::fastpass::endpoint::{EndpointOutput, Mode};
-use clearway_proto::fastpass::fcp::Grant;
+use clearway_proto::fastpass::fcp::{Address, Grant};
+use clearway_proto::fastpass::filling::{Next, Slot};
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Notice};
+use clearway_proto::fastpass::receipts::{Fate, SlotHeader};
+use clearway_proto::transport::Notice;
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, NONE};
+use super::parcels::{Parcel, Said};
 use super::plan::Plan;
-use crate::engine::event::{Event, Frame, Kind};
+use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::host::agent::Agent;
 use crate::host::endpoint::EndpointHost;
+use crate::host::ends::SendingEnd;
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
-use crate::host::slots::Turn;
 
 impl Domain {
     /// Whether packets of this flow wait for timeslots at this host now.
@@ -44,12 +47,8 @@ impl Domain {
 
     /// A flow that is ready waits for a slot.
     fn wait_for_slot(&mut self, plan: &Plan, host: u32, end: u32) {
-        let sender = &mut self.senders[end as usize];
-        sender.waiting = true;
-        let destination = plan.specs[sender.flow as usize].to;
-        let slots = self.hosts[host as usize].slots;
-        self.slots[slots as usize].push_flow(destination, end);
-        self.count_sendable(plan, host, end);
+        self.senders[end as usize].waiting = true;
+        self.offer_packets(plan, host, end);
         self.ask_endpoint(plan, host);
     }
 
@@ -57,7 +56,7 @@ impl Domain {
     #[cold]
     pub(super) fn offer_anew(&mut self, plan: &Plan, host: u32, end: u32) {
         if self.is_scheduled(plan, host, self.senders[end as usize].flow) {
-            self.count_sendable(plan, host, end);
+            self.offer_packets(plan, host, end);
             self.ask_endpoint(plan, host);
         }
     }
@@ -67,31 +66,49 @@ impl Domain {
         let flow = self.receivers[end as usize].flow;
         let destination = plan.specs[flow as usize].from;
         let slots = self.hosts[host as usize].slots;
-        self.slots[slots as usize].push_ack(self.now, destination, ack);
+        let now = self.time();
+        let size = ack.meta.size();
+        self.slots[slots as usize].filling.push_ack(now, destination as Address, size, ack);
         self.tell_backlog(slots, destination);
         self.ask_endpoint(plan, host);
     }
 
-    /// Counts anew what a flow that waits could send.
-    fn count_sendable(&mut self, plan: &Plan, host: u32, end: u32) {
-        let sender = &self.senders[end as usize];
-        let now = sender.sender.sendable();
-        let destination = plan.specs[sender.flow as usize].to;
-        let before = std::mem::replace(&mut self.sendable[end as usize], now);
+    /// Offers what a flow that waits may send and has not offered; all of it anew if it may not send what it has offered.
+    fn offer_packets(&mut self, plan: &Plan, host: u32, end: u32) {
         let slots = self.hosts[host as usize].slots;
-        if before != now {
-            self.slots[slots as usize].count_packets(destination, before, now);
-            self.tell_backlog(slots, destination);
+        let sender = &mut self.senders[end as usize];
+        let time = Time::from_ps(self.now);
+        let (now, offer) = (sender.sender.offered(), &mut self.offers[end as usize]);
+        if (offer.lost, offer.until) == (now.lost, now.until) {
+            return;
         }
+        let destination = plan.specs[sender.flow as usize].to;
+        let filling = &mut self.slots[slots as usize].filling;
+        let handle = *offer.handle.get_or_insert_with(|| filling.open(destination as Address, end));
+        let maker = &plan.makers[sender.transport as usize];
+        let mut seq = offer.until.max(now.next);
+        if offer.lost != now.lost || offer.until > now.until {
+            filling.withdraw(handle);
+            filling.offer(time, handle, maker.data_frame, now.lost);
+            seq = now.next;
+        }
+        while seq < now.until {
+            let (payload, packets) = sender.sender.payload_from(seq);
+            let packets = packets.min(now.until - seq);
+            filling.offer(time, handle, payload + maker.overhead, packets);
+            seq += packets;
+        }
+        (offer.lost, offer.until) = (now.lost, now.until);
+        self.tell_backlog(slots, destination);
     }
 
     fn tell_backlog(&mut self, slots: u32, destination: u32) {
         let now = self.time();
         let stack = &self.slots[slots as usize];
-        let (backlog, seat) = (stack.backlog(destination), stack.seat);
+        let (backlog, seat) = (stack.filling.backlog(destination as Address), stack.seat);
         let at = &mut self.seats[seat as usize];
         let local = at.tell(now);
-        endpoint_in(&mut at.agent).machine.handle_backlog(local, destination as u16, backlog);
+        endpoint_in(&mut at.agent).machine.handle_backlog(local, destination as Address, backlog);
     }
 
     /// Lets an endpoint send what is due, and sets its timer.
@@ -114,6 +131,7 @@ impl Domain {
                     match machine.transmit(local) {
                         EndpointOutput::Request(request) => self.send_request(plan, number, &request),
                         EndpointOutput::Slot(grant) => self.use_slot(plan, host, &grant),
+                        EndpointOutput::Answer(answer, path) => self.send_answer(plan, number, answer, path),
                     }
                     continue;
                 }
@@ -143,53 +161,78 @@ impl Domain {
 
     /// The slot of a grant has come: as much leaves as fits.
     fn use_slot(&mut self, plan: &Plan, host: u32, grant: &Grant) {
-        let slots = self.hosts[host as usize].slots;
-        let destination = u32::from(grant.destination);
-        let stack = &mut self.slots[slots as usize];
-        let before = stack.room;
-        let room = if stack.take_turn(self.now, destination) == Turn::Acknowledgements {
-            let room = self.send_acks_in_slot(plan, host, grant, before);
-            self.send_data_in_slot(plan, host, grant, room)
-        } else {
-            let room = self.send_data_in_slot(plan, host, grant, before);
-            self.send_acks_in_slot(plan, host, grant, room)
-        };
-        let stack = &mut self.slots[slots as usize];
-        *(if room == before { &mut stack.unused } else { &mut stack.used }) += 1;
-        self.tell_backlog(slots, destination);
-    }
-
-    /// As many acknowledgements leave as have room in so many bytes; what is left of these.
-    fn send_acks_in_slot(&mut self, plan: &Plan, host: u32, grant: &Grant, mut room: u32) -> u32 {
         let state = self.hosts[host as usize];
-        while let Some(ack) = self.slots[state.slots as usize].pop_ack(grant.destination.into(), room) {
-            room -= ack.meta.size();
-            self.leave_stack(plan, host, on_path(plan, &ack, grant));
-        }
-        room
-    }
-
-    /// As many packets leave as have room in so many bytes; what is left of these. A packet that no slot has room for leaves
-    /// in one of its own.
-    fn send_data_in_slot(&mut self, plan: &Plan, host: u32, grant: &Grant, mut room: u32) -> u32 {
-        let state = self.hosts[host as usize];
-        let whole = room == self.slots[state.slots as usize].room;
-        let first = if whole { u32::MAX } else { room };
-        let mut data = self.next_in_slot(plan, host, grant.destination.into(), first);
-        let slots = &mut self.slots[state.slots as usize];
-        if !data.is_some_and(|(end, frame)| slots.remember(end, frame.seq(), grant.slot)) {
-            // Nobody acknowledges acknowledgements, nor nothing at all.
-            self.confirm(state.slots, grant.slot);
-        }
-        while let Some((_, frame)) = data {
-            room = room.saturating_sub(frame.meta.size());
-            if state.processor != NONE {
-                self.processors.all[state.processor as usize].send_in_slot(self.now, frame.meta.size());
+        let now = self.time();
+        let mut slot = self.slots[state.slots as usize].filling.begin(now, grant.destination);
+        let mut header = None;
+        while let Some(next) = self.next_in_slot(plan, state.slots, &mut slot) {
+            let (frame, packet) = match next {
+                Next::Ack(ack) => (ack, None),
+                Next::Packet(end) => (self.pull_in_slot(plan, host, end, &mut slot), Some(end)),
+            };
+            let is_first = header.is_none();
+            let header = *header.get_or_insert_with(|| self.stamp(state.slots, grant));
+            if let Some(end) = packet {
+                let again = frame.seq() + 1 != self.senders[end as usize].sender.offered().next;
+                let receipts = &mut self.slots[state.slots as usize].receipts;
+                receipts.note(grant.destination, header.number, end, frame.seq(), again);
             }
-            self.leave_stack(plan, host, on_path(plan, &frame, grant));
-            data = self.next_in_slot(plan, host, grant.destination.into(), room);
+            let frame = if is_first { self.with_header(&frame, header) } else { frame };
+            self.leave_in_slot(plan, host, &frame, grant);
         }
-        room
+        self.slots[state.slots as usize].filling.end(&slot);
+        self.tell_backlog(state.slots, grant.destination.into());
+    }
+
+    /// The header of a slot that is being used.
+    fn stamp(&mut self, slots: u32, grant: &Grant) -> SlotHeader {
+        let now = self.time();
+        let at = &mut self.seats[self.slots[slots as usize].seat as usize];
+        let local = at.tell(now);
+        endpoint_in(&mut at.agent).machine.stamp(local, grant)
+    }
+
+    /// A frame that carries the header of its slot.
+    fn with_header(&mut self, frame: &Frame, header: SlotHeader) -> Frame {
+        let said = if frame.meta.contains(Meta::POOLED) {
+            Said::Ack(self.parcels.take_ack(frame.seq()))
+        } else {
+            Said::Seq(frame.seq())
+        };
+        let place = self.parcels.put(Parcel::Slotted(Box::new((header, said))));
+        let route_seq = u64::from(frame.route()) << 32 | u64::from(place);
+        Frame { route_seq, meta: frame.meta.with(Meta::POOLED), ..*frame }
+    }
+
+    /// What leaves next in a slot.
+    fn next_in_slot(&mut self, plan: &Plan, slots: u32, slot: &mut Slot) -> Option<Next<Frame, u32>> {
+        let senders = &self.senders;
+        let filling = &mut self.slots[slots as usize].filling;
+        filling.next(slot, |end| size_of_next(plan, &senders[end as usize]))
+    }
+
+    /// The next packet of a flow, which leaves in a slot.
+    fn pull_in_slot(&mut self, plan: &Plan, host: u32, end: u32, slot: &mut Slot) -> Frame {
+        let said = size_of_next(plan, &self.senders[end as usize]);
+        let frame = self.next_frame(plan, end);
+        slot.give_back(said - frame.meta.size());
+        let offer = &mut self.offers[end as usize];
+        offer.lost = offer.lost.saturating_sub(1);
+        self.offer_packets(plan, host, end);
+        let now = self.time();
+        let sender = &mut self.senders[end as usize];
+        sender.waiting = sender.sender.readiness(now) == Readiness::Ready;
+        self.arm_timer(end);
+        frame
+    }
+
+    /// A frame, be it an acknowledgement or a packet, leaves in a slot.
+    fn leave_in_slot(&mut self, plan: &Plan, host: u32, frame: &Frame, grant: &Grant) {
+        let processor = self.hosts[host as usize].processor;
+        if processor != NONE && !frame.meta.contains(Meta::ACK) {
+            self.processors.all[processor as usize].send_in_slot(self.now, frame.meta.size());
+        }
+        self.leave_stack(plan, host, on_path(plan, frame, grant));
     }
 
     /// A frame leaves its host's stack.
@@ -200,41 +243,6 @@ impl Domain {
         } else {
             self.offer(plan, state.nic, frame);
         }
-    }
-
-    /// The next packet for a destination, and its sending end, if it has room in so many bytes; its flow goes to the end of those that wait, if
-    /// it has more.
-    fn next_in_slot(&mut self, plan: &Plan, host: u32, destination: u32, room: u32) -> Option<(u32, Frame)> {
-        let slots = self.hosts[host as usize].slots as usize;
-        loop {
-            let end = self.slots[slots].first_flow(destination)?;
-            let sender = &self.senders[end as usize];
-            let ready = sender.sender.readiness(self.time()) == Readiness::Ready;
-            let overhead = plan.makers[sender.transport as usize].overhead;
-            if ready && sender.sender.next_payload() + overhead > room {
-                return None;
-            }
-            self.slots[slots].pop_flow(destination);
-            let frame = ready.then(|| self.next_frame(plan, end));
-            let more = self.senders[end as usize].sender.readiness(self.time()) == Readiness::Ready;
-            if more {
-                self.slots[slots].push_flow(destination, end);
-                self.count_sendable(plan, host, end);
-            } else {
-                self.leave_round(destination, slots, end);
-            }
-            self.arm_timer(end);
-            if let Some(frame) = frame {
-                return Some((end, frame));
-            }
-        }
-    }
-
-    /// A flow has nothing more to send for now.
-    fn leave_round(&mut self, destination: u32, slots: usize, end: u32) {
-        self.senders[end as usize].waiting = false;
-        let before = std::mem::take(&mut self.sendable[end as usize]);
-        self.slots[slots].count_packets(destination, before, 0);
     }
 
     /// Does what follows where the endpoint has lost its arbiter, or found one again.
@@ -256,13 +264,14 @@ impl Domain {
     fn go_on_without_slots(&mut self, plan: &Plan, host: u32) {
         let state = self.hosts[host as usize];
         let slots = state.slots as usize;
-        let acks = self.slots[slots].take_all();
+        let acks = self.slots[slots].filling.take_all();
         for ack in acks {
             self.leave_stack(plan, host, ack);
         }
         for end in self.slots[slots].ends.clone() {
             self.senders[end as usize].waiting = false;
-            self.sendable[end as usize] = 0;
+            let offer = &mut self.offers[end as usize];
+            (offer.lost, offer.until) = (0, 0);
         }
         self.tell_flows(plan, host, Notice::Unscheduled);
     }
@@ -283,8 +292,9 @@ impl Domain {
         }
         // What was demanded before the arbiter was lost may be sent by now.
         let slots = self.hosts[host as usize].slots;
-        for destination in self.slots[slots as usize].destinations() {
-            self.tell_backlog(slots, destination);
+        let destinations: Vec<_> = self.slots[slots as usize].filling.destinations().collect();
+        for destination in destinations {
+            self.tell_backlog(slots, destination.into());
         }
         self.tell_flows(plan, host, Notice::Scheduled);
     }
@@ -298,24 +308,27 @@ impl Domain {
         }
     }
 
-    /// Packets of a flow are acknowledged, which may have left in slots.
-    pub(super) fn confirm_slots(&mut self, host: u32, end: u32, ack: &Ack) {
-        let slots = self.hosts[host as usize].slots;
-        if slots == NONE {
-            return;
+    /// A frame has come with the header of its slot. What it tells to be lost is sent again.
+    pub(super) fn take_header(&mut self, plan: &Plan, host: u32, frame: &Frame, header: &SlotHeader) {
+        let spec = &plan.specs[plan.routes.conversation(frame.route()) as usize];
+        let from = if frame.meta.contains(Meta::ACK) { spec.to } else { spec.from };
+        let slots = self.hosts[host as usize].slots as usize;
+        let seat = self.slots[slots].seat as usize;
+        endpoint_in(&mut self.seats[seat].agent).machine.handle_header(from as Address, header);
+        let mut any_lost = false;
+        while let Some((to, settled)) = endpoint_in(&mut self.seats[seat].agent).machine.poll_settled() {
+            while let Some(packet) = self.slots[slots].receipts.settle(to, settled.number) {
+                if settled.fate == Fate::Lost {
+                    any_lost = true;
+                    self.senders[packet.end as usize].sender.handle_lost(packet.seq, packet.again);
+                    self.serve(plan, host, packet.end);
+                }
+            }
         }
-        while let Some(slot) = self.slots[slots as usize].acknowledged(end, ack.seq, ack.cumulative) {
-            self.confirm(slots, slot);
+        if any_lost {
+            // A report of it may be due.
+            self.ask_endpoint(plan, host);
         }
-    }
-
-    /// Nothing that left in a slot is missing.
-    fn confirm(&mut self, slots: u32, slot: u64) {
-        let now = self.time();
-        let seat = self.slots[slots as usize].seat;
-        let at = &mut self.seats[seat as usize];
-        let local = at.tell(now);
-        endpoint_in(&mut at.agent).machine.handle_arrived(local, slot);
     }
 }
 
@@ -325,6 +338,11 @@ fn stack_free_at(processors: &mut Processors, processor: u32, now: Time) -> Time
         return now;
     }
     Time::from_ps(processors.all[processor as usize].slot_at(now.as_ps()))
+}
+
+/// The size of a sender's next packet, or more if it is one sent again.
+fn size_of_next(plan: &Plan, sender: &SendingEnd) -> u32 {
+    sender.sender.next_payload() + plan.makers[sender.transport as usize].overhead
 }
 
 /// The endpoint in a seat that is one's.

@@ -111,12 +111,6 @@ impl Trials {
         self.outbox.pop_front()
     }
 
-    /// Forgets trials, as this arbiter is no longer the primary.
-    pub(super) fn forget(&mut self) {
-        self.under_way.clear();
-        self.outbox.clear();
-    }
-
     /// How to try a link; none if no endpoint is there for it, or all its paths have other failed links.
     fn way(&mut self, link: Link, isolator: &Isolator, is_there: impl Fn(Address) -> bool) -> Option<Way> {
         self.chosen.retain(|(chosen, _)| isolator.failed().any(|failed| failed == *chosen));

@@ -89,11 +89,6 @@ impl Demands {
         self.needy > 0
     }
 
-    /// Whether packets for a destination wait.
-    pub(super) fn needs(&self, destination: Address) -> bool {
-        self.of[usize::from(destination)].needed > 0
-    }
-
     /// Notes how many slots the packets for a destination need.
     pub(super) fn need(&mut self, destination: Address, slots: u32) {
         let of = &mut self.of[usize::from(destination)];
