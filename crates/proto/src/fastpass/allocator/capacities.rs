@@ -76,6 +76,10 @@ pub(super) struct Counted {
     down: Box<[Counter]>,
     /// The rack of each node; the one without end for nodes in none.
     rack: Box<[u32]>,
+    /// The nodes of each rack.
+    sizes: Box<[u32]>,
+    /// Whether some node has room for several packets a slot.
+    several: bool,
     /// All slots of a batch.
     batch: u64,
     /// The slots for which pairs are served: a pair of two nodes with room for more is still granted one packet a slot.
@@ -90,15 +94,37 @@ impl Counted {
         };
         let Capacities { nodes, racks } = capacities;
         let endless = || std::iter::once(u32::MAX);
+        let mut sizes = vec![0; racks.len()].into_boxed_slice();
+        nodes.iter().filter_map(|node| node.rack).for_each(|rack| sizes[rack] += 1);
         Counted {
             sending: counters(&mut nodes.iter().map(|node| u32::from(node.sends))),
             receiving: counters(&mut nodes.iter().map(|node| u32::from(node.receives))),
             up: counters(&mut racks.iter().map(|rack| u32::from(rack.up)).chain(endless())),
             down: counters(&mut racks.iter().map(|rack| u32::from(rack.down)).chain(endless())),
             rack: nodes.iter().map(|node| node.rack.unwrap_or(racks.len()) as u32).collect(),
+            sizes,
+            several: nodes.iter().any(|node| node.sends > 1 || node.receives > 1),
             batch: !0 >> (64 - slots),
             open: 0,
         }
+    }
+
+    /// From the next batch on the racks' links carry this.
+    pub(super) fn limit(&mut self, racks: impl IntoIterator<Item = Rack>) {
+        let mut places = self.up.iter_mut().zip(&mut self.down).take(self.sizes.len());
+        for rack in racks {
+            assert!(rack.up > 0 && rack.down > 0, "a rack that carries nothing");
+            let (up, down) = places.next().expect("no more racks than the allocator was made for");
+            (up.capacity, down.capacity) = (rack.up.into(), rack.down.into());
+        }
+        assert!(places.next().is_none(), "as many racks as the allocator was made for");
+    }
+
+    /// Whether anything limits more than that each node sends one packet a slot and receives one.
+    pub(super) fn limits(&self) -> bool {
+        let carries = |(counter, &size): (&Counter, &u32)| counter.capacity >= size;
+        let free = |counters: &[Counter]| counters.iter().zip(&self.sizes).all(carries);
+        self.several || !free(&self.up) || !free(&self.down)
     }
 
     /// Whose links up and whose links down a packet of this pair takes.
