@@ -1,13 +1,11 @@
-//! Failed links (§6): the isolator's word for them, and what the arbiter does about it. Their paths get no packets, and the
-//! racks' links carry less: so fewer packets are granted, and still none queues.
+//! Failed links (§6): the isolator's word for them, and which switches are to be avoided.
 //!
 //! In a fat tree the link between an aggregation switch and a core switch is avoided by leaving out that aggregation switch, in
 //! every pod: what the others then carry is as simple as with racks alone.
 
-use crate::fastpass::allocator::{AllocatorParams, Capacities, Node, Rack};
 use crate::fastpass::fcp::{Address, PathReport};
 use crate::fastpass::isolator::{Isolator, IsolatorParams, Link};
-use crate::fastpass::paths::{PathError, PathSet, Racks};
+use crate::fastpass::paths::{PathError, PathSet};
 use crate::units::Time;
 
 use super::params::{ArbiterParams, PathParams};
@@ -82,56 +80,5 @@ impl Faults {
     /// The links that have failed.
     pub(super) fn failed(&self) -> impl Iterator<Item = Link> + '_ {
         self.isolator.iter().flat_map(|isolator| isolator.failed())
-    }
-}
-
-/// The allocator's parameters where racks reach each other over all switches but those avoided.
-pub(super) fn with_less_capacity(params: &ArbiterParams, avoided: PathSet) -> AllocatorParams {
-    let (racks, switches) = match &params.paths {
-        PathParams::Single => return params.allocator.clone(),
-        PathParams::LeafSpine { racks, paths } => (racks, *paths),
-        PathParams::FatTree { racks, shape } => (racks, shape.aggregation),
-    };
-    if avoided.is_empty() {
-        return params.allocator.clone();
-    }
-    let mut capacities = params.allocator.capacities.clone().unwrap_or_else(|| unlimited(racks));
-    let left = switches - avoided.len();
-    let less = |packets: u16| ((usize::from(packets) * left / switches) as u16).max(1);
-    for rack in &mut capacities.racks {
-        *rack = Rack { up: less(rack.up), down: less(rack.down) };
-    }
-    AllocatorParams { capacities: Some(capacities), ..params.allocator.clone() }
-}
-
-/// Racks whose links carry what all their endpoints can send.
-fn unlimited(racks: &Racks) -> Capacities {
-    let mut sizes = vec![0_u16; racks.racks()];
-    let mut nodes = Vec::with_capacity(racks.endpoints());
-    for endpoint in 0..racks.endpoints() {
-        let rack = racks.rack_of(endpoint);
-        sizes[rack] += 1;
-        nodes.push(Node::endpoint(rack));
-    }
-    let racks = sizes.into_iter().map(|size| Rack { up: size.max(1), down: size.max(1) }).collect();
-    Capacities { nodes, racks }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn racks_carry_less_without_a_switch() {
-        let racks = Racks::uniform(3, 4).expect("racks");
-        let params = ArbiterParams {
-            allocator: AllocatorParams { nodes: 12, ..AllocatorParams::default() },
-            paths: PathParams::LeafSpine { racks, paths: 4 },
-            ..ArbiterParams::default()
-        };
-        assert_eq!(with_less_capacity(&params, PathSet::EMPTY).capacities, None);
-        let capacities = with_less_capacity(&params, PathSet::EMPTY.with(2)).capacities.expect("a limit");
-        assert_eq!(capacities.racks, [Rack { up: 3, down: 3 }; 3]);
-        assert_eq!((capacities.nodes[3], capacities.nodes[4]), (Node::endpoint(0), Node::endpoint(1)));
     }
 }
