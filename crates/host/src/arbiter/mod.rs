@@ -4,3 +4,4 @@ pub mod pipeline;
 pub mod selection_time;
 mod stopwatch;
 pub mod sustained;
+pub mod threads;

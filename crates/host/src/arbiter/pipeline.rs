@@ -1,16 +1,16 @@
-//! Timeslot allocation and path selection side by side on two threads (Fastpass §4 and figure 4: its arbiter divides its work
-//! among cores).
+//! Path selection beside timeslot allocation, on two threads (Fastpass §4 and figure 4: its arbiter divides its work among
+//! cores).
 //!
 //! The exact order of allocation does not let itself be divided among threads; path selection does, as no slot's paths depend on
-//! another's. So one thread, the caller's, allocates, and hands the slots of a batch to the other in *parts* of a few slots, as
-//! many as keep it busy during the next allocation. What there is no room for the caller selects the paths of itself, so that
-//! neither waits for the other, whichever has more to do. **The schedule is the same as [`Planner`]'s, which does the same work on
-//! one thread**: who selects a slot's paths makes no difference to them.
+//! another's. So one thread, the caller's, allocates batches ([`Arbiter`](clearway_proto::fastpass::arbiter::Arbiter), or its
+//! [`Batches`](clearway_proto::fastpass::arbiter::Batches) alone), and hands each to a [`Pipeline`], which hands most of its slots to the
+//! other thread, in *parts* of a few slots, as many as keep it busy during the next allocation. What there is no room for the caller selects the
+//! paths of itself, so that neither waits for the other, whichever has more to do. Batches come back in their order. **The grants
+//! are the same as with one thread**: who selects a slot's paths makes no difference to them.
 //!
 //! Parts go to the other thread through a queue behind a lock, and come back through a ring with one producer and one consumer: 16
 //! messages a batch of 64 slots at most. The queue has a lock so that parts can be taken back: where the system does not let the
-//! other thread run, the caller does its work. Memory goes round with the parts. There is enough for [`BATCHES`] batches: a
-//! caller that does not take what is planned is told so ([`Overloaded`]).
+//! other thread run, the caller does its work. Memory goes round with the parts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,12 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use clearway_proto::fastpass::allocator::Allocator;
-use clearway_proto::fastpass::paths::{LeafSpine, Pair};
+use clearway_proto::fastpass::arbiter::{Batch, Selector, Slot, MOST_APART};
+use clearway_proto::fastpass::paths::DeadLinks;
 use rtrb::{Consumer, PopError, Producer, PushError, RingBuffer};
 
-/// The most batches that are on their way through the threads.
-pub const BATCHES: usize = 8;
 /// Slots of a part: so many that a hand-over (some 100 ns) weighs little, so few that the last part of a batch does not keep one thread
 /// waiting for the other.
 const PART: usize = 8;
@@ -34,100 +32,23 @@ const SPINS: u32 = 2000;
 /// How long a thread sleeps after it has looked in vain `SPINS` times and more.
 const NAP: Duration = Duration::from_micros(50);
 
-/// A batch of slots, allocated and with paths.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Planned {
-    /// The number of the batch, from 0 on.
-    pub batch: u64,
-    /// The batch's slots.
-    pub slots: Vec<PlannedSlot>,
-}
-
-/// A slot's packets and their paths.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PlannedSlot {
-    /// The pairs of source and destination that send in this slot.
-    pub pairs: Vec<Pair>,
-    /// The path of each pair, by spine switch; [`BYPASS`](clearway_proto::fastpass::paths::BYPASS) within a rack.
-    pub paths: Vec<u8>,
-}
-
-/// No batch can be ordered, because as many as there can be have not been taken and given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overloaded;
-
-/// What went otherwise than it should, and how the work was divided.
+/// How the work was divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PipelineCounters {
-    /// Batches that were ordered when there was no room.
-    pub overloaded: u64,
-    /// Requests that the allocator refused.
-    pub refused: u64,
-    /// Slots whose paths the allocating thread has selected.
+    /// Slots whose paths the caller's thread has selected.
     pub slots_here: u64,
-    /// Slots handed to the other thread.
+    /// Slots whose paths the other thread has selected, or has been given to.
     pub slots_there: u64,
-}
-
-/// Allocates and selects paths on the caller's thread.
-#[derive(Clone, Debug)]
-pub struct Planner {
-    allocator: Allocator,
-    network: LeafSpine,
-    batches: u64,
-    refused: u64,
-}
-
-impl Planner {
-    /// A planner without demand.
-    pub fn new(allocator: Allocator, network: LeafSpine) -> Planner {
-        Planner { allocator, network, batches: 0, refused: 0 }
-    }
-
-    /// Asks for slots, from the next batch on.
-    pub fn request(&mut self, source: usize, destination: usize, slots: u32) {
-        self.refused += u64::from(self.allocator.request(source, destination, slots).is_err());
-    }
-
-    /// Plans the next batch in place of what `planned` holds.
-    pub fn plan(&mut self, planned: &mut Planned) {
-        planned.batch = self.allocate(&mut planned.slots);
-        select(&mut self.network, &mut planned.slots);
-    }
-
-    /// Requests that the allocator refused.
-    pub fn refused(&self) -> u64 {
-        self.refused
-    }
-
-    /// Allocates the next batch in place of what `slots` holds, and returns the batch's number.
-    fn allocate(&mut self, slots: &mut Vec<PlannedSlot>) -> u64 {
-        let schedule = self.allocator.allocate();
-        slots.resize_with(schedule.slots() as usize, PlannedSlot::default);
-        for (number, slot) in (0..).zip(slots) {
-            slot.pairs.clear();
-            slot.pairs.extend(schedule.slot(number).iter().map(|pair| (pair.source(), pair.destination())));
-        }
-        self.batches += 1;
-        self.batches - 1
-    }
-}
-
-/// Panics where the allocator knows endpoints that the network does not.
-fn select(network: &mut LeafSpine, slots: &mut [PlannedSlot]) {
-    for PlannedSlot { pairs, paths } in slots {
-        paths.clear();
-        paths.extend_from_slice(network.select(pairs).expect("endpoints that both know, one packet each"));
-    }
 }
 
 /// A few slots of a batch.
 #[derive(Debug, Default)]
 struct Part {
     batch: u64,
-    /// The number of the part's first slot.
+    /// The number of the part's first slot within its batch.
     first: usize,
-    slots: Vec<PlannedSlot>,
+    avoided: Option<Arc<DeadLinks>>,
+    slots: Vec<Slot>,
 }
 
 /// The parts that wait for the other thread, oldest first.
@@ -160,98 +81,81 @@ impl Parts {
 /// A batch of which parts may still be with the other thread.
 #[derive(Debug)]
 struct Pending {
-    planned: Planned,
+    batch: Batch,
     /// The number of parts that have not come back.
     missing: usize,
 }
 
-/// Allocates on the caller's thread and selects paths there and on another.
+/// Selects the paths of batches on the caller's thread and on another.
 #[derive(Debug)]
 pub struct Pipeline {
-    planner: Planner,
+    selector: Selector,
     there: Arc<Parts>,
     back: Consumer<Part>,
-    /// The batches that have been ordered and not taken, in their order.
+    /// The batches that have not been taken, in their order.
     pending: VecDeque<Pending>,
-    /// Memory for batches and for parts that are not in use.
-    spares: Vec<Planned>,
-    spare_parts: Vec<Vec<PlannedSlot>>,
+    /// Memory of parts that are not in use.
+    spares: Vec<Vec<Slot>>,
     thread: Option<JoinHandle<()>>,
     counters: PipelineCounters,
 }
 
 impl Pipeline {
-    /// A pipeline without demand.
+    /// A pipeline without batches, whose threads select paths as this selector does.
     ///
     /// Panics if the system gives no thread.
-    pub fn new(allocator: Allocator, network: LeafSpine) -> Pipeline {
+    pub fn new(selector: Selector) -> Pipeline {
         let there = Arc::new(Parts::default());
         there.change(|queue| queue.reserve(AHEAD));
-        // Each ring has room for all parts that there can be.
-        let (selected, back) = RingBuffer::new(BATCHES * 64_usize.div_ceil(PART));
-        let (other, parts) = (network.clone(), Arc::clone(&there));
+        // The ring has room for all parts that there can be.
+        let (selected, back) = RingBuffer::new(MOST_APART as usize * 64_usize.div_ceil(PART));
+        let (other, parts) = (selector.clone(), Arc::clone(&there));
         Pipeline {
-            planner: Planner::new(allocator, network),
+            selector,
             there,
             back,
-            pending: VecDeque::with_capacity(BATCHES),
-            spares: vec![Planned::default(); BATCHES],
-            spare_parts: Vec::new(),
+            pending: VecDeque::with_capacity(MOST_APART as usize),
+            spares: Vec::new(),
             thread: Some(thread::spawn(move || select_all(other, &parts, selected))),
             counters: PipelineCounters::default(),
         }
     }
 
-    /// Asks for slots, from the next batch ordered on.
-    pub fn request(&mut self, source: usize, destination: usize, slots: u32) {
-        self.planner.request(source, destination, slots);
-    }
-
-    /// Allocates the next batch, and has its paths selected.
+    /// Has the paths of a batch selected, the one that was allocated after the last one handed over.
     ///
-    /// Errors: [`Overloaded`]; then nothing has changed.
-    pub fn order_batch(&mut self) -> Result<(), Overloaded> {
-        let Some(mut planned) = self.spares.pop() else {
-            self.counters.overloaded += 1;
-            self.relieve();
-            return Err(Overloaded);
-        };
-        planned.batch = self.planner.allocate(&mut planned.slots);
+    /// Panics if more batches than an arbiter lets out of its hands have not been taken.
+    pub fn select(&mut self, mut batch: Batch) {
+        assert!(
+            self.pending.len() < MOST_APART as usize,
+            "more batches than an arbiter lets out of its hands"
+        );
         let (mut first, mut missing) = (0, 0);
-        while first < planned.slots.len() {
-            let end = planned.slots.len().min(first + PART);
-            let some = &mut planned.slots[first..end];
-            if self.hand_over(planned.batch, first, some) {
+        while first < batch.slots.len() {
+            let end = batch.slots.len().min(first + PART);
+            let some = &mut batch.slots[first..end];
+            if self.there.waiting.load(Ordering::Relaxed) < AHEAD {
+                let mut slots = self.spares.pop().unwrap_or_default();
+                slots.extend(some.iter_mut().map(std::mem::take));
+                self.counters.slots_there += slots.len() as u64;
+                let part = Part { batch: batch.number, first, avoided: batch.avoided.clone(), slots };
+                self.there.change(|queue| queue.push_back(part));
                 missing += 1;
             } else {
-                select(&mut self.planner.network, some);
+                self.selector.select(batch.avoided.as_ref(), some);
                 self.counters.slots_here += some.len() as u64;
             }
             first = end;
         }
-        self.pending.push_back(Pending { planned, missing });
+        self.pending.push_back(Pending { batch, missing });
         self.take_back();
-        Ok(())
     }
 
-    /// Hands slots to the other thread if there is room.
-    fn hand_over(&mut self, batch: u64, first: usize, some: &mut [PlannedSlot]) -> bool {
-        if self.there.waiting.load(Ordering::Relaxed) >= AHEAD {
-            return false;
-        }
-        let mut slots = self.spare_parts.pop().unwrap_or_default();
-        slots.extend(some.iter_mut().map(std::mem::take));
-        self.counters.slots_there += slots.len() as u64;
-        self.there.change(|queue| queue.push_back(Part { batch, first, slots }));
-        true
-    }
-
-    /// Does what the other thread was to do for the oldest batch and has not begun.
-    fn relieve(&mut self) {
+    /// Does what the other thread was to do for the oldest batch and has not begun: for a caller that can go on only when that batch is ready.
+    pub fn relieve(&mut self) {
         self.take_back();
         while self.pending.front().is_some_and(|pending| pending.missing > 0) {
             let Some(mut part) = self.there.take() else { return };
-            select(&mut self.planner.network, &mut part.slots);
+            self.selector.select(part.avoided.as_ref(), &mut part.slots);
             let slots = part.slots.len() as u64;
             self.counters.slots_here += slots;
             self.counters.slots_there -= slots;
@@ -275,39 +179,37 @@ impl Pipeline {
 
     /// Puts slots with paths into their batch.
     fn put_back(&mut self, mut part: Part) {
-        let oldest = self.pending.front().map_or(part.batch, |pending| pending.planned.batch);
+        let oldest = self.pending.front().map_or(part.batch, |pending| pending.batch.number);
         let pending = &mut self.pending[(part.batch - oldest) as usize];
-        for (place, slot) in pending.planned.slots[part.first..].iter_mut().zip(part.slots.drain(..)) {
+        for (place, slot) in pending.batch.slots[part.first..].iter_mut().zip(part.slots.drain(..)) {
             *place = slot;
         }
         pending.missing -= 1;
-        self.spare_parts.push(part.slots);
+        self.spares.push(part.slots);
     }
 
-    /// The next batch that is planned, in the order in which they were ordered; none if it is not ready. To be
-    /// [given back](Pipeline::give_back) when it has been seen to.
-    pub fn poll_planned(&mut self) -> Option<Planned> {
+    /// The next batch with paths, in the order in which they were handed over; none if it is not ready.
+    pub fn poll_selected(&mut self) -> Option<Batch> {
         self.take_back();
         if self.pending.front()?.missing > 0 {
             return None;
         }
-        self.pending.pop_front().map(|pending| pending.planned)
+        self.pending.pop_front().map(|pending| pending.batch)
     }
 
-    /// Gives back the memory of a batch.
-    pub fn give_back(&mut self, planned: Planned) {
-        assert!(self.spares.len() + self.pending.len() < BATCHES, "more batches than there are");
-        self.spares.push(planned);
+    /// Whether no batch is to be taken, now or later.
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
     }
 
     /// What has been counted so far.
     pub fn counters(&self) -> PipelineCounters {
-        PipelineCounters { refused: self.planner.refused, ..self.counters }
+        self.counters
     }
 }
 
 impl Drop for Pipeline {
-    /// Ends the other thread. What is ordered and not planned is forgotten.
+    /// Ends the other thread. Batches that have not been taken are forgotten.
     fn drop(&mut self) {
         self.there.ended.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
@@ -318,7 +220,7 @@ impl Drop for Pipeline {
 }
 
 /// Selects paths until no more slots are to come.
-fn select_all(mut network: LeafSpine, parts: &Parts, mut selected: Producer<Part>) {
+fn select_all(mut selector: Selector, parts: &Parts, mut selected: Producer<Part>) {
     let mut tries = 0;
     while !parts.ended.load(Ordering::Acquire) {
         let Some(mut part) = parts.take() else {
@@ -326,7 +228,7 @@ fn select_all(mut network: LeafSpine, parts: &Parts, mut selected: Producer<Part
             continue;
         };
         tries = 0;
-        select(&mut network, &mut part.slots);
+        selector.select(part.avoided.as_ref(), &mut part.slots);
         // The ring has room for all parts that there are.
         if let Err(PushError::Full(_)) = selected.push(part) {
             unreachable!("more parts than there are");

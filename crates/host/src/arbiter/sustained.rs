@@ -9,10 +9,11 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use clearway_proto::fastpass::allocator::{Allocator, AllocatorParams};
-use clearway_proto::fastpass::paths::{LeafSpine, Racks};
+use clearway_proto::fastpass::arbiter::{ArbiterParams, Batches, PathParams, Selector};
+use clearway_proto::fastpass::paths::Racks;
 use clearway_proto::fastpass::workload::{Request, Requests, Sizes};
 
-use super::pipeline::{Pipeline, Planned, Planner};
+use super::pipeline::Pipeline;
 use super::stopwatch::Clock;
 
 /// The mean number of slots in a request.
@@ -88,7 +89,7 @@ pub fn measure(
     seed: u64,
     go_on: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Option<Vec<Step>>, String> {
-    parts(params)?;
+    Arbiter::new(params)?;
     let nodes = params.racks * params.hosts;
     let mut requests = Requests::new(seed, nodes as u16, REQUESTED, Sizes::Exponential);
     let drawn: Vec<(f64, Request)> = (0..DRAWN).map(|_| (requests.gap(), requests.one())).collect();
@@ -113,82 +114,84 @@ fn closer(steps: &[Step]) -> usize {
     steps.iter().position(|step| !step.sustained).map_or(0, |first| steps.len() - 1 - first)
 }
 
-fn parts(params: &SustainedParams) -> Result<(Allocator, LeafSpine), String> {
+fn parts(params: &SustainedParams) -> Result<(ArbiterParams, Selector), String> {
     let nodes = params.racks * params.hosts;
-    let allocator = AllocatorParams { nodes, slots: params.batch, ..AllocatorParams::default() };
     let racks = Racks::uniform(params.racks, params.hosts).map_err(|error| error.to_string())?;
-    let network = LeafSpine::new(racks, params.paths).map_err(|error| error.to_string())?;
-    Ok((Allocator::new(&allocator).map_err(|error| error.to_string())?, network))
+    let of = ArbiterParams {
+        allocator: AllocatorParams { nodes, slots: params.batch, ..AllocatorParams::default() },
+        paths: PathParams::LeafSpine { racks, paths: params.paths },
+        ..ArbiterParams::default()
+    };
+    let selector = Selector::new(&of).map_err(|error| error.to_string())?;
+    Ok((of, selector))
 }
 
-/// An arbiter that serves requests, by the threads that do its work.
+/// What an arbiter has that serves requests, by the threads that do its work: the parts of
+/// [`Arbiter`](clearway_proto::fastpass::arbiter::Arbiter) that experiment F is about, without requests and allocations as packets.
 enum Arbiter {
     Allocation(Box<Allocator>, u64),
-    Both(Box<Planner>, Planned, u64),
-    BothOnTwo(Box<Pipeline>),
+    Both(Box<(Batches, Selector)>, u64),
+    BothOnTwo(Box<(Batches, Pipeline)>),
 }
 
 impl Arbiter {
     fn new(params: &SustainedParams) -> Result<Arbiter, String> {
-        let (allocator, network) = parts(params)?;
+        let (of, selector) = parts(params)?;
+        let batches = || Batches::new(&of).map_err(|error| error.to_string());
         Ok(match params.work {
-            Work::Allocation => Arbiter::Allocation(Box::new(allocator), 0),
-            Work::Both => Arbiter::Both(Box::new(Planner::new(allocator, network)), Planned::default(), 0),
-            Work::BothOnTwo => Arbiter::BothOnTwo(Box::new(Pipeline::new(allocator, network))),
+            Work::Allocation => {
+                let allocator = Allocator::new(&of.allocator).map_err(|error| error.to_string())?;
+                Arbiter::Allocation(Box::new(allocator), 0)
+            }
+            Work::Both => Arbiter::Both(Box::new((batches()?, selector)), 0),
+            Work::BothOnTwo => Arbiter::BothOnTwo(Box::new((batches()?, Pipeline::new(selector)))),
         })
     }
 
     /// Asks for the slots of a request.
     fn request(&mut self, request: Request) {
         let Request { source, destination, slots } = request;
-        match self {
-            // A pair that waits for too much is not served more: that stays in the backlog.
-            Arbiter::Allocation(allocator, _) => {
-                let _ = allocator.request(source.into(), destination.into(), slots);
-            }
-            Arbiter::Both(planner, ..) => {
-                planner.request(source.into(), destination.into(), slots);
-            }
-            Arbiter::BothOnTwo(pipeline) => {
-                pipeline.request(source.into(), destination.into(), slots);
-            }
-        }
+        // A pair that waits for too much is not served more: that stays in the backlog.
+        let _ = match self {
+            Arbiter::Allocation(allocator, _) => allocator.request(source.into(), destination.into(), slots),
+            Arbiter::Both(parts, _) => parts.0.request(0, source, destination, slots),
+            Arbiter::BothOnTwo(parts) => parts.0.request(0, source, destination, slots),
+        };
     }
 
     /// Has the next batch planned; false if there is no room for another batch now.
     fn order(&mut self) -> bool {
         match self {
-            Arbiter::Allocation(allocator, granted) => {
-                *granted += allocator.allocate().packets() as u64;
-                true
+            Arbiter::Allocation(allocator, granted) => *granted += allocator.allocate().packets() as u64,
+            Arbiter::Both(parts, granted) => {
+                let (batches, selector) = &mut **parts;
+                let mut batch = batches.allocate();
+                selector.select(batch.avoided.as_ref(), &mut batch.slots);
+                *granted += batches.handle_selected(batch, |_, _| ()).granted;
             }
-            Arbiter::Both(planner, planned, granted) => {
-                planner.plan(planned);
-                *granted += slots_of(planned);
-                true
+            Arbiter::BothOnTwo(parts) => {
+                let (batches, pipeline) = &mut **parts;
+                if !batches.has_room() {
+                    pipeline.relieve();
+                    return false;
+                }
+                pipeline.select(batches.allocate());
             }
-            Arbiter::BothOnTwo(pipeline) => pipeline.order_batch().is_ok(),
         }
+        true
     }
 
     /// The slots granted since this was last called, in batches that are ready.
     fn take(&mut self) -> u64 {
         match self {
-            Arbiter::Allocation(_, granted) | Arbiter::Both(_, _, granted) => std::mem::take(granted),
-            Arbiter::BothOnTwo(pipeline) => {
-                let mut granted = 0;
-                while let Some(planned) = pipeline.poll_planned() {
-                    granted += slots_of(&planned);
-                    pipeline.give_back(planned);
-                }
-                granted
+            Arbiter::Allocation(_, granted) | Arbiter::Both(_, granted) => std::mem::take(granted),
+            Arbiter::BothOnTwo(parts) => {
+                let (batches, pipeline) = &mut **parts;
+                let ready = std::iter::from_fn(|| pipeline.poll_selected());
+                ready.map(|batch| batches.handle_selected(batch, |_, _| ()).granted).sum()
             }
         }
     }
-}
-
-fn slots_of(planned: &Planned) -> u64 {
-    planned.slots.iter().map(|slot| slot.pairs.len() as u64).sum()
 }
 
 /// Tries a rate, in requests a second, until it is sustained or was tried often enough.

@@ -127,6 +127,41 @@ proptest! {
     }
 
     #[test]
+    fn racks_that_carry_more_or_less_and_a_new_start_are_the_oracles(
+        (params, batches) in script().prop_filter("racks", |(params, _)| params.capacities.is_some()),
+        changes in vec((any::<bool>(), vec((1..40_u16, 1..40_u16), 5)), 7),
+    ) {
+        let (mut fast, mut slow) = (allocator(&params), Oracle::new(&params));
+        let racks = params.capacities.as_ref().map_or(0, |capacities| capacities.racks.len());
+        for (events, (forget, links)) in batches.iter().zip(changes) {
+            hear(&mut fast, events);
+            for event in events {
+                match *event {
+                    Event::Request(source, destination, slots) => drop(slow.request(source, destination, slots)),
+                    Event::Forget(source) => drop(slow.forget(source)),
+                }
+            }
+            let links: Vec<_> = links[..racks].iter().map(|&(up, down)| Rack { up, down }).collect();
+            fast.limit_racks(links.iter().copied());
+            slow.limit_racks(&links);
+            prop_assert_eq!(waiting(&mut fast), slow.waiting());
+            prop_assert_eq!(grants(fast.allocate()), slow.allocate());
+            if forget {
+                prop_assert_eq!(fast.forget_all(), slow.forget_all());
+            }
+            prop_assert_eq!(waiting(&mut fast), slow.waiting());
+        }
+        // As good as new: all may ask for as much as at first.
+        fast.forget_all();
+        slow.forget_all();
+        for source in 1..params.nodes {
+            let most = params.limit.into();
+            prop_assert_eq!(fast.request(source, source - 1, most), slow.request(source, source - 1, most));
+        }
+        prop_assert_eq!(grants(fast.allocate()), slow.allocate());
+    }
+
+    #[test]
     fn every_slot_is_a_maximal_matching((params, batches) in script()) {
         let mut allocator = allocator(&params);
         for (batch, events) in (0_u64..).zip(batches) {

@@ -1,6 +1,6 @@
 //! The allocator's order as the module's documentation says it, slot by slot over a plain list: slow and obvious.
 
-use clearway_proto::fastpass::allocator::{AllocatorParams, Carries, Node, Order, Refusal};
+use clearway_proto::fastpass::allocator::{AllocatorParams, Carries, Node, Order, Rack, Refusal};
 
 /// A source, a destination, and the slots they wait for (of a grant, after it).
 pub type Waiting = (usize, usize, u32);
@@ -61,6 +61,16 @@ impl Oracle {
         self.queue.retain(|waiting| waiting.0 != source);
         self.requests.retain(|waiting| waiting.0 != source);
         before - slots(&self.queue) - slots(&self.requests)
+    }
+
+    /// Forgets what all sources wait for; the slots that were.
+    pub fn forget_all(&mut self) -> u64 {
+        (0..self.params.nodes).map(|source| self.forget(source)).sum()
+    }
+
+    /// Changes what the racks' links carry.
+    pub fn limit_racks(&mut self, racks: &[Rack]) {
+        self.params.capacities.as_mut().expect("capacities").racks = racks.to_vec();
     }
 
     /// The queue with what was requested since the last batch.

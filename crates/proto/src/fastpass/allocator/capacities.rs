@@ -93,10 +93,10 @@ impl Carries {
         self.links == 0 || self.each.parts == 0
     }
 
-    /// What `left` links of these carry, where as many links as `of` carry what these do.
-    pub(in crate::fastpass) fn of_links(self, left: usize, of: usize) -> Carries {
-        let parts = (u128::from(self.each.parts) * u128::from(self.links)).div_ceil(of as u128);
-        Carries { links: left as u16, each: PerSlot { parts: (parts as u64).min(PerSlot::MOST) } }
+    /// Packets a slot that these links carry together on average, rounded down.
+    pub(in crate::fastpass) fn whole(self) -> u16 {
+        let parts = u128::from(self.each.parts) * u128::from(self.links);
+        u16::try_from(parts / u128::from(PerSlot::ONE)).unwrap_or(u16::MAX)
     }
 
     /// Packets that these links carry in the slot of this number.
@@ -161,6 +161,14 @@ impl Capacity {
             _ => Capacity::Varying(carries),
         }
     }
+
+    /// What is carried in the slots with least.
+    fn least(self) -> u32 {
+        match self {
+            Capacity::Constant(packets) => packets,
+            Capacity::Varying(links) => u32::from(links.links) * (links.each.parts / PerSlot::ONE) as u32,
+        }
+    }
 }
 
 /// The capacity left of each node and each rack.
@@ -173,6 +181,10 @@ pub(super) struct Counted {
     down: Box<[Counter]>,
     /// The rack of each node; the one without end for nodes in none.
     rack: Box<[u32]>,
+    /// The nodes of each rack.
+    sizes: Box<[u32]>,
+    /// Whether some node has room for several packets a slot.
+    several: bool,
     /// All slots of a batch.
     batch: u64,
     /// Slots in a batch.
@@ -191,17 +203,38 @@ impl Counted {
         };
         let Capacities { nodes, racks } = capacities;
         let endless = || std::iter::once(Capacity::Constant(u32::MAX));
+        let mut sizes = vec![0; racks.len()].into_boxed_slice();
+        nodes.iter().filter_map(|node| node.rack).for_each(|rack| sizes[rack] += 1);
         Counted {
             sending: counters(&mut nodes.iter().map(|node| Capacity::Constant(node.sends.into()))),
             receiving: counters(&mut nodes.iter().map(|node| Capacity::Constant(node.receives.into()))),
             up: counters(&mut racks.iter().map(|rack| Capacity::of(rack.up)).chain(endless())),
             down: counters(&mut racks.iter().map(|rack| Capacity::of(rack.down)).chain(endless())),
             rack: nodes.iter().map(|node| node.rack.unwrap_or(racks.len()) as u32).collect(),
+            sizes,
+            several: nodes.iter().any(|node| node.sends > 1 || node.receives > 1),
             batch: !0 >> (64 - slots),
             slots,
             next: 0,
             open: 0,
         }
+    }
+
+    /// From the next batch on the racks' links carry this.
+    pub(super) fn limit(&mut self, racks: impl IntoIterator<Item = Rack>) {
+        let mut places = self.up.iter_mut().zip(&mut self.down).take(self.sizes.len());
+        for rack in racks {
+            let (up, down) = places.next().expect("no more racks than the allocator was made for");
+            (up.capacity, down.capacity) = (Capacity::of(rack.up), Capacity::of(rack.down));
+        }
+        assert!(places.next().is_none(), "as many racks as the allocator was made for");
+    }
+
+    /// Whether anything limits more than that each node sends one packet a slot and receives one.
+    pub(super) fn limits(&self) -> bool {
+        let carries = |(counter, &size): (&Counter, &u32)| counter.capacity.least() >= size;
+        let free = |counters: &[Counter]| counters.iter().zip(&self.sizes).all(carries);
+        self.several || !free(&self.up) || !free(&self.down)
     }
 
     /// Whose links up and whose links down a packet of this pair takes.

@@ -231,6 +231,19 @@ impl Demand {
         forgotten
     }
 
+    /// See [`Allocator::forget_all`](super::Allocator::forget_all).
+    pub(super) fn forget_all(&mut self, schedule: &mut Schedule) -> u64 {
+        self.top_up(schedule);
+        let mut forgotten = 0;
+        for &pair in schedule.queue() {
+            forgotten += u64::from(pair.remaining());
+            self.leave(pair);
+        }
+        schedule.empty_queue();
+        self.end_batch();
+        forgotten
+    }
+
     /// Where the tables tell of the pair.
     #[inline(always)]
     fn place(&self, pair: Pair) -> usize {

@@ -87,13 +87,15 @@ pub struct Allocator {
     spare: Vec<Pair>,
 }
 
-/// What the network lets pass in a slot, one of two kinds, so that a network without bottlenecks inside pays nothing.
+/// What the network lets pass in a slot, counted in one of two ways, so that a network without bottlenecks inside pays nothing.
 #[derive(Clone, Debug)]
-enum Fabric {
-    /// Every endpoint sends and receives one packet a slot, and nothing else limits.
-    Access(Access),
-    /// Racks, or endpoints with room for several packets a slot, limit as well.
-    Counted(Counted),
+struct Fabric {
+    /// Every endpoint sends and receives one packet a slot.
+    access: Access,
+    /// Racks, or endpoints with room for several packets a slot, limit as well; none where they never do.
+    counted: Option<Counted>,
+    /// Whether they do at present.
+    limits: bool,
 }
 
 impl Allocator {
@@ -101,19 +103,18 @@ impl Allocator {
     pub fn new(params: &AllocatorParams) -> Result<Allocator, ParamsError> {
         params.check()?;
         let nodes = params.nodes;
-        let (links, most_granted) = match &params.capacities {
-            None => (Fabric::Access(Access::new(nodes, params.slots)), nodes),
-            Some(capacities) => {
-                let counted = Counted::new(capacities, params.slots);
-                (Fabric::Counted(counted), capacities.most_granted())
-            }
-        };
+        let most_granted = params.capacities.as_ref().map_or(nodes, Capacities::most_granted);
+        let counted = params.capacities.as_ref().map(|capacities| Counted::new(capacities, params.slots));
         let pairs = nodes * (nodes - 1);
         let sorted = if params.order == Order::MinFct { pairs } else { 0 };
         Ok(Allocator {
             order: params.order,
             demand: Demand::new(nodes, params.limit),
-            links,
+            links: Fabric {
+                access: Access::new(nodes, params.slots),
+                limits: counted.as_ref().is_some_and(Counted::limits),
+                counted,
+            },
             schedule: Schedule::new(params.slots, most_granted, pairs),
             spare: Vec::with_capacity(sorted),
         })
@@ -142,15 +143,33 @@ impl Allocator {
         self.demand.forget(source, &mut self.schedule)
     }
 
+    /// Forgets what all sources wait for, as [`Allocator::forget`] does for each of them: it is then as good as new. The slots that
+    /// were forgotten.
+    ///
+    /// Takes a step for each waiting pair.
+    pub fn forget_all(&mut self) -> u64 {
+        self.demand.forget_all(&mut self.schedule)
+    }
+
+    /// From the next batch on, the links of the racks carry this, one entry for each rack of the [`Capacities`] that the allocator was
+    /// made with. What waits stays and keeps its order.
+    ///
+    /// Takes a step for each rack. Panics if the allocator was made without capacities or with another number of racks, or if a rack carries nothing.
+    pub fn limit_racks(&mut self, racks: impl IntoIterator<Item = Rack>) {
+        let counted = self.links.counted.as_mut().expect("an allocator that was made with capacities");
+        counted.limit(racks);
+        self.links.limits = counted.limits();
+    }
+
     /// Allocates the next batch of slots, and what was requested until now takes part in it.
     pub fn allocate(&mut self) -> &Schedule {
         self.schedule.clear();
         let Allocator { order, demand, links, schedule, spare } = self;
-        match (order, links) {
-            (Order::MaxMin, Fabric::Access(links)) => max_min(demand, links, schedule),
-            (Order::MaxMin, Fabric::Counted(links)) => max_min(demand, links, schedule),
-            (Order::MinFct, Fabric::Access(links)) => min_fct(demand, links, schedule, spare),
-            (Order::MinFct, Fabric::Counted(links)) => min_fct(demand, links, schedule, spare),
+        match (order, links.counted.as_mut().filter(|_| links.limits)) {
+            (Order::MaxMin, None) => max_min(demand, &mut links.access, schedule),
+            (Order::MaxMin, Some(counted)) => max_min(demand, counted, schedule),
+            (Order::MinFct, None) => min_fct(demand, &mut links.access, schedule, spare),
+            (Order::MinFct, Some(counted)) => min_fct(demand, counted, schedule, spare),
         }
         demand.end_batch();
         &self.schedule

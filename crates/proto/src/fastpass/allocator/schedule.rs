@@ -79,6 +79,11 @@ impl Schedule {
         &mut self.pairs[start..self.ends[QUEUE]]
     }
 
+    /// Forgets the pairs that wait.
+    pub(super) fn empty_queue(&mut self) {
+        self.ends[QUEUE] = self.start_of_queue();
+    }
+
     /// Puts a pair at the queue's tail.
     #[inline(always)]
     pub(super) fn put_at_tail(&mut self, pair: Pair) {

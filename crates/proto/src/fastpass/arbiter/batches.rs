@@ -1,43 +1,91 @@
-//! Batches of slots (§3): when each is allocated, and the grants with their paths that come of it.
+//! Batches of slots (§3): when each is allocated, and what comes of it when its paths are selected.
+//!
+//! Allocation and path selection are apart, so that a driver may do the second elsewhere, on another thread: [`Batches::allocate`]
+//! gives a [`Batch`], a [`Selector`](super::Selector) selects its paths, and [`Batches::handle_selected`] takes it back. Meanwhile the next ones may
+//! be allocated. **When a batch comes back makes no difference to what is granted**, as long as there [is room](Batches::has_room).
+//!
+//! A packet without a path ([`BLOCKED`]) is asked for again. So that this, too, happens at the same instant whoever selects, it
+//! joins the queue with the [`REJOINS`]th batch after its own, behind what was requested until then. Where that may happen, an
+//! earlier batch has to be back before.
 
-use crate::fastpass::allocator::{Allocator, Refusal};
-use crate::fastpass::fcp::{Address, Grant, Path};
-use crate::fastpass::paths::{Pair, PathSet};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
-use super::faults::with_less_capacity;
-use super::network::Network;
+use crate::fastpass::allocator::{Allocator, AllocatorParams, Rack, Refusal};
+use crate::fastpass::fcp::{Address, Grant};
+use crate::fastpass::paths::DeadLinks;
+
+use super::batch::{Batch, BLOCKED};
+use super::capacity::{capacities, racks_left};
 use super::params::{ArbiterError, ArbiterParams};
 
-/// The allocator, the paths, and which batch is next.
+/// Batches that may have been allocated and not come back.
+pub const MOST_APART: u64 = 8;
+/// A packet without a path joins again so many batches after its own: the arbiter may allocate one while it learns of it.
+pub const REJOINS: u64 = 2;
+
+/// The allocator, and which batch is next.
 #[derive(Clone, Debug)]
-pub(super) struct Batches {
+pub struct Batches {
     allocator: Allocator,
-    network: Network,
+    /// What the racks' links carry when nothing is avoided.
+    racks: Vec<Rack>,
+    avoided: Option<Arc<DeadLinks>>,
     /// Slots of a batch.
     width: u64,
     /// A batch is allocated so many slots before it begins.
     ahead: u64,
     /// The first slot of the next batch, a multiple of `width`.
     next: u64,
-    /// Slots demanded and not granted, of all pairs.
+    /// The number of the next batch to be allocated, and of the next one to come back.
+    allocated: u64,
+    returned: u64,
+    /// The last batch in which a packet may have no path.
+    last_avoiding: Option<u64>,
+    /// Packets that have no path and have not joined again, with the numbers of their batches, oldest first.
+    blocked: VecDeque<(u64, Address, Address)>,
+    /// Slots demanded and not granted, of all pairs, without those of `blocked`.
     outstanding: u64,
-    pairs: Vec<Pair>,
-    paths: Vec<Path>,
+    /// Grants to an endpoint of slots before this one are void, as it has been forgotten since.
+    void_before: Box<[u64]>,
+    /// Batches before this number may have void grants.
+    void_until: u64,
+    /// Memory of batches that are not in use.
+    spares: Vec<Batch>,
+}
+
+/// What has come of the packets of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Packets that are granted.
+    pub granted: u64,
+    /// Packets without a path, of endpoints that have been forgotten meanwhile: they will not join again.
+    pub forgotten: u64,
 }
 
 impl Batches {
-    pub(super) fn new(params: &ArbiterParams) -> Result<Batches, ArbiterError> {
-        let allocator = Allocator::new(&params.allocator).map_err(ArbiterError::Allocator)?;
-        let network = Network::new(&params.paths).map_err(ArbiterError::Paths)?;
+    /// Batches without demand.
+    ///
+    /// Errors: [`ArbiterError::Allocator`].
+    pub fn new(params: &ArbiterParams) -> Result<Batches, ArbiterError> {
+        let capacities = capacities(params);
+        let racks = capacities.as_ref().map_or_else(Vec::new, |capacities| capacities.racks.clone());
+        let with_racks = AllocatorParams { capacities, ..params.allocator.clone() };
         Ok(Batches {
-            allocator,
-            network,
+            allocator: Allocator::new(&with_racks).map_err(ArbiterError::Allocator)?,
+            racks,
+            avoided: None,
             width: u64::from(params.allocator.slots),
             ahead: u64::from(params.ahead),
             next: 0,
+            allocated: 0,
+            returned: 0,
+            last_avoiding: None,
+            blocked: VecDeque::new(),
             outstanding: 0,
-            pairs: Vec::with_capacity(params.allocator.nodes),
-            paths: Vec::with_capacity(params.allocator.nodes),
+            void_before: vec![0; params.allocator.nodes].into_boxed_slice(),
+            void_until: 0,
+            spares: Vec::with_capacity(MOST_APART as usize),
         })
     }
 
@@ -56,13 +104,25 @@ impl Batches {
         self.next
     }
 
-    /// The slot at whose beginning the next batch is to be allocated; `None` while nothing is demanded.
-    pub(super) fn due(&self) -> Option<u64> {
-        (self.outstanding > 0).then(|| self.next.saturating_sub(self.ahead))
+    /// Whether a batch may be allocated: too many are with the driver otherwise.
+    pub fn has_room(&self) -> bool {
+        // None of those that are with the driver avoids anything, if the last one that did is back.
+        let avoiding = self.last_avoiding >= Some(self.returned);
+        self.allocated - self.returned < if avoiding { REJOINS } else { MOST_APART }
     }
 
-    /// Demands slots for a pair, from the next batch on that can still be allocated in time.
-    pub(super) fn request(
+    /// The slot at whose beginning the next batch is to be allocated; `None` while nothing is demanded.
+    pub(super) fn due(&self) -> Option<u64> {
+        // Whether packets of a batch are blocked counts from when they join again, even if it is known before.
+        let unsettled = self.last_avoiding.is_some_and(|batch| self.allocated <= batch + REJOINS);
+        let wanted = self.outstanding > 0 || unsettled || !self.blocked.is_empty();
+        wanted.then(|| self.next.saturating_sub(self.ahead))
+    }
+
+    /// Demands slots for a pair, from the next batch on that can still be allocated in time: now is slot `slot_now`.
+    ///
+    /// Errors: as the allocator's.
+    pub fn request(
         &mut self,
         slot_now: u64,
         source: Address,
@@ -70,60 +130,107 @@ impl Batches {
         slots: u32,
     ) -> Result<(), Refusal> {
         self.allocator.request(usize::from(source), usize::from(destination), slots)?;
-        if self.outstanding == 0 {
+        if self.due().is_none() {
             self.leave_out_before(slot_now + self.ahead);
         }
         self.outstanding += u64::from(slots);
         Ok(())
     }
 
-    /// Forgets what an endpoint has demanded. How many slots that is.
-    pub(super) fn forget(&mut self, source: Address) -> u64 {
+    /// Forgets what an endpoint has demanded, and what it is granted in batches that have not come back. How many slots were
+    /// demanded and not granted.
+    pub fn forget(&mut self, source: Address) -> u64 {
         let forgotten = self.allocator.forget(usize::from(source));
         self.outstanding -= forgotten;
+        let blocked = self.blocked.len();
+        self.blocked.retain(|&(_, of, _)| of != source);
+        if let Some(before) = self.void_before.get_mut(usize::from(source)) {
+            *before = self.next;
+            self.void_until = self.allocated;
+        }
+        forgotten + (blocked - self.blocked.len()) as u64
+    }
+
+    /// Forgets what all have demanded, as [`Batches::forget`] does for each. How many slots that is.
+    pub fn forget_all(&mut self) -> u64 {
+        let forgotten = self.allocator.forget_all() + self.blocked.len() as u64;
+        self.blocked.clear();
+        self.last_avoiding = None;
+        self.outstanding = 0;
+        self.void_before.fill(self.next);
+        self.void_until = self.allocated;
         forgotten
     }
 
-    /// Forgets what all have demanded. How many slots that is. (An allocator without demand is as good as new.)
-    pub(super) fn start_over(&mut self, params: &ArbiterParams) -> u64 {
-        if self.outstanding > 0 {
-            self.allocator = Allocator::new(&params.allocator).expect("the parameters of the last one");
-        }
-        std::mem::take(&mut self.outstanding)
+    /// From the next batch on no packet takes these links, and racks are granted what their others carry. What is demanded stays so,
+    /// and keeps its order.
+    pub fn avoid(&mut self, links: Arc<DeadLinks>) {
+        self.allocator.limit_racks(racks_left(&self.racks, &links));
+        self.avoided = (!links.is_empty()).then_some(links);
     }
 
-    /// From now on no packet passes these switches, and racks are granted what the others carry. (Only here is memory
-    /// allocated after construction.) What is demanded stays so, and keeps its order.
-    pub(super) fn avoid(&mut self, params: &ArbiterParams, switches: PathSet) {
-        self.network.avoid(switches).expect("the isolator leaves a path");
-        let params = with_less_capacity(params, switches);
-        let mut allocator = Allocator::new(&params).expect("a smaller capacity is one");
-        for pair in self.allocator.waiting() {
-            let (source, destination) = (usize::from(pair.source()), usize::from(pair.destination()));
-            allocator
-                .request(source, destination, pair.remaining().into())
-                .expect("what one allocator has taken another takes");
+    /// Allocates the next batch, without paths; only if there [is room](Batches::has_room).
+    pub fn allocate(&mut self) -> Batch {
+        assert!(self.has_room(), "{} batches that have not come back", self.allocated - self.returned);
+        self.rejoin();
+        let mut batch = self.spares.pop().unwrap_or_default();
+        (batch.number, batch.avoided) = (self.allocated, self.avoided.clone());
+        batch.slots.resize_with(self.width as usize, Default::default);
+        let schedule = self.allocator.allocate();
+        let mut packets = 0;
+        for (within, slot) in (0..).zip(&mut batch.slots) {
+            slot.number = self.next + u64::from(within);
+            slot.pairs.clear();
+            slot.paths.clear();
+            slot.pairs.extend(schedule.slot(within).iter().map(|pair| (pair.source(), pair.destination())));
+            packets += slot.pairs.len() as u64;
         }
-        self.allocator = allocator;
-    }
-
-    /// Allocates the next batch, and gives each grant with its source to `give`. How many there are.
-    pub(super) fn allocate(&mut self, mut give: impl FnMut(Address, Grant)) -> u64 {
-        let Batches { allocator, network, pairs, paths, .. } = self;
-        let schedule = allocator.allocate();
-        let mut granted = 0;
-        for slot in 0..schedule.slots() {
-            pairs.clear();
-            pairs.extend(schedule.slot(slot).iter().map(|pair| (pair.source(), pair.destination())));
-            let number = self.next + u64::from(slot);
-            network.select(number, pairs, paths).expect("endpoints that both know, one packet each");
-            for (&(source, destination), &path) in pairs.iter().zip(&*paths) {
-                give(source, Grant { slot: number, destination, path });
-            }
-            granted += pairs.len() as u64;
+        if packets > 0 && batch.may_be_blocked() {
+            self.last_avoiding = Some(self.allocated);
         }
+        self.outstanding -= packets;
         self.next += self.width;
-        self.outstanding -= granted;
-        granted
+        self.allocated += 1;
+        batch
+    }
+
+    /// Demands again what has had no path in batches that are long enough ago.
+    fn rejoin(&mut self) {
+        let Batches { allocator, blocked, allocated, outstanding, .. } = self;
+        blocked.retain(|&(batch, source, destination)| {
+            if batch + REJOINS > *allocated {
+                return true;
+            }
+            // If the pair waits for as much as it may, this one waits for the next batch.
+            let refused = allocator.request(usize::from(source), usize::from(destination), 1).is_err();
+            *outstanding += u64::from(!refused);
+            refused
+        });
+    }
+
+    /// Takes back a batch whose paths are selected, and gives each grant with its source to `give`. Batches come back in the
+    /// order in which they were allocated.
+    pub fn handle_selected(&mut self, batch: Batch, mut give: impl FnMut(Address, Grant)) -> Outcome {
+        assert_eq!(batch.number, self.returned, "the number of the next batch to come back");
+        self.returned += 1;
+        let mut outcome = Outcome { granted: batch.packets(), forgotten: 0 };
+        let plain = self.void_until <= batch.number && !batch.may_be_blocked();
+        for slot in &batch.slots {
+            assert_eq!(slot.pairs.len(), slot.paths.len(), "a path for each packet");
+            for (&(source, destination), &path) in slot.pairs.iter().zip(&slot.paths) {
+                let is_void = !plain && slot.number < self.void_before[usize::from(source)];
+                if !plain && path == BLOCKED {
+                    outcome.granted -= 1;
+                    outcome.forgotten += u64::from(is_void);
+                    if !is_void {
+                        self.blocked.push_back((batch.number, source, destination));
+                    }
+                } else if !is_void {
+                    give(source, Grant { slot: slot.number, destination, path });
+                }
+            }
+        }
+        self.spares.push(batch);
+        outcome
     }
 }

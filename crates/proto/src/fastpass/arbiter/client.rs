@@ -66,11 +66,28 @@ struct Sent {
 impl Client {
     /// Forgets everything but how often it may speak and be spoken to: it has started anew, or this arbiter's term has.
     pub(super) fn start_over(&mut self) {
+        let Client {
+            incarnation,
+            reset_allowed_at,
+            pace,
+            requests,
+            mut pending,
+            mut untold,
+            mut unacknowledged,
+            ..
+        } = std::mem::take(self);
+        // The memory of lists is kept.
+        pending.clear();
+        untold.clear();
+        unacknowledged.clear();
         *self = Client {
-            incarnation: self.incarnation,
-            reset_allowed_at: self.reset_allowed_at,
-            pace: self.pace,
-            requests: self.requests,
+            incarnation,
+            pending,
+            untold,
+            unacknowledged,
+            reset_allowed_at,
+            pace,
+            requests,
             ..Client::default()
         };
     }

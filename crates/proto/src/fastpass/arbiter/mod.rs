@@ -3,10 +3,12 @@
 //! The way from a request to an allocation (figure 2), a file for each step:
 //!
 //! 1. `requests` reads a request: `counts` says how many slots are new in it, `pace` that no endpoint asks too often.
-//! 2. `batches` allocates slots a batch at a time and selects paths, by `network`.
+//! 2. `batches` allocates slots a batch at a time; the paths of each `batch` are selected, by `network`, here or where the driver
+//!    wants it.
 //! 3. `packets` writes allocations and resets; `client` knows what an endpoint has to be told, `deadlines` which endpoint is to
 //!    be sent something next.
-//! 4. `faults` keeps packets off failed links, and `trials` tells when they are whole again.
+//! 4. `faults` keeps packets off failed links, and `trials` tells when they are whole again; `capacity` says what racks carry
+//!    meanwhile.
 //! 5. `succession` says which arbiter is the primary; `frame` by which clock slots are counted, `clocks` how far that is from
 //!    the endpoints'.
 //!
@@ -56,7 +58,9 @@
 //! drain. An endpoint comes back with a new incarnation, which makes void what it had asked for: no slot is spent on packets
 //! that left by other means.
 
+mod batch;
 mod batches;
+mod capacity;
 mod client;
 mod clocks;
 mod counters;
@@ -72,16 +76,19 @@ mod requests;
 mod succession;
 mod trials;
 
+pub use batch::{Batch, Selector, Slot, BLOCKED};
+pub use batches::{Batches, Outcome, MOST_APART, REJOINS};
 pub use counters::ArbiterCounters;
 pub use params::{ArbiterError, ArbiterParams, Pacer, PathParams};
 pub use succession::Role;
+
+use std::collections::VecDeque;
 
 use crate::machine::Readiness;
 use crate::units::Time;
 
 use super::fcp::{Address, Allocation, Answer, Path, Reset, Trial, Watchdog};
 use super::isolator::Link;
-use batches::Batches;
 use client::Client;
 use clocks::Clocks;
 use counts::Counts;
@@ -113,6 +120,10 @@ pub struct Arbiter {
     frame: Frame,
     clocks: Clocks,
     batches: Batches,
+    /// Who selects paths, unless the driver does.
+    selector: Option<Selector>,
+    /// Batches whose paths the driver has to select.
+    allocated: VecDeque<Batch>,
     counts: Counts,
     clients: Box<[Client]>,
     deadlines: Deadlines,
@@ -154,6 +165,8 @@ impl Arbiter {
             frame: Frame { timeslots: params.timeslots, ahead: 0 },
             clocks: Clocks::new(nodes, params.timeslots),
             batches: Batches::new(params)?,
+            selector: Some(Selector::new(params)?),
+            allocated: VecDeque::new(),
             counts: Counts::new(nodes),
             clients: vec![Client::default(); nodes].into_boxed_slice(),
             deadlines: Deadlines::new(nodes),
@@ -208,8 +221,8 @@ impl Arbiter {
 
     /// Forgets all demands and what endpoints have been told.
     fn start_over(&mut self) {
-        self.counters.forgotten += self.batches.start_over(&self.params);
-        self.counts = Counts::new(self.clients.len());
+        self.counters.forgotten += self.batches.forget_all();
+        self.counts.start_all_over();
         for endpoint in 0..self.clients.len() as Address {
             self.clients[usize::from(endpoint)].start_over();
             self.clients[usize::from(endpoint)].incarnation = 0;
@@ -271,8 +284,8 @@ impl Arbiter {
         }
         let clients = &self.clients;
         let is_there = |endpoint: Address| clients[usize::from(endpoint)].heard.latest > 0;
-        if let Some(switches) = self.faults.handle_timeout(now, self.params.rank, is_there) {
-            self.batches.avoid(&self.params, switches);
+        if let Some(links) = self.faults.handle_timeout(now, self.params.rank, is_there) {
+            self.batches.avoid(links);
             self.counters.paths_changed += 1;
         }
         while self.batch_at().is_some_and(|at| at <= now) {
@@ -280,17 +293,45 @@ impl Arbiter {
             if self.batches.next() <= slot {
                 self.counters.late_batches += 1;
                 self.batches.leave_out_before(slot + u64::from(self.params.ahead));
-            } else {
+            } else if self.batches.has_room() {
                 self.allocate();
+            } else {
+                return;
             }
         }
     }
 
-    /// Allocates a batch and puts the grants where their endpoints' next allocations are made from.
+    /// Allocates a batch, and has its paths selected.
     fn allocate(&mut self) {
+        self.counters.batches += 1;
+        let mut batch = self.batches.allocate();
+        match &mut self.selector {
+            Some(selector) => {
+                selector.select(batch.avoided.as_ref(), &mut batch.slots);
+                self.handle_selected(batch);
+            }
+            None => self.allocated.push_back(batch),
+        }
+    }
+
+    /// Gives the driver what selects paths: from now on the driver has to do so, here or on other threads, for the batches that
+    /// [`Arbiter::poll_batch`] gives. None if that has been given before.
+    pub fn take_selector(&mut self) -> Option<Selector> {
+        self.selector.take()
+    }
+
+    /// The next batch of which the driver has to select the paths. To be asked for after each
+    /// [`Arbiter::handle_timeout`], and to be handed back with paths in the same order, by [`Arbiter::handle_selected`]; until
+    /// then its grants are not told. As long as [`MOST_APART`] of them are not back, or [`REJOINS`] that avoid failed links, no
+    /// further one is allocated.
+    pub fn poll_batch(&mut self) -> Option<Batch> {
+        self.allocated.pop_front()
+    }
+
+    /// Takes back a batch with the paths selected, and puts the grants where their endpoints' next allocations are made from.
+    pub fn handle_selected(&mut self, batch: Batch) {
         let Arbiter { batches, clients, clocks, counts, touched, counters, .. } = self;
-        counters.batches += 1;
-        counters.granted += batches.allocate(|source, mut grant| {
+        let outcome = batches.handle_selected(batch, |source, mut grant| {
             grant.slot = grant.slot.saturating_add_signed(clocks.translation(source));
             let client = &mut clients[usize::from(source)];
             if client.pending.is_empty() {
@@ -303,6 +344,8 @@ impl Arbiter {
                 client.tell(dropped.destination);
             }
         });
+        counters.granted += outcome.granted;
+        counters.forgotten += outcome.forgotten;
         while let Some(source) = self.touched.pop() {
             self.reschedule(source);
         }
@@ -311,6 +354,12 @@ impl Arbiter {
     /// When the next batch is to be allocated.
     fn batch_at(&self) -> Option<Time> {
         self.batches.due().map(|slot| self.frame.start(slot))
+    }
+
+    /// Whether a batch is due that cannot be allocated before earlier ones have come back: the driver has to hand these back now and
+    /// call [`Arbiter::handle_timeout`] again.
+    pub fn lacks_room(&self, now: Time) -> bool {
+        !self.batches.has_room() && self.batch_at().is_some_and(|at| at <= now)
     }
 
     /// When [`Arbiter::handle_timeout`] is wanted next.
@@ -384,6 +433,11 @@ impl Arbiter {
     /// direction.
     pub fn avoids(&self, endpoint: Address, path: Path) -> bool {
         self.faults.avoids(endpoint, path)
+    }
+
+    /// The slot of now, as this arbiter counts them.
+    pub fn slot(&self, now: Time) -> u64 {
+        self.frame.slot(now)
     }
 
     /// The links that have failed, as far as endpoints' reports tell.

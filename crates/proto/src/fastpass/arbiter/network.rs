@@ -1,8 +1,9 @@
 //! The paths of a slot's packets, whatever the network.
 
 use crate::fastpass::fcp::Path;
-use crate::fastpass::paths::{FatTree, LeafSpine, PathError, PathSet, BYPASS};
+use crate::fastpass::paths::{DeadLinks, FatTree, LeafSpine, PathError, PathSet, BLOCKED as NO_PATH, BYPASS};
 
+use super::batch::BLOCKED;
 use super::params::PathParams;
 
 /// Selects the path of each packet of a slot.
@@ -29,12 +30,14 @@ impl Network {
         })
     }
 
-    /// From now on no packet passes these switches of the middle: spine switches, or aggregation switches of any pod.
-    pub(super) fn avoid(&mut self, switches: PathSet) -> Result<(), PathError> {
-        match self {
-            Network::Single => Ok(()),
-            Network::LeafSpine(network) => network.exclude(switches),
-            Network::FatTree(network, _) => network.exclude_aggregation(switches),
+    /// From now on no packet takes these links, nor does any other one matter that was avoided before.
+    pub(super) fn avoid(&mut self, links: Option<&DeadLinks>) -> Result<(), PathError> {
+        match (self, links) {
+            (Network::Single, _) => Ok(()),
+            (Network::LeafSpine(network), Some(links)) => network.avoid(links),
+            (Network::LeafSpine(network), None) => network.exclude(PathSet::EMPTY),
+            (Network::FatTree(network, _), Some(links)) => network.avoid(links),
+            (Network::FatTree(network, _), None) => network.exclude_aggregation(PathSet::EMPTY),
         }
     }
 
@@ -45,7 +48,11 @@ impl Network {
         slot: &[(u16, u16)],
         paths: &mut Vec<Path>,
     ) -> Result<(), PathError> {
-        let path = |number| if number == BYPASS { 0 } else { u16::from(number) };
+        let path = |number| match number {
+            BYPASS => 0,
+            NO_PATH => BLOCKED,
+            number => Path::from(number),
+        };
         paths.clear();
         match self {
             Network::Single => paths.resize(slot.len(), 0),
@@ -56,7 +63,10 @@ impl Network {
             Network::FatTree(network, cores) => {
                 network.turn(number);
                 let ways = network.select(slot)?.iter();
-                paths.extend(ways.map(|way| path(way.aggregation) * *cores + path(way.core)));
+                paths.extend(ways.map(|way| match path(way.aggregation) {
+                    BLOCKED => BLOCKED,
+                    aggregation => aggregation * *cores + path(way.core),
+                }));
             }
         }
         Ok(())

@@ -18,8 +18,8 @@ pub(super) struct Balancer {
     kept: PathSet,
     /// How many places the list of paths in use is turned by.
     turn: usize,
-    /// The paths in use as a list, so turned.
-    names: [u8; MAX_PATHS],
+    /// The path of each colour: the paths in use as a list, so turned. A colour too many has none, and [`BYPASS`] is itself.
+    names: [u8; 1 << 8],
     colouring: Colouring,
     transfer: Transfer,
     /// Where a link is dead, but not all links of its path.
@@ -40,7 +40,7 @@ impl Balancer {
             paths,
             kept: PathSet::EMPTY,
             turn: 0,
-            names: [0; MAX_PATHS],
+            names: [BYPASS; 1 << 8],
             transfer: Transfer::new(colouring.layout(), edges),
             colouring,
             mender: None,
@@ -66,6 +66,9 @@ impl Balancer {
 
     fn keep(&mut self, kept: PathSet) {
         self.kept = kept;
+        // Colours are called by their own numbers until they are turned or moved.
+        let levels = kept.len().next_power_of_two().ilog2() as usize;
+        self.colouring.set_colours(levels, std::array::from_fn(|colour| colour as u8));
         self.name_colours();
     }
 
@@ -84,10 +87,6 @@ impl Balancer {
         for (place, path) in self.kept.iter().enumerate() {
             self.names[(place + count - self.turn) % count] = path as u8;
         }
-        let levels = count.next_power_of_two().ilog2() as usize;
-        // Colours that have to be moved first are called by their own numbers until then.
-        let own = std::array::from_fn(|colour| colour as u8);
-        self.colouring.set_colours(levels, if count == 1 << levels { self.names } else { own });
     }
 
     /// A path for each edge of `graph`, at most as many as there is room for; [`super::BYPASS`] for an edge from a node to
@@ -100,9 +99,9 @@ impl Balancer {
         let kept = self.kept.len();
         if !kept.is_power_of_two() {
             self.transfer.recolour(edges, chosen, kept);
-            for path in chosen.iter_mut().filter(|path| **path != BYPASS) {
-                *path = self.names[usize::from(*path)];
-            }
+        }
+        for path in chosen.iter_mut() {
+            *path = self.names[usize::from(*path)];
         }
         if let Some(mender) = &mut self.mender {
             mender.mend(edges, chosen);

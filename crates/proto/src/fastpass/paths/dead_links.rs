@@ -140,6 +140,13 @@ impl DeadLinks {
         self.of_racks.iter().chain(&*self.of_cores).flatten().all(|dead| dead.is_empty())
     }
 
+    /// Whether no dead link changes what a rack can send and receive.
+    pub fn spares(&self, rack: usize) -> bool {
+        let first = rack / self.racks_per_pod * self.paths;
+        let of_cores = self.of_cores.iter().skip(first).take(self.paths);
+        of_cores.chain([&self.of_racks[rack]]).flatten().all(|dead| dead.is_empty())
+    }
+
     /// Packets a slot that the living links of a rack carry out of it and into it: what an allocator may grant it. Each link
     /// that has died takes its part away, rounded up; so it is 0 where no link lives.
     ///
