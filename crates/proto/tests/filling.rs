@@ -235,6 +235,7 @@ impl Host {
         let mut requests = Vec::new();
         while self.endpoint.readiness(now) == Readiness::Ready {
             match self.endpoint.transmit(now) {
+                EndpointOutput::Answer(..) => unreachable!("nobody tries links here"),
                 EndpointOutput::Request(request) => requests.push(request),
                 EndpointOutput::Slot(grant) => self.send(now, grant),
             }

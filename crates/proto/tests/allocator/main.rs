@@ -141,7 +141,7 @@ proptest! {
                     Event::Forget(source) => drop(slow.forget(source)),
                 }
             }
-            let links: Vec<_> = links[..racks].iter().map(|&(up, down)| Rack { up, down }).collect();
+            let links: Vec<_> = links[..racks].iter().map(|&(up, down)| Rack::whole(up, down)).collect();
             fast.limit_racks(links.iter().copied());
             slow.limit_racks(&links);
             prop_assert_eq!(waiting(&mut fast), slow.waiting());

@@ -8,6 +8,8 @@ pub(super) struct Loss {
     pub(super) source: Address,
     pub(super) destination: Address,
     pub(super) path: Path,
+    /// Packets that the reports of these losses are about: what went the same way since the report before.
+    pub(super) sent: u32,
     /// None only where there is no entry.
     pub(super) lost: u32,
 }
@@ -41,6 +43,7 @@ impl Losses {
         let mut at = (key(&loss).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & mask;
         while self.places[at].lost > 0 {
             if key(&self.places[at]) == key(&loss) {
+                self.places[at].sent = self.places[at].sent.saturating_add(loss.sent);
                 self.places[at].lost = self.places[at].lost.saturating_add(loss.lost);
                 return true;
             }
@@ -97,11 +100,11 @@ impl Evidence {
     }
 
     /// Notes packets, `loss.lost` of which were lost. Whether there was room for the losses.
-    pub(super) fn note(&mut self, links: impl Iterator<Item = usize>, sent: u32, loss: Loss) -> bool {
+    pub(super) fn note(&mut self, links: impl Iterator<Item = usize>, loss: Loss) -> bool {
         for link in links {
-            self.sent[link] = self.sent[link].saturating_add(sent);
+            self.sent[link] = self.sent[link].saturating_add(loss.sent);
         }
-        self.of_source[usize::from(loss.source)] += sent;
+        self.of_source[usize::from(loss.source)] += loss.sent;
         self.empty = false;
         loss.lost == 0 || self.losses.add(loss)
     }

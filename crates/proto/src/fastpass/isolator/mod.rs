@@ -167,8 +167,8 @@ impl Isolator {
             return;
         }
         self.counters.reports += 1;
-        let loss = Loss { source, destination, path, lost: u32::from(lost) };
-        if !self.evidence[0].note(route.iter(), u32::from(sent), loss) {
+        let loss = Loss { source, destination, path, sent: sent.into(), lost: lost.into() };
+        if !self.evidence[0].note(route.iter(), loss) {
             self.counters.no_room += 1;
         }
         self.next = self.next.min(now + self.params.interval);
@@ -217,7 +217,7 @@ impl Isolator {
         for i in 0..found.len() {
             let link = self.verdict.failed()[i];
             if link < avoidable {
-                self.fail(now, link, self.verdict.rate(&self.evidence, link));
+                self.fail(now, link, self.verdict.rate(link));
             }
         }
         if self.failed.len() > before {
@@ -241,6 +241,7 @@ impl Isolator {
 
     /// A link is used again.
     fn readmit(&mut self, link: usize) {
+        eprintln!("readmit {:?}", self.links.link(link));
         self.failed.retain(|&failed| failed != link);
         self.counters.readmitted += 1;
         self.avoid_again();
@@ -290,8 +291,9 @@ impl Isolator {
         self.evidence.iter_mut().for_each(Evidence::clear);
     }
 
-    /// A link has failed: of so many packets it has lost so many.
+    /// A link has failed: it has lost so many of so many packets.
     fn fail(&mut self, now: Time, link: usize, rate: (u64, u64)) {
+        eprintln!("{:.3} ms fail {:?} {rate:?}", now.as_ps() as f64/1e9, self.links.link(link));
         self.records[link].fail(now, rate, &self.params);
         self.failed.push(link);
         self.counters.failed += 1;

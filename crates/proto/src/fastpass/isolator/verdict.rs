@@ -32,6 +32,8 @@ enum Standing {
 #[derive(Clone, Copy, Debug, Default)]
 struct Lost {
     all: u64,
+    /// The packets that the reports of them are about.
+    sent: u64,
     /// Those of the source that has the most, and which that is.
     most: u64,
     by: Address,
@@ -71,8 +73,8 @@ pub(super) struct Verdict {
     /// Links of the source whose losses are being counted.
     touched: Vec<usize>,
     failed: Vec<usize>,
-    /// The losses that each of those is the reason for.
-    found: Vec<u64>,
+    /// The losses that each of those is the reason for, and the packets that the reports of them are about.
+    found: Vec<(u64, u64)>,
 }
 
 impl Verdict {
@@ -112,7 +114,7 @@ impl Verdict {
             } else {
                 self.standing[worst] = Standing::Failed;
                 self.failed.push(worst);
-                self.found.push(self.lost[worst].all);
+                self.found.push((lost.all, lost.sent));
             }
         }
         self.drop_superfluous(params, links, evidence);
@@ -130,7 +132,7 @@ impl Verdict {
     }
 
     /// The link that explains the losses as well as one that turned out to be whole, or nearly: nine tenths of those on that link
-    /// are on this one, too. With it the packets lost on it and all that passed it.
+    /// are on this one, too. With it its [rate](Verdict::rate).
     pub(super) fn instead_of(
         &mut self,
         whole: usize,
@@ -150,7 +152,7 @@ impl Verdict {
             }
         }
         let link = self.worst(params, evidence)?;
-        Some((link, (self.lost[link].all, sent(evidence, link))))
+        Some((link, (self.lost[link].all, self.lost[link].sent)))
     }
 
     /// The links that [`Verdict::weigh`] has found.
@@ -158,10 +160,10 @@ impl Verdict {
         &self.failed
     }
 
-    /// The packets lost on a link that has been found, of which no other is the reason, and all that passed it.
-    pub(super) fn rate(&self, evidence: &[Evidence; 2], link: usize) -> (u64, u64) {
-        let found = self.failed.iter().position(|&failed| failed == link).map_or(0, |at| self.found[at]);
-        (found, sent(evidence, link))
+    /// Of a link that has been found the packets that were lost on it, of which no other is the reason, and those that the reports of
+    /// them are about: what passed it before it failed is not among these.
+    pub(super) fn rate(&self, link: usize) -> (u64, u64) {
+        self.failed.iter().position(|&failed| failed == link).map_or((0, 0), |at| self.found[at])
     }
 
     fn is_explained(&self, route: &Route) -> bool {
@@ -188,6 +190,7 @@ impl Verdict {
                     self.touched.push(link);
                 }
                 lost.all += u64::from(loss.lost);
+                lost.sent += u64::from(loss.sent);
                 lost.part += u64::from(loss.lost);
             }
         }
