@@ -30,9 +30,9 @@ mod verdict;
 use crate::units::{Span, Time};
 
 use super::fcp::{Address, PathReport};
+pub use super::paths::Link;
 use super::paths::{FatTreeShape, PathError, PathSet, Racks};
 use evidence::{Evidence, Loss};
-pub use links::Link;
 use links::Links;
 pub use params::IsolatorParams;
 use verdict::Verdict;
