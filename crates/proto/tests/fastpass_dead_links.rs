@@ -457,7 +457,8 @@ fn one_dead_cable_blocks_no_packet_that_the_racks_living_links_carry() {
     }
 }
 
-/// Where two racks cannot send up to the same spine switch, a rack that hears of them alone cannot hear of it.
+/// Where two racks cannot send up to the same spine switch, a rack that receives from them alone gets nothing over it: then
+/// some packets have to be blocked.
 #[test]
 fn two_dead_cables_block_only_what_they_must() {
     for shape in NETWORKS {
