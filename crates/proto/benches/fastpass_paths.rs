@@ -9,8 +9,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use clearway_proto::fastpass::isolator::Link;
-use clearway_proto::fastpass::paths::{DeadLinks, FatTree, FatTreeShape, LeafSpine, Pair, PathError, Racks};
+use clearway_proto::fastpass::paths::{
+    DeadLinks, FatTree, FatTreeShape, LeafSpine, Link, Pair, PathError, Racks,
+};
 
 const LOADS: [f64; 3] = [0.5, 0.9, 1.0];
 /// Different slots of each measurement, so that no branch can be learned.

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use clearway_proto::fastpass::isolator::Link;
 use clearway_proto::fastpass::paths::{
-    DeadLinks, FatTree, FatTreePath, FatTreeShape, LeafSpine, Pair, PathError, Racks, BLOCKED, BYPASS,
+    DeadLinks, FatTree, FatTreePath, FatTreeShape, LeafSpine, Link, Pair, PathError, Racks, BLOCKED, BYPASS,
 };
 
 /// A small generator of cases.
@@ -234,11 +233,15 @@ impl Search<'_> {
         let (from, to) = self.packets[packet];
         for path in options {
             let ends = [(false, from, path), (true, to, path)];
-            ends.iter().for_each(|&end| *self.loads.entry(end).or_default() += 1);
+            for end in ends {
+                *self.loads.entry(end).or_default() += 1;
+            }
             if self.go(blocked) {
                 return true;
             }
-            ends.iter().for_each(|end| *self.loads.get_mut(end).unwrap() -= 1);
+            for end in &ends {
+                *self.loads.get_mut(end).unwrap() -= 1;
+            }
         }
         if blocked > 0 && self.go(blocked - 1) {
             return true;
@@ -282,8 +285,8 @@ fn run(shape: (usize, usize, usize), cables: usize, ways: Ways, own_racks: bool)
     for number in 0..SLOTS {
         let mut case = Case::new(racks, hosts, spines);
         let order = random.shuffled(racks);
-        for cable in 0..cables {
-            let rack = if own_racks { order[cable].into() } else { random.below(racks) };
+        for &rack in &order[..cables] {
+            let rack = if own_racks { rack.into() } else { random.below(racks) };
             case.kill(rack, random.below(spines), ways);
         }
         let slot = random.matching(&case.racks, &case.dead);
@@ -454,7 +457,8 @@ fn one_dead_cable_blocks_no_packet_that_the_racks_living_links_carry() {
     }
 }
 
-/// Where two racks cannot send up to the same spine switch, a rack that hears of them alone cannot hear of it.
+/// Where two racks cannot send up to the same spine switch, a rack that receives from them alone gets nothing over it: then
+/// some packets have to be blocked.
 #[test]
 fn two_dead_cables_block_only_what_they_must() {
     for shape in NETWORKS {
@@ -513,7 +517,7 @@ fn links_carry_what_they_are_said_to() {
         let slot: Vec<_> = (0..carried).map(|host| (host, 16 + host)).collect();
         let mut network = case.network();
         let paths = network.select(&slot).unwrap();
-        let on = |path: u8| paths.iter().filter(|&&other| other == path).count();
+        let on = |path: u8| paths.iter().map(|&other| usize::from(other == path)).sum::<usize>();
         let each = usize::from(carried / 4);
         assert_eq!([on(0), on(1), on(2), on(3), on(BLOCKED)], [each, each, 0, each, each]);
         assert_eq!(case.dead.capacity(0), (carried * 3 / 4, carried));

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use clearway_proto::fastpass::isolator::Link;
 use clearway_proto::fastpass::paths::{
-    DeadLinks, FatTree, FatTreePath, FatTreeShape, LeafSpine, Pair, PathError, Racks, BLOCKED, BYPASS,
+    DeadLinks, FatTree, FatTreePath, FatTreeShape, LeafSpine, Link, Pair, PathError, Racks, BLOCKED, BYPASS,
     MAX_ENDPOINTS, MAX_PATHS, MAX_RACKS,
 };
 use proptest::prelude::*;
@@ -57,13 +56,17 @@ impl Network {
             }
             blocked |= path == BLOCKED;
             let end_of = [("out of", from), ("into", to)];
-            end_of.iter().for_each(|&end| *degrees.entry(end).or_insert(0_usize) += 1);
+            for end in end_of {
+                *degrees.entry(end).or_insert(0_usize) += 1;
+            }
             if path != BLOCKED {
                 assert!(
                     usize::from(path) < self.paths && !self.failed.contains(&usize::from(path)),
                     "{path}"
                 );
-                end_of.iter().for_each(|&end| *links.entry((end, usize::from(path))).or_insert(0_usize) += 1);
+                for end in end_of {
+                    *links.entry((end, usize::from(path))).or_insert(0_usize) += 1;
+                }
             }
         }
         let kept: Vec<_> = (0..self.paths).filter(|path| !self.failed.contains(path)).collect();

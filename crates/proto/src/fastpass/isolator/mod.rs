@@ -34,9 +34,9 @@ mod ways;
 use crate::units::{Span, Time};
 
 use super::fcp::{Address, Path, PathReport};
+pub use super::paths::Link;
 use super::paths::{FatTreeShape, PathError, Racks};
 use evidence::{Evidence, Loss};
-pub use links::Link;
 use links::Links;
 pub use params::IsolatorParams;
 use record::Record;
@@ -241,7 +241,6 @@ impl Isolator {
 
     /// A link is used again.
     fn readmit(&mut self, link: usize) {
-        eprintln!("readmit {:?}", self.links.link(link));
         self.failed.retain(|&failed| failed != link);
         self.counters.readmitted += 1;
         self.avoid_again();
@@ -293,7 +292,6 @@ impl Isolator {
 
     /// A link has failed: it has lost so many of so many packets.
     fn fail(&mut self, now: Time, link: usize, rate: (u64, u64)) {
-        eprintln!("{:.3} ms fail {:?} {rate:?}", now.as_ps() as f64/1e9, self.links.link(link));
         self.records[link].fail(now, rate, &self.params);
         self.failed.push(link);
         self.counters.failed += 1;

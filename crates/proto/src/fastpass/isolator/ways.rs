@@ -1,6 +1,7 @@
 //! Which racks can reach each other without the links that are avoided.
 
-use super::links::{Link, Links};
+use super::links::Links;
+use super::Link;
 
 /// The links in use, as sets of switches: bit `i` for spine, aggregation or core switch `i`.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! The paths of one graph's packets: a colouring, with the paths that are left.
+//! The paths of one graph's packets: a colouring with the paths in use, without dead links.
 
 use super::colouring::Colouring;
 use super::dead_links::Links;
@@ -22,7 +22,7 @@ pub(super) struct Balancer {
     names: [u8; 1 << 8],
     colouring: Colouring,
     transfer: Transfer,
-    /// Where a link is dead, but not all links of its path.
+    /// What moves packets from dead links; none while all live.
     mender: Option<Box<Mender>>,
     /// The path of each edge.
     chosen: Box<[u8]>,
@@ -90,7 +90,7 @@ impl Balancer {
     }
 
     /// A path for each edge of `graph`, at most as many as there is room for; [`super::BYPASS`] for an edge from a node to
-    /// itself.
+    /// itself, [`super::BLOCKED`] for one that no path has room for.
     pub(super) fn balance(&mut self, graph: impl ExactSizeIterator<Item = (u8, u8)>) -> &[u8] {
         let count = graph.len();
         let chosen = &mut self.chosen[..count];

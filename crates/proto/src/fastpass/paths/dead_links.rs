@@ -1,18 +1,16 @@
 //! Which links of a network are dead, each direction by itself, and what its racks can still send and receive.
 
-use crate::fastpass::isolator::Link;
-
 use super::error::PathError;
-use super::fat_tree::FatTreeShape;
+use super::link::Link;
 use super::path_set::PathSet;
 use super::racks::Racks;
+use super::shape::FatTreeShape;
 use super::slot::MAX_PATHS;
 
 /// The dead links of a leaf-spine network or a fat tree. At first there are none.
 ///
 /// ```
-/// use clearway_proto::fastpass::isolator::Link;
-/// use clearway_proto::fastpass::paths::{DeadLinks, LeafSpine, Racks};
+/// use clearway_proto::fastpass::paths::{DeadLinks, LeafSpine, Link, Racks};
 ///
 /// // Rack 0 cannot send up to spine switch 1, but can receive from it.
 /// let racks = Racks::uniform(2, 2).unwrap();

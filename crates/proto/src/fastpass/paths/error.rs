@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::fastpass::isolator::Link;
-
+use super::link::Link;
 use super::slot::{MAX_ENDPOINTS, MAX_PATHS, MAX_RACKS};
 
 /// Why no paths can be selected. Whatever held before still holds.

@@ -11,18 +11,8 @@ use super::error::PathError;
 use super::path_set::PathSet;
 use super::pods::Pods;
 use super::racks::Racks;
+use super::shape::FatTreeShape;
 use super::slot::{Pair, BLOCKED, BYPASS};
-
-/// The switches of a fat tree. In one of k-port switches all three are k / 2, and no link need carry two packets of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FatTreeShape {
-    /// Racks of a pod: rack `r` is in pod `r / racks_per_pod`.
-    pub racks_per_pod: usize,
-    /// Aggregation switches of a pod.
-    pub aggregation: usize,
-    /// Core switches that each aggregation switch reaches.
-    pub cores: usize,
-}
 
 /// The way of a packet through a fat tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +34,8 @@ impl FatTreePath {
 pub struct FatTree {
     racks: Racks,
     shape: FatTreeShape,
+    /// Whether a link is dead.
+    some_dead: bool,
     aggregation: Balancer,
     /// The group of each aggregation switch.
     cores: Box<[Balancer]>,
@@ -76,6 +68,7 @@ impl FatTree {
         Ok(FatTree {
             racks,
             shape,
+            some_dead: false,
             aggregation: balancer,
             cores: groups?,
             starts: vec![0; aggregation + 1].into_boxed_slice(),
@@ -92,6 +85,7 @@ impl FatTree {
         if !dead.is_of(self.racks.racks(), self.shape) {
             return Err(PathError::OtherNetwork);
         }
+        self.some_dead = !dead.is_empty();
         self.aggregation.avoid(dead.above_racks(), Pods::new(dead, self.shape.racks_per_pod));
         for (aggregation, cores) in self.cores.iter_mut().enumerate() {
             cores.avoid(dead.above(aggregation), None);
@@ -119,7 +113,10 @@ impl FatTree {
     /// The way of each packet of a slot, in their order.
     ///
     /// The law of [`super::LeafSpine::select`] holds for racks and aggregation switches, and for pods and the core switches
-    /// of each group.
+    /// of each group. A packet that no way has room for is [`FatTreePath::BLOCKED`].
+    ///
+    /// An allocator that knows racks alone can grant a pod more packets to other pods than its living links to the core
+    /// carry: in a slot of full load, one is blocked for each dead link there.
     ///
     /// Errors: [`PathError::TooManyPairs`], [`PathError::UnknownEndpoint`].
     pub fn select(&mut self, slot: &[Pair]) -> Result<&[FatTreePath], PathError> {
@@ -129,9 +126,12 @@ impl FatTree {
             let packets = &self.grouped[self.starts[group]..self.starts[group + 1]];
             let chosen = cores.balance(packets.iter().map(|packet| packet.pods));
             for (packet, &core) in packets.iter().zip(chosen) {
-                let path = &mut self.paths[usize::from(packet.packet)];
-                *path = if core == BLOCKED { FatTreePath::BLOCKED } else { FatTreePath { core, ..*path } };
+                self.paths[usize::from(packet.packet)].core = core;
             }
+        }
+        if self.some_dead {
+            let blocked = |path: &&mut FatTreePath| path.aggregation == BLOCKED || path.core == BLOCKED;
+            self.paths[..slot.len()].iter_mut().filter(blocked).for_each(|path| *path = FatTreePath::BLOCKED);
         }
         Ok(&self.paths[..slot.len()])
     }
@@ -144,8 +144,7 @@ impl FatTree {
         self.racks.check(slot)?;
         let chosen = self.aggregation.balance(slot.iter().copied().map(self.racks.lookup()));
         for (path, &aggregation) in self.paths.iter_mut().zip(chosen) {
-            let core = if aggregation == BLOCKED { BLOCKED } else { BYPASS };
-            *path = FatTreePath { aggregation, core };
+            *path = FatTreePath { aggregation, core: BYPASS };
         }
         Ok(())
     }

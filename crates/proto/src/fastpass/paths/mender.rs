@@ -9,11 +9,12 @@
 //!    `p`: one of its packets there moves to `q`; if that is one too many for the link at the packet's sender, one of those
 //!    moves from `q` to `p`, and so on: a chain of two colours (Kempe), as `transfer` has them. What is new is that a chain must not
 //!    pass a rack whose link for the next packet is dead: then it is undone, and other paths are tried.
-//! 4. A packet that gets none is [`BLOCKED`].
+//! 4. If no exchange helps, the packet takes the path of another, and that one looks for a path in its place, a few times over.
+//! 5. A packet that gets none is [`BLOCKED`].
 //!
 //! In a fat tree, [`Pods`] limits what aggregation switches take to and from the core: they exchange packets with others then.
 //!
-//! A chain never visits a link with more packets than it carries for longer than a step, so whatever comes of it, the law holds.
+//! Between two steps no link has a packet too many, so whatever comes of a search, and wherever it is given up, the law holds.
 
 use super::colouring::Edge;
 use super::dead_links::Links;
@@ -23,7 +24,7 @@ use super::pods::{Limit, Pods};
 use super::seats::{Seats, NONE};
 use super::slot::{BLOCKED, BYPASS, MAX_PATHS};
 
-/// Moves allowed in a slot for each packet that has lost its path, as a share of all packets: a chain passes a rack once or twice.
+/// Moves allowed in a slot, for each packet that has lost its path and each packet of the slot.
 const MOVES_PER_PACKET: usize = 2;
 
 /// A packet without a path may displace another, that one another, so often.

@@ -16,7 +16,11 @@
 //!    `squares` takes out cycles of four edges, many at once with word-wide operations, then `chains` the rest.
 //! 4. `turns` says which colour the n-th packet of a pair has, from n and the splits alone.
 //! 5. `transfer`, where the number of paths is no power of two, moves the packets of the colours too many.
-//! 6. `balancer` is all of this for one graph; `leaf_spine` and `fat_tree` are what an arbiter uses.
+//! 6. `mender`, where links are dead ([`DeadLinks`]), moves packets from them to living ones, over `seats`, which knows the packets
+//!    of each link; `pods` has it spare aggregation switches whose links to the core are dead. A dead link is avoided by itself,
+//!    in its direction, and all others are used. A packet that no path has room for is [`BLOCKED`], so that no link ever
+//!    carries more than it can.
+//! 7. `balancer` is all of this for one graph; `leaf_spine` and `fat_tree` are what an arbiter uses.
 //!
 //! The paper colours with Euler splits too, after padding the graph with dummy edges to equal degrees (its footnote 4).
 //! Everything here depends on nothing but the slot's packets in their order, and allocates nothing once it is made.
@@ -30,11 +34,13 @@ mod fat_tree;
 mod law;
 mod layout;
 mod leaf_spine;
+mod link;
 mod mender;
 mod path_set;
 mod pods;
 mod racks;
 mod seats;
+mod shape;
 mod slot;
 mod split;
 mod squares;
@@ -44,8 +50,10 @@ mod turns;
 
 pub use dead_links::DeadLinks;
 pub use error::PathError;
-pub use fat_tree::{FatTree, FatTreePath, FatTreeShape};
+pub use fat_tree::{FatTree, FatTreePath};
 pub use leaf_spine::LeafSpine;
+pub use link::Link;
 pub use path_set::PathSet;
 pub use racks::Racks;
+pub use shape::FatTreeShape;
 pub use slot::{Pair, BLOCKED, BYPASS, MAX_ENDPOINTS, MAX_PATHS, MAX_RACKS};
