@@ -419,11 +419,6 @@ fn a_link_is_used_again_when_enough_trials_in_a_row_are_answered() {
         assert_eq!(try_link(&mut net, link, |_| true, 1000), (true, trials));
         net.run(30);
     }
-    // Of a link that lost one packet in fifty, seven times fifty, or about as many.
-    let mut net = Net::new(Kind::LeafSpine, &[(link, 0.02)], 1);
-    net.run(30);
-    let (whole, trials) = try_link(&mut net, link, |_| true, 10_000);
-    assert!(whole && (200..=700).contains(&trials), "{trials}");
 }
 
 /// Between racks 0 and 1 nothing tells the downlink from the uplink before it. Trials clear the uplink, and then the downlink is
@@ -452,7 +447,8 @@ fn the_last_path_is_never_excluded() {
     assert_eq!(net.isolator.counters().last_path, 1);
     // Of two links that cannot both be avoided it is the worse one that is, whichever was found first.
     let (worse, better) = (Link::FromRack { rack: 0, switch: 0 }, Link::ToRack { rack: 1, switch: 1 });
-    let mut net = Net::new(Kind::LeafSpine, &[(better, 0.05), (Link::FromRack { rack: 0, switch: 2 }, 1.0)], 1);
+    let mut net =
+        Net::new(Kind::LeafSpine, &[(better, 0.05), (Link::FromRack { rack: 0, switch: 2 }, 1.0)], 1);
     net.run(20);
     assert!(avoided(&net.isolator).contains(&better));
     net.faults.push((worse, 1.0));

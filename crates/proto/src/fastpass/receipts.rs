@@ -213,7 +213,8 @@ mod tests {
             let header = here.send(us(at), 0, 1);
             there.handle(&header);
             here.handle(&there.send(us(at), 0, 1));
-            let wanted = if at == 49 { vec![] } else { vec![(1, Fate::Lost), (2, Fate::Arrived), (3, Fate::Arrived)] };
+            let wanted =
+                if at == 49 { vec![] } else { vec![(1, Fate::Lost), (2, Fate::Arrived), (3, Fate::Arrived)] };
             assert_eq!(settled(&mut here), wanted);
         }
     }

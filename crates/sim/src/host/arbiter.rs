@@ -140,7 +140,9 @@ impl ArbiterHost {
                 Packet::Request(request) => machine.handle_request(local, &request),
                 Packet::Watchdog(watchdog) => machine.handle_watchdog(local, &watchdog),
                 Packet::Answer(answer) => machine.handle_answer(local, &answer),
-                Packet::Allocation(_) | Packet::Reset(_) | Packet::Trial(_) => unreachable!("an arbiter sends these"),
+                Packet::Allocation(_) | Packet::Reset(_) | Packet::Trial(_) => {
+                    unreachable!("an arbiter sends these")
+                }
             }
         }
         if machine.poll_timeout().is_some_and(|at| at <= local) {

@@ -258,7 +258,13 @@ fn capacities(network: &Network) -> Option<Capacities> {
     };
     Some(Capacities {
         nodes: rack_of.into_iter().map(Node::endpoint).collect(),
-        racks: up.into_iter().map(|up| { let all = Carries { links: 1, each: PerSlot::new(up.into(), 1) }; Rack { up: all, down: all } }).collect(),
+        racks: up
+            .into_iter()
+            .map(|up| {
+                let all = Carries { links: 1, each: PerSlot::new(up.into(), 1) };
+                Rack { up: all, down: all }
+            })
+            .collect(),
     })
 }
 

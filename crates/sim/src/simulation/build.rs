@@ -169,7 +169,7 @@ impl Laying<'_> {
         control: Option<&ControlPlan>,
     ) -> Routes {
         let router = Router::new(self.graph, &self.scenario.network);
-        let agents = self.agents(probes, control);
+        let agents = self.agents(&router, probes, control);
         let longest = agents
             .iter()
             .flat_map(|agents| &agents.paths)
@@ -216,27 +216,42 @@ impl Laying<'_> {
         routes
     }
 
-    /// The conversations of agents: probes, and then those of Fastpass's control packets. Each way of each has its own
-    /// draw; control packets have several, so that those of all endpoints do not meet on one link to the arbiter.
-    fn agents(&self, probes: &[ProbePlan], control: Option<&ControlPlan>) -> Vec<Agents> {
-        let agents =
-            |(entity, number): (Entity, u64), [from, to]: [u32; 2], seats: [Place; 2], ways: usize| {
-                let mut stream = Stream::new(self.scenario.seed, entity, number);
-                let mut way = || {
-                    [(from, to), (to, from)].map(|(from, to)| {
-                        let mut links = Vec::new();
-                        let joined = path_between(self.graph, from, to, stream.bits(), &mut links);
-                        assert!(joined, "no path from node {from} to node {to}");
-                        links
-                    })
-                };
-                Agents { seats, paths: (0..ways).map(|_| way()).collect() }
+    /// The conversations of agents: probes, and then those of Fastpass's control packets. Between hosts these have all paths, by the
+    /// numbers that paths of packets in timeslots have. Those with an arbiter at a switch have several drawn ones, so that
+    /// those of all endpoints do not meet on one link to it.
+    fn agents(&self, router: &Router, probes: &[ProbePlan], control: Option<&ControlPlan>) -> Vec<Agents> {
+        let drawn = |(entity, number): (Entity, u64), [from, to]: [u32; 2], ways: usize| {
+            let mut stream = Stream::new(self.scenario.seed, entity, number);
+            let mut way = || {
+                [(from, to), (to, from)].map(|(from, to)| {
+                    let mut links = Vec::new();
+                    let joined = path_between(self.graph, from, to, stream.bits(), &mut links);
+                    assert!(joined, "no path from node {from} to node {to}");
+                    links
+                })
             };
-        let of_probes = (0..).zip(probes);
-        let of_probes = of_probes.map(|(number, p)| agents((Entity::ProbePath, number), p.nodes, p.seats, 1));
+            (0..ways).map(|_| way()).collect()
+        };
+        let all = |[from, to]: [u32; 2]| {
+            let mut paths = Vec::new();
+            router.each_path(from, to, |links| {
+                paths.push([links.to_vec(), links.iter().rev().map(|link| link ^ 1).collect()]);
+            });
+            paths
+        };
+        let of_probes = (0..).zip(probes).map(|(number, probe)| {
+            let paths = drawn((Entity::ProbePath, number), probe.nodes, 1);
+            Agents { seats: probe.seats, paths }
+        });
         let of_control = (0..).zip(control.iter().flat_map(|control| control.ends()));
         let of_control = of_control.map(|(number, (nodes, seats))| {
-            agents((Entity::ControlPath, number), nodes, seats, CONTROL_WAYS)
+            let between_hosts = nodes.iter().all(|&node| node < self.graph.host_count());
+            let paths = if between_hosts {
+                all(nodes)
+            } else {
+                drawn((Entity::ControlPath, number), nodes, CONTROL_WAYS)
+            };
+            Agents { seats, paths }
         });
         of_probes.chain(of_control).collect()
     }

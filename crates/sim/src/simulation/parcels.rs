@@ -57,7 +57,9 @@ impl Parcels {
     pub fn take_ack(&mut self, place: u32) -> Ack {
         match self.take(place) {
             Parcel::Ack(ack) => ack,
-            Parcel::Control(_) | Parcel::Slotted(_) => unreachable!("it waits for a slot as an acknowledgement"),
+            Parcel::Control(_) | Parcel::Slotted(_) => {
+                unreachable!("it waits for a slot as an acknowledgement")
+            }
         }
     }
 
@@ -65,7 +67,9 @@ impl Parcels {
     pub fn take_control(&mut self, place: u32) -> Packet {
         match self.take(place) {
             Parcel::Control(packet) => *packet,
-            Parcel::Ack(_) | Parcel::Slotted(_) => unreachable!("a control frame has a control packet for its parcel"),
+            Parcel::Ack(_) | Parcel::Slotted(_) => {
+                unreachable!("a control frame has a control packet for its parcel")
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use clearway_proto::fastpass::endpoint::{EndpointOutput, Mode};
 use clearway_proto::fastpass::fcp::{Address, Grant};
 use clearway_proto::fastpass::filling::{Next, Slot};
-use clearway_proto::machine::Readiness;
 use clearway_proto::fastpass::receipts::{Fate, SlotHeader};
+use clearway_proto::machine::Readiness;
 use clearway_proto::transport::Notice;
 use clearway_proto::units::Time;
 

@@ -82,9 +82,10 @@ impl Faults {
 
     fn look_ahead(&mut self) {
         let Some(isolator) = &self.isolator else { return };
-        let of_trials = self.trials.as_ref().map_or(Time::NEVER, |trials| {
-            isolator.poll_trial().min(trials.times_out(self.trial_timeout))
-        });
+        let of_trials = self
+            .trials
+            .as_ref()
+            .map_or(Time::NEVER, |trials| isolator.poll_trial().min(trials.times_out(self.trial_timeout)));
         self.next = isolator.poll_timeout().min(of_trials);
     }
 
@@ -127,7 +128,9 @@ impl Faults {
 
     /// The links to avoid.
     fn avoided(&self) -> Arc<DeadLinks> {
-        let (Some(isolator), Some(none)) = (&self.isolator, &self.none) else { unreachable!("there are paths") };
+        let (Some(isolator), Some(none)) = (&self.isolator, &self.none) else {
+            unreachable!("there are paths")
+        };
         let mut dead = none.clone();
         for link in isolator.avoided() {
             dead.set(link, true).expect("a link of the same network");

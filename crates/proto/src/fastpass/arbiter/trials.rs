@@ -168,7 +168,9 @@ impl Trials {
     fn paths_of(&self, link: Link) -> impl Iterator<Item = Path> {
         let cores = self.surroundings.cores;
         let range = match link {
-            Link::FromRack { switch, .. } | Link::ToRack { switch, .. } => switch * cores..(switch + 1) * cores,
+            Link::FromRack { switch, .. } | Link::ToRack { switch, .. } => {
+                switch * cores..(switch + 1) * cores
+            }
             Link::ToCore { aggregation, core, .. } | Link::FromCore { aggregation, core, .. } => {
                 aggregation * cores + core..aggregation * cores + core + 1
             }

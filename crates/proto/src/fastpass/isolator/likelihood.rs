@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_the_likelihood_ratio() {
-        for (lost, sent) in [(1, 1), (3, 3), (10, 4000), (40, 4000), (207, 4140), (4000, 4000), (5, 100_000)] {
+        for (lost, sent) in [(1, 1), (3, 3), (10, 4000), (40, 4000), (207, 4140), (4000, 4000), (5, 100_000)]
+        {
             let (k, n, rate) = (lost as f64, sent as f64, 1e-4_f64);
             let q = k / n;
             let arrived = if lost == sent { 0.0 } else { (n - k) * ((1.0 - q) / (1.0 - rate)).log2() };

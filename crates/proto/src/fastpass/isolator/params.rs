@@ -24,9 +24,8 @@ pub struct IsolatorParams {
     pub trial_interval: Span,
     /// A trial that is not answered for so long is lost. Default: 1 ms.
     pub trial_timeout: Span,
-    /// Trials in a row that have to be answered before a link that lost everything is used again: of one that lost less, so many
-    /// that as many would not have been answered by chance, but for one time in 1000. Twice as many each time that it fails
-    /// again within 1 s. Default: 16.
+    /// Trials in a row that have to be answered before a link is used again. Twice as many each time that it fails again within 1 s:
+    /// a link that loses one packet in 100 soon has to answer more than it can. Default: 16.
     pub trials: u32,
     /// The most trials in a row that are asked for. Default: 100,000, which take 10 s.
     pub most_trials: u32,
@@ -60,12 +59,5 @@ impl IsolatorParams {
     /// Whether so many losses are above the rate from which on something is done.
     pub(super) fn is_lossy(&self, lost: u64, sent: u64) -> bool {
         lost > 0 && lost * u64::from(self.one_in) >= sent
-    }
-
-    /// Trials in a row that show a link to be whole that has lost so many packets: 7 divided by the rate of loss, as a link that
-    /// still loses as many would answer all of those one time in e^7, 1100.
-    pub(super) fn trials_after(&self, lost: u64, sent: u64) -> u32 {
-        let wanted = (7 * sent).div_ceil(lost.max(1)).min(7 * u64::from(self.one_in));
-        (wanted as u32).max(self.trials).min(self.most_trials)
     }
 }

@@ -228,7 +228,11 @@ impl Verdict {
             return 0;
         }
         let bits = likelihood::bits(lost, sent, params.background);
-        if bits >= u64::from(params.bits) { bits } else { 0 }
+        if bits >= u64::from(params.bits) {
+            bits
+        } else {
+            0
+        }
     }
 
     /// Drops links whose losses the others account for.

@@ -94,7 +94,8 @@ impl Ways {
             return both != 0;
         }
         (0..self.switches).any(|switch| {
-            let cores = self.to_core[pod * self.switches + switch] & self.from_core[far * self.switches + switch];
+            let cores =
+                self.to_core[pod * self.switches + switch] & self.from_core[far * self.switches + switch];
             both >> switch & 1 == 1 && cores != 0
         })
     }
