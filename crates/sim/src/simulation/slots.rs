@@ -166,8 +166,9 @@ impl Domain {
         while let Some(next) = self.next_in_slot(plan, state.slots, &mut slot) {
             let frame = match next {
                 Next::Ack(ack) => ack,
-                Next::Packet(end) => {
-                    let frame = self.pull_in_slot(plan, host, end, &mut slot);
+                Next::Packet(end, size) => {
+                    let frame = self.pull_in_slot(plan, host, end);
+                    slot.give_back(size - frame.meta.size());
                     if !has_data {
                         let receipts = &mut self.slots[state.slots as usize].receipts;
                         remembered = receipts.remember(end, frame.seq(), grant.slot);
@@ -194,10 +195,8 @@ impl Domain {
     }
 
     /// The next packet of a flow, which leaves in a slot.
-    fn pull_in_slot(&mut self, plan: &Plan, host: u32, end: u32, slot: &mut Slot) -> Frame {
-        let said = size_of_next(plan, &self.senders[end as usize]);
+    fn pull_in_slot(&mut self, plan: &Plan, host: u32, end: u32) -> Frame {
         let frame = self.next_frame(plan, end);
-        slot.give_back(said - frame.meta.size());
         let offer = &mut self.offers[end as usize];
         offer.lost = offer.lost.saturating_sub(1);
         self.offer_packets(plan, host, end);

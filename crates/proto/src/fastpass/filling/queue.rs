@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::bins::Bins;
-use super::Sizes;
+use super::sizes::Sizes;
 use crate::units::{Span, Time};
 
 /// Where a flow waits for its turn.
