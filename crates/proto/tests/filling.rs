@@ -85,7 +85,7 @@ impl Twin {
             let flows = &self.flows;
             let next = self.machine.next(&mut slot, |flow: usize| flows[flow][0]);
             bytes += match next {
-                Some(Next::Packet(flow)) => self.flows[flow].pop_front().expect("a packet that waits"),
+                Some(Next::Packet(flow, _)) => self.flows[flow].pop_front().expect("a packet that waits"),
                 Some(Next::Ack(size)) => {
                     assert_eq!(self.acks.pop_front(), Some(size));
                     size
@@ -249,7 +249,7 @@ impl Host {
             let sockets = &self.sockets;
             let next = self.filling.next(&mut slot, |socket: usize| sockets[socket].2[0].len() as u32);
             let datagram = match next {
-                Some(Next::Packet(socket)) => self.sockets[socket].2.pop_front().expect("it was offered"),
+                Some(Next::Packet(socket, _)) => self.sockets[socket].2.pop_front().expect("it was offered"),
                 Some(Next::Ack(ack)) => ack,
                 None => break,
             };

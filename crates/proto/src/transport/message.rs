@@ -149,6 +149,33 @@ mod tests {
         probe
     }
 
+    /// The payloads of all packets that are offered, in runs.
+    fn runs(sender: &SenderOf<NoneParams>) -> Vec<(u32, u32)> {
+        let offered = sender.offered();
+        let mut seq = offered.next;
+        std::iter::from_fn(|| {
+            let (payload, packets) = (seq < offered.until).then(|| sender.payload_from(seq))?;
+            let packets = packets.min(offered.until - seq);
+            seq += packets;
+            Some((payload, packets))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn what_is_offered_is_known_before_it_is_sent() {
+        let mut sender = sender(&[250, 200, 30, 40]);
+        assert_eq!(runs(&sender), [(100, 2), (50, 1), (100, 1), (100, 1), (30, 1), (40, 1)]);
+        send(&mut sender, 4);
+        assert_eq!(runs(&sender), [(100, 1), (30, 1), (40, 1)]);
+        sender.handle_endless();
+        assert_eq!(runs(&sender)[..3], [(100, 1), (30, 1), (40, 1)]);
+        assert_eq!((runs(&sender)[3].0, sender.offered().lost), (100, 0));
+        let timeout = sender.poll_timeout().expect("packets are under way");
+        sender.handle_timeout(timeout);
+        assert!(sender.offered().lost > 0);
+    }
+
     #[test]
     fn a_messages_last_packet_is_what_remains() {
         assert_eq!(send(&mut sender(&[250]), 9), [(100, false), (100, false), (50, true)]);

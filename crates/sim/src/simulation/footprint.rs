@@ -101,7 +101,7 @@ pub const CONTROL_WAYS: usize = 16;
 pub fn endpoint_bytes(endpoints: f64) -> f64 {
     let own = size_of::<Seat>() + size_of::<EndpointHost>() + size_of::<Slots>() + EVENT;
     // A destination's counts, and its queue with the node of the map that holds it; slots held and remembered.
-    own as f64 + endpoints * 256.0 + 200_000.0
+    own as f64 + endpoints * 448.0 + 200_000.0
 }
 
 /// Memory in bytes for an arbiter of so many endpoints: 24 bytes for each pair, and what it knows of each.

@@ -168,7 +168,11 @@ impl Domain {
         while let Some(next) = self.next_in_slot(plan, state.slots, &mut slot) {
             let (frame, packet) = match next {
                 Next::Ack(ack) => (ack, None),
-                Next::Packet(end) => (self.pull_in_slot(plan, host, end, &mut slot), Some(end)),
+                Next::Packet(end, size) => {
+                    let frame = self.pull_in_slot(plan, host, end);
+                    slot.give_back(size - frame.meta.size());
+                    (frame, Some(end))
+                }
             };
             let is_first = header.is_none();
             let header = *header.get_or_insert_with(|| self.stamp(state.slots, grant));
@@ -212,10 +216,8 @@ impl Domain {
     }
 
     /// The next packet of a flow, which leaves in a slot.
-    fn pull_in_slot(&mut self, plan: &Plan, host: u32, end: u32, slot: &mut Slot) -> Frame {
-        let said = size_of_next(plan, &self.senders[end as usize]);
+    fn pull_in_slot(&mut self, plan: &Plan, host: u32, end: u32) -> Frame {
         let frame = self.next_frame(plan, end);
-        slot.give_back(said - frame.meta.size());
         let offer = &mut self.offers[end as usize];
         offer.lost = offer.lost.saturating_sub(1);
         self.offer_packets(plan, host, end);

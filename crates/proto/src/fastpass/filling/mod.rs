@@ -29,6 +29,7 @@
 
 mod bins;
 mod queue;
+mod sizes;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +39,7 @@ use super::fcp::Address;
 use crate::units::{Span, Time};
 use bins::Bins;
 use queue::{Lane, Queue, Share, Turn};
+use sizes::Sizes;
 
 /// Slots for which other data goes before small packets that fill none, and all data before such acknowledgements: so these take
 /// one slot in so many at most while there is other data. That is shorter than the wait for a slot of one's own.
@@ -46,17 +48,6 @@ const SLOTS_HELD: u64 = 32;
 /// Flows with large packets that are asked whether their next packet fits into the rest of a slot.
 const ASKED: usize = 8;
 
-/// Sizes that slots are filled by, in bytes on the wire.
-#[derive(Clone, Copy, Debug)]
-struct Sizes {
-    /// Room in a slot.
-    room: u32,
-    /// The largest acknowledgement.
-    ack: u32,
-    /// Acknowledgements that fill a slot.
-    acks: u64,
-}
-
 /// A flow, as [`Filling`] knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(u32);
@@ -64,8 +55,8 @@ pub struct Handle(u32);
 /// What leaves next in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<A, F> {
-    /// The next packet of this flow.
-    Packet(F),
+    /// The next packet of this flow, of this size as was said.
+    Packet(F, u32),
     /// This acknowledgement.
     Ack(A),
 }
@@ -94,7 +85,7 @@ impl Part {
 /// A slot that is being filled.
 #[derive(Debug)]
 pub struct Slot {
-    destination: Address,
+    queue: u32,
     turn: Turn,
     parts: &'static [Part],
     /// Bytes that fit into a slot, and bytes that have left in this one.
@@ -125,7 +116,7 @@ impl Slot {
 #[derive(Debug)]
 struct Flow<F> {
     name: F,
-    destination: Address,
+    queue: u32,
     lane: Lane,
     /// Whether it stands in the round of the lane of small packets, and in the other.
     stands: [bool; 2],
@@ -138,7 +129,11 @@ pub struct Filling<A, F> {
     sizes: Sizes,
     longest_hold: Span,
     flows: Vec<Flow<F>>,
-    queues: BTreeMap<Address, Queue<A>>,
+    queues: Vec<Queue<A>>,
+    /// The queue of each destination.
+    places: BTreeMap<Address, u32>,
+    /// The smallest size that has been said: a slot with less room than that is full.
+    least: u32,
     used: u64,
     unused: u64,
 }
@@ -155,7 +150,9 @@ impl<A, F: Copy> Filling<A, F> {
             sizes: Sizes { room, ack, acks: u64::from(room / ack) },
             longest_hold: slot * SLOTS_HELD,
             flows: Vec::new(),
-            queues: BTreeMap::new(),
+            queues: Vec::new(),
+            places: BTreeMap::new(),
+            least: u32::MAX,
             used: 0,
             unused: 0,
         }
@@ -173,21 +170,30 @@ impl<A, F: Copy> Filling<A, F> {
 
     /// Slots that what waits for a destination needs: what has not been sent and will fit into no slot with what is before it.
     pub fn backlog(&self, destination: Address) -> u32 {
-        let slots = self.queues.get(&destination).map_or(0, |queue| queue.backlog(&self.sizes));
+        let place = self.places.get(&destination);
+        let slots = place.map_or(0, |&place| self.queues[place as usize].backlog(&self.sizes));
         u32::try_from(slots).unwrap_or(u32::MAX)
     }
 
     /// Destinations for which anything waits or has waited.
     pub fn destinations(&self) -> impl Iterator<Item = Address> + '_ {
-        self.queues.keys().copied()
+        self.places.keys().copied()
     }
 
     /// A flow to a destination, which offers nothing yet.
     pub fn open(&mut self, destination: Address, flow: F) -> Handle {
-        let flow =
-            Flow { name: flow, destination, lane: Lane::Large, stands: [false; 2], bins: Bins::default() };
+        let queue = self.place(destination);
+        let flow = Flow { name: flow, queue, lane: Lane::Large, stands: [false; 2], bins: Bins::default() };
         self.flows.push(flow);
         Handle(self.flows.len() as u32 - 1)
+    }
+
+    /// The place of a destination's queue.
+    fn place(&mut self, destination: Address) -> u32 {
+        *self.places.entry(destination).or_insert_with(|| {
+            self.queues.push(Queue::default());
+            self.queues.len() as u32 - 1
+        })
     }
 
     /// From `now` on a flow offers so many packets of `size` bytes more, behind those that it has offered. One larger than a slot leaves in a
@@ -200,9 +206,10 @@ impl<A, F: Copy> Filling<A, F> {
             return;
         }
         let size = size.min(self.sizes.room);
+        self.least = self.least.min(size);
         let lane = if size <= self.sizes.room / 2 { Lane::Small } else { Lane::Large };
         let at = &mut self.flows[flow.0 as usize];
-        let queue = self.queues.entry(at.destination).or_default();
+        let queue = &mut self.queues[at.queue as usize];
         let mut before = Share::of(&at.bins, &self.sizes);
         if at.lane != lane && (lane == Lane::Large || at.bins.count() == 0) {
             queue.lane(at.lane).replace(before, Share::default());
@@ -225,7 +232,7 @@ impl<A, F: Copy> Filling<A, F> {
     pub fn withdraw(&mut self, flow: Handle) {
         let at = &mut self.flows[flow.0 as usize];
         if at.bins.count() > 0 {
-            let queue = self.queues.entry(at.destination).or_default();
+            let queue = &mut self.queues[at.queue as usize];
             queue.lane(at.lane).replace(Share::of(&at.bins, &self.sizes), Share::default());
             at.bins.clear();
         }
@@ -237,12 +244,14 @@ impl<A, F: Copy> Filling<A, F> {
     pub fn push_ack(&mut self, now: Time, destination: Address, size: u32, ack: A) {
         let size = size.min(self.sizes.room);
         assert!(size <= self.sizes.ack, "an acknowledgement of {size} bytes");
-        self.queues.entry(destination).or_default().push_ack(now, size, ack);
+        self.least = self.least.min(size);
+        let place = self.place(destination);
+        self.queues[place as usize].push_ack(now, size, ack);
     }
 
     /// The acknowledgements that wait.
     pub fn acks(&self) -> impl Iterator<Item = &A> {
-        self.queues.values().flat_map(|queue| &queue.acks).map(|(.., ack)| ack)
+        self.places.values().flat_map(|&place| &self.queues[place as usize].acks).map(|(.., ack)| ack)
     }
 
     /// Withdraws all flows, and gives back all acknowledgements, by destination.
@@ -250,13 +259,15 @@ impl<A, F: Copy> Filling<A, F> {
         for flow in 0..self.flows.len() as u32 {
             self.withdraw(Handle(flow));
         }
-        let acks = self.queues.values_mut().flat_map(Queue::take_acks);
+        let queues = &mut self.queues;
+        let acks = self.places.values().flat_map(|&place| queues[place as usize].take_acks());
         acks.map(|(.., ack)| ack).collect()
     }
 
     /// Begins to fill a slot, which has come `now`.
     pub fn begin(&mut self, now: Time, destination: Address) -> Slot {
-        let queue = self.queues.entry(destination).or_default();
+        let place = self.place(destination);
+        let queue = &mut self.queues[place as usize];
         let turn = queue.take_turn(now, &self.sizes, self.longest_hold);
         let first = match turn {
             Turn::Data(lane) => turn_round(queue, &mut self.flows, lane),
@@ -265,12 +276,12 @@ impl<A, F: Copy> Filling<A, F> {
         let left = first.map_or(0, |flow| self.flows[flow as usize].bins.first().packets);
         let first = first.unwrap_or(u32::MAX);
         let (whole, parts) = (self.sizes.room, Part::of(turn));
-        Slot { destination, turn, parts, whole, filled: 0, left, first, passed: 0, is_empty: true }
+        Slot { queue: place, turn, parts, whole, filled: 0, left, first, passed: 0, is_empty: true }
     }
 
     /// What leaves next in a slot; nothing if nothing more fits. `size` gives the size of a flow's next packet.
     pub fn next(&mut self, slot: &mut Slot, mut size: impl FnMut(F) -> u32) -> Option<Next<A, F>> {
-        while let Some(part) = slot.parts.first().filter(|_| slot.room() > 0) {
+        while let Some(part) = slot.parts.first().filter(|_| slot.room() >= self.least) {
             let next = match part {
                 Part::First => self.next_of_bin(slot, &mut size),
                 Part::Acks => self.next_ack(slot),
@@ -296,7 +307,7 @@ impl<A, F: Copy> Filling<A, F> {
     }
 
     fn next_ack(&mut self, slot: &mut Slot) -> Option<Next<A, F>> {
-        let (size, ack) = self.queues.get_mut(&slot.destination)?.pop_ack(slot.room())?;
+        let (size, ack) = self.queues[slot.queue as usize].pop_ack(slot.room())?;
         slot.filled += size;
         Some(Next::Ack(ack))
     }
@@ -310,8 +321,7 @@ impl<A, F: Copy> Filling<A, F> {
     ) -> Option<Next<A, F>> {
         let most = if lane == Lane::Large { ASKED } else { usize::MAX };
         while slot.passed < most {
-            let queue = self.queues.get_mut(&slot.destination)?;
-            let round = queue.lane(lane);
+            let round = self.queues[slot.queue as usize].lane(lane);
             let &flow = round.flows.get(slot.passed)?;
             let at = &mut self.flows[flow as usize];
             if at.bins.count() == 0 || at.lane != lane {
@@ -335,11 +345,11 @@ impl<A, F: Copy> Filling<A, F> {
         }
         slot.filled += size;
         let at = &mut self.flows[flow as usize];
-        let round = self.queues.get_mut(&at.destination)?.lane(at.lane);
+        let round = self.queues[at.queue as usize].lane(at.lane);
         let before = Share::of(&at.bins, &self.sizes);
         at.bins.pop(size.min(self.sizes.room));
         round.replace(before, Share::of(&at.bins, &self.sizes));
-        Some(Next::Packet(at.name))
+        Some(Next::Packet(at.name, size))
     }
 
     /// Ends a slot, and counts it.
@@ -349,9 +359,9 @@ impl<A, F: Copy> Filling<A, F> {
             return;
         }
         // The flow that went first goes last.
-        let Some(queue) = self.queues.get_mut(&slot.destination) else { return };
-        if queue.small.flows.front() == Some(&slot.first) {
-            queue.small.flows.rotate_left(1);
+        let round = &mut self.queues[slot.queue as usize].small;
+        if round.flows.front() == Some(&slot.first) {
+            round.flows.rotate_left(1);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::bins::Bins;
-use super::Sizes;
+use super::sizes::Sizes;
 use crate::units::{Span, Time};
 
 /// Where a flow waits for its turn.
@@ -154,8 +154,8 @@ impl<A> Queue<A> {
     /// slot one bin less of a flow with large packets.
     pub(super) fn backlog(&self, sizes: &Sizes) -> u64 {
         let acks = self.own_acks();
-        self.large.bins
-            + if self.small.is_empty() { acks.div_ceil(sizes.acks) } else { self.shared(sizes, acks) }
+        let shared = if self.small.is_empty() { acks.div_ceil(sizes.acks) } else { self.shared(sizes, acks) };
+        self.large.bins + shared
     }
 
     /// Slots that the small packets and so many acknowledgements need.

@@ -20,9 +20,9 @@ fn fill(
 ) -> Vec<&'static str> {
     let mut slot = filling.begin(now, 7);
     let mut left = Vec::new();
-    while let Some(next) = filling.next(&mut slot, |flow| size(flow)) {
+    while let Some(next) = filling.next(&mut slot, &size) {
         left.push(match next {
-            Next::Packet(flow) => flow,
+            Next::Packet(flow, _) => flow,
             Next::Ack(_) => "ack",
         });
     }
@@ -167,7 +167,7 @@ fn room_that_a_packet_did_not_need_is_for_others() {
     filling.offer(slot(0), flow, 1000, 1);
     filling.push_ack(slot(0), 7, 100, 3);
     let mut at = filling.begin(slot(1), 7);
-    assert_eq!(filling.next(&mut at, full), Some(Next::Packet("again")));
+    assert_eq!(filling.next(&mut at, full), Some(Next::Packet("again", 1000)));
     at.give_back(900);
     assert_eq!(filling.next(&mut at, full), Some(Next::Ack(3)));
 }
