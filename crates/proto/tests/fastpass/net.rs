@@ -202,7 +202,7 @@ impl Net {
     }
 
     fn of_endpoint(&self, address: usize) -> EndpointParams {
-        EndpointParams { timeslots: self.timeslots(address), ..self.params.0.clone() }
+        EndpointParams { timeslots: self.timeslots(address), ..self.params.0 }
     }
 
     fn of_arbiter(&self, rank: usize) -> ArbiterParams {
