@@ -125,7 +125,9 @@ fn in_line(params: &ArbiterParams, happenings: &[Vec<Happening>]) -> Grants {
     let mut selector = Selector::new(params).expect("parameters that go together");
     let mut grants = Vec::new();
     for some in happenings {
-        some.iter().for_each(|&happening| happen(&mut batches, happening));
+        for &happening in some {
+            happen(&mut batches, happening);
+        }
         let mut batch = batches.allocate();
         selector.select(&batch.avoided, &mut batch.slots);
         take(&mut batches, batch, &mut grants);
@@ -153,7 +155,9 @@ fn on_two_threads(params: &ArbiterParams, happenings: &[Vec<Happening>], seed: u
         }
     };
     for some in happenings {
-        some.iter().for_each(|&happening| happen(&mut batches, happening));
+        for &happening in some {
+            happen(&mut batches, happening);
+        }
         while !batches.has_room() {
             order(&mut batches, &mut pipeline, true);
         }
@@ -313,7 +317,7 @@ fn outputs(driver: &mut impl Driver, seed: u64) -> Vec<ArbiterOutput> {
             demanded[at].fill(0);
         }
         seq[at] += 1;
-        let demands = (0..1 + random.below(4)).filter_map(|_| {
+        let demands = (0..=random.below(4)).filter_map(|_| {
             let destination = random.below(NODES.into()) as usize;
             demanded[at][destination] += 1 + random.below(12) as u32;
             (destination != at)

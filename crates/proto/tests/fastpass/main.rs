@@ -1,5 +1,6 @@
 //! Fastpass's endpoints and arbiters together, in one process.
 
+mod epoch;
 mod failover;
 mod fallback;
 mod mischief;

@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterOutput, ArbiterParams, Role};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointOutput, EndpointParams, Mode};
+use clearway_proto::fastpass::fcp::header::MAX_BYTES;
 use clearway_proto::fastpass::fcp::{Grant, Packet, PathReport};
 use clearway_proto::fastpass::receipts::SlotHeader;
+use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
@@ -105,6 +107,8 @@ pub struct Net {
     pub requests: u64,
     pub allocations: u64,
     params: (EndpointParams, ArbiterParams),
+    /// Nanoseconds of an agreed clock at which one without offset showed zero, if slots are counted by it.
+    agreed: Option<u64>,
     events: BinaryHeap<Reverse<(Time, u64)>>,
     what: BTreeMap<u64, Event>,
     order: u64,
@@ -123,12 +127,37 @@ impl Net {
 
     /// A network whose machines' clocks are ahead by `offsets`, in picoseconds, or not if they are fewer.
     pub fn with_clocks(endpoint: EndpointParams, arbiter: ArbiterParams, seed: u64, offsets: &[i64]) -> Net {
+        Net::of(endpoint, arbiter, seed, offsets, None)
+    }
+
+    /// A network whose machines' drivers started `started` nanoseconds before real time began, each at another time: so their
+    /// clocks have nothing in common, but each knows what an agreed clock showed when its own began. That shows `agreed`
+    /// nanoseconds when a clock without offset would show zero.
+    pub fn with_epoch(
+        endpoint: EndpointParams,
+        arbiter: ArbiterParams,
+        seed: u64,
+        started: &[u64],
+        agreed: u64,
+    ) -> Net {
+        let offsets: Vec<i64> =
+            started.iter().map(|ns| i64::try_from(ns * 1000).expect("some days")).collect();
+        Net::of(endpoint, arbiter, seed, &offsets, Some(agreed))
+    }
+
+    fn of(
+        endpoint: EndpointParams,
+        arbiter: ArbiterParams,
+        seed: u64,
+        offsets: &[i64],
+        agreed: Option<u64>,
+    ) -> Net {
         let (nodes, arbiters) = (usize::from(endpoint.nodes), usize::from(arbiter.arbiters));
         let machines = nodes + arbiters;
         let mut all = offsets.to_vec();
         all.resize(machines, 0);
         let mut net = Net {
-            endpoints: (0..nodes).map(|address| Endpoint::new(&endpoint, address as u16, 1)).collect(),
+            endpoints: Vec::new(),
             arbiters: vec![None; arbiters],
             mischief: PLAIN,
             random: Random(seed),
@@ -146,6 +175,7 @@ impl Net {
             requests: 0,
             allocations: 0,
             params: (endpoint, arbiter),
+            agreed,
             events: BinaryHeap::new(),
             what: BTreeMap::new(),
             order: 0,
@@ -154,13 +184,34 @@ impl Net {
             cut: vec![false; machines],
             terms: vec![0; arbiters],
         };
+        for address in 0..nodes {
+            let endpoint = Endpoint::new(&net.of_endpoint(address), address as u16, 1);
+            net.endpoints.push(endpoint);
+        }
         for rank in 0..arbiters {
-            let params = ArbiterParams { rank: rank as u8, ..net.params.1.clone() };
+            let params = net.of_arbiter(rank);
             let now = net.clock(nodes + rank);
             net.arbiters[rank] = Some(Arbiter::new(&params, now).expect("parameters that go together"));
         }
         (0..machines).for_each(|machine| net.pump(machine));
         net
+    }
+
+    /// How a machine counts slots.
+    fn timeslots(&self, machine: Machine) -> Timeslots {
+        let timeslots = self.params.0.timeslots;
+        self.agreed.map_or(timeslots, |ns| {
+            timeslots.agreed(ns.checked_add_signed(-self.offsets[machine] / 1000).expect("an epoch long ago"))
+        })
+    }
+
+    fn of_endpoint(&self, address: usize) -> EndpointParams {
+        EndpointParams { timeslots: self.timeslots(address), ..self.params.0 }
+    }
+
+    fn of_arbiter(&self, rank: usize) -> ArbiterParams {
+        let timeslots = self.timeslots(usize::from(self.params.0.nodes) + rank);
+        ArbiterParams { rank: rank as u8, timeslots, ..self.params.1.clone() }
     }
 
     fn nodes(&self) -> usize {
@@ -199,7 +250,8 @@ impl Net {
 
     /// An endpoint starts again, now.
     pub fn restart_endpoint(&mut self, endpoint: u16, incarnation: u32) {
-        self.endpoints[usize::from(endpoint)] = Endpoint::new(&self.params.0, endpoint, incarnation);
+        let params = self.of_endpoint(endpoint.into());
+        self.endpoints[usize::from(endpoint)] = Endpoint::new(&params, endpoint, incarnation);
     }
 
     /// A machine stands still for a time: what comes meanwhile waits.
@@ -242,7 +294,7 @@ impl Net {
             }
             Event::Restart(machine) => {
                 let rank = machine - self.nodes();
-                let params = ArbiterParams { rank: rank as u8, ..self.params.1.clone() };
+                let params = self.of_arbiter(rank);
                 let arbiter = Arbiter::restarted(&params, self.clock(machine), self.terms[rank]);
                 self.arbiters[rank] = Some(arbiter.expect("parameters that go together"));
                 return self.pump(machine);
@@ -423,6 +475,9 @@ impl Net {
     }
 
     fn send(&mut self, from: Machine, to: Machine, packet: &Packet) {
+        let mut bytes = [0; MAX_BYTES];
+        let len = packet.encode(&mut bytes).expect("a packet that can be written");
+        assert_eq!(Packet::decode(&bytes[..len]).as_ref(), Ok(packet));
         let between_arbiters = from.min(to) >= self.nodes();
         if self.cut[from] || self.cut[to] || self.arbiters_apart && between_arbiters {
             return;

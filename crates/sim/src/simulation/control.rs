@@ -1,6 +1,7 @@
 //! Fastpass's control packets in a domain: what arbiters and endpoints send each other, as ordinary frames.
 
 use clearway_proto::fastpass::arbiter::ArbiterOutput;
+use clearway_proto::fastpass::fcp::header::MAX_BYTES;
 use clearway_proto::fastpass::fcp::{self, Answer, Packet, Path, Request};
 use clearway_proto::units::Time;
 
@@ -50,6 +51,9 @@ impl Domain {
     fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, way: u32, packet: Box<Packet>) {
         let bytes = packet.wire_bytes();
         assert!(bytes <= MOST_CONTROL, "a control packet of {bytes} bytes");
+        if cfg!(debug_assertions) {
+            check_format(&packet);
+        }
         let first = plan.control().first;
         let sent = &mut self.exchanged[(conversation - first) as usize][usize::from(back)].sent;
         sent.add(1, bytes.into());
@@ -184,4 +188,17 @@ impl Domain {
             Agent::Prober(_) | Agent::Responder(_) => unreachable!("these are asked by themselves"),
         }
     }
+}
+
+/// Checks that a control packet is the same once it has been written and read, and as long as it says: so a run without
+/// optimization tests the format, too.
+fn check_format(packet: &Packet) {
+    let mut buffer = [0; MAX_BYTES];
+    let len = packet.encode(&mut buffer).unwrap_or_else(|error| panic!("{packet:?}: {error}"));
+    assert_eq!(packet.bytes() as usize, len, "the length of {packet:?}");
+    assert_eq!(
+        Packet::decode(&buffer[..len]).as_ref(),
+        Ok(packet),
+        "what is read of a packet that was written"
+    );
 }

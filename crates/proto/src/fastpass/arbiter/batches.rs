@@ -234,3 +234,73 @@ impl Batches {
         outcome
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fastpass::arbiter::{PathParams, Selector};
+    use crate::fastpass::paths::Racks;
+
+    /// Batches are due for as long as something may join again, whether that is known already or not; and no longer.
+    #[test]
+    fn batches_are_due_until_it_is_settled_whether_all_have_paths() {
+        let params = ArbiterParams {
+            allocator: AllocatorParams { nodes: 4, slots: 16, ..AllocatorParams::default() },
+            paths: PathParams::LeafSpine { racks: Racks::uniform(2, 2).expect("racks"), paths: 2 },
+            ..ArbiterParams::default()
+        };
+        let mut selector = Selector::new(&params).expect("parameters that go together");
+        let mut select = |batch: &mut Batch, blocked: bool| {
+            selector.select(&batch.avoided, &mut batch.slots);
+            if blocked {
+                batch.slots.iter_mut().flat_map(|slot| &mut slot.paths).for_each(|path| *path = BLOCKED);
+            }
+        };
+        for (avoids, blocked, late) in
+            [(false, false, false), (true, false, false), (true, true, false), (true, true, true)]
+        {
+            let mut batches = Batches::new(&params).expect("parameters that go together");
+            batches.avoid(if avoids { PathSet::EMPTY.with(1) } else { PathSet::EMPTY });
+            batches.request(100, 0, 3, 1).expect("room");
+            let mut apart = VecDeque::new();
+            let mut granted = Vec::new();
+            for number in 0..6 {
+                if batches.due().is_none() {
+                    break;
+                }
+                let mut batch = batches.allocate();
+                select(&mut batch, blocked && number == 0);
+                apart.push_back(batch);
+                while apart.len() > usize::from(late) {
+                    let batch = apart.pop_front().expect("some");
+                    batches.handle_selected(batch, |_, grant| granted.push(grant.slot));
+                }
+            }
+            let expected = match (avoids, blocked) {
+                (false, _) => (1, 144),
+                (true, false) => (1 + REJOINS, 144),
+                (true, true) => (1 + 2 * REJOINS, 144 + 16 * REJOINS),
+            };
+            assert_eq!(
+                (batches.allocated, granted),
+                (expected.0, vec![expected.1]),
+                "{avoids} {blocked} {late}"
+            );
+        }
+    }
+
+    #[test]
+    fn batches_are_not_due_when_all_is_forgotten() {
+        let params = ArbiterParams {
+            allocator: AllocatorParams { nodes: 4, slots: 16, ..AllocatorParams::default() },
+            paths: PathParams::LeafSpine { racks: Racks::uniform(2, 2).expect("racks"), paths: 2 },
+            ..ArbiterParams::default()
+        };
+        let mut batches = Batches::new(&params).expect("parameters that go together");
+        batches.avoid(PathSet::EMPTY.with(1));
+        batches.request(100, 0, 3, 1).expect("room");
+        drop(batches.allocate());
+        assert!(batches.due().is_some());
+        assert_eq!((batches.forget_all(), batches.due()), (0, None));
+    }
+}

@@ -32,12 +32,14 @@ impl Counts {
     }
 
     /// Slots demanded so far.
+    #[inline]
     pub(super) fn demanded(&mut self, source: Address, destination: Address) -> &mut u32 {
         let place = self.place(source, destination);
         &mut self.demanded[place]
     }
 
     /// Slots granted so far, in packets that have been sent.
+    #[inline]
     pub(super) fn granted(&mut self, source: Address, destination: Address) -> &mut u32 {
         let place = self.place(source, destination);
         &mut self.granted[place]
@@ -54,6 +56,7 @@ impl Counts {
     }
 
     /// Counts from zero for a source.
+    #[inline(never)]
     pub(super) fn start_over(&mut self, source: Address) {
         let row = self.row(source);
         self.demanded[row.clone()].fill(0);

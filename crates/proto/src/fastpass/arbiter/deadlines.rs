@@ -1,5 +1,5 @@
-//! When each endpoint is to be sent something: the earliest is known at once, and a change costs as many steps as the number
-//! of endpoints has bits.
+//! When each endpoint is to be sent something: the earliest is known at once, and a change costs at most as many steps as the
+//! number of endpoints has bits.
 
 use crate::units::Time;
 
@@ -42,7 +42,12 @@ impl Deadlines {
         let mut place = usize::midpoint(self.at.len(), usize::from(endpoint));
         while place > 0 {
             let [a, b] = [self.winner[2 * place], self.winner[2 * place + 1]];
-            self.winner[place] = if self.at[usize::from(b)] < self.at[usize::from(a)] { b } else { a };
+            let winner = if self.at[usize::from(b)] < self.at[usize::from(a)] { b } else { a };
+            if winner != endpoint && winner == self.winner[place] {
+                // It has nothing to do with this endpoint, and so have not the matches above.
+                return;
+            }
+            self.winner[place] = winner;
             place /= 2;
         }
     }

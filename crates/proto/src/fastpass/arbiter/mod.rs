@@ -202,7 +202,7 @@ impl Arbiter {
     /// Begins the term's slots later: this primary was cut off from all, another may have served the endpoints meanwhile, and
     /// goes on until it hears a watchdog.
     fn postpone(&mut self, now: Time) {
-        let margin = self.params.timeslots.of(Time::ZERO + self.params.watchdog) + 1;
+        let margin = self.params.timeslots.within(self.params.watchdog) + 1;
         self.batches.leave_out_before(self.first_free_slot(now) + margin);
         self.first_slot = self.batches.next();
     }
@@ -212,7 +212,7 @@ impl Arbiter {
         let gap = self.params.gap.as_ps().div_ceil(self.params.timeslots.length().as_ps());
         let own = self.frame.slot(now) + u64::from(self.params.ahead);
         let others = self.succession.horizon.map_or(0, |(horizon, at)| {
-            let allocated = horizon + self.params.timeslots.of(Time::ZERO + now.since(at)) + 1;
+            let allocated = horizon + self.params.timeslots.within(now.since(at)) + 1;
             // A batch that begins no later than that has been allocated whole.
             self.batches.aligned(allocated + 1)
         });
