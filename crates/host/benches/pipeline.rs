@@ -89,7 +89,7 @@ fn alone(demand: &[Vec<(u16, u16)>]) -> (f64, u64) {
     for requests in demand {
         request(&mut batches, requests);
         let mut batch = batches.allocate();
-        selector.select(&batch.avoided, &mut batch.slots);
+        selector.select(batch.avoided.as_ref(), &mut batch.slots);
         packets += batches.handle_selected(batch, |_, _| ()).granted;
     }
     (begin.elapsed().as_secs_f64(), packets)

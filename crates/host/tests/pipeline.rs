@@ -1,6 +1,7 @@
 //! An arbiter's pipeline: grants are the same on two threads as on one, whatever becomes of paths meanwhile.
 #![cfg(target_os = "linux")]
 
+use std::sync::Arc;
 use std::thread;
 
 use clearway_host::arbiter::pipeline::Pipeline;
@@ -11,7 +12,7 @@ use clearway_proto::fastpass::arbiter::{
 };
 use clearway_proto::fastpass::fcp::{Demand, Grant, PathReport, Request};
 use clearway_proto::fastpass::isolator::IsolatorParams;
-use clearway_proto::fastpass::paths::{FatTreeShape, PathSet, Racks};
+use clearway_proto::fastpass::paths::{DeadLinks, FatTreeShape, Link, PathSet, Racks};
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
@@ -38,6 +39,20 @@ fn params(paths: PathParams, order: Order) -> ArbiterParams {
         },
         ..ArbiterParams::default()
     }
+}
+
+/// The network of these parameters, in which one rack cannot send to each of these switches.
+fn dead(params: &ArbiterParams, switches: PathSet) -> Arc<DeadLinks> {
+    let (mut dead, racks) = match &params.paths {
+        PathParams::Single => unreachable!("one path"),
+        PathParams::LeafSpine { racks, paths } => (DeadLinks::leaf_spine(racks, *paths), racks),
+        PathParams::FatTree { racks, shape } => (DeadLinks::fat_tree(racks, *shape), racks),
+    };
+    let dead = dead.as_mut().expect("a network");
+    for switch in switches.iter() {
+        dead.set(Link::FromRack { rack: 3 * switch % racks.racks(), switch }, true).expect("a link");
+    }
+    Arc::new(dead.clone())
 }
 
 /// A generator of pseudo-random numbers (xorshift64).
@@ -85,7 +100,7 @@ fn happenings(seed: u64, batches: usize) -> Vec<Vec<Happening>> {
     batches
 }
 
-fn happen(batches: &mut Batches, happening: Happening) {
+fn happen(params: &ArbiterParams, batches: &mut Batches, happening: Happening) {
     match happening {
         Happening::Request(source, destination, slots) => {
             // A pair that waits for too much is refused.
@@ -93,13 +108,13 @@ fn happen(batches: &mut Batches, happening: Happening) {
         }
         Happening::Forget(source) => drop(batches.forget(source)),
         Happening::ForgetAll => drop(batches.forget_all()),
-        Happening::Avoid(switches) => batches.avoid(switches),
+        Happening::Avoid(switches) => batches.avoid(dead(params, switches)),
     }
 }
 
 /// Takes their paths from some packets, as where a link is dead: which ones depends on nothing but packet and slot.
 fn block(batch: &mut Batch) {
-    if batch.avoided.is_empty() {
+    if batch.avoided.is_none() {
         return;
     }
     for slot in &mut batch.slots {
@@ -126,10 +141,10 @@ fn in_line(params: &ArbiterParams, happenings: &[Vec<Happening>]) -> Grants {
     let mut grants = Vec::new();
     for some in happenings {
         for &happening in some {
-            happen(&mut batches, happening);
+            happen(params, &mut batches, happening);
         }
         let mut batch = batches.allocate();
-        selector.select(&batch.avoided, &mut batch.slots);
+        selector.select(batch.avoided.as_ref(), &mut batch.slots);
         take(&mut batches, batch, &mut grants);
     }
     grants
@@ -156,7 +171,7 @@ fn on_two_threads(params: &ArbiterParams, happenings: &[Vec<Happening>], seed: u
     };
     for some in happenings {
         for &happening in some {
-            happen(&mut batches, happening);
+            happen(params, &mut batches, happening);
         }
         while !batches.has_room() {
             order(&mut batches, &mut pipeline, true);
@@ -221,14 +236,14 @@ fn what_is_blocked_is_granted_later_and_once() {
     let params = params(leaf_spine(), Order::MaxMin);
     let mut batches = Batches::new(&params).expect("parameters that go together");
     let mut selector = Selector::new(&params).expect("parameters that go together");
-    batches.avoid(PathSet::EMPTY.with(1));
+    batches.avoid(dead(&params, PathSet::EMPTY.with(1)));
     let mut grants = Vec::new();
     for source in 0..32_u16 {
         batches.request(0, source, source + 32, 20).expect("room");
     }
     for _ in 0..60 {
         let mut batch = batches.allocate();
-        selector.select(&batch.avoided, &mut batch.slots);
+        selector.select(batch.avoided.as_ref(), &mut batch.slots);
         take(&mut batches, batch, &mut grants);
     }
     for source in 0..32 {
@@ -247,7 +262,7 @@ fn an_arbiter_that_has_enough_batches_apart_allocates_none() {
     let mut apart: Vec<Batch> = (0..MOST_APART).map(|_| batches.allocate()).collect();
     assert!(!batches.has_room());
     let mut first = apart.remove(0);
-    selector.select(&first.avoided, &mut first.slots);
+    selector.select(first.avoided.as_ref(), &mut first.slots);
     batches.handle_selected(first, |_, _| ());
     assert!(batches.has_room());
 }

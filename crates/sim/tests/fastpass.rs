@@ -124,6 +124,36 @@ fn oversubscribed_links_carry_what_they_can_and_no_more() {
     assert!((goodput / (2.0 * 9.3207) - 1.0).abs() < 0.01, "{goodput}");
 }
 
+/// Uplinks and bottlenecks that carry no whole number of packets a slot carry all that they can: what a host sends with every
+/// slot full, as often as their rate has a host's.
+#[test]
+fn links_of_any_rate_are_filled_and_hold_no_queue() {
+    let per_host = 10e3 * 0.99 * 1448.0 / FRAME as f64 / 1e3;
+    let leaves = |spines: u32, over: f64| {
+        format!(
+            "topology = 'leaf_spine'\nleaves = 3\nspines = {spines}\nhosts_per_leaf = 6\noversubscription = {over}"
+        )
+    };
+    let bell = |gbps: u32| format!("topology = 'dumbbell'\nleft = 6\nright = 12\nbottleneck = '{gbps}Gbps'");
+    // Uplinks of 0.667, 0.667 and 2.5 packets a slot, and bottlenecks of 1.5 and 0.9.
+    let networks = [
+        (leaves(4, 2.25), 8.0 / 3.0),
+        (leaves(3, 3.0), 2.0),
+        (leaves(2, 1.2), 5.0),
+        (bell(15), 1.5),
+        (bell(9), 0.9),
+    ];
+    for (shape, hosts) in networks {
+        let pair = |host: u32| format!("[[traffic]]\npattern = 'incast'\nfrom = {host}\nto = {}\n", host + 6);
+        let pairs: Vec<String> = (0..6).map(pair).collect();
+        let outcome = run(&network(&shape, &format!("[arbiter]\nat = 'h17'\n{}", pairs.concat())));
+        assert_nothing_is_lost(&outcome);
+        let (goodput, most) = (figure(&outcome, "goodput_gbps"), hosts * per_host);
+        assert!((goodput / most - 1.0).abs() < 0.005, "{shape}: {goodput} of {most}");
+        assert!(longest_queue(&outcome) <= 7 * FRAME, "{shape}: {}", longest_queue(&outcome));
+    }
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same() {
     let crash = "[[fault]]\nkind = 'crash'\narbiter = 0\nat = '2ms'\nuntil = '3ms'\n";

@@ -13,6 +13,8 @@ pub struct Arbiters {
     pub nodes: Vec<u32>,
     /// The length of a timeslot.
     pub slot: Span,
+    /// The share of a link that is left to what has no timeslot, where slots are long enough.
+    pub control_share: f64,
     /// Timeslots that are allocated together; 1 to 64.
     pub batch: u32,
     /// How many timeslots before a batch's first it is allocated.

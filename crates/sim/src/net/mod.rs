@@ -22,4 +22,5 @@ pub mod ruled;
 pub mod rules;
 pub mod scheduling;
 pub mod shape;
+pub mod timeslots;
 pub mod topology;

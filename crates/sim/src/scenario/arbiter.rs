@@ -1,7 +1,6 @@
 //! `[arbiter]`: where Fastpass's arbiters are, and how they allocate.
 
-use clearway_proto::fastpass::allocator::{Order, ParamsError, MOST_NODES, MOST_SLOTS};
-use clearway_proto::fastpass::arbiter::ArbiterError;
+use clearway_proto::fastpass::allocator::{Order, MOST_NODES, MOST_SLOTS};
 use clearway_proto::fastpass::endpoint::SendMode;
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::paths::{MAX_PATHS, MAX_RACKS};
@@ -9,10 +8,12 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::class;
 use super::key::{Key, Shown};
+use super::late_grants::{late_grants, LateGrants};
 use super::node;
 use super::reader::Section;
 use crate::model::{Arbiters, Protocol, Scenario, Topology, Transport};
 use crate::net::shape;
+use crate::net::timeslots::SlottedLinks;
 use crate::simulation::arbitration;
 use crate::traffic::pattern;
 
@@ -23,7 +24,8 @@ const MAX_ARBITERS: usize = 8;
 pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
     let doc = "Where they are, in the order of their ranks: the first is the primary, and the next takes over when it is dead.";
     let nodes = node::read_several(r, "at", doc, scene.names).unwrap_or_default();
-    let slot = read_slot(r, scene);
+    let control_share = read_control_share(r);
+    let slot = read_slot(r, scene, control_share);
     let count = |name, doc, range| Key::new(name, doc, range);
     let batch = count("batch", "Timeslots that are allocated together.", 1..=MOST_SLOTS);
     let ahead = count("ahead", "Timeslots from the allocation of a batch to its first slot.", 1..=100_000);
@@ -50,6 +52,7 @@ pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
     Arbiters {
         nodes,
         slot,
+        control_share,
         batch,
         ahead,
         order,
@@ -84,14 +87,17 @@ fn two_a_batch(slot: Span, batch: u32) -> u32 {
 /// The largest rate of allocations to one endpoint.
 const MOST_ALLOCATIONS: u32 = 10_000_000;
 
-/// The length of a slot: by default what a full frame takes on a host's link, and a share for what has no slot.
-fn read_slot(r: &mut Section, scene: &node::Scene) -> Span {
+fn read_control_share(r: &mut Section) -> f64 {
     let share = Key::new(
         "control_share",
         "Share of a host's link that is left to requests, allocations and whatever else has no timeslot.",
         0.0..=0.5,
     );
-    let share = r.get(&share.or(0.01));
+    r.get(&share.or(0.01))
+}
+
+/// The length of a slot: by default what a full frame takes on a host's link, and a share for what has no slot.
+fn read_slot(r: &mut Section, scene: &node::Scene, share: f64) -> Span {
     let full = scene.network.zip(scene.transports).and_then(|(network, transports)| {
         let slotted = transports.iter().filter(|transport| is_fastpass(transport));
         let header = slotted.map(|transport| transport.header).max()?;
@@ -235,8 +241,10 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     check_network(r, scenario);
     check_horizon(r, scenario, arbiters);
     check_seats(r, scenario, arbiters);
+    check_slot(r, scenario, arbiters);
     if r.sound() {
         check_machines(r, scenario, arbiters);
+        check_grants(r, scenario, arbiters);
     }
 }
 
@@ -280,43 +288,33 @@ fn check_network(r: &Section, scenario: &Scenario) {
 
 /// Asks the arbiters themselves whether they can be built.
 fn check_machines(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
-    let Err(error) = arbitration::check(scenario, arbiters) else { return };
-    let hosts = scenario.network.rate.shown();
-    let carries = "carries less than one packet a timeslot of hosts of";
-    match (error, &scenario.network.topology) {
-        (
-            ArbiterError::Allocator(ParamsError::RackCarriesNothing(_)),
-            Topology::Dumbbell { bottleneck, .. },
-        ) => {
-            let slow = bottleneck.shown();
-            let message = format!(
-                "a bottleneck of {slow} {carries} {hosts}: raise bottleneck to {hosts}, or lower rate to {slow}"
-            );
-            r.conflict_at("network.bottleneck", message);
-        }
-        (ArbiterError::Allocator(ParamsError::RackCarriesNothing(_)), Topology::LeafSpine { uplink, .. }) => {
-            let message = format!(
-                "an uplink of {} {carries} {hosts}: lower oversubscription, or use fewer spines",
-                uplink.shown()
-            );
-            r.conflict_at("network.oversubscription", message);
-        }
-        (error, _) => r.conflict_at("arbiter", format!("{error}: change the network or the arbiter")),
+    if let Err(error) = arbitration::check(scenario, arbiters) {
+        r.conflict_at("arbiter", format!("{error}: change the network or the arbiter"));
     }
 }
 
-/// A grant comes so long before its slot that it is there in time, and no longer than an endpoint wants.
+/// A slot is long enough for the longest frame.
+fn check_slot(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
+    let Some(links) = SlottedLinks::new(scenario, arbiters) else { return };
+    let (slot, frame) = (arbiters.slot, links.frame_time());
+    if slot < frame {
+        let message = format!(
+            "a frame of {} takes {} on a host's link of {}, and a timeslot is {}: what is granted is {:.2} times what links carry, \
+             and queues grow until the run ends; raise slot to {}, or lower network.mtu",
+            links.frame.shown(),
+            frame.shown(),
+            links.rate.shown(),
+            slot.shown(),
+            frame.as_ps() as f64 / slot.as_ps() as f64,
+            Span::from_ps((frame.as_ps() as f64 / (1.0 - arbiters.control_share)).ceil() as u64).shown(),
+        );
+        r.conflict_at("arbiter.slot", message);
+    }
+}
+
+/// A grant comes so long before its slot that some are there in time, and no longer than an endpoint wants.
 fn check_horizon(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
     let slots = |count: u32| arbiters.slot * u64::from(count);
-    let delay = shape::of(&scenario.network.topology).least_delay(scenario.network.delay);
-    if slots(arbiters.ahead) < delay {
-        let message = format!(
-            "a batch is allocated {} before its first slot, and a link alone takes {}: raise ahead",
-            slots(arbiters.ahead).shown(),
-            delay.shown()
-        );
-        r.conflict_at("arbiter.ahead", message);
-    }
     let params = scenario.transports.iter().find_map(endpoint_of);
     let Some(endpoint) = params.filter(|params| params.age_check && params.send == SendMode::AtSlot) else {
         return;
@@ -332,6 +330,12 @@ fn check_horizon(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
         );
         r.conflict_at("arbiter.ahead", message);
     }
+}
+
+/// Every host is near enough for some grants to come in time.
+fn check_grants(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
+    let Some(late) = late_grants(scenario, arbiters).filter(LateGrants::never_arrive) else { return };
+    r.conflict_at("arbiter.ahead", late.to_string());
 }
 
 /// An arbiter has a host of its own: its frames to an endpoint have to cross a link.

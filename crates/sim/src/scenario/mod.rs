@@ -3,6 +3,7 @@
 //! Every key is defined once, where it is read; the schema is made by the same functions. See `reader`.
 
 mod arbiter;
+mod arbiter_warnings;
 mod class;
 mod document;
 mod empty_path;
@@ -16,6 +17,7 @@ mod host_interrupts;
 mod host_queue;
 mod hosts;
 mod key;
+mod late_grants;
 mod link;
 mod load;
 mod memory;

@@ -1,9 +1,9 @@
 //! Warnings: what can be run but is unlikely to be meant, with the arithmetic that shows it.
 
-use clearway_proto::fastpass::endpoint::SendMode;
 use clearway_proto::transport::Path;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
+use super::arbiter_warnings;
 use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
 use super::key::Shown;
 use super::pfc_warnings;
@@ -44,9 +44,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     }
     warnings.extend(spray_taken_for_loss(scenario));
     warnings.extend(unread_clocks(scenario));
-    warnings.extend(arbiters_with_too_many_endpoints(scenario));
-    warnings.extend(fewer_allocations_than_batches(scenario));
-    warnings.extend(grants_that_come_late(scenario));
+    warnings.extend(arbiter_warnings::of(scenario));
     warnings.extend(probes_that_load(scenario));
     warnings.extend(scenario.transports.iter().filter_map(|transport| unmarked(scenario, transport)));
     warnings.extend(rdma_warnings::of(scenario));
@@ -282,72 +280,6 @@ fn unread_clocks(scenario: &Scenario) -> Vec<String> {
             )
         })
         .collect()
-}
-
-/// Warns of arbiters at hosts whose link cannot carry what all endpoints are told when all are busy.
-fn arbiters_with_too_many_endpoints(scenario: &Scenario) -> Vec<String> {
-    let Some(arbiters) = &scenario.arbiters else { return Vec::new() };
-    let hosts = shape::of(&scenario.network.topology).hosts();
-    let a_second = f64::from(arbiters.allocation_rate)
-        .min(1e12 / (arbiters.slot.as_ps() as f64 * f64::from(arbiters.batch)));
-    let slots = 1e12 / (arbiters.slot.as_ps() as f64 * a_second);
-    // An allocation of 16 slots is about 110 bytes on the wire, one of 64 about 230.
-    let one_bps = a_second * (75.0 + 2.4 * slots) * 8.0;
-    let rates = shape::host_rates(&scenario.network);
-    let too_slow = |node: &u32| f64::from(hosts) * one_bps > rates.get(*node).as_bps() as f64;
-    let Some(&node) = arbiters.nodes.iter().filter(|node| **node < hosts).find(|node| too_slow(node)) else {
-        return Vec::new();
-    };
-    let rate = rates.get(node);
-    vec![format!(
-        "arbiter.at: if all {hosts} hosts are busy, allocations take {:.0} Gb/s, and the link of host {node} has {}: they will come too \
-         late; it carries those of {:.0} busy hosts. Put the arbiter at a switch of many links, such as \"spine0\", with a larger \
-         control_share, or lower allocation_rate",
-        f64::from(hosts) * one_bps / 1e9,
-        rate.shown(),
-        rate.as_bps() as f64 / one_bps
-    )]
-}
-
-/// Warns of an arbiter that may not tell an endpoint of every batch.
-fn fewer_allocations_than_batches(scenario: &Scenario) -> Option<String> {
-    let arbiters = scenario.arbiters.as_ref()?;
-    let batches = 1e12 / (arbiters.slot.as_ps() as f64 * f64::from(arbiters.batch));
-    (f64::from(arbiters.allocation_rate) < batches).then(|| {
-        format!(
-            "arbiter.allocation_rate: {} allocations a second are fewer than the {batches:.0} batches: grants to an endpoint that \
-             gets slots to many others in each come later and later, until it refuses all; raise it, or batch",
-            arbiters.allocation_rate
-        )
-    })
-}
-
-/// Warns of hosts that hear of their timeslots when these are over.
-fn grants_that_come_late(scenario: &Scenario) -> Option<String> {
-    let arbiters = scenario.arbiters.as_ref()?;
-    let slots = arbiters.slot * u64::from(arbiters.ahead + arbiters.batch);
-    let lasts = |transport: &Transport| match &transport.protocol {
-        Protocol::Fastpass(params) => {
-            let endpoint = &params.endpoint;
-            (endpoint.send == SendMode::AtSlot && endpoint.age_check).then(|| slots + endpoint.late)
-        }
-        _ => None,
-    };
-    let (transport, lasts) = scenario.transports.iter().find_map(|of| Some((&of.name, lasts(of)?)))?;
-    let waits = |kind: &HostKind| match &kind.model {
-        HostModel::Interrupts(host) => Some((kind.name.clone(), host.wake_interval)),
-        _ => None,
-    };
-    let (host, interval) =
-        scenario.hosts.kinds.iter().filter_map(waits).find(|(_, interval)| *interval > lasts)?;
-    Some(format!(
-        "transport.{transport}: grants come up to {} late to hosts of host.{host}, which wait so long between interrupts, and are \
-         refused when they are {} old: timeslots, the batch and how far ahead it is allocated ({}), and the endpoint's late. Such \
-         a host may never send; set wake_interval shorter, arbiter.ahead higher, or send = \"on_arrival\"",
-        interval.shown(),
-        lasts.shown(),
-        slots.shown(),
-    ))
 }
 
 /// Warns of probes that take a large part of a link on their way.

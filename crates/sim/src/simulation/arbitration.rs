@@ -1,6 +1,6 @@
 //! Fastpass in a scenario's network: who its endpoints and arbiters are, and what they know of it.
 
-use clearway_proto::fastpass::allocator::{AllocatorParams, Capacities, Carries, Node, PerSlot, Rack};
+use clearway_proto::fastpass::allocator::AllocatorParams;
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterError, ArbiterParams, Pacer, PathParams};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointParams};
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
@@ -10,7 +10,7 @@ use clearway_proto::fastpass::paths::{FatTreeShape, Racks};
 use clearway_proto::fastpass::rotation::Rotation;
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::fastpass::transport::FastpassParams;
-use clearway_proto::units::{Rate, Span, Time};
+use clearway_proto::units::{Span, Time};
 
 use super::control_plan::ControlPlan;
 use super::domain::Domain;
@@ -25,6 +25,7 @@ use crate::host::endpoint::EndpointHost;
 use crate::host::slots::{Offer, Slots};
 use crate::model::{Arbiters, Clock, Network, Protocol, Scenario, Topology};
 use crate::net::shape;
+use crate::net::timeslots::SlottedLinks;
 use crate::random::Entity;
 use crate::traffic::FlowSpec;
 
@@ -63,7 +64,10 @@ pub(super) fn control_plan(
 /// Gives endpoints and arbiters their seats, and hosts with endpoints their queues.
 pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
     let (Some(control), Some(arbiters)) = (&plan.control, &scenario.arbiters) else { return };
-    let Some(params) = fastpass_params(scenario) else { return };
+    let (Some(params), Some(links)) = (fastpass_params(scenario), SlottedLinks::new(scenario, arbiters))
+    else {
+        return;
+    };
     for domain in domains.iter_mut() {
         domain.exchanged = vec![[Exchanged::default(); 2]; control.conversations() as usize];
         domain.rotations = vec![[Rotation::default(); 2]; control.conversations() as usize];
@@ -81,7 +85,7 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
         take_seat(domain, plan, (host, *place), Seat::new(agent, 0, clocks.of(host)));
         let rate = plan.graph.link(plan.graph.nic(host)).rate;
         domain.hosts[at as usize].slots = domain.slots.len() as u32;
-        let filling = Filling::new(room(arbiters.slot, rate), ack, arbiters.slot);
+        let filling = Filling::new(links.room(rate), ack, arbiters.slot);
         domain.slots.push(Slots::new(place.at, filling));
     }
     for ((flow, end), spec) in (0..).zip(&plan.senders).zip(&plan.specs) {
@@ -149,12 +153,6 @@ pub(crate) fn check(scenario: &Scenario, arbiters: &Arbiters) -> Result<(), Arbi
     Arbiter::check(&arbiter_params(scenario, arbiters, &params, 0))
 }
 
-/// Bytes that a link of this rate carries in a slot.
-fn room(slot: Span, rate: Rate) -> u32 {
-    let bits = u128::from(slot.as_ps()) * u128::from(rate.as_bps()) / 1_000_000_000_000;
-    u32::try_from(bits / 8).unwrap_or(u32::MAX)
-}
-
 fn nodes(scenario: &Scenario) -> usize {
     shape::of(&scenario.network.topology).hosts().max(2) as usize
 }
@@ -189,7 +187,7 @@ fn arbiter_params(
             slots: arbiters.batch,
             limit: u16::try_from(params.endpoint.limit).unwrap_or(u16::MAX),
             order: arbiters.order,
-            capacities: capacities(&scenario.network),
+            capacities: SlottedLinks::new(scenario, arbiters).and_then(|links| links.capacities()),
         },
         paths: paths(&scenario.network),
         address: (arbiters.nodes[rank] < nodes(scenario) as u32).then(|| arbiters.nodes[rank] as Address),
@@ -232,40 +230,6 @@ fn paths(network: &Network) -> PathParams {
         | Topology::Datacenters { .. }
         | Topology::Listed { .. } => PathParams::Single,
     }
-}
-
-/// What limits beside the hosts' own links; none where the racks' links carry all that their hosts can send.
-fn capacities(network: &Network) -> Option<Capacities> {
-    let packets = |rate: Rate| (rate.as_bps() / network.rate.as_bps()).min(u16::MAX.into()) as u16;
-    let (rack_of, up): (Vec<usize>, Vec<u16>) = match network.topology {
-        Topology::LeafSpine { leaves, spines, hosts_per_leaf, uplink } => {
-            let up = packets(uplink).saturating_mul(spines as u16);
-            let hosts = 0..(leaves * hosts_per_leaf) as usize;
-            if u32::from(up) >= hosts_per_leaf || leaves == 1 {
-                return None;
-            }
-            (hosts.map(|host| host / hosts_per_leaf as usize).collect(), vec![up; leaves as usize])
-        }
-        Topology::Dumbbell { left, right, bottleneck, .. } => {
-            let up = packets(bottleneck);
-            let hosts = 0..(left + right) as usize;
-            (hosts.map(|host| usize::from(host >= left as usize)).collect(), vec![up; 2])
-        }
-        Topology::Star { .. }
-        | Topology::FatTree { .. }
-        | Topology::Datacenters { .. }
-        | Topology::Listed { .. } => return None,
-    };
-    Some(Capacities {
-        nodes: rack_of.into_iter().map(Node::endpoint).collect(),
-        racks: up
-            .into_iter()
-            .map(|up| {
-                let all = Carries { links: 1, each: PerSlot::new(up.into(), 1) };
-                Rack { up: all, down: all }
-            })
-            .collect(),
-    })
 }
 
 fn costs(arbiters: &Arbiters) -> Costs {

@@ -95,14 +95,3 @@ fn odd_values_are_refused_or_run() {
     // Either is to be met often.
     assert!(u64::from(counts.ran.min(counts.refused)) * 10 > scenarios, "{counts:?}");
 }
-
-/// The machine that allocates refused this after the reader had let it pass.
-#[test]
-fn a_bottleneck_slower_than_hosts_of_fastpass_is_refused() {
-    let text = "format = 1\nname = \"x\"\nduration = \"100us\"\n[network]\ntopology = \"dumbbell\"\nleft = 2\nright = 2\n\
-                rate = \"50Gbps\"\nbottleneck = \"25Gbps\"\n[transport.t]\nprotocol = \"fastpass\"\n[arbiter]\nat = \"tor0\"\n\
-                [[traffic]]\npattern = \"incast\"\nfrom = [0, 1]\nto = 2\n";
-    let error = clearway_sim::scenario::load_text(text, "x.toml", std::path::Path::new(""), &[], None);
-    let said = error.expect_err("the arbiter cannot be built").to_string();
-    assert!(said.contains("network.bottleneck"), "{said}");
-}

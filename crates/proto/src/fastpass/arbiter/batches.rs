@@ -239,7 +239,14 @@ impl Batches {
 mod tests {
     use super::*;
     use crate::fastpass::arbiter::{PathParams, Selector};
-    use crate::fastpass::paths::Racks;
+    use crate::fastpass::paths::{Link, Racks};
+
+    /// The network of these parameters, in which rack 0 cannot send to switch 1.
+    fn one_dead(params: &ArbiterParams) -> Arc<DeadLinks> {
+        let mut dead = super::super::capacity::dead_links(params).expect("a network").expect("several paths");
+        dead.set(Link::FromRack { rack: 0, switch: 1 }, true).expect("a link");
+        Arc::new(dead)
+    }
 
     /// Batches are due for as long as something may join again, whether that is known already or not; and no longer.
     #[test]
@@ -251,7 +258,7 @@ mod tests {
         };
         let mut selector = Selector::new(&params).expect("parameters that go together");
         let mut select = |batch: &mut Batch, blocked: bool| {
-            selector.select(&batch.avoided, &mut batch.slots);
+            selector.select(batch.avoided.as_ref(), &mut batch.slots);
             if blocked {
                 batch.slots.iter_mut().flat_map(|slot| &mut slot.paths).for_each(|path| *path = BLOCKED);
             }
@@ -260,7 +267,9 @@ mod tests {
             [(false, false, false), (true, false, false), (true, true, false), (true, true, true)]
         {
             let mut batches = Batches::new(&params).expect("parameters that go together");
-            batches.avoid(if avoids { PathSet::EMPTY.with(1) } else { PathSet::EMPTY });
+            if avoids {
+                batches.avoid(one_dead(&params));
+            }
             batches.request(100, 0, 3, 1).expect("room");
             let mut apart = VecDeque::new();
             let mut granted = Vec::new();
@@ -297,7 +306,7 @@ mod tests {
             ..ArbiterParams::default()
         };
         let mut batches = Batches::new(&params).expect("parameters that go together");
-        batches.avoid(PathSet::EMPTY.with(1));
+        batches.avoid(one_dead(&params));
         batches.request(100, 0, 3, 1).expect("room");
         drop(batches.allocate());
         assert!(batches.due().is_some());

@@ -1,5 +1,6 @@
 //! Scenario files, good and bad, from text to result.
 
+mod arbiter_warnings;
 mod arbiters;
 mod classes;
 mod fixture;
