@@ -61,9 +61,9 @@ fn no_memory_is_allocated_after_construction() {
             assert!(allocator.forget(3) > 0);
             allocator.allocate();
             if params.capacities.is_some() {
-                allocator.limit_racks([Rack { up: 4, down: 4 }; 4]);
+                allocator.limit_racks([Rack::whole(4, 4); 4]);
                 allocator.allocate();
-                allocator.limit_racks([Rack { up: 1, down: 2 }; 4]);
+                allocator.limit_racks([Rack::whole(1, 2); 4]);
             }
             allocator.allocate();
             assert!(allocator.forget_all() > 0);

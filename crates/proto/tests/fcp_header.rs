@@ -3,7 +3,8 @@
 use clearway_proto::fastpass::fcp::header::{DecodeError, EncodeError, MAX_BYTES};
 use clearway_proto::fastpass::fcp::message::{MOST_DEMANDS, MOST_GRANTED, MOST_GRANTS, MOST_REPORTS};
 use clearway_proto::fastpass::fcp::{
-    Allocation, Demand, Grant, Granted, Heard, List, Packet, PathReport, Request, Reset, Watchdog, MOST_GAP,
+    Allocation, Answer, Demand, Grant, Granted, Heard, List, Packet, PathReport, Request, Reset, Trial,
+    Watchdog, MOST_GAP,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -103,11 +104,15 @@ fn allocation() -> impl Strategy<Value = Allocation> {
 fn packet() -> impl Strategy<Value = Packet> {
     let reset = any::<(u16, u64, u32, u64)>();
     let watchdog = any::<(u32, u8, u64)>();
+    let trial = any::<(u16, u8, u16, u32)>();
+    let answer = any::<(u16, u8, u32)>();
     prop_oneof![
         4 => request().prop_map(Packet::Request),
         4 => allocation().prop_map(Packet::Allocation),
         1 => reset.prop_map(|(to, slot, term, first_slot)| Packet::Reset(Reset { to, slot, term, first_slot })),
         1 => watchdog.prop_map(|(term, rank, horizon)| Packet::Watchdog(Watchdog { term, rank, horizon })),
+        1 => trial.prop_map(|(to, rank, back, token)| Packet::Trial(Trial { to, rank, back, token })),
+        1 => answer.prop_map(|(source, rank, token)| Packet::Answer(Answer { source, rank, token })),
     ]
 }
 
@@ -292,6 +297,17 @@ fn the_others_are_written_as_the_tables_say() {
     let mut bytes = vec![0x14, 1, 0, 0];
     bytes.extend(0x04..=0x0f);
     assert_eq!(encode(&Packet::Watchdog(watchdog)), sealed(bytes));
+
+    let trial = Trial { to: 0x0405, rank: 2, back: 0x0607, token: 0x0809_0a0b };
+    let mut bytes = vec![0x15, 2, 0, 0];
+    bytes.extend(0x04..=0x0b);
+    assert_eq!(encode(&Packet::Trial(trial)), sealed(bytes));
+
+    let answer = Answer { source: 0x0405, rank: 3, token: 0x0809_0a0b };
+    let bytes = vec![0x16, 3, 0, 0, 4, 5, 0, 0, 8, 9, 10, 11];
+    assert_eq!(encode(&Packet::Answer(answer)), sealed(bytes.clone()));
+    let reserved = [&bytes[..7], &[1], &bytes[8..]].concat();
+    assert_eq!(Packet::decode(&sealed(reserved)), Err(DecodeError::Reserved(7)));
 }
 
 /// What an endpoint at full load sends and gets: the sizes that the share of control traffic follows from.
@@ -394,7 +410,7 @@ fn each_kind_of_nonsense_has_its_error() {
         Packet::decode(&sealed(bytes))
     };
     assert!(with(&[]).is_ok());
-    for byte in [0x00, 0x10, 0x15, 0x22, 0xff] {
+    for byte in [0x00, 0x10, 0x17, 0x22, 0xff] {
         assert_eq!(with(&[(0, byte)]), Err(DecodeError::VersionOrType(byte)));
     }
     assert_eq!(Packet::decode(&[]), Err(DecodeError::Truncated(0)));

@@ -23,13 +23,18 @@ pub struct FastpassParams {
     /// Flows of at most so many packets send at once, without timeslots. 0: none do. A short message then need not wait for an
     /// arbiter's answer, and may meet others in a queue.
     pub unscheduled: u32,
-    /// Retransmission timeout of packets that had a timeslot. 50 ms: what is lost is lost by a fault, and an acknowledgement
-    /// waits for a timeslot too, with shortest first for more than 10 ms.
+    /// The longest retransmission timeout of packets that had a timeslot. 50 ms: what is lost is lost by a fault, and an
+    /// acknowledgement waits for a timeslot too, with shortest first for more than 10 ms. The first timeout is 1 ms, if that is
+    /// shorter, and each further one without an answer twice as long: an early one costs one packet, which asks.
     pub rto: Span,
     /// Swift's parameters, for when no arbiter answers. Its `reach` and `dup_threshold` hold at all times; a threshold of 16,
     /// as the packets of a flow take different paths.
     pub fallback: SwiftParams,
 }
+
+/// The timeout of a packet of which nothing has been heard: longer than an acknowledgement waits for a slot where no other
+/// demand has to be served first.
+const FIRST_TIMEOUT: Span = Span::from_ms(1);
 
 impl Default for FastpassParams {
     fn default() -> FastpassParams {
@@ -46,7 +51,7 @@ impl Parameters for FastpassParams {
     fn read(r: &mut impl ParameterReader, d: &FastpassParams) -> FastpassParams {
         let rto = Parameter::new(
             "rto",
-            "Retransmission timeout of packets that had a timeslot.",
+            "Longest retransmission timeout of packets that had a timeslot; the first is 1 ms if that is shorter.",
             Span::from_us(1)..=Span::from_secs(100),
         );
         let doc = "Flows of at most so many packets send at once, without timeslots.";
@@ -124,7 +129,7 @@ impl CongestionControl for Fastpass {
     fn retransmission_timeout(&self, config: &FastpassConfig, timeouts: u32) -> Span {
         match &self.fallback {
             Some(swift) => swift.retransmission_timeout(&config.fallback, timeouts),
-            None => config.rto,
+            None => (FIRST_TIMEOUT * (1 << timeouts.min(16))).min(config.rto),
         }
     }
 

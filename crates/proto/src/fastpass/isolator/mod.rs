@@ -16,9 +16,8 @@
 //!    nobody waits. After so many in a row that arrived it is used again ([`IsolatorParams::trials`]). What nobody can try, as no
 //!    endpoint is there to answer, gets live packets after `probation`.
 //!
-//! Where two links carry the same packets, such as an uplink and a downlink between two racks without a third, the one that
-//! comes first is named: the one nearer to the source. The path avoided is the same; and if it was the other one, trials show
-//! this one to be whole, and the same losses then speak against the other.
+//! Where two links carry the same packets, such as an uplink and a downlink between two racks without a third, both are suspects
+//! and neither is used, until one is tried in vain while the other is not on the way: then the other is used again.
 //!
 //! To weigh the reports takes time in proportion to the losses reported (at most 16,384 entries), once for each link considered
 //! (at most 32); without losses it takes none. No memory is allocated once the isolator is made.
@@ -58,6 +57,8 @@ pub struct IsolatorCounters {
     pub no_room: u64,
     /// Times that a link between switches failed.
     pub failed: u64,
+    /// Times that links were used again at once that had been suspected with one that was tried in vain.
+    pub acquitted: u64,
     /// Times that a failed link stayed in use, as some rack could not have reached another without it.
     pub last_path: u64,
     /// Times that a failed link was used again: tried often enough, or after its probation.
@@ -101,6 +102,8 @@ pub struct Isolator {
     /// Those of them that have failed, those with the highest rate of loss first.
     failed: Vec<usize>,
     ways: Ways,
+    /// The number of the last links that were suspected together.
+    group: u64,
     /// Links of endpoints that failed when last weighed.
     endpoints: Vec<usize>,
     changed: bool,
@@ -141,6 +144,7 @@ impl Isolator {
             records: vec![Record::default(); links.avoidable()].into_boxed_slice(),
             failed: Vec::with_capacity(links.avoidable()),
             ways: Ways::new(&links),
+            group: 0,
             endpoints: Vec::with_capacity(MOST_ENDPOINTS),
             changed: false,
             counters: IsolatorCounters::default(),
@@ -217,7 +221,7 @@ impl Isolator {
         for i in 0..found.len() {
             let link = self.verdict.failed()[i];
             if link < avoidable {
-                self.fail(now, link, self.verdict.rate(link));
+                self.accuse(now, link);
             }
         }
         if self.failed.len() > before {
@@ -273,28 +277,51 @@ impl Isolator {
     pub fn handle_trial(&mut self, now: Time, link: Link, answered: bool) {
         let number = self.links.number(link);
         if self.records[number].hear_trial(now, answered) {
-            self.accuse_other(now, number);
             self.readmit(number);
+        } else if !answered {
+            self.acquit_others(number);
         }
     }
 
-    /// A link that failed is whole. If another is as good a reason for the same losses, it is that one. What was reported so
-    /// far speaks against no link any more.
-    fn accuse_other(&mut self, now: Time, whole: usize) {
-        let records = &self.records;
-        let known = |link: usize| records.get(link).is_some_and(Record::has_failed);
-        let other = self.verdict.instead_of(whole, &self.params, &self.links, &self.evidence, known);
-        if let Some((link, rate)) = other {
-            self.fail(now, link, rate);
+    /// A link has failed, or one of those that are as good a reason for the same losses: all of them are suspects until trials tell.
+    fn accuse(&mut self, now: Time, link: usize) {
+        let rate = self.verdict.rate(link);
+        self.group += 1;
+        let first = self.failed.len();
+        let Isolator { verdict, params, links, evidence, failed, records, .. } = self;
+        verdict.alike(link, params, links, evidence, |other| {
+            if !records[other].has_failed() {
+                failed.push(other);
+            }
+        });
+        for i in first..self.failed.len() {
+            let other = self.failed[i];
+            self.records[other].fail(now, rate, self.group, &self.params);
         }
-        self.evidence.iter_mut().for_each(Evidence::clear);
-    }
-
-    /// A link has failed: it has lost so many of so many packets.
-    fn fail(&mut self, now: Time, link: usize, rate: (u64, u64)) {
-        self.records[link].fail(now, rate, &self.params);
-        self.failed.push(link);
+        if !self.records[link].has_failed() {
+            self.records[link].fail(now, rate, self.group, &self.params);
+            self.failed.push(link);
+        }
         self.counters.failed += 1;
+    }
+
+    /// A link was tried in vain: those that were suspected of the same losses are not the reason.
+    fn acquit_others(&mut self, guilty: usize) {
+        let group = self.records[guilty].group();
+        let mut any = false;
+        let records = &mut self.records;
+        self.failed.retain(|&link| {
+            let innocent = link != guilty && records[link].group() == group;
+            if innocent {
+                records[link].acquit();
+                any = true;
+            }
+            !innocent
+        });
+        if any {
+            self.counters.acquitted += 1;
+            self.avoid_again();
+        }
     }
 
     /// Whether the links to avoid have changed since this was last asked.

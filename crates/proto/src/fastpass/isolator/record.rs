@@ -25,6 +25,8 @@ pub(super) struct Record {
 struct Failure {
     /// The share of packets that it lost when it was found.
     loss: f64,
+    /// The number of those that were suspected of the same losses.
+    group: u64,
     avoided: bool,
     /// Whether it has not been decided yet whether the link is avoided.
     new: bool,
@@ -38,7 +40,7 @@ struct Failure {
 
 impl Record {
     /// The link has failed: of so many packets it has lost so many.
-    pub(super) fn fail(&mut self, now: Time, (lost, sent): (u64, u64), params: &IsolatorParams) {
+    pub(super) fn fail(&mut self, now: Time, (lost, sent): (u64, u64), group: u64, params: &IsolatorParams) {
         let again = now < self.remembered;
         let (trials, span) = (params.trials, params.probation);
         let twice = Span::from_ps(self.span.as_ps().saturating_mul(2)).min(params.longest);
@@ -46,6 +48,7 @@ impl Record {
         self.span = if again { span.max(twice) } else { span };
         self.failure = Some(Failure {
             loss: lost as f64 / sent.max(1) as f64,
+            group,
             avoided: false,
             new: true,
             answered: 0,
@@ -57,6 +60,16 @@ impl Record {
 
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
+    }
+
+    /// The number of the links that were suspected with this one; none if it has not failed.
+    pub(super) fn group(&self) -> Option<u64> {
+        self.failure.map(|failure| failure.group)
+    }
+
+    /// The link has not failed, after all.
+    pub(super) fn acquit(&mut self) {
+        self.failure = None;
     }
 
     /// The share of packets that the link lost when it failed.

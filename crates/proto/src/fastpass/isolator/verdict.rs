@@ -131,28 +131,40 @@ impl Verdict {
         !self.losses.is_empty()
     }
 
-    /// The link that explains the losses as well as one that turned out to be whole, or nearly: nine tenths of those on that link
-    /// are on this one, too. With it its [rate](Verdict::rate).
-    pub(super) fn instead_of(
+    /// The other links that can be avoided whose faults explain nearly as well what the fault of this one does, which has been found:
+    /// nine tenths of its losses are on them, too, and the odds are not clearly against them.
+    pub(super) fn alike(
         &mut self,
-        whole: usize,
+        found: usize,
         params: &IsolatorParams,
         links: &Links,
         evidence: &[Evidence; 2],
-        known: impl Fn(usize) -> bool,
-    ) -> Option<(usize, (u64, u64))> {
-        if !self.gather(evidence, known) {
-            return None;
-        }
+        mut give: impl FnMut(usize),
+    ) {
+        self.standing[found] = Standing::Open;
         self.count(links);
-        let all = self.lost[whole].all;
-        for link in 0..self.lost.len() {
-            if link == whole || link >= links.avoidable() || 10 * self.lost[link].all < 9 * all {
-                self.standing[link] = Standing::Ruled;
+        let all = self.lost[found].all;
+        self.lost.fill(Lost::default());
+        for loss in &self.losses {
+            let Some(route) = links.route(loss.source, loss.destination, loss.path) else { continue };
+            if self.is_explained(&route) || !route.iter().any(|link| link == found) {
+                continue;
+            }
+            for link in route.iter() {
+                self.lost[link].all += u64::from(loss.lost);
             }
         }
-        let link = self.worst(params, evidence)?;
-        Some((link, (self.lost[link].all, self.lost[link].sent)))
+        let bits = |link: usize, lost: u64| likelihood::bits(lost, sent(evidence, link), params.background);
+        let enough = bits(found, all).saturating_sub(params.bits.into());
+        for link in
+            (0..links.avoidable()).filter(|&link| link != found && self.standing[link] == Standing::Open)
+        {
+            let lost = self.lost[link].all;
+            if lost > 0 && 10 * lost >= 9 * all && bits(link, lost) >= enough {
+                give(link);
+            }
+        }
+        self.standing[found] = Standing::Failed;
     }
 
     /// The links that [`Verdict::weigh`] has found.

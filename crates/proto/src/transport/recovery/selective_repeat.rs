@@ -19,6 +19,8 @@ use crate::units::Time;
 pub struct SelectiveRepeat {
     sacked: SequenceSet,
     lost: SequenceSet,
+    /// Packets that were judged by word from below.
+    told: SequenceSet,
     /// Packets below this have been judged.
     judged: u32,
     /// One above the highest packet known to have arrived.
@@ -57,7 +59,15 @@ impl SelectiveRepeat {
     /// `dup_threshold` is [`Scheme::dup_threshold`](crate::transport::Scheme::dup_threshold).
     pub fn new(reach: u32, dup_threshold: u32) -> SelectiveRepeat {
         let none = SequenceSet::new(reach);
-        SelectiveRepeat { sacked: none.clone(), lost: none, judged: 0, top: 0, dup_threshold, doubt: None }
+        SelectiveRepeat {
+            sacked: none.clone(),
+            lost: none.clone(),
+            told: none,
+            judged: 0,
+            top: 0,
+            dup_threshold,
+            doubt: None,
+        }
     }
 
     /// Gives up everything that has not arrived, retransmissions too, for a scheme that does not ask first.
@@ -102,11 +112,12 @@ impl Recovery for SelectiveRepeat {
 
     /// A first transmission that acknowledgements have shown to be lost may have been made good by now: that is left alone.
     fn mark_lost(&mut self, una: u32, next: u32, seq: u32, again: bool) {
-        if seq < una || seq >= next || self.sacked.contains(seq) || !again && seq < self.judged {
+        let known = seq < self.judged || self.told.contains(seq);
+        if seq < una || seq >= next || self.sacked.contains(seq) || known && !again {
             return;
         }
         self.lost.insert(seq);
-        self.judged = self.judged.max(seq + 1);
+        self.told.insert(seq);
         if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.probe == seq) {
             doubt.asks = true;
         }
@@ -137,7 +148,7 @@ impl Recovery for SelectiveRepeat {
     }
 
     fn is_over(&self) -> bool {
-        self.sacked.len() == 0 && self.lost.len() == 0 && self.doubt.is_none()
+        self.sacked.len() == 0 && self.lost.len() == 0 && self.told.len() == 0 && self.doubt.is_none()
     }
 }
 
@@ -176,6 +187,7 @@ impl SelectiveRepeat {
             if !self.sacked.remove(seq) {
                 change.acked += 1;
                 self.lost.remove(seq);
+                self.told.remove(seq);
             }
         }
         self.top = self.top.max(cumulative);
@@ -187,6 +199,7 @@ impl SelectiveRepeat {
         if self.sacked.insert(seq) {
             change.acked += 1;
             self.lost.remove(seq);
+            self.told.remove(seq);
             self.top = self.top.max(seq + 1);
         }
     }
@@ -207,7 +220,7 @@ impl SelectiveRepeat {
     fn judge(&mut self, una: u32, change: &mut Change) {
         let edge = self.overtaken(una);
         for seq in self.judged.max(una)..edge {
-            if !self.sacked.contains(seq) && self.lost.insert(seq) {
+            if !self.sacked.contains(seq) && !self.told.contains(seq) && self.lost.insert(seq) {
                 change.lost += 1;
             }
         }

@@ -1,0 +1,240 @@
+//! Fastpass in random networks in which one or two cables die or lose packets, in one direction or both, for ever or for a time:
+//! what flows is compared with a maximum flow, and nothing that lives may be avoided at the end. `FAULTS=300` runs so many.
+
+mod experiment;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use experiment::{figure, floats, run, texts, Outcome};
+
+/// The least share of the maximum flow.
+const ENOUGH: f64 = 0.9;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ z >> 31) % bound as u64) as usize
+    }
+}
+
+/// A network, as the links between its switches and the hosts of each rack.
+struct Network {
+    toml: String,
+    racks: usize,
+    hosts: usize,
+    /// Cables between switches, by the names of their ends, the lower one first.
+    cables: Vec<(String, String)>,
+}
+
+fn network(random: &mut Random) -> Network {
+    if random.below(3) == 0 {
+        let mut cables = Vec::new();
+        for pod in 0..4 {
+            for agg in [2 * pod, 2 * pod + 1] {
+                cables.extend([2 * pod, 2 * pod + 1].map(|tor| (format!("tor{tor}"), format!("agg{agg}"))));
+                cables
+                    .extend([0, 1].map(|core| (format!("agg{agg}"), format!("spine{}", agg % 2 * 2 + core))));
+            }
+        }
+        return Network { toml: "topology = 'fat_tree'\nk = 4".into(), racks: 8, hosts: 2, cables };
+    }
+    let (racks, spines) = (3 + random.below(3), 2 + random.below(4));
+    let cables = (0..racks * spines).map(|i| (format!("tor{}", i / spines), format!("spine{}", i % spines)));
+    let toml =
+        format!("topology = 'leaf_spine'\nleaves = {racks}\nspines = {spines}\nhosts_per_leaf = {spines}");
+    Network { toml, racks, hosts: spines, cables: cables.collect() }
+}
+
+/// A fault: the directions of a cable that it takes, and whether it ends.
+struct Fault {
+    toml: String,
+    links: Vec<(String, String)>,
+    ends: bool,
+}
+
+fn fault(random: &mut Random, (a, b): &(String, String)) -> Fault {
+    let (up, down) = ((a.clone(), b.clone()), (b.clone(), a.clone()));
+    let (link, links) = match random.below(3) {
+        0 => (format!("{a}-{b}"), vec![up, down]),
+        1 => (format!("{a}>{b}"), vec![up]),
+        _ => (format!("{b}>{a}"), vec![down]),
+    };
+    let kind = if random.below(3) == 0 {
+        format!("kind = 'loss'\nprobability = {}", 0.01 + random.below(190) as f64 / 1000.0)
+    } else {
+        "kind = 'down'".to_owned()
+    };
+    let ends = random.below(3) == 0;
+    let (at, until) = (6000 + random.below(2000), 14_000 + random.below(4000));
+    let until = if ends { format!("until = '{until}us'\n") } else { String::new() };
+    Fault { toml: format!("[[fault]]\n{kind}\nlink = '{link}'\nat = '{at}us'\n{until}"), links, ends }
+}
+
+/// The most of the flows, by host, that links of one flow each carry at a time without these: no rack sends or receives more than its
+/// links, and none sends another more than there are paths.
+fn maximum_flow(network: &Network, flows: &[(usize, usize)], dead: &BTreeSet<(String, String)>) -> usize {
+    let alive = |from: &str, to: &str| {
+        let cable = network.cables.iter().any(|(a, b)| (a == from && b == to) || (b == from && a == to));
+        cable && !dead.contains(&(from.to_owned(), to.to_owned()))
+    };
+    let tor = |rack: usize| format!("tor{rack}");
+    let above = |of: &str| -> Vec<String> {
+        network.cables.iter().filter(|(a, _)| a == of).map(|(_, b)| b.clone()).collect()
+    };
+    let paths = |from: &str, to: &str| -> usize {
+        let through = |up: &String| -> usize {
+            if !alive(from, up) {
+                return 0;
+            }
+            if above(to).contains(up) {
+                return usize::from(alive(up, to));
+            }
+            let down = |core: &String| {
+                let last = above(to).into_iter().filter(|last| alive(core, last) && alive(last, to));
+                if alive(up, core) {
+                    last.count()
+                } else {
+                    0
+                }
+            };
+            above(up).iter().map(down).sum()
+        };
+        above(from).iter().map(through).sum()
+    };
+    let mut room: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut within = 0;
+    for rack in 0..network.racks {
+        let name = tor(rack);
+        let (up, down) = (above(&name), above(&name));
+        room.insert(("source".into(), format!("{name}^")), up.iter().filter(|up| alive(&name, up)).count());
+        room.insert((name.clone(), "sink".into()), down.iter().filter(|down| alive(down, &name)).count());
+    }
+    for &(from, to) in flows {
+        let (from, to) = (tor(from / network.hosts), tor(to / network.hosts));
+        if from == to {
+            within += 1;
+        } else {
+            *room.entry((format!("{from}^"), to)).or_default() += 1;
+        }
+    }
+    for ((from, to), room) in &mut room {
+        if let (Some(from), "tor") = (from.strip_suffix('^'), &to[..3]) {
+            *room = (*room).min(paths(from, to));
+        }
+    }
+    let mut flow = within;
+    while let Some(path) = path_with_room(&room) {
+        for edge in path.windows(2) {
+            *room.get_mut(&(edge[0].clone(), edge[1].clone())).expect("an edge of the path") -= 1;
+            *room.entry((edge[1].clone(), edge[0].clone())).or_default() += 1;
+        }
+        flow += 1;
+    }
+    flow
+}
+
+fn path_with_room(room: &BTreeMap<(String, String), usize>) -> Option<Vec<String>> {
+    let mut seen = BTreeSet::from(["source".to_owned()]);
+    let mut paths = VecDeque::from([vec!["source".to_owned()]]);
+    while let Some(path) = paths.pop_front() {
+        let end = path[path.len() - 1].clone();
+        if end == "sink" {
+            return Some(path);
+        }
+        let edges = room.range((end.clone(), String::new())..).take_while(|((from, _), _)| *from == end);
+        for ((_, to), _) in edges.filter(|(_, &room)| room > 0) {
+            if seen.insert(to.clone()) {
+                paths.push_back([&path[..], &[to.clone()]].concat());
+            }
+        }
+    }
+    None
+}
+
+fn goodput(outcome: &Outcome, from: f64, until: f64) -> f64 {
+    let times = floats(outcome, "throughput", "time_us").iter();
+    let of_times = times.zip(floats(outcome, "throughput", "goodput_gbps"));
+    let within: Vec<f64> =
+        of_times.filter(|(&time, _)| time > from && time <= until).map(|(_, gbps)| *gbps).collect();
+    within.iter().sum::<f64>() / within.len() as f64
+}
+
+/// What is wrong with the network of this number, if anything is.
+fn trouble(number: u64) -> Result<(), String> {
+    let mut random = Random(number);
+    let network = network(&mut random);
+    let hosts = network.racks * network.hosts;
+    let arbiter = random.below(hosts);
+    let mut to: Vec<usize> = (0..hosts).collect();
+    for i in (1..hosts).rev() {
+        to.swap(i, random.below(i + 1));
+    }
+    let share = 5 + random.below(6);
+    let flows: Vec<(usize, usize)> = (0..hosts)
+        .map(|from| (from, to[from]))
+        .filter(|&(from, to)| from != to && from != arbiter && to != arbiter && random.below(10) < share)
+        .collect();
+    if flows.is_empty() {
+        return Ok(());
+    }
+    let first = random.below(network.cables.len());
+    let second = (first + 1 + random.below(network.cables.len() - 1)) % network.cables.len();
+    let cables = if random.below(2) == 0 { vec![first] } else { vec![first, second] };
+    let faults: Vec<Fault> = cables.iter().map(|&cable| fault(&mut random, &network.cables[cable])).collect();
+    let lasting: BTreeSet<(String, String)> =
+        faults.iter().filter(|fault| !fault.ends).flat_map(|fault| fault.links.clone()).collect();
+    let mut text = format!(
+        "format = 1\nname = 'faults'\nseed = {number}\nduration = '45ms'\nwarmup = '1ms'\n[network]\n{}\nrate = '10Gbps'\ndelay = '1us'\n\
+         mtu = '1448B'\n[transport.t]\nprotocol = 'fastpass'\nheader = '52B'\n[arbiter]\nat = 'h{arbiter}'\n[record]\nthroughput = '500us'\n",
+        network.toml
+    );
+    faults.iter().for_each(|fault| text += &fault.toml);
+    for (from, to) in &flows {
+        text += &format!("[[traffic]]\npattern = 'incast'\nfrom = {from}\nto = {to}\n");
+    }
+    let outcome = run(&text);
+    let (before, after) = (goodput(&outcome, 3000.0, 6000.0), goodput(&outcome, 30_000.0, 45_000.0));
+    let most = maximum_flow(&network, &flows, &lasting);
+    let what = format!(
+        "network {number}: {} of {} flows; {:?}; {}",
+        most,
+        flows.len(),
+        faults.iter().map(|f| &f.toml).collect::<Vec<_>>(),
+        network.toml
+    );
+    let least = before * most as f64 / flows.len() as f64;
+    if after < ENOUGH * least {
+        return Err(
+            what.replace('\n', " ") + &format!(": {after} Gb/s, and {least} would flow (before: {before})")
+        );
+    }
+    let named = texts(&outcome, "arbiters", "failed_links");
+    let alive: Vec<&str> = named[0]
+        .split_whitespace()
+        .filter(|name| !name.split_once('>').is_some_and(|(a, b)| lasting.contains(&(a.into(), b.into()))))
+        .collect();
+    if !alive.is_empty() {
+        return Err(what.replace('\n', " ") + &format!(": {alive:?} live and are avoided"));
+    }
+    if figure(&outcome, "drops") > 0.0 || figure(&outcome, "fallbacks") > 0.0 {
+        return Err(format!(
+            "{what}: {} drops, {} fallbacks",
+            figure(&outcome, "drops"),
+            figure(&outcome, "fallbacks")
+        ));
+    }
+    Ok(())
+}
+
+#[test]
+fn random_faults_cost_what_they_take() {
+    let count: u64 = std::env::var("FAULTS").map_or(4, |count| count.parse().expect("FAULTS is a number"));
+    let first: u64 = std::env::var("FIRST").map_or(1, |first| first.parse().expect("FIRST is a number"));
+    let troubles: Vec<String> = (first..first + count).filter_map(|number| trouble(number).err()).collect();
+    assert!(troubles.is_empty(), "{} of {count}:\n{}", troubles.len(), troubles.join("\n"));
+}
