@@ -693,7 +693,7 @@ def test_a_claim_timed_by_the_clock_says_that_the_machine_was_busy() -> None:
     runs = {**JUDGED, "high": of_seeds("high", 9.0, 10.0, 11.0)}
     of = {"measure": "summary", "run": "high", "key": "f"}
     claim = {"text": "It is high", "paper": "high", "ours": of, "holds": {"at_least": 5}}
-    for share, expected in [(None, ""), (0.01, ""), (0.3, "waiting for a processor, up to 30 % of the time")]:
+    for share, expected in [(None, ""), (0.01, ""), (0.3, "waited up to 0.30 s a second for a processor")]:
         runs["high"].points[1][1].summary["waited_share"] = share
         (found,) = claims.judge(Experiment("a", Path(), "Fig 1", "", "", "", [], [claim], [], None), runs)
         assert expected in found.reason

@@ -19,7 +19,7 @@ from clearway.paper.sampling import Estimate, estimate, is_pooled, runs_in, samp
 from clearway.paper.verdicts import Position
 
 BUSY = 0.02
-"""The share of its time that what is timed by the clock may wait for a processor before a claim says so."""
+"""How long, over its time, what is timed by the clock may wait for a processor before a claim says so."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _waited(names: Collection[str], runs: Runs) -> str:
     most = max(shares, default=0.0)
     if most < BUSY:
         return ""
-    return f"Other work kept its threads waiting for a processor, up to {100 * most:.0f} % of the time."
+    return f"Its threads together waited up to {most:.2f} s a second for a processor that had other work."
 
 
 def _reason(claim: Table, verdict: str) -> str:
