@@ -183,7 +183,7 @@ def test_directories_and_files_in_any_mix(clearway: Clearway, small: Path, works
     assert "transport.bulk.protocol" in answer.out
     needs = (
         "With one seed each, a difference may be chance, and none is called one: "
-        "--seeds 5 on each side would tell."
+        "5 seeds on each side would tell, --seeds 5 or seeds=5 in Python."
     )
     assert needs in " ".join(answer.out.split())
     assert "than other" not in answer.out

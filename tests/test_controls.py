@@ -46,6 +46,8 @@ class Kind:
     key: str
     holds: str
     transport: str | None = None
+    without: str | None = None
+    """A scenario that does without it, where a few keys do not take it away."""
 
 
 KINDS = {
@@ -187,24 +189,31 @@ traffic = [{{ pattern = "open_loop", from = "1..5", to = 0, bytes = "64kB", load
 }
 
 
+LENGTH = """
+[scenario]
+duration = "6ms"
+warmup = "1ms"
+"""
+
+
 def experiment(kind: Kind, off: dict[str, Any]) -> str:
     """Write the file of an experiment whose control has these keys."""
     of = f'measure = "summary", run = "on", key = "{kind.key}"'
     if kind.transport is not None:
         of += f', transport = "{kind.transport}"'
     sets = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in off.items())
+    without = kind.without if off is kind.off else None
+    other = "" if without is None else LENGTH.replace("scenario", "scenarios.without") + without
     return f"""
 figure = "Fig 1"
 title = "A mechanism and its control"
 
-[scenario]
-duration = "6ms"
-warmup = "1ms"
-{kind.scenario}
-
+{LENGTH}{kind.scenario}
+{other}
 [runs.on]
 
 [runs.off]
+{"" if without is None else 'scenario = "without"'}
 set = {{ {sets} }}
 
 [[claim]]
@@ -220,11 +229,17 @@ control = "off"
 def test_a_control_fails_and_can_refute(
     name: str, clearway: Clearway, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    see_a_control_fail_and_refute(KINDS[name], clearway, workspace, monkeypatch)
+
+
+def see_a_control_fail_and_refute(
+    kind: Kind, clearway: Clearway, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judge a claim with its control, and with a control that takes nothing away."""
     folder = workspace / "papers" / "toy"
     folder.mkdir(parents=True)
     (folder / "parameters.toml").write_text("parameter = []\n")
     monkeypatch.setattr(papers, "folder_of_papers", lambda: workspace / "papers")
-    kind = KINDS[name]
     (folder / "fig1.toml").write_text(experiment(kind, kind.off))
     (claim,) = clearway("paper", "toy", "--json").json["claims"]
     assert claim["verdict"] == "reproduced", claim

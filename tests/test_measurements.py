@@ -49,6 +49,9 @@ def test_allocation_has_a_row_for_each_rate(work: str) -> None:
     assert (steps["backlog_slots"][held] <= 2000).all()
     assert (steps["backlog_slots"][~held] > 2000).all()
     assert json.loads(result.summary)["sustained_gbps"] == max(steps["offered_gbps"][held], default=0)
+    by_the_clock = work == "both_on_two"
+    assert ("waited_share" in json.loads(result.summary)) == by_the_clock
+    assert (steps["waited_seconds"] >= 0).all()
     assert result.threads == (2 if work == "both_on_two" else 1)
 
 

@@ -689,6 +689,17 @@ def test_a_control_that_was_not_measured_shows_nothing() -> None:
     assert "could not be measured" in found.reason
 
 
+def test_a_claim_timed_by_the_clock_says_that_the_machine_was_busy() -> None:
+    runs = {**JUDGED, "high": of_seeds("high", 9.0, 10.0, 11.0)}
+    of = {"measure": "summary", "run": "high", "key": "f"}
+    claim = {"text": "It is high", "paper": "high", "ours": of, "holds": {"at_least": 5}}
+    for share, expected in [(None, ""), (0.01, ""), (0.3, "waited up to 0.30 s a second for a processor")]:
+        runs["high"].points[1][1].summary["waited_share"] = share
+        (found,) = claims.judge(Experiment("a", Path(), "Fig 1", "", "", "", [], [claim], [], None), runs)
+        assert expected in found.reason
+        assert bool(found.reason) == bool(expected)
+
+
 def test_a_claim_made_after_seeing_is_calibrated() -> None:
     found = judged(after_seeing=True)
     assert (found.verdict, "after the first results" in found.reason) == ("calibrated", True)
@@ -1126,6 +1137,17 @@ def test_every_claim_of_swift_can_fail(name: str) -> None:
         lesser = claim.get("origin") == "extension" or claim.get("fitted") or claim.get("after_seeing")
         one_sided = {"at_least", "at_most"} & set(claim["holds"])
         assert lesser or not one_sided or "control" in claim, claim["text"]
+
+
+@pytest.mark.parametrize("name", FASTPASS.ids)
+def test_what_may_be_reproduced_of_fastpass_has_a_control(name: str) -> None:
+    """A claim beyond the paper whose bar has one side only needs one too, unless it is a count of zero."""
+    for claim in reading.read(FASTPASS, name, full=False).claims:
+        ours = claim.get("origin") == "extension"
+        open_ = set(claim["holds"]) in ({"at_least"}, {"at_most"}) and claim["holds"].get("at_most") != 0
+        lesser = claim.get("fitted") or claim.get("after_seeing")
+        needed = open_ and not lesser if ours else not lesser
+        assert not needed or "control" in claim, claim["text"]
 
 
 def test_the_map_marks_the_set_in_use() -> None:

@@ -122,6 +122,12 @@ def test_the_interval_of_a_quantile_is_that_of_ordered_values() -> None:
     assert math.isnan(measures.pooled_quantile_ratio(LOST_NOTHING, LOST_NOTHING, 0.9, above=96))
 
 
+@pytest.mark.parametrize("q", [0, 1, math.nan])
+def test_the_ends_of_a_distribution_have_no_interval(q: float) -> None:
+    with pytest.raises(ClearwayError, match="between 0 and 1"):
+        measures.pooled_quantile_ratio(LOST_NOTHING, LOST_NOTHING, q)
+
+
 LOST_NOTHING = Series(np.array([95.0]), np.array([0.0]))
 
 

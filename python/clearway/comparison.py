@@ -232,7 +232,8 @@ def _needs(labels: Sequence[str], groups: Sequence[Seeds]) -> str:
     whose = "each" if len(single) == len(groups) else f"of {' and '.join(single)}"
     return (
         f"With one seed {whose}, a difference may be chance, and none is called one: "
-        f"--seeds {_SEEDS_TO_TELL} on each side would tell."
+        f"{_SEEDS_TO_TELL} seeds on each side would tell, "
+        f"--seeds {_SEEDS_TO_TELL} or seeds={_SEEDS_TO_TELL} in Python."
     )
 
 

@@ -393,7 +393,11 @@ fn try_link(net: &mut Net, link: Link, answers: impl Fn(u32) -> bool, most: u32)
         net.now = net.isolator.poll_trial();
         assert_eq!(net.isolator.take_trial(net.now), Some(link));
         net.isolator.handle_trial_sent(net.now, link);
-        net.isolator.handle_trial(net.now, link, answers(trials));
+        if answers(trials) {
+            net.isolator.handle_answered(net.now, link);
+        } else {
+            net.isolator.handle_unanswered(net.now, link, true);
+        }
         net.isolator.handle_timeout(net.now);
         trials += 1;
     }
@@ -439,7 +443,11 @@ fn trials_tell_two_links_of_one_path_apart() {
                 let link = net.isolator.take_trial(net.now).expect("one that is due");
                 if (link == guilty) != answers {
                     net.isolator.handle_trial_sent(net.now, link);
-                    net.isolator.handle_trial(net.now, link, link != guilty);
+                    if link == guilty {
+                        net.isolator.handle_unanswered(net.now, link, true);
+                    } else {
+                        net.isolator.handle_answered(net.now, link);
+                    }
                 }
             }
             assert_eq!(avoided(&net.isolator), [guilty], "{answers}");

@@ -114,14 +114,15 @@ impl Kind {
     ) -> Result<Option<Outcome>, String> {
         match self {
             Kind::Allocation(params) => {
-                Ok(sustained::measure(params, seed, go_on)?.map(|steps| of_steps(&steps)))
+                let by_the_clock = params.work == Work::BothOnTwo;
+                Ok(sustained::measure(params, seed, go_on)?.map(|steps| of_steps(&steps, by_the_clock)))
             }
             Kind::Paths(params) => Ok(selection_time::measure(params, seed, go_on)?.map(of_times)),
         }
     }
 }
 
-fn of_steps(steps: &[Step]) -> Outcome {
+fn of_steps(steps: &[Step], by_the_clock: bool) -> Outcome {
     let floats = |value: fn(&Step) -> f64| Column::Floats(steps.iter().map(value).collect());
     let most =
         |value: fn(&Step) -> f64| steps.iter().filter(|step| step.sustained).map(value).fold(0.0, f64::max);
@@ -133,9 +134,16 @@ fn of_steps(steps: &[Step]) -> Outcome {
             ("backlog_slots", Column::Integers(steps.iter().map(|step| step.backlog).collect())),
             ("sustained", Column::Integers(steps.iter().map(|step| step.sustained.into()).collect())),
             ("seconds", floats(|step| step.seconds)),
+            ("waited_seconds", floats(|step| step.waited_seconds)),
         ],
     };
-    outcome(vec![("sustained_gbps".into(), Value::Float(most(|step| step.offered_gbps)))], table)
+    let mut summary = vec![("sustained_gbps".into(), Value::Float(most(|step| step.offered_gbps)))];
+    if by_the_clock {
+        let sum = |value: fn(&Step) -> f64| steps.iter().map(value).sum::<f64>();
+        let share = sum(|step| step.waited_seconds) / sum(|step| step.seconds);
+        summary.push(("waited_share".into(), Value::Float(share)));
+    }
+    outcome(summary, table)
 }
 
 fn of_times(times: Vec<f64>) -> Outcome {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from clearway.paper.experiment import Experiment
 from clearway.paper.measures import Series
 from clearway.paper.sampling import Estimate, estimate, is_pooled, runs_in, samples, seeds_in
 from clearway.paper.verdicts import Position
+
+BUSY = 0.02
+"""How long, over its time, what is timed by the clock may wait for a processor before a claim says so."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,22 @@ def judge(experiment: Experiment, runs: Runs) -> list[Judged]:
     return [_judge(experiment, claim, runs) for claim in experiment.claims]
 
 
+def best(claim: Table) -> str:
+    """Return the verdict that a claim has if all is as it says: the best that it can have."""
+    return verdicts.verdict(
+        value=Position.WITHIN,
+        control=Position.OUTSIDE if "control" in claim else None,
+        fitted=_is_fitted(claim),
+        stand_in=claim.get("stand_in", False),
+        extension=is_extension(claim),
+    )
+
+
+def _is_fitted(claim: Table) -> bool:
+    """Tell whether a claim is no test, as a parameter or its bar was chosen on it."""
+    return bool(claim.get("fitted") or claim.get("after_seeing"))
+
+
 def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
     paper = evaluate(claim["paper"], runs)
     shape, shape_of = claim.get("shape"), claim.get("shape_of", claim["ours"])
@@ -157,7 +176,7 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
     verdict = verdicts.verdict(
         value=value,
         shape=weaker,
-        fitted=claim.get("fitted", False) or claim.get("after_seeing", False),
+        fitted=_is_fitted(claim),
         stand_in=claim.get("stand_in", False),
         control=control,
         control_shape=control_shape,
@@ -167,6 +186,8 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
     reason = "" if verdict in {verdicts.REPRODUCED, verdicts.EXTENSION} else _reason(claim, verdict)
     if bounds := dict.fromkeys(lower_bounds_in(claim["ours"], runs)):
         reason = f"{reason} At least so much, as something was unfinished: {', '.join(bounds)}.".strip()
+    if waited := _waited(runs_in(claim["ours"]), runs):
+        reason = f"{reason} {waited}".strip()
     kind: Kind = claim.get("kind", "plain")
     return Judged(
         figure=experiment.figure,
@@ -201,6 +222,15 @@ def _of_interval(verdict: str, value: Position, control: Position | None, *, unm
     if verdict == verdicts.STRADDLES:
         return "The interval is outside, and reaches over the weaker bar of the shape."
     return ""
+
+
+def _waited(names: Collection[str], runs: Runs) -> str:
+    """Say that the machine was busy while something was timed by the clock, if it was."""
+    shares = [run.summary.get("waited_share") or 0.0 for name in names for _, run in runs[name].points]
+    most = max(shares, default=0.0)
+    if most < BUSY:
+        return ""
+    return f"Its threads together waited up to {most:.2f} s a second for a processor that had other work."
 
 
 def _reason(claim: Table, verdict: str) -> str:

@@ -14,7 +14,7 @@ use clearway_proto::fastpass::paths::Racks;
 use clearway_proto::fastpass::workload::{Request, Requests, Sizes};
 
 use super::pipeline::Pipeline;
-use super::stopwatch::Clock;
+use super::stopwatch::{waited, Clock};
 
 /// The mean number of slots in a request.
 const REQUESTED: u32 = 10;
@@ -80,6 +80,8 @@ pub struct Step {
     pub sustained: bool,
     /// How long the rate was tried, in seconds.
     pub seconds: f64,
+    /// How long the threads waited meanwhile for a processor that had other work, in seconds. It counts where the clock does.
+    pub waited_seconds: f64,
 }
 
 /// Returns the rates that were tried, in their order; none if `go_on`, which is asked some 100 times a second and told how
@@ -222,6 +224,7 @@ fn try_rate(
     let (mut gap, mut request) = next_of(&mut drawn);
     let mut arrives = gap / rate;
     let (mut asked, mut granted, mut batches, mut backlog) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let before = waited();
     let clock = if params.work == Work::BothOnTwo { Clock::wall() } else { Clock::of_thread() };
     let mut look = LOOK;
     loop {
@@ -231,7 +234,15 @@ fn try_rate(
             let gbps = |slots: u64| slots as f64 * SLOT_BITS / seconds / 1e9;
             let sustained = backlog <= params.backlog;
             let (offered_gbps, granted_gbps) = (rate * f64::from(REQUESTED) * SLOT_BITS / 1e9, gbps(granted));
-            return Ok(Some(Step { offered_gbps, granted_gbps, backlog, sustained, seconds }));
+            let waited_seconds = waited().saturating_sub(before).as_secs_f64();
+            return Ok(Some(Step {
+                offered_gbps,
+                granted_gbps,
+                backlog,
+                sustained,
+                seconds,
+                waited_seconds,
+            }));
         }
         if elapsed >= look {
             look = elapsed + LOOK;

@@ -73,7 +73,8 @@ def pooled_ratio(of: Losses, to: Losses, largest: bool = False) -> Between:
 
     Bins in which neither lost anything are left out. With `largest`, the highest rate of any bin is taken
     over the highest of the other. A loss that was not seen is taken to be as large as one of `to`, weighted
-    by size: where nothing of `of` was lost, the ratio reaches to 3/n of n equal losses of `to`.
+    by size: where nothing of `of` was lost, the ratio reaches to 3/n of n equal losses of `to`. Where
+    `to` lost nothing or was offered nothing, the interval is open: it reaches to infinity.
     """
     if len(of.lost) != len(to.lost):
         raise ClearwayError(f"pooled_ratio: {len(of.lost)} bins, and {len(to.lost)} to compare with")
@@ -91,8 +92,10 @@ def pooled_quantile_ratio(of: Series, to: Series, q: float, above: float = 0.0) 
 
     The interval of a quantile reaches from one ordered value to another, so that the number of values above
     it is as chance may have it, whatever their distribution; values are taken as independent. Where there
-    are too few for an upper end, it is infinite.
+    are too few for an upper end, it is infinite. Raises unless 0 < q < 1: the ends have no interval.
     """
+    if not 0 < q < 1:
+        raise ClearwayError(f"pooled_quantile_ratio: q is {q:g}, and has to be between 0 and 1")
     ours, theirs = (_quantile(series.y[series.x >= above], q) for series in (of, to))
     if not theirs > 0:
         return Between(math.nan, math.nan, math.nan)

@@ -57,11 +57,11 @@ impl Network {
         match self {
             Network::Single => paths.resize(slot.len(), 0),
             Network::LeafSpine(network) => {
-                network.turn(number);
+                network.turn(spread(number));
                 paths.extend(network.select(slot)?.iter().map(|&number| path(number)));
             }
             Network::FatTree(network, cores) => {
-                network.turn(number);
+                network.turn(spread(number));
                 let ways = network.select(slot)?.iter();
                 paths.extend(ways.map(|way| match path(way.aggregation) {
                     BLOCKED => BLOCKED,
@@ -71,4 +71,9 @@ impl Network {
         }
         Ok(())
     }
+}
+
+/// A slot's number, spread out: a pair that is granted every second slot, or every sixteenth, is to use all paths in the long run.
+fn spread(number: u64) -> u64 {
+    (number ^ number >> 16).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }

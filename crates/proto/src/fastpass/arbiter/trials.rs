@@ -32,6 +32,8 @@ pub(super) struct Trials {
     under_way: VecDeque<UnderWay>,
     /// Who answers for each link that is being tried.
     chosen: Vec<(Link, Address)>,
+    /// The failed links that an answer has come over.
+    whole: Vec<Link>,
     /// Trials that are to leave, with their paths.
     outbox: VecDeque<(Trial, Path)>,
 }
@@ -40,6 +42,7 @@ pub(super) struct Trials {
 struct UnderWay {
     token: u32,
     link: Link,
+    way: Way,
     at: Time,
 }
 
@@ -49,6 +52,8 @@ struct Way {
     to: Address,
     out: Path,
     back: Path,
+    /// Whether no other failed link is on it.
+    alone: bool,
 }
 
 impl Trials {
@@ -59,6 +64,7 @@ impl Trials {
             token: 0,
             under_way: VecDeque::new(),
             chosen: Vec::new(),
+            whole: Vec::new(),
             outbox: VecDeque::new(),
         }
     }
@@ -74,7 +80,7 @@ impl Trials {
     ) {
         while let Some(trial) = self.under_way.front().copied().filter(|trial| trial.at + timeout <= now) {
             self.under_way.pop_front();
-            isolator.handle_trial(now, trial.link, false);
+            isolator.handle_unanswered(now, trial.link, trial.way.alone);
             // Another endpoint may be there.
             self.move_on(trial.link);
         }
@@ -82,7 +88,7 @@ impl Trials {
             let Some(way) = self.way(link, isolator, &is_there) else { continue };
             self.token = self.token.wrapping_add(1);
             isolator.handle_trial_sent(now, link);
-            self.under_way.push_back(UnderWay { token: self.token, link, at: now });
+            self.under_way.push_back(UnderWay { token: self.token, link, way, at: now });
             let trial = Trial { to: way.to, rank, back: way.back, token: self.token };
             self.outbox.push_back((trial, way.out));
         }
@@ -97,7 +103,14 @@ impl Trials {
     pub(super) fn handle_answer(&mut self, now: Time, token: u32, isolator: &mut Isolator) {
         if let Some(at) = self.under_way.iter().position(|trial| trial.token == token) {
             let trial = self.under_way.remove(at).expect("a place in the queue");
-            isolator.handle_trial(now, trial.link, true);
+            // All links on its way are whole.
+            let Way { to, out, back, .. } = trial.way;
+            let on_way = isolator.failed_on(self.own, to, out).chain(isolator.failed_on(to, self.own, back));
+            self.whole.clear();
+            self.whole.extend(on_way);
+            for &link in &self.whole {
+                isolator.handle_answered(now, link);
+            }
         }
     }
 
@@ -111,7 +124,7 @@ impl Trials {
         self.outbox.pop_front()
     }
 
-    /// How to try a link; none if no endpoint is there for it, or all its paths have other failed links.
+    /// How to try a link; none if no endpoint is there for it.
     fn way(&mut self, link: Link, isolator: &Isolator, is_there: impl Fn(Address) -> bool) -> Option<Way> {
         self.chosen.retain(|(chosen, _)| isolator.failed().any(|failed| failed == *chosen));
         let known = self.chosen.iter().position(|(chosen, _)| *chosen == link);
@@ -152,16 +165,24 @@ impl Trials {
         }
     }
 
+    /// A way over the link to this endpoint and back, without other failed links if there is one.
     fn way_to(&self, link: Link, to: Address, isolator: &Isolator) -> Option<Way> {
         let own = self.own;
         let paths = self.surroundings.switches * self.surroundings.cores;
         let clear = |from, to| (0..paths as Path).find(|&path| !isolator.is_avoided(from, to, path));
-        let over = |from, to| {
-            self.paths_of(link).find(|&path| isolator.passes_of_failed(from, to, path) == Some(link))
+        let over = |from, to, alone: bool| {
+            self.paths_of(link).find(|&path| {
+                let mut failed = isolator.failed_on(from, to, path);
+                failed.any(|failed| failed == link)
+                    && (!alone || isolator.failed_on(from, to, path).count() == 1)
+            })
         };
-        over(to, own)
-            .and_then(|back| Some(Way { to, out: clear(own, to)?, back }))
-            .or_else(|| over(own, to).and_then(|out| Some(Way { to, out, back: clear(to, own)? })))
+        let there_and_back = |alone: bool| {
+            over(to, own, alone).and_then(|back| Some(Way { to, out: clear(own, to)?, back, alone })).or_else(
+                || over(own, to, alone).and_then(|out| Some(Way { to, out, back: clear(to, own)?, alone })),
+            )
+        };
+        there_and_back(true).or_else(|| there_and_back(false))
     }
 
     /// The paths that can have a link on them.

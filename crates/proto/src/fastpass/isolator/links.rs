@@ -11,6 +11,10 @@ pub(super) struct Route {
 }
 
 impl Route {
+    pub(super) fn into_iter(self) -> impl Iterator<Item = usize> {
+        self.links.into_iter().take(self.len.into()).map(|link| link as usize)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.links[..usize::from(self.len)].iter().map(|&link| link as usize)
     }

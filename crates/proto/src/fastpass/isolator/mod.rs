@@ -273,12 +273,19 @@ impl Isolator {
         self.records[self.links.number(link)].note_trial(now);
     }
 
-    /// Takes word of a trial of a link: whether it was answered in time.
-    pub fn handle_trial(&mut self, now: Time, link: Link, answered: bool) {
+    /// Takes word that a trial over a link was answered in time.
+    pub fn handle_answered(&mut self, now: Time, link: Link) {
         let number = self.links.number(link);
-        if self.records[number].hear_trial(now, answered) {
+        if self.records[number].hear_trial(now, true) {
             self.readmit(number);
-        } else if !answered {
+        }
+    }
+
+    /// Takes word that a trial of a link was not answered in time; `alone` if no other failed link was on the way.
+    pub fn handle_unanswered(&mut self, now: Time, link: Link, alone: bool) {
+        let number = self.links.number(link);
+        self.records[number].hear_trial(now, false);
+        if alone {
             self.acquit_others(number);
         }
     }
@@ -340,13 +347,16 @@ impl Isolator {
         self.links.route(source, destination, path).is_some_and(|route| route.iter().any(avoided))
     }
 
-    /// The failed link that a packet on this path would pass, if it is just one.
-    pub fn passes_of_failed(&self, source: Address, destination: Address, path: Path) -> Option<Link> {
-        let route = self.links.route(source, destination, path)?;
+    /// The failed links that a packet on this path would pass.
+    pub fn failed_on(
+        &self,
+        source: Address,
+        destination: Address,
+        path: Path,
+    ) -> impl Iterator<Item = Link> + '_ {
         let failed = |&link: &usize| self.records.get(link).is_some_and(Record::has_failed);
-        let mut failed = route.iter().filter(failed);
-        let one = failed.next()?;
-        failed.next().is_none().then(|| self.links.link(one))
+        let route = self.links.route(source, destination, path);
+        route.into_iter().flat_map(|route| route.into_iter()).filter(failed).map(|link| self.links.link(link))
     }
 
     /// The links that have failed, avoided or not: those between switches first.
