@@ -204,7 +204,7 @@ fn whole(packets: &mut [Vec<Request>], mut arbiter: Driven) -> (f64, u64) {
             let at = slots.start(number * u64::from(WIDTH) + 20 * third);
             arbiter.advance();
             while arbiter.machine().readiness(at) == Readiness::Ready {
-                if let ArbiterOutput::Allocation(allocation) = black_box(arbiter.machine().transmit(at)) {
+                if let ArbiterOutput::Allocation(allocation, _) = black_box(arbiter.machine().transmit(at)) {
                     heard[usize::from(allocation.to)] = allocation.seq;
                     granted += allocation.grants.len() as u64;
                 }

@@ -147,7 +147,7 @@ fn first_slot(horizon: u64) -> u64 {
     standby.handle_watchdog(us(10_000), &Watchdog { term: 1, rank: 0, horizon });
     standby.handle_timeout(us(10_200));
     loop {
-        if let ArbiterOutput::Reset(reset) = standby.transmit(us(10_200)) {
+        if let ArbiterOutput::Reset(reset, _) = standby.transmit(us(10_200)) {
             return reset.first_slot;
         }
     }

@@ -437,7 +437,7 @@ impl Net {
         let rank = machine - self.nodes();
         let arbiter = self.arbiters[rank].as_mut().expect("an arbiter that is alive");
         match arbiter.transmit(now) {
-            ArbiterOutput::Allocation(allocation) => {
+            ArbiterOutput::Allocation(allocation, _) => {
                 self.allocations += 1;
                 self.send(machine, usize::from(allocation.to), &Packet::Allocation(allocation));
             }
@@ -446,7 +446,9 @@ impl Net {
                     self.send(machine, usize::from(trial.to), &Packet::Trial(trial));
                 }
             }
-            ArbiterOutput::Reset(reset) => self.send(machine, usize::from(reset.to), &Packet::Reset(reset)),
+            ArbiterOutput::Reset(reset, _) => {
+                self.send(machine, usize::from(reset.to), &Packet::Reset(reset))
+            }
             ArbiterOutput::Watchdog(watchdog) => {
                 for other in (0..self.arbiters.len()).filter(|&other| other != rank) {
                     self.send(machine, self.nodes() + other, &Packet::Watchdog(watchdog));

@@ -62,7 +62,7 @@ fn serves_others(mut arbiter: Arbiter) {
     let term = arbiter.term();
     arbiter.handle_request(NOW, &Request { source: 3, term, seq: 1, slot: SLOT, ..asking(0, 1) });
     let granted = |output: &ArbiterOutput| match output {
-        ArbiterOutput::Allocation(allocation) => (allocation.to == 3).then_some(allocation.grants.len()),
+        ArbiterOutput::Allocation(allocation, _) => (allocation.to == 3).then_some(allocation.grants.len()),
         _ => None,
     };
     let outputs = sent(&mut arbiter, after(21));
@@ -139,7 +139,7 @@ fn demands_without_end_get_no_more_than_a_share() {
     arbiter.handle_request(NOW, &Request { source: 3, term: 1, seq: 1, slot: SLOT, ..asking(0, 8) });
     let of = |outputs: &[ArbiterOutput], to| {
         let allocations = outputs.iter().filter_map(|output| match output {
-            ArbiterOutput::Allocation(allocation) if allocation.to == to => Some(allocation.grants.len()),
+            ArbiterOutput::Allocation(allocation, _) if allocation.to == to => Some(allocation.grants.len()),
             _ => None,
         });
         allocations.sum::<usize>()

@@ -3,7 +3,6 @@
 use clearway_proto::fastpass::arbiter::ArbiterOutput;
 use clearway_proto::fastpass::fcp::header::MAX_BYTES;
 use clearway_proto::fastpass::fcp::{self, Answer, Packet, Path, Request};
-use clearway_proto::units::Time;
 
 use super::domain::Domain;
 use super::parcels::Parcel;
@@ -72,7 +71,7 @@ impl Domain {
         let ways = plan.routes.of(conversation).1;
         let now = self.time();
         let rotations = &mut self.rotations[(conversation - plan.control().first) as usize];
-        rotations[usize::from(back)].choose(now, ways, |_| false)
+        rotations[usize::from(back)].choose(now, ways)
     }
 
     /// An endpoint's request leaves for every arbiter.
@@ -103,7 +102,7 @@ impl Domain {
             arbiter.run(now, local);
             let rank = arbiter.rank;
             if let Some(output) = arbiter.output(now) {
-                self.send_output(plan, seat, rank, &output);
+                self.send_output(plan, rank, &output);
                 continue;
             }
             let (simulated, wanted) = arbiter.wanted(local);
@@ -117,18 +116,18 @@ impl Domain {
         }
     }
 
-    fn send_output(&mut self, plan: &Plan, seat: u32, rank: usize, output: &ArbiterOutput) {
+    fn send_output(&mut self, plan: &Plan, rank: usize, output: &ArbiterOutput) {
         let control = plan.control();
         match *output {
-            ArbiterOutput::Allocation(allocation) => {
+            ArbiterOutput::Allocation(allocation, path) => {
                 let packet = Packet::Allocation(allocation);
-                self.send_to_endpoint(plan, seat, rank, allocation.to, None, packet);
+                self.send_to_endpoint(plan, rank, allocation.to, path, packet);
             }
-            ArbiterOutput::Reset(reset) => {
-                self.send_to_endpoint(plan, seat, rank, reset.to, None, Packet::Reset(reset));
+            ArbiterOutput::Reset(reset, path) => {
+                self.send_to_endpoint(plan, rank, reset.to, path, Packet::Reset(reset));
             }
             ArbiterOutput::Trial(trial, path) => {
-                self.send_to_endpoint(plan, seat, rank, trial.to, Some(path), Packet::Trial(trial));
+                self.send_to_endpoint(plan, rank, trial.to, Some(path), Packet::Trial(trial));
             }
             ArbiterOutput::Watchdog(watchdog) => {
                 for other in (0..control.arbiters.len()).filter(|&other| other != rank) {
@@ -146,7 +145,6 @@ impl Domain {
     fn send_to_endpoint(
         &mut self,
         plan: &Plan,
-        seat: u32,
         rank: usize,
         to: fcp::Address,
         path: Option<Path>,
@@ -158,17 +156,7 @@ impl Domain {
         let ways = plan.routes.of(conversation).1;
         let way = match path {
             Some(path) => control.way(path, ways),
-            None => {
-                let Agent::Arbiter(arbiter) = &self.seats[seat as usize].agent else {
-                    unreachable!("the seat is an arbiter's")
-                };
-                let avoided = |way: u32| {
-                    let path = control.path(way, ways);
-                    arbiter.machine().is_some_and(|machine| machine.avoids(to, path))
-                };
-                let now = Time::from_ps(self.now);
-                self.rotations[(conversation - control.first) as usize][1].choose(now, ways, avoided)
-            }
+            None => self.next_way(plan, conversation, true),
         };
         self.send_control(plan, conversation, true, way, Box::new(packet));
     }

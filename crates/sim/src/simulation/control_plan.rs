@@ -66,11 +66,6 @@ impl ControlPlan {
         }
     }
 
-    /// A path that takes this one of the `ways` between two hosts.
-    pub fn path(&self, way: u32, ways: u32) -> fcp::Path {
-        (if ways == self.aggregations { way * self.cores } else { way }) as fcp::Path
-    }
-
     /// The place of a host's endpoint among all; none if it has none.
     pub fn endpoint_of(&self, host: u32) -> Option<usize> {
         self.endpoints.binary_search(&host).ok()

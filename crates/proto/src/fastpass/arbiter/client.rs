@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::fastpass::fcp::message::MOST_GRANTED;
-use crate::fastpass::fcp::{Address, Grant, Granted, Heard, List};
+use crate::fastpass::fcp::{Address, Grant, Granted, Heard, List, Path};
 use crate::units::{Span, Time};
 
 use super::pace::Pace;
@@ -13,6 +13,8 @@ use super::params::ArbiterParams;
 const MOST_PENDING: usize = 256;
 /// Allocations of which it is remembered what they said: as many as an acknowledgement can speak of.
 const MOST_UNACKNOWLEDGED: usize = 32;
+/// An allocation that so many later ones have overtaken is lost.
+const OVERTAKEN_BY: u32 = 4;
 /// An endpoint that is silent is not told its counts more often than this without a word from it.
 const MOST_REPEATED: u8 = 16;
 /// Resets that an endpoint is sent at the beginning of a term.
@@ -35,6 +37,8 @@ pub(super) struct Client {
     pub(super) untold: Vec<Address>,
     /// Allocations that it is not known to have, oldest first.
     unacknowledged: VecDeque<Sent>,
+    /// Allocations whose fate is not known, oldest first, with the paths that they took.
+    paths: VecDeque<(u32, Path)>,
     /// When the first request with demands came that has not been acknowledged.
     pub(super) owed: Option<Time>,
     /// Whether it has to be sent a reset.
@@ -128,6 +132,25 @@ impl Client {
         if !self.untold.contains(&destination) {
             self.untold.push(destination);
         }
+    }
+
+    /// Notes the path of the allocation sent last.
+    pub(super) fn took(&mut self, path: Path) {
+        if self.paths.len() == MOST_UNACKNOWLEDGED {
+            self.paths.pop_front();
+        }
+        self.paths.push_back((self.seq, path));
+    }
+
+    /// An allocation of which it is known by now whether it came: its path, and whether it was lost. To be asked until there is none.
+    pub(super) fn poll_fate(&mut self, heard: Heard) -> Option<(Path, bool)> {
+        let &(seq, path) = self.paths.front()?;
+        let lost = !heard.contains(seq);
+        if lost && heard.latest < seq.saturating_add(OVERTAKEN_BY) {
+            return None;
+        }
+        self.paths.pop_front();
+        Some((path, lost))
     }
 
     /// Takes the endpoint's word of which allocations have come. `counts` are its counts of slots granted, by destination: one

@@ -23,6 +23,8 @@ pub(super) struct Faults {
     /// The endpoint at whose link the arbiter is.
     own: Option<Address>,
     trial_timeout: Span,
+    /// The path whose turn it is.
+    turn: Path,
     /// The network with no link to avoid.
     none: Option<DeadLinks>,
     /// When something is to be done; not asked of the isolator every time, as only reports, trials and time itself change it.
@@ -51,6 +53,7 @@ impl Faults {
             trials: trials.map(|(own, surroundings)| Box::new(Trials::new(surroundings, own))),
             own: params.address,
             trial_timeout: of.trial_timeout,
+            turn: 0,
             none: dead_links(params)?,
             next: Time::NEVER,
         })
@@ -64,6 +67,25 @@ impl Faults {
                 self.look_ahead();
             }
         }
+    }
+
+    /// Takes word of what became of an allocation that was sent to an endpoint on this path.
+    pub(super) fn handle_allocation_fate(&mut self, now: Time, to: Address, path: Path, lost: bool) {
+        if let Some(own) = self.own {
+            let report = PathReport { destination: to, path, sent: 1, lost: lost.into() };
+            self.handle_report(now, own, report);
+        }
+    }
+
+    /// The path of the next packet to an endpoint, each in its turn, but none over links to avoid; none where there is but one way, or
+    /// the arbiter is at no endpoint's link.
+    pub(super) fn next_path(&mut self, to: Address) -> Option<Path> {
+        let paths = self.trials.as_ref()?.paths() as Path;
+        let first = self.turn % paths;
+        let path =
+            (0..paths).map(|i| (first + i) % paths).find(|&path| !self.avoids(to, path)).unwrap_or(first);
+        self.turn = (path + 1) % paths;
+        Some(path)
     }
 
     /// Takes the answer to a trial.
@@ -121,7 +143,7 @@ impl Faults {
     }
 
     /// Whether a packet on this path between the arbiter and an endpoint would pass a link to avoid, in either direction.
-    pub(super) fn avoids(&self, endpoint: Address, path: Path) -> bool {
+    fn avoids(&self, endpoint: Address, path: Path) -> bool {
         let (Some(isolator), Some(own)) = (&self.isolator, self.own) else { return false };
         isolator.is_avoided(own, endpoint, path) || isolator.is_avoided(endpoint, own, path)
     }

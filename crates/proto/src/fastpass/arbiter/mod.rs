@@ -102,10 +102,10 @@ use succession::{Standing, Succession};
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArbiterOutput {
-    /// To an endpoint.
-    Allocation(Allocation),
-    /// To an endpoint.
-    Reset(Reset),
+    /// To an endpoint, on this path if it is said.
+    Allocation(Allocation, Option<Path>),
+    /// To an endpoint, on this path if it is said.
+    Reset(Reset, Option<Path>),
     /// To every other arbiter.
     Watchdog(Watchdog),
     /// To an endpoint, on this path.
@@ -400,10 +400,13 @@ impl Arbiter {
             return ArbiterOutput::Trial(trial, path);
         }
         let (_, endpoint) = self.deadlines.first();
+        let path = self.faults.next_path(endpoint);
         let output = if self.clients[usize::from(endpoint)].reset {
-            ArbiterOutput::Reset(self.reset(now, endpoint))
+            ArbiterOutput::Reset(self.reset(now, endpoint), path)
         } else {
-            ArbiterOutput::Allocation(self.allocation(now, endpoint))
+            let allocation = self.allocation(now, endpoint);
+            path.into_iter().for_each(|path| self.clients[usize::from(endpoint)].took(path));
+            ArbiterOutput::Allocation(allocation, path)
         };
         self.reschedule(endpoint);
         output
@@ -427,12 +430,6 @@ impl Arbiter {
     /// Takes the answer of an endpoint to a trial.
     pub fn handle_answer(&mut self, now: Time, answer: &Answer) {
         self.faults.handle_answer(now, answer.token);
-    }
-
-    /// Whether control packets should keep off this path between the arbiter and an endpoint, as a link on it has failed in either
-    /// direction.
-    pub fn avoids(&self, endpoint: Address, path: Path) -> bool {
-        self.faults.avoids(endpoint, path)
     }
 
     /// The slot of now, as this arbiter counts them.

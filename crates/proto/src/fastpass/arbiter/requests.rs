@@ -80,6 +80,9 @@ impl Arbiter {
             client.owed = client.owed.or(Some(now));
         }
         client.acknowledge(request.heard, self.counts.granted_by(source));
+        while let Some((path, lost)) = client.poll_fate(request.heard) {
+            self.faults.handle_allocation_fate(now, source, path, lost);
+        }
         self.counters.requests += 1;
         self.mind_clocks(now, request);
         for &demand in request.demands.iter() {

@@ -114,6 +114,11 @@ impl Trials {
         }
     }
 
+    /// Paths between two racks, at most.
+    pub(super) fn paths(&self) -> usize {
+        self.surroundings.switches * self.surroundings.cores
+    }
+
     /// Whether a trial is to leave.
     pub(super) fn is_ready(&self) -> bool {
         !self.outbox.is_empty()
@@ -168,7 +173,7 @@ impl Trials {
     /// A way over the link to this endpoint and back, without other failed links if there is one.
     fn way_to(&self, link: Link, to: Address, isolator: &Isolator) -> Option<Way> {
         let own = self.own;
-        let paths = self.surroundings.switches * self.surroundings.cores;
+        let paths = self.paths();
         let clear = |from, to| (0..paths as Path).find(|&path| !isolator.is_avoided(from, to, path));
         let over = |from, to, alone: bool| {
             self.paths_of(link).find(|&path| {
