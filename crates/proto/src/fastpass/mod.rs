@@ -14,6 +14,7 @@ pub mod endpoint_parameters;
 pub mod fcp;
 pub mod isolator;
 pub mod paths;
+pub mod plan;
 mod recent;
 pub mod timeslots;
 pub mod transport;
