@@ -72,6 +72,8 @@ VALUES: dict[str, Sequence[str]] = {
     **dict.fromkeys(
         ("--rate", "--distance", "--buffer", "--drain", "--mtu", "--hysteresis", "--response"), AMOUNTS
     ),
+    **dict.fromkeys(("--hosts", "--load", "--message", "--batch", "--racks", "--ahead"), NUMBERS),
+    **dict.fromkeys(("--slot", "--delay"), AMOUNTS),
     **dict.fromkeys(("--json", "--list", "--full", "--check", "--help", "--version"), ()),
     "--set": SETS,
     **dict.fromkeys(("--sed", "-x", "--json=1", "--seed=", "--out="), WORDS),
@@ -84,6 +86,7 @@ OWN: dict[str, Sequence[str]] = {
     "sweep": ("--jobs", "--out", "--store", "--json"),
     "paper": ("--jobs", "--out", "--store", "--list", "--json"),
     "report": ("-o", "--output"),
+    "plan arbiter": ("--rate", "--hosts", "--load", "--message", "--batch", "--racks", "--slot", "--json"),
     "plan dci-buffer": (
         "--rate",
         "--distance",
@@ -109,7 +112,7 @@ TOO_LONG = {"demo", "paper"}
 def lines(draw: random.Random) -> Iterator[list[str]]:
     """Yield command lines without end, of every command in turn."""
     while True:
-        for command in (*COMMANDS, "plan dci-buffer", "nothing"):
+        for command in (*COMMANDS, "plan arbiter", "plan dci-buffer", "nothing"):
             line = command.split()
             if command in FILES:
                 line.append(draw.choice(FILES[command]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clearway._clearway import VERSION, Interrupted, LosslessDrop, ScenarioError
     from clearway.api import compare, load_run, run, schema
+    from clearway.arbiter_planning import plan_arbiter
     from clearway.comparison import Comparison
     from clearway.errors import ClearwayError
     from clearway.planning import dci_buffer
@@ -38,6 +39,7 @@ else:
 _EXPORTS = {
     "clearway._clearway": ["VERSION", "Interrupted", "LosslessDrop", "ScenarioError"],
     "clearway.api": ["compare", "load_run", "run", "schema"],
+    "clearway.arbiter_planning": ["plan_arbiter"],
     "clearway.comparison": ["Comparison"],
     "clearway.errors": ["ClearwayError"],
     "clearway.planning": ["dci_buffer"],
@@ -59,6 +61,7 @@ __all__ = [
     "compare",
     "dci_buffer",
     "load_run",
+    "plan_arbiter",
     "run",
     "schema",
     "sweep",

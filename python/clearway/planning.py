@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from clearway import _clearway
@@ -35,15 +35,25 @@ def dci_buffer(**given: object) -> dict[str, Any]:
 
 def plan(given: Mapping[str, object], spell: Callable[[str], str]) -> dict[str, Any]:
     """Plan a long link; a message names each option as `spell` writes it."""
+    return answered(given, spell, OPTIONS, _clearway.plan_dci_buffer)
+
+
+def answered(
+    given: Mapping[str, object],
+    spell: Callable[[str], str],
+    options: Collection[str],
+    ask: Callable[[dict[str, str]], str],
+) -> dict[str, Any]:
+    """Return what `ask` says of the options that are given, of these `options`."""
     texts = {name: str(value) for name, value in given.items() if value is not None}
-    if unknown := sorted(set(texts) - OPTIONS):
+    if unknown := sorted(set(texts) - set(options)):
         raise ClearwayError(
-            f"{spell(unknown[0])}: no such option", "there are " + ", ".join(map(spell, sorted(OPTIONS)))
+            f"{spell(unknown[0])}: no such option", "there are " + ", ".join(map(spell, sorted(options)))
         )
     for name, text in texts.items():
         check_text(text, f"{spell(name)} {text}")
     try:
-        return dict(json.loads(_clearway.plan_dci_buffer(texts)))
+        return dict(json.loads(ask(texts)))
     except _clearway.PlanError as error:
         problems = error.args[0]
         raise ClearwayError("\n".join(f"{spell(name)}: {fault}" for name, fault in problems)) from None

@@ -7,9 +7,11 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod allocator;
+mod arbiter_plan;
 mod errors;
 mod long_link;
 mod measurement;
+mod options;
 mod plan;
 mod progress;
 mod result;
@@ -190,6 +192,14 @@ fn plan_dci_buffer(given: BTreeMap<String, String>) -> PyResult<String> {
     plan::dci_buffer(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)
 }
 
+/// What an arbiter needs, as JSON, for options as a person writes them; what its work costs is measured on this machine if
+/// `measure`. Raises `PlanError` with a list of (name, fault).
+#[pyfunction]
+fn plan_arbiter(py: Python<'_>, given: BTreeMap<String, String>, measure: bool) -> PyResult<String> {
+    let answer = py.detach(|| arbiter_plan::arbiter(&given, measure));
+    answer.map(|answer| answer.to_string()).map_err(PlanError::new_err)
+}
+
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
@@ -201,7 +211,7 @@ mod _clearway {
     #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
-    use super::{load, load_text, memory_limit, plan_dci_buffer, schema, tables, Scenario};
+    use super::{load, load_text, memory_limit, plan_arbiter, plan_dci_buffer, schema, tables, Scenario};
 
     /// The version of the simulator; the Python package has the same.
     #[pymodule_export]

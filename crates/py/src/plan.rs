@@ -1,127 +1,26 @@
-//! The planner's options as a person writes them, and its answer as JSON.
+//! The plan of a long link, for options as a person writes them, as JSON.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
-use clearway_proto::parameter::{wanted, Shown};
-use clearway_proto::quantity::{self, UnitError, Units};
+use clearway_proto::quantity;
 use clearway_proto::swing::headroom::Headroom;
 use clearway_proto::swing::plan::{DciLink, Scheme, Thresholds};
-use clearway_proto::units::{Bytes, Rate, Span, RATES};
+use clearway_proto::units::{Bytes, Span};
 use serde_json::{json, Map, Value};
+
+use crate::options::{Options, Problem, BEYOND_MTU};
 
 /// Light takes 5 us for a kilometre of fibre.
 const DELAY_OF_A_METRE: Span = Span::from_ns(5);
-/// Preamble 8, header 14, frame check sequence 4, gap 12.
-const BEYOND_MTU: u64 = 38;
 /// Half around the earth.
 const LONGEST_METRES: u64 = 20_000_000;
 /// The drains that are shown.
 const SHOWN_DRAINS: [f64; 4] = [0.2, 0.5, 0.8, 0.95];
 
-/// What is wrong with an option: its name, and the fault.
-pub type Problem = (String, String);
-
-/// What a person gave, option by option.
-struct Options<'a> {
-    given: &'a BTreeMap<String, String>,
-    problems: Vec<Problem>,
-}
-
-impl Options<'_> {
-    fn problem(&mut self, name: &str, detail: impl Into<String>) {
-        self.problems.push((name.into(), detail.into()));
-    }
-
-    fn quantity(&mut self, name: &str, units: Units, example: &str) -> Option<u64> {
-        let text = self.given.get(name)?;
-        let detail = match quantity::parse(text, units) {
-            Ok(number) => return Some(number),
-            Err(UnitError::TooLarge) => format!("found {text:?}, which is more than is held"),
-            Err(UnitError::Inexact) => {
-                format!("found {text:?}, expected a whole number of {}", units[0].0)
-            }
-            Err(UnitError::Malformed | UnitError::NoUnit | UnitError::UnknownUnit) => {
-                let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-                format!(
-                    "found {text:?}, expected a number with its unit, such as {example} (units: {})",
-                    names.join(", ")
-                )
-            }
-        };
-        self.problem(name, detail);
-        None
-    }
-
-    fn within<T: Shown>(&mut self, name: &str, value: T, range: &RangeInclusive<T>) -> Option<T> {
-        if range.contains(&value) {
-            return Some(value);
-        }
-        self.problem(name, format!("found {}, expected {}", value.shown(), wanted(range)));
-        None
-    }
-
-    fn time(&mut self, name: &str, default: Span, most: Span) -> Span {
-        let found = self.quantity(name, quantity::TIME, "1us").map(Span::from_ps);
-        found.and_then(|time| self.within(name, time, &(Span::ZERO..=most))).unwrap_or(default)
-    }
-
-    fn size(&mut self, name: &str, range: &RangeInclusive<Bytes>) -> Option<Bytes> {
-        let found = self.quantity(name, quantity::BYTES, "9000B").map(Bytes::new)?;
-        self.within(name, found, range)
-    }
-
-    fn rate(&mut self) -> Rate {
-        let least = *RATES.start();
-        if !self.given.contains_key("rate") {
-            self.problem("rate", "is missing: how fast the link is, such as 400Gbps");
-            return least;
-        }
-        let found = self.quantity("rate", quantity::RATE, "400Gbps").map(|bits| Rate::from_bps(bits.max(1)));
-        found.and_then(|rate| self.within("rate", rate, &RATES)).unwrap_or(least)
-    }
-
-    fn share(&mut self, name: &str, default: f64) -> f64 {
-        let Some(text) = self.given.get(name) else { return default };
-        match text.parse::<f64>() {
-            Ok(share) if (0.0..=1.0).contains(&share) => share,
-            _ => {
-                self.problem(name, format!("found {text:?}, expected a share of the rate from 0 to 1"));
-                default
-            }
-        }
-    }
-
-    fn priorities(&mut self) -> u8 {
-        let Some(text) = self.given.get("priorities") else { return 1 };
-        match text.parse::<u8>() {
-            Ok(count) if (1..=8).contains(&count) => count,
-            _ => {
-                self.problem("priorities", format!("found {text:?}, expected a whole number from 1 to 8"));
-                1
-            }
-        }
-    }
-
-    fn metres(&mut self) -> Option<u64> {
-        let metres = self.quantity("distance", quantity::LENGTH, "80km")?;
-        if (1..=LONGEST_METRES).contains(&metres) {
-            return Some(metres);
-        }
-        self.problem("distance", format!("found {metres} m, expected a length from 1m to 20000km"));
-        None
-    }
-
-    fn frame(&mut self, name: &str) -> Option<Bytes> {
-        let mtu = self.size(name, &(Bytes::new(256)..=Bytes::new(65_535)))?;
-        Some(Bytes::new(mtu.get() + BEYOND_MTU))
-    }
-}
-
 /// A plan for the options given, as a JSON object.
 pub fn dci_buffer(given: &BTreeMap<String, String>) -> Result<Value, Vec<Problem>> {
-    let mut options = Options { given, problems: Vec::new() };
-    let metres = options.metres();
+    let mut options = Options::new(given);
+    let metres = metres(&mut options);
     let transponder = options.time("transponder", Span::ZERO, Span::from_ms(10));
     let frame = options.frame("mtu").unwrap_or(Bytes::new(1_500 + BEYOND_MTU));
     let sizes = Bytes::new(0)..=Bytes::new(1 << 50);
@@ -134,7 +33,7 @@ pub fn dci_buffer(given: &BTreeMap<String, String>) -> Result<Value, Vec<Problem
         frame,
         own_frame: options.frame("reverse_mtu").unwrap_or(frame),
         response: options.time("response", Span::ZERO, Span::from_ms(1)),
-        priorities: options.priorities(),
+        priorities: options.count("priorities", 1, &(1..=8)),
         hysteresis: options.size("hysteresis", &sizes).unwrap_or(Bytes::new(2 * frame.get())),
     };
     let buffer = options.size("buffer", &sizes);
@@ -170,6 +69,16 @@ pub fn dci_buffer(given: &BTreeMap<String, String>) -> Result<Value, Vec<Problem
         answer.insert("with_buffer".into(), json!({ "buffer_bytes": buffer.get(), "schemes": of }));
     }
     Ok(answer.into())
+}
+
+/// The length of the fibre.
+fn metres(options: &mut Options) -> Option<u64> {
+    let metres = options.quantity("distance", quantity::LENGTH, "80km")?;
+    if (1..=LONGEST_METRES).contains(&metres) {
+        return Some(metres);
+    }
+    options.problem("distance", format!("found {metres} m, expected a length from 1m to 20000km"));
+    None
 }
 
 /// How far `buffer` reaches, in whole metres; none: not even across the transponders.

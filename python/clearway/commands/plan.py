@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clearway import console, plan_check, planning, screen
+from clearway import arbiter_check, arbiter_planning, console, plan_check, planning, screen
 from clearway.commands.options import JsonOption
 from clearway.errors import CLAIM_FAILED
 
@@ -80,6 +80,94 @@ def plan_dci_buffer(
         if check:
             plan_check.show(checked)
     if not plan_check.has_passed(checked):
+        raise typer.Exit(CLAIM_FAILED)
+
+
+@app.command("arbiter")
+def plan_arbiter(
+    hosts: Annotated[str, _option("--hosts", "N", "Hosts that send in timeslots, from 2 to 8192.")],
+    rate: Annotated[str, _option("--rate", "RATE", "Rate of a host's link, such as 10Gbps.")],
+    load: Annotated[
+        str | None,
+        _option("--load", "SHARE", "Share of its slots in which a host sends data; by default 0.6."),
+    ] = None,
+    message: Annotated[
+        str | None, _option("--message", "N", "Packets of a message, from 1 to 1000; by default 10.")
+    ] = None,
+    slot: Annotated[
+        str | None, _option("--slot", "TIME", "Length of a slot; by default a frame's time over 0.99.")
+    ] = None,
+    mtu: Annotated[str | None, _option("--mtu", "SIZE", "Of the hosts' links; by default 1500B.")] = None,
+    racks: Annotated[
+        str | None, _option("--racks", "N", "Racks of as many hosts each; by default 1.")
+    ] = None,
+    paths: Annotated[
+        str | None, _option("--paths", "N", "Paths between two racks, such as spine switches; by default 4.")
+    ] = None,
+    batch: Annotated[
+        str | None, _option("--batch", "N", "Slots that are allocated together, 1 to 64; by default 16.")
+    ] = None,
+    ahead: Annotated[
+        str | None, _option("--ahead", "N", "Slots from a batch's allocation to its first; by default 40.")
+    ] = None,
+    request_interval: Annotated[
+        str | None, _option("--request-interval", "TIME", "Between two requests of a host; by default 34us.")
+    ] = None,
+    delay: Annotated[str | None, _option("--delay", "TIME", "Delay of a link; by default 1us.")] = None,
+    arbiter_latency: Annotated[
+        str | None, _option("--arbiter-latency", "TIME", "The arbiter's beside its work's; by default 0us.")
+    ] = None,
+    arbiters: Annotated[
+        str | None, _option("--arbiters", "N", "Arbiters that hear every request; by default 1.")
+    ] = None,
+    arbiter_rate: Annotated[
+        str | None, _option("--arbiter-rate", "RATE", "Rate of the arbiter's link; by default as --rate.")
+    ] = None,
+    grant_ns: Annotated[
+        str | None,
+        _option("--grant-ns", "NS", "Of a core for a grant; by default as docs/PERFORMANCE.md has it."),
+    ] = None,
+    path_ns: Annotated[
+        str | None,
+        _option("--path-ns", "NS", "Of a core for a path; by default as docs/PERFORMANCE.md has it."),
+    ] = None,
+    packet_ns: Annotated[
+        str | None,
+        _option("--packet-ns", "NS", "Of a core for a control packet; by default 660, the paper's."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure here what a grant and its path cost.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Simulate up to 32 such hosts; status 1 if they do otherwise.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Plan an arbiter of Fastpass: cores, control packets, slots ahead, and how long messages wait."""
+    given = {name: value for name, value in locals().items() if name not in ("check", "json", "measure")}
+    _show_arbiter(given, measure=measure, check=check, as_json=json)
+
+
+def _show_arbiter(given: dict[str, str | None], *, measure: bool, check: bool, as_json: bool) -> None:
+    answer = arbiter_planning.plan(given, _as_flag, measure=measure)
+    checked = None
+    if check:
+        checked = arbiter_check.check(
+            answer,
+            lambda changed: arbiter_planning.plan({**given, **changed}, _as_flag, measure=False),
+            as_json=as_json,
+        )
+        answer["check"] = arbiter_check.as_json(checked)
+    if as_json:
+        console.show_json(answer)
+    else:
+        console.say(arbiter_planning.title(answer))
+        screen.show_table("", ("",), arbiter_planning.rows(answer))
+        for line in (*arbiter_planning.limits(answer), *arbiter_planning.remarks(answer)):
+            console.say(line)
+        if checked is not None:
+            arbiter_check.show(checked)
+    if checked is not None and not checked.passed:
         raise typer.Exit(CLAIM_FAILED)
 
 

@@ -15,6 +15,7 @@ pub mod fcp;
 pub mod filling;
 pub mod isolator;
 pub mod paths;
+pub mod plan;
 pub mod receipts;
 mod recent;
 pub mod rotation;

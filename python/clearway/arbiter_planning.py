@@ -1,0 +1,155 @@
+"""The planner of arbiters: what Fastpass's arbiter needs, from its hosts, their rate and their load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from clearway import _clearway
+from clearway.figures import readable
+from clearway.planning import Rows, answered
+
+OPTIONS = {
+    *("hosts", "rate", "slot", "mtu", "racks", "paths", "batch", "ahead", "request_interval", "load"),
+    *("message", "delay", "arbiter_latency", "arbiters", "arbiter_rate"),
+    *("grant_ns", "path_ns", "packet_ns"),
+}
+
+
+STEEP = 0.75
+"""The share of the slots from which on waits depend on more than the plan knows."""
+
+
+def plan_arbiter(*, measure: bool = False, **given: object) -> dict[str, Any]:
+    """Plan an arbiter: `plan_arbiter(hosts=256, rate="10Gbps", racks=16, load=0.8)`.
+
+    Options are those of `clearway plan arbiter`, with `_` for `-`; one that is None is as if not given.
+    With `measure`, what a grant and its path cost is measured on this machine. Returns what `--json` prints.
+    Raises `ClearwayError` for options that cannot be planned for.
+    """
+    return plan(given, lambda name: name, measure=measure)
+
+
+def plan(given: Mapping[str, object], spell: Callable[[str], str], *, measure: bool) -> dict[str, Any]:
+    """Plan an arbiter; a message names each option as `spell` writes it."""
+    return answered(given, spell, OPTIONS, lambda texts: _clearway.plan_arbiter(texts, measure))
+
+
+def title(answer: Mapping[str, Any]) -> str:
+    """Say what was planned for, in a line."""
+    network = answer["network"]
+    racks = f" in {network['racks']} racks, {network['paths']} paths" if network["racks"] > 1 else ""
+    packets = "packet" if network["message"] == 1 else "packets"
+    return (
+        f"{network['hosts']} hosts of {network['rate_bps'] / 1e9:g} Gb/s{racks}, each with data in "
+        f"{readable('share', network['load'])} of its slots of {_time(network['slot_us'])}, "
+        f"in messages of {network['message']} {packets}"
+    )
+
+
+def rows(answer: Mapping[str, Any]) -> Rows:
+    """List what the arbiter does in a second, what it needs, and what hosts get."""
+    cores, costs = answer["cores"], answer["costs"]
+    arbiter, host = answer["arbiter_link"], answer["host_link"]
+    asked = f"{_millions(answer['requests_per_s'])} a second, {answer['request_bytes']:.0f} B each"
+    told = f"{_millions(answer['allocations_per_s'])} a second, {answer['allocation_bytes']:.0f} B each"
+    cells = {
+        "timeslots granted": f"{_millions(answer['grants_per_s'])} a second",
+        "requests": asked,
+        "allocations": told,
+        "cores to allocate": f"{cores['allocation']:.2f}, at {costs['grant_ns']:.1f} ns a grant",
+        "cores to select paths": f"{cores['paths']:.2f}, at {costs['path_ns']:.1f} ns a packet",
+        "cores for control packets": f"{cores['packets']:.2f}, at {costs['packet_ns']:.0f} ns a packet",
+        "cores together": str(cores["whole"]),
+        "of the arbiter's link, in and out": _shares(arbiter["requests"], arbiter["allocations"]),
+        "of a host's link, out and in": _shares(host["requests"], host["allocations"]),
+        "what slots leave of a host's link": _share(host["left"]),
+        "from decision to the last host": _time(answer["told_us"]),
+        "slots ahead, least and most": f"{answer['ahead_least']:,}, {answer['ahead_most']:,}",
+        "to the first slot, mean and p99": _times(answer["first_slot"]),
+        "to the last slot, mean and p99": _times(answer["last_slot"]),
+        "payload of all hosts": f"{answer['goodput_gbps']:,.1f} Gb/s",
+    }
+    if answer["network"]["racks"] == 1:
+        del cells["cores to select paths"]
+    return [(label, [cell]) for label, cell in cells.items()]
+
+
+def limits(answer: Mapping[str, Any]) -> list[str]:
+    """Say what the plan cannot do, and what would help."""
+    network, cores, host = answer["network"], answer["cores"], answer["host_link"]
+    least, most = answer["ahead_least"], answer["ahead_most"]
+    found = []
+    if answer["falls_behind"]:
+        found.append(
+            f"More is asked for than can be granted: {_share(network['load'])} of the slots for data, and "
+            f"{answer['slots_per_packet'] - 1:.2f} for acknowledgements for each of these. Messages wait "
+            "longer and longer: lower --load, or raise --message."
+        )
+    elif network["load"] * answer["slots_per_packet"] > STEEP:
+        found.append(
+            f"More than {_share(STEEP)} of the slots are granted: waits grow steeply, and hosts' are longer "
+            "than these, the p99 by up to twice: see --check."
+        )
+    if cores["allocation"] > 1:
+        found.append(
+            f"Allocation takes {cores['allocation']:.2f} cores, and one core must do it, as order matters: "
+            f"which has room for {network['hosts'] / cores['allocation']:.0f} of these hosts."
+        )
+    if max(answer["arbiter_link"].values()) > 1:
+        found.append(
+            f"The arbiter's link has room for what {answer['hosts_told']:,} of these hosts ask and are told: "
+            "raise --arbiter-rate, or --batch."
+        )
+    if host["requests"] > host["left"]:
+        found.append(
+            f"Requests, to {_arbiters(network['arbiters'])}, take {_share(host['requests'])} of a host's "
+            f"link, and slots leave {_share(host['left'])}: its queue grows. Raise --slot or "
+            "--request-interval."
+        )
+    if least > network["ahead"]:
+        found.append(
+            f"Grants come too late: the last host hears of a batch {least:,} slots after it is allocated, "
+            f"and that is {network['ahead']:,} ahead of its first: raise --ahead."
+        )
+    if max(least, network["ahead"]) > most:
+        found.append(
+            f"Endpoints refuse grants for a batch that is more than {most:,} slots ahead: raise the "
+            "transport's early."
+        )
+    return found
+
+
+def remarks(answer: Mapping[str, Any]) -> Sequence[str]:
+    """Say in sentences what the figures are of."""
+    measured = answer["costs"]["measured"]
+    source = "measured here" if measured else "of docs/PERFORMANCE.md, unless given"
+    return [
+        "Times are from a message's coming; the allocator itself was run for them, with 256 hosts at most.",
+        f"What grants and paths cost is {source}; 660 ns for a control packet are the paper's, network card "
+        "and all.",
+    ]
+
+
+def _arbiters(count: int) -> str:
+    return "1 arbiter" if count == 1 else f"{count} arbiters"
+
+
+def _millions(value: float) -> str:
+    return f"{value / 1e6:,.2f} million"
+
+
+def _share(value: float) -> str:
+    return readable("share", value)
+
+
+def _shares(first: float, second: float) -> str:
+    return f"{_share(first)}, {_share(second)}"
+
+
+def _time(us: float) -> str:
+    return readable("time", us)
+
+
+def _times(times: Mapping[str, float] | None) -> str:
+    return "no message had one" if times is None else f"{_time(times['mean_us'])}, {_time(times['p99_us'])}"
