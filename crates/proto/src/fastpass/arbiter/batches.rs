@@ -16,7 +16,7 @@ use crate::fastpass::fcp::{Address, Grant};
 use crate::fastpass::paths::DeadLinks;
 
 use super::batch::{Batch, BLOCKED};
-use super::capacity::{capacities, racks_left};
+use super::capacity::{capacities, own_rack, racks_left};
 use super::params::{ArbiterError, ArbiterParams};
 
 /// Batches that may have been allocated and not come back.
@@ -30,6 +30,8 @@ pub struct Batches {
     allocator: Allocator,
     /// What the racks' links carry when nothing is avoided.
     racks: Vec<Rack>,
+    /// The arbiter's rack, if it is in one.
+    own: Option<usize>,
     avoided: Option<Arc<DeadLinks>>,
     /// Slots of a batch.
     width: u64,
@@ -74,6 +76,7 @@ impl Batches {
         Ok(Batches {
             allocator: Allocator::new(&with_racks).map_err(ArbiterError::Allocator)?,
             racks,
+            own: own_rack(params),
             avoided: None,
             width: u64::from(params.allocator.slots),
             ahead: u64::from(params.ahead),
@@ -165,7 +168,7 @@ impl Batches {
     /// From the next batch on no packet takes these links, and racks are granted what their others carry. What is demanded stays so,
     /// and keeps its order.
     pub fn avoid(&mut self, links: Arc<DeadLinks>) {
-        self.allocator.limit_racks(racks_left(&self.racks, &links));
+        self.allocator.limit_racks(racks_left(&self.racks, &links, self.own));
         self.avoided = (!links.is_empty()).then_some(links);
     }
 

@@ -27,14 +27,34 @@ pub(super) fn dead_links(params: &ArbiterParams) -> Result<Option<DeadLinks>, Pa
     Ok(Some(dead.carrying(racks.iter().map(|rack| (rack.up.whole(), rack.down.whole())))))
 }
 
-/// What is left of each rack's links without the dead ones.
-pub(super) fn racks_left<'a>(racks: &'a [Rack], dead: &'a DeadLinks) -> impl Iterator<Item = Rack> + 'a {
-    racks.iter().enumerate().map(|(number, &rack)| {
+/// The rack of the arbiter, if it is in one.
+pub(super) fn own_rack(params: &ArbiterParams) -> Option<usize> {
+    match &params.paths {
+        PathParams::Single => None,
+        PathParams::LeafSpine { racks, .. } | PathParams::FatTree { racks, .. } => {
+            params.address.map(|own| racks.rack_of(own.into()))
+        }
+    }
+}
+
+/// What is left of each rack's links without the dead ones. In the arbiter's own rack half a link is left to control packets, for
+/// which there was room before, as the arbiter's host sends nothing else.
+pub(super) fn racks_left<'a>(
+    racks: &'a [Rack],
+    dead: &'a DeadLinks,
+    own: Option<usize>,
+) -> impl Iterator<Item = Rack> + 'a {
+    racks.iter().enumerate().map(move |(number, &rack)| {
         if dead.spares(number) {
             return rack;
         }
         let (up, down) = dead.capacity(number);
-        Rack::whole(up.max(1), down.max(1))
+        let halves = if own == Some(number) { 1 } else { 0 };
+        let left = |packets: u16| {
+            let each = PerSlot::new((2 * u64::from(packets)).saturating_sub(halves).max(1), 2);
+            Carries { links: 1, each }
+        };
+        Rack { up: left(up), down: left(down) }
     })
 }
 
@@ -61,6 +81,10 @@ mod tests {
     use crate::fastpass::allocator::AllocatorParams;
     use crate::fastpass::isolator::Link;
 
+    fn racks_left_of_own(racks: &[Rack], dead: &DeadLinks) -> Rack {
+        racks_left(racks, dead, Some(1)).nth(1).expect("a rack")
+    }
+
     #[test]
     fn a_rack_carries_less_without_a_link_if_it_needs_all() {
         for (paths, left) in [(4, 3), (8, 7), (2, 2)] {
@@ -73,11 +97,13 @@ mod tests {
             let Capacities { nodes, racks } = capacities(&params).expect("racks");
             assert_eq!((nodes[3], nodes[4]), (Node::endpoint(0), Node::endpoint(1)));
             let mut dead = dead_links(&params).expect("a network").expect("several paths");
-            assert_eq!(racks_left(&racks, &dead).collect::<Vec<_>>(), racks);
+            assert_eq!(racks_left(&racks, &dead, None).collect::<Vec<_>>(), racks);
             dead.set(Link::ToRack { rack: 1, switch: 0 }, true).expect("a link");
-            let racks_left: Vec<_> = racks_left(&racks, &dead).collect();
+            let racks_left: Vec<_> = racks_left(&racks, &dead, None).collect();
             assert_eq!((racks_left[0], racks_left[2]), (racks[0], racks[2]));
             assert_eq!(racks_left[1], Rack::whole(racks[1].up.whole(), left));
+            let own = racks_left_of_own(&racks, &dead);
+            assert_eq!((2.0 * own.down.each.as_f64()) as u16, 2 * left - 1);
         }
     }
 }
