@@ -268,8 +268,10 @@ fn a_failed_link_is_found_and_avoided() {
         let text = permutation(shape, "'h3'", &fault).replace("'5ms'\nwarmup", "'20ms'\nwarmup");
         let outcome = run(&text);
         assert_eq!(texts(&outcome, "arbiters", "failed_links"), [link]);
-        assert_eq!(integers(&outcome, "arbiters", "paths_changed"), [1]);
-        // A packet counts as lost after 2 ms, and the arbiter weighs every millisecond what is reported.
+        // Once when it is found, and when others are cleared that were suspected with it.
+        let changes = integers(&outcome, "arbiters", "paths_changed")[0];
+        assert!((1..=4).contains(&changes), "{shape}: {changes} changes");
+        // The arbiter weighs every millisecond what is reported.
         let lost = experiment::link_count(&outcome, link, "fault_losses");
         assert!((100..=1500).contains(&lost), "{shape}: {lost} frames lost");
         // With a path less there is as much to send, and still no queue.

@@ -205,8 +205,9 @@ mod tests {
         assert_eq!(sender.windows().cwnd, f64::from(params.reach()));
         // A timeout changes nothing for packets that have timeslots.
         sender.transmit(timeout);
-        assert_eq!(sender.poll_timeout(), Some(timeout + params.rto));
-        sender.handle_timeout(timeout + params.rto);
+        let second = timeout + FIRST_TIMEOUT * 2;
+        assert_eq!(sender.poll_timeout(), Some(second));
+        sender.handle_timeout(second);
         assert_eq!(sender.windows().cwnd, f64::from(params.reach()));
     }
 }

@@ -297,9 +297,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
     let nodes = plan.partition.nodes_in(number);
     let mut exits = Exits::new(nodes.len() as u32);
     let ports = wiring.ports(number, &mut exits);
-    let mut hosts = Vec::new();
-    let mut processors = Vec::new();
-    let mut all_clocks = Vec::new();
+    let (mut hosts, mut processors, mut all_clocks) = (Vec::new(), Vec::new(), Vec::new());
     let costs: Vec<Option<Costs>> = scenario.hosts.kinds.iter().map(|kind| Costs::of(&kind.model)).collect();
     let mut states = Vec::with_capacity(nodes.len());
     for &node in nodes {

@@ -120,14 +120,14 @@ impl Domain {
         let control = plan.control();
         match *output {
             ArbiterOutput::Allocation(allocation, path) => {
-                let packet = Packet::Allocation(allocation);
+                let packet = Box::new(Packet::Allocation(allocation));
                 self.send_to_endpoint(plan, rank, allocation.to, path, packet);
             }
             ArbiterOutput::Reset(reset, path) => {
-                self.send_to_endpoint(plan, rank, reset.to, path, Packet::Reset(reset));
+                self.send_to_endpoint(plan, rank, reset.to, path, Box::new(Packet::Reset(reset)));
             }
             ArbiterOutput::Trial(trial, path) => {
-                self.send_to_endpoint(plan, rank, trial.to, Some(path), Packet::Trial(trial));
+                self.send_to_endpoint(plan, rank, trial.to, Some(path), Box::new(Packet::Trial(trial)));
             }
             ArbiterOutput::Watchdog(watchdog) => {
                 for other in (0..control.arbiters.len()).filter(|&other| other != rank) {
@@ -148,7 +148,7 @@ impl Domain {
         rank: usize,
         to: fcp::Address,
         path: Option<Path>,
-        packet: Packet,
+        packet: Box<Packet>,
     ) {
         let control = plan.control();
         let Some(endpoint) = control.endpoint_of(to.into()) else { return };
@@ -158,7 +158,7 @@ impl Domain {
             Some(path) => control.way(path, ways),
             None => self.next_way(plan, conversation, true),
         };
-        self.send_control(plan, conversation, true, way, Box::new(packet));
+        self.send_control(plan, conversation, true, way, packet);
     }
 
     /// The timer of an endpoint or an arbiter runs out.

@@ -11,10 +11,6 @@ use crate::fastpass::paths::{DeadLinks, Pair};
 use super::network::Network;
 use super::params::{ArbiterError, ArbiterParams};
 
-/// In place of a path: there is none that leads the packet around the links to avoid. It is not granted, and a slot for it is asked
-/// for again, with the [`REJOINS`](super::REJOINS)th batch after its own.
-pub const BLOCKED: Path = Path::MAX;
-
 /// A batch of slots, allocated. Its paths are selected by a [`Selector`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {

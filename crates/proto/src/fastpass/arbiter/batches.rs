@@ -15,8 +15,9 @@ use crate::fastpass::allocator::{Allocator, AllocatorParams, Rack, Refusal};
 use crate::fastpass::fcp::{Address, Grant};
 use crate::fastpass::paths::DeadLinks;
 
-use super::batch::{Batch, BLOCKED};
+use super::batch::Batch;
 use super::capacity::{capacities, own_rack, racks_left};
+use super::network::BLOCKED;
 use super::params::{ArbiterError, ArbiterParams};
 
 /// Batches that may have been allocated and not come back.

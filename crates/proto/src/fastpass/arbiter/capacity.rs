@@ -49,7 +49,7 @@ pub(super) fn racks_left<'a>(
             return rack;
         }
         let (up, down) = dead.capacity(number);
-        let halves = if own == Some(number) { 1 } else { 0 };
+        let halves = u64::from(own == Some(number));
         let left = |packets: u16| {
             let each = PerSlot::new((2 * u64::from(packets)).saturating_sub(halves).max(1), 2);
             Carries { links: 1, each }

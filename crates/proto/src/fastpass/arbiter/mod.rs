@@ -76,9 +76,10 @@ mod requests;
 mod succession;
 mod trials;
 
-pub use batch::{Batch, Selector, Slot, BLOCKED};
+pub use batch::{Batch, Selector, Slot};
 pub use batches::{Batches, Outcome, MOST_APART, REJOINS};
 pub use counters::ArbiterCounters;
+pub use network::BLOCKED;
 pub use params::{ArbiterError, ArbiterParams, Pacer, PathParams};
 pub use succession::Role;
 
@@ -405,7 +406,9 @@ impl Arbiter {
             ArbiterOutput::Reset(self.reset(now, endpoint), path)
         } else {
             let allocation = self.allocation(now, endpoint);
-            path.into_iter().for_each(|path| self.clients[usize::from(endpoint)].took(path));
+            if let Some(path) = path {
+                self.clients[usize::from(endpoint)].took(path);
+            }
             ArbiterOutput::Allocation(allocation, path)
         };
         self.reschedule(endpoint);

@@ -3,8 +3,11 @@
 use crate::fastpass::fcp::Path;
 use crate::fastpass::paths::{DeadLinks, FatTree, LeafSpine, PathError, PathSet, BLOCKED as NO_PATH, BYPASS};
 
-use super::batch::BLOCKED;
 use super::params::PathParams;
+
+/// In place of a path: there is none that leads the packet around the links to avoid. It is not granted, and a slot for it is asked
+/// for again, with the [`REJOINS`](super::REJOINS)th batch after its own.
+pub const BLOCKED: Path = Path::MAX;
 
 /// Selects the path of each packet of a slot.
 #[derive(Clone, Debug)]

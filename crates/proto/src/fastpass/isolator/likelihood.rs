@@ -10,7 +10,7 @@ fn log2(number: u64) -> i128 {
     let mut rest = u128::from(number) << (62 - whole.min(62)) >> (whole.saturating_sub(62));
     let mut log = i128::from(whole) << POINT;
     for digit in (0..POINT).rev() {
-        rest = rest * rest >> 62;
+        rest = (rest * rest) >> 62;
         if rest >> 63 == 1 {
             rest >>= 1;
             log += 1 << digit;

@@ -11,7 +11,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    pub(super) fn into_iter(self) -> impl Iterator<Item = usize> {
+    pub(super) fn into_links(self) -> impl Iterator<Item = usize> {
         self.links.into_iter().take(self.len.into()).map(|link| link as usize)
     }
 

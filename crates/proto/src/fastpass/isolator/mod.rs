@@ -36,7 +36,7 @@ use super::fcp::{Address, Path, PathReport};
 pub use super::paths::Link;
 use super::paths::{FatTreeShape, PathError, Racks};
 use evidence::{Evidence, Loss};
-use links::Links;
+use links::{Links, Route};
 pub use params::IsolatorParams;
 use record::Record;
 use verdict::Verdict;
@@ -356,7 +356,7 @@ impl Isolator {
     ) -> impl Iterator<Item = Link> + '_ {
         let failed = |&link: &usize| self.records.get(link).is_some_and(Record::has_failed);
         let route = self.links.route(source, destination, path);
-        route.into_iter().flat_map(|route| route.into_iter()).filter(failed).map(|link| self.links.link(link))
+        route.into_iter().flat_map(Route::into_links).filter(failed).map(|link| self.links.link(link))
     }
 
     /// The links that have failed, avoided or not: those between switches first.
