@@ -2,6 +2,8 @@
 
 mod experiment;
 
+use std::fmt::Write;
+
 use experiment::{figure, floats, run, texts, Outcome};
 
 /// The least share of what living links carry that has to flow after a fault.
@@ -17,7 +19,8 @@ fn two_racks(hosts: usize, spines: usize, duration: &str, rest: &str) -> String 
         4 * hosts - 1
     );
     for host in 0..hosts {
-        text += &format!("[[traffic]]\npattern = 'incast'\nfrom = {host}\nto = {}\n", host + hosts);
+        write!(text, "[[traffic]]\npattern = 'incast'\nfrom = {host}\nto = {}\n", host + hosts)
+            .expect("room");
     }
     text
 }

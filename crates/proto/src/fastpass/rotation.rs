@@ -4,6 +4,8 @@ use crate::units::{Span, Time};
 
 /// A way by which the other side was heard is taken for so long.
 const KEPT: Span = Span::from_ms(1);
+/// For so long it is taken for every second packet: links on the others may have failed, or on this one.
+const REMEMBERED: Span = Span::from_secs(1);
 
 /// The ways of control packets from one machine to another, by number.
 ///
@@ -13,6 +15,8 @@ const KEPT: Span = Span::from_ms(1);
 pub struct Rotation {
     next: u32,
     heard: Option<(u32, Time)>,
+    /// Whether the last packet took the way by which the other side was heard.
+    other: bool,
 }
 
 impl Rotation {
@@ -23,8 +27,11 @@ impl Rotation {
 
     /// The way of a packet that leaves now, of `ways`: that by which the other side was heard of late, or else the next one.
     pub fn choose(&mut self, now: Time, ways: u32) -> u32 {
-        if let Some((way, _)) = self.heard.filter(|&(_, at)| now < at + KEPT) {
-            return way;
+        if let Some((way, at)) = self.heard.filter(|&(_, at)| now < at + REMEMBERED) {
+            self.other = !self.other;
+            if now < at + KEPT || self.other {
+                return way;
+            }
         }
         let way = self.next % ways;
         self.next = (way + 1) % ways;
@@ -44,6 +51,8 @@ mod tests {
         assert_eq!(ways, [0, 1, 2, 0]);
         rotation.hear(now, 0);
         assert_eq!((rotation.choose(now, 3), rotation.choose(now, 3)), (0, 0));
-        assert_eq!(rotation.choose(now + KEPT, 3), 1);
+        let ways: Vec<_> = (0..6).map(|_| rotation.choose(now + KEPT, 3)).collect();
+        assert_eq!(ways, [0, 1, 0, 2, 0, 0]);
+        assert_eq!(rotation.choose(now + REMEMBERED, 3), 1);
     }
 }

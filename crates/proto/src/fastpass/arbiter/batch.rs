@@ -29,7 +29,7 @@ pub struct Slot {
     pub number: u64,
     /// The pairs of source and destination that send in this slot.
     pub pairs: Vec<Pair>,
-    /// The path of each pair, once it is selected; [`BLOCKED`] if there is none.
+    /// The path of each pair, once it is selected; [`BLOCKED`](super::BLOCKED) if there is none.
     pub paths: Vec<Path>,
 }
 

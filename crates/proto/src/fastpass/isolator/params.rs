@@ -24,8 +24,9 @@ pub struct IsolatorParams {
     pub trial_interval: Span,
     /// A trial that is not answered for so long is lost. Default: 1 ms.
     pub trial_timeout: Span,
-    /// Trials in a row that have to be answered before a link is used again. Twice as many each time that it fails again within 1 s:
-    /// a link that loses one packet in 100 soon has to answer more than it can. Default: 16.
+    /// Trials in a row that have to be answered before a link is used again; of one that did not lose everything, up to four times as
+    /// many, as it answers some. Twice as many each time that it fails again within 1 s: a link that loses one packet in 100 soon
+    /// has to answer more than it can. Default: 16.
     pub trials: u32,
     /// The most trials in a row that are asked for. Default: 100,000, which take 10 s.
     pub most_trials: u32,
@@ -59,5 +60,12 @@ impl IsolatorParams {
     /// Whether so many losses are above the rate from which on something is done.
     pub(super) fn is_lossy(&self, lost: u64, sent: u64) -> bool {
         lost > 0 && lost * u64::from(self.one_in) >= sent
+    }
+
+    /// Trials in a row after a failure in which so many packets of so many were lost: a link that loses as many answers 7 divided by the
+    /// rate one time in e^7, 1100. No more than four times as many as always, as what passed before the fault may be among them.
+    pub(super) fn trials_after(&self, (lost, sent): (u64, u64)) -> u32 {
+        let wanted = (7 * sent).div_ceil(lost.max(1)).min(4 * u64::from(self.trials));
+        (wanted as u32).max(self.trials)
     }
 }

@@ -42,9 +42,10 @@ impl Record {
     /// The link has failed: of so many packets it has lost so many.
     pub(super) fn fail(&mut self, now: Time, (lost, sent): (u64, u64), group: u64, params: &IsolatorParams) {
         let again = now < self.remembered;
-        let (trials, span) = (params.trials, params.probation);
+        let (trials, span) = (params.trials_after((lost, sent)), params.probation);
         let twice = Span::from_ps(self.span.as_ps().saturating_mul(2)).min(params.longest);
-        self.trials = if again { self.trials.saturating_mul(2).min(params.most_trials) } else { trials };
+        self.trials =
+            if again { self.trials.saturating_mul(2).min(params.most_trials).max(trials) } else { trials };
         self.span = if again { span.max(twice) } else { span };
         self.failure = Some(Failure {
             loss: lost as f64 / sent.max(1) as f64,
