@@ -447,7 +447,7 @@ impl Net {
                 }
             }
             ArbiterOutput::Reset(reset, _) => {
-                self.send(machine, usize::from(reset.to), &Packet::Reset(reset))
+                self.send(machine, usize::from(reset.to), &Packet::Reset(reset));
             }
             ArbiterOutput::Watchdog(watchdog) => {
                 for other in (0..self.arbiters.len()).filter(|&other| other != rank) {
