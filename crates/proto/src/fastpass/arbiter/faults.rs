@@ -1,4 +1,4 @@
-//! Failed links (§6): the isolator's word for them, and which switches are to be avoided.
+//! Failed links (§6): the isolator's word for them, which links are to be avoided, and which paths control packets take.
 //!
 //! In a fat tree the link between an aggregation switch and a core switch is avoided by leaving out that aggregation switch, in
 //! every pod: what the others then carry is as simple as with racks alone.

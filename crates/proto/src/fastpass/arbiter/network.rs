@@ -33,7 +33,7 @@ impl Network {
         })
     }
 
-    /// From now on no packet takes these links, nor does any other one matter that was avoided before.
+    /// From now on no packet takes these links, and packets may take all others, whatever was avoided before.
     pub(super) fn avoid(&mut self, links: Option<&DeadLinks>) -> Result<(), PathError> {
         match (self, links) {
             (Network::Single, _) => Ok(()),
