@@ -1,7 +1,9 @@
 //! Fastpass in a scenario's network: who its endpoints and arbiters are, and what they know of it.
 
 use clearway_proto::fastpass::allocator::AllocatorParams;
-use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterError, ArbiterParams, Pacer, PathParams};
+use clearway_proto::fastpass::arbiter::{
+    Arbiter, ArbiterError, ArbiterParams, Neighbours, Pacer, PathParams,
+};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointParams};
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::fcp::Address;
@@ -52,6 +54,7 @@ pub(super) fn control_plan(
     };
     Some(ControlPlan {
         first,
+        neighbours: neighbours(&scenario.network, &endpoints),
         endpoint_seats: endpoints.iter().map(|&host| seat(host)).collect(),
         arbiter_seats: arbiters.nodes.iter().map(|&node| seat(node)).collect(),
         arbiters: arbiters.nodes.clone(),
@@ -59,6 +62,24 @@ pub(super) fn control_plan(
         aggregations,
         cores,
     })
+}
+
+/// The endpoints that send each other trials of links, by their places among all: the lower one first, in rising order.
+fn neighbours(network: &Network, endpoints: &[u32]) -> Vec<(u32, u32)> {
+    let neighbours = match paths(network) {
+        PathParams::Single => return Vec::new(),
+        PathParams::LeafSpine { racks, .. } => Neighbours::new(&racks, racks.racks()),
+        PathParams::FatTree { racks, shape } => Neighbours::new(&racks, shape.racks_per_pod),
+    };
+    let place = |host: u32| endpoints.binary_search(&host).ok().map(|at| at as u32);
+    let of = |(at, &host): (u32, &u32)| {
+        let next = neighbours.next(host as Address).filter_map(move |next| place(next.into()));
+        next.map(|other| (at.min(other), at.max(other))).collect::<Vec<_>>()
+    };
+    let mut pairs: Vec<(u32, u32)> = (0..).zip(endpoints).flat_map(of).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// Gives endpoints and arbiters their seats, and hosts with endpoints their queues.

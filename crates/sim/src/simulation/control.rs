@@ -2,7 +2,7 @@
 
 use clearway_proto::fastpass::arbiter::ArbiterOutput;
 use clearway_proto::fastpass::fcp::header::MAX_BYTES;
-use clearway_proto::fastpass::fcp::{self, Answer, Packet, Path, Request};
+use clearway_proto::fastpass::fcp::{self, Answer, Packet, Path, Request, Trial};
 
 use super::domain::Domain;
 use super::parcels::Parcel;
@@ -31,7 +31,16 @@ impl Domain {
             }
             Agent::Endpoint(endpoint) => {
                 let host = endpoint.host;
-                self.rotations[conversation as usize][0].hear(now, way);
+                let back = match &packet {
+                    Packet::Allocation(allocation) => allocation.back,
+                    Packet::Reset(reset) => reset.back,
+                    Packet::Request(_) | Packet::Watchdog(_) | Packet::Trial(_) | Packet::Answer(_) => None,
+                };
+                if !matches!(packet, Packet::Trial(_)) {
+                    let ways = plan.routes.of(conversation + control.first).1;
+                    let back = back.map_or(way, |path| control.way(path, ways));
+                    self.rotations[conversation as usize][0].hear(now, back);
+                }
                 match packet {
                     Packet::Allocation(allocation) => endpoint.machine.handle_allocation(local, &allocation),
                     Packet::Reset(reset) => endpoint.machine.handle_reset(local, &reset),
@@ -90,6 +99,18 @@ impl Domain {
         let conversation = control.of_endpoint(endpoint, answer.rank.into());
         let way = control.way(path, plan.routes.of(conversation).1);
         self.send_control(plan, conversation, false, way, Box::new(Packet::Answer(answer)));
+    }
+
+    /// A trial leaves an endpoint for another, on its path. One for a host without an endpoint goes nowhere, as it would on a wire.
+    pub(super) fn send_trial_on(&mut self, plan: &Plan, endpoint: usize, trial: Trial, path: Path) {
+        let control = plan.control();
+        let other = control.endpoint_of(trial.to.into());
+        let Some((conversation, back)) = other.and_then(|other| control.of_neighbours(endpoint, other))
+        else {
+            return;
+        };
+        let way = control.way(path, plan.routes.of(conversation).1);
+        self.send_control(plan, conversation, back, way, Box::new(Packet::Trial(trial)));
     }
 
     /// Lets an arbiter do what is due, and sets its timer.

@@ -5,7 +5,7 @@ use clearway_proto::fastpass::fcp;
 use super::place::Place;
 
 /// Who exchanges control packets with whom. A conversation of an endpoint with an arbiter leads from the endpoint to the
-/// arbiter, and one of two arbiters from the one of the lower rank to the other.
+/// arbiter, and one of two arbiters from the one of the lower rank to the other. Two endpoints exchange nothing but trials of links.
 #[derive(Debug)]
 pub struct ControlPlan {
     /// The first of these conversations; they follow those of the probes.
@@ -14,6 +14,8 @@ pub struct ControlPlan {
     pub arbiters: Vec<u32>,
     /// The hosts that have endpoints, in rising order; an endpoint's address is its host's number.
     pub endpoints: Vec<u32>,
+    /// The endpoints that send each other trials, by their places among all: the lower one first, in rising order.
+    pub neighbours: Vec<(u32, u32)>,
     /// The seat of each endpoint.
     pub endpoint_seats: Vec<Place>,
     /// The seat of each arbiter.
@@ -28,7 +30,7 @@ impl ControlPlan {
     /// How many conversations there are.
     pub fn conversations(&self) -> u32 {
         let arbiters = self.arbiters.len() as u32;
-        self.endpoints.len() as u32 * arbiters + arbiters * (arbiters - 1) / 2
+        self.endpoints.len() as u32 * arbiters + arbiters * (arbiters - 1) / 2 + self.neighbours.len() as u32
     }
 
     /// The nodes between which each conversation is, and their seats.
@@ -40,7 +42,9 @@ impl ControlPlan {
         });
         let of_arbiters =
             ranks.flat_map(move |a| (a + 1..self.arbiters.len()).map(move |b| (arbiter(a), arbiter(b))));
-        of_endpoints.chain(of_arbiters).map(|(a, b)| ([a.0, b.0], [a.1, b.1]))
+        let endpoint = |at: u32| (self.endpoints[at as usize], self.endpoint_seats[at as usize]);
+        let of_neighbours = self.neighbours.iter().map(move |&(a, b)| (endpoint(a), endpoint(b)));
+        of_endpoints.chain(of_arbiters).chain(of_neighbours).map(|(a, b)| ([a.0, b.0], [a.1, b.1]))
     }
 
     /// The conversation of an endpoint, by its place among them, with an arbiter.
@@ -53,6 +57,15 @@ impl ControlPlan {
         let count = self.arbiters.len();
         let before = a * (2 * count - a - 1) / 2;
         self.first + (self.endpoints.len() * count + before + b - a - 1) as u32
+    }
+
+    /// The conversation of two endpoints, by their places among all, and whether it leads from the second to the first. None if they
+    /// are no neighbours.
+    pub(super) fn of_neighbours(&self, from: usize, to: usize) -> Option<(u32, bool)> {
+        let (a, b) = (from.min(to) as u32, from.max(to) as u32);
+        let at = self.neighbours.binary_search(&(a, b)).ok()?;
+        let before = self.conversations() - self.neighbours.len() as u32;
+        Some((self.first + before + at as u32, from > to))
     }
 
     /// Which of the `ways` between two hosts a path is.

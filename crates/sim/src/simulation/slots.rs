@@ -132,6 +132,7 @@ impl Domain {
                         EndpointOutput::Request(request) => self.send_request(plan, number, &request),
                         EndpointOutput::Slot(grant) => self.use_slot(plan, host, &grant),
                         EndpointOutput::Answer(answer, path) => self.send_answer(plan, number, answer, path),
+                        EndpointOutput::Trial(trial, path) => self.send_trial_on(plan, number, trial, path),
                     }
                     continue;
                 }

@@ -6,19 +6,19 @@
 //!
 //! A packet without a path ([`BLOCKED`]) is asked for again. So that this, too, happens at the same instant whoever selects, it
 //! joins the queue with the [`REJOINS`]th batch after its own, behind what was requested until then. Where that may happen, an
-//! earlier batch has to be back before.
+//! earlier batch has to be back before. A packet between two racks that no living links join waits until the links to avoid change.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::fastpass::allocator::{Allocator, AllocatorParams, Rack, Refusal};
 use crate::fastpass::fcp::{Address, Grant};
-use crate::fastpass::paths::DeadLinks;
+use crate::fastpass::paths::{DeadLinks, Racks};
 
 use super::batch::Batch;
 use super::capacity::{capacities, own_rack, racks_left};
 use super::network::BLOCKED;
-use super::params::{ArbiterError, ArbiterParams};
+use super::params::{ArbiterError, ArbiterParams, PathParams};
 
 /// Batches that may have been allocated and not come back.
 pub const MOST_APART: u64 = 8;
@@ -31,6 +31,8 @@ pub struct Batches {
     allocator: Allocator,
     /// What the racks' links carry when nothing is avoided.
     racks: Vec<Rack>,
+    /// Endpoints of each rack.
+    sizes: Vec<usize>,
     /// The arbiter's rack, if it is in one.
     own: Option<usize>,
     avoided: Option<Arc<DeadLinks>>,
@@ -47,7 +49,11 @@ pub struct Batches {
     last_avoiding: Option<u64>,
     /// Packets that have no path and have not joined again, with the numbers of their batches, oldest first.
     blocked: VecDeque<(u64, Address, Address)>,
-    /// Slots demanded and not granted, of all pairs, without those of `blocked`.
+    /// Packets between racks that no living links join: they join again when that may have changed.
+    cut_off: Vec<(Address, Address)>,
+    /// The rack of each endpoint, where there are several paths.
+    rack_of: Option<Racks>,
+    /// Slots demanded and not granted, of all pairs, without those of `blocked` and `cut_off`.
     outstanding: u64,
     /// Grants to an endpoint of slots before this one are void, as it has been forgotten since.
     void_before: Box<[u64]>,
@@ -73,6 +79,10 @@ impl Batches {
     pub fn new(params: &ArbiterParams) -> Result<Batches, ArbiterError> {
         let capacities = capacities(params);
         let racks = capacities.as_ref().map_or_else(Vec::new, |capacities| capacities.racks.clone());
+        let rack_of = match &params.paths {
+            PathParams::Single => None,
+            PathParams::LeafSpine { racks, .. } | PathParams::FatTree { racks, .. } => Some(racks),
+        };
         let with_racks = AllocatorParams { capacities, ..params.allocator.clone() };
         Ok(Batches {
             allocator: Allocator::new(&with_racks).map_err(ArbiterError::Allocator)?,
@@ -86,6 +96,13 @@ impl Batches {
             returned: 0,
             last_avoiding: None,
             blocked: VecDeque::new(),
+            cut_off: Vec::new(),
+            sizes: rack_of.map_or_else(Vec::new, |racks| {
+                let mut sizes = vec![0; racks.racks()];
+                (0..racks.endpoints()).for_each(|endpoint| sizes[racks.rack_of(endpoint)] += 1);
+                sizes
+            }),
+            rack_of: rack_of.cloned(),
             outstanding: 0,
             void_before: vec![0; params.allocator.nodes].into_boxed_slice(),
             void_until: 0,
@@ -146,19 +163,22 @@ impl Batches {
     pub fn forget(&mut self, source: Address) -> u64 {
         let forgotten = self.allocator.forget(usize::from(source));
         self.outstanding -= forgotten;
-        let blocked = self.blocked.len();
+        let without_path = self.blocked.len() + self.cut_off.len();
         self.blocked.retain(|&(_, of, _)| of != source);
+        self.cut_off.retain(|&(of, _)| of != source);
         if let Some(before) = self.void_before.get_mut(usize::from(source)) {
             *before = self.next;
             self.void_until = self.allocated;
         }
-        forgotten + (blocked - self.blocked.len()) as u64
+        forgotten + (without_path - self.blocked.len() - self.cut_off.len()) as u64
     }
 
     /// Forgets what all have demanded, as [`Batches::forget`] does for each. How many slots that is.
     pub fn forget_all(&mut self) -> u64 {
-        let forgotten = self.allocator.forget_all() + self.blocked.len() as u64;
+        let without_path = self.blocked.len() + self.cut_off.len();
+        let forgotten = self.allocator.forget_all() + without_path as u64;
         self.blocked.clear();
+        self.cut_off.clear();
         self.last_avoiding = None;
         self.outstanding = 0;
         self.void_before.fill(self.next);
@@ -169,8 +189,10 @@ impl Batches {
     /// From the next batch on no packet takes these links, and racks are granted what their others carry. What is demanded stays so,
     /// and keeps its order.
     pub fn avoid(&mut self, links: Arc<DeadLinks>) {
-        self.allocator.limit_racks(racks_left(&self.racks, &links, self.own));
+        self.allocator.limit_racks(racks_left(&self.racks, &links, self.own, &self.sizes));
         self.avoided = (!links.is_empty()).then_some(links);
+        let joins = self.allocated.saturating_sub(REJOINS);
+        self.blocked.extend(self.cut_off.drain(..).map(|(source, destination)| (joins, source, destination)));
     }
 
     /// Allocates the next batch, without paths; only if there [is room](Batches::has_room).
@@ -200,10 +222,18 @@ impl Batches {
 
     /// Demands again what has had no path in batches that are long enough ago.
     fn rejoin(&mut self) {
-        let Batches { allocator, blocked, allocated, outstanding, .. } = self;
+        let Batches { allocator, blocked, cut_off, rack_of, avoided, allocated, outstanding, .. } = self;
+        let is_cut_off = |source: Address, destination: Address| {
+            let (Some(racks), Some(dead)) = (&*rack_of, &*avoided) else { return false };
+            !dead.joins(racks.rack_of(source.into()), racks.rack_of(destination.into()))
+        };
         blocked.retain(|&(batch, source, destination)| {
             if batch + REJOINS > *allocated {
                 return true;
+            }
+            if is_cut_off(source, destination) {
+                cut_off.push((source, destination));
+                return false;
             }
             // If the pair waits for as much as it may, this one waits for the next batch.
             let refused = allocator.request(usize::from(source), usize::from(destination), 1).is_err();

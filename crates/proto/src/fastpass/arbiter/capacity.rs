@@ -37,22 +37,30 @@ pub(super) fn own_rack(params: &ArbiterParams) -> Option<usize> {
     }
 }
 
-/// What is left of each rack's links without the dead ones. In the arbiter's own rack half a link is left to control packets, for
-/// which there was room before, as the arbiter's host sends nothing else.
+/// Endpoints whose control packets fill one link in each direction: what an arbiter tells an endpoint with every slot full takes
+/// 1/240 of a link, and what it is told 1/349; a third more than that is left to them.
+const ENDPOINTS_A_LINK: u64 = 160;
+
+/// What is left of each rack's links without the dead ones, and without a part for the control packets of its endpoints: in the
+/// arbiter's own rack, of all endpoints. For the latter there was room before, as the arbiter's host sends nothing else, and for the
+/// former in the links that are dead.
 pub(super) fn racks_left<'a>(
     racks: &'a [Rack],
     dead: &'a DeadLinks,
     own: Option<usize>,
+    sizes: &'a [usize],
 ) -> impl Iterator<Item = Rack> + 'a {
+    let endpoints: usize = sizes.iter().sum();
     racks.iter().enumerate().map(move |(number, &rack)| {
         if dead.spares(number) {
             return rack;
         }
         let (up, down) = dead.capacity(number);
-        let halves = u64::from(own == Some(number));
+        let spoken_to = if own == Some(number) { endpoints } else { sizes[number] };
+        let control = (spoken_to as u64).min(ENDPOINTS_A_LINK);
         let left = |packets: u16| {
-            let each = PerSlot::new((2 * u64::from(packets)).saturating_sub(halves).max(1), 2);
-            Carries { links: 1, each }
+            let parts = ENDPOINTS_A_LINK * u64::from(packets);
+            Carries { links: 1, each: PerSlot::new(parts.saturating_sub(control).max(1), ENDPOINTS_A_LINK) }
         };
         Rack { up: left(up), down: left(down) }
     })
@@ -82,7 +90,7 @@ mod tests {
     use crate::fastpass::isolator::Link;
 
     fn racks_left_of_own(racks: &[Rack], dead: &DeadLinks) -> Rack {
-        racks_left(racks, dead, Some(1)).nth(1).expect("a rack")
+        racks_left(racks, dead, Some(1), &[14, 10, 16]).nth(1).expect("a rack")
     }
 
     #[test]
@@ -97,13 +105,15 @@ mod tests {
             let Capacities { nodes, racks } = capacities(&params).expect("racks");
             assert_eq!((nodes[3], nodes[4]), (Node::endpoint(0), Node::endpoint(1)));
             let mut dead = dead_links(&params).expect("a network").expect("several paths");
-            assert_eq!(racks_left(&racks, &dead, None).collect::<Vec<_>>(), racks);
+            assert_eq!(racks_left(&racks, &dead, None, &[14, 10, 16]).collect::<Vec<_>>(), racks);
             dead.set(Link::ToRack { rack: 1, switch: 0 }, true).expect("a link");
-            let racks_left: Vec<_> = racks_left(&racks, &dead, None).collect();
+            let racks_left: Vec<_> = racks_left(&racks, &dead, None, &[14, 10, 16]).collect();
             assert_eq!((racks_left[0], racks_left[2]), (racks[0], racks[2]));
-            assert_eq!(racks_left[1], Rack::whole(racks[1].up.whole(), left));
+            assert_eq!(racks_left[1].up.each.as_f64(), f64::from(racks[1].up.whole()) - 10.0 / 160.0);
+            assert_eq!(racks_left[1].down.each.as_f64(), f64::from(left) - 10.0 / 160.0);
             let own = racks_left_of_own(&racks, &dead);
-            assert_eq!((2.0 * own.down.each.as_f64()) as u16, 2 * left - 1);
+            // Forty endpoints speak with the arbiter: a quarter of a link is theirs.
+            assert_eq!((4.0 * own.down.each.as_f64()) as u16, 4 * left - 1);
         }
     }
 }

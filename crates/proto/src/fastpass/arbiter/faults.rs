@@ -10,9 +10,21 @@ use crate::fastpass::isolator::{Isolator, IsolatorParams, Link};
 use crate::fastpass::paths::{DeadLinks, FatTreeShape, PathError};
 use crate::units::{Span, Time};
 
+use super::batch::Slot;
 use super::capacity::dead_links;
+use super::own_links::OwnLinks;
 use super::params::{ArbiterParams, PathParams};
-use super::trials::{Surroundings, Trials};
+use super::trial_ways::{Surroundings, WayFinder};
+use super::trials::Trials;
+
+/// The paths of a packet to an endpoint and of its answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ways {
+    /// The path of the packet; `None` leaves it to the driver.
+    pub(super) out: Option<Path>,
+    /// The path that answers are to take; `None` for the same.
+    pub(super) back: Option<Path>,
+}
 
 /// Finds failed links, where there is more than one path, and tries them.
 #[derive(Clone, Debug)]
@@ -23,8 +35,12 @@ pub(super) struct Faults {
     /// The endpoint at whose link the arbiter is.
     own: Option<Address>,
     trial_timeout: Span,
-    /// The path whose turn it is.
-    turn: Path,
+    /// Paths between two racks, at most.
+    paths: Path,
+    /// None where the arbiter is at no endpoint's link.
+    own_links: Option<Box<OwnLinks>>,
+    /// The path whose turn it is, of each endpoint.
+    turns: Box<[Path]>,
     /// The network with no link to avoid.
     none: Option<DeadLinks>,
     /// When something is to be done; not asked of the isolator every time, as only reports, trials and time itself change it.
@@ -47,13 +63,18 @@ impl Faults {
                 (Some(Isolator::fat_tree(&of, racks.clone(), *shape)?), Some(surroundings))
             }
         };
-        let trials = params.address.zip(surroundings);
+        let around = params.address.zip(surroundings);
+        let paths = around.as_ref().map_or(1, |(_, around)| around.switches * around.cores) as Path;
+        let own_links = around.as_ref().map(|(own, around)| Box::new(OwnLinks::new(around, *own)));
+        let trials = around.map(|(own, around)| Box::new(Trials::new(WayFinder::new(&around, own))));
         Ok(Faults {
             isolator: isolator.map(Box::new),
-            trials: trials.map(|(own, surroundings)| Box::new(Trials::new(surroundings, own))),
+            trials,
+            paths,
+            own_links,
             own: params.address,
             trial_timeout: of.trial_timeout,
-            turn: 0,
+            turns: (0..params.allocator.nodes).map(|endpoint| endpoint as Path).collect(),
             none: dead_links(params)?,
             next: Time::NEVER,
         })
@@ -77,15 +98,36 @@ impl Faults {
         }
     }
 
-    /// The path of the next packet to an endpoint, each in its turn, but none over links to avoid; none where there is but one way, or
-    /// the arbiter is at no endpoint's link.
-    pub(super) fn next_path(&mut self, to: Address) -> Option<Path> {
-        let paths = self.trials.as_ref()?.paths() as Path;
-        let first = self.turn % paths;
-        let path =
-            (0..paths).map(|i| (first + i) % paths).find(|&path| !self.avoids(to, path)).unwrap_or(first);
-        self.turn = (path + 1) % paths;
-        Some(path)
+    /// Counts the packets of a batch for which links were avoided.
+    pub(super) fn count_packets(&mut self, slots: &[Slot]) {
+        if let Some(own_links) = &mut self.own_links {
+            own_links.count(slots);
+        }
+    }
+
+    /// The ways of the next packet to an endpoint and of its answers: each path in its turn, or while links are avoided those over
+    /// none of them by which the arbiter's rack has most room. None where there is but one path, or the arbiter is at no
+    /// endpoint's link.
+    pub(super) fn next_ways(&mut self, to: Address) -> Ways {
+        let (Some(own_links), Some(isolator), Some(own)) = (&self.own_links, &self.isolator, self.own) else {
+            return Ways::default();
+        };
+        let paths = self.paths;
+        let turn = &mut self.turns[usize::from(to)];
+        let first = *turn % paths;
+        *turn = (first + 1) % paths;
+        if isolator.avoided().next().is_none() {
+            return Ways { out: Some(first), back: None };
+        }
+        let find =
+            |suits: &dyn Fn(Path) -> bool| (0..paths).map(|i| (first + i) % paths).find(|&path| suits(path));
+        let leads = |path: Path| !isolator.is_avoided(own, to, path);
+        let returns = |path: Path| !isolator.is_avoided(to, own, path);
+        let out = find(&|path| leads(path) && own_links.has_room_out(path));
+        let back = find(&|path| returns(path) && own_links.has_room_back(path));
+        let out = out.or_else(|| find(&leads)).unwrap_or(first);
+        let back = back.or_else(|| find(&returns)).unwrap_or(out);
+        Ways { out: Some(out), back: (back != out).then_some(back) }
     }
 
     /// Takes the answer to a trial.
@@ -140,12 +182,6 @@ impl Faults {
     /// The next trial to leave, and its path.
     pub(super) fn take_trial(&mut self) -> Option<(Trial, Path)> {
         self.trials.as_mut()?.take()
-    }
-
-    /// Whether a packet on this path between the arbiter and an endpoint would pass a link to avoid, in either direction.
-    fn avoids(&self, endpoint: Address, path: Path) -> bool {
-        let (Some(isolator), Some(own)) = (&self.isolator, self.own) else { return false };
-        isolator.is_avoided(own, endpoint, path) || isolator.is_avoided(endpoint, own, path)
     }
 
     /// The links to avoid.

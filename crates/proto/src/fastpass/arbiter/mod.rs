@@ -69,11 +69,13 @@ mod deadlines;
 mod faults;
 mod frame;
 mod network;
+mod own_links;
 mod pace;
 mod packets;
 mod params;
 mod requests;
 mod succession;
+mod trial_ways;
 mod trials;
 
 pub use batch::{Batch, Selector, Slot};
@@ -82,6 +84,7 @@ pub use counters::ArbiterCounters;
 pub use network::BLOCKED;
 pub use params::{ArbiterError, ArbiterParams, Pacer, PathParams};
 pub use succession::Role;
+pub use trial_ways::Neighbours;
 
 use std::collections::VecDeque;
 
@@ -94,7 +97,7 @@ use client::Client;
 use clocks::Clocks;
 use counts::Counts;
 use deadlines::Deadlines;
-use faults::Faults;
+use faults::{Faults, Ways};
 use frame::Frame;
 use succession::{Standing, Succession};
 
@@ -331,6 +334,9 @@ impl Arbiter {
 
     /// Takes back a batch with the paths selected, and puts the grants where their endpoints' next allocations are made from.
     pub fn handle_selected(&mut self, batch: Batch) {
+        if batch.avoided.is_some() {
+            self.faults.count_packets(&batch.slots);
+        }
         let Arbiter { batches, clients, clocks, counts, touched, counters, .. } = self;
         let outcome = batches.handle_selected(batch, |source, mut grant| {
             grant.slot = grant.slot.saturating_add_signed(clocks.translation(source));
@@ -401,11 +407,11 @@ impl Arbiter {
             return ArbiterOutput::Trial(trial, path);
         }
         let (_, endpoint) = self.deadlines.first();
-        let path = self.faults.next_path(endpoint);
+        let Ways { out: path, back } = self.faults.next_ways(endpoint);
         let output = if self.clients[usize::from(endpoint)].reset {
-            ArbiterOutput::Reset(self.reset(now, endpoint), path)
+            ArbiterOutput::Reset(self.reset(now, endpoint, back), path)
         } else {
-            let allocation = self.allocation(now, endpoint);
+            let allocation = self.allocation(now, endpoint, back);
             if let Some(path) = path {
                 self.clients[usize::from(endpoint)].took(path);
             }

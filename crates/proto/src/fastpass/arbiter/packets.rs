@@ -1,6 +1,6 @@
 //! The packets that an arbiter sends (§5), each of which says what holds when it leaves.
 
-use crate::fastpass::fcp::{Address, Allocation, Granted, Reset, Watchdog};
+use crate::fastpass::fcp::{Address, Allocation, Granted, Path, Reset, Watchdog};
 use crate::units::Time;
 
 use super::Arbiter;
@@ -15,15 +15,15 @@ impl Arbiter {
     }
 
     /// A reset for an endpoint.
-    pub(super) fn reset(&mut self, now: Time, endpoint: Address) -> Reset {
+    pub(super) fn reset(&mut self, now: Time, endpoint: Address, back: Option<Path>) -> Reset {
         self.counters.resets += 1;
         self.clients[usize::from(endpoint)].sent_reset(now, &self.params);
         let slot = self.params.timeslots.of(now);
-        Reset { to: endpoint, slot, term: self.succession.term, first_slot: self.first_slot }
+        Reset { to: endpoint, slot, term: self.succession.term, first_slot: self.first_slot, back }
     }
 
     /// An allocation for an endpoint: the grants that it has not been told of, and counts that it may not know.
-    pub(super) fn allocation(&mut self, now: Time, endpoint: Address) -> Allocation {
+    pub(super) fn allocation(&mut self, now: Time, endpoint: Address, back: Option<Path>) -> Allocation {
         let Arbiter { params, clients, counts, counters, succession, .. } = self;
         let client = &mut clients[usize::from(endpoint)];
         counters.retransmissions += u64::from(client.give_up(now, params.retransmit));
@@ -35,6 +35,7 @@ impl Arbiter {
             seq: client.seq,
             slot: params.timeslots.of(now),
             heard: client.heard,
+            back,
             ..Allocation::default()
         };
         while let Some(grant) = client.pending.front() {

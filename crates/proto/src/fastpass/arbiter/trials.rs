@@ -1,37 +1,26 @@
-//! Trials of failed links (§6): packets that the arbiter sends to endpoints over links that are avoided, which these answer. They
-//! cost nobody a packet or a timeslot; when enough have been answered, the isolator lets the link in again.
+//! Trials of failed links (§6): packets that the arbiter sends to endpoints over links that are avoided, and that come back. They
+//! cost nobody a packet or a timeslot; when enough have come back, the isolator lets the link in again.
 //!
-//! A trial goes one way over the link and the other way over links that are in use. Every link between switches is on some path
-//! between the arbiter and an endpoint: one of the arbiter's own rack or pod on those to the others.
+//! Which ways a trial can take stands in `trial_ways`. A trial that does not come back says little of the link that it was meant for
+//! as long as something else on its way may have failed, so the next one takes another way.
 
 use std::collections::VecDeque;
 
 use crate::fastpass::fcp::{Address, Path, Trial};
-use crate::fastpass::isolator::{Isolator, Link};
-use crate::fastpass::paths::Racks;
+use crate::fastpass::isolator::{Isolator, Link, Silence};
 use crate::units::{Span, Time};
 
-/// The network around an arbiter.
-#[derive(Clone, Debug)]
-pub(super) struct Surroundings {
-    pub(super) racks: Racks,
-    pub(super) racks_per_pod: usize,
-    pub(super) switches: usize,
-    /// Core switches of each aggregation switch, or 1.
-    pub(super) cores: usize,
-}
+use super::trial_ways::{Way, WayFinder};
 
 /// Trials under way.
 #[derive(Clone, Debug)]
 pub(super) struct Trials {
-    surroundings: Surroundings,
-    /// The host at which the arbiter is.
-    own: Address,
+    finder: WayFinder,
     token: u32,
     /// Oldest first.
     under_way: VecDeque<UnderWay>,
-    /// Who answers for each link that is being tried.
-    chosen: Vec<(Link, Address)>,
+    /// The links that are being tried.
+    tried: Vec<Tried>,
     /// The failed links that an answer has come over.
     whole: Vec<Link>,
     /// Trials that are to leave, with their paths.
@@ -43,33 +32,36 @@ struct UnderWay {
     token: u32,
     link: Link,
     way: Way,
+    /// Whether nothing else that has failed was on the way.
+    alone: bool,
     at: Time,
 }
 
-/// How a link is tried: by a packet to an endpoint on one path and its answer on another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Way {
-    to: Address,
-    out: Path,
-    back: Path,
-    /// Whether no other failed link is on it.
-    alone: bool,
+/// A link that is being tried.
+#[derive(Clone, Copy, Debug)]
+struct Tried {
+    link: Link,
+    /// How its trials go, if a way is known.
+    way: Option<Way>,
+    /// Whether one of them was answered.
+    answered: bool,
+    /// Where the search for a way goes on.
+    next: usize,
 }
 
 impl Trials {
-    pub(super) fn new(surroundings: Surroundings, own: Address) -> Trials {
+    pub(super) fn new(finder: WayFinder) -> Trials {
         Trials {
-            surroundings,
-            own,
+            finder,
             token: 0,
             under_way: VecDeque::new(),
-            chosen: Vec::new(),
+            tried: Vec::new(),
             whole: Vec::new(),
             outbox: VecDeque::new(),
         }
     }
 
-    /// Begins the trials that are due, to endpoints that are there, and gives up those that nobody has answered in time.
+    /// Begins the trials that are due, by endpoints that are there, and gives up those that have not come back in time.
     pub(super) fn handle_timeout(
         &mut self,
         now: Time,
@@ -80,17 +72,27 @@ impl Trials {
     ) {
         while let Some(trial) = self.under_way.front().copied().filter(|trial| trial.at + timeout <= now) {
             self.under_way.pop_front();
-            isolator.handle_unanswered(now, trial.link, trial.way.alone);
-            // Another endpoint may be there.
-            self.move_on(trial.link);
+            self.give_up(&trial, isolator);
         }
         while let Some(link) = isolator.take_trial(now) {
-            let Some(way) = self.way(link, isolator, &is_there) else { continue };
+            let Some((way, alone)) = self.way(link, isolator, &is_there) else { continue };
             self.token = self.token.wrapping_add(1);
-            isolator.handle_trial_sent(now, link);
-            self.under_way.push_back(UnderWay { token: self.token, link, way, at: now });
-            let trial = Trial { to: way.to, rank, back: way.back, token: self.token };
+            if alone {
+                isolator.handle_trial_sent(now, link);
+            }
+            self.under_way.push_back(UnderWay { token: self.token, link, way, alone, at: now });
+            let trial = Trial { to: way.to, rank, on: way.on, back: way.back, token: self.token };
             self.outbox.push_back((trial, way.out));
+        }
+    }
+
+    /// A trial has not come back. Others on the same way may still do so, but count for nothing if they do not.
+    fn give_up(&mut self, trial: &UnderWay, isolator: &mut Isolator) {
+        let tried = self.tried.iter_mut().find(|tried| tried.link == trial.link);
+        if let Some(tried) = tried.filter(|tried| tried.way == Some(trial.way)) {
+            tried.way = None;
+            let silence = Silence { alone: trial.alone, answered_before: tried.answered };
+            isolator.handle_unanswered(trial.link, silence);
         }
     }
 
@@ -99,24 +101,20 @@ impl Trials {
         self.under_way.front().map_or(Time::NEVER, |trial| trial.at + timeout)
     }
 
-    /// Takes an answer.
+    /// Takes the answer to a trial.
     pub(super) fn handle_answer(&mut self, now: Time, token: u32, isolator: &mut Isolator) {
         if let Some(at) = self.under_way.iter().position(|trial| trial.token == token) {
             let trial = self.under_way.remove(at).expect("a place in the queue");
+            for tried in self.tried.iter_mut().filter(|tried| tried.way == Some(trial.way)) {
+                tried.answered = true;
+            }
             // All links on its way are whole.
-            let Way { to, out, back, .. } = trial.way;
-            let on_way = isolator.failed_on(self.own, to, out).chain(isolator.failed_on(to, self.own, back));
             self.whole.clear();
-            self.whole.extend(on_way);
+            self.whole.extend(self.finder.failed_on(&trial.way, isolator));
             for &link in &self.whole {
                 isolator.handle_answered(now, link);
             }
         }
-    }
-
-    /// Paths between two racks, at most.
-    pub(super) fn paths(&self) -> usize {
-        self.surroundings.switches * self.surroundings.cores
     }
 
     /// Whether a trial is to leave.
@@ -129,79 +127,31 @@ impl Trials {
         self.outbox.pop_front()
     }
 
-    /// How to try a link; none if no endpoint is there for it.
-    fn way(&mut self, link: Link, isolator: &Isolator, is_there: impl Fn(Address) -> bool) -> Option<Way> {
-        self.chosen.retain(|(chosen, _)| isolator.failed().any(|failed| failed == *chosen));
-        let known = self.chosen.iter().position(|(chosen, _)| *chosen == link);
-        let first = known.map_or(0, |at| self.chosen[at].1);
-        let count = self.surroundings.racks.endpoints();
-        let found = (0..count)
-            .map(|i| ((usize::from(first) + i) % count) as Address)
-            .filter(|&to| self.suits(link, to) && is_there(to))
-            .find_map(|to| self.way_to(link, to, isolator))?;
-        match known {
-            Some(at) => self.chosen[at].1 = found.to,
-            None => self.chosen.push((link, found.to)),
+    /// How to try a link, and whether nothing else that has failed is on the way: as before, or else on another way. None if no
+    /// endpoint is there for it, as far as was searched.
+    fn way(
+        &mut self,
+        link: Link,
+        isolator: &Isolator,
+        is_there: impl Fn(Address) -> bool,
+    ) -> Option<(Way, bool)> {
+        let Trials { finder, tried, .. } = self;
+        tried.retain(|tried| isolator.failed().any(|failed| failed == tried.link));
+        let at = tried.iter().position(|tried| tried.link == link).unwrap_or_else(|| {
+            tried.push(Tried { link, way: None, answered: false, next: 0 });
+            tried.len() - 1
+        });
+        let tried = &mut tried[at];
+        let usual = tried.way.filter(|way| is_there(way.to) && is_there(way.last()));
+        let alone = |way: &Way| finder.failed_on(way, isolator).count() == 1;
+        if let Some(way) = usual.filter(&alone) {
+            return Some((way, true));
         }
-        Some(found)
-    }
-
-    /// Has another endpoint answer for a link from now on.
-    fn move_on(&mut self, link: Link) {
-        let count = self.surroundings.racks.endpoints();
-        for (chosen, to) in &mut self.chosen {
-            if *chosen == link {
-                *to = ((usize::from(*to) + 1) % count) as Address;
-            }
-        }
-    }
-
-    /// Whether the link may be on a path between the arbiter and an endpoint: it is of the endpoint's rack or pod, or of the
-    /// arbiter's and the endpoint is elsewhere.
-    fn suits(&self, link: Link, to: Address) -> bool {
-        let Surroundings { racks, racks_per_pod, .. } = &self.surroundings;
-        let (own, far) = (racks.rack_of(self.own.into()), racks.rack_of(to.into()));
-        match link {
-            Link::FromRack { rack, .. } | Link::ToRack { rack, .. } => (own == rack) != (far == rack),
-            Link::ToCore { pod, .. } | Link::FromCore { pod, .. } => {
-                (own / racks_per_pod == pod) != (far / racks_per_pod == pod)
-            }
-            Link::FromEndpoint(_) | Link::ToEndpoint(_) => false,
-        }
-    }
-
-    /// A way over the link to this endpoint and back, without other failed links if there is one.
-    fn way_to(&self, link: Link, to: Address, isolator: &Isolator) -> Option<Way> {
-        let own = self.own;
-        let paths = self.paths();
-        let clear = |from, to| (0..paths as Path).find(|&path| !isolator.is_avoided(from, to, path));
-        let over = |from, to, alone: bool| {
-            self.paths_of(link).find(|&path| {
-                let mut failed = isolator.failed_on(from, to, path);
-                failed.any(|failed| failed == link)
-                    && (!alone || isolator.failed_on(from, to, path).count() == 1)
-            })
-        };
-        let there_and_back = |alone: bool| {
-            over(to, own, alone).and_then(|back| Some(Way { to, out: clear(own, to)?, back, alone })).or_else(
-                || over(own, to, alone).and_then(|out| Some(Way { to, out, back: clear(to, own)?, alone })),
-            )
-        };
-        there_and_back(true).or_else(|| there_and_back(false))
-    }
-
-    /// The paths that can have a link on them.
-    fn paths_of(&self, link: Link) -> impl Iterator<Item = Path> {
-        let cores = self.surroundings.cores;
-        let range = match link {
-            Link::FromRack { switch, .. } | Link::ToRack { switch, .. } => {
-                switch * cores..(switch + 1) * cores
-            }
-            Link::ToCore { aggregation, core, .. } | Link::FromCore { aggregation, core, .. } => {
-                aggregation * cores + core..aggregation * cores + core + 1
-            }
-            Link::FromEndpoint(_) | Link::ToEndpoint(_) => 0..0,
-        };
-        range.map(|path| path as Path)
+        // The way is kept, though something else on it has failed meanwhile, if there is none without.
+        let found = finder.search(link, &mut tried.next, isolator, &is_there);
+        let way = found.filter(&alone).or(usual).or(found);
+        tried.answered &= way == tried.way;
+        tried.way = way;
+        tried.way.map(|way| (way, alone(&way)))
     }
 }

@@ -48,7 +48,7 @@ use grants::{Grants, NotHeld};
 use reports::Reports;
 
 /// Trials that can wait to be answered. More in a moment are not.
-const MOST_ANSWERS: usize = 16;
+const MOST_TRIALS: usize = 16;
 /// A term is remembered for so many times as long as it takes to fall back.
 const MEMORY: u64 = 10;
 
@@ -72,6 +72,8 @@ pub enum EndpointOutput {
     Slot(Grant),
     /// An answer to be sent to the arbiter of its rank, on this path.
     Answer(Answer, Path),
+    /// A trial to be sent on to the endpoint that it names, on this path.
+    Trial(Trial, Path),
 }
 
 /// An endpoint of a Fastpass network.
@@ -90,8 +92,8 @@ pub struct Endpoint {
     reports: Reports,
     /// What is known of the slots used between this endpoint and others.
     receipts: BTreeMap<Address, Receipts>,
-    /// Trials that have come and are not answered yet.
-    answers: VecDeque<(Answer, Path)>,
+    /// Trials that have come, to be answered or sent on.
+    trials: VecDeque<Trial>,
     /// Who has sent a header since the fates that it tells of were last asked for.
     spoken: VecDeque<Address>,
     /// The number of the last request in this incarnation.
@@ -129,7 +131,7 @@ impl Endpoint {
             grants: Grants::default(),
             reports: Reports::default(),
             receipts: BTreeMap::new(),
-            answers: VecDeque::new(),
+            trials: VecDeque::new(),
             spoken: VecDeque::new(),
             seq: 0,
             heard: Heard::default(),
@@ -290,13 +292,24 @@ impl Endpoint {
         self.urgent = self.demands.unsaid() > 0;
     }
 
-    /// Takes a trial of links from an arbiter, to be answered at once.
+    /// Takes a trial of links from an arbiter or another endpoint, to be answered or sent on at once.
     pub fn handle_trial(&mut self, trial: &Trial) {
+        let is_known = |&(next, _): &(Address, Path)| self.demands.knows(next) && next != self.address;
         if trial.to != self.address {
             self.counters.misdirected += 1;
-        } else if self.answers.len() < MOST_ANSWERS {
-            let answer = Answer { source: self.address, rank: trial.rank, token: trial.token };
-            self.answers.push_back((answer, trial.back));
+        } else if trial.on.as_ref().is_none_or(is_known) && self.trials.len() < MOST_TRIALS {
+            self.trials.push_back(*trial);
+        }
+    }
+
+    /// What becomes of a trial.
+    fn reflect(&self, trial: Trial) -> EndpointOutput {
+        match trial.on {
+            Some((to, path)) => EndpointOutput::Trial(Trial { to, on: None, ..trial }, path),
+            None => {
+                let answer = Answer { source: self.address, rank: trial.rank, token: trial.token };
+                EndpointOutput::Answer(answer, trial.back)
+            }
         }
     }
 
@@ -385,7 +398,7 @@ impl Endpoint {
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
         let first = self.request_at().min(self.slot_at());
-        if first <= now || !self.answers.is_empty() {
+        if first <= now || !self.trials.is_empty() {
             Readiness::Ready
         } else if first == Time::NEVER {
             Readiness::Idle
@@ -433,8 +446,8 @@ impl Endpoint {
             self.demands.release(grant.destination);
             self.demand(grant.destination);
         }
-        if let Some((answer, path)) = self.answers.pop_front() {
-            return EndpointOutput::Answer(answer, path);
+        if let Some(trial) = self.trials.pop_front() {
+            return self.reflect(trial);
         }
         if self.request_at() <= now || self.slot_at() > now {
             return EndpointOutput::Request(self.request(now));

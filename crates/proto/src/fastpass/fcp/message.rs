@@ -78,6 +78,8 @@ pub struct Allocation {
     pub slot: u64,
     /// The endpoint's requests that have come.
     pub heard: Heard,
+    /// The path that its requests are to take; `None` for the one by which this comes.
+    pub back: Option<Path>,
     /// What has been granted altogether; every destination of `grants` is among them.
     pub granted: List<Granted, MOST_GRANTED>,
     /// The slots granted by this packet, in rising order.
@@ -134,6 +136,8 @@ pub struct Reset {
     pub term: u32,
     /// The first slot that the new primary may grant: grants of older terms from this slot on are void.
     pub first_slot: u64,
+    /// The path that its requests are to take; `None` for the one by which this comes.
+    pub back: Option<Path>,
 }
 
 /// From the primary arbiter to the others: it is alive.
@@ -148,14 +152,17 @@ pub struct Watchdog {
     pub horizon: u64,
 }
 
-/// From an arbiter to an endpoint: a packet that tries links, for which nobody waits. The endpoint answers it.
+/// From an arbiter to an endpoint: a packet that tries links, for which nobody waits. The endpoint answers it, or sends it on to
+/// another, which answers it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trial {
     /// The endpoint.
     pub to: Address,
     /// The arbiter's rank.
     pub rank: u8,
-    /// Which way the answer shall take.
+    /// The endpoint that this one is to send it on to, and by which path; `None` if it is to answer.
+    pub on: Option<(Address, Path)>,
+    /// The path of the answer.
     pub back: Path,
     /// What the answer repeats.
     pub token: u32,

@@ -19,6 +19,8 @@ pub(super) struct Loss {
 struct Losses {
     places: Box<[Loss]>,
     len: usize,
+    /// Entries on their way from one place to another; empty at other times.
+    moving: Vec<Loss>,
     /// Entries of each source, so that none takes the room of the others.
     of_source: Box<[u16]>,
 }
@@ -31,7 +33,8 @@ const MOST: usize = 8192;
 impl Losses {
     fn new(endpoints: usize) -> Losses {
         let places = vec![Loss::default(); 2 * Evidence::most_losses(endpoints)].into_boxed_slice();
-        Losses { places, len: 0, of_source: vec![0; endpoints].into_boxed_slice() }
+        let moving = Vec::with_capacity(places.len() / 2);
+        Losses { places, len: 0, moving, of_source: vec![0; endpoints].into_boxed_slice() }
     }
 
     /// Adds to an entry. Whether there was room.
@@ -57,6 +60,20 @@ impl Losses {
         self.len += 1;
         self.places[at] = loss;
         true
+    }
+
+    /// Drops the entries that are not to be kept.
+    fn retain(&mut self, keep: impl Fn(&Loss) -> bool) {
+        let mut moving = std::mem::take(&mut self.moving);
+        moving.extend(self.places.iter().filter(|loss| loss.lost > 0 && keep(loss)));
+        if moving.len() < self.len {
+            self.clear();
+            for &loss in &moving {
+                self.add(loss);
+            }
+        }
+        moving.clear();
+        self.moving = moving;
     }
 
     fn clear(&mut self) {
@@ -116,6 +133,13 @@ impl Evidence {
     pub(super) fn losses(&self) -> impl Iterator<Item = &Loss> {
         let places = if self.losses.len > 0 { &self.losses.places[..] } else { &[] };
         places.iter().filter(|loss| loss.lost > 0)
+    }
+
+    /// Drops the losses that are not to be kept: the reason for them is known.
+    pub(super) fn retain_losses(&mut self, keep: impl Fn(&Loss) -> bool) {
+        if self.losses.len > 0 {
+            self.losses.retain(keep);
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

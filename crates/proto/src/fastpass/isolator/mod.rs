@@ -102,12 +102,23 @@ pub struct Isolator {
     /// Those of them that have failed, those with the highest rate of loss first.
     failed: Vec<usize>,
     ways: Ways,
+    /// Links that are suspected together, while they are gathered.
+    suspects: Vec<usize>,
     /// The number of the last links that were suspected together.
     group: u64,
     /// Links of endpoints that failed when last weighed.
     endpoints: Vec<usize>,
     changed: bool,
     counters: IsolatorCounters,
+}
+
+/// How a trial of a link was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// Whether nothing else that has failed was on the way.
+    pub alone: bool,
+    /// Whether a trial on the same way was answered before: then the link loses some packets, or something new has failed.
+    pub answered_before: bool,
 }
 
 /// Links of endpoints that are named at a time.
@@ -144,6 +155,7 @@ impl Isolator {
             records: vec![Record::default(); links.avoidable()].into_boxed_slice(),
             failed: Vec::with_capacity(links.avoidable()),
             ways: Ways::new(&links),
+            suspects: Vec::with_capacity(links.avoidable()),
             group: 0,
             endpoints: Vec::with_capacity(MOST_ENDPOINTS),
             changed: false,
@@ -227,6 +239,20 @@ impl Isolator {
         if self.failed.len() > before {
             self.avoid_again();
         }
+        self.drop_explained();
+    }
+
+    /// Drops the losses of which failed links are the reason: when one is used again, they are no evidence against its neighbours.
+    fn drop_explained(&mut self) {
+        let Isolator { links, records, evidence, .. } = self;
+        let has_failed = |link: usize| records.get(link).is_some_and(Record::has_failed);
+        let is_open = |loss: &Loss| {
+            let route = links.route(loss.source, loss.destination, loss.path);
+            !route.is_some_and(|route| route.iter().any(has_failed))
+        };
+        for period in evidence {
+            period.retain_losses(is_open);
+        }
     }
 
     /// Chooses anew which of the failed links to avoid: those with the highest rate of loss first, as long as every rack can
@@ -235,8 +261,11 @@ impl Isolator {
         let Isolator { records, failed, ways, links, counters, .. } = self;
         failed.sort_unstable_by(|&a, &b| records[b].loss().total_cmp(&records[a].loss()).then(a.cmp(&b)));
         ways.open_all();
+        for &link in failed.iter().filter(|&&link| records[link].is_dead()) {
+            ways.close(links.link(link));
+        }
         for &link in &*failed {
-            let avoided = ways.close(links.link(link));
+            let avoided = records[link].is_dead() || ways.close_if_spared(links.link(link));
             counters.last_path += u64::from(!avoided && records[link].is_new());
             records[link].set_avoided(avoided);
         }
@@ -268,7 +297,7 @@ impl Isolator {
         Some(self.links.link(link))
     }
 
-    /// Takes note that a link is being tried.
+    /// Takes note that a link is being tried on a way on which nothing else has failed.
     pub fn handle_trial_sent(&mut self, now: Time, link: Link) {
         self.records[self.links.number(link)].note_trial(now);
     }
@@ -276,39 +305,45 @@ impl Isolator {
     /// Takes word that a trial over a link was answered in time.
     pub fn handle_answered(&mut self, now: Time, link: Link) {
         let number = self.links.number(link);
-        if self.records[number].hear_trial(now, true) {
+        if self.records[number].hear_answer(now) {
             self.readmit(number);
         }
     }
 
-    /// Takes word that a trial of a link was not answered in time; `alone` if no other failed link was on the way.
-    pub fn handle_unanswered(&mut self, now: Time, link: Link, alone: bool) {
+    /// Takes word that a trial of a link was not answered in time.
+    pub fn handle_unanswered(&mut self, link: Link, silence: Silence) {
         let number = self.links.number(link);
-        self.records[number].hear_trial(now, false);
-        if alone {
+        if self.records[number].hear_silence(silence) {
             self.acquit_others(number);
+            self.avoid_again();
         }
     }
 
-    /// A link has failed, or one of those that are as good a reason for the same losses: all of them are suspects until trials tell.
+    /// A link has failed, or one of those that are as good a reason for the same losses: all of them are suspects until trials tell,
+    /// or only those that are known to lose some packets.
     fn accuse(&mut self, now: Time, link: usize) {
-        let rate = self.verdict.rate(link);
-        self.group += 1;
-        let first = self.failed.len();
-        let Isolator { verdict, params, links, evidence, failed, records, .. } = self;
+        if self.records[link].has_failed() {
+            // It is a suspect with another one that was found.
+            return;
+        }
+        let Isolator { verdict, params, links, evidence, suspects, records, .. } = self;
+        let rate = verdict.rate(link);
+        suspects.clear();
+        suspects.push(link);
         verdict.alike(link, params, links, evidence, |other| {
             if !records[other].has_failed() {
-                failed.push(other);
+                suspects.push(other);
             }
         });
-        for i in first..self.failed.len() {
-            let other = self.failed[i];
-            self.records[other].fail(now, rate, self.group, &self.params);
+        let loses_some = |&link: &usize| records[link].loses_some(now);
+        if suspects.iter().any(loses_some) {
+            suspects.retain(loses_some);
         }
-        if !self.records[link].has_failed() {
-            self.records[link].fail(now, rate, self.group, &self.params);
-            self.failed.push(link);
+        self.group += 1;
+        for &suspect in suspects.iter() {
+            records[suspect].fail(now, rate, self.group, params);
         }
+        self.failed.extend_from_slice(suspects);
         self.counters.failed += 1;
     }
 
@@ -325,10 +360,7 @@ impl Isolator {
             }
             !innocent
         });
-        if any {
-            self.counters.acquitted += 1;
-            self.avoid_again();
-        }
+        self.counters.acquitted += u64::from(any);
     }
 
     /// Whether the links to avoid have changed since this was last asked.

@@ -3,9 +3,13 @@
 use crate::units::{Span, Time};
 
 use super::params::IsolatorParams;
+use super::Silence;
 
 /// For so long after a link was used again a fault counts as the same one: [`IsolatorParams::trials`].
 const REMEMBERED: Span = Span::from_secs(1);
+/// A link is dead if trials on so many ways in a row were not answered: on one of them something else may have failed that is not
+/// known.
+const IN_VAIN: u8 = 2;
 /// A link that was not tried for so many intervals cannot be.
 const UNTRIED: u64 = 10;
 
@@ -15,6 +19,8 @@ pub(super) struct Record {
     failure: Option<Failure>,
     /// Until when another failure counts as the last one again.
     remembered: Time,
+    /// Whether it answered some trials on a way and others not, before it was used again last.
+    loses_some: bool,
     /// How many trials in a row, or which probation, the last failure asked for.
     trials: u32,
     span: Span,
@@ -32,6 +38,10 @@ struct Failure {
     new: bool,
     /// Trials in a row that were answered.
     answered: u32,
+    /// Ways in a row on which nothing else had failed and a trial was not answered.
+    in_vain: u8,
+    /// Whether it answers nothing.
+    dead: bool,
     next_trial: Time,
     last_trial: Time,
     /// When the link is used again if nobody can try it.
@@ -42,6 +52,7 @@ impl Record {
     /// The link has failed: of so many packets it has lost so many.
     pub(super) fn fail(&mut self, now: Time, (lost, sent): (u64, u64), group: u64, params: &IsolatorParams) {
         let again = now < self.remembered;
+        self.loses_some &= again;
         let (trials, span) = (params.trials_after((lost, sent)), params.probation);
         let twice = Span::from_ps(self.span.as_ps().saturating_mul(2)).min(params.longest);
         self.trials =
@@ -53,6 +64,8 @@ impl Record {
             avoided: false,
             new: true,
             answered: 0,
+            in_vain: 0,
+            dead: false,
             next_trial: now + params.trial_interval,
             last_trial: now,
             probation_ends: now + self.span,
@@ -112,16 +125,38 @@ impl Record {
         }
     }
 
-    /// Takes word of a trial. Whether the link is whole, and used again.
-    pub(super) fn hear_trial(&mut self, now: Time, answered: bool) -> bool {
+    /// Takes word of a trial that was answered. Whether the link is whole, and used again.
+    pub(super) fn hear_answer(&mut self, now: Time) -> bool {
         let Some(failure) = &mut self.failure else { return false };
-        failure.answered = if answered { failure.answered + 1 } else { 0 };
+        failure.answered += 1;
+        (failure.in_vain, failure.dead) = (0, false);
         let whole = failure.answered >= self.trials;
         if whole {
             self.failure = None;
             self.remembered = now + REMEMBERED;
         }
         whole
+    }
+
+    /// Takes word of a trial that was not answered. Whether the link is dead, which was not known before.
+    pub(super) fn hear_silence(&mut self, silence: Silence) -> bool {
+        let Some(failure) = &mut self.failure else { return false };
+        failure.answered = 0;
+        failure.in_vain = failure.in_vain.saturating_add(u8::from(silence.alone));
+        self.loses_some |= silence.alone && silence.answered_before;
+        let found = failure.in_vain >= IN_VAIN && !failure.dead;
+        failure.dead |= found;
+        found
+    }
+
+    /// Whether the link was used again of late though it has answered some trials and others not: it is suspected before others.
+    pub(super) fn loses_some(&self, now: Time) -> bool {
+        self.loses_some && now < self.remembered
+    }
+
+    /// Whether the link answers nothing.
+    pub(super) fn is_dead(&self) -> bool {
+        self.failure.is_some_and(|failure| failure.dead)
     }
 
     /// When the link is used again if nobody can try it.

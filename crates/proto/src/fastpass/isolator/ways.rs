@@ -62,10 +62,28 @@ impl Ways {
         }
     }
 
-    /// Takes a link out of use, unless some rack could not reach another then. Whether it is out of use.
-    pub(super) fn close(&mut self, link: Link) -> bool {
-        let Some((set, switch)) = self.place(link) else { return false };
-        *set &= !(1 << switch);
+    /// Takes a link out of use, whatever that cuts off.
+    pub(super) fn close(&mut self, link: Link) {
+        if let Some((set, switch)) = self.place(link) {
+            *set &= !(1 << switch);
+        }
+    }
+
+    /// Takes a link out of use, unless racks that could reach each other could not then. Whether it is out of use.
+    pub(super) fn close_if_spared(&mut self, link: Link) -> bool {
+        let pairs_before = self.joined(link);
+        self.close(link);
+        if self.joined(link) == pairs_before {
+            return true;
+        }
+        if let Some((set, switch)) = self.place(link) {
+            *set |= 1 << switch;
+        }
+        false
+    }
+
+    /// How many pairs of racks that packets pass this link between can reach each other.
+    fn joined(&self, link: Link) -> usize {
         let racks = 0..self.up.len();
         let of_pod = |pod: usize| pod * self.racks_per_pod..(pod + 1) * self.racks_per_pod;
         let (from, to) = match link {
@@ -75,13 +93,7 @@ impl Ways {
             Link::FromCore { pod, .. } => (racks, of_pod(pod)),
             Link::FromEndpoint(_) | Link::ToEndpoint(_) => (0..0, 0..0),
         };
-        let whole = from.into_iter().all(|from| to.clone().all(|to| self.reaches(from, to)));
-        if !whole {
-            if let Some((set, switch)) = self.place(link) {
-                *set |= 1 << switch;
-            }
-        }
-        whole
+        from.map(|from| to.clone().filter(|&to| self.reaches(from, to)).count()).sum()
     }
 
     fn reaches(&self, from: usize, to: usize) -> bool {
@@ -110,12 +122,30 @@ mod tests {
     fn the_last_way_stays_open() {
         let links = Links::leaf_spine(Racks::uniform(3, 2).expect("racks"), 2).expect("links");
         let mut ways = Ways::new(&links);
-        assert!(ways.close(Link::FromRack { rack: 0, switch: 0 }));
-        assert!(!ways.close(Link::FromRack { rack: 0, switch: 1 }), "rack 0 could not send");
-        assert!(!ways.close(Link::ToRack { rack: 2, switch: 1 }), "rack 0 could not send to rack 2");
-        assert!(ways.close(Link::ToRack { rack: 0, switch: 1 }), "the others can, through switch 0");
+        assert!(ways.close_if_spared(Link::FromRack { rack: 0, switch: 0 }));
+        assert!(!ways.close_if_spared(Link::FromRack { rack: 0, switch: 1 }), "rack 0 could not send");
+        assert!(
+            !ways.close_if_spared(Link::ToRack { rack: 2, switch: 1 }),
+            "rack 0 could not send to rack 2"
+        );
+        assert!(
+            ways.close_if_spared(Link::ToRack { rack: 0, switch: 1 }),
+            "the others can, through switch 0"
+        );
         ways.open_all();
-        assert!(ways.close(Link::FromRack { rack: 0, switch: 1 }));
+        assert!(ways.close_if_spared(Link::FromRack { rack: 0, switch: 1 }));
+        // What is known to be dead is closed all the same, and what racks it cut off cannot lose anything more.
+        ways.close(Link::ToRack { rack: 1, switch: 0 });
+        assert!(!ways.reaches(0, 1) && ways.reaches(0, 2) && ways.reaches(2, 1));
+        assert!(
+            !ways.close_if_spared(Link::ToRack { rack: 2, switch: 0 }),
+            "rack 0 could not send to rack 2"
+        );
+        ways.close(Link::FromRack { rack: 0, switch: 0 });
+        assert!(
+            ways.close_if_spared(Link::ToRack { rack: 2, switch: 0 }),
+            "rack 1 can send through switch 1"
+        );
     }
 
     #[test]
@@ -124,12 +154,18 @@ mod tests {
         let links = Links::fat_tree(Racks::uniform(8, 2).expect("racks"), shape).expect("links");
         let mut ways = Ways::new(&links);
         for core in 0..2 {
-            assert!(ways.close(Link::ToCore { pod: 0, aggregation: 1, core }));
+            assert!(ways.close_if_spared(Link::ToCore { pod: 0, aggregation: 1, core }));
         }
-        assert!(ways.close(Link::ToCore { pod: 0, aggregation: 0, core: 1 }));
-        assert!(!ways.close(Link::ToCore { pod: 0, aggregation: 0, core: 0 }), "pod 0 could not send");
-        assert!(!ways.close(Link::ToRack { rack: 7, switch: 0 }), "pod 0 could not send to rack 7");
-        assert!(ways.close(Link::ToRack { rack: 7, switch: 1 }));
-        assert!(ways.close(Link::FromRack { rack: 1, switch: 1 }), "rack 0 is reached through either");
+        assert!(ways.close_if_spared(Link::ToCore { pod: 0, aggregation: 0, core: 1 }));
+        assert!(
+            !ways.close_if_spared(Link::ToCore { pod: 0, aggregation: 0, core: 0 }),
+            "pod 0 could not send"
+        );
+        assert!(!ways.close_if_spared(Link::ToRack { rack: 7, switch: 0 }), "pod 0 could not send to rack 7");
+        assert!(ways.close_if_spared(Link::ToRack { rack: 7, switch: 1 }));
+        assert!(
+            ways.close_if_spared(Link::FromRack { rack: 1, switch: 1 }),
+            "rack 0 is reached through either"
+        );
     }
 }

@@ -145,6 +145,19 @@ impl DeadLinks {
         of_cores.chain([&self.of_racks[rack]]).flatten().all(|dead| dead.is_empty())
     }
 
+    /// Whether living links lead from a rack to another.
+    ///
+    /// Panics if there is no such rack.
+    pub fn joins(&self, from: usize, to: usize) -> bool {
+        let dead = self.of_racks[from][UP].union(self.of_racks[to][DOWN]);
+        let (pod, far) = (from / self.racks_per_pod, to / self.racks_per_pod);
+        let reaches = |switch: usize| {
+            let core = |pod: usize, direction: usize| self.of_cores[pod * self.paths + switch][direction];
+            pod == far || core(pod, UP).union(core(far, DOWN)).len() < self.cores
+        };
+        from == to || (0..self.paths).any(|switch| !dead.contains(switch) && reaches(switch))
+    }
+
     /// Packets a slot that the living links of a rack carry out of it and into it: what an allocator may grant it. Each link
     /// that has died takes its part away, rounded up; so it is 0 where no link lives.
     ///

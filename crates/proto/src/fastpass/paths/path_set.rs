@@ -29,6 +29,12 @@ impl PathSet {
         PathSet(self.0 & !other.0)
     }
 
+    /// The paths that are in either set.
+    #[must_use]
+    pub(super) fn union(self, other: PathSet) -> PathSet {
+        PathSet(self.0 | other.0)
+    }
+
     /// The paths that are in both sets.
     #[must_use]
     pub(super) fn and(self, other: PathSet) -> PathSet {

@@ -8,6 +8,10 @@ use super::grants::{self, Form};
 use super::numbers::Numbers;
 use super::ALLOCATION;
 
+/// The bit beside the number of grants that says that a path for requests follows.
+const BACK: u8 = 0x80;
+const _: () = assert!(MOST_GRANTS < BACK as usize, "seven bits count the grants");
+
 impl Allocation {
     fn numbers(&self) -> Numbers {
         Numbers {
@@ -30,7 +34,8 @@ impl Allocation {
         let granted = self.granted.len() * (2 + count_length(&self.granted));
         let ahead = self.ahead().map_or(0, |ahead| 1 << signed_form(ahead));
         let grants = Form::of_grants(&self.grants).bytes(self.grants.len());
-        9 + self.numbers().bytes() + granted + ahead + grants
+        let back = if self.back.is_some() { 2 } else { 0 };
+        9 + self.numbers().bytes() + back + granted + ahead + grants
     }
 
     pub(super) fn encode(&self, mut to: Writer) -> Result<usize, EncodeError> {
@@ -38,11 +43,15 @@ impl Allocation {
             return Err(EncodeError::Repeated(destination));
         }
         let (len, form) = (count_length(&self.granted), Form::of_grants(&self.grants));
-        to.put([ALLOCATION, self.grants.len() as u8, 0, 0]);
+        let back = if self.back.is_some() { BACK } else { 0 };
+        to.put([ALLOCATION, back | self.grants.len() as u8, 0, 0]);
         to.put(self.to.to_be_bytes());
         let ahead = self.ahead();
         let low = ahead.map_or(0, signed_form) << 2 | (len - 1) as u8;
         self.numbers().put(&mut to, low, Some((self.granted.len() << 4) as u8 | form.number()));
+        if let Some(back) = self.back {
+            to.put(back.to_be_bytes());
+        }
         counts::put(&mut to, &self.granted, len);
         if let Some(ahead) = ahead {
             to.signed(ahead);
@@ -56,7 +65,7 @@ impl Allocation {
         let mut from = Reader::new(bytes, 4);
         self.to = from.u16()?;
         let [lengths, widths, destinations] = from.take()?;
-        let count = usize::from(bytes[1]);
+        let count = usize::from(bytes[1] & !BACK);
         if count > MOST_GRANTS {
             return Err(DecodeError::Limit(1));
         }
@@ -64,6 +73,7 @@ impl Allocation {
         let Numbers { term, incarnation, seq, heard, slot } = Numbers::take(&mut from, lengths, widths)?;
         (self.term, self.incarnation, self.seq, self.heard, self.slot) =
             (term, incarnation, seq, heard, slot);
+        self.back = if bytes[1] & BACK != 0 { Some(from.u16()?) } else { None };
         const { assert!(MOST_GRANTED == 15, "four bits count the destinations") };
         let len = usize::from(widths & 3) + 1;
         let listed = usize::from(destinations >> 4);

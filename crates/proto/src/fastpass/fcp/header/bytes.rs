@@ -173,9 +173,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether nothing follows.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
     /// That nothing follows.
     pub(super) fn end(&self) -> Result<(), DecodeError> {
-        if self.at == self.bytes.len() {
+        if self.is_at_end() {
             Ok(())
         } else {
             Err(DecodeError::Excess(self.at))

@@ -5,7 +5,7 @@
 //! | offset | bytes | in a request | in an allocation |
 //! |-------:|------:|--------------|------------------|
 //! | 0 | 1 | version 1 (high four bits), type 1 | version 1, type 2 |
-//! | 1 | 1 | number of demands (high four bits), of reports | number of grants |
+//! | 1 | 1 | number of demands (high four bits), of reports | bit 7: a path for requests follows; bits 0 to 6: number of grants |
 //! | 2 | 2 | checksum | checksum |
 //! | 4 | 2 | the endpoint | the endpoint |
 //! | 6 | 1 | bytes of four numbers, less 1: two bits each for term, incarnation, packet, heard | the same |
@@ -22,6 +22,7 @@
 //! | 1 to 4 | highest number heard |
 //! | 1 to 8 | slot in which it is sent |
 //! | 0, 4 | which numbers before the highest have been heard: a mask, if it is not all of them |
+//! | 0, 2 | in an allocation, the path that requests are to take |
 //! | 0 to 4 | in a request, *ahead*: by how many slots the arbiter's clock is ahead; two's complement, absent if unknown |
 //! | 3 to 6 each | destinations: 2 bytes of address, then the cumulative count of slots demanded or granted; all counts of a packet are as long as the largest |
 //! | 8 each | in a request, reports: destination, path, packets sent, packets lost; 2 bytes each |
@@ -34,10 +35,10 @@
 //! | offset | bytes | in a reset | | offset | bytes | in a watchdog |
 //! |-------:|------:|------------|-|-------:|------:|---------------|
 //! | 0 | 1 | version 1, type 3 | | 0 | 1 | version 1, type 4 |
-//! | 1 | 1 | zero | | 1 | 1 | rank |
+//! | 1 | 1 | 1 if requests are to take a path, or 0 | | 1 | 1 | rank |
 //! | 2 | 2 | checksum | | 2 | 2 | checksum |
 //! | 4 | 2 | the endpoint | | 4 | 4 | term |
-//! | 6 | 2 | zero | | 8 | 8 | horizon |
+//! | 6 | 2 | that path, or zero | | 8 | 8 | horizon |
 //! | 8 | 4 | term | | | | |
 //! | 12 | 8 | slot in which it is sent | | | | |
 //! | 20 | 8 | first slot | | | | |
@@ -50,6 +51,8 @@
 //! | 4 | 2 | the endpoint | | 4 | 2 | the endpoint |
 //! | 6 | 2 | path of the answer | | 6 | 2 | zero |
 //! | 8 | 4 | token | | 8 | 4 | token |
+//! | 12 | 0, 2 | the endpoint that it is sent on to | | | | |
+//! | 14 | 0, 2 | path to that one | | | | |
 //!
 //! Numbers are in network byte order. The checksum is that of IP, UDP and TCP (RFC 1071), over the whole packet. Every number
 //! and list is in its shortest form, and what is not is refused: a packet is written in one way only.
@@ -112,9 +115,9 @@ impl Packet {
             Packet::Request(request) => request.encode(to),
             Packet::Allocation(allocation) => allocation.encode(to),
             Packet::Reset(reset) => {
-                to.put([RESET, 0, 0, 0]);
+                to.put([RESET, u8::from(reset.back.is_some()), 0, 0]);
                 to.put(reset.to.to_be_bytes());
-                to.put([0, 0]);
+                to.put(reset.back.unwrap_or(0).to_be_bytes());
                 to.put(reset.term.to_be_bytes());
                 to.put(reset.slot.to_be_bytes());
                 to.put(reset.first_slot.to_be_bytes());
@@ -131,6 +134,10 @@ impl Packet {
                 to.put(trial.to.to_be_bytes());
                 to.put(trial.back.to_be_bytes());
                 to.put(trial.token.to_be_bytes());
+                if let Some((next, path)) = trial.on {
+                    to.put(next.to_be_bytes());
+                    to.put(path.to_be_bytes());
+                }
                 Ok(to.finish())
             }
             Packet::Answer(answer) => {
@@ -184,6 +191,7 @@ impl Packet {
             Packet::Allocation(allocation) => allocation.bytes(),
             Packet::Reset(_) => 28,
             Packet::Watchdog(_) => 16,
+            Packet::Trial(trial) if trial.on.is_some() => 16,
             Packet::Trial(_) | Packet::Answer(_) => 12,
         };
         bytes as u32
@@ -223,7 +231,9 @@ fn decode_watchdog(bytes: &[u8]) -> Result<Watchdog, DecodeError> {
 
 fn decode_trial(bytes: &[u8]) -> Result<Trial, DecodeError> {
     let mut from = Reader::new(bytes, 4);
-    let trial = Trial { rank: bytes[1], to: from.u16()?, back: from.u16()?, token: from.u32()? };
+    let (to, back, token) = (from.u16()?, from.u16()?, from.u32()?);
+    let on = if from.is_at_end() { None } else { Some((from.u16()?, from.u16()?)) };
+    let trial = Trial { rank: bytes[1], to, on, back, token };
     from.end()?;
     Ok(trial)
 }
@@ -244,12 +254,13 @@ fn decode_answer(bytes: &[u8]) -> Result<Answer, DecodeError> {
 fn decode_reset(bytes: &[u8]) -> Result<Reset, DecodeError> {
     let mut from = Reader::new(bytes, 4);
     let to = from.u16()?;
-    for (offset, byte) in [(1, bytes[1]), (6, from.u8()?), (7, from.u8()?)] {
-        if byte != 0 {
-            return Err(DecodeError::Reserved(offset));
-        }
-    }
-    let reset = Reset { to, term: from.u32()?, slot: from.u64()?, first_slot: from.u64()? };
+    let back = match (bytes[1], from.u16()?) {
+        (0, 0) => None,
+        (1, path) => Some(path),
+        (0, _) => return Err(DecodeError::Reserved(6)),
+        _ => return Err(DecodeError::Reserved(1)),
+    };
+    let reset = Reset { to, term: from.u32()?, slot: from.u64()?, first_slot: from.u64()?, back };
     from.end()?;
     Ok(reset)
 }
