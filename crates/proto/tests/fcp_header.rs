@@ -87,13 +87,22 @@ fn grants() -> impl Strategy<Value = (Vec<(u16, u32)>, Vec<Grant>)> {
 }
 
 fn allocation() -> impl Strategy<Value = Allocation> {
-    (common(), grants(), any::<bool>(), 0..200_u64).prop_map(
-        |((to, incarnation, term, seq, heard, slot), (counts, grants), near, ahead)| {
+    (common(), grants(), any::<bool>(), 0..200_u64, any::<Option<u16>>()).prop_map(
+        |((to, incarnation, term, seq, heard, slot), (counts, grants), near, ahead, back)| {
             let first = grants.first().map_or(0, |grant| grant.slot);
             let slot = if near { first.wrapping_sub(ahead) } else { slot };
             let granted = granted(&counts);
-            let none =
-                Allocation { to, incarnation, term, seq, slot, heard, granted, ..Allocation::default() };
+            let none = Allocation {
+                to,
+                incarnation,
+                term,
+                seq,
+                slot,
+                heard,
+                back,
+                granted,
+                ..Allocation::default()
+            };
             let allocation = with_grants(none, grants.iter().copied());
             assert_eq!(allocation.grants().collect::<Vec<_>>(), grants);
             allocation
@@ -102,16 +111,18 @@ fn allocation() -> impl Strategy<Value = Allocation> {
 }
 
 fn packet() -> impl Strategy<Value = Packet> {
-    let reset = any::<(u16, u64, u32, u64)>();
+    let reset = any::<(u16, u64, u32, u64, Option<u16>)>();
     let watchdog = any::<(u32, u8, u64)>();
-    let trial = any::<(u16, u8, u16, u32)>();
+    let trial = any::<(u16, u8, Option<(u16, u16)>, u16, u32)>();
     let answer = any::<(u16, u8, u32)>();
     prop_oneof![
         4 => request().prop_map(Packet::Request),
         4 => allocation().prop_map(Packet::Allocation),
-        1 => reset.prop_map(|(to, slot, term, first_slot)| Packet::Reset(Reset { to, slot, term, first_slot })),
+        1 => reset.prop_map(|(to, slot, term, first_slot, back)| {
+            Packet::Reset(Reset { to, slot, term, first_slot, back })
+        }),
         1 => watchdog.prop_map(|(term, rank, horizon)| Packet::Watchdog(Watchdog { term, rank, horizon })),
-        1 => trial.prop_map(|(to, rank, back, token)| Packet::Trial(Trial { to, rank, back, token })),
+        1 => trial.prop_map(|(to, rank, on, back, token)| Packet::Trial(Trial { to, rank, on, back, token })),
         1 => answer.prop_map(|(source, rank, token)| Packet::Answer(Answer { source, rank, token })),
     ]
 }
@@ -288,20 +299,27 @@ fn the_others_are_written_as_the_tables_say() {
     assert_eq!(encode(&Packet::Request(unknown)), sealed(bytes));
 
     let (slot, first_slot) = (0x0c0d_0e0f_1011_1213, 0x1415_1617_1819_1a1b);
-    let reset = Packet::Reset(Reset { to: 0x0405, term: 0x0809_0a0b, slot, first_slot });
+    let reset = Reset { to: 0x0405, term: 0x0809_0a0b, slot, first_slot, back: None };
     let mut bytes = vec![0x13, 0, 0, 0, 4, 5, 0, 0];
     bytes.extend(0x08..=0x1b);
-    assert_eq!(encode(&reset), sealed(bytes));
+    assert_eq!(encode(&Packet::Reset(reset)), sealed(bytes.clone()));
+    // Requests are to take a path.
+    (bytes[1], bytes[6], bytes[7]) = (1, 6, 7);
+    assert_eq!(encode(&Packet::Reset(Reset { back: Some(0x0607), ..reset })), sealed(bytes));
 
     let watchdog = Watchdog { term: 0x0405_0607, rank: 1, horizon: 0x0809_0a0b_0c0d_0e0f };
     let mut bytes = vec![0x14, 1, 0, 0];
     bytes.extend(0x04..=0x0f);
     assert_eq!(encode(&Packet::Watchdog(watchdog)), sealed(bytes));
 
-    let trial = Trial { to: 0x0405, rank: 2, back: 0x0607, token: 0x0809_0a0b };
+    let trial = Trial { to: 0x0405, rank: 2, on: None, back: 0x0607, token: 0x0809_0a0b };
     let mut bytes = vec![0x15, 2, 0, 0];
     bytes.extend(0x04..=0x0b);
-    assert_eq!(encode(&Packet::Trial(trial)), sealed(bytes));
+    assert_eq!(encode(&Packet::Trial(trial)), sealed(bytes.clone()));
+    bytes.extend(0x0c..=0x0f);
+    let on = Trial { on: Some((0x0c0d, 0x0e0f)), ..trial };
+    assert_eq!(encode(&Packet::Trial(on)), sealed(bytes.clone()));
+    assert_eq!(Packet::decode(&sealed(bytes[..14].to_vec())), Err(DecodeError::Truncated(14)));
 
     let answer = Answer { source: 0x0405, rank: 3, token: 0x0809_0a0b };
     let bytes = vec![0x16, 3, 0, 0, 4, 5, 0, 0, 8, 9, 10, 11];
@@ -455,10 +473,11 @@ fn each_kind_of_nonsense_has_its_error() {
     // A request of too many demands or reports; a reset with bits that must be zero.
     assert_eq!(bytes(&[0x11, 0xb0, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Limit(1)));
     assert_eq!(bytes(&[0x11, 0x09, 0, 0, 0, 0, 0, 0]), Err(DecodeError::Limit(1)));
-    for at in [1, 6, 7] {
+    // A path that requests are to take has a flag of its own, which is 0 or 1.
+    for (at, byte, reserved) in [(1, 2, 1), (6, 1, 6), (7, 1, 6)] {
         let mut reset = [0; 28];
-        (reset[0], reset[at]) = (0x13, 1);
-        assert_eq!(bytes(&reset), Err(DecodeError::Reserved(at)));
+        (reset[0], reset[at]) = (0x13, byte);
+        assert_eq!(bytes(&reset), Err(DecodeError::Reserved(reserved)));
     }
     assert_eq!(bytes(&[&[0x14][..], &[0; 16]].concat()), Err(DecodeError::Excess(16)));
 }

@@ -235,7 +235,9 @@ impl Host {
         let mut requests = Vec::new();
         while self.endpoint.readiness(now) == Readiness::Ready {
             match self.endpoint.transmit(now) {
-                EndpointOutput::Answer(..) => unreachable!("nobody tries links here"),
+                EndpointOutput::Answer(..) | EndpointOutput::Trial(..) => {
+                    unreachable!("nobody tries links here")
+                }
                 EndpointOutput::Request(request) => requests.push(request),
                 EndpointOutput::Slot(grant) => self.send(now, grant),
             }
@@ -265,7 +267,7 @@ fn a_host_fills_the_slots_of_its_endpoint() {
     let timeslots = EndpointParams::default().timeslots;
     let now = timeslots.start(8000);
     let mut host = Host::new(&[2, 2, 3]);
-    host.endpoint.handle_reset(now, &Reset { to: 1, slot: 8000, term: 1, first_slot: 8000 });
+    host.endpoint.handle_reset(now, &Reset { to: 1, slot: 8000, term: 1, first_slot: 8000, back: None });
     // Two sockets write small datagrams to endpoint 2, a third writes to endpoint 3.
     for datagram in 0..5 {
         host.write(now, 0, vec![datagram; 200]);

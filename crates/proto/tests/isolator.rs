@@ -1,7 +1,7 @@
 //! The fault isolator against small networks in which links lose packets.
 
 use clearway_proto::fastpass::fcp::PathReport;
-use clearway_proto::fastpass::isolator::{Isolator, IsolatorParams, Link};
+use clearway_proto::fastpass::isolator::{Isolator, IsolatorParams, Link, Silence};
 use clearway_proto::fastpass::paths::{FatTreeShape, Racks};
 use clearway_proto::units::{Span, Time};
 
@@ -386,6 +386,9 @@ fn what_nobody_tries_is_used_again_after_its_probation_and_later_each_time() {
     assert_eq!(net.isolator.counters().readmitted, 6);
 }
 
+/// Nothing else that has failed was on the way of a trial, on which none was answered before.
+const ALONE: Silence = Silence { alone: true, answered_before: false };
+
 /// Tries a link as its driver would for so long, and says whether it is in use again, and after how many trials.
 fn try_link(net: &mut Net, link: Link, answers: impl Fn(u32) -> bool, most: u32) -> (bool, u32) {
     let mut trials = 0;
@@ -396,7 +399,7 @@ fn try_link(net: &mut Net, link: Link, answers: impl Fn(u32) -> bool, most: u32)
         if answers(trials) {
             net.isolator.handle_answered(net.now, link);
         } else {
-            net.isolator.handle_unanswered(net.now, link, true);
+            net.isolator.handle_unanswered(link, ALONE);
         }
         net.isolator.handle_timeout(net.now);
         trials += 1;
@@ -444,7 +447,7 @@ fn trials_tell_two_links_of_one_path_apart() {
                 if (link == guilty) != answers {
                     net.isolator.handle_trial_sent(net.now, link);
                     if link == guilty {
-                        net.isolator.handle_unanswered(net.now, link, true);
+                        net.isolator.handle_unanswered(link, ALONE);
                     } else {
                         net.isolator.handle_answered(net.now, link);
                     }
@@ -473,6 +476,73 @@ fn the_last_path_is_never_excluded() {
     net.run(3);
     let found = avoided(&net.isolator);
     assert!(found.contains(&worse) && !found.contains(&better), "{found:?}");
+}
+
+/// A link that answers nothing by two ways is dead: it is avoided, even if that cuts racks off from each other.
+#[test]
+fn what_is_known_to_be_dead_is_avoided_whatever_that_cuts_off() {
+    let dead: Vec<_> = (0..SPINES).map(|switch| (Link::FromRack { rack: 0, switch }, 1.0)).collect();
+    let mut net = Net::new(Kind::LeafSpine, &dead, 1);
+    net.run(50);
+    for &(link, _) in &dead {
+        net.isolator.handle_unanswered(link, Silence { alone: false, ..ALONE });
+        net.isolator.handle_unanswered(link, ALONE);
+    }
+    assert_eq!(
+        avoided(&net.isolator).len(),
+        SPINES - 1,
+        "one way says nothing, nor does one with another failed link"
+    );
+    for &(link, _) in &dead {
+        net.isolator.handle_unanswered(link, ALONE);
+    }
+    assert_eq!(avoided(&net.isolator).len(), SPINES);
+    // An answer shows that it is not.
+    net.isolator.handle_answered(net.now, dead[0].0);
+    net.isolator.handle_answered(net.now, dead[1].0);
+    net.isolator.handle_unanswered(dead[2].0, ALONE);
+    try_link(&mut net, dead[2].0, |_| true, 16);
+    assert_eq!(avoided(&net.isolator).len(), SPINES - 1, "the last one stays in");
+}
+
+/// Losses are told once: when the link that was the reason for them is used again, they are no evidence against it or its neighbours.
+#[test]
+fn losses_that_a_failed_link_explains_are_no_evidence_when_it_is_used_again() {
+    let link = Link::ToRack { rack: 1, switch: 0 };
+    let mut net = Net::new(Kind::LeafSpine, &[(link, 1.0)], 1);
+    net.run(8);
+    assert_eq!(avoided(&net.isolator), [link]);
+    net.faults.clear();
+    assert_eq!(try_link(&mut net, link, |_| true, 16), (true, 16));
+    for _ in 0..30 {
+        net.run(1);
+        assert_eq!(net.failed(), []);
+    }
+}
+
+/// Two links that explain the same losses are suspected together, unless one of them has lost some trials and answered others of late.
+#[test]
+fn a_link_known_to_lose_some_packets_is_suspected_before_others() {
+    let (up, down) = (Link::FromRack { rack: 0, switch: 1 }, Link::ToRack { rack: 1, switch: 1 });
+    for answered_before in [false, true] {
+        let mut net = Net::new(Kind::LeafSpine, &[(up, 0.1)], 1);
+        (net.sources, net.destinations) = (vec![0, 1, 2, 3], vec![4, 5, 6, 7]);
+        net.run(3);
+        assert_eq!(avoided(&net.isolator).len(), 2);
+        net.isolator.handle_unanswered(up, Silence { alone: true, answered_before });
+        while !net.failed().is_empty() {
+            net.now = net.isolator.poll_trial();
+            let link = net.isolator.take_trial(net.now).expect("one that is due");
+            net.isolator.handle_trial_sent(net.now, link);
+            net.isolator.handle_answered(net.now, link);
+        }
+        net.run(3);
+        let mut wanted = vec![up];
+        wanted.extend((!answered_before).then_some(down));
+        let mut found = avoided(&net.isolator);
+        found.sort_by_key(|&link| link != up);
+        assert_eq!(found, wanted, "{answered_before}");
+    }
 }
 
 #[test]

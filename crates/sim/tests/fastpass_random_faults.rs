@@ -1,7 +1,6 @@
 //! Fastpass in random networks in which one or two cables die or lose packets, in one direction or both, for ever or for a time:
-//! what flows is compared with a maximum flow, and nothing that lives may be avoided at the end. `FAULTS=300` runs so many, from
-//! network `FIRST` on. About one network in eight misses this as yet: in most of them a link that lives is suspected with the dead
-//! one and not cleared in 30 ms.
+//! what flows is compared with a maximum flow, and nothing that lives and is of use may be avoided at the end. `FAULTS=300` runs so
+//! many, from network `FIRST` on.
 
 mod experiment;
 
@@ -239,8 +238,6 @@ fn trouble(number: u64) -> Result<(), String> {
     for (from, to) in &flows {
         write!(text, "[[traffic]]\npattern = 'incast'\nfrom = {from}\nto = {to}\n").expect("room");
     }
-        std::fs::write(format!("{d}/{number}.toml"), &text).unwrap();
-    }
     let outcome = run(&text);
     let (before, after) = (goodput(&outcome, 3000.0, 6000.0), goodput(&outcome, 30_000.0, 45_000.0));
     let racks: Vec<_> = flows.iter().map(|&(from, to)| (from / network.hosts, to / network.hosts)).collect();
@@ -302,5 +299,5 @@ fn random_faults_cost_what_they_take() {
     let troubles: Vec<String> = (first..first + count).filter_map(|number| trouble(number).err()).collect();
     let missed = troubles.len() as u64;
     println!("{missed} of {count} networks fall short:\n{}", troubles.join("\n"));
-    assert!(6 * missed <= count, "{missed} of {count} networks fall short");
+    assert_eq!(missed, 0, "of {count} networks fall short");
 }

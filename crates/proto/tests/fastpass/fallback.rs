@@ -110,7 +110,7 @@ fn a_doubt_that_cannot_be_said_yet_does_not_come_again_at_once() {
     endpoint.handle_backlog(ns(0), 1, 5);
     assert_eq!(endpoint.readiness(ns(0)), Readiness::Ready);
     endpoint.transmit(ns(0));
-    endpoint.handle_reset(ns(32), &Reset { to: 0, slot: 0, term: 1, first_slot: 0 });
+    endpoint.handle_reset(ns(32), &Reset { to: 0, slot: 0, term: 1, first_slot: 0, back: None });
     assert_eq!(endpoint.readiness(ns(32)), Readiness::At(ns(2000)));
     let mut now = ns(32);
     while now < ns(2000) {

@@ -431,6 +431,11 @@ impl Net {
                         self.send(machine, arbiter, &Packet::Answer(answer));
                     }
                 }
+                EndpointOutput::Trial(trial, path) => {
+                    if Some(path) != self.dead_path {
+                        self.send(machine, trial.to.into(), &Packet::Trial(trial));
+                    }
+                }
             }
             return;
         }

@@ -201,7 +201,7 @@ fn watchdogs_that_cannot_be_right_are_counted_and_change_nothing() {
 /// Endpoint 1 of 4 in term 1, with packets for endpoint 2, of which it has demanded as many slots.
 fn asking_endpoint(packets: u32) -> Endpoint {
     let mut machine = Endpoint::new(&endpoint(4), 1, 7);
-    machine.handle_reset(NOW, &Reset { to: 1, slot: SLOT, term: 1, first_slot: SLOT });
+    machine.handle_reset(NOW, &Reset { to: 1, slot: SLOT, term: 1, first_slot: SLOT, back: None });
     machine.handle_backlog(NOW, 2, packets);
     assert!(matches!(machine.transmit(NOW), EndpointOutput::Request(_)));
     machine
@@ -273,7 +273,7 @@ fn counts_beyond_what_was_demanded_are_nonsense() {
 fn resets_are_followed_only_to_newer_terms() {
     let mut machine = asking_endpoint(2);
     machine.handle_allocation(NOW, &allocation());
-    let reset = Reset { to: 1, slot: SLOT, term: 1, first_slot: 0 };
+    let reset = Reset { to: 1, slot: SLOT, term: 1, first_slot: 0, back: None };
     machine.handle_reset(NOW, &reset);
     machine.handle_reset(NOW, &Reset { to: 0, term: 2, ..reset });
     machine.handle_reset(NOW, &Reset { term: 0, ..reset });
@@ -289,15 +289,15 @@ fn resets_are_followed_only_to_newer_terms() {
 #[test]
 fn an_endpoint_led_astray_by_a_term_of_the_future_finds_back() {
     let mut machine = asking_endpoint(2);
-    machine.handle_reset(NOW, &Reset { to: 1, slot: SLOT, term: u32::MAX, first_slot: SLOT });
-    machine.handle_reset(after(100), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT });
+    machine.handle_reset(NOW, &Reset { to: 1, slot: SLOT, term: u32::MAX, first_slot: SLOT, back: None });
+    machine.handle_reset(after(100), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT, back: None });
     assert_eq!(machine.term(), u32::MAX);
     machine.handle_timeout(after(1000));
     assert_eq!((machine.mode(), machine.term(), machine.incarnation()), (Mode::Unscheduled, 0, 8));
     // It may be of a primary that has a successor, until nothing has been heard of one for ten times as long.
-    machine.handle_reset(after(9999), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT });
+    machine.handle_reset(after(9999), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT, back: None });
     assert_eq!((machine.mode(), machine.counters().stale_resets), (Mode::Unscheduled, 2));
-    machine.handle_reset(after(10_000), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT });
+    machine.handle_reset(after(10_000), &Reset { to: 1, slot: SLOT, term: 2, first_slot: SLOT, back: None });
     assert_eq!((machine.mode(), machine.term()), (Mode::Scheduled, 2));
 }
 
@@ -305,10 +305,10 @@ fn an_endpoint_led_astray_by_a_term_of_the_future_finds_back() {
 fn after_a_fallback_no_older_term_is_followed_and_the_same_one_is() {
     for (term, follows) in [(4, false), (5, true), (6, true)] {
         let mut machine = asking_endpoint(2);
-        machine.handle_reset(NOW, &Reset { to: 1, slot: SLOT, term: 5, first_slot: SLOT });
+        machine.handle_reset(NOW, &Reset { to: 1, slot: SLOT, term: 5, first_slot: SLOT, back: None });
         machine.handle_timeout(after(1000));
         assert_eq!((machine.mode(), machine.term()), (Mode::Unscheduled, 0));
-        machine.handle_reset(after(1100), &Reset { to: 1, slot: SLOT, term, first_slot: SLOT });
+        machine.handle_reset(after(1100), &Reset { to: 1, slot: SLOT, term, first_slot: SLOT, back: None });
         assert_eq!(machine.mode() == Mode::Scheduled, follows, "term {term}");
     }
 }

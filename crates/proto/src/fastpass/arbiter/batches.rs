@@ -321,7 +321,8 @@ mod tests {
             }
             let expected = match (avoids, blocked) {
                 (false, _) => (1, 144),
-                (true, false) => (1 + REJOINS, 144),
+                // The living link of a rack with a dead one leaves this slot to control packets.
+                (true, false) => (1 + REJOINS, 145),
                 (true, true) => (1 + 2 * REJOINS, 144 + 16 * REJOINS),
             };
             assert_eq!(
@@ -330,6 +331,41 @@ mod tests {
                 "{avoids} {blocked} {late}"
             );
         }
+    }
+
+    /// A packet between racks that no living links join waits, costs no batch meanwhile, and is granted when a link is used again.
+    #[test]
+    fn what_is_cut_off_waits_until_links_are_used_again() {
+        let params = ArbiterParams {
+            allocator: AllocatorParams { nodes: 4, slots: 16, ..AllocatorParams::default() },
+            paths: PathParams::LeafSpine { racks: Racks::uniform(2, 2).expect("racks"), paths: 2 },
+            ..ArbiterParams::default()
+        };
+        let mut selector = Selector::new(&params).expect("parameters that go together");
+        let mut batches = Batches::new(&params).expect("parameters that go together");
+        let mut both_dead = DeadLinks::clone(&one_dead(&params));
+        both_dead.set(Link::ToRack { rack: 1, switch: 0 }, true).expect("a link");
+        batches.avoid(Arc::new(both_dead));
+        batches.request(100, 0, 3, 2).expect("room");
+        batches.request(100, 2, 1, 1).expect("room");
+        let mut granted = Vec::new();
+        let mut run = |batches: &mut Batches| {
+            let mut count = 0;
+            while batches.due().is_some() && count < 20 {
+                let mut batch = batches.allocate();
+                selector.select(batch.avoided.as_ref(), &mut batch.slots);
+                batches.handle_selected(batch, |source, _| granted.push(source));
+                count += 1;
+            }
+            count
+        };
+        assert!(run(&mut batches) <= 3 + REJOINS, "batches without end for what cannot be granted");
+        batches.avoid(one_dead(&params));
+        run(&mut batches);
+        assert_eq!(granted, [2, 0, 0]);
+        // What is forgotten does not come back.
+        batches.request(1000, 0, 3, 2).expect("room");
+        assert_eq!(batches.forget(0), 2);
     }
 
     #[test]
