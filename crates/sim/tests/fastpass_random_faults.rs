@@ -28,6 +28,7 @@ impl Random {
 struct Network {
     toml: String,
     racks: usize,
+    pods: usize,
     hosts: usize,
     /// Cables between switches, by the names of their ends, the lower one first.
     cables: Vec<(String, String)>,
@@ -43,13 +44,13 @@ fn network(random: &mut Random) -> Network {
                     .extend([0, 1].map(|core| (format!("agg{agg}"), format!("spine{}", agg % 2 * 2 + core))));
             }
         }
-        return Network { toml: "topology = 'fat_tree'\nk = 4".into(), racks: 8, hosts: 2, cables };
+        return Network { toml: "topology = 'fat_tree'\nk = 4".into(), racks: 8, pods: 4, hosts: 2, cables };
     }
     let (racks, spines) = (3 + random.below(3), 2 + random.below(4));
     let cables = (0..racks * spines).map(|i| (format!("tor{}", i / spines), format!("spine{}", i % spines)));
     let toml =
         format!("topology = 'leaf_spine'\nleaves = {racks}\nspines = {spines}\nhosts_per_leaf = {spines}");
-    Network { toml, racks, hosts: spines, cables: cables.collect() }
+    Network { toml, racks, pods: 1, hosts: spines, cables: cables.collect() }
 }
 
 /// A fault: the directions of a cable that it takes, and whether it ends.
@@ -119,6 +120,34 @@ impl Living<'_> {
         self.above(&from).into_iter().map(through).sum()
     }
 
+    /// Whether the links of racks and pods, and the paths between racks, are enough for all of these flows.
+    fn carries(&self, flows: impl Iterator<Item = (usize, usize)>) -> bool {
+        let racks_per_pod = self.network.racks / self.network.pods;
+        let pod = |rack: usize| rack / racks_per_pod;
+        let mut used: BTreeMap<(&str, usize, usize), usize> = BTreeMap::new();
+        for (from, to) in flows.filter(|(from, to)| from != to) {
+            let mut uses = vec![("up", from, 0), ("down", to, 0), ("pair", from, to)];
+            if pod(from) != pod(to) {
+                uses.extend([("out", pod(from), 0), ("in", pod(to), 0)]);
+            }
+            for what in uses {
+                *used.entry(what).or_default() += 1;
+            }
+        }
+        let above = |of: &str| self.above(of).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let up = |of: &str| above(of).into_iter().filter(|up| self.has(of, up)).count();
+        let down = |of: &str| above(of).into_iter().filter(|down| self.has(down, of)).count();
+        let of_pod = |pod: usize| above(&tor(pod * racks_per_pod));
+        let room = |(what, a, b): (&str, usize, usize)| match what {
+            "up" => up(&tor(a)),
+            "down" => down(&tor(a)),
+            "pair" => self.paths(a, b),
+            "out" => of_pod(a).iter().map(|aggregation| up(aggregation)).sum(),
+            _ => of_pod(a).iter().map(|aggregation| down(aggregation)).sum(),
+        };
+        used.into_iter().all(|(what, used)| used <= room(what))
+    }
+
     /// Whether packets get from each of two racks to the other.
     fn joins(&self, a: usize, b: usize) -> bool {
         a == b || (self.paths(a, b) > 0 && self.paths(b, a) > 0)
@@ -141,9 +170,22 @@ fn tor(rack: usize) -> String {
     format!("tor{rack}")
 }
 
-/// The most of the flows, by rack, that links of one flow each carry at a time without these: no rack sends or receives more than its
-/// links, and none sends another more than there are paths.
+/// The most of the flows, by rack, that links of one flow each carry at a time: no rack sends or receives more than its living links,
+/// and none sends another more than there are paths; nor does more leave a pod or come into it than its links to the core carry.
 fn maximum_flow(living: &Living, flows: &[(usize, usize)]) -> usize {
+    if living.network.pods == 1 {
+        return between_racks(living, flows);
+    }
+    (0..1_u32 << flows.len())
+        .filter(|chosen| {
+            living.carries((0..).zip(flows).filter(|(i, _)| chosen >> i & 1 == 1).map(|(_, flow)| *flow))
+        })
+        .map(|chosen| chosen.count_ones() as usize)
+        .max()
+        .expect("none at least")
+}
+
+fn between_racks(living: &Living, flows: &[(usize, usize)]) -> usize {
     let mut room: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut within = 0;
     for rack in 0..living.network.racks {

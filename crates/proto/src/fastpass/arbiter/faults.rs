@@ -26,6 +26,10 @@ pub(super) struct Ways {
     pub(super) back: Option<Path>,
 }
 
+/// One in so many packets to an endpoint may take a path on which there is hardly any room: the others may have failed, and nobody
+/// has missed anything yet.
+const BY_ANY_PATH: u32 = 16;
+
 /// Finds failed links, where there is more than one path, and tries them.
 #[derive(Clone, Debug)]
 pub(super) struct Faults {
@@ -39,8 +43,8 @@ pub(super) struct Faults {
     paths: Path,
     /// None where the arbiter is at no endpoint's link.
     own_links: Option<Box<OwnLinks>>,
-    /// The path whose turn it is, of each endpoint.
-    turns: Box<[Path]>,
+    /// Packets to each endpoint: whose turn it is.
+    turns: Box<[u32]>,
     /// The network with no link to avoid.
     none: Option<DeadLinks>,
     /// When something is to be done; not asked of the isolator every time, as only reports, trials and time itself change it.
@@ -74,7 +78,7 @@ impl Faults {
             own_links,
             own: params.address,
             trial_timeout: of.trial_timeout,
-            turns: (0..params.allocator.nodes).map(|endpoint| endpoint as Path).collect(),
+            turns: (0..params.allocator.nodes).map(|endpoint| endpoint as u32).collect(),
             none: dead_links(params)?,
             next: Time::NEVER,
         })
@@ -114,8 +118,10 @@ impl Faults {
         };
         let paths = self.paths;
         let turn = &mut self.turns[usize::from(to)];
-        let first = *turn % paths;
-        *turn = (first + 1) % paths;
+        *turn = turn.wrapping_add(1);
+        // Those that go by any path begin with another one each time.
+        let first = ((*turn + *turn / BY_ANY_PATH) % u32::from(paths)) as Path;
+        let by_any = *turn % BY_ANY_PATH == 0;
         if isolator.avoided().next().is_none() {
             return Ways { out: Some(first), back: None };
         }
@@ -123,8 +129,8 @@ impl Faults {
             |suits: &dyn Fn(Path) -> bool| (0..paths).map(|i| (first + i) % paths).find(|&path| suits(path));
         let leads = |path: Path| !isolator.is_avoided(own, to, path);
         let returns = |path: Path| !isolator.is_avoided(to, own, path);
-        let out = find(&|path| leads(path) && own_links.has_room_out(path));
-        let back = find(&|path| returns(path) && own_links.has_room_back(path));
+        let out = find(&|path| leads(path) && (by_any || own_links.has_room_out(path)));
+        let back = find(&|path| returns(path) && (by_any || own_links.has_room_back(path)));
         let out = out.or_else(|| find(&leads)).unwrap_or(first);
         let back = back.or_else(|| find(&returns)).unwrap_or(out);
         Ways { out: Some(out), back: (back != out).then_some(back) }

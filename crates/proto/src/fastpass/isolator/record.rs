@@ -52,7 +52,7 @@ impl Record {
     /// The link has failed: of so many packets it has lost so many.
     pub(super) fn fail(&mut self, now: Time, (lost, sent): (u64, u64), group: u64, params: &IsolatorParams) {
         let again = now < self.remembered;
-        self.loses_some &= again;
+        self.loses_some = false;
         let (trials, span) = (params.trials_after((lost, sent)), params.probation);
         let twice = Span::from_ps(self.span.as_ps().saturating_mul(2)).min(params.longest);
         self.trials =

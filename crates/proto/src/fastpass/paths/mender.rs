@@ -50,6 +50,8 @@ pub(super) struct Mender {
     moves: Vec<(u16, u8)>,
     /// Moves that are left for this slot.
     budget: usize,
+    /// The path that is taken first, of several that are as good, in the present slot.
+    turn: u8,
 }
 
 impl Mender {
@@ -79,6 +81,7 @@ impl Mender {
             lost: Vec::with_capacity(edges),
             moves: Vec::with_capacity(edges),
             budget: 0,
+            turn: 0,
         }
     }
 
@@ -93,6 +96,7 @@ impl Mender {
         }
         self.seats.fill(edges, chosen);
         self.lose(chosen);
+        self.turn = (self.turn + 1) % MAX_PATHS as u8;
         self.budget = MOVES_PER_PACKET * edges.len() * self.lost.len().min(edges.len());
         for at in 0..self.lost.len() {
             self.find_path(self.lost[at], chosen);
@@ -290,11 +294,11 @@ impl Mender {
         None
     }
 
-    /// The path with room at both nodes that fewest of their packets take.
+    /// The path with room at both nodes that fewest of their packets take; of several, each first in its turn.
     fn common(&self, sender: usize, receiver: usize) -> Option<u8> {
         let both = self.seats.open(sender) & self.seats.open(receiver);
-        let load = |&path: &u8| self.seats.load(sender, path.into()) + self.seats.load(receiver, path.into());
-        bits(both).min_by_key(load)
+        let load = |path: u8| self.seats.load(sender, path.into()) + self.seats.load(receiver, path.into());
+        bits(both).min_by_key(|&path| (load(path), path.wrapping_sub(self.turn) % MAX_PATHS as u8))
     }
 
     /// Moves one packet of a node from a path to another that has room there, and what it drives out, and so on.
