@@ -17,6 +17,8 @@ use super::trials::{Surroundings, Trials};
 /// Finds failed links, where there is more than one path, and tries them.
 #[derive(Clone, Debug)]
 pub(super) struct Faults {
+    /// Whether reports are taken at all: without any, no link fails.
+    takes_reports: bool,
     isolator: Option<Box<Isolator>>,
     /// None where the arbiter is at no endpoint's link, so that no path leads to it.
     trials: Option<Box<Trials>>,
@@ -49,6 +51,7 @@ impl Faults {
         };
         let trials = params.address.zip(surroundings);
         Ok(Faults {
+            takes_reports: params.fault_isolation,
             isolator: isolator.map(Box::new),
             trials: trials.map(|(own, surroundings)| Box::new(Trials::new(surroundings, own))),
             own: params.address,
@@ -61,7 +64,7 @@ impl Faults {
 
     /// Takes a report of an endpoint.
     pub(super) fn handle_report(&mut self, now: Time, source: Address, report: PathReport) {
-        if let Some(isolator) = &mut self.isolator {
+        if let (true, Some(isolator)) = (self.takes_reports, &mut self.isolator) {
             isolator.handle_report(now, source, &report);
             if self.next == Time::NEVER {
                 self.look_ahead();
