@@ -66,7 +66,13 @@ load = 0.1
 """
 
 RACKS = """
-network = { topology = "leaf_spine", leaves = 4, spines = 2, hosts_per_leaf = 2, rate = "10Gbps", delay = "1us", mtu = "1448B" }
+network.topology = "leaf_spine"
+network.leaves = 4
+network.spines = 2
+network.hosts_per_leaf = 2
+network.rate = "10Gbps"
+network.delay = "1us"
+network.mtu = "1448B"
 transport.a = { protocol = "fastpass", header = "52B" }
 arbiter = { at = "h7" }
 traffic = [

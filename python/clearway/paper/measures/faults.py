@@ -15,7 +15,7 @@ _FROM_HOST, _TO_HOST = re.compile(r"(h\d+)>.*"), re.compile(r".*>(h\d+)")
 
 @of_run
 def named_faults(run: Run) -> float:
-    """Take how well the links that the first arbiter takes for failed at the end are those with a `[[fault]]`.
+    """Take how well the links that the first arbiter takes for failed at the end are those with a fault.
 
     Of all links, each in one direction, that are the one or the other, the share that are both: 1 if just
     those are named, 0 if none of them is.
