@@ -65,6 +65,35 @@ bytes = "20kB"
 load = 0.1
 """
 
+RACKS = """
+network.topology = "leaf_spine"
+network.leaves = 4
+network.spines = 2
+network.hosts_per_leaf = 2
+network.rate = "10Gbps"
+network.delay = "1us"
+network.mtu = "1448B"
+transport.a = { protocol = "fastpass", header = "52B" }
+arbiter = { at = "h7" }
+traffic = [
+  { pattern = "incast", from = 0, to = 2 },
+  { pattern = "incast", from = 1, to = 3 },
+  { pattern = "incast", from = 2, to = 4 },
+  { pattern = "incast", from = 3, to = 5 },
+  { pattern = "incast", from = 4, to = 0 },
+  { pattern = "incast", from = 5, to = 1 },
+]
+"""
+DEAD = f'{RACKS}fault = [{{ kind = "loss", link = "spine1>tor1", probability = 1.0, at = "1ms" }}]\n'
+DEAD_FOR_A_TIME = DEAD.replace('at = "1ms"', 'at = "1ms", until = "1500us"')
+UNHEARD = """
+network = { topology = "star", hosts = 7, rate = "10Gbps", delay = "1us", mtu = "1448B" }
+transport.a = { protocol = "fastpass", header = "52B", fallback_after = "10s" }
+arbiter = { at = "h6" }
+traffic = [{ pattern = "permutation", hosts = "0..6", bytes = "500kB", start = "1ms..1100us" }]
+fault = [{ kind = "loss", link = "h6-tor0", probability = 0.25 }]
+"""
+
 
 def with_arbiter(scenario: str, **settings: Any) -> str:
     """A scenario whose arbiter has these settings too."""
@@ -143,6 +172,15 @@ KINDS = {
         {"fault[0].until": "6ms"},
         "allocation_share",
         "at_least = 0.012",
+    ),
+    "a fault": Kind(DEAD, {"fault[0].probability": 1e-4}, "", "at_least = 1", measure="named_faults"),
+    "fault isolation": Kind(DEAD, {"arbiter.fault_isolation": False}, "fault_losses", "at_most = 2000"),
+    "a link that returns": Kind(DEAD_FOR_A_TIME, {"fault[0].until": "6ms"}, "fault_losses", "at_most = 1000"),
+    "words that are said again": Kind(
+        UNHEARD,
+        {"transport.a.request_timeout": "10s", "arbiter.retransmit": "10s"},
+        "completed",
+        "at_least = 6",
     ),
     "hosts that are late": Kind(
         hosts(send_jitter="10us") + RACK,

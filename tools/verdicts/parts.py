@@ -70,6 +70,7 @@ def _claims(paper: str) -> Iterator[str]:
             )
             words = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
             yield f"{whose} {words}{'.' if ours else ';'}"
+        yield from (f"Run by itself since: {each}." for each in kept.since)
         yield ""
     yield "| claim | the paper | here, and its control | bar | verdict, and why if it is none |"
     yield "|---|---|---|---|---|"

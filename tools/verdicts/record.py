@@ -44,11 +44,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """A whole run of a paper, in its quick form."""
+    """A whole run of a paper, in its quick form, and what was run of it by itself since."""
 
     date: str
     commit: str
     machine: str
+    since: Sequence[str]
+    """Which experiments were run by themselves since, when, and at what commit."""
     entries: Mapping[str, Entry]
     """By fingerprint."""
 
@@ -69,22 +71,39 @@ def read(paper: str) -> Record | None:
     found = json.loads(path_of(paper).read_text(encoding="utf-8"))
     entries = [Entry(**entry) for entry in found["claims"]]
     return Record(
-        found["date"], found["commit"], found["machine"], {entry.fingerprint: entry for entry in entries}
+        found["date"],
+        found["commit"],
+        found["machine"],
+        found.get("since", []),
+        {entry.fingerprint: entry for entry in entries},
     )
 
 
-def write(paper: Paper, store: Path, jobs: int | None) -> str:
-    """Run all experiments of a paper, and keep what came out."""
-    ready = reproduce.prepare(reading.experiments(paper, [], full=False))
+def write(paper: Paper, store: Path, jobs: int | None, only: Sequence[str] = ()) -> str:
+    """Run all experiments of a paper, or `only` some of them, and keep what came out.
+
+    Of experiments that are not run the entries stay as they are, and the record says what was run since.
+    """
+    ready = reproduce.prepare(reading.experiments(paper, only, full=False))
     done = reproduce.reproduce(ready, Store(store), jobs, lambda _: nullcontext())
-    entries = [entry for each in done for entry in entries_of(each.experiment, each.claims)]
-    found = {
-        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "commit": _commit(),
-        "machine": machine(),
-        "claims": [asdict(entry) for entry in entries],
-    }
-    path_of(paper.name).write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    found = {"date": today, "commit": _commit(), "machine": machine(), "since": []}
+    every = [entry for each in done for entry in entries_of(each.experiment, each.claims)]
+    entries = {entry.fingerprint: entry for entry in every}
+    before = read(paper.name)
+    if only and before is not None:
+        since = f"{', '.join(only)} on {today}, at commit {found['commit']}, on {found['machine']}"
+        found = {
+            "date": before.date,
+            "commit": before.commit,
+            "machine": before.machine,
+            "since": [*before.since, since],
+        }
+        entries = {**before.entries, **entries}
+    document = {**found, "claims": [asdict(entry) for entry in entries.values()]}
+    path_of(paper.name).write_text(
+        json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     return path_of(paper.name).name
 
 

@@ -4,7 +4,7 @@ mod experiment;
 
 use std::fmt::Write;
 
-use experiment::{figure, floats, run, texts, Outcome};
+use experiment::{figure, floats, integers, run, texts, Outcome};
 
 /// The least share of what living links carry that has to flow after a fault.
 const ENOUGH: f64 = 0.95;
@@ -128,4 +128,19 @@ fn an_arbiter_at_a_switch_avoids_what_it_cannot_try() {
     let named = failed(&outcome);
     assert!(named.contains(&"tor0>spine2".to_owned()), "{named:?}");
     assert!(named.iter().all(|name| ["spine2>tor1", "tor0>spine2"].contains(&name.as_str())), "{named:?}");
+}
+
+/// Without fault isolation a dead cable is neither found nor avoided: slots go on being granted over it, and are lost.
+#[test]
+fn without_fault_isolation_nothing_is_found_or_avoided() {
+    let text = two_racks(4, 4, "20ms", &fault("kind = 'down'", "tor0>spine2", "5ms", ""));
+    let with = run(&text);
+    assert_eq!(failed(&with), ["tor0>spine2"]);
+    let without = run(&text.replace("at = 'h15'", "at = 'h15'\nfault_isolation = false"));
+    assert_eq!(failed(&without), [""; 0]);
+    assert_eq!(integers(&without, "arbiters", "paths_changed"), [0]);
+    let lost = |outcome| figure(outcome, "fault_losses");
+    assert!(lost(&without) > 5.0 * lost(&with), "{} and {} frames", lost(&without), lost(&with));
+    // Until the fault there is no difference.
+    assert_eq!(goodput(&with, 1.0, 5.0), goodput(&without, 1.0, 5.0));
 }

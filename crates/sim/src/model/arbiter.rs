@@ -37,6 +37,8 @@ pub struct Arbiters {
     pub takeover: Span,
     /// How much longer than its own horizon a new primary waits before the first slot that it grants.
     pub gap: Span,
+    /// Whether failed links are found from what endpoints report, and avoided.
+    pub fault_isolation: bool,
     /// Time between two looks of an idle arbiter's processor at its NIC; zero for none.
     pub poll_interval: Span,
     /// Control packets that wait for the processor at most; more are dropped.

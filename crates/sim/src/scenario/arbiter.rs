@@ -48,6 +48,8 @@ pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
         1..=1_000_000,
     );
     let request_queue = r.get(&queue.or(4096));
+    let doc = "Failed links are found from the packets that endpoints report as lost, and avoided. Without it every path is used.";
+    let fault_isolation = r.flag("fault_isolation", doc, true);
     let times = read_times(r);
     Arbiters {
         nodes,
@@ -67,6 +69,7 @@ pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
         watchdog: times.watchdog,
         takeover: times.takeover,
         gap: times.gap,
+        fault_isolation,
         poll_interval: times.poll_interval,
         request_queue,
         request_service: times.request_service,

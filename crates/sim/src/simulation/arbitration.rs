@@ -219,6 +219,7 @@ fn arbiter_params(
         watchdog: arbiters.watchdog,
         takeover: arbiters.takeover,
         gap: arbiters.gap,
+        fault_isolation: arbiters.fault_isolation,
         rank: rank as u8,
         arbiters: arbiters.nodes.len() as u8,
         ..ArbiterParams::default()

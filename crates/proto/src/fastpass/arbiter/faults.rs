@@ -33,6 +33,8 @@ const BY_ANY_PATH: u32 = 16;
 /// Finds failed links, where there is more than one path, and tries them.
 #[derive(Clone, Debug)]
 pub(super) struct Faults {
+    /// Whether reports are taken at all: without any, no link fails.
+    takes_reports: bool,
     isolator: Option<Box<Isolator>>,
     /// None where the arbiter is at no endpoint's link, so that no path leads to it.
     trials: Option<Box<Trials>>,
@@ -72,6 +74,7 @@ impl Faults {
         let own_links = around.as_ref().map(|(own, around)| Box::new(OwnLinks::new(around, *own)));
         let trials = around.map(|(own, around)| Box::new(Trials::new(WayFinder::new(&around, own))));
         Ok(Faults {
+            takes_reports: params.fault_isolation,
             isolator: isolator.map(Box::new),
             trials,
             paths,
@@ -86,7 +89,7 @@ impl Faults {
 
     /// Takes a report of an endpoint.
     pub(super) fn handle_report(&mut self, now: Time, source: Address, report: PathReport) {
-        if let Some(isolator) = &mut self.isolator {
+        if let (true, Some(isolator)) = (self.takes_reports, &mut self.isolator) {
             isolator.handle_report(now, source, &report);
             if self.next == Time::NEVER {
                 self.look_ahead();

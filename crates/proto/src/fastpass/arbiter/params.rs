@@ -19,6 +19,9 @@ pub struct ArbiterParams {
     pub allocator: AllocatorParams,
     /// What ways there are through the network. Default: one.
     pub paths: PathParams,
+    /// Whether failed links are found from lost packets, and avoided. Without it reports change nothing, and every path is used: what
+    /// the mechanism is worth. Default: true.
+    pub fault_isolation: bool,
     /// When a link counts as failed, by what endpoints report; the length of a slot is taken from `timeslots`.
     pub isolator: IsolatorParams,
     /// The endpoint at whose link to the network the arbiter is, if it is at one: then it can try failed links, and keep its own
@@ -99,6 +102,7 @@ impl Default for ArbiterParams {
             timeslots: Timeslots::new(Span::from_ps(1_251_280)),
             allocator: AllocatorParams { slots: 16, ..AllocatorParams::default() },
             paths: PathParams::Single,
+            fault_isolation: true,
             isolator: IsolatorParams::default(),
             address: None,
             ahead: 40,

@@ -160,3 +160,14 @@ fn hosts_that_hear_of_slots_when_they_are_over_are_said() {
     assert!(said[0].contains("up to 76021ns late to hosts of host.default"), "{said:?}");
     assert_eq!(of("wake_interval = \"76020ns\""), [""; 0]);
 }
+
+#[test]
+fn fault_isolation_is_on_unless_it_is_said_to_be_off() {
+    assert!(good(RACK).arbiters.expect("arbiters").fault_isolation);
+    let off = with(RACK, "at = \"h3\"", "at = \"h3\"\nfault_isolation = false");
+    let loaded = read(&off).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(loaded.resolved["arbiter"]["fault_isolation"], json!(false));
+    assert!(!loaded.scenario.arbiters.expect("arbiters").fault_isolation);
+    let message = wrong("at = \"h3\"", "at = \"h3\"\nfault_isolation = 0");
+    assert!(message.ends_with("arbiter.fault_isolation: found 0, expected true or false"), "{message}");
+}
