@@ -32,7 +32,13 @@ const KINDS: [(&str, Draw); 7] = [
     ("the same, 5 % of a link's slots", |random| allocation(random, MOST_GRANTED, MOST_GRANTS, 5)),
     ("reset", |random| {
         let slot = 1_000_000 + random.below(1 << 20);
-        Packet::Reset(Reset { to: random.below(1024) as u16, slot, term: 2, first_slot: slot + 100 })
+        Packet::Reset(Reset {
+            to: random.below(1024) as u16,
+            slot,
+            term: 2,
+            first_slot: slot + 100,
+            back: None,
+        })
     }),
     ("watchdog", |random| {
         Packet::Watchdog(Watchdog {
@@ -149,7 +155,7 @@ fn allocation(random: &mut Random, destinations: usize, slots: usize, busy: u64)
     let (seq, heard) = (100_000 + random.below(1 << 16) as u32, heard(random));
     let grants = Grants::default();
     let mut allocation =
-        Allocation { to: 5, incarnation: 1, term: 1, seq, slot: sent, heard, granted, grants };
+        Allocation { to: 5, incarnation: 1, term: 1, seq, slot: sent, heard, back: None, granted, grants };
     for grant in drawn {
         assert!(allocation.grant(grant), "{grant:?} in {allocation:?}");
     }

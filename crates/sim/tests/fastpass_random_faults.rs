@@ -243,93 +243,113 @@ fn goodput(outcome: &Outcome, from: f64, until: f64) -> f64 {
     within.iter().sum::<f64>() / within.len() as f64
 }
 
-/// What is wrong with the network of this number, if anything is.
-fn trouble(number: u64) -> Result<(), String> {
-    let mut random = Random(number);
-    let network = network(&mut random);
-    let hosts = network.racks * network.hosts;
-    let arbiter = random.below(hosts);
-    let mut to: Vec<usize> = (0..hosts).collect();
-    for i in (1..hosts).rev() {
-        to.swap(i, random.below(i + 1));
+/// A random network with its flows and faults.
+struct Experiment {
+    number: u64,
+    network: Network,
+    /// The arbiter's host.
+    arbiter: usize,
+    /// Source and destination of each flow.
+    flows: Vec<(usize, usize)>,
+    faults: Vec<Fault>,
+}
+
+impl Experiment {
+    fn draw(number: u64) -> Experiment {
+        let mut random = Random(number);
+        let network = network(&mut random);
+        let hosts = network.racks * network.hosts;
+        let arbiter = random.below(hosts);
+        let mut to: Vec<usize> = (0..hosts).collect();
+        for i in (1..hosts).rev() {
+            to.swap(i, random.below(i + 1));
+        }
+        let share = 5 + random.below(6);
+        let flows = (0..hosts)
+            .map(|from| (from, to[from]))
+            .filter(|&(from, to)| from != to && from != arbiter && to != arbiter && random.below(10) < share)
+            .collect();
+        let first = random.below(network.cables.len());
+        let second = (first + 1 + random.below(network.cables.len() - 1)) % network.cables.len();
+        let cables = if random.below(2) == 0 { vec![first] } else { vec![first, second] };
+        let faults = cables.iter().map(|&cable| fault(&mut random, &network.cables[cable])).collect();
+        Experiment { number, network, arbiter, flows, faults }
     }
-    let share = 5 + random.below(6);
-    let flows: Vec<(usize, usize)> = (0..hosts)
-        .map(|from| (from, to[from]))
-        .filter(|&(from, to)| from != to && from != arbiter && to != arbiter && random.below(10) < share)
-        .collect();
-    if flows.is_empty() {
-        return Ok(());
-    }
-    let first = random.below(network.cables.len());
-    let second = (first + 1 + random.below(network.cables.len() - 1)) % network.cables.len();
-    let cables = if random.below(2) == 0 { vec![first] } else { vec![first, second] };
-    let faults: Vec<Fault> = cables.iter().map(|&cable| fault(&mut random, &network.cables[cable])).collect();
-    let links = |of: &dyn Fn(&&Fault) -> bool| -> BTreeSet<(String, String)> {
-        faults.iter().filter(of).flat_map(|fault| fault.links.clone()).collect()
-    };
-    let (lasting, all) = (links(&|fault| !fault.ends), links(&|_| true));
-    let mut text = format!(
-        "format = 1\nname = 'faults'\nseed = {number}\nduration = '45ms'\nwarmup = '1ms'\n[network]\n{}\nrate = '10Gbps'\ndelay = '1us'\n\
-         mtu = '1448B'\n[transport.t]\nprotocol = 'fastpass'\nheader = '52B'\n[arbiter]\nat = 'h{arbiter}'\n[record]\nthroughput = '500us'\n",
-        network.toml
-    );
-    for fault in &faults {
-        text += &fault.toml;
-    }
-    for (from, to) in &flows {
-        write!(text, "[[traffic]]\npattern = 'incast'\nfrom = {from}\nto = {to}\n").expect("room");
-    }
-    let outcome = run(&text);
-    let (before, after) = (goodput(&outcome, 3000.0, 6000.0), goodput(&outcome, 30_000.0, 45_000.0));
-    let racks: Vec<_> = flows.iter().map(|&(from, to)| (from / network.hosts, to / network.hosts)).collect();
-    let own = arbiter / network.hosts;
-    let living = Living { network: &network, dead: &lasting };
-    // Nothing is said of flows that no acknowledgement or word of the arbiter reaches.
-    let meets = |living: &Living, &(from, to): &(usize, usize)| {
-        living.joins(from, to) && living.joins(from, own) && living.joins(to, own)
-    };
-    let possible: Vec<_> = racks.iter().copied().filter(|flow| meets(&living, flow)).collect();
-    let most = maximum_flow(&living, &possible);
-    let meanwhile = Living { network: &network, dead: &all };
-    let all_meet = racks.iter().all(|flow| meets(&meanwhile, flow));
-    let what = format!(
-        "network {number}: {} of {} flows; {:?}; {}",
-        most,
-        flows.len(),
-        faults.iter().map(|f| &f.toml).collect::<Vec<_>>(),
-        network.toml
-    );
-    let least = before * most as f64 / flows.len() as f64;
-    if after < ENOUGH * least {
-        return Err(
-            what.replace('\n', " ") + &format!(": {after} Gb/s, and {least} would flow (before: {before})")
+
+    /// As a scenario.
+    fn text(&self) -> String {
+        let Experiment { number, network, arbiter, flows, faults } = self;
+        let mut text = format!(
+            "format = 1\nname = 'faults'\nseed = {number}\nduration = '45ms'\nwarmup = '1ms'\n[network]\n{}\nrate = '10Gbps'\n\
+             delay = '1us'\nmtu = '1448B'\n[transport.t]\nprotocol = 'fastpass'\nheader = '52B'\n[arbiter]\nat = 'h{arbiter}'\n\
+             [record]\nthroughput = '500us'\n",
+            network.toml
         );
+        for fault in faults {
+            text += &fault.toml;
+        }
+        for (from, to) in flows {
+            write!(text, "[[traffic]]\npattern = 'incast'\nfrom = {from}\nto = {to}\n").expect("room");
+        }
+        text
     }
-    let named = texts(&outcome, "arbiters", "failed_links");
-    let spoken_with: BTreeSet<usize> = racks
-        .iter()
-        .flat_map(|&(from, to)| [from, to, own])
-        .filter(|&rack| living.joins(rack, own))
-        .collect();
-    let alive: Vec<&str> = named[0]
-        .split_whitespace()
-        .filter(|name| {
+
+    /// The links of those faults that this is true of.
+    fn links(&self, of: impl Fn(&Fault) -> bool) -> BTreeSet<(String, String)> {
+        self.faults.iter().filter(|fault| of(fault)).flat_map(|fault| fault.links.clone()).collect()
+    }
+
+    /// What is wrong with its run, if anything is.
+    fn trouble(&self) -> Result<(), String> {
+        let Experiment { network, flows, .. } = self;
+        let outcome = run(&self.text());
+        let racks: Vec<_> =
+            flows.iter().map(|&(from, to)| (from / network.hosts, to / network.hosts)).collect();
+        let own = self.arbiter / network.hosts;
+        let (lasting, all) = (self.links(|fault| !fault.ends), self.links(|_| true));
+        let (living, meanwhile) = (Living { network, dead: &lasting }, Living { network, dead: &all });
+        // Nothing is said of flows that no acknowledgement or word of the arbiter reaches.
+        let meets = |living: &Living, &(from, to): &(usize, usize)| {
+            living.joins(from, to) && living.joins(from, own) && living.joins(to, own)
+        };
+        let possible: Vec<_> = racks.iter().copied().filter(|flow| meets(&living, flow)).collect();
+        let most = maximum_flow(&living, &possible);
+        let (before, after) = (goodput(&outcome, 3000.0, 6000.0), goodput(&outcome, 30_000.0, 45_000.0));
+        let least = before * most as f64 / flows.len() as f64;
+        if after < ENOUGH * least {
+            return Err(format!("{after} Gb/s, and {least} would flow (before: {before})"));
+        }
+        let spoken_with: BTreeSet<usize> = racks
+            .iter()
+            .flat_map(|&(from, to)| [from, to, own])
+            .filter(|&rack| living.joins(rack, own))
+            .collect();
+        let named = texts(&outcome, "arbiters", "failed_links");
+        let lives = |name: &&str| {
             let (a, b) = name.split_once('>').expect("a direction");
             living.is_of_use(&(a.to_owned(), b.to_owned()), &spoken_with)
-        })
-        .collect();
-    if !alive.is_empty() {
-        return Err(what.replace('\n', " ") + &format!(": {alive:?} live and are avoided"));
+        };
+        let alive: Vec<&str> = named[0].split_whitespace().filter(lives).collect();
+        if !alive.is_empty() {
+            return Err(format!("{alive:?} live and are avoided"));
+        }
+        let all_meet = racks.iter().all(|flow| meets(&meanwhile, flow));
+        let (drops, fallbacks) = (figure(&outcome, "drops"), figure(&outcome, "fallbacks"));
+        if drops > 0.0 || (all_meet && fallbacks > 0.0) {
+            return Err(format!("{drops} drops, {fallbacks} fallbacks"));
+        }
+        Ok(())
     }
-    if figure(&outcome, "drops") > 0.0 || (all_meet && figure(&outcome, "fallbacks") > 0.0) {
-        return Err(format!(
-            "{what}: {} drops, {} fallbacks",
-            figure(&outcome, "drops"),
-            figure(&outcome, "fallbacks")
-        ));
+}
+
+/// What is wrong with the network of this number, if anything is.
+fn trouble(number: u64) -> Result<(), String> {
+    let experiment = Experiment::draw(number);
+    if experiment.flows.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let what = || format!("network {number}: {}", experiment.text().replace('\n', " "));
+    experiment.trouble().map_err(|trouble| format!("{trouble}: {}", what()))
 }
 
 #[test]

@@ -304,13 +304,11 @@ impl Endpoint {
 
     /// What becomes of a trial.
     fn reflect(&self, trial: Trial) -> EndpointOutput {
-        match trial.on {
-            Some((to, path)) => EndpointOutput::Trial(Trial { to, on: None, ..trial }, path),
-            None => {
-                let answer = Answer { source: self.address, rank: trial.rank, token: trial.token };
-                EndpointOutput::Answer(answer, trial.back)
-            }
+        if let Some((to, path)) = trial.on {
+            return EndpointOutput::Trial(Trial { to, on: None, ..trial }, path);
         }
+        let answer = Answer { source: self.address, rank: trial.rank, token: trial.token };
+        EndpointOutput::Answer(answer, trial.back)
     }
 
     /// Whether a term is older than one that was heard of late.
