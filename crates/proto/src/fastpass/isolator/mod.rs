@@ -39,6 +39,7 @@ use evidence::{Evidence, Loss};
 use links::{Links, Route};
 pub use params::IsolatorParams;
 use record::Record;
+pub use record::Silence;
 use verdict::Verdict;
 use ways::Ways;
 
@@ -110,15 +111,6 @@ pub struct Isolator {
     endpoints: Vec<usize>,
     changed: bool,
     counters: IsolatorCounters,
-}
-
-/// How a trial of a link was not answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Silence {
-    /// Whether nothing else that has failed was on the way.
-    pub alone: bool,
-    /// Whether a trial on the same way was answered before: then the link loses some packets, or something new has failed.
-    pub answered_before: bool,
 }
 
 /// Links of endpoints that are named at a time.

@@ -3,7 +3,6 @@
 use crate::units::{Span, Time};
 
 use super::params::IsolatorParams;
-use super::Silence;
 
 /// For so long after a link was used again a fault counts as the same one: [`IsolatorParams::trials`].
 const REMEMBERED: Span = Span::from_secs(1);
@@ -12,6 +11,15 @@ const REMEMBERED: Span = Span::from_secs(1);
 const IN_VAIN: u8 = 2;
 /// A link that was not tried for so many intervals cannot be.
 const UNTRIED: u64 = 10;
+
+/// How a trial of a link was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// Whether nothing else that has failed was on the way.
+    pub alone: bool,
+    /// Whether a trial on the same way was answered before: then the link loses some packets, or something new has failed.
+    pub answered_before: bool,
+}
 
 /// A link that can be avoided.
 #[derive(Clone, Copy, Debug, Default)]
