@@ -2,13 +2,15 @@
 
 use crate::fastpass::fcp::{Address, Path};
 
+use super::links::Links;
+
 /// Packets of one source that were lost on a path to a destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Loss {
     pub(super) source: Address,
     pub(super) destination: Address,
     pub(super) path: Path,
-    /// Packets that the reports of these losses are about: what went the same way since the report before.
+    /// Packets that went the same way, from those on that the first report of a loss is about.
     pub(super) sent: u32,
     /// None only where there is no entry.
     pub(super) lost: u32,
@@ -37,7 +39,7 @@ impl Losses {
         Losses { places, len: 0, moving, of_source: vec![0; endpoints].into_boxed_slice() }
     }
 
-    /// Adds to an entry. Whether there was room.
+    /// Adds to an entry. Whether there was room. What was not lost adds to an entry that there is, and makes none.
     fn add(&mut self, loss: Loss) -> bool {
         let key = |loss: &Loss| {
             u64::from(loss.source) << 32 | u64::from(loss.destination) << 16 | u64::from(loss.path)
@@ -52,6 +54,9 @@ impl Losses {
             }
             at = (at + 1) & mask;
         }
+        if loss.lost == 0 {
+            return true;
+        }
         let of_source = &mut self.of_source[usize::from(loss.source)];
         if *of_source == MOST_OF_SOURCE || self.len == self.places.len() / 2 {
             return false;
@@ -63,7 +68,7 @@ impl Losses {
     }
 
     /// Drops the entries that are not to be kept.
-    fn retain(&mut self, keep: impl Fn(&Loss) -> bool) {
+    fn retain(&mut self, mut keep: impl FnMut(&Loss) -> bool) {
         let mut moving = std::mem::take(&mut self.moving);
         moving.extend(self.places.iter().filter(|loss| loss.lost > 0 && keep(loss)));
         if moving.len() < self.len {
@@ -123,7 +128,7 @@ impl Evidence {
         }
         self.of_source[usize::from(loss.source)] += loss.sent;
         self.empty = false;
-        loss.lost == 0 || self.losses.add(loss)
+        (loss.lost == 0 && self.losses.len == 0) || self.losses.add(loss)
     }
 
     pub(super) fn sent(&self, link: usize) -> u64 {
@@ -135,11 +140,20 @@ impl Evidence {
         places.iter().filter(|loss| loss.lost > 0)
     }
 
-    /// Drops the losses that are not to be kept: the reason for them is known.
-    pub(super) fn retain_losses(&mut self, keep: impl Fn(&Loss) -> bool) {
-        if self.losses.len > 0 {
-            self.losses.retain(keep);
+    /// Drops what went the same ways as losses of which a link is the reason that `has_failed`: it says nothing of the others there.
+    pub(super) fn drop_explained(&mut self, links: &Links, has_failed: impl Fn(usize) -> bool) {
+        if self.losses.len == 0 {
+            return;
         }
+        let Evidence { sent, losses, .. } = self;
+        losses.retain(|loss| {
+            let Some(route) = links.route(loss.source, loss.destination, loss.path) else { return false };
+            let explained = route.iter().any(&has_failed);
+            if explained {
+                route.iter().for_each(|link| sent[link] = sent[link].saturating_sub(loss.sent));
+            }
+            !explained
+        });
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -17,7 +17,9 @@
 //!    endpoint is there to answer, gets live packets after `probation`.
 //!
 //! Where two links carry the same packets, such as an uplink and a downlink between two racks without a third, both are suspects
-//! and neither is used, until one is tried in vain while the other is not on the way: then the other is used again.
+//! and neither is used, until one is tried in vain while the other is not on the way: then the other is used again, once it has
+//! answered a trial itself. Where two links lose packets, a third one that both share may be the likeliest reason: when it has
+//! answered more trials than it would at that rate of loss, it is *proven*, and for a second the others are suspected before it.
 //!
 //! To weigh the reports takes time in proportion to the losses reported (at most 16,384 entries), once for each link considered
 //! (at most 32); without losses it takes none. No memory is allocated once the isolator is made.
@@ -216,7 +218,8 @@ impl Isolator {
     fn weigh(&mut self, now: Time) {
         let records = &self.records;
         let known = |link: usize| records.get(link).is_some_and(Record::has_failed);
-        self.verdict.weigh(&self.params, &self.links, &self.evidence, known);
+        let proven = |link: usize| records.get(link).is_some_and(|record| record.is_proven(now));
+        self.verdict.weigh(&self.params, &self.links, &self.evidence, known, proven);
         let found = self.verdict.failed();
         self.endpoints.clear();
         let avoidable = self.links.avoidable();
@@ -238,12 +241,8 @@ impl Isolator {
     fn drop_explained(&mut self) {
         let Isolator { links, records, evidence, .. } = self;
         let has_failed = |link: usize| records.get(link).is_some_and(Record::has_failed);
-        let is_open = |loss: &Loss| {
-            let route = links.route(loss.source, loss.destination, loss.path);
-            !route.is_some_and(|route| route.iter().any(has_failed))
-        };
         for period in evidence {
-            period.retain_losses(is_open);
+            period.drop_explained(links, has_failed);
         }
     }
 
@@ -299,6 +298,8 @@ impl Isolator {
         let number = self.links.number(link);
         if self.records[number].hear_answer(now) {
             self.readmit(number);
+        } else {
+            self.acquit(self.records[number].group());
         }
     }
 
@@ -306,13 +307,12 @@ impl Isolator {
     pub fn handle_unanswered(&mut self, link: Link, silence: Silence) {
         let number = self.links.number(link);
         if self.records[number].hear_silence(silence) {
-            self.acquit_others(number);
-            self.avoid_again();
+            self.acquit(self.records[number].group());
         }
     }
 
-    /// A link has failed, or one of those that are as good a reason for the same losses: all of them are suspects until trials tell,
-    /// or only those that are known to lose some packets.
+    /// A link has failed, or one of those that are as good a reason for the same losses and not proven to be whole: all of them are
+    /// suspects until trials tell, or only those that are known to lose some packets.
     fn accuse(&mut self, now: Time, link: usize) {
         if self.records[link].has_failed() {
             // It is a suspect with another one that was found.
@@ -323,7 +323,7 @@ impl Isolator {
         suspects.clear();
         suspects.push(link);
         verdict.alike(link, params, links, evidence, |other| {
-            if !records[other].has_failed() {
+            if !records[other].has_failed() && !records[other].is_proven(now) {
                 suspects.push(other);
             }
         });
@@ -339,20 +339,24 @@ impl Isolator {
         self.counters.failed += 1;
     }
 
-    /// A link was tried in vain: those that were suspected of the same losses are not the reason.
-    fn acquit_others(&mut self, guilty: usize) {
-        let group = self.records[guilty].group();
-        let mut any = false;
-        let records = &mut self.records;
-        self.failed.retain(|&link| {
-            let innocent = link != guilty && records[link].group() == group;
+    /// Lets links be used again that were suspected of the same losses as one that is dead. Those that have been tried and do not
+    /// answer either stay suspects: what is dead may be another one than was thought.
+    fn acquit(&mut self, group: Option<u64>) {
+        let Isolator { failed, records, counters, .. } = self;
+        if !failed.iter().any(|&link| records[link].is_dead() && records[link].group() == group) {
+            return;
+        }
+        let before = failed.len();
+        failed.retain(|&link| {
+            let record = &mut records[link];
+            let innocent = record.group() == group && !record.is_dead() && record.may_be_whole();
             if innocent {
-                records[link].acquit();
-                any = true;
+                record.acquit();
             }
             !innocent
         });
-        self.counters.acquitted += u64::from(any);
+        counters.acquitted += u64::from(failed.len() < before);
+        self.avoid_again();
     }
 
     /// Whether the links to avoid have changed since this was last asked.

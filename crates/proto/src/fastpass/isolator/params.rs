@@ -62,10 +62,15 @@ impl IsolatorParams {
         lost > 0 && lost * u64::from(self.one_in) >= sent
     }
 
-    /// Trials in a row after a failure in which so many packets of so many were lost: a link that loses as many answers 7 divided by the
-    /// rate one time in e^7, 1100. No more than four times as many as always, as what passed before the fault may be among them.
+    /// Answered trials in a row after a failure in which `lost` packets of `sent` were lost. No more than four times as many as always,
+    /// as what passed before the fault may be among them.
     pub(super) fn trials_after(&self, (lost, sent): (u64, u64)) -> u32 {
-        let wanted = (7 * sent).div_ceil(lost.max(1)).min(4 * u64::from(self.trials));
+        let wanted = self.proof((lost, sent)).min(4 * u64::from(self.trials));
         (wanted as u32).max(self.trials)
+    }
+
+    /// How many trials in a row a link that loses packets at this rate answers one time in e^7, 1100: 7 divided by the rate.
+    pub(super) fn proof(&self, (lost, sent): (u64, u64)) -> u64 {
+        (7 * sent).div_ceil(lost.max(1))
     }
 }

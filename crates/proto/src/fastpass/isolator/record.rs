@@ -29,6 +29,8 @@ pub(super) struct Record {
     remembered: Time,
     /// Whether it answered some trials on a way and others not, before it was used again last.
     loses_some: bool,
+    /// Whether it answered all trials before it was used again last, and more than a link would that loses what it was suspected of.
+    proven: bool,
     /// How many trials in a row, or which probation, the last failure asked for.
     trials: u32,
     span: Span,
@@ -50,8 +52,11 @@ struct Failure {
     in_vain: u8,
     /// Whether it answers nothing.
     dead: bool,
+    /// How many trials in a row prove that it does not lose what it is suspected of.
+    proof: u64,
     next_trial: Time,
-    last_trial: Time,
+    /// When it was tried last, if it was.
+    last_trial: Option<Time>,
     /// When the link is used again if nobody can try it.
     probation_ends: Time,
 }
@@ -60,7 +65,7 @@ impl Record {
     /// The link has failed: of so many packets it has lost so many.
     pub(super) fn fail(&mut self, now: Time, (lost, sent): (u64, u64), group: u64, params: &IsolatorParams) {
         let again = now < self.remembered;
-        self.loses_some = false;
+        (self.loses_some, self.proven) = (false, false);
         let (trials, span) = (params.trials_after((lost, sent)), params.probation);
         let twice = Span::from_ps(self.span.as_ps().saturating_mul(2)).min(params.longest);
         self.trials =
@@ -74,8 +79,9 @@ impl Record {
             answered: 0,
             in_vain: 0,
             dead: false,
+            proof: params.proof((lost, sent)),
             next_trial: now + params.trial_interval,
-            last_trial: now,
+            last_trial: None,
             probation_ends: now + self.span,
         });
     }
@@ -129,7 +135,7 @@ impl Record {
     /// Notes that a trial is under way.
     pub(super) fn note_trial(&mut self, now: Time) {
         if let Some(failure) = &mut self.failure {
-            failure.last_trial = now;
+            failure.last_trial = Some(now);
         }
     }
 
@@ -140,10 +146,22 @@ impl Record {
         (failure.in_vain, failure.dead) = (0, false);
         let whole = failure.answered >= self.trials;
         if whole {
+            self.proven = !self.loses_some && u64::from(failure.answered) >= failure.proof;
             self.failure = None;
             self.remembered = now + REMEMBERED;
         }
         whole
+    }
+
+    /// Whether others are suspected before this one: it was found whole of late, when it was suspected of losing packets.
+    pub(super) fn is_proven(&self, now: Time) -> bool {
+        self.proven && now < self.remembered
+    }
+
+    /// Whether the link may be whole although no trial tells: it has answered the last one, or none can be made on which nothing
+    /// else has failed.
+    pub(super) fn may_be_whole(&self) -> bool {
+        self.failure.is_some_and(|failure| failure.answered > 0 || failure.last_trial.is_none())
     }
 
     /// Takes word of a trial that was not answered. Whether the link is dead, which was not known before.
@@ -179,7 +197,7 @@ impl Record {
             return false;
         }
         let recent = Span::from_ps(params.trial_interval.as_ps().saturating_mul(UNTRIED));
-        if failure.last_trial + recent > now {
+        if failure.last_trial.is_some_and(|last| last + recent > now) {
             failure.probation_ends = now + self.span;
             return false;
         }

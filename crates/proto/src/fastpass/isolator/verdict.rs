@@ -32,7 +32,7 @@ enum Standing {
 #[derive(Clone, Copy, Debug, Default)]
 struct Lost {
     all: u64,
-    /// The packets that the reports of them are about.
+    /// The packets that went the same ways since the first of them.
     sent: u64,
     /// Those of the source that has the most, and which that is.
     most: u64,
@@ -61,6 +61,12 @@ impl Lost {
         let expected = (sent - own.min(sent)) * self.most / own;
         expected >= EXPECTED && 4 * (self.all - self.most) < expected
     }
+
+    /// Whether too many of the `sent` packets on the link went where nothing was lost, for the rate of loss where something was: then it
+    /// is rather some other link that the lost packets have in common.
+    fn is_uneven(self, sent: u64) -> bool {
+        sent.saturating_sub(self.sent) * self.all >= EXPECTED * self.sent
+    }
 }
 
 /// What weighing needs, reused from time to time.
@@ -73,7 +79,7 @@ pub(super) struct Verdict {
     /// Links of the source whose losses are being counted.
     touched: Vec<usize>,
     failed: Vec<usize>,
-    /// The losses that each of those is the reason for, and the packets that the reports of them are about.
+    /// The losses that each of those is the reason for, and the packets that went the same ways since the first of them.
     found: Vec<(u64, u64)>,
 }
 
@@ -90,13 +96,15 @@ impl Verdict {
     }
 
     /// Finds the links that account for the losses reported in two periods. What passed a link of `known` is accounted for
-    /// already.
+    /// already. A `proven` link is the reason only for what no other link is that loses alike wherever packets go from it: else it would
+    /// be the likeliest reason for the losses of two that share it.
     pub(super) fn weigh(
         &mut self,
         params: &IsolatorParams,
         links: &Links,
         evidence: &[Evidence; 2],
         known: impl Fn(usize) -> bool,
+        proven: impl Fn(usize) -> bool,
     ) {
         self.failed.clear();
         self.found.clear();
@@ -105,7 +113,12 @@ impl Verdict {
         }
         for _ in 0..MOST_CONSIDERED {
             self.count(links);
-            let Some(worst) = self.worst(params, evidence) else { break };
+            let Some(mut worst) = self.worst(params, evidence, |_| true) else { break };
+            if proven(worst) {
+                let even = |link: usize| !self.lost[link].is_uneven(sent(evidence, link));
+                let other = self.worst(params, evidence, |link| !proven(link) && even(link));
+                worst = other.unwrap_or(worst);
+            }
             let lost = self.lost[worst];
             let own = evidence.iter().map(|period| u64::from(period.of_source(lost.by))).sum();
             let one_alone = worst >= links.first_to_endpoint() && lost.all == lost.most;
@@ -172,8 +185,8 @@ impl Verdict {
         &self.failed
     }
 
-    /// Of a link that has been found the packets that were lost on it, of which no other is the reason, and those that the reports of
-    /// them are about: what passed it before it failed is not among these.
+    /// Of a link that has been found the packets that were lost on it, of which no other is the reason, and those that went the same ways
+    /// since the first of them: what passed it before it failed is not among these.
     pub(super) fn rate(&self, link: usize) -> (u64, u64) {
         self.failed.iter().position(|&failed| failed == link).map_or((0, 0), |at| self.found[at])
     }
@@ -218,11 +231,17 @@ impl Verdict {
         }
     }
 
-    /// The link whose fault explains most, if it explains enough; of several the one with the lowest number.
-    fn worst(&self, params: &IsolatorParams, evidence: &[Evidence; 2]) -> Option<usize> {
+    /// Of those that may be considered the link whose fault explains most, if it explains enough; of several the one with the lowest
+    /// number.
+    fn worst(
+        &self,
+        params: &IsolatorParams,
+        evidence: &[Evidence; 2],
+        is_considered: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let mut worst: Option<(usize, u64)> = None;
         for link in 0..self.lost.len() {
-            if self.lost[link].all == 0 || self.standing[link] != Standing::Open {
+            if self.lost[link].all == 0 || self.standing[link] != Standing::Open || !is_considered(link) {
                 continue;
             }
             let bits = self.explains(params, evidence, link);
