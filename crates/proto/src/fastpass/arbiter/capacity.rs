@@ -42,8 +42,8 @@ pub(super) fn own_rack(params: &ArbiterParams) -> Option<usize> {
 const ENDPOINTS_A_LINK: u64 = 160;
 
 /// What is left of each rack's links without the dead ones, and without a part for the control packets of its endpoints: in the
-/// arbiter's own rack, of all endpoints. For the latter there was room before, as the arbiter's host sends nothing else, and for the
-/// former in the links that are dead.
+/// arbiter's own rack, of all endpoints, and so in the others of its pod where those share what is left of the links to the core. For
+/// the latter there was room before, as the arbiter's host sends nothing else, and for the former in the links that are dead.
 pub(super) fn racks_left<'a>(
     racks: &'a [Rack],
     dead: &'a DeadLinks,
@@ -56,7 +56,8 @@ pub(super) fn racks_left<'a>(
             return rack;
         }
         let (up, down) = dead.capacity(number);
-        let spoken_to = if own == Some(number) { endpoints } else { sizes[number] };
+        let with_own = |own: usize| own == number || dead.share_fewer_cores(own, number);
+        let spoken_to = if own.is_some_and(with_own) { endpoints } else { sizes[number] };
         let control = (spoken_to as u64).min(ENDPOINTS_A_LINK);
         let left = |packets: u16| {
             let parts = ENDPOINTS_A_LINK * u64::from(packets);
@@ -88,6 +89,7 @@ mod tests {
     use super::*;
     use crate::fastpass::allocator::AllocatorParams;
     use crate::fastpass::isolator::Link;
+    use crate::fastpass::paths::FatTreeShape;
 
     fn racks_left_of_own(racks: &[Rack], dead: &DeadLinks) -> Rack {
         racks_left(racks, dead, Some(1), &[14, 10, 16]).nth(1).expect("a rack")
@@ -115,5 +117,28 @@ mod tests {
             // Forty endpoints speak with the arbiter: a quarter of a link is theirs.
             assert_eq!((4.0 * own.down.each.as_f64()) as u16, 4 * left - 1);
         }
+    }
+
+    /// What the arbiter tells other pods passes what is left of its own pod's links to the core, with the data of both racks.
+    #[test]
+    fn racks_of_the_arbiters_pod_leave_room_where_a_link_to_the_core_is_dead() {
+        let shape = FatTreeShape { racks_per_pod: 2, aggregation: 2, cores: 2 };
+        let params = ArbiterParams {
+            allocator: AllocatorParams { nodes: 16, ..AllocatorParams::default() },
+            paths: PathParams::FatTree { racks: Racks::uniform(8, 2).expect("racks"), shape },
+            ..ArbiterParams::default()
+        };
+        let racks = capacities(&params).expect("racks").racks;
+        let left = |link: Link| {
+            let mut dead = dead_links(&params).expect("a network").expect("several paths");
+            dead.set(link, true).expect("a link");
+            let left = racks_left(&racks, &dead, Some(5), &[2; 8]).map(|rack| rack.up.each.as_f64());
+            left.map(|packets| (160.0 * packets).round() as u32).collect::<Vec<_>>()
+        };
+        let of_core = left(Link::ToCore { pod: 2, aggregation: 1, core: 0 });
+        assert_eq!(of_core, [160, 160, 160, 160, 320 - 16, 320 - 16, 160, 160]);
+        // One by its own rack leaves the other rack of the pod as it is.
+        let of_rack = left(Link::FromRack { rack: 4, switch: 1 });
+        assert_eq!(of_rack, [160, 160, 160, 160, 160 - 2, 160, 160, 160]);
     }
 }

@@ -145,6 +145,13 @@ impl DeadLinks {
         of_cores.chain([&self.of_racks[rack]]).flatten().all(|dead| dead.is_empty())
     }
 
+    /// Whether two racks are of one pod that has a dead link to or from the core: their packets share the others.
+    pub fn share_fewer_cores(&self, rack: usize, other: usize) -> bool {
+        let pod = rack / self.racks_per_pod;
+        let mut of_pod = self.of_cores.iter().skip(pod * self.paths).take(self.paths).flatten();
+        pod == other / self.racks_per_pod && of_pod.any(|dead| !dead.is_empty())
+    }
+
     /// Whether living links lead from a rack to another.
     ///
     /// Panics if there is no such rack.
