@@ -1,7 +1,7 @@
 //! The paths of a slot's packets, whatever the network.
 
 use crate::fastpass::fcp::Path;
-use crate::fastpass::paths::{DeadLinks, FatTree, LeafSpine, PathError, PathSet, BLOCKED as NO_PATH, BYPASS};
+use crate::fastpass::paths::{DeadLinks, FatTree, LeafSpine, PathError, BLOCKED as NO_PATH, BYPASS};
 
 use super::params::PathParams;
 
@@ -36,12 +36,13 @@ impl Network {
     /// From now on no packet takes these links, and packets may take all others, whatever was avoided before.
     pub(super) fn avoid(&mut self, links: Option<&DeadLinks>) -> Result<(), PathError> {
         match (self, links) {
-            (Network::Single, _) => Ok(()),
-            (Network::LeafSpine(network), Some(links)) => network.avoid(links),
-            (Network::LeafSpine(network), None) => network.exclude(PathSet::EMPTY),
-            (Network::FatTree(network, _), Some(links)) => network.avoid(links),
-            (Network::FatTree(network, _), None) => network.exclude_aggregation(PathSet::EMPTY),
+            (Network::Single, _) => {}
+            (Network::LeafSpine(network), Some(links)) => network.avoid(links)?,
+            (Network::LeafSpine(network), None) => network.avoid_none(),
+            (Network::FatTree(network, _), Some(links)) => network.avoid(links)?,
+            (Network::FatTree(network, _), None) => network.avoid_none(),
         }
+        Ok(())
     }
 
     /// Puts the path of each packet of slot `number` into `paths`.

@@ -65,12 +65,12 @@ impl IsolatorParams {
     /// Answered trials in a row after a failure in which `lost` packets of `sent` were lost. No more than four times as many as always,
     /// as what passed before the fault may be among them.
     pub(super) fn trials_after(&self, (lost, sent): (u64, u64)) -> u32 {
-        let wanted = self.proof((lost, sent)).min(4 * u64::from(self.trials));
+        let wanted = IsolatorParams::proof((lost, sent)).min(4 * u64::from(self.trials));
         (wanted as u32).max(self.trials)
     }
 
     /// How many trials in a row a link that loses packets at this rate answers one time in e^7, 1100: 7 divided by the rate.
-    pub(super) fn proof(&self, (lost, sent): (u64, u64)) -> u64 {
+    pub(super) fn proof((lost, sent): (u64, u64)) -> u64 {
         (7 * sent).div_ceil(lost.max(1))
     }
 }

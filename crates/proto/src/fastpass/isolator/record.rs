@@ -79,7 +79,7 @@ impl Record {
             answered: 0,
             in_vain: 0,
             dead: false,
-            proof: params.proof((lost, sent)),
+            proof: IsolatorParams::proof((lost, sent)),
             next_trial: now + params.trial_interval,
             last_trial: None,
             probation_ends: now + self.span,

@@ -121,18 +121,6 @@ impl DeadLinks {
         self.of_cores.get_mut(group).map(|entry| &mut entry[direction])
     }
 
-    /// All links between racks and these switches are dead.
-    pub(super) fn set_paths(&mut self, failed: PathSet) -> Result<(), PathError> {
-        if let Some(path) = failed.last().filter(|&path| path >= self.paths) {
-            return Err(PathError::UnknownPath(path));
-        }
-        if failed == PathSet::first(self.paths) {
-            return Err(PathError::NoPathLeft);
-        }
-        self.of_racks.fill([failed; 2]);
-        Ok(())
-    }
-
     /// Whether no link is dead.
     pub fn is_empty(&self) -> bool {
         self.of_racks.iter().chain(&*self.of_cores).flatten().all(|dead| dead.is_empty())

@@ -23,10 +23,6 @@ pub enum PathError {
     Paths(usize),
     /// A number of racks a pod that is zero or does not divide the number of racks.
     RacksPerPod(usize),
-    /// All paths are excluded.
-    NoPathLeft,
-    /// A path, or aggregation switch, that there is not.
-    UnknownPath(usize),
     /// A link that there is not.
     UnknownLink(Link),
     /// Dead links of a network with other numbers of racks or switches.
@@ -47,8 +43,6 @@ impl fmt::Display for PathError {
             }
             PathError::Paths(n) => write!(f, "{n} paths: 1 to {MAX_PATHS} are possible"),
             PathError::RacksPerPod(n) => write!(f, "{n} racks a pod do not divide the racks into pods"),
-            PathError::NoPathLeft => write!(f, "all paths are excluded: at least one must remain"),
-            PathError::UnknownPath(n) => write!(f, "there is no path {n}"),
             PathError::UnknownLink(link) => write!(f, "there is no link {link:?}"),
             PathError::OtherNetwork => write!(f, "the dead links are those of a network of another shape"),
             PathError::TooManyPairs(n) => {

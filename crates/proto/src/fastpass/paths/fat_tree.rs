@@ -8,7 +8,6 @@
 use super::balancer::Balancer;
 use super::dead_links::DeadLinks;
 use super::error::PathError;
-use super::path_set::PathSet;
 use super::pods::Pods;
 use super::racks::Racks;
 use super::shape::FatTreeShape;
@@ -93,13 +92,10 @@ impl FatTree {
         Ok(())
     }
 
-    /// As [`Self::avoid`], where all links between racks and the aggregation switches of these numbers are dead and no other.
-    ///
-    /// Errors: [`PathError::UnknownPath`], [`PathError::NoPathLeft`]; then nothing has changed.
-    pub fn exclude_aggregation(&mut self, failed: PathSet) -> Result<(), PathError> {
-        let mut dead = DeadLinks::fat_tree(&self.racks, self.shape)?;
-        dead.set_paths(failed)?;
-        self.avoid(&dead)
+    /// As [`Self::avoid`], where no link is dead.
+    pub fn avoid_none(&mut self) {
+        let none = DeadLinks::fat_tree(&self.racks, self.shape).expect("it was made for this network");
+        self.avoid(&none).expect("links of the same network");
     }
 
     /// From now on aggregation switches, and core switches of each, are taken in an order that begins with another one, as

@@ -3,7 +3,6 @@
 use super::balancer::Balancer;
 use super::dead_links::DeadLinks;
 use super::error::PathError;
-use super::path_set::PathSet;
 use super::racks::Racks;
 use super::slot::Pair;
 
@@ -47,13 +46,10 @@ impl LeafSpine {
         Ok(())
     }
 
-    /// As [`Self::avoid`], where all links of these paths are dead and no other.
-    ///
-    /// Errors: [`PathError::UnknownPath`], [`PathError::NoPathLeft`]; then nothing has changed.
-    pub fn exclude(&mut self, failed: PathSet) -> Result<(), PathError> {
-        let mut dead = DeadLinks::leaf_spine(&self.racks, self.paths)?;
-        dead.set_paths(failed)?;
-        self.avoid(&dead)
+    /// As [`Self::avoid`], where no link is dead.
+    pub fn avoid_none(&mut self) {
+        let none = DeadLinks::leaf_spine(&self.racks, self.paths).expect("it was made for this network");
+        self.balancer.avoid(none.above_racks(), None);
     }
 
     /// From now on the paths in use are taken in an order that begins with another one: with `by` the number of the slot, each

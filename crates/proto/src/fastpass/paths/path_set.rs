@@ -56,11 +56,6 @@ impl PathSet {
         self.0 == 0
     }
 
-    /// The highest path of the set.
-    pub fn last(self) -> Option<usize> {
-        self.0.checked_ilog2().map(|path| path as usize)
-    }
-
     /// A bit for each path.
     pub(super) fn bits(self) -> u32 {
         self.0
@@ -89,10 +84,10 @@ mod tests {
     fn a_set_of_paths_is_a_set() {
         let set = PathSet::EMPTY.with(3).with(31).with(3);
         assert_eq!(set.iter().collect::<Vec<_>>(), [3, 31]);
-        assert_eq!((set.len(), set.last(), set.is_empty()), (2, Some(31), false));
+        assert_eq!((set.len(), set.is_empty()), (2, false));
         assert_eq!(PathSet::first(MAX_PATHS).without(set).len(), 30);
         assert_eq!(PathSet::first(4).iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
-        assert_eq!((PathSet::EMPTY.last(), PathSet::EMPTY.is_empty()), (None, true));
+        assert!(PathSet::EMPTY.is_empty());
         assert!(!set.contains(MAX_PATHS));
     }
 }
