@@ -104,7 +104,7 @@ impl Balancer {
             *path = self.names[usize::from(*path)];
         }
         if let Some(mender) = &mut self.mender {
-            mender.mend(edges, chosen);
+            mender.mend(edges, chosen, self.names[0]);
         }
         if cfg!(debug_assertions) {
             let nodes = edges.iter().map(|edge| layout.nodes(usize::from(edge.cell())));

@@ -51,7 +51,7 @@ pub(super) struct Mender {
     /// Moves that are left for this slot.
     budget: usize,
     /// The path that is taken first, of several that are as good, in the present slot.
-    turn: u8,
+    first: u8,
 }
 
 impl Mender {
@@ -81,14 +81,15 @@ impl Mender {
             lost: Vec::with_capacity(edges),
             moves: Vec::with_capacity(edges),
             budget: 0,
-            turn: 0,
+            first: 0,
         }
     }
 
-    /// Gives the packets on dead links, and those too many on a living one, other paths, or [`BLOCKED`].
+    /// Gives the packets on dead links, and those too many on a living one, other paths, or [`BLOCKED`]. Of several that are as good
+    /// it is the next one from `first` on.
     // Not inlined as most networks have no dead link.
     #[inline(never)]
-    pub(super) fn mend(&mut self, edges: &[Edge], chosen: &mut [u8]) {
+    pub(super) fn mend(&mut self, edges: &[Edge], chosen: &mut [u8], first: u8) {
         self.seats.count(edges, chosen);
         self.rename(chosen);
         if self.pods.is_none() && !self.has_conflicts() {
@@ -96,7 +97,7 @@ impl Mender {
         }
         self.seats.fill(edges, chosen);
         self.lose(chosen);
-        self.turn = (self.turn + 1) % MAX_PATHS as u8;
+        self.first = first;
         self.budget = MOVES_PER_PACKET * edges.len() * self.lost.len().min(edges.len());
         for at in 0..self.lost.len() {
             self.find_path(self.lost[at], chosen);
@@ -294,11 +295,11 @@ impl Mender {
         None
     }
 
-    /// The path with room at both nodes that fewest of their packets take; of several, each first in its turn.
+    /// The path with room at both nodes that fewest of their packets take; of several, the next one from `first` on.
     fn common(&self, sender: usize, receiver: usize) -> Option<u8> {
         let both = self.seats.open(sender) & self.seats.open(receiver);
         let load = |path: u8| self.seats.load(sender, path.into()) + self.seats.load(receiver, path.into());
-        bits(both).min_by_key(|&path| (load(path), path.wrapping_sub(self.turn) % MAX_PATHS as u8))
+        bits(both).min_by_key(|&path| (load(path), path.wrapping_sub(self.first) % MAX_PATHS as u8))
     }
 
     /// Moves one packet of a node from a path to another that has room there, and what it drives out, and so on.
