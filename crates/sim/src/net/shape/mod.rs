@@ -9,6 +9,7 @@ mod fat_tree;
 mod leaf_spine;
 mod listed;
 mod rates;
+mod served;
 mod star;
 
 use clearway_proto::units::Span;
@@ -16,6 +17,7 @@ use clearway_proto::units::Span;
 use crate::model::{Network, Topology};
 pub use contract::{Cut, Shape, Ways};
 pub use rates::HostRates;
+pub use served::Served;
 
 /// The shape of this topology.
 pub fn of(topology: &Topology) -> Box<dyn Shape + '_> {
