@@ -352,7 +352,11 @@ fn a_relay_that_is_back_does_what_it_did() {
     // From then on half a BDP waits in it as before, and the long link carries what drains: all but what was lost, which is less than
     // 1 % of 30 ms, and the retransmission timer of what was.
     let standing = 0.5 * line.bdp() as f64;
-    assert!((queue(&outcome, "relay1>east") / standing - 1.0).abs() < 0.02, "{}", queue(&outcome, "relay1>east"));
+    assert!(
+        (queue(&outcome, "relay1>east") / standing - 1.0).abs() < 0.02,
+        "{}",
+        queue(&outcome, "relay1>east")
+    );
     // Two outages that overlap are one.
     let twice = "[[fault]]\nkind = 'bypass'\nrelay = 'relay1'\nat = '5ms'\nuntil = '5500us'\n";
     let overlapping = Line { more: format!("{fails}{twice}"), ..line.clone() };

@@ -26,7 +26,7 @@ impl Served {
     /// What an arbiter at this node serves.
     pub fn from_node(topology: &Topology, node: u32) -> Served {
         match *topology {
-            Topology::Datacenters { count, k, long_rate, long_delay, relays } if count > 1 => {
+            Topology::Datacenters { count, k, long_rate, long_delay, relays } => {
                 let all = Datacenters { count, k, long_rate, long_delay, relays };
                 Served { topology: Topology::FatTree { k }, hosts: all.hosts_of(all.home(node)) }
             }
