@@ -16,17 +16,17 @@ from clearway.errors import ClearwayError
 from clearway.runs import Run
 from clearway.target_planning import flows, settings
 
-RTT_TOLERANCE = 0.15
+RTT_TOLERANCE = 0.2
 """By what part a round trip may differ from the planned one."""
-UNSCALED_TOLERANCE = 0.3
-"""The same without flow scaling, where many flows have windows that jump by more than they are."""
+UNSCALED_TOLERANCE = 0.5
+"""The same without flow scaling: windows far below a packet then jump by many times what they are."""
 GOODPUT_TOLERANCE = 0.05
 """The same of goodput."""
 UNSCALED = "without flow scaling"
 
 _SENDERS = 12
 _FRAMING = 38
-_MOST_FRAMES = 20_000_000
+_MOST_FRAMES = 5_000_000
 _ROUND_TRIPS = 150
 _TURNS = 45
 """Times that each flow sends in a run: one of a window below one packet does so every few round trips."""
@@ -83,7 +83,7 @@ def check(answer: Mapping[str, Any], *, as_json: bool) -> list[Checked]:
     if frames > _MOST_FRAMES:
         raise ClearwayError(
             f"--check: {all_flows:,} flows need {frames:,.0f} frames, and the most is {_MOST_FRAMES:,}",
-            "check a plan for fewer flows, or a shorter --delay",
+            "check a plan for fewer flows",
         )
     texts = [_scenario(answer, case.flows, scaled=not case.case) for case in cases]
     scenarios = [_clearway.load_text(text, "check of a target delay") for text in texts]

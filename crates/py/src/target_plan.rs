@@ -56,15 +56,6 @@ fn shape(options: &mut Options, given: &BTreeMap<String, String>) -> (&'static s
 /// Whether Swift can be set so.
 fn check(options: &mut Options, plan: &TargetPlan) {
     let params = plan.params();
-    if params.flow_scaling && params.fs_min_cwnd < params.min_cwnd {
-        let most = (params.fs_min_cwnd * f64::from(plan.flows) / params.min_cwnd) as u64;
-        let message = format!(
-            "{} flows would have windows of {:.5} packets each, below the least there is, {}: plan for {most} or fewer, or for \
-             a smaller --mtu",
-            plan.flows, params.fs_min_cwnd, params.min_cwnd
-        );
-        options.problem("flows", message);
-    }
     let longest = plan.empty(plan.switches).as_us_f64();
     if params.fs_max_cwnd > params.max_cwnd && params.flow_scaling {
         let message = format!(
