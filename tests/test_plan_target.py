@@ -181,7 +181,7 @@ def test_any_options_are_checked_alike(clearway: Clearway) -> None:
     assert [run["flows"] for run in answer.json["check"]["runs"]] == [1, 10, 37, 37]
     text = clearway(*RACK, *more).out
     assert text.count("as planned") == 4
-    assert "37 flows without flow scaling" in text
+    assert "without flow scaling" in text
 
 
 def test_a_plan_that_does_not_hold_is_said_to(clearway: Clearway, monkeypatch: pytest.MonkeyPatch) -> None:

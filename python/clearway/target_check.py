@@ -120,18 +120,18 @@ def has_passed(checked: Sequence[Checked]) -> bool:
 
 def show(checked: Sequence[Checked]) -> None:
     """Print planned and simulated figures beside each other."""
-    rows = [(f"{flows(one.flows)} {one.case}".strip(), _cells(one)) for one in checked]
-    columns = ("RTT planned", "simulated", "", "goodput planned", "simulated", "", "")
-    screen.show_table("Simulated", columns, rows)
+    rows = [(one.case or flows(one.flows), _cells(one)) for one in checked]
+    columns = ("RTT, us", "seen", "", "Gb/s", "seen", "", "")
+    screen.show_table("Planned, and seen in a simulation", columns, rows)
 
 
 def _cells(one: Checked) -> Sequence[str]:
     return [
-        f"{one.rtt_planned_us:.2f} us",
-        f"{one.rtt_simulated_us:.2f} us",
+        f"{one.rtt_planned_us:.4g}",
+        f"{one.rtt_simulated_us:.4g}",
         f"{one.rtt_difference:+.1%}",
-        f"{one.goodput_planned_gbps:.4g} Gb/s",
-        f"{one.goodput_simulated_gbps:.4g} Gb/s",
+        f"{one.goodput_planned_gbps:.4g}",
+        f"{one.goodput_simulated_gbps:.4g}",
         f"{one.goodput_difference:+.1%}",
         "as planned" if one.passed else "NOT AS PLANNED",
     ]
