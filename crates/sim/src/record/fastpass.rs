@@ -11,7 +11,8 @@ use super::measured::Measured;
 use super::outcome::{Column, Table, Value};
 use crate::host::arbiter::ArbiterHost;
 use crate::model::Topology;
-use crate::net::shape::{Served, Shape};
+use crate::net::served::Served;
+use crate::net::shape::Shape;
 
 /// Memory in bytes for a row of the table of endpoints.
 pub const ENDPOINT_ROW: f64 = NUMBER * 16.0;

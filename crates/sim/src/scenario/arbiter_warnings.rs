@@ -8,7 +8,8 @@ use super::empty_path::us;
 use super::key::Shown;
 use super::late_grants::late_grants;
 use crate::model::{Arbiters, HostKind, HostModel, Protocol, Scenario, Transport};
-use crate::net::shape::{self, Served};
+use crate::net::served::Served;
+use crate::net::shape;
 use crate::net::timeslots::{allocation_bytes, Joint, SlottedLinks, LEAST_BYTES};
 
 /// A smaller part of what links carry may be lost without a word.

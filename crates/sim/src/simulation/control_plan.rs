@@ -3,7 +3,7 @@
 use clearway_proto::fastpass::fcp;
 
 use super::place::Place;
-use crate::net::shape::Served;
+use crate::net::served::Served;
 
 /// Who exchanges control packets with whom. A conversation of an endpoint with an arbiter leads from the endpoint to the
 /// arbiter, and one of two arbiters from the one of the lower rank to the other. Two endpoints exchange nothing but trials of links.

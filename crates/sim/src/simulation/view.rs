@@ -16,7 +16,7 @@ use crate::net::counters::PortCounters;
 use crate::net::ideal::ideal_over_paths;
 use crate::net::port::{Port, PortFigures};
 use crate::net::rules::ClassQueue;
-use crate::net::shape::Served;
+use crate::net::served::Served;
 use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
 use crate::traffic::FlowSpec;

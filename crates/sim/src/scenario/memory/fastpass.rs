@@ -2,7 +2,8 @@
 
 use super::share::Share;
 use crate::model::Scenario;
-use crate::net::shape::{self, Served};
+use crate::net::served::Served;
+use crate::net::shape;
 use crate::record::fastpass::{arbiter_row_bytes, ENDPOINT_ROW};
 use crate::simulation::footprint::{arbiter_bytes, endpoint_bytes, CONTROL_WAYS};
 

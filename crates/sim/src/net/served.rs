@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use clearway_proto::fastpass::fcp::Address;
 
-use super::datacenters::Datacenters;
+use super::shape;
 use crate::model::{Arbiters, Network, Topology};
 
 /// The hosts that arbiters serve, and how these are joined: the whole network, or of several datacenters the one in which the arbiters
@@ -25,12 +25,11 @@ impl Served {
 
     /// What an arbiter at this node serves.
     pub fn from_node(topology: &Topology, node: u32) -> Served {
-        match *topology {
-            Topology::Datacenters { count, k, long_rate, long_delay, relays } => {
-                let all = Datacenters { count, k, long_rate, long_delay, relays };
-                Served { topology: Topology::FatTree { k }, hosts: all.hosts_of(all.home(node)) }
+        match (shape::datacenter_of(topology, node), topology) {
+            (Some(hosts), &Topology::Datacenters { k, .. }) => {
+                Served { topology: Topology::FatTree { k }, hosts }
             }
-            ref other => Served { topology: other.clone(), hosts: 0..super::of(other).hosts() },
+            _ => Served { topology: topology.clone(), hosts: 0..shape::of(topology).hosts() },
         }
     }
 
