@@ -86,6 +86,7 @@ OWN: dict[str, Sequence[str]] = {
     "sweep": ("--jobs", "--out", "--store", "--json"),
     "paper": ("--jobs", "--out", "--store", "--list", "--json"),
     "report": ("-o", "--output"),
+    "plan target-delay": ("--rate", "--topology", "--hosts", "--flows", "--delay", "--mtu", "--json"),
     "plan arbiter": ("--rate", "--hosts", "--load", "--message", "--batch", "--racks", "--slot", "--json"),
     "plan dci-buffer": (
         "--rate",
@@ -112,7 +113,7 @@ TOO_LONG = {"demo", "paper"}
 def lines(draw: random.Random) -> Iterator[list[str]]:
     """Yield command lines without end, of every command in turn."""
     while True:
-        for command in (*COMMANDS, "plan arbiter", "plan dci-buffer", "nothing"):
+        for command in (*COMMANDS, "plan arbiter", "plan dci-buffer", "plan target-delay", "nothing"):
             line = command.split()
             if command in FILES:
                 line.append(draw.choice(FILES[command]))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clearway.runs import Run, Seeds
     from clearway.sweeping import sweep
     from clearway.sweeps.sweep import Sweep
+    from clearway.target_planning import plan_target_delay
 
     __version__ = VERSION
 else:
@@ -46,6 +47,7 @@ _EXPORTS = {
     "clearway.runs": ["Run", "Seeds"],
     "clearway.sweeping": ["sweep"],
     "clearway.sweeps.sweep": ["Sweep"],
+    "clearway.target_planning": ["plan_target_delay"],
 }
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "dci_buffer",
     "load_run",
     "plan_arbiter",
+    "plan_target_delay",
     "run",
     "schema",
     "sweep",

@@ -15,6 +15,7 @@ mod options;
 mod plan;
 mod progress;
 mod result;
+mod target_plan;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -200,6 +201,12 @@ fn plan_arbiter(py: Python<'_>, given: BTreeMap<String, String>, measure: bool) 
     answer.map(|answer| answer.to_string()).map_err(PlanError::new_err)
 }
 
+/// Which target delay Swift should have, as JSON, for options as a person writes them. Raises `PlanError` with a list of (name, fault).
+#[pyfunction]
+fn plan_target_delay(given: BTreeMap<String, String>) -> PyResult<String> {
+    target_plan::target(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)
+}
+
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
@@ -211,7 +218,10 @@ mod _clearway {
     #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
-    use super::{load, load_text, memory_limit, plan_arbiter, plan_dci_buffer, schema, tables, Scenario};
+    use super::{
+        load, load_text, memory_limit, plan_arbiter, plan_dci_buffer, plan_target_delay, schema, tables,
+        Scenario,
+    };
 
     /// The version of the simulator; the Python package has the same.
     #[pymodule_export]

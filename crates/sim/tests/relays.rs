@@ -338,3 +338,35 @@ fn a_bypass_takes_the_place_of_a_relay_that_fails() {
     let dropped = figure(&outcome, "drops") * FRAME as f64;
     assert!((1_200_000.0..1_300_000.0).contains(&dropped), "{dropped} bytes");
 }
+
+#[test]
+fn a_relay_that_is_back_does_what_it_did() {
+    // relay1 is a wire from 4 to 6 ms, and the switch has room for what comes meanwhile.
+    let fails = "[[fault]]\nkind = 'bypass'\nrelay = 'relay1'\nat = '4ms'\nuntil = '6ms'\n";
+    let switches = "[switch.long]\npfc_headroom = '2550kB'".to_owned();
+    let line = Line { more: fails.into(), switches, ms: 30, ..Line::new(100, 100, 0.5) };
+    let outcome = line.run();
+    assert_eq!(outcome.digest, line.try_run(3).expect("no drop").digest);
+    let dropped = figure(&outcome, "drops") * FRAME as f64;
+    assert!((1_200_000.0..1_300_000.0).contains(&dropped), "{dropped} bytes");
+    // From then on half a BDP waits in it as before, and the long link carries what drains: all but what was lost, which is less than
+    // 1 % of 30 ms, and the retransmission timer of what was.
+    let standing = 0.5 * line.bdp() as f64;
+    assert!(
+        (queue(&outcome, "relay1>east") / standing - 1.0).abs() < 0.02,
+        "{}",
+        queue(&outcome, "relay1>east")
+    );
+    // Two outages that overlap are one.
+    let twice = "[[fault]]\nkind = 'bypass'\nrelay = 'relay1'\nat = '5ms'\nuntil = '5500us'\n";
+    let overlapping = Line { more: format!("{fails}{twice}"), ..line.clone() };
+    assert_eq!(overlapping.run().digest, outcome.digest);
+}
+
+#[test]
+fn a_relay_is_not_back_before_it_fails() {
+    let fault = "[[fault]]\nkind = 'bypass'\nrelay = 'relay1'\nat = '4ms'\nuntil = '3ms'\n";
+    let line = Line { more: fault.into(), ..Line::new(100, 100, 0.5) };
+    let message = line.load().expect_err("it is refused");
+    assert!(message.contains("fault[0].until: 3ms is not after at, 4ms"), "{message}");
+}

@@ -7,7 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from clearway import arbiter_check, arbiter_planning, console, plan_check, planning, screen
+from clearway import (
+    arbiter_check,
+    arbiter_planning,
+    console,
+    plan_check,
+    planning,
+    screen,
+    target_check,
+    target_planning,
+)
 from clearway.commands.options import JsonOption
 from clearway.errors import CLAIM_FAILED
 
@@ -169,6 +178,61 @@ def _show_arbiter(given: dict[str, str | None], *, measure: bool, check: bool, a
             arbiter_check.show(checked)
     if checked is not None and not checked.passed:
         raise typer.Exit(CLAIM_FAILED)
+
+
+@app.command("target-delay")
+def plan_target_delay(
+    rate: Annotated[str, _option("--rate", "RATE", "Rate of every link, such as 100Gbps.")],
+    topology: Annotated[
+        str | None,
+        _option("--topology", "SHAPE", "star, leaf_spine or fat_tree; by default star, a rack."),
+    ] = None,
+    hosts: Annotated[
+        str | None, _option("--hosts", "N", "Hosts of the network, from 3; by default 16.")
+    ] = None,
+    flows: Annotated[
+        str | None, _option("--flows", "N", "The most flows that share a link; by default 100.")
+    ] = None,
+    few_flows: Annotated[
+        str | None,
+        _option("--few-flows", "N", "Flows for whose queue the base target has room; by default 4."),
+    ] = None,
+    delay: Annotated[str | None, _option("--delay", "TIME", "Delay of a link; by default 1us.")] = None,
+    jitter: Annotated[
+        str | None,
+        _option("--jitter", "TIME", "What hosts and timestamps add to a round trip; by default 0us."),
+    ] = None,
+    mtu: Annotated[
+        str | None, _option("--mtu", "SIZE", "Of every link; by default 4160B, 4096 of them payload.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Simulate such flows; status 1 if they do otherwise.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Plan Swift's target delay: base, hop scaling and flow scaling, with their cost in RTT and goodput."""
+    given = {name: value for name, value in locals().items() if name not in ("check", "json")}
+    answer = target_planning.plan(given, _as_flag)
+    checked: Sequence[target_check.Checked] = []
+    if check:
+        checked = target_check.check(answer, as_json=json)
+        answer["check"] = target_check.as_json(checked)
+    if json:
+        console.show_json(answer)
+    else:
+        _show_target(answer)
+        if check:
+            target_check.show(checked)
+    if not target_check.has_passed(checked):
+        raise typer.Exit(CLAIM_FAILED)
+
+
+def _show_target(answer: dict[str, Any]) -> None:
+    console.say(target_planning.title(answer))
+    screen.show_table("Set [transport.NAME]", ("",), target_planning.parameter_rows(answer))
+    far = target_planning.flows(answer["network"]["flows"])
+    screen.show_table(f"What {far} pay for", target_planning.PART_COLUMNS, target_planning.part_rows(answer))
+    screen.show_table("What flows get", target_planning.FLOW_COLUMNS, target_planning.flow_rows(answer))
 
 
 def _as_flag(name: str) -> str:

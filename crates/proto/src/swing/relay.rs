@@ -204,6 +204,20 @@ impl Relay {
         }
     }
 
+    /// A relay with the same parameters that has heard nothing, though so much waits in it: what came in on each port, by priority.
+    #[must_use]
+    pub fn anew(&self, waiting: impl Fn(Port, usize) -> Bytes, now: Time) -> Relay {
+        let mut relay = Relay::new(&self.params);
+        for priority in 0..relay.priorities.len() {
+            for port in [Port::Local, Port::Remote] {
+                relay.priorities[priority].waiting[port as usize] = waiting(port, priority).get();
+            }
+            relay.compare_with_thresholds(priority, now);
+            relay.reconsider_hold(priority, now);
+        }
+        relay
+    }
+
     /// A frame's last bit came in on `port`.
     pub fn frame_arrived(&mut self, port: Port, priority: usize, size: Bytes, now: Time) -> Admission {
         let room = match port {

@@ -15,12 +15,14 @@ pub struct Fault {
     pub loss: f64,
 }
 
-/// A `[[fault]]` table about a relay, which fails: an optical bypass takes its place for good. What waits in it is lost, and
-/// from then on frames and PAUSEs pass as on one long link.
+/// A `[[fault]]` table about a relay, which fails: an optical bypass takes its place. What waits in it is lost, and from then on frames
+/// and PAUSEs pass as on one long link, until the relay is back, which has heard nothing of what was said meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bypass {
     /// The node that is the relay.
     pub relay: u32,
     /// When the relay fails.
-    pub at: Time,
+    pub from: Time,
+    /// When it takes its place again; [`Time::NEVER`] for never.
+    pub until: Time,
 }

@@ -21,6 +21,7 @@ pub mod routing;
 pub mod ruled;
 pub mod rules;
 pub mod scheduling;
+pub mod served;
 pub mod shape;
 pub mod timeslots;
 pub mod topology;

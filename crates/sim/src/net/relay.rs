@@ -1,6 +1,8 @@
 //! Swing's relay as a node of the network: a switch of two ports of which another machine has the accounts, and which passes on
 //! what its own switch says about them. See [`clearway_proto::swing::relay`].
 
+use std::ops::Range;
+
 use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::swing::plan::relay_buffer;
 use clearway_proto::swing::relay::{Relay, RelayParams};
@@ -17,10 +19,12 @@ pub struct RelayNode {
     pub(super) ports: [u32; 2],
     /// When the next event for its timer comes, in picoseconds; 0: none is to come.
     pub(super) armed_at: u64,
-    /// When it fails and a bypass takes its place, in picoseconds; `u64::MAX` for never.
-    fails_at: u64,
-    /// A bypass has taken its place.
+    /// When a bypass is in its place, in picoseconds.
+    outages: Vec<Range<u64>>,
+    /// A bypass is in its place.
     pub(super) bypassed: bool,
+    /// A bypass is in its place, or was.
+    pub(super) has_failed: bool,
 }
 
 /// What a relay at the end of this fibre is set to, whose port L has so much headroom.
@@ -53,17 +57,19 @@ impl RelayNode {
     /// A relay whose ports are to be connected.
     pub fn new(params: &RelayParams) -> RelayNode {
         let machine = Relay::new(params);
-        RelayNode { machine, ports: [NO_PORT; 2], armed_at: 0, fails_at: u64::MAX, bypassed: false }
+        let ports = [NO_PORT; 2];
+        RelayNode { machine, ports, armed_at: 0, outages: Vec::new(), bypassed: false, has_failed: false }
     }
 
-    /// Says when a bypass takes its place.
+    /// Says when a bypass is in its place.
     #[must_use]
-    pub fn failing_at(self, at: Time) -> RelayNode {
-        RelayNode { fails_at: at.as_ps(), ..self }
+    pub fn failing_in(self, outages: impl Iterator<Item = Range<Time>>) -> RelayNode {
+        let outages = outages.map(|outage| outage.start.as_ps()..outage.end.as_ps()).collect();
+        RelayNode { outages, ..self }
     }
 
-    /// Whether it fails at this instant.
-    pub(super) fn fails(&self, now: u64) -> bool {
-        self.fails_at == now && !self.bypassed
+    /// Whether a bypass is to be in its place at this instant.
+    pub(super) fn is_out(&self, now: u64) -> bool {
+        self.outages.iter().any(|outage| outage.contains(&now))
     }
 }

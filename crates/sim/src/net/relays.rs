@@ -74,20 +74,54 @@ impl Ports {
         true
     }
 
-    /// Whether a bypass has taken the place of the relay of which a port is one.
+    /// Whether a bypass is in the place of the relay of which a port is one.
     pub fn is_bypassed(&self, at: u32) -> bool {
-        let relay = self.pfc(at).and_then(|pfc| pfc.relay);
-        relay.is_some_and(|(relay, _)| self.relays[relay as usize].bypassed)
+        self.relay_of(at).is_some_and(|relay| relay.bypassed)
     }
 
-    /// A bypass takes the place of a relay that fails now, of which a port is one. Returns the frames that waited in it, which are lost.
+    /// Whether a bypass is, or was, in the place of the relay of which a port is one.
+    pub fn has_failed(&self, at: u32) -> bool {
+        self.relay_of(at).is_some_and(|relay| relay.has_failed)
+    }
+
+    fn relay_of(&self, at: u32) -> Option<&RelayNode> {
+        let (relay, _) = self.pfc(at)?.relay?;
+        Some(&self.relays[relay as usize])
+    }
+
+    /// A relay of which a port is one fails now, or is back. Returns the frames that waited in one that fails, which are lost.
     pub fn bypass(&mut self, at: u32, now: u64) -> Vec<Frame> {
         let Some((relay, _)) = self.pfc(at).and_then(|pfc| pfc.relay) else { return Vec::new() };
-        let node = &mut self.relays[relay as usize];
-        if !node.fails(now) {
-            return Vec::new();
+        let node = &self.relays[relay as usize];
+        match (node.bypassed, node.is_out(now)) {
+            (false, true) => self.take_out(relay, now),
+            (true, false) => {
+                self.put_back(relay, now);
+                Vec::new()
+            }
+            _ => Vec::new(),
         }
-        node.bypassed = true;
+    }
+
+    /// A relay takes its place again. It has heard nothing, and finds the frames that wait behind a PAUSE which the bypass let
+    /// through.
+    fn put_back(&mut self, relay: u32, now: u64) {
+        let node = &self.relays[relay as usize];
+        let waiting = |side: Side, priority: usize| {
+            let pfc = self.pfc(node.ports[side as usize]).expect("a relay's port has flow control");
+            let class = each(pfc.lossless).nth(priority).expect("a class for each priority");
+            Bytes::new(pfc.accounts[class].held())
+        };
+        let machine = node.machine.anew(waiting, Time::from_ps(now));
+        let node = &mut self.relays[relay as usize];
+        (node.machine, node.armed_at, node.bypassed) = (machine, 0, false);
+        self.tell_of_relay(relay);
+    }
+
+    /// A bypass takes the place of a relay. Returns the frames that waited in it.
+    fn take_out(&mut self, relay: u32, now: u64) -> Vec<Frame> {
+        let node = &mut self.relays[relay as usize];
+        (node.bypassed, node.has_failed) = (true, true);
         let ports = node.ports;
         let lost = ports.into_iter().flat_map(|at| self.lose_waiting(at)).collect();
         for at in ports {

@@ -11,6 +11,7 @@ use super::measured::Measured;
 use super::outcome::{Column, Table, Value};
 use crate::host::arbiter::ArbiterHost;
 use crate::model::Topology;
+use crate::net::served::Served;
 use crate::net::shape::Shape;
 
 /// Memory in bytes for a row of the table of endpoints.
@@ -157,10 +158,10 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
     let graph = measured.simulation.graph();
     let name = |node: u32| graph.nodes()[node as usize].name.clone();
     let term = |arbiter: &ArbiterHost| u64::from(arbiter.machines().map(Arbiter::term).max().unwrap_or(0));
-    let topology = &measured.scenario.network.topology;
+    let served = measured.simulation.served();
     let failed = |arbiter: &ArbiterHost| {
         let links = arbiter.machine().into_iter().flat_map(Arbiter::failed_links);
-        links.map(|link| link_name(topology, link)).collect::<Vec<_>>().join(" ")
+        links.filter_map(|link| Some(link_name(served?, link))).collect::<Vec<_>>().join(" ")
     };
     let wait = |value: fn(&Histogram) -> Option<f64>| {
         let of = |arbiter: &ArbiterHost| value(&arbiter.waits).map_or(f64::NAN, |ps| ps / 1e6);
@@ -198,21 +199,27 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
 }
 
 /// The name of a link as an arbiter numbers racks and switches.
-fn link_name(topology: &Topology, link: Link) -> String {
-    let half = match topology {
-        Topology::FatTree { k } => *k as usize / 2,
+fn link_name(served: &Served, link: Link) -> String {
+    let half = match served.topology {
+        Topology::FatTree { k } => k as usize / 2,
         _ => 0,
     };
+    // Of datacenters that are all alike, so many come before the one that is served.
+    let before = served.hosts.start as usize / served.hosts.len();
+    let (racks, spines) = (before * 2 * half * half, before * half * half);
     let middle = |rack: usize, switch: usize| match half {
         0 => format!("spine{switch}"),
-        _ => format!("agg{}", rack / half * half + switch),
+        _ => format!("agg{}", racks + rack / half * half + switch),
     };
     let core = |pod: usize, aggregation: usize, core: usize| {
-        (format!("agg{}", pod * half + aggregation), format!("spine{}", aggregation * half + core))
+        (
+            format!("agg{}", racks + pod * half + aggregation),
+            format!("spine{}", spines + aggregation * half + core),
+        )
     };
     match link {
-        Link::FromRack { rack, switch } => format!("tor{rack}>{}", middle(rack, switch)),
-        Link::ToRack { rack, switch } => format!("{}>tor{rack}", middle(rack, switch)),
+        Link::FromRack { rack, switch } => format!("tor{}>{}", racks + rack, middle(rack, switch)),
+        Link::ToRack { rack, switch } => format!("{}>tor{}", middle(rack, switch), racks + rack),
         Link::ToCore { pod, aggregation, core: number } => {
             let (below, above) = core(pod, aggregation, number);
             format!("{below}>{above}")
@@ -221,8 +228,8 @@ fn link_name(topology: &Topology, link: Link) -> String {
             let (below, above) = core(pod, aggregation, number);
             format!("{above}>{below}")
         }
-        Link::FromEndpoint(host) => format!("from h{host}"),
-        Link::ToEndpoint(host) => format!("to h{host}"),
+        Link::FromEndpoint(address) => format!("from h{}", served.host(address)),
+        Link::ToEndpoint(address) => format!("to h{}", served.host(address)),
     }
 }
 

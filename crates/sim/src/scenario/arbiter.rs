@@ -12,8 +12,10 @@ use super::late_grants::{late_grants, LateGrants};
 use super::node;
 use super::reader::Section;
 use crate::model::{Arbiters, Protocol, Scenario, Topology, Transport};
+use crate::net::served::Served;
 use crate::net::shape;
 use crate::net::timeslots::SlottedLinks;
+use crate::net::topology::Graph;
 use crate::simulation::arbitration;
 use crate::traffic::pattern;
 
@@ -241,9 +243,10 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
         let message = format!("found {} arbiters; the most is {MAX_ARBITERS}", arbiters.nodes.len());
         r.conflict_at("arbiter.at", message);
     }
-    check_network(r, scenario);
+    check_network(r, scenario, arbiters);
     check_horizon(r, scenario, arbiters);
     check_seats(r, scenario, arbiters);
+    check_served(r, scenario, arbiters);
     check_slot(r, scenario, arbiters);
     if r.sound() {
         check_machines(r, scenario, arbiters);
@@ -265,19 +268,19 @@ fn check_alike(r: &Section, fastpass: &[&Transport]) {
 }
 
 /// An arbiter knows so many endpoints, racks and paths, and has to know how they are joined.
-fn check_network(r: &Section, scenario: &Scenario) {
-    let topology = &scenario.network.topology;
-    let hosts = shape::of(topology).hosts() as usize;
+fn check_network(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
+    let served = Served::by(arbiters, &scenario.network);
+    let hosts = served.hosts.len();
     if hosts > MOST_NODES {
         let message = format!("found {hosts} hosts; an arbiter knows {MOST_NODES} at most");
         r.conflict_at("arbiter", message);
     }
-    let (racks, paths) = match *topology {
+    let (racks, paths) = match served.topology {
         Topology::Star { .. } | Topology::Dumbbell { .. } => (1, 1),
         Topology::LeafSpine { leaves, spines, .. } => (leaves, spines),
         Topology::FatTree { k } => (k * k / 2, k / 2),
         Topology::Datacenters { .. } | Topology::Listed { .. } => {
-            let message = "an arbiter knows the paths of star, dumbbell, leaf_spine and fat_tree only";
+            let message = "an arbiter knows the paths of star, dumbbell, leaf_spine, fat_tree, and of one of several datacenters only";
             return r.conflict_at("network.topology", message);
         }
     };
@@ -351,6 +354,38 @@ fn check_seats(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
         let is_end = |node: &&u32| pairs.iter().any(|(from, to)| from == *node || to == *node);
         if let Some(host) = arbiters.nodes.iter().find(is_end) {
             let message = format!("host {host} is an arbiter, whose packets have no timeslots: leave it out");
+            r.conflict_at(&format!("traffic[{i}]"), message);
+        }
+    }
+}
+
+/// Arbiters of several datacenters are all in one, and what has timeslots stays there.
+fn check_served(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
+    let Topology::Datacenters { .. } = scenario.network.topology else { return };
+    let served = Served::by(arbiters, &scenario.network);
+    let (first, last) = (served.hosts.start, served.hosts.end - 1);
+    let elsewhere = |node: &&u32| Served::from_node(&scenario.network.topology, **node) != served;
+    if let Some(node) = arbiters.nodes.iter().find(elsewhere) {
+        let graph = Graph::build(&scenario.network);
+        let name = |node: u32| &graph.nodes()[node as usize].name;
+        let message = format!(
+            "{} and {} are in different datacenters, and arbiters serve the one in which they are: put all into one",
+            name(arbiters.nodes[0]),
+            name(*node)
+        );
+        r.conflict_at("arbiter.at", message);
+    }
+    for (i, traffic) in scenario.traffic.iter().enumerate() {
+        if !is_fastpass(&scenario.transports[traffic.transport]) {
+            continue;
+        }
+        let pairs = pattern::of(&traffic.pattern).some_pairs(usize::MAX);
+        let mut ends = pairs.iter().flat_map(|(from, to)| [from, to]);
+        if let Some(host) = ends.find(|host| !served.hosts.contains(host)) {
+            let message = format!(
+                "host {host} is in another datacenter than the arbiter, which gives timeslots to hosts {first} to {last}: leave it out, \
+                 or give this traffic another transport"
+            );
             r.conflict_at(&format!("traffic[{i}]"), message);
         }
     }

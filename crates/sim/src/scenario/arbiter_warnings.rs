@@ -8,6 +8,7 @@ use super::empty_path::us;
 use super::key::Shown;
 use super::late_grants::late_grants;
 use crate::model::{Arbiters, HostKind, HostModel, Protocol, Scenario, Transport};
+use crate::net::served::Served;
 use crate::net::shape;
 use crate::net::timeslots::{allocation_bytes, Joint, SlottedLinks, LEAST_BYTES};
 
@@ -171,14 +172,15 @@ fn silence_of_a_batch(arbiters: &Arbiters, transport: &str, endpoint: &EndpointS
 /// Warns of arbiters at hosts whose link cannot carry what all endpoints are told when all are busy.
 fn arbiters_with_too_many_endpoints(scenario: &Scenario) -> Vec<String> {
     let Some(arbiters) = &scenario.arbiters else { return Vec::new() };
-    let hosts = shape::of(&scenario.network.topology).hosts();
+    let all = shape::of(&scenario.network.topology).hosts();
+    let hosts = Served::by(arbiters, &scenario.network).hosts.len() as u32;
     let a_second = f64::from(arbiters.allocation_rate)
         .min(1e12 / (arbiters.slot.as_ps() as f64 * f64::from(arbiters.batch)));
     let slots = 1e12 / (arbiters.slot.as_ps() as f64 * a_second);
     let one_bps = a_second * allocation_bytes(slots) * 8.0;
     let rates = shape::host_rates(&scenario.network);
     let too_slow = |node: &u32| f64::from(hosts) * one_bps > rates.get(*node).as_bps() as f64;
-    let Some(&node) = arbiters.nodes.iter().filter(|node| **node < hosts).find(|node| too_slow(node)) else {
+    let Some(&node) = arbiters.nodes.iter().filter(|node| **node < all).find(|node| too_slow(node)) else {
         return Vec::new();
     };
     let rate = rates.get(node);

@@ -108,7 +108,8 @@ fn read_crash(r: &mut Section, arbiters: Option<usize>) -> Crash {
 fn read_bypass(r: &mut Section, names: Option<&Names>) -> Bypass {
     let form = Form {
         name: "relay",
-        doc: "The relay that fails. What waits in it is lost; from then on frames and PAUSEs pass as on one long link.",
+        doc: "The relay that fails. What waits in it is lost; from then on frames and PAUSEs pass as on one long link, until it is \
+              back.",
         required: true,
         otherwise: "the name of a relay, such as \"relay0\"",
         schema: json!({ "type": "string", "x-unit": "name" }),
@@ -129,9 +130,8 @@ fn read_bypass(r: &mut Section, names: Option<&Names>) -> Bypass {
         })?;
         Ok((number, name.as_str().into()))
     });
-    let at = Key::new("at", "When it fails.", Span::ZERO..=Span::from_secs(1000));
-    let at = Time::ZERO + r.get(&at.or(Span::ZERO));
-    Bypass { relay: relay.unwrap_or_default(), at }
+    let (from, until) = read_times(r);
+    Bypass { relay: relay.unwrap_or_default(), from, until }
 }
 
 /// When a fault begins and ends.

@@ -6,7 +6,6 @@ use clearway_proto::fastpass::arbiter::{
 };
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointParams};
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
-use clearway_proto::fastpass::fcp::Address;
 use clearway_proto::fastpass::filling::Filling;
 use clearway_proto::fastpass::paths::{FatTreeShape, Racks};
 use clearway_proto::fastpass::rotation::Rotation;
@@ -25,7 +24,8 @@ use crate::host::arbiter::{ArbiterHost, Change, Costs};
 use crate::host::clock::LocalClock;
 use crate::host::endpoint::EndpointHost;
 use crate::host::slots::{Offer, Slots};
-use crate::model::{Arbiters, Clock, Network, Protocol, Scenario, Topology};
+use crate::model::{Arbiters, Clock, Protocol, Scenario, Topology};
+use crate::net::served::Served;
 use crate::net::shape;
 use crate::net::timeslots::SlottedLinks;
 use crate::random::Entity;
@@ -47,17 +47,19 @@ pub(super) fn control_plan(
         specs.iter().filter(slotted).flat_map(|spec| [spec.from, spec.to]).collect();
     endpoints.sort_unstable();
     endpoints.dedup();
-    let (aggregations, cores) = match scenario.network.topology {
+    let served = Served::by(arbiters, &scenario.network);
+    let (aggregations, cores) = match served.topology {
         Topology::LeafSpine { spines, .. } => (spines, 1),
         Topology::FatTree { k } => (k / 2, k / 2),
         _ => (1, 1),
     };
     Some(ControlPlan {
         first,
-        neighbours: neighbours(&scenario.network, &endpoints),
+        neighbours: neighbours(&served, &endpoints),
         endpoint_seats: endpoints.iter().map(|&host| seat(host)).collect(),
         arbiter_seats: arbiters.nodes.iter().map(|&node| seat(node)).collect(),
         arbiters: arbiters.nodes.clone(),
+        served,
         endpoints,
         aggregations,
         cores,
@@ -65,15 +67,15 @@ pub(super) fn control_plan(
 }
 
 /// The endpoints that send each other trials of links, by their places among all: the lower one first, in rising order.
-fn neighbours(network: &Network, endpoints: &[u32]) -> Vec<(u32, u32)> {
-    let neighbours = match paths(network) {
+fn neighbours(served: &Served, endpoints: &[u32]) -> Vec<(u32, u32)> {
+    let neighbours = match paths(&served.topology) {
         PathParams::Single => return Vec::new(),
         PathParams::LeafSpine { racks, .. } => Neighbours::new(&racks, racks.racks()),
         PathParams::FatTree { racks, shape } => Neighbours::new(&racks, shape.racks_per_pod),
     };
     let place = |host: u32| endpoints.binary_search(&host).ok().map(|at| at as u32);
     let of = |(at, &host): (u32, &u32)| {
-        let next = neighbours.next(host as Address).filter_map(move |next| place(next.into()));
+        let next = neighbours.next(served.address(host)).filter_map(move |next| place(served.host(next)));
         next.map(|other| (at.min(other), at.max(other))).collect::<Vec<_>>()
     };
     let mut pairs: Vec<(u32, u32)> = (0..).zip(endpoints).flat_map(of).collect();
@@ -101,7 +103,7 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
     for (number, (&host, place)) in control.endpoints.iter().zip(&control.endpoint_seats).enumerate() {
         let domain = &mut domains[place.domain as usize];
         let at = domain.nodes[plan.partition.node(host).at as usize].host;
-        let machine = Endpoint::new(&endpoint, host as Address, 1);
+        let machine = Endpoint::new(&endpoint, control.served.address(host), 1);
         let agent = Agent::Endpoint(Box::new(EndpointHost { machine, host: at, number }));
         take_seat(domain, plan, (host, *place), Seat::new(agent, 0, clocks.of(host)));
         let rate = plan.graph.link(plan.graph.nic(host)).rate;
@@ -174,15 +176,16 @@ pub(crate) fn check(scenario: &Scenario, arbiters: &Arbiters) -> Result<(), Arbi
     Arbiter::check(&arbiter_params(scenario, arbiters, &params, 0))
 }
 
-fn nodes(scenario: &Scenario) -> usize {
-    shape::of(&scenario.network.topology).hosts().max(2) as usize
+/// Endpoints that an arbiter knows.
+fn nodes(served: &Served) -> usize {
+    served.hosts.len().max(2)
 }
 
 fn endpoint_params(scenario: &Scenario, arbiters: &Arbiters, params: &FastpassParams) -> EndpointParams {
     let settings = &params.endpoint;
     EndpointParams {
         timeslots: Timeslots::new(arbiters.slot),
-        nodes: nodes(scenario) as u16,
+        nodes: nodes(&Served::by(arbiters, &scenario.network)) as u16,
         send: settings.send,
         report_interval: settings.report_interval,
         retransmit: settings.retransmit,
@@ -201,17 +204,19 @@ fn arbiter_params(
     params: &FastpassParams,
     rank: usize,
 ) -> ArbiterParams {
+    let served = Served::by(arbiters, &scenario.network);
+    let node = arbiters.nodes[rank];
     ArbiterParams {
         timeslots: Timeslots::new(arbiters.slot),
         allocator: AllocatorParams {
-            nodes: nodes(scenario),
+            nodes: nodes(&served),
             slots: arbiters.batch,
             limit: u16::try_from(params.endpoint.limit).unwrap_or(u16::MAX),
             order: arbiters.order,
             capacities: SlottedLinks::new(scenario, arbiters).and_then(|links| links.capacities()),
         },
-        paths: paths(&scenario.network),
-        address: (arbiters.nodes[rank] < nodes(scenario) as u32).then(|| arbiters.nodes[rank] as Address),
+        paths: paths(&served.topology),
+        address: served.hosts.contains(&node).then(|| served.address(node)),
         ahead: arbiters.ahead,
         pacer: pacer(arbiters),
         retransmit: arbiters.retransmit,
@@ -233,9 +238,9 @@ fn pacer(arbiters: &Arbiters) -> Pacer {
 }
 
 /// How racks are joined.
-fn paths(network: &Network) -> PathParams {
+fn paths(topology: &Topology) -> PathParams {
     const KNOWN: &str = "a scenario's network has racks and paths that an arbiter knows";
-    match network.topology {
+    match *topology {
         Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => PathParams::LeafSpine {
             racks: Racks::uniform(leaves as usize, hosts_per_leaf as usize).expect(KNOWN),
             paths: spines as usize,

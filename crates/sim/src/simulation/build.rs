@@ -365,13 +365,15 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
     }
 }
 
-/// Lets relays fail when they are to.
+/// Lets relays fail, and be back, when they are to.
 fn await_bypasses(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
     for bypass in &scenario.bypasses {
         let port = plan.partition.port(plan.graph.outgoing(bypass.relay)[0]);
         let node = plan.partition.node(bypass.relay);
-        let event = Event::bare(bypass.at.as_ps(), Kind::Repeat, port.at);
-        domains[node.domain as usize].calendar.add(node.at, event);
+        for at in [bypass.from, bypass.until].into_iter().filter(|&at| at != Time::NEVER) {
+            let event = Event::bare(at.as_ps(), Kind::Repeat, port.at);
+            domains[node.domain as usize].calendar.add(node.at, event);
+        }
     }
 }
 

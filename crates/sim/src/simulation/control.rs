@@ -104,7 +104,7 @@ impl Domain {
     /// A trial leaves an endpoint for another, on its path. One for a host without an endpoint goes nowhere, as it would on a wire.
     pub(super) fn send_trial_on(&mut self, plan: &Plan, endpoint: usize, trial: Trial, path: Path) {
         let control = plan.control();
-        let other = control.endpoint_of(trial.to.into());
+        let other = control.endpoint_of(trial.to);
         let Some((conversation, back)) = other.and_then(|other| control.of_neighbours(endpoint, other))
         else {
             return;
@@ -172,7 +172,7 @@ impl Domain {
         packet: Box<Packet>,
     ) {
         let control = plan.control();
-        let Some(endpoint) = control.endpoint_of(to.into()) else { return };
+        let Some(endpoint) = control.endpoint_of(to) else { return };
         let conversation = control.of_endpoint(endpoint, rank);
         let ways = plan.routes.of(conversation).1;
         let way = match path {

@@ -3,6 +3,7 @@
 use clearway_proto::fastpass::fcp;
 
 use super::place::Place;
+use crate::net::served::Served;
 
 /// Who exchanges control packets with whom. A conversation of an endpoint with an arbiter leads from the endpoint to the
 /// arbiter, and one of two arbiters from the one of the lower rank to the other. Two endpoints exchange nothing but trials of links.
@@ -12,7 +13,9 @@ pub struct ControlPlan {
     pub first: u32,
     /// The node of each arbiter, by rank.
     pub arbiters: Vec<u32>,
-    /// The hosts that have endpoints, in rising order; an endpoint's address is its host's number.
+    /// The hosts that arbiters serve; an endpoint's address is its host's place among them.
+    pub served: Served,
+    /// The hosts that have endpoints, in rising order.
     pub endpoints: Vec<u32>,
     /// The endpoints that send each other trials, by their places among all: the lower one first, in rising order.
     pub neighbours: Vec<(u32, u32)>,
@@ -79,8 +82,8 @@ impl ControlPlan {
         }
     }
 
-    /// The place of a host's endpoint among all; none if it has none.
-    pub fn endpoint_of(&self, host: u32) -> Option<usize> {
-        self.endpoints.binary_search(&host).ok()
+    /// The place of the endpoint with this address among all; none if its host has none.
+    pub fn endpoint_of(&self, address: fcp::Address) -> Option<usize> {
+        self.endpoints.binary_search(&self.served.host(address)).ok()
     }
 }

@@ -30,8 +30,9 @@ impl Simulation {
                 paused.received + pauses.lost + flying.count,
                 "PAUSEs against {name} have been lost count of"
             );
-            // What a relay had said and heard is over when a bypass takes its place.
-            if far.ports.is_bypassed(at) || near.ports.is_bypassed(sending) {
+            // What a relay had said and heard is over when a bypass takes its place; one that is back knows nothing of what the bypass
+            // let through.
+            if far.ports.has_failed(at) || near.ports.has_failed(sending) {
                 continue;
             }
             for class in each(pauses.lossless) {

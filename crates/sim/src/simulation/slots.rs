@@ -64,11 +64,11 @@ impl Domain {
     /// An acknowledgement waits for a slot.
     pub(super) fn ack_in_slot(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
         let flow = self.receivers[end as usize].flow;
-        let destination = plan.specs[flow as usize].from;
+        let destination = plan.control().served.address(plan.specs[flow as usize].from);
         let slots = self.hosts[host as usize].slots;
         let now = self.time();
         let size = ack.meta.size();
-        self.slots[slots as usize].filling.push_ack(now, destination as Address, size, ack);
+        self.slots[slots as usize].filling.push_ack(now, destination, size, ack);
         self.tell_backlog(slots, destination);
         self.ask_endpoint(plan, host);
     }
@@ -82,9 +82,9 @@ impl Domain {
         if (offer.lost, offer.until) == (now.lost, now.until) {
             return;
         }
-        let destination = plan.specs[sender.flow as usize].to;
+        let destination = plan.control().served.address(plan.specs[sender.flow as usize].to);
         let filling = &mut self.slots[slots as usize].filling;
-        let handle = *offer.handle.get_or_insert_with(|| filling.open(destination as Address, end));
+        let handle = *offer.handle.get_or_insert_with(|| filling.open(destination, end));
         let maker = &plan.makers[sender.transport as usize];
         let mut seq = offer.until.max(now.next);
         if offer.lost != now.lost || offer.until > now.until {
@@ -102,13 +102,13 @@ impl Domain {
         self.tell_backlog(slots, destination);
     }
 
-    fn tell_backlog(&mut self, slots: u32, destination: u32) {
+    fn tell_backlog(&mut self, slots: u32, destination: Address) {
         let now = self.time();
         let stack = &self.slots[slots as usize];
-        let (backlog, seat) = (stack.filling.backlog(destination as Address), stack.seat);
+        let (backlog, seat) = (stack.filling.backlog(destination), stack.seat);
         let at = &mut self.seats[seat as usize];
         let local = at.tell(now);
-        endpoint_in(&mut at.agent).machine.handle_backlog(local, destination as Address, backlog);
+        endpoint_in(&mut at.agent).machine.handle_backlog(local, destination, backlog);
     }
 
     /// Lets an endpoint send what is due, and sets its timer.
@@ -186,7 +186,7 @@ impl Domain {
             self.leave_in_slot(plan, host, &frame, grant);
         }
         self.slots[state.slots as usize].filling.end(&slot);
-        self.tell_backlog(state.slots, grant.destination.into());
+        self.tell_backlog(state.slots, grant.destination);
     }
 
     /// The header of a slot that is being used.
@@ -297,7 +297,7 @@ impl Domain {
         let slots = self.hosts[host as usize].slots;
         let destinations: Vec<_> = self.slots[slots as usize].filling.destinations().collect();
         for destination in destinations {
-            self.tell_backlog(slots, destination.into());
+            self.tell_backlog(slots, destination);
         }
         self.tell_flows(plan, host, Notice::Scheduled);
     }
@@ -314,10 +314,11 @@ impl Domain {
     /// A frame has come with the header of its slot. What it tells to be lost is sent again.
     pub(super) fn take_header(&mut self, plan: &Plan, host: u32, frame: &Frame, header: &SlotHeader) {
         let spec = &plan.specs[plan.routes.conversation(frame.route()) as usize];
-        let from = if frame.meta.contains(Meta::ACK) { spec.to } else { spec.from };
+        let from =
+            plan.control().served.address(if frame.meta.contains(Meta::ACK) { spec.to } else { spec.from });
         let slots = self.hosts[host as usize].slots as usize;
         let seat = self.slots[slots].seat as usize;
-        endpoint_in(&mut self.seats[seat].agent).machine.handle_header(from as Address, header);
+        endpoint_in(&mut self.seats[seat].agent).machine.handle_header(from, header);
         let mut any_lost = false;
         while let Some((to, settled)) = endpoint_in(&mut self.seats[seat].agent).machine.poll_settled() {
             while let Some(packet) = self.slots[slots].receipts.settle(to, settled.number) {

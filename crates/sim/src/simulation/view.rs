@@ -16,6 +16,7 @@ use crate::net::counters::PortCounters;
 use crate::net::ideal::ideal_over_paths;
 use crate::net::port::{Port, PortFigures};
 use crate::net::rules::ClassQueue;
+use crate::net::served::Served;
 use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
 use crate::traffic::FlowSpec;
@@ -152,6 +153,11 @@ impl Simulation {
                 let slots = domain.hosts[endpoint.host as usize].slots;
                 (host, &endpoint.machine, &domain.slots[slots as usize])
             })
+    }
+
+    /// What arbiters serve; nothing where there are none.
+    pub fn served(&self) -> Option<&Served> {
+        self.plan.control.as_ref().map(|control| &control.served)
     }
 
     /// Every arbiter, by rank, with its node.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::swing::quanta::lasting;
 use clearway_proto::swing::relay::{Port as Side, RelayParams};
-use clearway_proto::units::{Bytes, Rate, Span, Time};
+use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::outbox::Exits;
 use super::plan::Plan;
@@ -223,9 +223,8 @@ impl<'a> Wiring<'a> {
     /// The relay from which a link leads.
     fn relay(&self, link: u32, params: &RelayParams) -> RelayNode {
         let node = self.plan.graph.link(link).from;
-        let first =
-            self.scenario.bypasses.iter().filter(|bypass| bypass.relay == node).map(|bypass| bypass.at).min();
-        RelayNode::new(params).failing_at(first.unwrap_or(Time::NEVER))
+        let of_node = self.scenario.bypasses.iter().filter(|bypass| bypass.relay == node);
+        RelayNode::new(params).failing_in(of_node.map(|bypass| bypass.from..bypass.until))
     }
 
     /// What the relay at this end of a fibre is set to.

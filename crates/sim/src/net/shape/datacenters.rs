@@ -1,5 +1,7 @@
 //! Fat trees far from each other, in a line, joined by a switch each (Swing, figure 1), with relays between these or not.
 
+use std::ops::Range;
+
 use clearway_proto::units::{Rate, Span};
 
 use super::contract::{Cut, Shape, Ways};
@@ -35,6 +37,23 @@ impl Datacenters {
     /// Spine switches of each.
     fn spines_each(self) -> u32 {
         self.half() * self.half()
+    }
+
+    /// The hosts of one.
+    pub(super) fn hosts_of(self, datacenter: u32) -> Range<u32> {
+        datacenter * self.hosts_each()..(datacenter + 1) * self.hosts_each()
+    }
+
+    /// The datacenter in which a node is. Nodes are numbered as they are drawn, and relays in pairs, one for each end of a link.
+    pub(super) fn home(self, node: u32) -> u32 {
+        let mut rest = node;
+        for each in [self.hosts_each(), self.edges_each(), self.edges_each(), self.spines_each(), 1] {
+            if rest < self.count * each {
+                return rest / each;
+            }
+            rest -= self.count * each;
+        }
+        rest.div_ceil(2)
     }
 
     /// Links from one datacenter to the next, one after the other.

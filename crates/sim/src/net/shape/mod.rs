@@ -11,6 +11,8 @@ mod listed;
 mod rates;
 mod star;
 
+use std::ops::Range;
+
 use clearway_proto::units::Span;
 
 use crate::model::{Network, Topology};
@@ -33,6 +35,13 @@ pub fn of(topology: &Topology) -> Box<dyn Shape + '_> {
         }
         Topology::Listed { ref nodes, ref links } => Box::new(listed::Listed { nodes, links }),
     }
+}
+
+/// The hosts of the datacenter in which a node is, where there are several.
+pub fn datacenter_of(topology: &Topology, node: u32) -> Option<Range<u32>> {
+    let Topology::Datacenters { count, k, long_rate, long_delay, relays } = *topology else { return None };
+    let all = datacenters::Datacenters { count, k, long_rate, long_delay, relays };
+    Some(all.hosts_of(all.home(node)))
 }
 
 /// The rates of the hosts' links of this network.

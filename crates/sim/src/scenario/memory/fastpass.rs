@@ -2,15 +2,17 @@
 
 use super::share::Share;
 use crate::model::Scenario;
+use crate::net::served::Served;
 use crate::net::shape;
 use crate::record::fastpass::{arbiter_row_bytes, ENDPOINT_ROW};
 use crate::simulation::footprint::{arbiter_bytes, endpoint_bytes, CONTROL_WAYS};
 
-/// The shares of endpoints and of arbiters; none where there is no arbiter. Every host may have an endpoint.
+/// The shares of endpoints and of arbiters; none where there is no arbiter. Every host that is served may have an endpoint.
 pub(super) fn shares(scenario: &Scenario) -> Vec<Share> {
     let Some(arbiters) = &scenario.arbiters else { return Vec::new() };
     let shape = shape::of(&scenario.network.topology);
-    let (hosts, count) = (f64::from(shape.hosts()), arbiters.nodes.len() as f64);
+    let served = Served::by(arbiters, &scenario.network).hosts.len();
+    let (hosts, count) = (served as f64, arbiters.nodes.len() as f64);
     let conversations = count * (hosts + count);
     let paths = conversations * CONTROL_WAYS as f64 * shape.path_bytes();
     vec![

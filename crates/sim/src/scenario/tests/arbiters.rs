@@ -171,3 +171,20 @@ fn fault_isolation_is_on_unless_it_is_said_to_be_off() {
     let message = wrong("at = \"h3\"", "at = \"h3\"\nfault_isolation = 0");
     assert!(message.ends_with("arbiter.fault_isolation: found 0, expected true or false"), "{message}");
 }
+
+/// Two datacenters, with the arbiter in the second and traffic in it.
+const FAR: &str = "format = 1\nname = \"far\"\nduration = \"1ms\"\n[network]\ntopology = \"datacenters\"\nk = 4\nlong_km = 20.0\n\
+                   rate = \"10Gbps\"\n[transport.t]\nprotocol = \"fastpass\"\n[arbiter]\nat = [\"h16\", \"spine5\"]\n\
+                   [[traffic]]\npattern = \"incast\"\nfrom = \"17..19\"\nto = 20\n";
+
+#[test]
+fn arbiters_serve_the_datacenter_in_which_they_are() {
+    good(FAR);
+    let message = said(&with(FAR, "to = 20", "to = 15"));
+    assert!(
+        message.contains("traffic[0]: host 15 is in another datacenter than the arbiter, which gives timeslots to hosts 16 to 31"),
+        "{message}"
+    );
+    let message = said(&with(FAR, "\"spine5\"", "\"spine3\""));
+    assert!(message.contains("arbiter.at: h16 and spine3 are in different datacenters"), "{message}");
+}
