@@ -2,7 +2,8 @@
 //!
 //! A sender that is ready and finds the NIC idle sends at once. Otherwise its flow waits in the round of its host and
 //! class, and the NIC, when it is free, asks the flows in turn; frames that wait at the NIC (acknowledgements) go
-//! first. A host whose flow order is first in, first out lets one flow send until it is not ready any more. Where work takes a host time, its processor stands between its flows and its NIC.
+//! first. A host whose order is first in, first out lets one flow send until it is not ready any more. Where work takes
+//! a host time, its processor stands between its flows and its NIC.
 
 use clearway_proto::machine::Readiness;
 
