@@ -50,6 +50,8 @@ class Kind:
     """A scenario that does without it, where a few keys do not take it away."""
     measure: str = "summary"
     """The measure that the claim takes; the key is the summary's, and any other has none."""
+    arguments: str = ""
+    """What else the measure is given, as in a file."""
 
 
 KINDS = {
@@ -205,6 +207,7 @@ def experiment(kind: Kind, off: dict[str, Any]) -> str:
         of += f', key = "{kind.key}"'
     if kind.transport is not None:
         of += f', transport = "{kind.transport}"'
+    of += f", {kind.arguments}" if kind.arguments else ""
     sets = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in off.items())
     without = kind.without if off is kind.off else None
     other = "" if without is None else LENGTH.replace("scenario", "scenarios.without") + without
@@ -241,7 +244,7 @@ def see_a_control_fail_and_refute(
 ) -> None:
     """Judge a claim with its control, and with a control that takes nothing away."""
     folder = workspace / "papers" / "toy"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "parameters.toml").write_text("parameter = []\n")
     monkeypatch.setattr(papers, "folder_of_papers", lambda: workspace / "papers")
     (folder / "fig1.toml").write_text(experiment(kind, kind.off))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from clearway.paper import papers, reading
 from clearway.paper.experiment import Experiment, PlannedRun
+from clearway.paper.papers import Paper
 
 from tests.conftest import Clearway
 from tests.test_controls import Kind, see_a_control_fail_and_refute
@@ -260,9 +261,9 @@ def taken_away(run: PlannedRun, control: PlannedRun) -> frozenset[str]:
     return frozenset({"protocol"} if "transport.a.protocol" in changed else changed)
 
 
-def controls() -> Iterator[tuple[Experiment, str, PlannedRun, PlannedRun]]:
-    """Yield every pair of a run and its control in Fastpass's files, but for those that are timed."""
-    for experiment in reading.experiments(FASTPASS, [], full=False):
+def controls(paper: Paper) -> Iterator[tuple[Experiment, str, PlannedRun, PlannedRun]]:
+    """Yield every pair of a run and its control in a paper's files, but for those that are timed."""
+    for experiment in reading.experiments(paper, [], full=False):
         runs = {run.name: run for run in experiment.runs}
         for claim in experiment.claims:
             for original, control in claim.get("control", {}).items():
@@ -272,7 +273,7 @@ def controls() -> Iterator[tuple[Experiment, str, PlannedRun, PlannedRun]]:
 
 def test_every_control_takes_away_what_one_of_the_kinds_does() -> None:
     known = [frozenset({"protocol"} if kind.without else kind.off) for kind in KINDS.values()]
-    found = list(controls())
+    found = list(controls(FASTPASS))
     assert len(found) > 50
     for experiment, text, run, control in found:
         keys = taken_away(run, control)

@@ -33,6 +33,25 @@ def test_the_closed_forms_of_a_long_link() -> None:
     assert (over.x.tolist(), over.y.tolist()) == ([100, 400], pytest.approx([0.5, 0.375]))
 
 
+def test_a_cycle_of_pfc() -> None:
+    link = {**LINK, "delay_us": 400, "drain": 0.5}
+    assert measures.cycle_us(**link, threshold_bytes=1e6) == pytest.approx(160 + 800 + 1600)
+    assert measures.cycle_us(**link, threshold_bytes=7e6) == pytest.approx(800 + 800 + 1600)
+
+
+def test_what_repeats_itself_is_like_itself_a_period_later() -> None:
+    times = np.arange(0.0, 4000.0, 10.0)
+    wave = Series(times, (times % 200 < 80).astype(float))
+    assert measures.strongest_period(wave, 100, 350) == 200
+    assert measures.autocorrelation(wave, 200) == pytest.approx(1, abs=0.05)
+    assert measures.autocorrelation(wave, 100) < -0.5
+    noise = Series(times, np.random.default_rng(1).random(len(times)))
+    assert abs(measures.autocorrelation(noise, 200)) < 0.15
+    assert math.isnan(measures.autocorrelation(Series(times, np.ones(len(times))), 200))
+    assert math.isnan(measures.autocorrelation(wave, 4000))
+    assert math.isnan(measures.strongest_period(Series(times[:1], times[:1]), 100, 350))
+
+
 def test_what_is_no_long_link() -> None:
     with pytest.raises(ClearwayError, match="there is no pfc"):
         measures.long_link("pfc", **LINK, delay_us=400, drain=0.5)

@@ -115,7 +115,9 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "ecn_min": ECN[2],
     "ecn_max": ECN[2],
     "ecn_pmax": ECN[2],
-    **dict.fromkeys(("pfc_xoff", "pfc_xon", "pfc_headroom", "pfc_quanta", "pfc_response"), PFC[1]),
+    **dict.fromkeys(
+        ("pfc_xoff", "pfc_xon", "pfc_headroom", "pfc_quanta", "pfc_response", "pfc_unsent"), PFC[1]
+    ),
     **{key: {"sharing": "shared", **PFC[2]} for key in ("pfc_alpha", "pfc_hysteresis")},
     "relay_virtual_queue_above": {"relay_virtual_queue": "1MB"},
 }

@@ -40,7 +40,13 @@ def _marked(name: str) -> str:
 
 def _kinds() -> Iterator[str]:
     """Yield a table of what the claims of each paper can be at best."""
-    words = (verdicts.REPRODUCED, verdicts.CALIBRATED, verdicts.STAND_IN, verdicts.EXTENSION)
+    words = (
+        verdicts.REPRODUCED,
+        verdicts.ARITHMETIC,
+        verdicts.CALIBRATED,
+        verdicts.STAND_IN,
+        verdicts.EXTENSION,
+    )
     heads = ["paper", "claims", *(f"at best {word}" for word in words), "by our bar", "with a control"]
     yield f"| {' | '.join(heads)} |"
     yield f"|{'---|' * len(heads)}"

@@ -202,6 +202,7 @@ fn lossless(mut scenario: Scenario) -> Scenario {
         headroom: None,
         quanta: u16::MAX,
         response: Span::ZERO,
+        replaces_unsent: false,
         relay: None,
     };
     scenario.switches = SwitchKinds::alike(SwitchKind { pfc: Some(pfc), ..scenario.switches.tor.clone() });

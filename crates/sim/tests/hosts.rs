@@ -189,3 +189,39 @@ fn a_low_target_starves_real_hosts_and_not_ideal_ones() {
     let higher = snap.replace("'15us'", "'30us'");
     assert!(gbps(&higher) > 47.5);
 }
+
+/// Three flows of ten packets at one host, which begin one after the other while the first is sent: when each was complete,
+/// in frames' times from the first's start.
+fn completions(host: &str) -> Vec<u64> {
+    let flow = |to: u32, start_ns: u32| {
+        format!(
+            "[[traffic]]\npattern = 'incast'\nfrom = 0\nto = {to}\nbytes = '10kB'\nstart = '{start_ns}ns'\n"
+        )
+    };
+    let flows = [flow(1, 10_000), flow(2, 10_100), flow(3, 10_200)].concat();
+    let outcome = run(&format!(
+        "format = 1\nname = 'order'\nduration = '1ms'\n[network]\ntopology = 'star'\nhosts = 4\nrate = '8Gbps'\ndelay = '1us'\n\
+         mtu = '1kB'\nframing = '0B'\n[host.default]\n{host}\n[transport.t]\nprotocol = 'roce'\nheader = '0B'\nack = '1B'\n{flows}"
+    ));
+    let starts = picoseconds(&outcome, "flows", "start_us");
+    let times = picoseconds(&outcome, "flows", "fct_us");
+    // Two links of 1 us, and the frame once more at the switch.
+    let done =
+        starts.iter().zip(times).map(|(start, time)| start + time - 10_000_000 - 2_000_000 - 1_000_000);
+    done.map(|time| time.div_ceil(1_000_000)).collect()
+}
+
+#[test]
+fn a_host_serves_its_flows_in_turn_or_first_in_first_out() {
+    assert_eq!(completions("flow_order = 'fifo'"), [10, 20, 30]);
+    assert_eq!(completions("flow_order = 'round_robin'"), [26, 29, 30]);
+    assert_eq!(completions(""), [26, 29, 30]);
+    // Where a processor sends, it is that which asks the flows.
+    let costs =
+        "model = 'snap'\njitter = '0us'\npause = '0us'\nreceive_packet = '0ns'\ncopy_rate = '10Tbps'\n\
+                 operation = '0ns'\nreceive_ack = '0ns'\ncompletion = '0ns'\ntransmit = '1us'\n";
+    let [first, second, third] = completions(&format!("{costs}flow_order = 'fifo'"))[..] else { panic!() };
+    assert!(first + 9 <= second && second + 9 <= third, "{first}, {second}, {third}");
+    let in_turn = completions(costs);
+    assert!(in_turn.iter().all(|&time| time > 25), "{in_turn:?}");
+}

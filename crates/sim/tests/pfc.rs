@@ -293,3 +293,27 @@ fn wrong_thresholds_are_refused_with_the_arithmetic() {
         assert!(message.contains(says), "{message}");
     }
 }
+
+/// Two senders of small frames to one receiver, with XON equal to XOFF: each frame that comes brings a PAUSE, each that leaves
+/// a RESUME, and both are longer than two frames. `unsent` is what becomes of those that wait.
+fn swinging(unsent: &str) -> String {
+    format!(
+        "format = 1\nname = 'swinging'\nduration = '1ms'\n[network]\ntopology = 'star'\nhosts = 3\nrate = '10Gbps'\n\
+         delay = '1us'\nmtu = '64B'\nframing = '0B'\n[switch.default]\npfc = 'static'\npfc_xoff = '10kB'\npfc_xon = '10kB'\n\
+         pfc_unsent = '{unsent}'\n[transport.t]\nprotocol = 'roce'\nheader = '0B'\nack = '64B'\nrto = '1s'\n[[traffic]]\n\
+         pattern = 'incast'\nfrom = '0..2'\nto = 2\nstart = '0us..10us'\n"
+    )
+}
+
+#[test]
+fn what_replaces_unsent_pauses_needs_no_more_headroom_with_xon_equal_to_xoff() {
+    assert!(!is_lossless(&swinging("keep")), "PAUSEs wait behind others");
+    assert!(is_lossless(&swinging("replace")));
+    let frames = |unsent: &str| {
+        let text = swinging(unsent) + "[switch.tor]\npfc_headroom = '1MB'\n";
+        let outcome = try_run(&text).expect("there is room for all that PAUSEs could be late");
+        integers(&outcome, "pauses", "pfc_frames").iter().sum::<u64>()
+    };
+    let (kept, replaced) = (frames("keep"), frames("replace"));
+    assert!(replaced < kept && replaced > 1000, "{replaced} of {kept}");
+}

@@ -141,6 +141,7 @@ def best(claim: Table) -> str:
         fitted=_is_fitted(claim),
         stand_in=claim.get("stand_in", False),
         extension=is_extension(claim),
+        arithmetic=not runs_in(claim["ours"]),
     )
 
 
@@ -181,9 +182,14 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         control=control,
         control_shape=control_shape,
         extension=is_extension(claim),
+        arithmetic=not runs_in(claim["ours"]),
     )
     remark = _of_interval(verdict, value, control, unmeasured=bool(found) and not verdicts.measured(found))
-    reason = "" if verdict in {verdicts.REPRODUCED, verdicts.EXTENSION} else _reason(claim, verdict)
+    reason = (
+        ""
+        if verdict in {verdicts.REPRODUCED, verdicts.ARITHMETIC, verdicts.EXTENSION}
+        else _reason(claim, verdict)
+    )
     if bounds := dict.fromkeys(lower_bounds_in(claim["ours"], runs)):
         reason = f"{reason} At least so much, as something was unfinished: {', '.join(bounds)}.".strip()
     if waited := _waited(runs_in(claim["ours"]), runs):

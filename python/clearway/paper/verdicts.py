@@ -3,6 +3,7 @@
 A claim is decided by the 95 % interval of its measure over seeds, against the bar of its predicate:
 
 - reproduced: all of the interval is within the bar, with parameters that this figure did not help to choose.
+- arithmetic: within the bar, but no run was measured: numbers of the paper fit each other or closed forms.
 - calibrated: within the bar, but a parameter was fitted on this very figure, or the claim was written after
   its results were seen.
 - shape: outside, but the order, knee or ratio holds: all of the interval is within a weaker bar.
@@ -39,6 +40,7 @@ from clearway.paper.measures.values import Floats
 from clearway.paper.sampling import ends_of, interval_of, numbers
 
 REPRODUCED = "reproduced"
+ARITHMETIC = "arithmetic"
 CALIBRATED = "calibrated"
 SHAPE = "shape"
 STRADDLES = "straddles"
@@ -47,7 +49,7 @@ STAND_IN = "stand-in"
 EXTENSION = "extension"
 EXTENSION_FAILED = "extension failed"
 
-VERDICTS = (REPRODUCED, CALIBRATED, SHAPE, STAND_IN, STRADDLES, NOT_REPRODUCED)
+VERDICTS = (REPRODUCED, ARITHMETIC, CALIBRATED, SHAPE, STAND_IN, STRADDLES, NOT_REPRODUCED)
 """Of what a paper claims."""
 EXTENSIONS = (EXTENSION, EXTENSION_FAILED)
 """Of what we claim beyond it."""
@@ -156,10 +158,11 @@ def verdict(
     control: Position | None = None,
     control_shape: Position | None = None,
     extension: bool = False,
+    arithmetic: bool = False,
 ) -> str:
     """Judge; the positions of a control are None where there is none.
 
-    An `extension` is a claim that the paper does not make.
+    An `extension` is a claim that the paper does not make; `arithmetic` is one that no run decides.
     """
     if extension:
         return EXTENSION if _unless(value, control) is Position.WITHIN else EXTENSION_FAILED
@@ -167,7 +170,9 @@ def verdict(
         return NOT_REPRODUCED
     held, shape_held = _unless(value, control), _unless(shape, control_shape)
     if held is Position.WITHIN:
-        return CALIBRATED if fitted else STAND_IN if stand_in else REPRODUCED
+        if fitted:
+            return CALIBRATED
+        return ARITHMETIC if arithmetic else STAND_IN if stand_in else REPRODUCED
     if held is Position.OVER:
         return STRADDLES
     return {Position.WITHIN: SHAPE, Position.OVER: STRADDLES, Position.OUTSIDE: NOT_REPRODUCED}[shape_held]

@@ -1,5 +1,6 @@
-//! A round: the flows of a host, of one traffic class, that are ready to send. The NIC asks them in turn whenever its
-//! port is free, so no queue forms below the transport (the pull model of Swift §3.2).
+//! A round: the flows of a host, of one traffic class, that are ready to send. The NIC asks the first whenever its port is free,
+//! and that goes to the end, or back to the front where the host serves first in, first out. So no queue forms below the transport (the
+//! pull model of Swift §3.2).
 
 /// The number that stands for no flow.
 pub const NO_FLOW: u32 = u32::MAX;

@@ -25,8 +25,20 @@ pub struct HostKind {
     /// The time, beside any processor's, from a read request's arrival at its target until the answer is handed to the
     /// target's transport. Any number of reads are served at once.
     pub operation_service: Span,
+    /// In which order flows that are ready send.
+    pub flow_order: FlowOrder,
     /// How wrong a host's clocks are.
     pub clock: Clock,
+}
+
+/// In which order the flows of a host, of one traffic class, send that are ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowOrder {
+    /// They take turns, a packet each.
+    #[default]
+    RoundRobin,
+    /// The one that was ready first sends until it is not ready any more.
+    Fifo,
 }
 
 impl HostKinds {
@@ -83,7 +95,13 @@ impl HostKinds {
 impl HostKind {
     /// The kind `default`: of this model, which answers reads at once, with exact clocks.
     pub fn default_of(model: HostModel) -> HostKind {
-        HostKind { name: "default".into(), model, operation_service: Span::ZERO, clock: Clock::default() }
+        HostKind {
+            name: "default".into(),
+            model,
+            operation_service: Span::ZERO,
+            flow_order: FlowOrder::default(),
+            clock: Clock::default(),
+        }
     }
 }
 

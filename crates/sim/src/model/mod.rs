@@ -25,7 +25,7 @@ pub use arbiter::{Arbiters, Crash, MOST_CONTROL};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::{Bypass, Fault};
-pub use host::{HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
+pub use host::{FlowOrder, HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
 pub use network::Network;
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};
 pub use pfc::{Pfc, Relay, Safety, Xoff};

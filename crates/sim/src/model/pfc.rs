@@ -18,6 +18,8 @@ pub struct Pfc {
     pub quanta: u16,
     /// Time from the arrival of a PAUSE until its receiver begins no further frame.
     pub response: Span,
+    /// A PAUSE or RESUME takes the place of one before it that has not left yet.
+    pub replaces_unsent: bool,
     /// What Swing's relay does besides; none where there is none, and at a relay if all of it is as usual.
     pub relay: Option<Relay>,
 }

@@ -8,7 +8,7 @@
 //!
 //! A PAUSE is a frame of the link alone: it goes ahead of every queue, behind the frame in transmission, whether or not the
 //! port is paused itself. It holds for a time, and is repeated when half of that has passed. No two are merged, and they
-//! keep their order.
+//! keep their order; unless the port replaces what has not left yet, as one that sends its state and not its history.
 
 use std::collections::VecDeque;
 
@@ -126,6 +126,8 @@ pub struct Pfc {
     pub(super) pause: u64,
     /// Time from the arrival of a PAUSE at the other end until that begins no further frame, in picoseconds.
     pub(super) response: u64,
+    /// What is said of a class takes the place of what was to be said of it and has not left.
+    replaces_unsent: bool,
     /// The classes that the other end pauses, by class.
     holds: Vec<Hold>,
     /// What is to be sent, oldest first.
@@ -185,6 +187,7 @@ impl Pfc {
             relay: None,
             pause: 0,
             response: 0,
+            replaces_unsent: false,
             holds: vec![Hold::default(); classes],
             signals: VecDeque::new(),
             sent: 0,
@@ -219,9 +222,21 @@ impl Pfc {
         Pfc { relay: Some((relay, side)), thresholds, ..self }
     }
 
+    /// What is said takes the place of what has not left yet, where a port sends its state and not its history.
+    #[must_use]
+    pub fn replacing_unsent(self, replaces_unsent: bool) -> Pfc {
+        Pfc { replaces_unsent, ..self }
+    }
+
     /// Has something to say to the link's other end.
     pub(super) fn decide(&mut self, pause: Pause) {
         self.accounts[usize::from(pause.class)].pausing = pause.time > 0;
+        if self.replaces_unsent {
+            self.signals.retain(|unsent| unsent.class != pause.class);
+            if pause.time == 0 && self.told & only(pause.class.into()) == 0 {
+                return; // The other end has not heard of the PAUSE.
+            }
+        }
         self.signals.push_back(pause);
     }
 

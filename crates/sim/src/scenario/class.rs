@@ -1,6 +1,5 @@
 //! `[class.NAME]`: the queues that every port has, and the keys of a transport that name them.
 
-use clearway_proto::units::Bytes;
 use serde_json::json;
 
 use super::document::{Node, Value};
@@ -10,8 +9,8 @@ use super::key::Key;
 use super::reader::Section;
 use super::shape::MAX_BYTES;
 use super::suggest;
-use super::switch::{read_marking, Marking, MARKINGS};
-use crate::model::{Buffer, Ecn, Scenario, SwitchKinds, SwitchRole, TrafficClass, Transport};
+use super::switch::{check_thresholds, longest_queue, read_marking, Marking, MARKINGS};
+use crate::model::{Ecn, Scenario, SwitchKinds, SwitchRole, TrafficClass, Transport};
 use crate::net::scheduling::MOST_CLASSES;
 
 /// The largest weight: the smallest share of a class is one part in this and one.
@@ -43,15 +42,10 @@ fn read_ecn(r: &mut Section, switches: Option<&SwitchKinds>) -> Option<Ecn> {
     let doc =
         "When the class's own queue marks congestion: as the switch's ecn says, or as in the switch's table.";
     let marking = r.choice("ecn", doc, Some("switch"), &options)?;
-    Some(read_marking(r, marking, switches.map_or(MAX_BYTES, largest_buffer)))
-}
-
-/// A threshold that no queue of any switch can exceed.
-fn largest_buffer(switches: &SwitchKinds) -> Bytes {
-    let room = |role| match switches.of(role).buffer {
-        Buffer::PerPort(size) | Buffer::Shared { size, .. } => size,
-    };
-    SwitchRole::ALL.map(room).into_iter().max().unwrap_or(MAX_BYTES)
+    let ecn = read_marking(r, marking);
+    let longest = |of: &SwitchKinds| SwitchRole::ALL.map(|role| longest_queue(of.of(role))).into_iter().max();
+    check_thresholds(r, &ecn, switches.and_then(longest).unwrap_or(MAX_BYTES));
+    Some(ecn)
 }
 
 /// Reads the class of a transport's data and that of its acknowledgements. Where the classes themselves are wrong there

@@ -9,7 +9,7 @@ use super::hosts::{self, HostSet};
 use super::key::Key;
 use super::link::rate_key;
 use super::reader::Section;
-use crate::model::{Clock, HostKind, HostKinds, HostModel, PartsPerBillion, SnapHost, Timestamps};
+use crate::model::{Clock, FlowOrder, HostKind, HostKinds, HostModel, PartsPerBillion, SnapHost, Timestamps};
 
 #[derive(Clone, Copy)]
 enum Model {
@@ -90,7 +90,15 @@ fn read_kind(r: &mut Section) -> HostKind {
         Span::ZERO..=Span::from_secs(10),
     );
     let operation_service = r.get(&service.or(Span::ZERO));
-    HostKind { name: String::new(), model, operation_service, clock: read_clock(r) }
+    let flow_order = r.one_of(
+        "flow_order",
+        "In which order the flows of a class send that are ready: round_robin, a packet each in turn, as adapters for RDMA do; \
+         fifo, the one that was ready first until it has nothing more to send or has to wait, as where all packets join one \
+         queue. Flows that wait for Fastpass's timeslots take turns by those.",
+        Some("round_robin"),
+        &[("round_robin", FlowOrder::RoundRobin), ("fifo", FlowOrder::Fifo)],
+    );
+    HostKind { name: String::new(), model, operation_service, flow_order, clock: read_clock(r) }
 }
 
 fn read_clock(r: &mut Section) -> Clock {

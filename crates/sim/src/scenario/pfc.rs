@@ -48,12 +48,13 @@ pub(super) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) ->
         Kind::Static => read_static(r),
         Kind::Dynamic => read_dynamic(r, buffer),
         Kind::Relay => {
-            let (quanta, response) = read_times(r);
+            let Signals { quanta, response, replaces_unsent } = read_signals(r);
             let relay = Relay { safety: Some(Safety::Least), ..Relay::default() };
             let relay = Some(read_relay(r, relay, "the lowest that lets an idle link send at once"));
             // Of a port L, which there is not.
             let xoff = Xoff::Static(Bytes::new(0));
-            return Some(Pfc { xoff, hysteresis: HYSTERESIS, headroom: None, quanta, response, relay });
+            let hysteresis = HYSTERESIS;
+            return Some(Pfc { xoff, hysteresis, headroom: None, quanta, response, replaces_unsent, relay });
         }
     };
     let headroom = Key::new(
@@ -62,15 +63,21 @@ pub(super) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) ->
         Bytes::new(0)..=MAX_BYTES,
     );
     let headroom = r.optional(&headroom, "what the link can bring at most");
-    let (quanta, response) = read_times(r);
+    let Signals { quanta, response, replaces_unsent } = read_signals(r);
     let of_a_relay = role == Some(SwitchRole::Relay);
     let relay =
         of_a_relay.then(|| read_relay(r, Relay::default(), "none: the far end is never held for that"));
-    Some(Pfc { xoff, hysteresis, headroom, quanta, response, relay })
+    Some(Pfc { xoff, hysteresis, headroom, quanta, response, replaces_unsent, relay })
 }
 
-/// How long a PAUSE holds, and until when it has taken effect.
-fn read_times(r: &mut Section) -> (u16, Span) {
+/// What is said, how long it holds, and when it has taken effect.
+struct Signals {
+    quanta: u16,
+    response: Span,
+    replaces_unsent: bool,
+}
+
+fn read_signals(r: &mut Section) -> Signals {
     let quanta = Key::new(
         "pfc_quanta",
         "How long a PAUSE holds, in quanta of 512 bit times; it is repeated when half of that has passed.",
@@ -82,7 +89,16 @@ fn read_times(r: &mut Section) -> (u16, Span) {
         Span::ZERO..=Span::from_ms(1),
     );
     let quanta = r.get(&quanta.or(u16::MAX.into())) as u16;
-    (quanta, r.get(&response.or(Span::ZERO)))
+    let response = r.get(&response.or(Span::ZERO));
+    let replaces_unsent = r.one_of(
+        "pfc_unsent",
+        "What becomes of a PAUSE or RESUME that has not left yet when the next one comes: keep, both are sent in their order; \
+         replace, the next one alone is, if the other end needs it, so that no PAUSE waits behind others of its class, however \
+         close XON is to XOFF.",
+        Some("keep"),
+        &[("keep", false), ("replace", true)],
+    );
+    Signals { quanta, response, replaces_unsent }
 }
 
 /// What a relay does with what comes over the fibre.

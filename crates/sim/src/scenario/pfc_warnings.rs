@@ -51,11 +51,11 @@ fn pauses_that_queue(scenario: &Scenario, role: SwitchRole, pfc: &Pfc) -> Option
     let frames = sending.flat_map(|of| [(of.class, of.header + 1), (of.ack_class, of.ack)]);
     let of_lossless = frames.filter(|(class, _)| lossless(*class));
     let shortest = of_lossless.map(|(_, bytes)| u64::from(bytes + scenario.network.framing)).min()?;
-    (pfc.hysteresis.get() < pair && shortest < pair).then(|| {
+    (pfc.hysteresis.get() < pair && shortest < pair && !pfc.replaces_unsent).then(|| {
         format!(
             "switch.{}.pfc_xon: a link goes on {} below XOFF, so that each frame may bring a PAUSE and a RESUME, {pair} bytes; the \
              shortest frames have {shortest}, and many of them make PAUSEs wait for each other: headroom may not be enough. Set \
-             XON {pair} bytes below XOFF, or more",
+             XON {pair} bytes below XOFF, or more, or pfc_unsent = \"replace\"",
             role_name(role),
             pfc.hysteresis.shown(),
         )

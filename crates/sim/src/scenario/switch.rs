@@ -6,7 +6,7 @@ use super::key::{Key, Shown};
 use super::pfc;
 use super::reader::Section;
 use super::shape::{role_name, MAX_BYTES};
-use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
+use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole, Xoff};
 use crate::net::shape;
 
 #[derive(Clone, Copy)]
@@ -83,40 +83,45 @@ fn read_kind(r: &mut Section, role: Option<SwitchRole>) -> SwitchKind {
             Buffer::Shared { size, alpha: r.get(&alpha.or(1.0)) }
         }
     };
-    let ecn = read_ecn(r, size);
-    SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer, role) }
-}
-
-fn read_ecn(r: &mut Section, buffer: Bytes) -> Ecn {
     let marking = r.choice(
         "ecn",
         "When a queue marks congestion: never, above a threshold, or with a probability that rises (RED).",
         Some("off"),
         MARKINGS,
     );
-    read_marking(r, marking, buffer)
+    let ecn = read_marking(r, marking);
+    let kind = SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer, role) };
+    check_thresholds(r, &kind.ecn, longest_queue(&kind));
+    kind
+}
+
+/// What a queue of such a switch can hold at most, as far as it is known here.
+pub(super) fn longest_queue(kind: &SwitchKind) -> Bytes {
+    let (Buffer::PerPort(size) | Buffer::Shared { size, .. }) = kind.buffer;
+    match &kind.pfc {
+        // Beside the buffer lossless frames have the accounts of all links.
+        Some(pfc) if matches!(pfc.xoff, Xoff::Static(_)) => MAX_BYTES,
+        _ => size,
+    }
 }
 
 /// The names of the ways to mark.
 pub(super) const MARKINGS: &[(&str, Marking)] =
     &[("off", Marking::Off), ("step", Marking::Step), ("red", Marking::Red)];
 
-/// Reads the keys of a way to mark; `buffer` is what a queue can hold at most.
-pub(super) fn read_marking(r: &mut Section, marking: Marking, buffer: Bytes) -> Ecn {
+/// Reads the keys of a way to mark.
+pub(super) fn read_marking(r: &mut Section, marking: Marking) -> Ecn {
     let threshold = |name, doc| Key::new(name, doc, Bytes::new(0)..=MAX_BYTES);
     match marking {
         Marking::Off => Ecn::Off,
         Marking::Step => {
-            let at = r.get(&threshold("ecn_threshold", "A frame that meets a longer queue is marked."));
-            check_threshold(r, "ecn_threshold", at, buffer);
-            Ecn::Step(at)
+            Ecn::Step(r.get(&threshold("ecn_threshold", "A frame that meets a longer queue is marked.")))
         }
         Marking::Red => {
             let min = r.get(&threshold("ecn_min", "Up to this queue nothing is marked."));
             let max = r.get(&threshold("ecn_max", "Above this queue everything is marked."));
             let pmax = Key::new("ecn_pmax", "Probability of a mark at ecn_max.", 0.0..=1.0);
             let pmax = r.get(&pmax);
-            check_threshold(r, "ecn_max", max, buffer);
             if r.sound() && min > max {
                 r.conflict("ecn_min", format!("{} is above ecn_max, {}", min.shown(), max.shown()));
             }
@@ -125,10 +130,15 @@ pub(super) fn read_marking(r: &mut Section, marking: Marking, buffer: Bytes) -> 
     }
 }
 
-/// Checks that a queue can exceed a threshold; one that no queue can exceed is a mistaken unit.
-fn check_threshold(r: &Section, name: &str, threshold: Bytes, buffer: Bytes) {
-    if r.sound() && threshold >= buffer {
-        let (threshold, buffer) = (threshold.shown(), buffer.shown());
-        r.conflict(name, format!("{threshold} is not below buffer, {buffer}: nothing would ever be marked"));
+/// Checks that a queue, which holds less than `longest`, can exceed a threshold; one that none can exceed is a mistaken unit.
+pub(super) fn check_thresholds(r: &Section, ecn: &Ecn, longest: Bytes) {
+    let (name, threshold) = match *ecn {
+        Ecn::Off => return,
+        Ecn::Step(at) => ("ecn_threshold", at),
+        Ecn::Red { max, .. } => ("ecn_max", max),
+    };
+    if r.sound() && threshold >= longest {
+        let (threshold, longest) = (threshold.shown(), longest.shown());
+        r.conflict(name, format!("{threshold} is not below buffer, {longest}: nothing would ever be marked"));
     }
 }

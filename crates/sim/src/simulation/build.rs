@@ -26,7 +26,7 @@ use crate::host::processor::{Costs, Processor};
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::{Maker, NewSenders};
-use crate::model::{HostKind, Probe, Scenario, Timestamps, Transport};
+use crate::model::{FlowOrder, HostKind, Probe, Scenario, Timestamps, Transport};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::port::Port;
 use crate::net::routes::{Next, Routes};
@@ -312,7 +312,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
             let costs = costs[kind].as_ref();
             let processor = costs.map_or(NONE, |_| processors.len() as u32);
             processors.extend(costs.map(|costs| Processor::new(scenario.seed, node, costs)));
-            let HostKind { clock, operation_service, .. } = &scenario.hosts.kinds[kind];
+            let HostKind { clock, operation_service, flow_order, .. } = &scenario.hosts.kinds[kind];
             let reads = clock.timestamps == Timestamps::Clock;
             let clocks = if reads { all_clocks.len() as u32 } else { NONE };
             all_clocks.extend(reads.then(|| HostClocks::new(scenario.seed, node, clock)));
@@ -323,6 +323,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
                 clocks,
                 slots: NONE,
                 operation_service: operation_service.as_ps(),
+                fifo: *flow_order == FlowOrder::Fifo,
                 armed: false,
             });
         }

@@ -138,6 +138,8 @@ pub(super) struct HostState {
     pub slots: u32,
     /// How long a read is served here before it is answered, in picoseconds.
     pub operation_service: u64,
+    /// A flow of it that has sent and is ready again goes on before the others.
+    pub fifo: bool,
     /// A plain NIC is to wake when it is free.
     pub armed: bool,
 }

@@ -2,7 +2,8 @@
 //!
 //! A sender that is ready and finds the NIC idle sends at once. Otherwise its flow waits in the round of its host and
 //! class, and the NIC, when it is free, asks the flows in turn; frames that wait at the NIC (acknowledgements) go
-//! first. Where work takes a host time, its processor stands between its flows and its NIC.
+//! first. A host whose order is first in, first out lets one flow send until it is not ready any more. Where work takes
+//! a host time, its processor stands between its flows and its NIC.
 
 use clearway_proto::machine::Readiness;
 
@@ -75,6 +76,23 @@ impl Domain {
         }
     }
 
+    /// Lets a flow wait that has just sent and is ready again: behind the others, or before them where the host serves
+    /// first in, first out.
+    #[inline]
+    pub(super) fn wait_again(&mut self, plan: &Plan, host: u32, end: u32) {
+        if !self.hosts[host as usize].fifo {
+            return self.wait(plan, host, end);
+        }
+        let at = self.round_of(plan, host, end);
+        let round = &mut self.rounds[at];
+        let sender = &mut self.senders[end as usize];
+        sender.waiting = true;
+        sender.next_waiting = std::mem::replace(&mut round.first, end);
+        if sender.next_waiting == NO_FLOW {
+            round.last = end;
+        }
+    }
+
     /// Takes the flow whose turn it is out of a round.
     #[inline]
     pub(super) fn take_turn(&mut self, round: usize) -> Option<u32> {
@@ -109,7 +127,7 @@ impl Domain {
         }
         match self.senders[end as usize].sender.readiness(self.time()) {
             Readiness::Ready => {
-                self.wait(plan, host, end);
+                self.wait_again(plan, host, end);
                 self.arm_nic(host);
             }
             Readiness::At(at) => self.arm_pace(end, at),

@@ -108,7 +108,7 @@ impl Domain {
         let frame = self.next_frame(plan, end);
         self.send_off(plan, host, end, &frame);
         match self.senders[end as usize].sender.readiness(now) {
-            Readiness::Ready => self.wait(plan, host, end),
+            Readiness::Ready => self.wait_again(plan, host, end),
             Readiness::At(at) => self.arm_pace(end, at),
             Readiness::Idle => (),
         }

@@ -180,6 +180,7 @@ impl<'a> Wiring<'a> {
         };
         let pause = lasting(pfc.quanta, of.rate);
         Pfc::pausing(classes, self.lossless(), thresholds, memory, (pause.as_ps(), pfc.response.as_ps()))
+            .replacing_unsent(pfc.replaces_unsent)
     }
 
     /// A link of which the end from which it leads keeps lossless classes lossless.

@@ -105,6 +105,8 @@ pub const FEATURES: &[Feature] = &[
     ("send_rate", |case| interrupts(case, |host| host.gives("send_rate"))),
     ("send_spread", |case| interrupts(case, |host| host.number("send_spread") > Some(0.0))),
     ("operation_service", |case| case.any("host", |host| host.number("operation_service") > Some(0.0))),
+    ("flow_order", |case| case.any("host", |host| host.says("flow_order", "fifo"))),
+    ("pfc_unsent", |case| case.any("switch", |switch| switch.says("pfc_unsent", "replace"))),
     ("small receive queues", |case| {
         case.any("host", |host| {
             host.number("receive_queue") <= Some(5.0 * case.full_frame()) && host.gives("receive_queue")

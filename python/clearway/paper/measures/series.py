@@ -130,3 +130,36 @@ def mean_stretch(series: Series, above: float) -> float:
     down = down[down > up[0]] if len(up) else down[:0]
     ends = list(zip(up, down, strict=False))
     return float(np.mean([series.x[last] - series.x[first] for first, last in ends])) if ends else math.nan
+
+
+@of_values
+def autocorrelation(series: Series, lag: float) -> float:
+    """Take how much evenly spaced samples are like those a lag later: 1, alike; 0, no more than by chance.
+
+    NaN of samples that are all the same, and of a lag that is not within them.
+    """
+    return _alike_after(series, lag)
+
+
+@of_values
+def strongest_period(series: Series, least: float, most: float) -> float:
+    """Take the lag between two bounds after which evenly spaced samples are most like themselves."""
+    step = float(series.x[1] - series.x[0]) if len(series.x) > 1 else math.nan
+    if math.isnan(step):
+        return math.nan
+    lags = np.arange(math.ceil(least / step), math.floor(most / step) + 1) * step
+    found = np.array([_alike_after(series, float(lag)) for lag in lags])
+    return math.nan if np.isnan(found).any() else float(lags[np.argmax(found)])
+
+
+def _alike_after(series: Series, lag: float) -> float:
+    """Return how samples correlate with those a lag later, which is rounded to a whole number of them."""
+    if len(series.x) < 2 or math.isnan(lag):
+        return math.nan
+    by = round(lag / float(series.x[1] - series.x[0]))
+    centred = series.y - np.mean(series.y)
+    whole = float(np.sum(centred**2))
+    if not 0 < by < len(centred) or not whole:
+        return math.nan
+    # Of fewer products the later ones have; each part is held against what it would be if alike.
+    return float(np.sum(centred[:-by] * centred[by:])) / whole * len(centred) / (len(centred) - by)

@@ -45,6 +45,17 @@ def long_link(
 
 
 @of_values
+def cycle_us(
+    rate_gbps: float, buffer_bytes: float, delay_us: float, drain: float, threshold_bytes: float
+) -> float:
+    """Take how long a cycle of PFC over a long link lasts: t1 + t2 + 4D, of section 4 of the paper."""
+    found = _clearway.long_link(
+        round(rate_gbps * 1e9), round(delay_us * 1e6), round(buffer_bytes), drain, round(threshold_bytes)
+    )
+    return float(found["t1_us"]) + float(found["t2_us"]) + 4 * delay_us
+
+
+@of_values
 def equation_4(
     rate_gbps: float, buffer_bytes: float, delay_us: float | Sequence[float], drain: float | Sequence[float]
 ) -> float | Series:

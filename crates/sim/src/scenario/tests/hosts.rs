@@ -4,7 +4,7 @@ use clearway_proto::units::{Bytes, Rate, Span};
 use serde_json::json;
 
 use super::fixture::{good, read, said, set, toml, with, SMALL};
-use crate::model::{Clock, HostModel, InterruptHost, PartsPerBillion, SnapHost, Timestamps};
+use crate::model::{Clock, FlowOrder, HostModel, InterruptHost, PartsPerBillion, SnapHost, Timestamps};
 use crate::scenario::memory;
 use crate::simulation::footprint::FRAME;
 
@@ -75,6 +75,18 @@ fn hosts_that_wait_for_interrupts_are_read() {
     assert_eq!(bare.of(0).model, HostModel::Interrupts(InterruptHost::default()));
     let foreign = said(&hosts("[host.a]\nhosts = 0\nmodel = \"snap\"\nwake_interval = \"1us\"\n"));
     assert!(foreign.contains("applies only with model = \"interrupts\"; here"), "{foreign}");
+}
+
+#[test]
+fn hosts_serve_their_flows_in_one_of_two_orders() {
+    let kinds = good(&hosts(
+        "[host.default]\nflow_order = \"fifo\"\n[host.a]\nhosts = 0\nflow_order = \"round_robin\"\n",
+    ))
+    .hosts;
+    assert_eq!([0, 1].map(|host| kinds.of(host).flow_order), [FlowOrder::RoundRobin, FlowOrder::Fifo]);
+    assert_eq!(good(SMALL).hosts.of(0).flow_order, FlowOrder::RoundRobin);
+    let said = said(&hosts("[host.default]\nflow_order = \"lifo\"\n"));
+    assert!(said.starts_with("x.toml:14: host.default.flow_order: found \"lifo\", expected"), "{said}");
 }
 
 #[test]

@@ -209,6 +209,12 @@ fn thresholds_lie_within_the_buffer() {
     assert!(said("ecn = \"step\"\necn_threshold = \"13MB\"\n").contains("nothing would ever be marked"));
     let red = "ecn = \"red\"\necn_min = \"2kB\"\necn_max = \"1kB\"\necn_pmax = 1\n";
     assert!(said(red).contains("switch.default.ecn_min: 2kB is above ecn_max, 1kB"));
+    // Under PFC a queue has what all links may have at the switch, beside the buffer; a share of the buffer is below it.
+    let marks = "buffer = \"1MB\"\necn = \"step\"\necn_threshold = \"1.6MB\"\n";
+    assert!(said(marks).contains("ecn_threshold: 1.6MB is not below buffer, 1MB"));
+    let dynamic = format!("{marks}sharing = \"shared\"\npfc = \"dynamic\"\n");
+    assert!(said(&dynamic).contains("ecn_threshold: 1.6MB is not below buffer, 1MB"));
+    good(&format!("{SMALL}[switch.default]\n{marks}pfc = \"static\"\npfc_xoff = \"288kB\"\n"));
 }
 
 #[test]

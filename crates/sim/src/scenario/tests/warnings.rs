@@ -394,4 +394,12 @@ fn pauses_of_small_frames_that_wait_for_each_other_are_said() {
     let said = with("19833B", "64B");
     assert!(said[0].starts_with("switch.tor.pfc_xon: a link goes on 167B below XOFF"), "{said:?}");
     assert!(with("20kB", "167B")[0].contains("the shortest frames have 167"));
+    let replaced = [
+        ("switch.default.pfc", "static"),
+        ("switch.default.pfc_xoff", "20kB"),
+        ("switch.default.pfc_xon", "20kB"),
+        ("switch.default.pfc_unsent", "replace"),
+        ("transport.a.ack", "64B"),
+    ];
+    assert_eq!(rdma_warnings(&replaced), [""; 0]);
 }

@@ -212,6 +212,26 @@ pub fn draw_operation_service(dice: &mut Dice, world: &World, tables: &mut Vec<T
     }
 }
 
+/// Lets hosts serve their flows first in, first out, and switches replace PAUSEs that have not left, in some scenarios. They
+/// came later and have dice of their own.
+pub fn draw_orders(dice: &mut Dice, tables: &mut Vec<Table>) {
+    if dice.percent(25) {
+        if tables.iter().all(|table| table.kind != "host") {
+            tables.push(Table::named("host", "default"));
+        }
+        for host in tables.iter_mut().filter(|table| table.kind == "host") {
+            host.set("flow_order", Value::Text("fifo".into()));
+        }
+    }
+    if dice.percent(25) {
+        let pauses =
+            |table: &Table| table.kind == "switch" && table.gives("pfc") && !table.says("pfc", "off");
+        for switch in tables.iter_mut().filter(|table| pauses(table)) {
+            switch.set("pfc_unsent", Value::Text("replace".into()));
+        }
+    }
+}
+
 /// Lets switches pause what sends to them in some scenarios, in all classes or some. It came later and has dice of its own.
 pub fn draw_pfc(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
     let distant = tables.iter().any(|table| table.says("topology", "datacenters"));
