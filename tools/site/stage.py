@@ -17,7 +17,16 @@ EXAMPLES = PurePosixPath("scenarios")
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
-    "How to": ("lossless", "fastpass", "cluster", "host", "papers", "adding"),
+    "How to": (
+        "target_delay",
+        "lossless",
+        "fastpass",
+        "three_systems",
+        "cluster",
+        "host",
+        "papers",
+        "adding",
+    ),
     "Reference": ("scenario/index", "output", "commands", "python", "source/scenarios/index"),
     "Background": (
         "architecture",
