@@ -10,7 +10,7 @@ impl Domain {
     #[inline]
     pub(super) fn tell_peers(&mut self) {
         while let Some((at, class)) = self.ports.next_told() {
-            if !self.ports.transmits(at) {
+            if !self.ports.transmits(at) && self.ports.is_told(at) {
                 self.send_signal(at);
             }
             if let Some(due) = self.ports.arm_repeat(at, class, self.now) {
