@@ -3,6 +3,7 @@
 
 mod experiment;
 
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -94,22 +95,28 @@ impl Line {
             self.end, self.switches
         );
         for class in ["flood", "urgent"] {
-            text += &format!(
+            write!(
+                text,
                 "[transport.{class}]\nprotocol = 'none'\nheader = '0B'\nrto = '1s'\nreach = 16384\nclass = '{class}'\n"
-            );
+            )
+            .expect("a string takes all");
         }
         text += "[[traffic]]\npattern = 'incast'\ntransport = 'flood'\nfrom = 0\nto = 2\n";
         for (from, to) in self.taken.iter().filter(|(from, _)| *from < self.end) {
             let to = to.min(&self.end);
-            text += &format!(
+            write!(
+                text,
                 "[[traffic]]\npattern = 'incast'\ntransport = 'urgent'\nfrom = 1\nto = 2\nstart = '{from}ps'\nstop = '{to}ps'\n"
-            );
+            )
+            .expect("a string takes all");
         }
         if let Some((start, frames)) = self.back {
-            text += &format!(
+            write!(
+                text,
                 "[[traffic]]\npattern = 'incast'\ntransport = 'urgent'\nfrom = 3\nto = 0\nbytes = '{}B'\nstart = '{start}ps'\n",
                 1462 * frames
-            );
+            )
+            .expect("a string takes all");
         }
         text
     }

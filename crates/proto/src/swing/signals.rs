@@ -48,7 +48,9 @@ mod tests {
 
     fn pushed(quanta: &[u16]) -> Vec<u16> {
         let mut signals = Signals::new(1);
-        quanta.iter().for_each(|&quanta| signals.push(Pfc { priority: 0, quanta }));
+        for &quanta in quanta {
+            signals.push(Pfc { priority: 0, quanta });
+        }
         std::iter::from_fn(|| signals.pop()).map(|pfc| pfc.quanta).collect()
     }
 
@@ -57,7 +59,9 @@ mod tests {
         assert_eq!(pushed(&[7, 0, 0, 9, 9, 0]), [7, 0, 0, 9, 9, 0]);
         let mut signals = Signals::new(2);
         let all = [(1, 5), (0, 6), (1, 0), (0, 0)].map(|(priority, quanta)| Pfc { priority, quanta });
-        all.iter().for_each(|&pfc| signals.push(pfc));
+        for pfc in all {
+            signals.push(pfc);
+        }
         assert_eq!(std::iter::from_fn(|| signals.pop()).collect::<Vec<_>>(), all);
     }
 
