@@ -32,6 +32,7 @@ use crate::units::{Bytes, Span, Time};
 
 mod params;
 
+pub use super::signals::Pfc;
 pub use params::{RelayParams, VirtualQueue};
 
 /// A port of the relay.
@@ -50,15 +51,6 @@ pub enum Admission {
     Accepted,
     /// It was dropped.
     Dropped,
-}
-
-/// A PFC frame of one priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pfc {
-    /// The number of the priority, from 0.
-    pub priority: usize,
-    /// How long to pause; zero: resume.
-    pub quanta: u16,
 }
 
 /// What the relay knows of one priority.

@@ -8,10 +8,17 @@
 
 use std::collections::VecDeque;
 
-use super::relay::Pfc;
-
 /// The most that ever waits of a priority.
 pub(super) const MOST_OF_A_PRIORITY: usize = 8;
+
+/// A PFC frame of one priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pfc {
+    /// The number of the priority, from 0.
+    pub priority: usize,
+    /// How long to pause; zero: resume.
+    pub quanta: u16,
+}
 
 /// PFC frames to be sent out of a port.
 #[derive(Clone, Debug)]
