@@ -66,6 +66,18 @@ def test_each_option_counts(clearway: Clearway) -> None:
     near, far = planned(clearway), planned(clearway, "--local-delay", "2us")
     assert near["local_port"] != far["local_port"]
     assert near["schemes"]["relay"]["link_buffer_bytes"] == far["schemes"]["relay"]["link_buffer_bytes"]
+    # The relay inside the switch: each frame, way and priority counts, and nothing of the link to a box.
+    inside = near["relay_inside"]
+    assert inside == far["relay_inside"]
+    for more in (
+        ("--mtu", "9000B"),
+        ("--reverse-mtu", "9000B"),
+        ("--response", "1us"),
+        ("--transponder", "5us"),
+    ):
+        assert planned(clearway, *more)["relay_inside"]["buffer_bytes"] > inside["buffer_bytes"], more
+    two = planned(clearway, "--priorities", "2")["relay_inside"]
+    assert two["link_buffer_bytes"] == 2 * two["buffer_bytes"] > 2 * inside["link_buffer_bytes"]
 
 
 def test_the_table_has_what_a_switch_wants(clearway: Clearway) -> None:
@@ -85,6 +97,8 @@ def test_the_table_has_what_a_switch_wants(clearway: Clearway) -> None:
     ):
         assert words in text
     assert "65535 quanta last 335.5 us" in text
+    of_priority, of_link = (plan["relay_inside"][key] for key in ("buffer_bytes", "link_buffer_bytes"))
+    assert f"a buffer of {of_priority:,} B for each priority, {of_link:,} B of the link" in text
     assert "20 %" not in text, "less than what surely drains"
 
 

@@ -124,12 +124,15 @@ def remarks(answer: dict[str, Any]) -> list[str]:
     if "schemes" not in answer:
         return []
     link, local, pause = answer["link"], answer["local_port"], answer["pause"]
+    inside = answer["relay_inside"]
     repeated = pause["repeat_within_us"]
     return [
         "Relay: port R has no threshold. Port L, and the switch's port to it, "
         + f"{readable('time', link['local_delay_us'])} one way, have for each priority:",
         f"  XOFF {_bytes(local['xoff_bytes'])}, XON {_bytes(local['xon_bytes'])}, "
         + f"headroom {_bytes(local['headroom_bytes'])}.",
+        f"Relay inside the switch: a buffer of {_bytes(inside['buffer_bytes'])} for each priority, "
+        + f"{_bytes(inside['link_buffer_bytes'])} of the link.",
         f"PAUSE: {pause['quanta']} quanta last {readable('time', pause['lasts_us'])}; "
         + (
             "frames before it are longer than that: it cannot be repeated in time."

@@ -221,6 +221,11 @@ impl Rate {
         Span((bits * PS_PER_SECOND as u128).div_ceil(self.0 as u128) as u64)
     }
 
+    /// The longest time in which no more than `bytes` go over the wire.
+    pub const fn lasting(self, bytes: Bytes) -> Span {
+        Span((bytes.0 as u128 * 8 * PS_PER_SECOND as u128 / self.0 as u128) as u64)
+    }
+
     /// The bytes that go over the wire in `span`, a begun byte as a whole one.
     pub const fn sent_in(self, span: Span) -> Bytes {
         let bits = span.0 as u128 * self.0 as u128;

@@ -59,6 +59,7 @@ pub fn dci_buffer(given: &BTreeMap<String, String>) -> Result<Value, Vec<Problem
         answer.insert("headroom".into(), headroom_json(&link.headroom()));
         answer.insert("schemes".into(), of_schemes(|scheme| scheme_json(&link, scheme)));
         answer.insert("local_port".into(), thresholds_json(link.local_thresholds()));
+        answer.insert("relay_inside".into(), inside_json(&link));
         answer.insert("pause".into(), pause_json(&link));
     }
     if let Some(buffer) = buffer {
@@ -152,6 +153,14 @@ fn scheme_json(link: &DciLink, scheme: Scheme) -> Value {
         "link_buffer_bytes": link.link_buffer(scheme).get(),
         "switch_buffer_bytes": link.switch_buffer(scheme).get(),
         "carries_at_drain": carries,
+    })
+}
+
+fn inside_json(link: &DciLink) -> Value {
+    let of_priority = link.inside_buffer().get();
+    json!({
+        "buffer_bytes": of_priority,
+        "link_buffer_bytes": of_priority * u64::from(link.priorities),
     })
 }
 

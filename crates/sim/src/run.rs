@@ -100,6 +100,9 @@ fn simulate(
         if let Some(drop) = simulation.first_lossless_drop().filter(|_| !scenario.allow_loss) {
             return Err(Stopped::Dropped(drop));
         }
+        if look_for_drops.is_some() {
+            simulation.assert_accounts_hold();
+        }
         observer.look(&mut simulation, now);
         if completion == Some(now) && simulation.all_complete() {
             interrupted = false;

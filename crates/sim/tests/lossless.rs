@@ -227,16 +227,22 @@ fn drops(outcome: &Outcome) -> u64 {
 /// Runs what a seed draws on so many threads.
 fn run_seed(seed: u64, threads: &[usize]) -> (Network, Vec<Outcome>) {
     let network = draw(seed);
-    let folder = std::env::temp_dir().join(format!(
-        "clearway-lossless-{}-{seed}-{}",
-        std::process::id(),
-        threads.len()
-    ));
+    let outcomes = run_network(&network, seed, threads);
+    (network, outcomes)
+}
+
+/// Runs a network on so many threads.
+fn run_network(network: &Network, seed: u64, threads: &[usize]) -> Vec<Outcome> {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder =
+        std::env::temp_dir().join(format!("clearway-lossless-{}-{seed}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder of its own");
     std::fs::write(folder.join("topology.toml"), &network.file).expect("the file can be written");
-    let outcomes = threads.iter().map(|&threads| run(&network, &folder, threads)).collect();
+    let outcomes = threads.iter().map(|&threads| run(network, &folder, threads)).collect();
     std::fs::remove_dir_all(&folder).expect("the folder is there");
-    (network, outcomes)
+    outcomes
 }
 
 /// In the ring of this seed thresholds are shares of what is free. Some links stay paused although that has grown since, as XON
@@ -245,6 +251,28 @@ fn run_seed(seed: u64, threads: &[usize]) -> (Network, Vec<Outcome>) {
 fn a_deadlock_is_named_though_thresholds_have_risen() {
     let (_, outcomes) = run_seed(65, &[1]);
     assert!(incomplete(&outcomes[0]) > 0 && figure(&outcomes[0], "deadlocked_links") > 0.0);
+}
+
+/// Networks that may drop, as their headroom is a frame or two: what comes beyond is dropped, and never kept. The audit
+/// watches each account through the run.
+#[test]
+fn headroom_that_is_too_little_is_used_up_and_not_exceeded() {
+    let (mut dropped, mut used_up) = (0, 0);
+    for seed in 1..=10 {
+        let mut network = draw(seed);
+        let room = 1 + 997 * seed;
+        network.text = network
+            .text
+            .replace("stop_when_complete = true", "stop_when_complete = true\nallow_loss = true")
+            .replace("duration = '1000ms'", "duration = '10ms'")
+            .replace("pfc_response", &format!("pfc_headroom = '{room}B'\npfc_response"));
+        let outcome = run_network(&network, seed, &[1]).remove(0);
+        let most = integers(&outcome, "pauses", "headroom_peak_bytes").iter().max().copied();
+        assert!(most <= Some(room), "{most:?} bytes of {room}: {}", network.text);
+        dropped += drops(&outcome);
+        used_up += u64::from(most.is_some_and(|most| 2 * most > room));
+    }
+    assert!(dropped > 100 && used_up > 3, "{dropped} frames dropped, {used_up} networks have used it");
 }
 
 #[test]

@@ -22,6 +22,15 @@ impl Sliding {
         Sliding { part_ps, sums: vec![0; PARTS + 1].into(), total: 0, newest: 0 }
     }
 
+    /// The sum over the last `length` of the time that passes, as though it had always been added to.
+    pub(super) fn of_all_time(length: Span) -> Sliding {
+        let mut sliding = Sliding::new(length);
+        // The first is the part that begins now.
+        sliding.sums[1..].fill(sliding.part_ps);
+        sliding.total = sliding.sums.iter().sum();
+        sliding
+    }
+
     /// The longest time that the sum is ever of.
     pub(super) fn length(&self) -> Span {
         Span::from_ps(self.part_ps * self.sums.len() as u64)
@@ -49,6 +58,11 @@ impl Sliding {
     pub(super) fn sum(&mut self, now: Time) -> u64 {
         self.forget_until(now);
         self.total
+    }
+
+    /// When the oldest part is forgotten, after the last time that was added to or asked for.
+    pub(super) fn next_part(&self) -> Time {
+        Time::from_ps((self.newest + 1) * self.part_ps)
     }
 
     fn forget_until(&mut self, now: Time) {
@@ -89,6 +103,18 @@ mod tests {
         assert!(sliding.length() <= length + part * 2);
         assert_eq!(sliding.sum(end + Span::from_ms(2)), 0);
         assert_eq!(sliding.sums.iter().sum::<u64>(), 0);
+    }
+
+    #[test]
+    fn what_was_always_added_to_is_full_from_the_start_and_is_forgotten_in_time() {
+        let length = Span::from_us(10);
+        let mut sliding = Sliding::of_all_time(length);
+        for ns in [0, 17, 40, 5_000, 9_999] {
+            let now = Time::ZERO + Span::from_ns(ns);
+            let left = Span::from_ps(sliding.sum(now)) + Span::from_ns(ns);
+            assert!(left >= length && left <= length + length / 250, "{left} after {ns} ns");
+        }
+        assert_eq!(sliding.sum(Time::ZERO + length + length / 250), 0);
     }
 
     #[test]

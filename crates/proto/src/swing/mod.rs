@@ -3,7 +3,9 @@
 
 mod grants;
 pub mod headroom;
+pub mod holding;
 pub mod model;
 pub mod plan;
 pub mod quanta;
 pub mod relay;
+mod signals;

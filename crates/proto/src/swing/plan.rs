@@ -5,8 +5,10 @@
 //! different times, and each may then receive a whole headroom.
 
 use super::headroom::{Headroom, LosslessLink};
+use super::holding::Holding;
 use super::model::LongLink;
 use super::quanta::{lasting, refresh_interval, LONGEST};
+use super::relay::RelayParams;
 use crate::units::{Bytes, Rate, Span};
 
 /// A relay's port R has this part of a BDP more than it must: its counts and the far relay's may differ for a while. (41 MB
@@ -86,6 +88,13 @@ pub fn relay_buffer(fibre: &LosslessLink) -> Bytes {
     Bytes::new(whole.get() + bdp.get() / RELAY_MARGIN)
 }
 
+/// The buffer of a relay inside a switch for one priority, whatever drains: what it lets the far end send
+/// ([`super::holding`]).
+pub fn inside_buffer(fibre: &LosslessLink) -> Bytes {
+    let Holding { window, overrun, .. } = Holding::of(fibre);
+    RelayParams { rate: fibre.rate, round_trip: window, overrun, ..RelayParams::default() }.least_safety()
+}
+
 impl Thresholds {
     /// Threshold and headroom together.
     pub fn buffer(&self) -> Bytes {
@@ -126,6 +135,11 @@ impl DciLink {
             return thresholds.buffer();
         }
         relay_buffer(&self.lossless(self.delay))
+    }
+
+    /// The buffer of one priority in a switch that has the relay inside.
+    pub fn inside_buffer(&self) -> Bytes {
+        inside_buffer(&self.lossless(self.delay))
     }
 
     /// The buffer of the link, all priorities together.
@@ -301,6 +315,22 @@ mod tests {
             assert!((plan.carries(Scheme::PfcWithoutLoss, drain) - drain).abs() < 1e-9);
             assert_eq!(plan.carries(Scheme::Relay, drain), drain);
         }
+    }
+
+    #[test]
+    fn a_relay_inside_the_switch_needs_a_bdp_and_what_counting_takes() {
+        // Two frames of overrun, four of hysteresis, an own frame, a PAUSE and a frame in the window, which is rounded up to
+        // 257 of its 256 parts.
+        let plan = link(400, 80);
+        let window = 40_000_000 + 2 * 1_500 + 84;
+        let parts = window as f64 * 257.0 / 256.0;
+        let needed = plan.inside_buffer().get();
+        assert!((needed as f64 - (parts + 9_000.0)).abs() < 20.0, "{needed}");
+        // Of other priorities three signals each may go before a PAUSE.
+        let others = DciLink { priorities: 3, ..plan }.inside_buffer().get() - needed;
+        assert!((4 * 6 * 84..4 * 6 * 84 + 20).contains(&others), "{others}");
+        // Over a short fibre it is the frames that count.
+        assert!((10_000 + 6_000..10_000 + 15_000).contains(&link(10, 1).inside_buffer().get()));
     }
 
     #[test]

@@ -10,13 +10,15 @@
 //! | a frame comes in on R | waits to leave on L; no threshold: a little over one BDP of room is enough |
 //!
 //! So the far relay sends what the local switch took one delay ago, and no loss of throughput hides in the round trip. Each
-//! PFC frame goes out for itself: PAUSE and RESUME are never merged, as their distance is the message.
+//! PFC frame goes out for itself: PAUSE and RESUME are not merged, as their distance is the message ([`super::signals`] has
+//! the bound).
 //!
 //! That one BDP is enough takes it that both relays count alike. They do not where one clock is faster, where a PAUSE gets
 //! lost, or where a PAUSE waits behind a frame and its RESUME does not: each time the far relay sends more than L does, and as
 //! R has no threshold the difference stays. Beyond the paper, and off by default, are two reasons to *hold* the far relay,
 //! whatever the switch says:
-//! - [`RelayParams::safety`]: what waits and what was granted in the last round trip, and may yet come, exceed this;
+//! - [`RelayParams::safety`]: what waits and what may yet come of what was granted in the last round trip exceed this
+//!   ([`super::holding`] has the arithmetic);
 //! - [`RelayParams::virtual_queue`]: they exceed what left in the last round trip by more than a target. It takes down
 //!   the queue of (1-α) BDP that the relay otherwise keeps at a constant drain.
 //!
@@ -24,9 +26,14 @@
 //! begins one, and after every call sends what [`Relay::poll_pfc`] has, ahead of all frames.
 
 use super::grants::Sliding;
-use super::quanta::{covering, lasting, LONGEST};
-use crate::parameter::{Conflict, Shown};
-use crate::units::{Bytes, Rate, Span, Time};
+use super::quanta::{covering, lasting};
+use super::signals::Signals;
+use crate::units::{Bytes, Span, Time};
+
+mod params;
+
+pub use super::signals::Pfc;
+pub use params::{RelayParams, VirtualQueue};
 
 /// A port of the relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,115 +53,6 @@ pub enum Admission {
     Dropped,
 }
 
-/// A PFC frame of one priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pfc {
-    /// The number of the priority, from 0.
-    pub priority: usize,
-    /// How long to pause; zero: resume.
-    pub quanta: u16,
-}
-
-/// The virtual queue beyond the paper: what waits and what is granted may exceed what left, over a round trip, by a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VirtualQueue {
-    /// The length at which that queue is held (q*). A larger one answers faster when the drain grows.
-    pub target: Bytes,
-    /// Only while more than this waits.
-    pub above: Bytes,
-}
-
-/// What a relay is set to, for each priority.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RelayParams {
-    /// The rate of both ports.
-    pub rate: Rate,
-    /// Lossless priorities, 1 to 8.
-    pub priorities: usize,
-    /// What came in on L may wait up to this before the local switch is told to pause. 198 kB (section 6.1).
-    pub xoff: Bytes,
-    /// The local switch is told to resume when no more than this waits. 3 kB below XOFF (HPCC's code).
-    pub xon: Bytes,
-    /// Room for what came in on L. 318 kB (section 6.1).
-    pub local_buffer: Bytes,
-    /// Room for what came in on R. 41 MB (section 6.1: a BDP of 80 km at 400 Gb/s and a little).
-    pub remote_buffer: Bytes,
-    /// What a PAUSE of the relay itself asks for; it is repeated when half of that has passed. The most there is.
-    pub quanta: u16,
-    /// The long link's round trip, with what PFC frames may wait for at both ends. Read for what is beyond the paper only.
-    /// 800 us.
-    pub round_trip: Span,
-    /// Hold the far relay while what waits at R and what was granted in the last round trip exceed this. Off.
-    pub safety: Option<Bytes>,
-    /// Hold the far relay for a short queue. Off.
-    pub virtual_queue: Option<VirtualQueue>,
-    /// How far below its threshold a reason to hold must fall to end. 3 kB.
-    pub hysteresis: Bytes,
-}
-
-impl Default for RelayParams {
-    fn default() -> Self {
-        Self {
-            rate: Rate::from_gbps(400),
-            priorities: 1,
-            xoff: Bytes::new(198_000),
-            xon: Bytes::new(195_000),
-            local_buffer: Bytes::new(318_000),
-            remote_buffer: Bytes::new(41_000_000),
-            quanta: LONGEST,
-            round_trip: Span::from_us(800),
-            safety: None,
-            virtual_queue: None,
-            hysteresis: Bytes::new(3_000),
-        }
-    }
-}
-
-impl RelayParams {
-    /// What does not go together.
-    pub fn conflicts(&self) -> Vec<Conflict> {
-        let mut found = Vec::new();
-        let mut at_most = |name: (&'static str, Bytes), other: (&'static str, Bytes)| {
-            if name.1 > other.1 {
-                found.push(Conflict::between(
-                    (name.0, name.1.shown()),
-                    "is above",
-                    (other.0, other.1.shown()),
-                ));
-            }
-        };
-        at_most(("xon", self.xon), ("xoff", self.xoff));
-        at_most(("xoff", self.xoff), ("local_buffer", self.local_buffer));
-        if let Some(safety) = self.safety {
-            at_most(("safety", safety), ("remote_buffer", self.remote_buffer));
-            if safety < self.least_safety() {
-                let rule = format!(
-                    "is less than what may be granted in a round trip, {}: an idle link would be held",
-                    self.least_safety().shown()
-                );
-                found.push(Conflict::alone("safety", &safety.shown(), rule));
-            }
-        }
-        if !(1..=8).contains(&self.priorities) {
-            found.push(Conflict::alone("priorities", &self.priorities, "is not from 1 to 8"));
-        }
-        if self.quanta < 2 {
-            found.push(Conflict::alone(
-                "quanta",
-                &self.quanta,
-                "is less than 2: no PAUSE could be repeated in time",
-            ));
-        }
-        found
-    }
-
-    /// The lowest `safety` that lets an idle link send at once: a round trip as the relay measures it, and the hysteresis.
-    pub fn least_safety(&self) -> Bytes {
-        let measured = Sliding::new(self.round_trip).length();
-        Bytes::new(self.rate.sent_in(measured).get() + self.hysteresis.get())
-    }
-}
-
 /// What the relay knows of one priority.
 #[derive(Clone, Debug)]
 struct Priority {
@@ -169,6 +67,10 @@ struct Priority {
     /// Time for which the far relay was allowed to send, until `granted_until`.
     granted: Sliding,
     granted_until: Time,
+    /// The overruns of grants that have ended, in bytes.
+    overruns: Sliding,
+    /// When to look whether it must be held, or held no longer, if nothing comes and nothing leaves; for `safety`.
+    look_at: Time,
     /// Bytes that left on L.
     sent: Sliding,
 }
@@ -179,27 +81,34 @@ pub struct Relay {
     params: RelayParams,
     refresh: Span,
     priorities: Box<[Priority]>,
-    /// Quanta of the PFC frame to send, by port and priority.
-    pending: [[Option<u16>; 8]; 2],
+    /// PFC frames to send, by port.
+    pending: [Signals; 2],
 }
 
 impl Relay {
     /// A relay through which nothing has gone. Panics on parameters that conflict.
     pub fn new(params: &RelayParams) -> Relay {
         assert!(params.conflicts().is_empty(), "{:?}", params.conflicts());
+        // Nobody has told the far relay to pause before.
+        let granted = match params.safety {
+            Some(_) => Sliding::of_all_time(params.round_trip),
+            None => Sliding::new(params.round_trip),
+        };
         let priority = Priority {
             waiting: [0; 2],
             paused_until: [Time::ZERO; 2],
             refresh_switch: None,
             refresh_hold: None,
-            granted: Sliding::new(params.round_trip),
+            granted,
             granted_until: Time::ZERO,
+            overruns: Sliding::new(params.round_trip),
+            look_at: Time::NEVER,
             sent: Sliding::new(params.round_trip),
         };
         Relay {
             refresh: lasting(params.quanta, params.rate) / 2,
             priorities: vec![priority; params.priorities].into(),
-            pending: [[None; 8]; 2],
+            pending: [Signals::new(params.priorities), Signals::new(params.priorities)],
             params: params.clone(),
         }
     }
@@ -258,13 +167,15 @@ impl Relay {
     /// PAUSE, or with no quanta RESUME, came in on `port`.
     pub fn pause_received(&mut self, port: Port, priority: usize, quanta: u16, now: Time) {
         self.count_grants(priority, now);
+        let grants = self.grants(priority, now);
         let until = if quanta == 0 { Time::ZERO } else { now + lasting(quanta, self.params.rate) };
         self.priorities[priority].paused_until[port as usize] = until;
         if port == Port::Local {
+            self.note_end_of_grant(priority, grants, now);
             // Whoever is held hears of the switch when that is over.
             self.reconsider_hold(priority, now);
             if self.priorities[priority].refresh_hold.is_none() {
-                self.pending[Port::Remote as usize][priority] = Some(quanta);
+                self.pending[Port::Remote as usize].push(Pfc { priority, quanta });
             }
         }
     }
@@ -274,27 +185,29 @@ impl Relay {
         self.priorities[priority].paused_until[port as usize] <= now
     }
 
-    /// A PFC frame to send out of `port`, if there is one.
+    /// The PFC frame to send next out of `port`, if there is one; they come in the order in which they were decided.
     pub fn poll_pfc(&mut self, port: Port) -> Option<Pfc> {
-        let pending = &mut self.pending[port as usize];
-        let priority = pending.iter().position(Option::is_some)?;
-        pending[priority].take().map(|quanta| Pfc { priority, quanta })
+        self.pending[port as usize].pop()
     }
 
-    /// When `handle_timeout` is wanted: a PAUSE is to be repeated, or a port's pause runs out.
+    /// When `handle_timeout` is wanted: a PAUSE is to be repeated, a port's pause runs out, or the far relay is to be held.
     pub fn poll_timeout(&self) -> Time {
         let of_priority = |state: &Priority| {
             let pauses = state.paused_until.iter().copied().filter(|&until| until > Time::ZERO);
-            pauses.chain(state.refresh_switch).chain(state.refresh_hold).min().unwrap_or(Time::NEVER)
+            let repeated = pauses.chain(state.refresh_switch).chain(state.refresh_hold).min();
+            repeated.unwrap_or(Time::NEVER).min(state.look_at)
         };
         self.priorities.iter().map(of_priority).min().unwrap_or(Time::NEVER)
     }
 
-    /// Repeats each PAUSE of the relay itself that is due, and forgets pauses that have run out.
+    /// Repeats each PAUSE of the relay itself that is due, forgets pauses that have run out, and holds the far relay if it is
+    /// time.
     pub fn handle_timeout(&mut self, now: Time) {
         for priority in 0..self.priorities.len() {
             self.count_grants(priority, now);
             let state = &mut self.priorities[priority];
+            let ends = |until: Time| until > Time::ZERO && until <= now;
+            let looks = state.look_at <= now || ends(state.paused_until[Port::Local as usize]);
             for until in &mut state.paused_until {
                 if *until <= now {
                     *until = Time::ZERO;
@@ -304,8 +217,11 @@ impl Relay {
             for (port, refresh) in due {
                 if refresh.is_some_and(|at| at <= now) {
                     *refresh = Some(now + self.refresh);
-                    self.pending[port as usize][priority] = Some(self.params.quanta);
+                    self.pending[port as usize].push(Pfc { priority, quanta: self.params.quanta });
                 }
+            }
+            if looks && self.params.safety.is_some() {
+                self.reconsider_hold(priority, now);
             }
         }
     }
@@ -320,17 +236,22 @@ impl Relay {
         self.priorities[priority].refresh_hold.is_some()
     }
 
+    /// The bytes above which the far relay is held; none: it is not.
+    pub fn safety(&self) -> Option<Bytes> {
+        self.params.safety
+    }
+
     /// Tells the local switch to pause above XOFF and to resume at XON.
     fn compare_with_thresholds(&mut self, priority: usize, now: Time) {
         let state = &mut self.priorities[priority];
         let count = state.waiting[Port::Local as usize];
-        let pending = &mut self.pending[Port::Local as usize][priority];
+        let pending = &mut self.pending[Port::Local as usize];
         if state.refresh_switch.is_none() && count > self.params.xoff.get() {
             state.refresh_switch = Some(now + self.refresh);
-            *pending = Some(self.params.quanta);
+            pending.push(Pfc { priority, quanta: self.params.quanta });
         } else if state.refresh_switch.is_some() && count <= self.params.xon.get() {
             state.refresh_switch = None;
-            *pending = Some(0);
+            pending.push(Pfc { priority, quanta: 0 });
         }
     }
 
@@ -341,32 +262,83 @@ impl Relay {
         }
         self.count_grants(priority, now);
         let holds = self.priorities[priority].refresh_hold.is_some();
-        if self.has_reason_to_hold(priority, now, holds) == holds {
-            return;
+        if self.has_reason_to_hold(priority, now, holds) != holds {
+            let grants = self.grants(priority, now);
+            let state = &mut self.priorities[priority];
+            let quanta = if holds {
+                state.refresh_hold = None;
+                // What is left of the switch's PAUSE: nothing is a RESUME.
+                covering(state.paused_until[Port::Local as usize].since(now), self.params.rate)
+            } else {
+                state.refresh_hold = Some(now + self.refresh);
+                self.params.quanta
+            };
+            self.pending[Port::Remote as usize].push(Pfc { priority, quanta });
+            self.note_end_of_grant(priority, grants, now);
         }
-        let state = &mut self.priorities[priority];
-        let quanta = if holds {
-            state.refresh_hold = None;
-            // What is left of the switch's PAUSE: nothing is a RESUME.
-            covering(state.paused_until[Port::Local as usize].since(now), self.params.rate)
-        } else {
-            state.refresh_hold = Some(now + self.refresh);
-            self.params.quanta
-        };
-        self.pending[Port::Remote as usize][priority] = Some(quanta);
+        if let Some(safety) = self.params.safety {
+            self.priorities[priority].look_at = self.when_to_look(safety, priority, now);
+        }
     }
 
     fn has_reason_to_hold(&mut self, priority: usize, now: Time, holds: bool) -> bool {
+        let unsafe_now = self.params.safety.is_some_and(|limit| {
+            let slack = if holds { self.params.safety_hysteresis() } else { 0 };
+            let granted = self.priorities[priority].granted.sum(now);
+            let granted = self.params.rate.sent_in(Span::from_ps(granted)).get();
+            granted + self.beside_grants(priority, now) + slack > limit.get()
+        });
         let state = &mut self.priorities[priority];
         let slack = if holds { self.params.hysteresis.get() } else { 0 };
         let queue = state.waiting[Port::Remote as usize];
-        let granted = self.params.rate.sent_in(Span::from_ps(state.granted.sum(now))).get();
-        let to_come = queue + granted + slack;
-        let unsafe_now = self.params.safety.is_some_and(|limit| to_come > limit.get());
         let too_long = self.params.virtual_queue.is_some_and(|virtual_queue| {
-            queue > virtual_queue.above.get() && to_come > state.sent.sum(now) + virtual_queue.target.get()
+            let granted = self.params.rate.sent_in(Span::from_ps(state.granted.sum(now))).get();
+            queue > virtual_queue.above.get()
+                && queue + granted + slack > state.sent.sum(now) + virtual_queue.target.get()
         });
         unsafe_now || too_long
+    }
+
+    /// What waits, and what grants may bring beyond their length: those that have ended, and the one that has not or that would
+    /// begin.
+    fn beside_grants(&mut self, priority: usize, now: Time) -> u64 {
+        let open = self.grants(priority, now) || self.holds(priority);
+        let state = &mut self.priorities[priority];
+        let of_open = if open { self.params.overrun.get() } else { 0 };
+        state.waiting[Port::Remote as usize] + state.overruns.sum(now) + of_open
+    }
+
+    /// When what waits and what may come could first exceed `safety` if nothing comes and nothing leaves; while the far relay
+    /// is held and nothing waits, so that nothing will leave, when grants are next forgotten.
+    fn when_to_look(&mut self, safety: Bytes, priority: usize, now: Time) -> Time {
+        let (holds, grants) = (self.holds(priority), self.grants(priority, now));
+        let beside = self.beside_grants(priority, now);
+        let state = &mut self.priorities[priority];
+        if holds {
+            let waits = state.waiting[Port::Remote as usize] > 0;
+            return if waits { Time::NEVER } else { state.granted.next_part() };
+        }
+        let room = Bytes::new(safety.get().saturating_sub(beside));
+        let longest = state.granted.length();
+        if !grants || self.params.rate.sent_in(longest) <= room {
+            // When a pause of the switch runs out, the timer tells that.
+            return Time::NEVER;
+        }
+        let granted = Span::from_ps(state.granted.sum(now));
+        now + (self.params.rate.lasting(room) + Span::from_ps(1)).saturating_sub(granted)
+    }
+
+    /// Whether the far relay is allowed to send, as far as it has been or is being told.
+    fn grants(&self, priority: usize, now: Time) -> bool {
+        let state = &self.priorities[priority];
+        state.refresh_hold.is_none() && state.paused_until[Port::Local as usize] <= now
+    }
+
+    /// Counts the overrun of a grant that has ended, if there was one before.
+    fn note_end_of_grant(&mut self, priority: usize, before: bool, now: Time) {
+        if self.params.safety.is_some() && before && !self.grants(priority, now) {
+            self.priorities[priority].overruns.add(now, self.params.overrun.get());
+        }
     }
 
     /// Counts the time up to `now` for which the far relay was allowed to send.

@@ -312,7 +312,7 @@ fn a_faster_far_side_overflows_without_the_safety_threshold_and_not_with_it() {
     assert!(unguarded.dropped > 100, "{unguarded:?}");
     let guarded = run(&safe, 0.01);
     assert_eq!(guarded.dropped, 0);
-    assert!(guarded.near_peak > 1_040_000, "{guarded:?}");
+    assert!(guarded.near_peak > 1_030_000, "{guarded:?}");
     assert!((share_taken(&guarded, stops) - 0.99).abs() < 0.01, "{guarded:?}");
     // With equal clocks it never says a word.
     let (with, without) = (run(&safe, 0.0), run(&plain, 0.0));

@@ -27,7 +27,8 @@ pub struct Pfc {
 /// Port R of a relay, which faces the fibre, for each lossless class. Absent values depend on the fibre.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Relay {
-    /// Room for what comes over the fibre; none: a BDP, a fortieth of one, and the frames that a PAUSE waits for.
+    /// Room for what comes over the fibre; none: at a box a BDP, a fortieth of one, and the frames that a PAUSE waits for, inside
+    /// a switch what it lets the far end send.
     pub buffer: Option<Bytes>,
     /// The far end is held while what waits and what it was granted in a round trip exceed this.
     pub safety: Option<Safety>,

@@ -88,7 +88,8 @@ impl Ports {
         }
     }
 
-    /// A port whose flow control has something to say, and the class that it is about; none where all is said.
+    /// A port whose flow control may have something to say or to be asked for, and the class that it is about; none where all
+    /// is said.
     pub fn next_told(&mut self) -> Option<(u32, usize)> {
         self.told.pop().map(|(at, class)| (at, class.into()))
     }

@@ -436,6 +436,14 @@ impl Pfc {
         self.relay.is_some()
     }
 
+    /// Room of each account where that does not depend on what else is at the switch, in bytes.
+    pub fn room(&self) -> u64 {
+        match self.thresholds.xoff {
+            Threshold::Static(xoff) => xoff + self.thresholds.headroom,
+            Threshold::Dynamic(_) => u64::MAX,
+        }
+    }
+
     /// Room of each account beyond XOFF, in bytes.
     pub fn headroom(&self) -> u64 {
         self.thresholds.headroom
@@ -457,3 +465,6 @@ fn set(of: &mut ClassSet, class: u8, is_in: bool) {
     let class = only(class.into());
     *of = if is_in { *of | class } else { *of & !class };
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::swing::holding::Holding;
 use clearway_proto::swing::plan::relay_buffer;
 use clearway_proto::swing::relay::{Relay, RelayParams};
 use clearway_proto::units::{Bytes, Time};
@@ -27,29 +28,44 @@ pub struct RelayNode {
     pub(super) has_failed: bool,
 }
 
-/// What a relay at the end of this fibre is set to, whose port L has so much headroom.
-pub fn params(pfc: &model::Pfc, fibre: &LosslessLink, headroom: Bytes, priorities: usize) -> RelayParams {
+/// What a relay at the end of this fibre is set to, whose port L has so much headroom; none: it is inside a switch, where there
+/// is no port L.
+pub fn params(
+    pfc: &model::Pfc,
+    fibre: &LosslessLink,
+    headroom: Option<Bytes>,
+    priorities: usize,
+) -> RelayParams {
     let relay = pfc.relay.unwrap_or_default();
     let (xoff, local_buffer) = match pfc.xoff {
-        Xoff::Static(xoff) => (xoff, Bytes::new(xoff.get() + headroom.get())),
+        Xoff::Static(xoff) => (xoff, Bytes::new(xoff.get() + headroom.unwrap_or_default().get())),
         Xoff::Dynamic(_) => unreachable!("a relay has no shared memory"),
     };
+    let holding = Holding::of(fibre);
     let mut params = RelayParams {
         rate: fibre.rate,
         priorities,
         xoff,
         xon: Bytes::new(xoff.get().saturating_sub(pfc.hysteresis.get())),
         local_buffer,
-        remote_buffer: relay.buffer.unwrap_or_else(|| relay_buffer(fibre)),
+        remote_buffer: Bytes::new(0),
         quanta: pfc.quanta,
-        round_trip: fibre.headroom().window() + fibre.rate.transmission(fibre.frame),
+        round_trip: holding.window,
+        overrun: holding.overrun,
         virtual_queue: relay.virtual_queue,
         ..RelayParams::default()
     };
+    let least = params.least_safety();
     params.safety = relay.safety.map(|safety| match safety {
-        Safety::Least => params.least_safety(),
+        Safety::Least => least,
         Safety::Bytes(bytes) => bytes,
     });
+    let needed = match headroom {
+        Some(_) => relay_buffer(fibre),
+        // It lets the far end send no more than that.
+        None => params.safety.unwrap_or(least),
+    };
+    params.remote_buffer = relay.buffer.unwrap_or(needed);
     params
 }
 

@@ -181,9 +181,12 @@ impl Ports {
         (side == Side::Remote && local != NO_PORT).then_some(local)
     }
 
-    /// Checks that what relays count is what is on their ports' accounts.
-    pub(super) fn assert_relays_balance(&self) {
+    /// Checks that what relays count is what is on their ports' accounts, and that each is asked when it wants to be.
+    pub fn assert_relays_balance(&self) {
         for node in self.relays.iter().filter(|node| !node.bypassed) {
+            let due = node.machine.poll_timeout();
+            let is_asked = due == Time::NEVER || (node.armed_at != 0 && node.armed_at <= due.as_ps());
+            assert!(is_asked, "the relay of port {} is asked later than it wants to be", node.ports[1]);
             for side in [Side::Local, Side::Remote] {
                 let at = node.ports[side as usize];
                 let Some(pfc) = self.pfc(at).filter(|_| at != NO_PORT) else { continue };
@@ -226,7 +229,13 @@ impl Ports {
         self.arm_relay(relay, now)
     }
 
-    /// Takes what a relay has to say to its ports.
+    /// The most bytes for which a relay lets the far end send, of which a port is R; none where it is not held for that.
+    pub fn safety(&self, at: u32) -> Option<Bytes> {
+        let (relay, _) = self.pfc(at)?.relay?;
+        self.relays[relay as usize].machine.safety()
+    }
+
+    /// Takes what a relay has to say to its ports, and when it is to be asked again.
     fn tell_of_relay(&mut self, relay: u32) {
         for side in [Side::Local, Side::Remote] {
             while let Some(said) = self.relays[relay as usize].machine.poll_pfc(side) {
@@ -237,6 +246,13 @@ impl Ports {
                 pfc.decide(Pause { class, time });
                 self.told.push((at, class));
             }
+        }
+        // It may want to be asked earlier though it has nothing to say.
+        let node = &self.relays[relay as usize];
+        let due = node.machine.poll_timeout();
+        if due != Time::NEVER && (node.armed_at == 0 || due.as_ps() < node.armed_at) {
+            let at = node.ports[Side::Remote as usize];
+            self.told.push((at, 0));
         }
     }
 }

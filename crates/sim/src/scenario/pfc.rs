@@ -50,10 +50,11 @@ pub(super) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) ->
         Kind::Relay => {
             let Signals { quanta, response, replaces_unsent } = read_signals(r);
             let relay = Relay { safety: Some(Safety::Least), ..Relay::default() };
-            let relay = Some(read_relay(r, relay, "the lowest that lets an idle link send at once"));
+            let usual = "relay_safety: no more ever waits";
+            let relay = read_relay(r, relay, usual, "the lowest that lets an idle link send at once");
             // Of a port L, which there is not.
             let xoff = Xoff::Static(Bytes::new(0));
-            let hysteresis = HYSTERESIS;
+            let (hysteresis, relay) = (HYSTERESIS, Some(relay));
             return Some(Pfc { xoff, hysteresis, headroom: None, quanta, response, replaces_unsent, relay });
         }
     };
@@ -65,8 +66,11 @@ pub(super) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) ->
     let headroom = r.optional(&headroom, "what the link can bring at most");
     let Signals { quanta, response, replaces_unsent } = read_signals(r);
     let of_a_relay = role == Some(SwitchRole::Relay);
-    let relay =
-        of_a_relay.then(|| read_relay(r, Relay::default(), "none: the far end is never held for that"));
+    let (room, safety) = (
+        "a BDP of the fibre, a fortieth of one, and a few frames",
+        "none: the far end is never held for that",
+    );
+    let relay = of_a_relay.then(|| read_relay(r, Relay::default(), room, safety));
     Some(Pfc { xoff, hysteresis, headroom, quanta, response, replaces_unsent, relay })
 }
 
@@ -102,13 +106,18 @@ fn read_signals(r: &mut Section) -> Signals {
 }
 
 /// What a relay does with what comes over the fibre.
-fn read_relay(r: &mut Section, usual: Relay, without_safety: &'static str) -> Relay {
+fn read_relay(
+    r: &mut Section,
+    usual: Relay,
+    without_buffer: &'static str,
+    without_safety: &'static str,
+) -> Relay {
     let bytes = |name, doc| Key::new(name, doc, Bytes::new(1)..=MAX_BYTES);
     let buffer = bytes("relay_buffer", "Room for what comes over the fibre, of each lossless class.");
-    let buffer = r.optional(&buffer, "a BDP of the fibre, a fortieth of one, and a few frames");
+    let buffer = r.optional(&buffer, without_buffer);
     let safety = bytes(
         "relay_safety",
-        "The far end is held while what waits and what it was granted in the last round trip exceed this.",
+        "The far end is held while what waits and what may yet come of what it was granted in the last round trip exceed this.",
     );
     let safety = r.optional(&safety, without_safety).map(Safety::Bytes).or(usual.safety);
     let target = bytes(

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clearway_proto::swing::headroom::LosslessLink;
 use clearway_proto::swing::plan::relay_buffer;
+use clearway_proto::swing::relay::RelayParams;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::key::Shown;
 use super::reader::Section;
 use super::shape::role_name;
-use crate::model::{ListedLink, ListedNode, Pfc, Scenario, SwitchRole, Topology, Xoff};
+use crate::model::{ListedLink, ListedNode, Pfc, Safety, Scenario, SwitchRole, Topology, Xoff};
 use crate::net::{relay, shape};
 
 /// How far two clocks of Ethernet may differ: each by 100 parts in a million (IEEE 802.3).
@@ -53,24 +54,14 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
     let mut warnings = Vec::new();
     for fibre in fibres(scenario) {
         let Some((pfc, link)) = of_fibre(scenario, &fibre) else { continue };
-        let params = relay::params(pfc, &link, Bytes::new(0), 1);
-        let name = role_name(fibre.role);
-        let needed = relay_buffer(&link);
-        let least = LosslessLink { drain: None, ..link.clone() }.headroom().any_sizes();
-        if params.safety.is_none() && params.remote_buffer < least {
-            warnings.push(format!(
-                "switch.{name}.relay_buffer: {} is below the {} that the fibre and what is sent before a PAUSE works may bring \
-                 at once; leave it out ({}), or set relay_safety",
-                params.remote_buffer.shown(),
-                least.shown(),
-                needed.shown(),
-            ));
-        }
+        let params = fibre.params(pfc, &link);
+        warnings.extend(buffer_below_need(&fibre, pfc, &link));
         let grows = difference(&fibre) / 8;
         if grows > 0 && params.safety.is_none() {
             warnings.push(format!(
-                "switch.{name}: the relay's links have {} and {}: while it is busy, up to {} more wait in it each second, and \
+                "switch.{}: the relay's links have {} and {}: while it is busy, up to {} more wait in it each second, and \
                  nothing takes them away; set relay_safety",
+                role_name(fibre.role),
                 fibre.local.shown(),
                 fibre.rate.shown(),
                 Bytes::new(grows).shown(),
@@ -79,6 +70,39 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
     }
     warnings.dedup();
     warnings
+}
+
+/// Warns of room for less than may come over a fibre.
+fn buffer_below_need(fibre: &Fibre, pfc: &Pfc, link: &LosslessLink) -> Option<String> {
+    let (params, name) = (fibre.params(pfc, link), role_name(fibre.role));
+    if let Some(safety) = params.safety {
+        return (params.remote_buffer < safety).then(|| {
+            format!(
+                "switch.{name}.relay_buffer: {} is below the {} that wait here or may come before the far end is held; leave it \
+                 out, or give that much",
+                params.remote_buffer.shown(),
+                safety.shown(),
+            )
+        });
+    }
+    let least = LosslessLink { drain: None, ..link.clone() }.headroom().any_sizes();
+    (params.remote_buffer < least).then(|| {
+        format!(
+            "switch.{name}.relay_buffer: {} is below the {} that the fibre and what is sent before a PAUSE works may bring at \
+             once; leave it out ({}), or set relay_safety",
+            params.remote_buffer.shown(),
+            least.shown(),
+            relay_buffer(link).shown(),
+        )
+    })
+}
+
+impl Fibre {
+    /// What a relay at its end is set to, as far as that depends on the fibre.
+    fn params(&self, pfc: &Pfc, link: &LosslessLink) -> RelayParams {
+        let headroom = (self.role == SwitchRole::Relay).then_some(Bytes::new(0));
+        relay::params(pfc, link, headroom, usize::from(link.priorities.max(1)))
+    }
 }
 
 /// The fibres at the ends of which relays stand, each kind once.
@@ -152,10 +176,17 @@ fn check_fibre(r: &Section, scenario: &Scenario, fibre: &Fibre) {
         r.conflict_at("network.file", message);
         return;
     }
-    for conflict in relay::params(pfc, &link, Bytes::new(0), 1).conflicts() {
+    let params = fibre.params(pfc, &link);
+    let given = pfc.relay.and_then(|relay| relay.safety);
+    if let Some(Safety::Bytes(safety)) =
+        given.filter(|_| params.remote_buffer < params.safety.unwrap_or_default())
+    {
+        let message = format!("{} is above relay_buffer, {}", safety.shown(), params.remote_buffer.shown());
+        r.conflict_at(&format!("switch.{name}.relay_safety"), message);
+    }
+    for conflict in params.conflicts() {
         let spell = |name: &str| match name {
             "safety" => "relay_safety".to_owned(),
-            "remote_buffer" => "relay_buffer".to_owned(),
             other => format!("pfc_{other}"),
         };
         let first = conflict.names().next().map_or(String::new(), spell);

@@ -65,9 +65,9 @@ pub fn pfc_bytes(classes: usize) -> f64 {
     (size_of::<Pfc>() + 4 * BLOCK + of_class * classes) as f64
 }
 
-/// Memory in bytes for a relay with so many lossless classes: for each, two sums over a round trip in 257 parts.
+/// Memory in bytes for a relay with so many lossless classes: for each, three sums over a round trip in 257 parts.
 pub fn relay_bytes(classes: usize) -> f64 {
-    let of_class = 2 * (257 * size_of::<u64>() + BLOCK) + 2 * POINTERS;
+    let of_class = 3 * (257 * size_of::<u64>() + BLOCK) + 2 * POINTERS;
     (size_of::<RelayNode>() + EVENT + of_class * classes) as f64
 }
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use clearway_proto::swing::headroom::LosslessLink;
-use clearway_proto::units::{Span, Time};
+use clearway_proto::swing::holding::Holding;
+use clearway_proto::units::{Bytes, Span, Time};
 
 use super::simulator::Simulation;
+use crate::net::pfc::Pfc;
 use crate::net::scheduling::{each, only};
 
 /// What flow control has done to a directed link, in one class.
@@ -27,6 +29,42 @@ pub struct LinkPauses {
     pub peak_headroom: u64,
     /// Room beyond XOFF.
     pub headroom: u64,
+}
+
+/// Why there was no room at port R of a relay at the end of this fibre, with what can be done.
+fn why_relay_was_full(fibre: &LosslessLink, pfc: &Pfc, safety: Option<Bytes>) -> String {
+    let bytes = |time: Span| fibre.rate.sent_in(time).get();
+    let lost = match pfc.lost {
+        0 => String::new(),
+        lost => format!(" {lost} PAUSEs and RESUMEs against this link were lost."),
+    };
+    let Some(safety) = safety.map(Bytes::get) else {
+        let needed = fibre.headroom();
+        let (round_trip, before_pause) =
+            (bytes(needed.round_trip), needed.any_sizes().get() - bytes(needed.round_trip));
+        let because = if pfc.room() < round_trip + before_pause {
+            "That is more than there is room for: leave relay_buffer out, or raise it"
+        } else {
+            "More comes where the far end's clock is faster, PAUSEs are lost, or they wait behind frames and RESUMEs do not, each \
+             time a little: set relay_safety, raise relay_buffer"
+        };
+        return format!(
+            "A round trip brings {round_trip} bytes, and what is sent before a PAUSE works {before_pause}.{lost} {because}"
+        );
+    };
+    if pfc.room() >= safety {
+        return format!(
+            "The far end is held for {safety} bytes, so that more comes only where its clock is faster or PAUSEs are lost.{lost} \
+             Raise relay_buffer"
+        );
+    }
+    let holding = Holding::of(fibre);
+    let (round_trip, overrun) = (bytes(holding.round_trip), holding.overrun.get());
+    format!(
+        "The far end is held only for {safety}: {round_trip} of a round trip, {overrun} that a grant brings beyond its length, and \
+         {} of PAUSE, hysteresis and what counting in parts of a round trip takes.{lost} Leave relay_buffer out, or give that much",
+        safety.saturating_sub(round_trip + overrun),
+    )
 }
 
 /// A link that is paused in a class.
@@ -63,29 +101,27 @@ impl Simulation {
         let (domain, at) = self.domain_of_port(drop.link);
         let pfc = domain.ports.pfc(at)?;
         let name = |node: u32| &self.graph().nodes()[node as usize].name;
-        let needed = LosslessLink {
+        let fibre = LosslessLink {
             response: pfc.response(),
             priorities: pfc.lossless.count_ones() as u8,
             hysteresis: pfc.hysteresis(),
             ..LosslessLink::new(link.rate, link.delay, self.plan.longest_frame)
-        }
-        .headroom();
-        let bytes = |time: Span| link.rate.sent_in(time).get();
+        };
         if pfc.is_of_relay() && pfc.headroom() == 0 {
             return Some(format!(
                 "at {:.3} us {} dropped a frame of {} bytes of a lossless class that came over {}: {} bytes that had come over \
-                 this link were there. A round trip brings {} bytes, and what is sent before a PAUSE works {}. More comes \
-                 where the far end's clock is faster or PAUSEs are lost: set relay_safety, raise relay_buffer, or go \
-                 on in spite of drops with allow_loss = true",
+                 this link were there, in a relay_buffer of {} bytes. {}, or go on in spite of drops with allow_loss = true",
                 Time::from_ps(drop.at).as_us_f64(),
                 name(link.to),
                 drop.bytes,
                 self.graph().link_name(drop.link ^ 1),
                 drop.common,
-                bytes(needed.round_trip),
-                needed.any_sizes().get() - bytes(needed.round_trip),
+                pfc.room(),
+                why_relay_was_full(&fibre, pfc, domain.ports.safety(at)),
             ));
         }
+        let needed = fibre.headroom();
+        let bytes = |time: Span| link.rate.sent_in(time).get();
         Some(format!(
             "at {:.3} us {} dropped a frame of {} bytes of a lossless class that came over {}: {} bytes that had come over this \
              link were there, {} of them beyond XOFF, where there is a headroom of {} bytes. If nothing leaves, {} bytes are \

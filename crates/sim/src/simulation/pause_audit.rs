@@ -1,6 +1,8 @@
 //! Conservation of PAUSEs and RESUMEs, link by link: each that was sent has taken effect, is lost, or is on its way. And every
 //! PAUSE has its RESUME, or a reason: what a port has said last is what its account wants said, and what a link's sender
-//! has heard last is what was said last, unless that is on its way or lost.
+//! has heard last is what was said last, unless that is on its way or lost. What of it holds at any time is asked all through a
+//! run: no account has more than its room, nor ever had, and each pauses exactly if its thresholds say so, worked out here
+//! once more.
 
 use super::simulator::Simulation;
 use crate::engine::event::Kind;
@@ -18,8 +20,26 @@ struct Flying {
 }
 
 impl Simulation {
+    /// Panics, naming the link, when an account has or had more than its room, or does not pause when it is to, or pauses when
+    /// it is not to; or when a relay has another count of it. It holds at any time.
+    pub fn assert_accounts_hold(&self) {
+        for link in 0..self.links() {
+            let (far, at) = self.domain_of_port(link ^ 1);
+            let Some(pauses) = far.ports.pfc(at) else { continue };
+            let name = || self.graph().link_name(link);
+            for class in each(pauses.lossless) {
+                assert_account_has_room(&name, pauses, class);
+                if !far.ports.is_bypassed(at) {
+                    assert_account_is_heard(&name, pauses, class);
+                }
+            }
+        }
+        self.domains.iter().for_each(|domain| domain.ports.assert_relays_balance());
+    }
+
     /// Panics, naming the link, when flow control has lost count of something.
     pub(super) fn assert_pauses_balance(&self) {
+        self.assert_accounts_hold();
         let flying = self.pauses_on_links();
         for link in 0..self.links() {
             let ((far, at), (near, sending)) = (self.domain_of_port(link ^ 1), self.domain_of_port(link));
@@ -36,8 +56,6 @@ impl Simulation {
                 continue;
             }
             for class in each(pauses.lossless) {
-                let resumes_at = far.ports.resumes_at(at);
-                assert_account_is_heard(&name, pauses, class, resumes_at);
                 assert_sender_obeys((&name, class), pauses, paused, flying);
             }
             let (of_port, until_now) = (near.ports.paused(sending), self.time.as_ps());
@@ -68,22 +86,47 @@ impl Simulation {
     }
 }
 
+/// No more is or ever was on an account than it has room for: beyond XOFF, and where that does not move, in all.
+fn assert_account_has_room(link: &dyn Fn() -> String, pauses: &Pfc, class: usize) {
+    let (account, headroom) = (&pauses.accounts[class], pauses.headroom());
+    assert!(
+        account.headroom <= account.peak_headroom && account.held() <= account.peak,
+        "the most that class {class} of {} had is less than what it has",
+        link()
+    );
+    assert!(
+        account.peak_headroom <= headroom,
+        "class {class} of {} had {} bytes beyond XOFF, where there is room for {headroom}",
+        link(),
+        account.peak_headroom
+    );
+    assert!(
+        account.peak <= pauses.room(),
+        "class {class} of {} had {} bytes, and there is room for {}",
+        link(),
+        account.peak,
+        pauses.room()
+    );
+}
+
 /// An account pauses exactly if a PAUSE is the last that was said of it, or is still to be said; and it has a reason to. A
 /// relay passes on what others have reasons for.
-fn assert_account_is_heard(link: &str, pauses: &Pfc, class: usize, resumes_at: u64) {
+fn assert_account_is_heard(link: &dyn Fn() -> String, pauses: &Pfc, class: usize) {
     let account = &pauses.accounts[class];
     let said = pauses.told & only(class) != 0;
     let last = pauses.last_unsent(class).map_or(said, |pause| pause.time > 0);
-    assert_eq!(last, account.pausing, "class {class} of {link} is told something else than is meant");
+    assert_eq!(last, account.pausing, "class {class} of {} is told something else than is meant", link());
     if pauses.is_of_relay() {
         return;
     }
     if account.pausing {
-        assert!(account.held() > 0, "class {class} of {link} is paused for nothing");
-        let is_over = pauses.is_static() && account.headroom == 0 && account.common <= resumes_at;
-        assert!(!is_over, "class {class} of {link} is paused below XON");
+        assert!(account.held() > 0, "class {class} of {} is paused for nothing", link());
+        let xoff = pauses.room() - pauses.headroom();
+        let xon = xoff.saturating_sub(pauses.hysteresis().get());
+        let is_over = pauses.is_static() && account.headroom == 0 && account.common <= xon;
+        assert!(!is_over, "class {class} of {} is paused below XON", link());
     } else {
-        assert_eq!(account.headroom, 0, "class {class} of {link} is beyond XOFF and not paused");
+        assert_eq!(account.headroom, 0, "class {class} of {} is beyond XOFF and not paused", link());
     }
 }
 

@@ -176,7 +176,7 @@ fn the_audit_misses_no_pause_that_is_lost_without_a_reason() {
         (far.accounts[0].common, far.accounts[0].headroom, far.accounts[0].pausing) = (0, 0, false);
         (far.told, near.heard) = (0, 0);
     };
-    let wrongs: [(Tamper, &str); 9] = [
+    let wrongs: [(Tamper, &str); 12] = [
         (|far, _| far.sent += 1, "PAUSEs against h0>tor0 have been lost count of"),
         (|_, near| near.received += 1, "PAUSEs against h0>tor0 have been lost count of"),
         (|far, _| far.accounts[0].pausing = false, "is told something else than is meant"),
@@ -189,6 +189,9 @@ fn the_audit_misses_no_pause_that_is_lost_without_a_reason() {
         (|_, near| near.heard = 0, "has not heard what it was told"),
         (forget, "is paused in other classes than it was told"),
         (|_, near| near.ran_out = 1, "has run out, though none was lost"),
+        (|far, _| far.accounts[0].peak_headroom = 1 << 40, "had 1099511627776 bytes beyond XOFF"),
+        (|far, _| far.accounts[0].peak = 1 << 40, "had 1099511627776 bytes, and there is room for"),
+        (|far, _| far.accounts[0].peak = 0, "had is less than what it has"),
     ];
     for (tamper, says) in wrongs {
         let said = audited(tamper).unwrap_or_else(|| panic!("nobody sees that it {says}"));

@@ -235,9 +235,10 @@ impl<'a> Wiring<'a> {
         let headroom = match role {
             SwitchRole::Relay => {
                 let local = self.other(fibre);
-                pfc.headroom.unwrap_or_else(|| self.lossless_link(local, pfc).headroom().any_sizes())
+                let needed = || self.lossless_link(local, pfc).headroom().any_sizes();
+                Some(pfc.headroom.unwrap_or_else(needed))
             }
-            _ => Bytes::new(0),
+            _ => None,
         };
         let priorities = self.lossless().count_ones() as usize;
         relay::params(pfc, &self.lossless_link(fibre, pfc), headroom, priorities)

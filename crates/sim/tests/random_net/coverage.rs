@@ -128,7 +128,7 @@ pub const FEATURES: &[Feature] = &[
     ("switches by role", |case| case.any("switch", |s| s.name.as_deref() != Some("default"))),
     ("step marking", |case| case.any("switch", |s| s.says("ecn", "step"))),
     ("red marking", |case| case.any("switch", |s| s.says("ecn", "red"))),
-    ("relays", |case| case.any("switch", |s| s.gives("relay_buffer"))),
+    ("relays", |case| case.any("switch", |s| s.gives("relay_buffer") || s.says("pfc", "relay"))),
     ("bypass", |case| case.any("fault", |fault| fault.says("kind", "bypass"))),
     ("relay_safety", |case| case.any("switch", |s| s.gives("relay_safety"))),
     ("relay_virtual_queue", |case| case.any("switch", |s| s.gives("relay_virtual_queue"))),

@@ -1,4 +1,6 @@
 use super::*;
+use crate::swing::quanta::LONGEST;
+use crate::units::Rate;
 
 const FRAME: Bytes = Bytes::new(1_500);
 
@@ -121,15 +123,15 @@ fn careful() -> Relay {
 #[test]
 fn the_far_relay_is_held_while_what_may_come_has_no_room() {
     let mut relay = careful();
-    // Granted all along: a round trip, 500 kB and a part in 256.
-    arrive(&mut relay, Port::Remote, 64, at(20));
+    // Granted all along: a round trip, 500 kB and a part in 256; and 3 kB may come beyond that.
+    arrive(&mut relay, Port::Remote, 62, at(20));
     assert_eq!(polled(&mut relay, Port::Remote), []);
-    // 100.5 kB wait.
+    // 97.5 kB wait.
     arrive(&mut relay, Port::Remote, 3, at(20));
     assert_eq!(polled(&mut relay, Port::Remote), [(0, LONGEST)]);
     assert!(relay.holds(0));
     // All that was granted comes, and more: 600 kB. The far relay is told again, and hears nothing of the switch.
-    arrive(&mut relay, Port::Remote, 333, at(20));
+    arrive(&mut relay, Port::Remote, 335, at(20));
     let again = at(20) + lasting(LONGEST, Rate::from_gbps(400)) / 2;
     relay.pause_received(Port::Local, 0, 20_000, at(21));
     assert!(!relay.may_begin(Port::Local, 0, at(21)));
@@ -138,12 +140,28 @@ fn the_far_relay_is_held_while_what_may_come_has_no_room() {
     assert_eq!(polled(&mut relay, Port::Remote), [(0, LONGEST)]);
     relay.pause_received(Port::Local, 0, 0, at(62));
     assert_eq!(polled(&mut relay, Port::Remote), []);
-    // The hold ends 3 kB below.
-    relay.frame_left(Port::Local, 0, FRAME, at(62));
+    // The hold ends where the 3 kB that a grant brings beyond its length have room, and 6 kB besides.
+    for left in 1..=6 {
+        relay.frame_left(Port::Local, 0, FRAME, at(62));
+        assert_eq!(polled(&mut relay, Port::Remote), if left == 6 { vec![(0, 0)] } else { vec![] });
+    }
+    // When those are granted, and nothing has come and nothing has left, the far relay is held again: 120 ns later.
+    let again = at(62) + Span::from_ns(120);
+    relay.handle_timeout(again);
+    assert_eq!(polled(&mut relay, Port::Remote), [], "6 kB have room");
+    assert_eq!(relay.poll_timeout(), again + Span::from_ps(1));
+    relay.handle_timeout(again + Span::from_ps(1));
+    assert_eq!(polled(&mut relay, Port::Remote), [(0, LONGEST)]);
+}
+
+#[test]
+fn what_was_sent_before_the_relay_said_anything_may_yet_come() {
+    // Nobody has paused the far end, which has sent since before the start.
+    let mut relay = careful();
+    arrive(&mut relay, Port::Remote, 64, at(0));
     assert_eq!(polled(&mut relay, Port::Remote), []);
-    relay.frame_left(Port::Local, 0, FRAME, at(62));
-    assert_eq!(polled(&mut relay, Port::Remote), [(0, 0)]);
-    assert_eq!(relay.poll_timeout(), Time::NEVER);
+    arrive(&mut relay, Port::Remote, 2, Time::ZERO + Span::from_ns(20));
+    assert_eq!(polled(&mut relay, Port::Remote), [(0, LONGEST)]);
 }
 
 #[test]
@@ -159,6 +177,47 @@ fn when_a_hold_ends_the_far_relay_hears_what_is_left_of_the_switchs_pause() {
         polled(&mut relay, Port::Remote),
         [(0, covering(Span::from_ns(15_600), Rate::from_gbps(400)))]
     );
+}
+
+#[test]
+fn each_signal_is_kept_until_it_is_polled() {
+    let mut relay = Relay::new(&RelayParams::default());
+    // A driver that polls late, or to which both come between two polls.
+    for quanta in [65_535, 0, 700, 0] {
+        relay.pause_received(Port::Local, 0, quanta, at(1));
+    }
+    assert_eq!(polled(&mut relay, Port::Remote), [(0, 65_535), (0, 0), (0, 700), (0, 0)]);
+    arrive(&mut relay, Port::Local, 133, at(2));
+    for _ in 0..3 {
+        relay.frame_left(Port::Remote, 0, FRAME, at(3));
+    }
+    assert_eq!(polled(&mut relay, Port::Local), [(0, LONGEST), (0, 0)]);
+}
+
+#[test]
+fn a_far_end_that_is_held_with_nothing_left_here_is_let_go() {
+    // Two lots come at once and leave at once, and nothing more comes: nobody but the timer ends the hold.
+    let mut relay = careful();
+    arrive(&mut relay, Port::Remote, 70, at(20));
+    assert_eq!(polled(&mut relay, Port::Remote), [(0, LONGEST)]);
+    (0..70).for_each(|_| relay.frame_left(Port::Local, 0, FRAME, at(20)));
+    assert_eq!(polled(&mut relay, Port::Remote), [(0, 0)], "as much as a round trip has room");
+    // Grants that were short, and each brought 3 kB beyond its length, do not.
+    let mut now = at(40);
+    for _ in 0..60 {
+        relay.pause_received(Port::Local, 0, LONGEST, now);
+        relay.pause_received(Port::Local, 0, 0, now);
+        now = now + Span::from_ns(1);
+    }
+    assert!(relay.holds(0), "180 kB may come beyond the round trip");
+    while relay.holds(0) {
+        let due = relay.poll_timeout();
+        assert!(due > now && due < at(52), "{due:?}");
+        now = due;
+        relay.handle_timeout(now);
+    }
+    // 9 kB must be forgotten, in parts of 1.96 kB and 39 ns.
+    assert!(now > at(40) + Span::from_ns(150) && now < at(40) + Span::from_ns(300), "{now:?}");
 }
 
 #[test]
@@ -192,7 +251,7 @@ fn parameters_that_conflict_are_named() {
     );
     let low = said(RelayParams { safety: Some(Bytes::new(40_000_000)), ..RelayParams::default() });
     assert_eq!(low.len(), 1);
-    assert!(low[0].starts_with("safety, 40MB, is less than what may be granted in a round trip, 40159263B: "));
+    assert!(low[0].starts_with("safety, 40MB, is less than what may be granted in a round trip, 40165263B: "));
     let least = RelayParams::default().least_safety();
     assert_eq!(said(RelayParams { safety: Some(least), ..RelayParams::default() }), [""; 0]);
     assert_eq!(

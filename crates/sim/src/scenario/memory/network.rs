@@ -1,10 +1,9 @@
 //! The memory of the network: ports with their links and routes, and the frames that wait.
 
-use clearway_proto::swing::plan::relay_buffer;
-
 use super::share::Share;
 use super::traffic;
 use crate::model::{Buffer, Ecn, HostKind, Network, Pfc, Scenario, SwitchRole, Xoff};
+use crate::net::relay;
 use crate::net::shape::{self, Shape};
 use crate::record::footprint::link_names_bytes;
 use crate::record::pauses::pause_row_bytes;
@@ -74,7 +73,8 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
         .map(|role| {
             let (switches, ports) = shape.switch_ports(role);
             let switch = scenario.switches.of(role);
-            let accounts = switch.pfc.as_ref().map_or(0.0, |pfc| ports * account_bytes(scenario, pfc));
+            let of_port = switch.pfc.as_ref().map_or(0.0, |pfc| account_bytes(scenario, role, pfc));
+            let accounts = ports * of_port;
             accounts
                 + match switch.buffer {
                     Buffer::PerPort(size) => ports * size.get() as f64,
@@ -99,7 +99,7 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
 }
 
 /// Room that lossless classes have beside the buffer for what comes over a link, at most.
-fn account_bytes(scenario: &Scenario, pfc: &Pfc) -> f64 {
+fn account_bytes(scenario: &Scenario, role: SwitchRole, pfc: &Pfc) -> f64 {
     let network = &scenario.network;
     let (rate, delay) = shape::of(&network.topology).extremes(network.rate, network.delay);
     let classes = scenario.lossless_classes();
@@ -109,7 +109,8 @@ fn account_bytes(scenario: &Scenario, pfc: &Pfc) -> f64 {
         Xoff::Static(bytes) => bytes.get(),
         Xoff::Dynamic(_) => 0,
     };
-    let beyond_fibre = pfc.relay.map_or(0, |relay| relay.buffer.unwrap_or_else(|| relay_buffer(&link)).get());
+    let local = (role == SwitchRole::Relay).then_some(headroom);
+    let beyond_fibre = pfc.relay.map_or(0, |_| relay::params(pfc, &link, local, classes).remote_buffer.get());
     (own + headroom.get() + beyond_fibre) as f64 * classes as f64
 }
 

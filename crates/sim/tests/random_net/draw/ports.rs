@@ -344,11 +344,21 @@ pub fn draw_relays(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
         table.set("pfc_xoff", Value::Size(xoff));
         table.set("pfc_xon", Value::Size(dice.multiple(xoff, &[0.0, 0.5, 1.0], 0).min(xoff)));
     }
-    // Without safety each PAUSE that waits for a frame and whose RESUME does not adds to what waits.
+    // With safety, and inside, as much room as is held for: each frame more would be dropped. Without it, each PAUSE that waits for
+    // a frame and whose RESUME does not adds to what waits.
     let needed = 2.0 * held + 50.0 * world.heaviest as f64;
-    table.set("relay_buffer", Value::Size((20.0 * needed) as u64));
-    if dice.percent(60) {
-        table.set("relay_safety", Value::Size((2.0 * needed) as u64));
+    let safety = dice.percent(60).then_some(Value::Size((2.0 * needed) as u64));
+    if let Some(safety) = safety.clone() {
+        table.set("relay_safety", safety);
+    }
+    if boxes {
+        table.set("relay_buffer", safety.unwrap_or(Value::Size((20.0 * needed) as u64)));
+    }
+    // PAUSEs that a link loses cost more than that.
+    if tables.iter().any(|table| table.kind == "fault") {
+        if let Some(top) = tables.iter_mut().find(|table| table.kind.is_empty()) {
+            top.set("allow_loss", Value::Flag(true));
+        }
     }
     if dice.percent(60) {
         table.set("relay_virtual_queue", Value::Size(dice.multiple(world.heaviest, &[1.0, 10.0, 100.0], 1)));
