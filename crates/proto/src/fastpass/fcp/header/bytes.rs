@@ -173,14 +173,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether nothing follows.
-    pub(super) fn is_at_end(&self) -> bool {
-        self.at == self.bytes.len()
-    }
-
     /// That nothing follows.
     pub(super) fn end(&self) -> Result<(), DecodeError> {
-        if self.is_at_end() {
+        if self.at == self.bytes.len() {
             Ok(())
         } else {
             Err(DecodeError::Excess(self.at))

@@ -45,7 +45,7 @@
 //!
 //! | offset | bytes | in a trial | | offset | bytes | in an answer |
 //! |-------:|------:|------------|-|-------:|------:|--------------|
-//! | 0 | 1 | version 1, type 5 | | 0 | 1 | version 1, type 6 |
+//! | 0 | 1 | version 1, type 5; 7 if it is sent on | | 0 | 1 | version 1, type 6 |
 //! | 1 | 1 | rank | | 1 | 1 | rank |
 //! | 2 | 2 | checksum | | 2 | 2 | checksum |
 //! | 4 | 2 | the endpoint | | 4 | 2 | the endpoint |
@@ -86,6 +86,8 @@ const RESET: u8 = 0x13;
 const WATCHDOG: u8 = 0x14;
 const TRIAL: u8 = 0x15;
 const ANSWER: u8 = 0x16;
+/// A trial that an endpoint sends on to another. The type says so, so that no part of it is a trial that is not sent on.
+const TRIAL_ON: u8 = 0x17;
 
 /// Fewer bytes have not even a checksum and something to check.
 const LEAST_BYTES: usize = 8;
@@ -130,7 +132,8 @@ impl Packet {
                 Ok(to.finish())
             }
             Packet::Trial(trial) => {
-                to.put([TRIAL, trial.rank, 0, 0]);
+                let kind = if trial.on.is_some() { TRIAL_ON } else { TRIAL };
+                to.put([kind, trial.rank, 0, 0]);
                 to.put(trial.to.to_be_bytes());
                 to.put(trial.back.to_be_bytes());
                 to.put(trial.token.to_be_bytes());
@@ -170,7 +173,7 @@ impl Packet {
             (ALLOCATION, Packet::Allocation(allocation)) => return allocation.decode(bytes),
             (RESET, _) => *self = Packet::Reset(decode_reset(bytes)?),
             (WATCHDOG, _) => *self = Packet::Watchdog(decode_watchdog(bytes)?),
-            (TRIAL, _) => *self = Packet::Trial(decode_trial(bytes)?),
+            (TRIAL | TRIAL_ON, _) => *self = Packet::Trial(decode_trial(bytes)?),
             (ANSWER, _) => *self = Packet::Answer(decode_answer(bytes)?),
             (REQUEST, _) => {
                 *self = Packet::Request(Request::default());
@@ -208,7 +211,7 @@ impl Packet {
 fn check(bytes: &[u8]) -> Result<u8, DecodeError> {
     match bytes.first() {
         None => return Err(DecodeError::Truncated(0)),
-        Some(REQUEST..=ANSWER) => {}
+        Some(REQUEST..=TRIAL_ON) => {}
         Some(&byte) => return Err(DecodeError::VersionOrType(byte)),
     }
     if bytes.len() < LEAST_BYTES {
@@ -232,7 +235,7 @@ fn decode_watchdog(bytes: &[u8]) -> Result<Watchdog, DecodeError> {
 fn decode_trial(bytes: &[u8]) -> Result<Trial, DecodeError> {
     let mut from = Reader::new(bytes, 4);
     let (to, back, token) = (from.u16()?, from.u16()?, from.u32()?);
-    let on = if from.is_at_end() { None } else { Some((from.u16()?, from.u16()?)) };
+    let on = if bytes[0] == TRIAL_ON { Some((from.u16()?, from.u16()?)) } else { None };
     let trial = Trial { rank: bytes[1], to, on, back, token };
     from.end()?;
     Ok(trial)
