@@ -6,7 +6,7 @@ use super::key::{Key, Shown};
 use super::pfc;
 use super::reader::Section;
 use super::shape::{role_name, MAX_BYTES};
-use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole};
+use crate::model::{Buffer, Ecn, MarkPoint, Network, SwitchKind, SwitchKinds, SwitchRole};
 use crate::net::shape;
 
 #[derive(Clone, Copy)]
@@ -107,9 +107,9 @@ pub(super) fn read_marking(r: &mut Section, marking: Marking, buffer: Bytes) -> 
     match marking {
         Marking::Off => Ecn::Off,
         Marking::Step => {
-            let at = r.get(&threshold("ecn_threshold", "A frame that meets a longer queue is marked."));
-            check_threshold(r, "ecn_threshold", at, buffer);
-            Ecn::Step(at)
+            let longest = r.get(&threshold("ecn_threshold", "A frame that meets a longer queue is marked."));
+            check_threshold(r, "ecn_threshold", longest, buffer);
+            Ecn::Step { threshold: longest, at: read_point(r) }
         }
         Marking::Red => {
             let min = r.get(&threshold("ecn_min", "Up to this queue nothing is marked."));
@@ -120,9 +120,16 @@ pub(super) fn read_marking(r: &mut Section, marking: Marking, buffer: Bytes) -> 
             if r.sound() && min > max {
                 r.conflict("ecn_min", format!("{} is above ecn_max, {}", min.shown(), max.shown()));
             }
-            Ecn::Red { min, max, pmax }
+            Ecn::Red { min, max, pmax, at: read_point(r) }
         }
     }
+}
+
+/// Reads where frames meet the queue that marks them.
+fn read_point(r: &mut Section) -> MarkPoint {
+    let doc = "Which queue a frame meets: what waits behind it as it begins to leave, or what it finds as it comes.";
+    let points = &[("dequeue", MarkPoint::Dequeue), ("enqueue", MarkPoint::Enqueue)];
+    r.choice("ecn_mark_at", doc, Some("dequeue"), points)
 }
 
 /// Checks that a queue can exceed a threshold; one that no queue can exceed is a mistaken unit.

@@ -153,7 +153,7 @@ impl Simulation {
 
     /// Every event to come that carries a frame.
     pub(super) fn carriers(&self) -> impl Iterator<Item = &Event> + '_ {
-        let events = self.domains.iter().flat_map(|domain| domain.calendar.events());
+        let events = self.domains.iter().flat_map(|domain| domain.events());
         events.filter(|event| event.carries())
     }
 

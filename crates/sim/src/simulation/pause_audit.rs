@@ -52,7 +52,7 @@ impl Simulation {
 
     /// What of flow control is on its way over each link.
     fn pauses_on_links(&self) -> Vec<Flying> {
-        let events = self.domains.iter().flat_map(|domain| domain.calendar.events());
+        let events = self.domains.iter().flat_map(|domain| domain.events());
         let mut events: Vec<_> = events.filter(|event| event.kind() == Kind::Pause).collect();
         events.sort_unstable_by_key(|event| event.time);
         let mut flying = vec![Flying::default(); self.links() as usize];
