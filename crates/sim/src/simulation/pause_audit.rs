@@ -2,6 +2,7 @@
 //! PAUSE has its RESUME, or a reason: what a port has said last is what its account wants said, and what a link's sender
 //! has heard last is what was said last, unless that is on its way or lost.
 
+use super::domain::Domain;
 use super::simulator::Simulation;
 use crate::engine::event::Kind;
 use crate::net::pfc::Pfc;
@@ -52,7 +53,7 @@ impl Simulation {
 
     /// What of flow control is on its way over each link.
     fn pauses_on_links(&self) -> Vec<Flying> {
-        let events = self.domains.iter().flat_map(|domain| domain.events());
+        let events = self.domains.iter().flat_map(Domain::events);
         let mut events: Vec<_> = events.filter(|event| event.kind() == Kind::Pause).collect();
         events.sort_unstable_by_key(|event| event.time);
         let mut flying = vec![Flying::default(); self.links() as usize];
