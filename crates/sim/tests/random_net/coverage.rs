@@ -126,6 +126,8 @@ pub const FEATURES: &[Feature] = &[
     ("switches by role", |case| case.any("switch", |s| s.name.as_deref() != Some("default"))),
     ("step marking", |case| case.any("switch", |s| s.says("ecn", "step"))),
     ("red marking", |case| case.any("switch", |s| s.says("ecn", "red"))),
+    ("marks at the dequeue", |case| case.any("switch", |s| s.says("ecn_mark_at", "dequeue"))),
+    ("marks at the enqueue", |case| case.any("switch", |s| s.says("ecn_mark_at", "enqueue"))),
     ("relays", |case| case.any("switch", |s| s.gives("relay_buffer"))),
     ("bypass", |case| case.any("fault", |fault| fault.says("kind", "bypass"))),
     ("relay_safety", |case| case.any("switch", |s| s.gives("relay_safety"))),
