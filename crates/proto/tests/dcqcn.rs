@@ -156,23 +156,34 @@ fn bytes_count_as_time_does_and_hyper_increase_needs_both() {
 }
 
 #[test]
-fn mellanox_cuts_at_most_every_4_us_and_keeps_the_target_of_cuts_in_a_row() {
+fn mellanox_cuts_every_4_us_from_the_first_notification_on_and_keeps_the_target_of_cuts_in_a_row() {
     let config = config(&DcqcnSet::Mellanox.params());
+    let g: f64 = 5.0 / 1024.0;
     let mut point = ReactionPoint::new(&config, us(10));
-    let first = LINE * (1.0 - 1023.0 / 2048.0);
     point.on_notification(&config, us(10));
-    near(point.rate(), first);
     point.on_notification(&config, us(11));
     point.on_notification(&config, us(13));
-    near(point.rate(), first);
+    near(point.rate(), LINE);
     assert_eq!(point.poll_timer(), Some(us(14)));
     point.advance(&config, us(14));
+    // Of the four microseconds, all but the third had a notification.
+    let up = |alpha: f64| (1.0 - g) * alpha + g;
+    let alpha = up((1.0 - g) * up(up(1023.0 / 1024.0)));
+    let first = LINE * (1.0 - alpha / 2.0);
+    near(point.rate(), first);
+    // One that comes in an instant of the grid counts for the next.
+    point.on_notification(&config, us(18));
+    assert_eq!(point.poll_timer(), Some(us(22)));
+    point.advance(&config, us(22));
     assert!(point.rate() < 0.52 * first, "{}", point.rate());
     near(point.target(), LINE);
     // One step of the timer, and the next cut takes the rate before it for its target.
-    point.advance(&config, us(314));
+    point.advance(&config, us(322));
     let before = point.rate();
-    point.on_notification(&config, us(315));
+    point.on_notification(&config, us(323));
+    near(point.rate(), before);
+    assert_eq!(point.poll_timer(), Some(us(326)));
+    point.advance(&config, us(326));
     near(point.target(), before);
 }
 

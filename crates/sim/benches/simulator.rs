@@ -15,8 +15,8 @@ use clearway_proto::baseline::rdma::roce::RoceParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use clearway_sim::model::{
-    Buffer, Ecn, HostKind, HostKinds, HostModel, Network, Pattern, Pfc, Protocol, Record, Scenario, Spray,
-    SwitchKind, SwitchKinds, Topology, Traffic, Transport, Xoff,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, MarkPoint, Network, Pattern, Pfc, Protocol, Record,
+    Scenario, Spray, SwitchKind, SwitchKinds, Topology, Traffic, Transport, Xoff,
 };
 use clearway_sim::record::Column;
 
@@ -100,7 +100,7 @@ fn scenario(
 ) -> Scenario {
     let kind = SwitchKind {
         buffer: Buffer::PerPort(Bytes::new(12_700_000)),
-        ecn: Ecn::Step(Bytes::new(65 * 4000)),
+        ecn: Ecn::Step { threshold: Bytes::new(65 * 4000), at: MarkPoint::Dequeue },
         pfc: None,
     };
     Scenario {
@@ -188,7 +188,9 @@ fn rdma_fat_tree(congestion: Congestion) -> Scenario {
     let buffer = Buffer::PerPort(Bytes::new(12_700_000));
     let ecn = match congestion {
         Congestion::None => Ecn::Off,
-        Congestion::Dcqcn => Ecn::Red { min: Bytes::new(100_000), max: Bytes::new(400_000), pmax: 0.2 },
+        Congestion::Dcqcn => {
+            Ecn::Red { min: Bytes::new(100_000), max: Bytes::new(400_000), pmax: 0.2, at: MarkPoint::Dequeue }
+        }
     };
     scenario.switches = SwitchKinds::alike(SwitchKind { buffer, ecn, pfc: None });
     scenario

@@ -58,12 +58,16 @@ fn peak_queue(outcome: &Outcome) -> f64 {
 ///
 /// A flow has about W different u to go through and soon repeats itself, so the law is held against many W. (In runs of
 /// a second the mean is 0.236 W with a standard error of 0.006, so this bar of 10 % is not an estimator's error.)
+///
+/// Marks are at the enqueue: their way back is a whole window of data. At the dequeue it is shorter, and cuts are 0.30 W on average in
+/// these runs; no law is known for that.
 #[test]
 fn gcn_cuts_by_all_between_nothing_and_half() {
     let mut means = Vec::new();
     let mut all = Vec::new();
     for k in 50..80 {
-        let switch = format!("ecn = 'step'\necn_threshold = '{}B'", k * 1500);
+        let threshold = k * 1500;
+        let switch = format!("ecn = 'step'\necn_threshold = '{threshold}B'\necn_mark_at = 'enqueue'");
         let outcome = run(&one_flow("protocol = 'gcn'", &switch, "200ms"));
         let threshold = f64::from(k);
         let top = EMPTY_US / FRAME_US + threshold + 1.0;

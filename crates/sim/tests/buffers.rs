@@ -76,45 +76,69 @@ fn fixed_window(packets: u32, warmup: &str, bytes: &str, ecn: &str) -> String {
     )
 }
 
-/// A burst that comes every 100 ns to a port that sends every microsecond: packet i finds the i packets before it
-/// less those that have left, of which the last may do so in that instant.
+/// A burst that comes every 100 ns to a port that sends every microsecond. At the enqueue packet i finds the i packets before
+/// it less those that have left, of which the last may do so in that instant. At the dequeue, a microsecond times i
+/// later, those are behind it that have come before that instant, 10 i of them or all, less itself and those before it.
 #[test]
-fn step_marking_marks_what_finds_more_than_the_threshold() {
-    for threshold in [1_000, 20_999, 21_000, 21_001, 90_000, 90_001, 200_000] {
-        let ecn = format!("ecn = 'step'\necn_threshold = '{threshold}B'");
-        let outcome = run(&fixed_window(150, "0us", "bytes = '150kB'", &ecn));
-        let found = |i: u64| (i - i / 10) * 1000;
-        let expected = (0..150).filter(|&i| found(i) > threshold).count() as u64;
-        assert_eq!(link_count(&outcome, "tor0>tor1", "marks"), expected, "threshold {threshold}");
-        assert_eq!(figure(&outcome, "marks"), expected as f64, "threshold {threshold}: at no other port");
-        assert_eq!(figure(&outcome, "drops"), 0.0);
+fn step_marking_marks_what_meets_more_than_the_threshold() {
+    let found = |i: u64| i - i / 10;
+    let behind = |i: u64| (10 * i).clamp(i + 1, 150) - i - 1;
+    for threshold in [0, 1_000, 20_999, 21_000, 21_001, 90_000, 90_001, 133_999, 134_000, 200_000] {
+        let expected = |meets: &dyn Fn(u64) -> u64| (0..150).filter(|&i| meets(i) * 1000 > threshold).count();
+        let points = [("enqueue", expected(&found)), ("dequeue", expected(&behind))];
+        for (point, expected) in points {
+            let ecn = format!("ecn = 'step'\necn_threshold = '{threshold}B'\necn_mark_at = '{point}'");
+            let outcome = run(&fixed_window(150, "0us", "bytes = '150kB'", &ecn));
+            let marks = link_count(&outcome, "tor0>tor1", "marks");
+            assert_eq!(marks, expected as u64, "threshold {threshold} at the {point}");
+            assert_eq!(figure(&outcome, "marks"), expected as f64, "threshold {threshold}: at no other port");
+            assert_eq!(figure(&outcome, "drops"), 0.0);
+        }
     }
 }
 
-/// In a steady state each packet of a lone window finds the same queue: the window less what is in the pipe. An empty
+/// In a steady state each packet of a lone window meets the same queue: the window less what is in the pipe. An empty
 /// round trip takes 100 + 1000 + 100 ns for data, 0.1 + 1 + 0.1 ns for its acknowledgement, and 6 us of links, which
-/// is 7.2 packets of the bottleneck; in a window of w, w - 7.2 packets wait ahead, one of them in part transmitted.
+/// is 7.2 packets of the bottleneck; in a window of w, w - 7.2 packets wait ahead, one of them in part transmitted. They
+/// keep a packet for w - 7.2 us, in which whole ones come behind it, one a microsecond: one packet less.
 #[test]
 fn red_marks_with_a_probability_that_rises_with_the_queue() {
-    let ecn = "ecn = 'red'\necn_min = '20kB'\necn_max = '120kB'\necn_pmax = 0.4";
-    for (seed, packets) in [(1, 27), (2, 28), (3, 40), (4, 70), (5, 120), (6, 127), (7, 128), (8, 200)] {
-        let held = f64::from(packets - 7) * 1000.0;
+    for (seed, packets, point) in [
+        (1, 27, "enqueue"),
+        (2, 28, "enqueue"),
+        (3, 70, "enqueue"),
+        (4, 127, "enqueue"),
+        (5, 128, "enqueue"),
+        (6, 28, "dequeue"),
+        (7, 29, "dequeue"),
+        (8, 40, "dequeue"),
+        (9, 70, "dequeue"),
+        (10, 120, "dequeue"),
+        (11, 128, "dequeue"),
+        (12, 129, "dequeue"),
+        (13, 200, "dequeue"),
+    ] {
+        let ecn = format!(
+            "ecn = 'red'\necn_min = '20kB'\necn_max = '120kB'\necn_pmax = 0.4\necn_mark_at = '{point}'"
+        );
+        let at_dequeue = point == "dequeue";
+        let held = f64::from(packets - 7 - u32::from(at_dequeue)) * 1000.0;
         let probability = match held {
             held if held <= 20_000.0 => 0.0,
             held if held > 120_000.0 => 1.0,
             held => 0.4 * (held - 20_000.0) / 100_000.0,
         };
-        let outcome = run_seeded(&fixed_window(packets, "10ms", "", ecn), Some(seed));
+        let outcome = run_seeded(&fixed_window(packets, "10ms", "", &ecn), Some(seed));
         let frames = link_count(&outcome, "tor0>tor1", "frames") as f64;
         let marks = link_count(&outcome, "tor0>tor1", "marks") as f64;
         let error = (frames * probability * (1.0 - probability)).sqrt();
         let off = marks - frames * probability;
         println!("window {packets}: {marks} of {frames}, {off:+.0}, standard error {error:.0}");
-        // A packet at either end of the measured time may be marked on one side of it and counted on the other.
-        let edge = f64::from(packets);
+        // At the enqueue, a packet at either end of the measured time may be marked on one side of it and counted on the other.
+        let edge = if at_dequeue { 0.0 } else { f64::from(packets) };
         assert!(
             off.abs() <= if error > 0.0 { 3.0 * error } else { probability * edge },
-            "window {packets}: {off}"
+            "window {packets} at the {point}: {off}"
         );
         assert!(frames > 80_000.0);
     }

@@ -28,7 +28,7 @@ struct Coming {
 
 /// When each frame has left, by the port of the simulator. A transmission that ends when a frame comes has ended before.
 fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
-    let kind = PortKind::new(Rate::from_gbps(8), Span::from_ps(1), u32::MAX, u32::MAX);
+    let kind = PortKind::new(Rate::from_gbps(8), Span::from_ps(1), u32::MAX);
     let mut ports = Ports::new(vec![kind], rules.to_vec());
     let buffer = SharedBuffer { size: 1 << 40, used: 0, alpha: 1.0 };
     let memory = if shared { Memory::Shared(ports.add_memory(buffer)) } else { Memory::Own(u32::MAX) };

@@ -152,12 +152,12 @@ const K: f64 = 200.0;
 /// Long flows from hosts whose links are ten times as fast, started at once. The law takes the estimate of the marked
 /// fraction to be constant, so the gain is small; by default it is 1/16, and the estimate is still low when the next
 /// mark comes: the amplitude is then a fifth below the law.
-fn synchronised(flows: u32) -> String {
+fn synchronised(flows: u32, point: &str) -> String {
     let threshold = K * 1500.0;
     format!(
         "format = 1\nname = 'dctcp'\nduration = '500ms'\nwarmup = '100ms'\n[network]\ntopology = 'dumbbell'\n\
          left = {flows}\nright = 1\nrate = '100Gbps'\nbottleneck = '10Gbps'\nbottleneck_delay = '98us'\n\
-         mtu = '1434B'\nframing = '0B'\n[switch.default]\necn = 'step'\necn_threshold = '{threshold}B'\n\
+         mtu = '1434B'\nframing = '0B'\n[switch.default]\necn = 'step'\necn_threshold = '{threshold}B'\necn_mark_at = '{point}'\n\
          [transport.t]\nprotocol = 'dctcp'\nheader = '66B'\ninitial_alpha = 0.1\ngain = 0.00390625\n\
          [[traffic]]\npattern = 'incast'\nto = {flows}\n[record]\nqueues = '1.2us'"
     )
@@ -190,16 +190,24 @@ fn sawtooth(queue: &[f64]) -> (f64, f64) {
 
 /// Alizadeh et al. (SIGCOMM 2010, §3.3): the queue peaks at `K + N` packets and falls by
 /// `sqrt(2 N (C * RTT + K)) / 2`.
+///
+/// That is the law of marks at the enqueue: a mark comes back when its packet has gone through the queue, so that all packets
+/// of a whole window `W = (C * RTT + K) / N` of each flow are marked before it is cut, and
+/// `alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2`, about `2 / W`. A mark at the dequeue comes back without that wait, after an
+/// empty round trip, in which `C * RTT` packets leave: only this share of `C * RTT / (C * RTT + K)` of a window is marked, and
+/// alpha squared is less by that factor. So what the queue falls by, `N W alpha / 2`, is `sqrt(2 N C * RTT) / 2`, whatever K is. The peak
+/// stays: it is reached within a packet of each flow's window, as the windows grow by no more before the marks come back.
 #[test]
 fn synchronised_dctcp_flows_make_the_sawtooth_of_their_law() {
-    for flows in [1, 2] {
-        let outcome = run(&synchronised(flows));
+    for (flows, point) in [(1, "enqueue"), (2, "enqueue"), (1, "dequeue"), (2, "dequeue")] {
+        let outcome = run(&synchronised(flows, point));
         let (peak, trough) = sawtooth(&bottleneck_queue(&outcome));
         let n = f64::from(flows);
         // Packets that fit into an empty round trip: 200 us of links and what frames take on them.
         let bdp = (200.0 + 1.2 + 2.0 * 0.12 + 0.07) / 1.2;
-        let amplitude = 0.5 * (2.0 * n * (bdp + K)).sqrt();
-        println!("{flows} flows: {trough:.2} to {peak:.2}, law {:.2} below {:.0}", amplitude, K + n);
+        let delay = if point == "enqueue" { bdp + K } else { bdp };
+        let amplitude = 0.5 * (2.0 * n * delay).sqrt();
+        println!("{flows} flows, {point}: {trough:.2} to {peak:.2}, law {:.2} below {:.0}", amplitude, K + n);
         assert!((peak / (K + n) - 1.0).abs() < 0.1, "{flows} flows: peak {peak}");
         assert!(
             ((peak - trough) / amplitude - 1.0).abs() < 0.1,

@@ -169,6 +169,12 @@ impl Calendar {
         self.schedule.enter(node, slot, event.time);
     }
 
+    /// The slot that the event gets that is stored next.
+    #[inline(always)]
+    pub fn next_slot(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.events.len() as u32)
+    }
+
     /// Gives an event a slot, without a place in time.
     #[inline(always)]
     pub fn store(&mut self, event: Event) -> u32 {

@@ -265,6 +265,12 @@ impl Event {
         Meta(self.key as u32)
     }
 
+    /// The frame that it carries meets congestion.
+    #[inline]
+    pub fn mark(&mut self) {
+        self.key |= u64::from(Meta::CE);
+    }
+
     /// The route of the frame that it carries.
     #[inline]
     pub fn route(&self) -> u32 {

@@ -101,7 +101,7 @@ impl SwitchKinds {
 pub struct SwitchKind {
     /// How frames are admitted; those of lossless classes take room of their own, or of what is shared.
     pub buffer: Buffer,
-    /// How ECN-capable frames are marked on arrival at the queue.
+    /// How ECN-capable frames are marked.
     pub ecn: Ecn,
     /// How lossless classes are kept lossless; none where frames of every class may be dropped.
     pub pfc: Option<Pfc>,
@@ -122,14 +122,19 @@ pub enum Buffer {
     },
 }
 
-/// When a queue marks frames as having met congestion. The bytes that are compared are those waiting at the port as a
-/// frame arrives, with the frame in transmission and without the arriving one.
+/// When a queue marks frames as having met congestion. What is compared is the queue's length where it is looked at,
+/// a [`MarkPoint`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ecn {
     /// It never marks.
     Off,
     /// It marks when the queue is above the threshold.
-    Step(Bytes),
+    Step {
+        /// Frames that meet a longer queue are marked.
+        threshold: Bytes,
+        /// Where they meet it.
+        at: MarkPoint,
+    },
     /// It never marks up to `min`, always above `max`, and between them with a probability that rises linearly to
     /// `pmax`.
     Red {
@@ -139,5 +144,16 @@ pub enum Ecn {
         max: Bytes,
         /// The probability at `max`; in [0, 1].
         pmax: f64,
+        /// Where frames meet the queue.
+        at: MarkPoint,
     },
+}
+
+/// Where a frame meets the queue by whose length it is marked, and which bytes that are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkPoint {
+    /// As its transmission begins: the bytes that wait behind it.
+    Dequeue,
+    /// As it arrives: the bytes before it, with the frame in transmission.
+    Enqueue,
 }

@@ -1,5 +1,6 @@
 //! When the frames at plain ports leave, as one list a port in a common pool.
 
+use crate::engine::event::Event;
 use crate::engine::prefetch::prefetch;
 
 /// No place in the pool.
@@ -17,6 +18,10 @@ pub(super) struct Backlog {
 
 impl Backlog {
     pub(super) const EMPTY: Backlog = Backlog { head: NONE, tail: NONE, held: 0 };
+
+    pub(super) fn is_empty(self) -> bool {
+        self.head == NONE
+    }
 }
 
 /// A frame at a port.
@@ -26,7 +31,13 @@ pub(super) struct Departure {
     pub at: u64,
     pub size: u32,
     next: u32,
+    /// The slot of its arrival at the link's end, or [`NOT_CAPABLE`], also where it can no longer be marked by what waits behind
+    /// it.
+    pub slot: u32,
 }
+
+/// The slot of a frame that is not to be marked, such as one that is not capable of ECN.
+pub(super) const NOT_CAPABLE: u32 = u32::MAX;
 
 /// The departures of all plain ports of a domain, in one pool. The place freed last is used first: it is the likeliest
 /// to be in the cache.
@@ -34,25 +45,29 @@ pub(super) struct Departure {
 pub(super) struct Departures {
     nodes: Vec<Departure>,
     free: u32,
+    /// The ports that mark by what waits behind a frame and may have such a one: where more than their threshold has waited.
+    pub marking: Vec<u32>,
+    /// The slots of the arrivals of frames that are to be marked.
+    to_mark: Vec<u32>,
 }
 
 impl Default for Departures {
     fn default() -> Departures {
-        Departures { nodes: Vec::new(), free: NONE }
+        Departures { nodes: Vec::new(), free: NONE, marking: Vec::new(), to_mark: Vec::new() }
     }
 }
 
 impl Departures {
     #[inline(always)]
-    pub(super) fn append(&mut self, backlog: &mut Backlog, at: u64, size: u32) {
+    pub(super) fn append(&mut self, backlog: &mut Backlog, at: u64, size: u32, slot: u32) {
         let place = match self.nodes.get_mut(self.free as usize) {
             Some(node) => {
                 // Word by word from registers: a copy of what was just put together in memory would have to wait for it.
                 let next = std::mem::replace(&mut node.next, NONE);
-                (node.at, node.size) = (at, size);
+                (node.at, node.size, node.slot) = (at, size, slot);
                 std::mem::replace(&mut self.free, next)
             }
-            None => self.add(at, size),
+            None => self.add(at, size, slot),
         };
         if backlog.head == NONE {
             backlog.head = place;
@@ -64,8 +79,8 @@ impl Departures {
 
     /// Makes a place.
     #[cold]
-    fn add(&mut self, at: u64, size: u32) -> u32 {
-        self.nodes.push(Departure { at, size, next: NONE });
+    fn add(&mut self, at: u64, size: u32, slot: u32) -> u32 {
+        self.nodes.push(Departure { at, size, next: NONE, slot });
         (self.nodes.len() - 1) as u32
     }
 
@@ -91,6 +106,33 @@ impl Departures {
         backlog.head = NONE;
     }
 
+    /// Frees the frames that have left by `now`, as [`Self::settle`] does. Those that began to leave meanwhile are to be marked if
+    /// more than `threshold` bytes waited behind; how many these are. What waited is what waits now, less what began.
+    #[inline(always)]
+    pub(super) fn settle_and_judge(&mut self, backlog: &mut Backlog, now: u64, threshold: u32) -> u64 {
+        let mut marked = 0;
+        while let Some(&first) = self.nodes.get(backlog.head as usize) {
+            if first.at > now {
+                break;
+            }
+            backlog.held -= first.size;
+            self.nodes[backlog.head as usize].next = self.free;
+            self.free = backlog.head;
+            backlog.head = first.next;
+            let Some(begins) = self.nodes.get(first.next as usize) else { break };
+            if backlog.held - begins.size > threshold && begins.slot != NOT_CAPABLE {
+                self.to_mark.push(begins.slot);
+                marked += 1;
+            }
+        }
+        marked
+    }
+
+    /// Marks the frames that are to be marked, in the events that their arrivals are.
+    pub(super) fn mark(&mut self, events: &mut [Event]) {
+        self.to_mark.drain(..).for_each(|slot| events[slot as usize].mark());
+    }
+
     /// Hints that frames will be added to a backlog.
     #[inline(always)]
     pub(super) fn prefetch(&self, backlog: Backlog) {
@@ -98,7 +140,7 @@ impl Departures {
         prefetch(&self.nodes, backlog.tail as usize);
     }
 
-    pub(super) fn iter(&self, backlog: Backlog) -> impl Iterator<Item = Departure> + '_ {
+    pub(super) fn iter(&self, backlog: Backlog) -> impl Iterator<Item = Departure> + Clone + '_ {
         let first = self.nodes.get(backlog.head as usize).copied();
         std::iter::successors(first, |node| self.nodes.get(node.next as usize).copied())
     }

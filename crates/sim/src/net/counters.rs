@@ -50,10 +50,10 @@ impl AllCounters {
         counters.dropped_bytes += u64::from(size);
     }
 
-    /// A port has marked a frame.
+    /// A port has marked so many frames.
     #[inline(never)]
-    pub fn count_mark(&mut self, port: u32) {
-        self.at(port).marked_frames += 1;
+    pub fn count_marks(&mut self, port: u32, frames: u64) {
+        self.at(port).marked_frames += frames;
     }
 
     /// The counters of a port that has something to count.

@@ -1,11 +1,15 @@
 //! Marking of ECN-capable frames at a queue.
 
+use crate::engine::event::{Frame, Meta};
+use crate::model::MarkPoint;
 use crate::random::Stream;
 
 /// How a queue marks.
 #[derive(Debug)]
 pub struct Marking {
-    /// ECN-capable frames that find more bytes are marked.
+    /// Where frames meet the queue.
+    pub at: MarkPoint,
+    /// ECN-capable frames that meet more bytes are marked.
     pub above: u32,
     /// Marking with a probability, in addition to the threshold.
     pub red: Option<RedMarking>,
@@ -13,10 +17,19 @@ pub struct Marking {
 
 impl Marking {
     /// No marking.
-    pub const NONE: Marking = Marking { above: u32::MAX, red: None };
+    pub const NONE: Marking = Marking { at: MarkPoint::Dequeue, above: u32::MAX, red: None };
 
-    /// Whether an ECN-capable frame is marked that finds `held` bytes in the queue.
-    pub(super) fn marks(&mut self, held: u32) -> bool {
+    /// Marks a frame that meets `held` bytes of the queue at this point; whether it did. Only ECN-capable ones are.
+    #[inline]
+    pub(super) fn mark(&mut self, at: MarkPoint, held: u32, frame: &mut Frame) -> bool {
+        let marks = at == self.at && self.marks(held) && frame.meta.contains(Meta::ECT);
+        if marks {
+            frame.meta = frame.meta.with(Meta::CE);
+        }
+        marks
+    }
+
+    fn marks(&mut self, held: u32) -> bool {
         held > self.above || self.red.as_mut().is_some_and(|red| red.marks(held))
     }
 }

@@ -4,21 +4,22 @@
 //! a hop is one event, the frame's arrival at the link's end, whether it had to wait or not. What the queue holds at
 //! an instant is read off a list of the times at which its frames have left.
 
-use super::backlog::{Departures, NONE};
+use super::backlog::{Departures, NONE, NOT_CAPABLE};
 use super::counters::AllCounters;
 use super::port::{Port, PortFigures, PortKind};
-use crate::engine::event::{Frame, Meta};
+use crate::engine::event::Meta;
 
-/// A frame comes to a plain port. Answers when it arrives at the link's end, or that there is no room for it.
+/// A frame comes to a plain port; its arrival at the link's end will stand in `slot`. Answers when that is, or that there is no
+/// room for it. A NIC marks nothing.
 #[inline(always)]
-pub(super) fn send(
+pub(super) fn send<const NIC: bool>(
     port: &mut Port,
     departures: &mut Departures,
     counters: &mut AllCounters,
-    at: u32,
     kinds: &[PortKind],
-    now: u64,
+    (at, now): (u32, u64),
     meta: &mut Meta,
+    slot: u32,
 ) -> Option<u64> {
     let size = meta.size();
     let kind = &kinds[port.kind as usize];
@@ -26,25 +27,102 @@ pub(super) fn send(
     let left;
     if port.busy_until <= now {
         if port.backlog.head != NONE {
-            departures.clear(&mut port.backlog);
+            if !NIC && port.intersects(Port::LISTED) {
+                settle(port, departures, counters, kind.mark_behind, (at, now));
+            } else {
+                departures.clear(&mut port.backlog);
+            }
         }
         port.backlog.held = size;
         left = now + transmission;
     } else {
         left = port.busy_until + transmission;
-        let Some(held) = join(port, departures, kind.capacity, (now, left), size) else {
-            counters.count_drop(at, size);
-            return None;
-        };
-        if held > kind.mark_above && meta.contains(Meta::ECT) {
-            *meta = meta.with(Meta::CE);
-            counters.count_mark(at);
+        let slot = if !NIC && meta.contains(Meta::ECT) { slot } else { NOT_CAPABLE };
+        if !NIC && port.intersects(Port::LISTED) {
+            let Some(marked) = join_judging(port, departures, kind, (now, left), size, slot) else {
+                counters.count_drop(at, size);
+                return None;
+            };
+            if marked > 0 {
+                counters.count_marks(at, marked);
+            }
+        } else {
+            let Some(held) = join(port, departures, kind.capacity, (now, left), (size, slot)) else {
+                counters.count_drop(at, size);
+                return None;
+            };
+            if held > kind.mark_above && meta.contains(Meta::ECT) {
+                *meta = meta.with(Meta::CE);
+                counters.count_marks(at, 1);
+            }
+            if !NIC && port.backlog.held > kind.mark_behind {
+                port.flags |= Port::LISTED;
+                departures.marking.push(at);
+            }
         }
     }
     port.busy_until = left;
     port.sent_bytes += u64::from(size);
     port.sent_frames += 1;
     Some(left + kind.delay.as_ps())
+}
+
+/// Frees the frames of a port that have left by `now`. Those that began to leave meanwhile with more than `threshold` bytes behind
+/// are to be marked.
+#[inline(never)]
+pub(super) fn settle(
+    port: &mut Port,
+    departures: &mut Departures,
+    counters: &mut AllCounters,
+    threshold: u32,
+    (at, now): (u32, u64),
+) {
+    let marked = departures.settle_and_judge(&mut port.backlog, now, threshold);
+    if marked > 0 {
+        counters.count_marks(at, marked);
+    }
+}
+
+/// As [`join`], at a port that is listed. Answers how many frames before the one that joins are to be marked.
+#[inline(never)]
+fn join_judging(
+    port: &mut Port,
+    departures: &mut Departures,
+    kind: &PortKind,
+    (now, left): (u64, u64),
+    size: u32,
+    slot: u32,
+) -> Option<u64> {
+    let mut marked = 0;
+    if port.backlog.head != NONE {
+        marked = departures.settle_and_judge(&mut port.backlog, now, kind.mark_behind);
+    }
+    append(port, departures, kind.capacity, (now, left), (size, slot)).then_some(marked)
+}
+
+/// Adds a frame to the list of a busy port with room for `capacity` bytes; whether there is room for it.
+#[inline(always)]
+fn append(
+    port: &mut Port,
+    departures: &mut Departures,
+    capacity: u32,
+    (now, left): (u64, u64),
+    (size, slot): (u32, u32),
+) -> bool {
+    let backlog = &mut port.backlog;
+    if backlog.head == NONE {
+        // The frame in transmission, which has not left.
+        departures.append(backlog, port.busy_until, backlog.held, NOT_CAPABLE);
+    }
+    let held = backlog.held;
+    if capacity - held.min(capacity) < size {
+        return false;
+    }
+    departures.append(backlog, left, size, slot);
+    backlog.held = held + size;
+    port.peak = port.peak.max(held + size);
+    port.count_wait(port.busy_until - now, size);
+    true
 }
 
 /// A frame joins the queue of a busy port with room for `capacity` bytes, to have left at `left`. Answers with the bytes
@@ -56,24 +134,13 @@ fn join(
     departures: &mut Departures,
     capacity: u32,
     (now, left): (u64, u64),
-    size: u32,
+    (size, slot): (u32, u32),
 ) -> Option<u32> {
-    let backlog = &mut port.backlog;
-    if backlog.head == NONE {
-        // The frame in transmission, which has not left.
-        departures.append(backlog, port.busy_until, backlog.held);
-    } else {
-        departures.settle(backlog, now);
+    if port.backlog.head != NONE {
+        departures.settle(&mut port.backlog, now);
     }
-    let held = backlog.held;
-    if capacity - held.min(capacity) < size {
-        return None;
-    }
-    departures.append(backlog, left, size);
-    backlog.held = held + size;
-    port.peak = port.peak.max(held + size);
-    port.count_wait(port.busy_until - now, size);
-    Some(held)
+    let held = port.backlog.held;
+    append(port, departures, capacity, (now, left), (size, slot)).then_some(held)
 }
 
 /// What a plain port has sent and what waits, at `now`.
@@ -105,7 +172,13 @@ pub(super) fn figures(port: &Port, departures: &Departures, now: u64) -> PortFig
     figures
 }
 
-/// Whether a frame that is on its way from a plain port, to arrive at `arrival`, still waits there at `now`.
-pub(super) fn waits(kind: &PortKind, frame: &Frame, arrival: u64, now: u64) -> bool {
-    arrival - kind.delay.as_ps() - kind.transmission(frame.meta.size()) >= now
+/// How many frames that began to leave a plain port before `now` are marked by what waited behind them and not counted yet.
+pub(super) fn uncounted_marks(port: &Port, departures: &Departures, threshold: u32, now: u64) -> u64 {
+    let (mut held, mut marked) = (port.backlog.held, 0);
+    let frames = departures.iter(port.backlog);
+    for (leaves, begins) in frames.clone().zip(frames.skip(1)).take_while(|(leaves, _)| leaves.at < now) {
+        held -= leaves.size;
+        marked += u64::from(held - begins.size > threshold && begins.slot != NOT_CAPABLE);
+    }
+    marked
 }

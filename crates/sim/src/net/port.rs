@@ -42,14 +42,23 @@ pub struct PortKind {
     pub capacity: u32,
     /// ECN-capable frames that find more bytes at the port are marked.
     pub mark_above: u32,
+    /// ECN-capable frames behind which more bytes wait as they begin to leave are marked.
+    pub mark_behind: u32,
     /// Picoseconds that a byte takes; 0 where that is no whole number.
     byte_time: u32,
 }
 
 impl PortKind {
-    /// The ports of links of this rate and delay, with room for `capacity` bytes, that mark above so many.
-    pub fn new(rate: Rate, delay: Span, capacity: u32, mark_above: u32) -> PortKind {
-        PortKind { rate, delay, capacity, mark_above, byte_time: byte_time(rate) }
+    /// The ports of links of this rate and delay, with room for `capacity` bytes, that mark nothing.
+    pub fn new(rate: Rate, delay: Span, capacity: u32) -> PortKind {
+        let byte_time = byte_time(rate);
+        PortKind { rate, delay, capacity, mark_above: u32::MAX, mark_behind: u32::MAX, byte_time }
+    }
+
+    /// Whether they mark frames as these begin to leave.
+    #[inline(always)]
+    pub fn marks_behind(&self) -> bool {
+        self.mark_behind != u32::MAX
     }
 
     /// How long a frame of `size` bytes takes on the wire, in picoseconds.
@@ -67,6 +76,8 @@ impl Port {
     pub const RULED: u8 = 1;
     /// It is a host's: when its queue is empty, flows are asked.
     pub const NIC: u8 = 2;
+    /// It is in the list of [`super::backlog::Departures::marking`].
+    pub(super) const LISTED: u8 = 4;
 
     /// An idle port of this kind at the start of `link`.
     pub fn new(kind: u16, link: u32, flags: u8) -> Port {
@@ -147,7 +158,7 @@ mod tests {
     fn a_transmission_is_what_the_rate_says() {
         for bps in [100_000_000_000, 40_000_000_000, 3_000_000_000, 7, 123_456_789_123] {
             let rate = Rate::from_bps(bps);
-            let kind = PortKind::new(rate, Span::from_us(1), u32::MAX, u32::MAX);
+            let kind = PortKind::new(rate, Span::from_us(1), u32::MAX);
             for size in [1, 64, 4000, 65_535] {
                 let exact = rate.transmission(Bytes::new(u64::from(size))).as_ps();
                 assert_eq!(kind.transmission(size), exact);

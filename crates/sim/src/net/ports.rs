@@ -13,7 +13,7 @@ use super::port::{Port, PortFigures, PortKind};
 use super::relay::RelayNode;
 use super::rules::Rules;
 use super::scheduling::Rule;
-use crate::engine::event::{Frame, Meta};
+use crate::engine::event::{Event, Frame, Meta};
 use crate::engine::prefetch::prefetch;
 
 /// The index that stands for a plain port, which has no rules.
@@ -118,13 +118,51 @@ impl Ports {
         self.rules.get(*self.rules_of.get(at as usize)? as usize)
     }
 
-    /// A frame comes to a plain port: when it arrives at the link's end, and the port; none if there was no room for it.
+    /// A frame comes to a plain port: when it arrives at the link's end, and the port; none if there was no room for it. That
+    /// arrival will stand in `slot`; at a NIC that does not matter.
     #[inline(always)]
-    pub fn send(&mut self, at: u32, now: u64, meta: &mut Meta) -> Option<(u64, &Port)> {
+    pub fn send<const NIC: bool>(
+        &mut self,
+        at: u32,
+        now: u64,
+        meta: &mut Meta,
+        slot: u32,
+    ) -> Option<(u64, &Port)> {
         let port = &mut self.all[at as usize];
-        let arrives =
-            plain::send(port, &mut self.departures, &mut self.counters, at, &self.kinds, now, meta)?;
+        let (departures, counters) = (&mut self.departures, &mut self.counters);
+        let arrives = plain::send::<NIC>(port, departures, counters, &self.kinds, (at, now), meta, slot)?;
         Some((arrives, port))
+    }
+
+    /// Marks the frames that have begun to leave plain ports before `now` and behind which enough waited. A frame is its own
+    /// arrival long before it leaves, and is marked in that event when all is known that waits behind it: before it arrives, and
+    /// before it is passed to another domain.
+    #[inline(always)]
+    pub fn mark_until(&mut self, now: u64, events: &mut [Event]) {
+        if !self.departures.marking.is_empty() {
+            self.mark_all_until(now, events);
+        }
+    }
+
+    #[inline(never)]
+    fn mark_all_until(&mut self, now: u64, events: &mut [Event]) {
+        let mut next = 0;
+        while let Some(&at) = self.departures.marking.get(next) {
+            let port = &mut self.all[at as usize];
+            let threshold = self.kinds[port.kind as usize].mark_behind;
+            let marked = self.departures.settle_and_judge(&mut port.backlog, now - 1, threshold);
+            if marked > 0 {
+                self.counters.count_marks(at, marked);
+            }
+            // Behind no frame there is as much as what there is in all.
+            if port.backlog.is_empty() || port.backlog.held <= threshold {
+                port.flags &= !Port::LISTED;
+                self.departures.marking.swap_remove(next);
+            } else {
+                next += 1;
+            }
+        }
+        self.departures.mark(events);
     }
 
     /// Whether a frame that comes to a port now leaves at once; its class is asked for where that matters.
@@ -148,9 +186,19 @@ impl Ports {
         self.kind(at).rate
     }
 
-    /// What a port has counted of losses and marks.
-    pub fn counters(&self, at: u32) -> &PortCounters {
-        self.counters.get(at)
+    /// What a port has counted of losses and marks, when all before `now` has happened.
+    pub fn counters(&self, at: u32, now: u64) -> PortCounters {
+        let mut counters = *self.counters.get(at);
+        if self.marks_what_waits(at) {
+            let threshold = self.kind(at).mark_behind;
+            counters.marked_frames += plain::uncounted_marks(self.port(at), &self.departures, threshold, now);
+        }
+        counters
+    }
+
+    /// Whether a frame that waits at a port, and is an event already, may be marked there before it leaves.
+    pub fn marks_what_waits(&self, at: u32) -> bool {
+        !self.port(at).intersects(Port::RULED) && self.kind(at).marks_behind()
     }
 
     /// What a port has sent and what waits at it, when all before `now` has happened.
@@ -165,7 +213,13 @@ impl Ports {
     /// Whether a frame that arrives from a plain port at `arrival` still waits there when all before `now` has
     /// happened. What waits at a ruled port is no event yet.
     pub fn still_waits(&self, at: u32, frame: &Frame, arrival: u64, now: u64) -> bool {
-        !self.port(at).intersects(Port::RULED) && plain::waits(self.kind(at), frame, arrival, now)
+        !self.port(at).intersects(Port::RULED) && self.begins(at, frame, arrival) >= now
+    }
+
+    /// When a frame began to leave a port, or will, that arrives at the link's end at `arrival`, in picoseconds.
+    pub fn begins(&self, at: u32, frame: &Frame, arrival: u64) -> u64 {
+        let kind = self.kind(at);
+        arrival - kind.delay.as_ps() - kind.transmission(frame.meta.size())
     }
 
     /// The frames that wait at a ruled port, class by class; at a plain one they are events already.

@@ -9,7 +9,8 @@ use super::memory::Memory;
 use super::pfc::NO_PORT;
 use super::ports::Ports;
 use super::scheduling::{only, ClassSet};
-use crate::engine::event::{Frame, Meta};
+use crate::engine::event::Frame;
+use crate::model::MarkPoint;
 
 /// What a port sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +68,7 @@ impl Ports {
         let rules = self.rules_mut(at);
         let held = rules.held_of(class);
         let queue = &mut rules.queues[class];
-        if queue.marking.marks(held) && frame.meta.contains(Meta::ECT) {
-            frame.meta = frame.meta.with(Meta::CE);
+        if queue.marking.mark(MarkPoint::Enqueue, held, &mut frame) {
             queue.counters.marked_frames += 1;
             self.counters.at(at).marked_frames += 1;
         }
@@ -136,9 +136,14 @@ impl Ports {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
         let queue = &mut rules.queues[class];
-        let Waited { frame, since, ingress } = self.frames.take(&mut queue.frames);
+        let Waited { mut frame, since, ingress } = self.frames.take(&mut queue.frames);
         let size = frame.meta.size();
         queue.waiting -= size;
+        // One that need not wait has nothing behind it, so it is marked nowhere else.
+        if queue.marking.mark(MarkPoint::Dequeue, queue.waiting, &mut frame) {
+            queue.counters.marked_frames += 1;
+            self.counters.at(at).marked_frames += 1;
+        }
         if queue.frames.is_empty() {
             rules.queued &= !only(class);
         }

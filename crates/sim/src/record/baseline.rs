@@ -43,7 +43,7 @@ impl LinkBaseline {
         LinkBaseline {
             figures: simulation.port_figures(link),
             transmitted: simulation.transmitted(link),
-            counters: *simulation.port_counters(link),
+            counters: simulation.port_counters(link),
         }
     }
 }

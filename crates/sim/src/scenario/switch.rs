@@ -6,7 +6,7 @@ use super::key::{Key, Shown};
 use super::pfc;
 use super::reader::Section;
 use super::shape::{role_name, MAX_BYTES};
-use crate::model::{Buffer, Ecn, Network, SwitchKind, SwitchKinds, SwitchRole, Xoff};
+use crate::model::{Buffer, Ecn, MarkPoint, Network, SwitchKind, SwitchKinds, SwitchRole, Xoff};
 use crate::net::shape;
 
 #[derive(Clone, Copy)]
@@ -115,7 +115,9 @@ pub(super) fn read_marking(r: &mut Section, marking: Marking) -> Ecn {
     match marking {
         Marking::Off => Ecn::Off,
         Marking::Step => {
-            Ecn::Step(r.get(&threshold("ecn_threshold", "A frame that meets a longer queue is marked.")))
+            let threshold =
+                r.get(&threshold("ecn_threshold", "A frame that meets a longer queue is marked."));
+            Ecn::Step { threshold, at: read_point(r) }
         }
         Marking::Red => {
             let min = r.get(&threshold("ecn_min", "Up to this queue nothing is marked."));
@@ -125,16 +127,23 @@ pub(super) fn read_marking(r: &mut Section, marking: Marking) -> Ecn {
             if r.sound() && min > max {
                 r.conflict("ecn_min", format!("{} is above ecn_max, {}", min.shown(), max.shown()));
             }
-            Ecn::Red { min, max, pmax }
+            Ecn::Red { min, max, pmax, at: read_point(r) }
         }
     }
+}
+
+/// Reads where frames meet the queue that marks them.
+fn read_point(r: &mut Section) -> MarkPoint {
+    let doc = "Which queue a frame meets: what waits behind it as it begins to leave, or what it finds as it comes.";
+    let points = &[("dequeue", MarkPoint::Dequeue), ("enqueue", MarkPoint::Enqueue)];
+    r.choice("ecn_mark_at", doc, Some("dequeue"), points)
 }
 
 /// Checks that a queue, which holds less than `longest`, can exceed a threshold; one that none can exceed is a mistaken unit.
 pub(super) fn check_thresholds(r: &Section, ecn: &Ecn, longest: Bytes) {
     let (name, threshold) = match *ecn {
         Ecn::Off => return,
-        Ecn::Step(at) => ("ecn_threshold", at),
+        Ecn::Step { threshold, .. } => ("ecn_threshold", threshold),
         Ecn::Red { max, .. } => ("ecn_max", max),
     };
     if r.sound() && threshold >= longest {

@@ -3,6 +3,7 @@
 
 use clearway_proto::units::Time;
 
+use super::domain::Domain;
 use super::exchanged::{Amount, Exchanged};
 use super::plan::sized;
 use super::simulator::Simulation;
@@ -153,7 +154,7 @@ impl Simulation {
 
     /// Every event to come that carries a frame.
     pub(super) fn carriers(&self) -> impl Iterator<Item = &Event> + '_ {
-        let events = self.domains.iter().flat_map(|domain| domain.calendar.events());
+        let events = self.domains.iter().flat_map(Domain::events);
         events.filter(|event| event.carries())
     }
 

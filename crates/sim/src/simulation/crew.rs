@@ -289,9 +289,9 @@ fn run_domain(plan: &Plan, exchange: &Exchange, domain: &mut Domain, limit: u64,
 
 /// Gives what crosses to the exchange, and tells the first window in which anything is known to happen.
 fn hand_over(domain: &mut Domain, crossings: &[Mutex<Outbox>], next: &AtomicU64) {
+    domain.fill_outboxes();
     let mut first = domain.next_window().unwrap_or(NEVER);
     let windows = domain.calendar.windows();
-    domain.fill_outboxes();
     for (outbox, place) in domain.outboxes.iter_mut().zip(crossings) {
         if outbox.arrivals.is_empty() {
             continue;

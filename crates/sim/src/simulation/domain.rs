@@ -148,10 +148,10 @@ impl Domain {
     /// Lets all of a window happen that lies before `end`.
     pub(super) fn run_window(&mut self, plan: &Plan, window: u64, end: u64) {
         self.end = end;
-        self.gather(plan, window);
+        let start = plan.windows.start(window);
+        self.gather(plan, window, start);
         self.batches.deal(|node| self.nodes[node as usize].forwards);
         self.events += self.batches.count() as u64;
-        let start = plan.windows.start(window);
         let length = plan.windows.length();
         let known = if self.batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
         let huge = self.batches.are_huge();
@@ -172,8 +172,9 @@ impl Domain {
         self.batches.give_back(dealt);
     }
 
-    /// Takes the window's events out of the calendar.
-    fn gather(&mut self, plan: &Plan, window: u64) {
+    /// Takes the events of a window that begins at `start` out of the calendar.
+    fn gather(&mut self, plan: &Plan, window: u64, start: u64) {
+        self.ports.mark_until(start, self.calendar.parts().0);
         let entries = self.batches.begin();
         self.calendar.take(window, entries);
         while let Some(&(at, sender)) = self.starts.front().filter(|(at, _)| at.as_ps() < self.end) {
@@ -228,8 +229,8 @@ impl Domain {
             ports.prefetch_backlog(ahead.tag as u32);
             let (slot, at) = ((frame.tag >> 32) as u32, frame.tag as u32);
             let event = &mut events[slot as usize];
-            let mut meta = event.meta();
-            let Some((arrives, port)) = ports.send(at, event.time, &mut meta) else {
+            let (now, mut meta) = (event.time, event.meta());
+            let Some((arrives, port)) = ports.send::<false>(at, now, &mut meta, slot) else {
                 self.dropped.push(slot);
                 continue;
             };
@@ -389,16 +390,26 @@ impl Domain {
     pub(super) fn offer(&mut self, plan: &Plan, at: u32, frame: Frame) {
         if self.ports.port(at).intersects(Port::RULED) {
             self.offer_ruled(plan, at, frame, NO_PORT);
+        } else if self.ports.port(at).intersects(Port::NIC) {
+            self.offer_plain::<true>(plan, at, frame.stamp, frame.route_seq, frame.meta);
         } else {
-            self.offer_plain(plan, at, frame.stamp, frame.route_seq, frame.meta);
+            self.offer_plain::<false>(plan, at, frame.stamp, frame.route_seq, frame.meta);
         }
     }
 
     /// A frame is to leave over a plain port. Its parts fit the processor's registers, which a [`Frame`] does not.
     #[inline(never)]
-    fn offer_plain(&mut self, plan: &Plan, at: u32, stamp: u64, route_seq: u64, mut meta: Meta) {
+    fn offer_plain<const NIC: bool>(
+        &mut self,
+        plan: &Plan,
+        at: u32,
+        stamp: u64,
+        route_seq: u64,
+        mut meta: Meta,
+    ) {
+        let slot = if NIC { 0 } else { self.calendar.next_slot() };
         let now = self.now;
-        let Some((arrives, port)) = self.ports.send(at, now, &mut meta) else {
+        let Some((arrives, port)) = self.ports.send::<NIC>(at, now, &mut meta, slot) else {
             return self.lose(plan, &Frame { stamp, route_seq, meta });
         };
         let link = LinkEnd::of(port);
@@ -469,15 +480,17 @@ impl Domain {
     /// Passes what a window leaves for other domains to `send`.
     #[inline(always)]
     pub(super) fn send_out(&mut self, send: impl FnMut(Place, Event, Option<Parcel>)) {
-        self.exits.empty(&mut self.calendar, &mut self.parcels, send);
+        self.ports.mark_until(self.end, self.calendar.parts().0);
+        self.exits.empty(&mut self.calendar, &mut self.parcels, (&self.ports, self.end), send);
     }
 
     /// Puts what a window leaves for other domains into the outboxes.
     #[inline(never)]
     pub(super) fn fill_outboxes(&mut self) {
+        self.ports.mark_until(self.end, self.calendar.parts().0);
         let outboxes = &mut self.outboxes;
         let send = |to: Place, event, parcel| outboxes[to.domain as usize].add(to.at, event, parcel);
-        self.exits.empty(&mut self.calendar, &mut self.parcels, send);
+        self.exits.empty(&mut self.calendar, &mut self.parcels, (&self.ports, self.end), send);
     }
 
     /// What another domain has put into its outbox comes in.
@@ -541,10 +554,19 @@ impl Domain {
     /// The first window in which something happens here, if any.
     pub(super) fn next_window(&self) -> Option<u64> {
         let start = self.starts.front().map(|(at, _)| self.calendar.windows().number(at.as_ps()));
-        match (self.calendar.next(), start) {
+        let soonest = match (self.calendar.next(), start) {
             (Some(event), Some(start)) => Some(event.min(start)),
             (event, start) => event.or(start),
+        };
+        match self.exits.next_beginning() {
+            None => soonest,
+            Some(at) => Some(soonest.unwrap_or(u64::MAX).min(self.calendar.windows().number(at))),
         }
+    }
+
+    /// Every event to come, in no particular order.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> + '_ {
+        self.calendar.events().chain(self.exits.held().map(|slot| self.calendar.event(slot)))
     }
 
     /// The time of what happens now.

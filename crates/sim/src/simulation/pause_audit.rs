@@ -4,6 +4,7 @@
 //! run: no account has more than its room, nor ever had, and each pauses exactly if its thresholds say so, worked out here
 //! once more.
 
+use super::domain::Domain;
 use super::simulator::Simulation;
 use crate::engine::event::Kind;
 use crate::net::pfc::Pfc;
@@ -71,7 +72,7 @@ impl Simulation {
 
     /// What of flow control is on its way over each link.
     fn pauses_on_links(&self) -> Vec<Flying> {
-        let events = self.domains.iter().flat_map(|domain| domain.calendar.events());
+        let events = self.domains.iter().flat_map(Domain::events);
         let mut events: Vec<_> = events.filter(|event| event.kind() == Kind::Pause).collect();
         events.sort_unstable_by_key(|event| event.time);
         let mut flying = vec![Flying::default(); self.links() as usize];

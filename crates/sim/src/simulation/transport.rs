@@ -237,7 +237,8 @@ impl Domain {
             Some(at) if at <= now => {
                 let spec = &plan.specs[sender.flow as usize];
                 if sender.sender.is_drained() && matches!(spec.demand, Demand::Sized(_)) {
-                    // The flow is over; only its congestion control would go on.
+                    // The flow is over; only its congestion control would go on. A late acknowledgement arms nothing, either.
+                    sender.timer_at = Time::ZERO;
                     return;
                 }
                 sender.sender.handle_timeout(now);

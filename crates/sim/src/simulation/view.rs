@@ -91,9 +91,9 @@ impl Simulation {
     }
 
     /// What a port has counted of losses and marks.
-    pub fn port_counters(&self, link: u32) -> &PortCounters {
+    pub fn port_counters(&self, link: u32) -> PortCounters {
         let (domain, at) = self.domain_of_port(link);
-        domain.ports.counters(at)
+        domain.ports.counters(at, self.time.as_ps())
     }
 
     /// The classes at a port; nothing where the network knows none.

@@ -10,7 +10,9 @@ use clearway_proto::units::{Bytes, Rate, Span};
 use super::outbox::Exits;
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
-use crate::model::{self, Buffer, Ecn, Fault, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff};
+use crate::model::{
+    self, Buffer, Ecn, Fault, MarkPoint, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff,
+};
 use crate::net::loss::{Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
@@ -93,7 +95,12 @@ impl<'a> Wiring<'a> {
         let (rate, delay, role) = key;
         let number = u16::try_from(self.kinds.len()).expect("fewer kinds of link than 65536");
         self.kind_of.insert(key, number);
-        self.kinds.push(port_kind(rate, delay, role.map(|role| self.scenario.switches.of(role))));
+        let mut kind = port_kind(rate, delay, role.map(|role| self.scenario.switches.of(role)));
+        if !self.plan.makers.iter().any(|maker| maker.ecn_capable) {
+            // Nothing can be marked, so nothing need be looked at for that.
+            (kind.mark_above, kind.mark_behind) = (u32::MAX, u32::MAX);
+        }
+        self.kinds.push(kind);
     }
 
     fn note_fault(&mut self, fault: &Fault) {
@@ -113,7 +120,9 @@ impl<'a> Wiring<'a> {
             let rules = self.rules(link, &mut ports, &mut shared);
             ports.add(Port::new(kind, link, flags), rules);
             let to = self.plan.partition.node(self.plan.graph.link(link).to);
-            ports.connect(at as u32, if to.domain == domain { to.at } else { exits.add(to) });
+            let at = at as u32;
+            let waits_at = ports.marks_what_waits(at).then_some(at);
+            ports.connect(at, if to.domain == domain { to.at } else { exits.add(to, waits_at) });
         }
         ports
     }
@@ -259,12 +268,12 @@ impl<'a> Wiring<'a> {
         let own = self.scenario.classes.get(class).and_then(|class| class.ecn);
         match own.unwrap_or(switch.ecn) {
             Ecn::Off => Marking::NONE,
-            Ecn::Step(threshold) => Marking { above: up_to_4_gb(threshold), red: None },
-            Ecn::Red { min, max, pmax } => {
+            Ecn::Step { threshold, at } => Marking { at, above: up_to_4_gb(threshold), red: None },
+            Ecn::Red { min, max, pmax, at } => {
                 let id = u64::from(link) | (class as u64) << 32;
                 let stream = Stream::new(self.scenario.seed, Entity::Marking, id);
                 let red = RedMarking { min: min.get(), max: max.get(), pmax, stream };
-                Marking { above: u32::MAX, red: Some(red) }
+                Marking { at, above: u32::MAX, red: Some(red) }
             }
         }
     }
@@ -289,11 +298,13 @@ fn port_kind(rate: Rate, delay: Span, switch: Option<&SwitchKind>) -> PortKind {
         Some(Buffer::PerPort(size)) => up_to_4_gb(size),
         Some(Buffer::Shared { .. }) | None => u32::MAX,
     };
-    let mark_above = match switch.map(|switch| switch.ecn) {
-        Some(Ecn::Step(threshold)) => up_to_4_gb(threshold),
-        Some(Ecn::Off | Ecn::Red { .. }) | None => u32::MAX,
-    };
-    PortKind::new(rate, delay, capacity, mark_above)
+    let mut kind = PortKind::new(rate, delay, capacity);
+    match switch.map(|switch| switch.ecn) {
+        Some(Ecn::Step { threshold, at: MarkPoint::Dequeue }) => kind.mark_behind = up_to_4_gb(threshold),
+        Some(Ecn::Step { threshold, at: MarkPoint::Enqueue }) => kind.mark_above = up_to_4_gb(threshold),
+        Some(Ecn::Off | Ecn::Red { .. }) | None => (),
+    }
+    kind
 }
 
 fn up_to_4_gb(size: Bytes) -> u32 {

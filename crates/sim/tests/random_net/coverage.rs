@@ -129,6 +129,8 @@ pub const FEATURES: &[Feature] = &[
     ("step marking", |case| case.any("switch", |s| s.says("ecn", "step"))),
     ("red marking", |case| case.any("switch", |s| s.says("ecn", "red"))),
     ("relays", |case| case.any("switch", |s| s.gives("relay_buffer") || s.says("pfc", "relay"))),
+    ("marks at the dequeue", |case| case.any("switch", |s| s.says("ecn_mark_at", "dequeue"))),
+    ("marks at the enqueue", |case| case.any("switch", |s| s.says("ecn_mark_at", "enqueue"))),
     ("bypass", |case| case.any("fault", |fault| fault.says("kind", "bypass"))),
     ("relay_safety", |case| case.any("switch", |s| s.gives("relay_safety"))),
     ("relay_virtual_queue", |case| case.any("switch", |s| s.gives("relay_virtual_queue"))),

@@ -10,7 +10,8 @@ use crate::units::{Bytes, Rate, Span, RATES};
 pub enum DcqcnSet {
     /// The paper's: a notification raises alpha, each cut makes the rate before it the target.
     Paper,
-    /// Mellanox's: alpha moves once a period, up if a notification came within it and else down; a cut that follows another
+    /// Mellanox's: alpha moves once a period, up if a notification came within it and else down; cuts come at the ends of such
+    /// periods, too, from the first notification on; a cut that follows another
     /// without an increase between leaves the target (`clamp_tgt_rate` 0).
     Mellanox,
 }
@@ -32,7 +33,8 @@ pub struct DcqcnParams {
     /// Time without a notification after which alpha falls; of Mellanox's, the time between two updates. 55 us (`K`); 1 us
     /// (`dce_tcp_rtt`).
     pub alpha_timer: Span,
-    /// Least time between two cuts; a notification that comes earlier cuts at its end. 0; 4 us
+    /// Least time between two cuts; a notification that comes earlier cuts at its end. By Mellanox's rule, the time between two
+    /// looks at whether one has come, from the flow's first on. 0; 4 us
     /// (`rate_reduce_monitor_period`).
     pub decrease_interval: Span,
     /// Time between two increases. 55 us (`T`); 300 us (`rpg_time_reset`).

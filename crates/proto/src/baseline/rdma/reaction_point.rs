@@ -68,7 +68,10 @@ impl ReactionPoint {
             gap: config.line_gap,
             alpha_at: now + config.params.alpha_timer,
             increase_at: Time::NEVER,
-            next_cut: Time::ZERO,
+            next_cut: match config.params.set {
+                DcqcnSet::Paper => Time::ZERO,
+                DcqcnSet::Mellanox => now + config.params.decrease_interval,
+            },
             sent: 0,
             timer_steps: 0,
             byte_steps: 0,
@@ -103,11 +106,25 @@ impl ReactionPoint {
         self.advance(config, now);
         self.settle_alpha(config, now);
         self.notified = true;
-        if now >= self.next_cut {
+        if config.params.set == DcqcnSet::Mellanox {
+            self.next_cut = self.tick_after(config, now);
+            self.cut_waits = true;
+        } else if now >= self.next_cut {
             self.cut(config, now);
         } else {
             self.cut_waits = true;
         }
+    }
+
+    /// The first tick after `now` of those at which Mellanox's rule looks whether a notification has come: every decrease interval
+    /// from the first notification on.
+    fn tick_after(&self, config: &DcqcnConfig, now: Time) -> Time {
+        let interval = config.params.decrease_interval;
+        if now < self.next_cut || interval == Span::ZERO {
+            return self.next_cut.max(now);
+        }
+        let passed = now.since(self.next_cut).as_ps() / interval.as_ps();
+        self.next_cut + interval * (passed + 1)
     }
 
     /// A packet left with so much payload.

@@ -53,7 +53,8 @@ fn classes_are_read_as_written() {
         ecn,
         lossless: false,
     };
-    let red = Ecn::Red { min: Bytes::new(10_000), max: Bytes::new(20_000), pmax: 0.5 };
+    let red =
+        Ecn::Red { min: Bytes::new(10_000), max: Bytes::new(20_000), pmax: 0.5, at: MarkPoint::Dequeue };
     let expected =
         [class("bulk", 0, 3, None), class("acks", 4, 1, Some(Ecn::Off)), class("rest", 0, 1, Some(red))];
     assert_eq!(scenario.classes, expected);

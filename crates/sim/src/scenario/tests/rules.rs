@@ -40,7 +40,7 @@ fn a_full_file_is_read_as_written() {
     let uplink = Rate::from_gbps(50);
     let topology = Topology::LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 4, uplink };
     assert_eq!(scenario.network.topology, topology);
-    let ecn = Ecn::Step(Bytes::new(100_000));
+    let ecn = Ecn::Step { threshold: Bytes::new(100_000), at: MarkPoint::Dequeue };
     let tor =
         SwitchKind { buffer: Buffer::Shared { size: Bytes::new(16_000_000), alpha: 0.5 }, ecn, pfc: None };
     assert_eq!(scenario.switches.tor, tor);

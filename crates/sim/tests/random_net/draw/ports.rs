@@ -64,8 +64,11 @@ fn draw_marking(world: &mut World, table: &mut Table, marking: &str, room: u64) 
             table.set("ecn_max", Value::Size(a.max(b).min(most)));
             table.set("ecn_pmax", Value::Number(world.dice.pick(&[0.0, 0.1, 0.5, 1.0])));
         }
-        _ => {}
+        _ => return,
     }
+    // By what was drawn already, so that every seed goes on as before there was a choice.
+    let even = (world.heaviest + marking.len() as u64) % 2 == 0;
+    table.set("ecn_mark_at", if even { "dequeue" } else { "enqueue" });
 }
 
 /// Draws the tables of switches: of all of them, and of some roles.
