@@ -76,7 +76,7 @@ SAFE = (
     BOXES.replace("relays.toml", "fast_clock.toml")
     .replace("50Gbps", "99Gbps")
     .replace('delay = "100us"', 'delay = "100us", mtu = "200B", framing = "0B"')
-    .replace('"3MB"', '"5MB", relay_safety = "2.514MB"')
+    .replace('"3MB"', '"5MB", relay_safety = "2.515MB"')
 )
 """The sending side's clock is fast by 200 millionths; small frames let the limit be near a BDP."""
 SWINGS = """

@@ -16,11 +16,15 @@
 //! All but the first are the **overrun** of a grant. (The RESUME of the same priority is never in the way: it was decided an
 //! own frame before at least, see below.) The last of it has arrived, at the latest,
 //!
-//!     window = 2D + own_frame + 3 × 84 × (priorities - 1) + PAUSE + response        and a frame
+//! ```text
+//! window = 2D + own_frame + 3 × 84 × (priorities - 1) + PAUSE + response        and a frame
+//! ```
 //!
 //! after the decision to say PAUSE. So what may yet come at any time is at most
 //!
-//!     R × (time granted in the last window + frame) + an overrun for each grant that ended in it, and for one that has not
+//! ```text
+//! R × (time granted in the last window + frame) + an overrun for each grant that ended in it, and for one that has not
+//! ```
 //!
 //! and the far end is held as soon as that and what waits exceed S: at the arrival of a frame, or when the time that is granted
 //! has grown to it, which the relay's timer tells. From then on nothing is granted, and no more than S is there at any time.
@@ -30,7 +34,9 @@
 //! **The lowest S** is at most what one grant without an end makes, so that a link that is idle or drains at its rate is
 //! never held, and the distance to S at which a hold ends:
 //!
-//!     S = R × (window + frame, rounded up to 257 of its 256 parts) + overrun + hysteresis
+//! ```text
+//! S = R × (window + frame, rounded up to 257 of its 256 parts) + overrun + hysteresis
+//! ```
 //!
 //! **The hysteresis** is twice the overrun, or what is set if that is more. A hold that ends leaves it to be granted, at R, while
 //! what was granted before comes, at R: so a PAUSE follows its RESUME by more than an own frame, and of each priority three

@@ -10,7 +10,7 @@
 //! | a frame comes in on R | waits to leave on L; no threshold: a little over one BDP of room is enough |
 //!
 //! So the far relay sends what the local switch took one delay ago, and no loss of throughput hides in the round trip. Each
-//! PFC frame goes out for itself: PAUSE and RESUME are not merged, as their distance is the message ([`super::signals`] has
+//! PFC frame goes out for itself: PAUSE and RESUME are not merged, as their distance is the message (`signals` has
 //! the bound).
 //!
 //! That one BDP is enough takes it that both relays count alike. They do not where one clock is faster, where a PAUSE gets

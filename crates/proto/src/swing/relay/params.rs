@@ -38,7 +38,7 @@ pub struct RelayParams {
     /// Off.
     pub safety: Option<Bytes>,
     /// What a grant may bring beyond its length, for `safety`: in place of the frame that PAUSE waits for and RESUME does not,
-    /// and the frame that has just begun when PAUSE works. 3 kB, two frames ([`super::holding`]).
+    /// and the frame that has just begun when PAUSE works. 3 kB, two frames ([`holding`](crate::swing::holding)).
     pub overrun: Bytes,
     /// Hold the far relay for a short queue. Off.
     pub virtual_queue: Option<VirtualQueue>,
