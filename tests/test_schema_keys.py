@@ -112,6 +112,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
 CONDITIONS: dict[str, dict[str, Any]] = {
     "alpha": {"sharing": "shared"},
     "ecn_threshold": ECN[1],
+    "ecn_mark_at": ECN[1],
     "ecn_min": ECN[2],
     "ecn_max": ECN[2],
     "ecn_pmax": ECN[2],

@@ -136,7 +136,7 @@ pub(super) fn read_marking(r: &mut Section, marking: Marking) -> Ecn {
 fn read_point(r: &mut Section) -> MarkPoint {
     let doc = "Which queue a frame meets: what waits behind it as it begins to leave, or what it finds as it comes.";
     let points = &[("dequeue", MarkPoint::Dequeue), ("enqueue", MarkPoint::Enqueue)];
-    r.choice("ecn_mark_at", doc, Some("dequeue"), points)
+    r.one_of("ecn_mark_at", doc, Some("dequeue"), points)
 }
 
 /// Checks that a queue, which holds less than `longest`, can exceed a threshold; one that none can exceed is a mistaken unit.
