@@ -2,7 +2,7 @@
 
 mod experiment;
 
-use experiment::{figure, integers, link_count, link_value, run, run_seeded};
+use experiment::{figure, integers, link_count, link_value, run, run_on, run_seeded};
 
 /// Hosts around a switch; frames of 1000 B, acknowledgements of 1 B.
 fn overload(senders: &str, receivers: &[u32], buffer: &str) -> String {
@@ -151,4 +151,19 @@ fn no_other_packets_are_marked() {
     let outcome = run(&overload("0..4", &[7], ecn));
     assert_eq!(figure(&outcome, "marks"), 0.0);
     assert!(integers(&outcome, "links", "drops").iter().sum::<u64>() > 0);
+}
+
+/// In one window more frames leave a thread's part of the network than fit one page of its calendar, and most of them wait at a port
+/// that may still mark them. Each goes on as it begins to leave, in whatever order the pages are read.
+#[test]
+fn frames_that_may_be_marked_reach_other_threads_in_time() {
+    let text = "format = 1\nname = 'crossing'\nduration = '600us'\n[network]\ntopology = 'star'\nhosts = 6\nrate = '10Gbps'\n\
+                delay = '7us'\nmtu = '500B'\n[switch.default]\necn = 'step'\necn_threshold = '4kB'\n\
+                [transport.t]\nprotocol = 'dctcp'\ninitial_cwnd = 20.0\n\
+                [[traffic]]\npattern = 'all_to_all'\nbytes = '20kB'\nstagger = '50ns'\nflows_per_pair = 6\n";
+    let alone = run(text);
+    assert!(figure(&alone, "marks") > 0.0, "nothing was marked");
+    for threads in [2, 3, 6] {
+        assert_eq!(run_on(text, None, threads).digest, alone.digest, "{threads} threads");
+    }
 }

@@ -94,7 +94,10 @@ impl Exits {
             if link.held.is_empty() {
                 self.holding.push(number);
             }
-            link.held.push_back(slot);
+            // What leaves comes in no order, and what is held goes on in that of its beginnings.
+            let arrives = calendar.event(slot).time;
+            let sooner = link.held.iter().rev().take_while(|&&held| calendar.event(held).time > arrives).count();
+            link.held.insert(link.held.len() - sooner, slot);
             self.next_beginning = self.next_beginning.min(begins);
         }
     }
