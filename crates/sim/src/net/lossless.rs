@@ -56,13 +56,17 @@ impl Ports {
     /// The same where the port has its accounts to itself.
     fn charge_account(&mut self, at: u32, class: usize, size: u32) -> bool {
         let (pfc, memory) = self.pfc_and_memory(at);
-        let before = pfc.unsent();
+        let (before, paused) = (pfc.unsent(), pfc.accounts[class].pausing);
         let Charged::Taken(bytes) = pfc.charge(class, size, memory.as_deref()) else { return false };
         if let Some(memory) = memory {
             memory.used += bytes;
         }
-        if pfc.unsent() > before {
+        let (after, pauses) = (pfc.unsent(), pfc.accounts[class].pausing);
+        if after > before {
             self.told.push((at, class as u8));
+        }
+        if pauses != paused {
+            self.note_pausing(at);
         }
         true
     }
@@ -70,7 +74,7 @@ impl Ports {
     /// A frame that a port has on its account has left at `now`.
     pub(super) fn release(&mut self, at: u32, class: usize, size: u32, now: u64) {
         let (pfc, memory) = self.pfc_and_memory(at);
-        let before = pfc.unsent();
+        let (before, paused) = (pfc.unsent(), pfc.accounts[class].pausing);
         let freed = pfc.release(class, size);
         if let Some(relay) = pfc.relay {
             self.release_relay(relay, class, size, now);
@@ -83,9 +87,19 @@ impl Ports {
             }
             None => pfc.resume_if_below(class, None),
         }
-        if pfc.unsent() > before {
+        let (after, pauses) = (pfc.unsent(), pfc.accounts[class].pausing);
+        if after > before {
             self.told.push((at, class as u8));
         }
+        if pauses != paused {
+            self.note_pausing(at);
+        }
+    }
+
+    /// Whether any port's flow control may have something to say or to be asked for.
+    #[inline]
+    pub fn has_told(&self) -> bool {
+        !self.told.is_empty()
     }
 
     /// A port whose flow control may have something to say or to be asked for, and the class that it is about; none where all
@@ -97,6 +111,19 @@ impl Ports {
     /// Whether a port has anything to say to the link's other end.
     pub fn is_told(&self, at: u32) -> bool {
         self.rules(at).pfc().is_some_and(|pfc| pfc.unsent() > 0)
+    }
+
+    /// Whether a frame that comes to a port may bring one of its accounts to where it counts how much of it has left: then the
+    /// ports of the switch are to catch up before.
+    #[inline]
+    pub fn must_be_exact(&self, at: u32, class: usize, size: u32) -> bool {
+        let Some(pfc) = self.pfc(at).filter(|_| self.may_be_behind(at)) else { return false };
+        pfc.lossless & only(class) != 0 && pfc.must_be_exact(class, size)
+    }
+
+    /// Whether one of a port's accounts pauses its link.
+    pub fn pauses(&self, at: u32, class: usize) -> bool {
+        self.pfc(at).is_some_and(|pfc| pfc.lossless & only(class) != 0 && pfc.accounts[class].pausing)
     }
 
     /// Whether a ruled port transmits.
@@ -141,7 +168,12 @@ impl Ports {
         rules.ingress = NO_PORT;
         let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
         pfc.note_sent(pause, lost);
-        Told { pause, ends, arrives: (!lost).then_some(ends + kind.delay.as_ps() + pfc.response) }
+        let arrives = (!lost).then_some(ends + kind.delay.as_ps() + pfc.response);
+        if rules.queued == 0 {
+            rules.accounts_seen = 0;
+        }
+        self.note_busy(at);
+        Told { pause, ends, arrives }
     }
 
     /// A PAUSE or RESUME takes effect at a port: when to ask whether it has run out, if that is not to come anyway.

@@ -23,5 +23,6 @@ pub mod rules;
 pub mod scheduling;
 pub mod served;
 pub mod shape;
+mod switches;
 pub mod timeslots;
 pub mod topology;

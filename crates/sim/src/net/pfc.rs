@@ -265,6 +265,15 @@ impl Pfc {
         Charged::Taken(if self.thresholds.xoff.is_dynamic() { common } else { 0 })
     }
 
+    /// Whether a frame may bring an account above XOFF, or above the most that it ever had. One that pauses its link already is
+    /// always exact.
+    #[inline]
+    pub(super) fn must_be_exact(&self, class: usize, size: u32) -> bool {
+        let account = &self.accounts[class];
+        let Threshold::Static(xoff) = self.thresholds.xoff else { return true };
+        !account.pausing && account.common + u64::from(size) > xoff.min(account.peak)
+    }
+
     /// A relay has taken a frame that has come over the link.
     pub(super) fn count_taken(&mut self, class: usize, size: u32) {
         self.count(class, size, self.common_of(class, size, None));

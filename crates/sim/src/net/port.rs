@@ -78,6 +78,10 @@ impl Port {
     pub const NIC: u8 = 2;
     /// It is in the list of [`super::backlog::Departures::marking`].
     pub(super) const LISTED: u8 = 4;
+    /// It is ruled, and the end of its transmission is an event to come.
+    pub const ARMED: u8 = 8;
+    /// It is in the list of those that are to catch up when the window ends.
+    pub(super) const BEHIND: u8 = 16;
 
     /// An idle port of this kind at the start of `link`.
     pub fn new(kind: u16, link: u32, flags: u8) -> Port {

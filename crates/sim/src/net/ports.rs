@@ -13,6 +13,7 @@ use super::port::{Port, PortFigures, PortKind};
 use super::relay::RelayNode;
 use super::rules::Rules;
 use super::scheduling::Rule;
+use super::switches::Switch;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::engine::prefetch::prefetch;
 
@@ -30,6 +31,10 @@ pub struct Ports {
     pub(super) rules_of: Vec<u32>,
     pub(super) rules: Vec<Rules>,
     pub(super) memories: Vec<SharedBuffer>,
+    /// The switches that have ruled ports.
+    pub(super) switches: Vec<Switch>,
+    /// Ports of switches at which frames wait whose turn no event may tell.
+    pub(super) behind: Vec<u32>,
     /// The relays of the domain, and those inside its switches.
     pub(super) relays: Vec<RelayNode>,
     pub(super) frames: WaitingFrames,
@@ -52,6 +57,8 @@ impl Ports {
             rules_of: Vec::new(),
             rules: Vec::new(),
             memories: Vec::new(),
+            switches: Vec::new(),
+            behind: Vec::new(),
             relays: Vec::new(),
             frames: WaitingFrames::default(),
             told: Vec::new(),
@@ -170,6 +177,7 @@ impl Ports {
     pub fn is_free(&self, at: u32, now: u64, class: impl FnOnce() -> usize) -> bool {
         let port = self.port(at);
         if port.intersects(Port::RULED) {
+            debug_assert!(!self.transmits(at) || port.busy_until > now, "a port that has not caught up");
             self.rules(at).is_free_for(class())
         } else {
             port.busy_until <= now

@@ -1,12 +1,13 @@
 //! A ruled port: queues by traffic class, shared memory, random marking, a lossy link, or any of these together.
 //!
-//! What comes later can change what leaves when, so a frame waits in its queue, and the end of every transmission is
-//! an event. [`Ports::next`] alone says what such a port sends next, at switches and NICs; the transmission itself
-//! begins in this file only.
+//! What comes later can change what leaves when, so a frame waits in its queue until its turn has come. [`Ports::next`] alone
+//! says what such a port sends next, at switches and NICs; the transmission itself begins in this file only. That a transmission
+//! ends is an event where others may learn something from it (see [`super::switches`]); else the port catches up.
 
 use super::frames::Waited;
 use super::memory::Memory;
 use super::pfc::NO_PORT;
+use super::port::Port;
 use super::ports::Ports;
 use super::scheduling::{only, ClassSet};
 use crate::engine::event::Frame;
@@ -87,6 +88,7 @@ impl Ports {
         let queue = &mut rules.queues[class];
         queue.waiting += size;
         self.frames.append(&mut queue.frames, frame, ingress, now);
+        self.note_account(at, ingress);
         Offered::Waits
     }
 
@@ -103,6 +105,7 @@ impl Ports {
     pub fn end_transmission(&mut self, at: u32) {
         let now = self.port(at).busy_until;
         let rules = self.rules_mut(at);
+        debug_assert!(rules.transmitting, "no transmission ends");
         rules.transmitting = false;
         let (size, class, ingress) = (rules.in_transmission, usize::from(rules.sending), rules.ingress);
         if ingress != NO_PORT {
@@ -110,6 +113,19 @@ impl Ports {
         } else if let Memory::Shared(memory) = rules.memory {
             self.memories[memory as usize].used -= u64::from(size);
         }
+        self.note_idle(at);
+    }
+
+    /// Ends the transmission of a ruled port, if there is one, that has ended by `until`: when that was.
+    #[inline]
+    pub fn catch_up(&mut self, at: u32, until: u64) -> Option<u64> {
+        let ended = self.port(at).busy_until;
+        if ended > until || !self.rules(at).transmitting {
+            return None;
+        }
+        debug_assert!(!self.port(at).intersects(Port::ARMED), "an event to come is anticipated");
+        self.end_transmission(at);
+        Some(ended)
     }
 
     /// What a ruled port sends next that transmits nothing: a frame that waits, or one of those that the classes in
@@ -123,6 +139,18 @@ impl Ports {
         }
         let class = rules.scheduler.choose(&self.classes, (rules.queued | asking) & !rules.paused)?;
         Some(if rules.queued & only(class) == 0 { Turn::Pull(class) } else { Turn::Queue(class) })
+    }
+
+    /// The class whose first frame a ruled port sends next that catches up. What flow control has to say by now, it had not then.
+    #[inline]
+    pub fn next_queued(&mut self, at: u32) -> Option<usize> {
+        let place = self.rules_of[at as usize] as usize;
+        let rules = &mut self.rules[place];
+        let may_leave = rules.queued & !rules.paused;
+        if may_leave == 0 {
+            return None;
+        }
+        rules.scheduler.choose(&self.classes, may_leave)
     }
 
     /// Whether anything waits at a ruled port that may leave.
@@ -168,6 +196,9 @@ impl Ports {
         port.busy_until = ends;
         port.sent_bytes += u64::from(size);
         port.sent_frames += 1;
+        if rules.queued == 0 {
+            rules.accounts_seen = 0;
+        }
         rules.transmitting = true;
         rules.in_transmission = size;
         rules.sending = class as u8;
@@ -184,6 +215,60 @@ impl Ports {
             counters.lost_frames += 1;
             counters.lost_bytes += u64::from(size);
         }
-        Transmission { frame, ends, arrives: (!lost).then_some(ends + kind.delay.as_ps()) }
+        let arrives = (!lost).then_some(ends + kind.delay.as_ps());
+        self.note_account(at, ingress);
+        self.note_busy(at);
+        Transmission { frame, ends, arrives }
+    }
+
+    /// Says that the end of a ruled port's transmission is an event to come, if it is not said yet: when that is.
+    #[inline]
+    pub fn arm(&mut self, at: u32) -> Option<u64> {
+        debug_assert!(self.transmits(at), "nothing ends at a port that is idle");
+        let port = &mut self.all[at as usize];
+        if port.intersects(Port::ARMED) {
+            return None;
+        }
+        port.flags |= Port::ARMED;
+        Some(port.busy_until)
+    }
+
+    /// The event has come that says so.
+    #[inline]
+    pub fn disarm(&mut self, at: u32) {
+        self.all[at as usize].flags &= !Port::ARMED;
+    }
+
+    /// Sees to it that a switch's port at which frames wait catches up when the window ends.
+    #[inline]
+    pub fn fall_behind(&mut self, at: u32) {
+        let port = &mut self.all[at as usize];
+        if !port.intersects(Port::BEHIND) {
+            port.flags |= Port::BEHIND;
+            self.behind.push(at);
+        }
+    }
+
+    /// The first ports of those from `next` on that are to catch up when the window ends and at which frames wait.
+    pub fn next_behind(&mut self, next: usize) -> Option<u32> {
+        while let Some(&at) = self.behind.get(next) {
+            if self.rules(at).queued != 0 {
+                return Some(at);
+            }
+            self.all[at as usize].flags &= !Port::BEHIND;
+            self.behind.swap_remove(next);
+        }
+        None
+    }
+
+    /// When a ruled port is free of what it transmits, in picoseconds; none if it transmits nothing.
+    pub fn ends(&self, at: u32) -> Option<u64> {
+        self.transmits(at).then(|| self.port(at).busy_until)
+    }
+
+    /// Whether frames wait at a ruled port, paused or not.
+    #[inline]
+    pub fn has_queued(&self, at: u32) -> bool {
+        self.rules(at).queued != 0
     }
 }

@@ -19,7 +19,7 @@ pub struct Rules {
     pub(super) queued: ClassSet,
     /// The class of the frame sent last.
     pub(super) sending: u8,
-    /// A transmission is under way: its end is an event to come.
+    /// A transmission is under way, or has ended and the port has not caught up.
     pub(super) transmitting: bool,
     /// Bytes of the frame sent last.
     pub(super) in_transmission: u32,
@@ -34,7 +34,14 @@ pub struct Rules {
     /// The port that has the frame sent last on its account.
     pub(super) ingress: u32,
     pub(super) pfc: Option<Box<Pfc>>,
+    /// Its switch, by its place among those with ruled ports; [`NO_SWITCH`] at a host.
+    pub(super) switch: u32,
+    /// The ports that may have frames on their accounts which are here: bits of the switch.
+    pub(super) accounts_seen: u64,
 }
+
+/// No switch: the port is a host's.
+pub(super) const NO_SWITCH: u32 = u32::MAX;
 
 /// A class at a port.
 #[derive(Debug)]
@@ -89,6 +96,8 @@ impl Rules {
             lossless: 0,
             ingress: NO_PORT,
             pfc: None,
+            switch: NO_SWITCH,
+            accounts_seen: 0,
         }
     }
 

@@ -32,7 +32,6 @@ use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
 use crate::net::routes::Next;
-use crate::net::ruled::{Offered, Transmission, Turn};
 use crate::record::counters::TransportCounters;
 
 /// How many frames ahead of its time the queue is prefetched that a frame may join.
@@ -89,6 +88,8 @@ pub struct Domain {
     /// Events since the domain was asked last.
     pub(super) events: u64,
     pub(super) exits: Exits,
+    /// When the first port goes on that no event tells to, in picoseconds.
+    pub(super) next_turn: u64,
     /// For each domain what is on its way there.
     pub(super) outboxes: Vec<Outbox>,
     pub(super) batches: Batches,
@@ -101,7 +102,7 @@ pub struct Domain {
 
 /// Where a port's link leads.
 #[derive(Clone, Copy, Debug)]
-struct LinkEnd {
+pub(super) struct LinkEnd {
     number: u32,
     /// The node at its end.
     node: u32,
@@ -109,7 +110,7 @@ struct LinkEnd {
 
 impl LinkEnd {
     #[inline(always)]
-    fn of(port: &Port) -> LinkEnd {
+    pub fn of(port: &Port) -> LinkEnd {
         LinkEnd { number: port.link, node: port.node }
     }
 }
@@ -170,6 +171,7 @@ impl Domain {
             }
         }
         self.batches.give_back(dealt);
+        self.catch_up_all(plan);
     }
 
     /// Takes the events of a window that begins at `start` out of the calendar.
@@ -426,53 +428,9 @@ impl Domain {
         }
     }
 
-    /// A frame is to leave over a ruled port. It came over the link to port `ingress`, or begins here.
-    fn offer_ruled(&mut self, plan: &Plan, at: u32, frame: Frame, ingress: u32) {
-        match self.ports.offer(at, plan.class_of(&frame), frame, ingress, self.now) {
-            Offered::Begun(transmission) => self.follow(plan, at, &transmission),
-            Offered::Waits => (),
-            Offered::Dropped => self.lose(plan, &frame),
-        }
-        self.tell_peers();
-    }
-
-    /// A ruled port has begun to transmit: it wakes at the end, and the frame arrives.
-    pub(super) fn follow(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
-        self.schedule(Event::bare(transmission.ends, Kind::Wake, at));
-        match transmission.arrives {
-            Some(arrives) => {
-                let link = LinkEnd::of(self.ports.port(at));
-                self.send_on(link, arrives, &transmission.frame);
-            }
-            None => self.lose(plan, &transmission.frame),
-        }
-    }
-
-    fn wake_switch_port(&mut self, plan: &Plan, at: u32) {
-        self.ports.end_transmission(at);
-        self.go_on_at_switch(plan, at);
-        self.tell_peers();
-    }
-
-    /// A switch's port that transmits nothing sends what is next.
-    pub(super) fn go_on_at_switch(&mut self, plan: &Plan, at: u32) {
-        if !self.ports.has_waiting(at) {
-            return;
-        }
-        match self.ports.next(at, 0) {
-            Some(Turn::Queue(class)) => {
-                let transmission = self.ports.send_queued(at, class, self.now);
-                self.follow(plan, at, &transmission);
-            }
-            Some(Turn::Signal) => self.send_signal(at),
-            Some(Turn::Pull(_)) => unreachable!("nothing is pulled at a switch"),
-            None => (),
-        }
-    }
-
     /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.
     #[inline(always)]
-    fn send_on(&mut self, link: LinkEnd, arrives: u64, frame: &Frame) {
+    pub(super) fn send_on(&mut self, link: LinkEnd, arrives: u64, frame: &Frame) {
         let event = Event::arrival(arrives, link.number, &Frame { meta: frame.meta.crossed(), ..*frame });
         self.calendar.add(link.node, event);
     }
@@ -558,10 +516,11 @@ impl Domain {
             (Some(event), Some(start)) => Some(event.min(start)),
             (event, start) => event.or(start),
         };
-        match self.exits.next_beginning() {
-            None => soonest,
-            Some(at) => Some(soonest.unwrap_or(u64::MAX).min(self.calendar.windows().number(at))),
+        let turn = self.exits.next_beginning().unwrap_or(u64::MAX).min(self.next_turn);
+        if turn == u64::MAX {
+            return soonest;
         }
+        Some(soonest.unwrap_or(u64::MAX).min(self.calendar.windows().number(turn)))
     }
 
     /// Every event to come, in no particular order.

@@ -24,6 +24,7 @@ mod pausing;
 mod place;
 mod plan;
 mod processors;
+mod ruled;
 mod simulator;
 mod slots;
 #[cfg(test)]

@@ -20,6 +20,9 @@ impl Domain {
     #[inline]
     pub(super) fn send_or_wait(&mut self, plan: &Plan, host: u32, end: u32) {
         let state = self.hosts[host as usize];
+        if self.ports.port(state.nic).intersects(Port::RULED) {
+            self.catch_up(plan, state.nic, self.now);
+        }
         if state.slots != NONE && self.has_arbiter(plan, host, end) {
             self.send_by_endpoint(plan, host, end);
         } else if state.processor != NONE {
@@ -35,12 +38,15 @@ impl Domain {
         self.arm_timer(end);
     }
 
-    /// Sees to it that a NIC with flows waiting wakes when it is free. A ruled one wakes anyway.
+    /// Sees to it that a NIC with flows waiting wakes when it is free.
     #[inline]
     fn arm_nic(&mut self, host: u32) {
         let state = &mut self.hosts[host as usize];
         let port = self.ports.port(state.nic);
-        if !state.armed && !port.intersects(Port::RULED) {
+        if port.intersects(Port::RULED) {
+            let nic = state.nic;
+            self.arm(nic);
+        } else if !state.armed {
             state.armed = true;
             let (at, nic) = (port.busy_until, state.nic);
             self.schedule(Event::bare(at, Kind::Wake, nic));
@@ -141,6 +147,7 @@ impl Domain {
     pub(super) fn wake_nic(&mut self, plan: &Plan, host: u32) {
         let nic = self.hosts[host as usize].nic;
         if self.ports.port(nic).intersects(Port::RULED) {
+            self.ports.disarm(nic);
             self.ports.end_transmission(nic);
             self.give_turn(plan, host);
             return;
@@ -197,7 +204,7 @@ impl Domain {
                     self.follow(plan, nic, &transmission);
                     return;
                 }
-                Turn::Signal => return self.send_signal(nic),
+                Turn::Signal => return self.send_signal(plan, nic),
                 Turn::Pull(class) => {
                     if self.pull_one(plan, host, rounds as usize + class) {
                         return;

@@ -6,13 +6,23 @@ use crate::engine::event::{key, Event, Kind};
 use crate::net::pfc::Pause;
 
 impl Domain {
-    /// Tells those at the other ends of links what flow control has to say to them.
+    /// Tells those at the other ends of links what flow control has to say to them. Where a port has woken, what ports after it
+    /// do in the same instant comes later.
     #[inline]
-    pub(super) fn tell_peers(&mut self) {
+    pub(super) fn tell_peers(&mut self, plan: &Plan, woken: Option<u32>) {
+        if self.ports.has_told() {
+            self.tell_all_peers(plan, woken);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_all_peers(&mut self, plan: &Plan, woken: Option<u32>) {
         while let Some((at, class)) = self.ports.next_told() {
-            // What was decided may have been taken back.
-            if !self.ports.transmits(at) && self.ports.is_told(at) {
-                self.send_signal(at);
+            let until = if woken.is_some_and(|woken| woken < at) { self.now - 1 } else { self.now };
+            self.catch_up(plan, at, until);
+            self.say_what_is_told(plan, at);
+            if self.ports.pauses(at, class) {
+                self.watch_switch(at);
             }
             if let Some(due) = self.ports.arm_repeat(at, class, self.now) {
                 self.schedule(Event::bare(due, Kind::Repeat, at));
@@ -20,10 +30,22 @@ impl Domain {
         }
     }
 
+    /// A port says what it has to say now, or when it is free. What was decided may have been taken back.
+    fn say_what_is_told(&mut self, plan: &Plan, at: u32) {
+        if !self.ports.is_told(at) {
+            return;
+        }
+        if self.ports.transmits(at) {
+            self.arm(at);
+        } else {
+            self.send_signal(plan, at);
+        }
+    }
+
     /// A port whose turn it is sends a PAUSE or a RESUME.
-    pub(super) fn send_signal(&mut self, at: u32) {
+    pub(super) fn send_signal(&mut self, plan: &Plan, at: u32) {
         let told = self.ports.send_signal(at, self.now);
-        self.schedule(Event::bare(told.ends, Kind::Wake, at));
+        self.await_turn(plan, at);
         let Some(arrives) = told.arrives else { return };
         let port = self.ports.port(at);
         let Pause { class, time } = told.pause;
@@ -47,13 +69,14 @@ impl Domain {
     fn take_pause(&mut self, plan: &Plan, event: &Event) {
         let at = plan.partition.port(event.id() ^ 1).at;
         let pause = Pause { class: event.route_seq as u8, time: event.stamp };
+        self.catch_up(plan, at, self.now);
         if let Some(expires) = self.ports.hold(at, pause, self.now) {
             self.schedule(Event::bare(expires, Kind::Expire, at));
         }
         if pause.time == 0 {
             self.go_on(plan, at);
         }
-        self.tell_peers();
+        self.tell_peers(plan, None);
     }
 
     fn repeat_pauses(&mut self, plan: &Plan, at: u32) {
@@ -63,13 +86,13 @@ impl Domain {
         for again in self.ports.repeat(at, self.now) {
             self.schedule(Event::bare(again, Kind::Repeat, at));
         }
-        if !self.ports.transmits(at) && self.ports.is_told(at) {
-            self.send_signal(at);
-        }
-        self.tell_peers();
+        self.catch_up(plan, at, self.now);
+        self.say_what_is_told(plan, at);
+        self.tell_peers(plan, None);
     }
 
     fn end_pauses(&mut self, plan: &Plan, at: u32) {
+        self.catch_up(plan, at, self.now);
         for again in self.ports.expire(at, self.now) {
             self.schedule(Event::bare(again, Kind::Expire, at));
         }

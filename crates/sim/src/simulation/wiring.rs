@@ -124,6 +124,13 @@ impl<'a> Wiring<'a> {
             let waits_at = ports.marks_what_waits(at).then_some(at);
             ports.connect(at, if to.domain == domain { to.at } else { exits.add(to, waits_at) });
         }
+        for &node in self.plan.partition.nodes_in(domain) {
+            let of_node = self.plan.graph.outgoing(node).iter().map(|&link| self.plan.partition.port(link).at);
+            let (Some(first), count) = (of_node.clone().min(), of_node.count() as u32) else { continue };
+            if node >= self.plan.graph.host_count() {
+                ports.join_switch(first..first + count);
+            }
+        }
         ports
     }
 

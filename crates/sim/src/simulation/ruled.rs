@@ -1,0 +1,144 @@
+//! Ruled ports as they go on: frames come to them, begin to leave, and have left. See [`crate::net::switches`].
+
+use super::domain::{Domain, LinkEnd, NONE};
+use super::plan::Plan;
+use crate::engine::event::{Event, Frame, Kind};
+use crate::net::port::Port;
+use crate::net::ruled::{Offered, Transmission, Turn};
+
+impl Domain {
+    /// A frame is to leave over a ruled port. It came over the link to port `ingress`, or begins here.
+    pub(super) fn offer_ruled(&mut self, plan: &Plan, at: u32, frame: Frame, ingress: u32) {
+        let class = plan.class_of(&frame);
+        self.catch_up(plan, at, self.now);
+        if self.ports.must_be_exact(ingress, class, frame.meta.size()) {
+            self.catch_up_switch(plan, ingress);
+        }
+        match self.ports.offer(at, class, frame, ingress, self.now) {
+            Offered::Begun(transmission) => self.follow(plan, at, &transmission),
+            Offered::Waits => self.await_turn(plan, at),
+            Offered::Dropped => self.lose(plan, &frame),
+        }
+        self.tell_peers(plan, None);
+    }
+
+    /// A ruled port has begun to transmit.
+    pub(super) fn follow(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
+        self.send_transmitted(plan, at, transmission);
+        self.await_turn(plan, at);
+    }
+
+    /// What a ruled port transmits arrives, or is lost.
+    fn send_transmitted(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
+        match transmission.arrives {
+            Some(arrives) => {
+                let link = LinkEnd::of(self.ports.port(at));
+                self.send_on(link, arrives, &transmission.frame);
+            }
+            None => self.lose(plan, &transmission.frame),
+        }
+    }
+
+    /// Sees to it that a ruled port goes on when it is free: by an event, where others may learn something from that, or else when
+    /// it catches up.
+    pub(super) fn await_turn(&mut self, plan: &Plan, at: u32) {
+        let needs_event = if self.ports.port(at).intersects(Port::NIC) {
+            self.ports.has_queued(at) || self.any_asks(plan, self.nodes[self.node as usize].host)
+        } else {
+            self.ports.is_watched(at)
+        };
+        if needs_event {
+            self.arm(at);
+        } else if self.ports.has_queued(at) {
+            self.ports.fall_behind(at);
+        }
+    }
+
+    /// Sees to it that the end of a ruled port's transmission is an event, if it transmits.
+    pub(super) fn arm(&mut self, at: u32) {
+        if self.ports.transmits(at) {
+            if let Some(ends) = self.ports.arm(at) {
+                self.schedule(Event::bare(ends, Kind::Wake, at));
+            }
+        }
+    }
+
+    /// Lets all happen at a ruled port that happens there by itself up to `until`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, plan: &Plan, at: u32, until: u64) {
+        while let Some(ended) = self.ports.catch_up(at, until) {
+            let Some(class) = self.ports.next_queued(at) else { return };
+            let transmission = self.ports.send_queued(at, class, ended);
+            self.send_transmitted(plan, at, &transmission);
+        }
+    }
+
+    /// Lets all ports of a port's switch catch up.
+    #[inline(never)]
+    fn catch_up_switch(&mut self, plan: &Plan, at: u32) {
+        let mut word = 0;
+        while let Some((first, mut busy)) = self.ports.busy_ports(at, word) {
+            while busy != 0 {
+                self.catch_up(plan, first + busy.trailing_zeros(), self.now);
+                busy &= busy - 1;
+            }
+            word += 1;
+        }
+    }
+
+    /// An account of a port has begun to pause its link: whoever may have a frame on it is watched from now on. All ports of the
+    /// switch have caught up.
+    pub(super) fn watch_switch(&mut self, at: u32) {
+        let mut word = 0;
+        while let Some((first, mut busy)) = self.ports.busy_ports(at, word) {
+            while busy != 0 {
+                let port = first + busy.trailing_zeros();
+                if self.ports.is_watched(port) {
+                    self.arm(port);
+                }
+                busy &= busy - 1;
+            }
+            word += 1;
+        }
+    }
+
+    /// At the end of a window all ports catch up at which frames wait. Says when the first of them goes on.
+    pub(super) fn catch_up_all(&mut self, plan: &Plan) {
+        let mut place = 0;
+        self.next_turn = u64::MAX;
+        while let Some(at) = self.ports.next_behind(place) {
+            self.catch_up(plan, at, self.end - 1);
+            self.next_turn = self.next_turn.min(self.ports.ends(at).unwrap_or(u64::MAX));
+            place += 1;
+        }
+    }
+
+    /// A transmission of a switch's ruled port has ended.
+    pub(super) fn wake_switch_port(&mut self, plan: &Plan, at: u32) {
+        self.ports.disarm(at);
+        self.ports.end_transmission(at);
+        self.go_on_at_switch(plan, at);
+        self.tell_peers(plan, Some(at));
+    }
+
+    /// A switch's port that transmits nothing sends what is next.
+    pub(super) fn go_on_at_switch(&mut self, plan: &Plan, at: u32) {
+        if !self.ports.has_waiting(at) {
+            return;
+        }
+        match self.ports.next(at, 0) {
+            Some(Turn::Queue(class)) => {
+                let transmission = self.ports.send_queued(at, class, self.now);
+                self.follow(plan, at, &transmission);
+            }
+            Some(Turn::Signal) => self.send_signal(plan, at),
+            Some(Turn::Pull(_)) => unreachable!("nothing is pulled at a switch"),
+            None => (),
+        }
+    }
+
+    /// Whether a flow waits for a ruled NIC to be free.
+    fn any_asks(&self, plan: &Plan, host: u32) -> bool {
+        self.hosts[host as usize].processor == NONE && self.asking(plan, host) != 0
+    }
+}
