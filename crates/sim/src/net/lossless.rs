@@ -2,7 +2,7 @@
 //! one that it leaves by. See [`super::pfc`].
 
 use super::memory::SharedBuffer;
-use super::pfc::{Charged, Overflow, Pause, Pfc, NO_PORT, PAUSE_BYTES};
+use super::pfc::{Account, Charged, Overflow, Pause, Pfc, NO_PORT, PAUSE_BYTES};
 use super::ports::Ports;
 use super::scheduling::{each, only, ClassSet};
 
@@ -11,10 +11,10 @@ use super::scheduling::{each, only, ClassSet};
 pub struct Told {
     /// What it says.
     pub pause: Pause,
-    /// When its last bit has left, in picoseconds.
-    pub ends: u64,
     /// When it takes effect at the link's end, in picoseconds; none if the link loses it.
     pub arrives: Option<u64>,
+    /// There is more to be said.
+    pub more: bool,
 }
 
 impl Ports {
@@ -62,6 +62,7 @@ impl Ports {
             memory.used += bytes;
         }
         let (after, pauses) = (pfc.unsent(), pfc.accounts[class].pausing);
+        pfc.note_unseen(class);
         if after > before {
             self.told.push((at, class as u8));
         }
@@ -88,6 +89,7 @@ impl Ports {
             None => pfc.resume_if_below(class, None),
         }
         let (after, pauses) = (pfc.unsent(), pfc.accounts[class].pausing);
+        pfc.note_unseen(class);
         if after > before {
             self.told.push((at, class as u8));
         }
@@ -113,12 +115,32 @@ impl Ports {
         self.rules(at).pfc().is_some_and(|pfc| pfc.unsent() > 0)
     }
 
-    /// Whether a frame that comes to a port may bring one of its accounts to where it counts how much of it has left: then the
-    /// ports of the switch are to catch up before.
-    #[inline]
-    pub fn must_be_exact(&self, at: u32, class: usize, size: u32) -> bool {
-        let Some(pfc) = self.pfc(at).filter(|_| self.may_be_behind(at)) else { return false };
-        pfc.lossless & only(class) != 0 && pfc.must_be_exact(class, size)
+    /// A frame has come to a port: puts it on the port's account, if nobody need know how much is on it exactly. Whether it did.
+    #[inline(always)]
+    pub fn charge_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
+        let Some(account) = self.account_mut(at, class) else { return false };
+        let fits = account.common + u64::from(size) <= account.unseen_up_to;
+        if fits {
+            account.common += u64::from(size);
+        }
+        fits
+    }
+
+    /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Whether it did.
+    #[inline(always)]
+    pub(super) fn release_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
+        let Some(account) = self.account_mut(at, class) else { return false };
+        let unseen = account.unseen_up_to != 0;
+        if unseen {
+            account.common -= u64::from(size);
+        }
+        unseen
+    }
+
+    #[inline(always)]
+    fn account_mut(&mut self, at: u32, class: usize) -> Option<&mut Account> {
+        let place = *self.rules_of.get(at as usize)?;
+        self.rules.get_mut(place as usize)?.pfc.as_mut()?.accounts.get_mut(class)
     }
 
     /// Whether one of a port's accounts pauses its link.
@@ -169,11 +191,7 @@ impl Ports {
         let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
         pfc.note_sent(pause, lost);
         let arrives = (!lost).then_some(ends + kind.delay.as_ps() + pfc.response);
-        if rules.queued == 0 {
-            rules.accounts_seen = 0;
-        }
-        self.note_busy(at);
-        Told { pause, ends, arrives }
+        Told { pause, arrives, more: pfc.unsent() > 0 }
     }
 
     /// A PAUSE or RESUME takes effect at a port: when to ask whether it has run out, if that is not to come anyway.

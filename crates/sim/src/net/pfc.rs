@@ -82,6 +82,9 @@ pub struct Account {
     repeat_at: u64,
     /// When the next event for that comes, in picoseconds; 0: none is to come.
     armed_at: u64,
+    /// Up to so many bytes frames come and go without anybody's need to know; 0 where each changes something. See
+    /// [`super::switches`].
+    pub(super) unseen_up_to: u64,
     /// Most bytes it ever had.
     pub peak: u64,
     /// Most bytes it ever had in headroom.
@@ -128,6 +131,8 @@ pub struct Pfc {
     pub(super) response: u64,
     /// What is said of a class takes the place of what was to be said of it and has not left.
     replaces_unsent: bool,
+    /// What is on an account may be known late: see [`super::switches`].
+    pub(super) is_lazy: bool,
     /// The classes that the other end pauses, by class.
     holds: Vec<Hold>,
     /// What is to be sent, oldest first.
@@ -188,6 +193,7 @@ impl Pfc {
             pause: 0,
             response: 0,
             replaces_unsent: false,
+            is_lazy: false,
             holds: vec![Hold::default(); classes],
             signals: VecDeque::new(),
             sent: 0,
@@ -265,13 +271,14 @@ impl Pfc {
         Charged::Taken(if self.thresholds.xoff.is_dynamic() { common } else { 0 })
     }
 
-    /// Whether a frame may bring an account above XOFF, or above the most that it ever had. One that pauses its link already is
-    /// always exact.
-    #[inline]
-    pub(super) fn must_be_exact(&self, class: usize, size: u32) -> bool {
-        let account = &self.accounts[class];
-        let Threshold::Static(xoff) = self.thresholds.xoff else { return true };
-        !account.pausing && account.common + u64::from(size) > xoff.min(account.peak)
+    /// Says anew up to which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever had,
+    /// unless it pauses its link.
+    pub(super) fn note_unseen(&mut self, class: usize) {
+        let account = &mut self.accounts[class];
+        account.unseen_up_to = match self.thresholds.xoff {
+            Threshold::Static(xoff) if self.is_lazy && !account.pausing => xoff.min(account.peak),
+            _ => 0,
+        };
     }
 
     /// A relay has taken a frame that has come over the link.

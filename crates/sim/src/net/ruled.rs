@@ -9,7 +9,9 @@ use super::memory::Memory;
 use super::pfc::NO_PORT;
 use super::port::Port;
 use super::ports::Ports;
-use super::scheduling::{only, ClassSet};
+use super::rules::Rules;
+use super::scheduling::{only, ClassSet, Rule};
+use super::switches::bit_of_account;
 use crate::engine::event::Frame;
 use crate::model::MarkPoint;
 
@@ -24,33 +26,28 @@ pub enum Turn {
     Signal,
 }
 
-/// What became of a frame that came to a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offered {
-    /// Its transmission has begun.
-    Begun(Transmission),
-    /// It waits.
-    Waits,
-    /// There was no room for it.
-    Dropped,
-}
-
 /// A transmission that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
     /// The frame, as it was before it crossed the link.
     pub frame: Frame,
-    /// When its last bit has left, in picoseconds.
-    pub ends: u64,
     /// When its last bit arrives at the link's end, in picoseconds; none if the link loses it.
     pub arrives: Option<u64>,
 }
 
+/// What became of a frame for which there is room at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// Its transmission has begun: when its last bit arrives at the link's end, in picoseconds; none if the link loses it.
+    Begun(Option<u64>),
+    /// It waits.
+    Waits,
+}
+
 impl Ports {
-    /// A frame of a class comes to a ruled port at `now`: it leaves at once, waits, or is dropped. It came over the link to
-    /// port `ingress`, or begins here ([`NO_PORT`]).
-    pub fn offer(&mut self, at: u32, class: usize, mut frame: Frame, ingress: u32, now: u64) -> Offered {
-        let size = frame.meta.size();
+    /// Whether there is room for a frame of a class that comes to a ruled port at `now`, over the link to port `ingress`, or begins
+    /// here ([`NO_PORT`]). Gives the port that has it on its account from now on, if one has.
+    pub fn admit(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Option<u32> {
         let ingress = if self.has_account(ingress, class) { ingress } else { NO_PORT };
         let admitted = if ingress == NO_PORT {
             self.admits(at, class, size)
@@ -64,32 +61,12 @@ impl Ports {
             let counters = &mut self.rules_mut(at).queues[class].counters;
             counters.dropped_frames += 1;
             counters.dropped_bytes += u64::from(size);
-            return Offered::Dropped;
-        }
-        let rules = self.rules_mut(at);
-        let held = rules.held_of(class);
-        let queue = &mut rules.queues[class];
-        if queue.marking.mark(MarkPoint::Enqueue, held, &mut frame) {
-            queue.counters.marked_frames += 1;
-            self.counters.at(at).marked_frames += 1;
+            return None;
         }
         if let (Memory::Shared(memory), NO_PORT) = (self.rules(at).memory, ingress) {
             self.memories[memory as usize].used += u64::from(size);
         }
-        if self.rules(at).is_free_for(class) {
-            return Offered::Begun(self.begin(at, class, frame, ingress, now));
-        }
-        let place = self.rules_of[at as usize] as usize;
-        let rules = &mut self.rules[place];
-        let port = &mut self.all[at as usize];
-        port.peak = port.peak.max(rules.held() + size);
-        rules.waiting += size;
-        rules.queued |= only(class);
-        let queue = &mut rules.queues[class];
-        queue.waiting += size;
-        self.frames.append(&mut queue.frames, frame, ingress, now);
-        self.note_account(at, ingress);
-        Offered::Waits
+        Some(ingress)
     }
 
     /// Whether there is room for a frame of a class.
@@ -101,31 +78,58 @@ impl Ports {
         }
     }
 
-    /// A transmission of a ruled port has ended: its room is free again.
+    /// A frame for which there is room comes to a ruled port that has caught up: it leaves at once or waits.
+    #[inline(always)]
+    pub fn join(&mut self, at: u32, class: usize, frame: &mut Frame, ingress: u32, now: u64) -> Joined {
+        let place = self.rules_of[at as usize] as usize;
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+        if rules.queues[class].marking.at == MarkPoint::Enqueue {
+            let held = rules.held_of(class);
+            if rules.queues[class].marking.mark(MarkPoint::Enqueue, held, frame) {
+                rules.queues[class].counters.marked_frames += 1;
+                self.counters.at(at).marked_frames += 1;
+            }
+        }
+        let account = bit_of_account(rules.first_port, ingress);
+        if rules.is_free_for(class) {
+            rules.accounts_seen = if rules.queued == 0 { account } else { rules.accounts_seen | account };
+            return Joined::Begun(self.begin(at, class, frame.meta.size(), ingress, now));
+        }
+        let size = frame.meta.size();
+        port.peak = port.peak.max(rules.held() + size);
+        rules.waiting += size;
+        rules.queued |= only(class);
+        rules.accounts_seen |= account;
+        let queue = &mut rules.queues[class];
+        queue.waiting += size;
+        self.frames.append(&mut queue.frames, *frame, ingress, now);
+        Joined::Waits
+    }
+
+    /// The transmission of a ruled port has ended: its room is free again.
+    #[inline(always)]
     pub fn end_transmission(&mut self, at: u32) {
-        let now = self.port(at).busy_until;
         let rules = self.rules_mut(at);
         debug_assert!(rules.transmitting, "no transmission ends");
         rules.transmitting = false;
         let (size, class, ingress) = (rules.in_transmission, usize::from(rules.sending), rules.ingress);
+        let memory = rules.memory;
         if ingress != NO_PORT {
-            self.release(ingress, class, size, now);
-        } else if let Memory::Shared(memory) = rules.memory {
+            if !self.release_unseen(ingress, class, size) {
+                let now = self.port(at).busy_until;
+                self.release(ingress, class, size, now);
+            }
+        } else if let Memory::Shared(memory) = memory {
             self.memories[memory as usize].used -= u64::from(size);
         }
-        self.note_idle(at);
     }
 
-    /// Ends the transmission of a ruled port, if there is one, that has ended by `until`: when that was.
-    #[inline]
-    pub fn catch_up(&mut self, at: u32, until: u64) -> Option<u64> {
-        let ended = self.port(at).busy_until;
-        if ended > until || !self.rules(at).transmitting {
-            return None;
-        }
-        debug_assert!(!self.port(at).intersects(Port::ARMED), "an event to come is anticipated");
-        self.end_transmission(at);
-        Some(ended)
+    /// Whether a ruled port has something to catch up with up to `until`.
+    #[inline(always)]
+    pub fn is_behind(&self, at: u32, until: u64) -> bool {
+        let behind = self.port(at).busy_until <= until && self.rules(at).transmitting;
+        debug_assert!(!behind || !self.port(at).intersects(Port::ARMED), "an event to come is anticipated");
+        behind
     }
 
     /// What a ruled port sends next that transmits nothing: a frame that waits, or one of those that the classes in
@@ -137,7 +141,7 @@ impl Ports {
         if rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0) {
             return Some(Turn::Signal);
         }
-        let class = rules.scheduler.choose(&self.classes, (rules.queued | asking) & !rules.paused)?;
+        let class = choose(rules, &self.classes, (rules.queued | asking) & !rules.paused)?;
         Some(if rules.queued & only(class) == 0 { Turn::Pull(class) } else { Turn::Queue(class) })
     }
 
@@ -146,11 +150,7 @@ impl Ports {
     pub fn next_queued(&mut self, at: u32) -> Option<usize> {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
-        let may_leave = rules.queued & !rules.paused;
-        if may_leave == 0 {
-            return None;
-        }
-        rules.scheduler.choose(&self.classes, may_leave)
+        choose(rules, &self.classes, rules.queued & !rules.paused)
     }
 
     /// Whether anything waits at a ruled port that may leave.
@@ -160,6 +160,7 @@ impl Ports {
     }
 
     /// Sends the first frame that waits in a class, whose turn it is.
+    #[inline(always)]
     pub fn send_queued(&mut self, at: u32, class: usize, now: u64) -> Transmission {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
@@ -172,61 +173,73 @@ impl Ports {
             queue.counters.marked_frames += 1;
             self.counters.at(at).marked_frames += 1;
         }
+        rules.waiting -= size;
         if queue.frames.is_empty() {
             rules.queued &= !only(class);
+            if rules.queued == 0 {
+                rules.accounts_seen = bit_of_account(rules.first_port, ingress);
+            }
         }
-        rules.waiting -= size;
         self.all[at as usize].count_wait(now - since, size);
-        self.begin(at, class, frame, ingress, now)
+        Transmission { frame, arrives: self.begin(at, class, size, ingress, now) }
     }
 
     /// Sends a frame that a class's source at the host has made, as its turn has come or the port is idle. A NIC shares
     /// its memory with no other port, so none is taken.
     pub fn send_pulled(&mut self, at: u32, class: usize, frame: Frame, now: u64) -> Transmission {
-        self.begin(at, class, frame, NO_PORT, now)
+        Transmission { frame, arrives: self.begin(at, class, frame.meta.size(), NO_PORT, now) }
     }
 
-    fn begin(&mut self, at: u32, class: usize, frame: Frame, ingress: u32, now: u64) -> Transmission {
+    /// A frame begins to leave: when its last bit arrives at the link's end, in picoseconds; none if the link loses it.
+    #[inline(always)]
+    fn begin(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Option<u64> {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
         debug_assert!(!rules.transmitting && port.busy_until <= now);
-        let size = frame.meta.size();
         let kind = &self.kinds[port.kind as usize];
         let ends = now + kind.transmission(size);
         port.busy_until = ends;
         port.sent_bytes += u64::from(size);
         port.sent_frames += 1;
-        if rules.queued == 0 {
-            rules.accounts_seen = 0;
-        }
         rules.transmitting = true;
         rules.in_transmission = size;
         rules.sending = class as u8;
         rules.ingress = ingress;
-        rules.scheduler.serve(&self.classes, class, size);
+        if rules.queues.len() > 1 {
+            rules.scheduler.serve(&self.classes, class, size);
+        }
         let own = &mut rules.queues[class].counters;
         own.sent_frames += 1;
         own.sent_bytes += u64::from(size);
+        let arrives = ends + kind.delay.as_ps();
+        if rules.loss.is_some() && self.loses(at, class, size, now) {
+            return None;
+        }
+        Some(arrives)
+    }
+
+    /// Whether a lossy link loses a frame that begins to leave.
+    #[inline(never)]
+    fn loses(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
+        let rules = self.rules_mut(at);
         let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
         if lost {
+            let own = &mut rules.queues[class].counters;
             own.lost_frames += 1;
             own.lost_bytes += u64::from(size);
             let counters = self.counters.at(at);
             counters.lost_frames += 1;
             counters.lost_bytes += u64::from(size);
         }
-        let arrives = (!lost).then_some(ends + kind.delay.as_ps());
-        self.note_account(at, ingress);
-        self.note_busy(at);
-        Transmission { frame, ends, arrives }
+        lost
     }
 
-    /// Says that the end of a ruled port's transmission is an event to come, if it is not said yet: when that is.
+    /// Says that the end of a ruled port's transmission is an event to come, if it transmits and that is not said yet: when it is.
     #[inline]
     pub fn arm(&mut self, at: u32) -> Option<u64> {
-        debug_assert!(self.transmits(at), "nothing ends at a port that is idle");
+        let transmits = self.transmits(at);
         let port = &mut self.all[at as usize];
-        if port.intersects(Port::ARMED) {
+        if port.intersects(Port::ARMED) || !transmits {
             return None;
         }
         port.flags |= Port::ARMED;
@@ -249,7 +262,13 @@ impl Ports {
         }
     }
 
-    /// The first ports of those from `next` on that are to catch up when the window ends and at which frames wait.
+    /// Whether there may be any port that is to catch up when the window ends.
+    #[inline(always)]
+    pub fn any_behind(&self) -> bool {
+        !self.behind.is_empty()
+    }
+
+    /// The first port of those from `next` on that are to catch up when the window ends and at which frames wait.
     pub fn next_behind(&mut self, next: usize) -> Option<u32> {
         while let Some(&at) = self.behind.get(next) {
             if self.rules(at).queued != 0 {
@@ -271,4 +290,16 @@ impl Ports {
     pub fn has_queued(&self, at: u32) -> bool {
         self.rules(at).queued != 0
     }
+}
+
+/// The class to serve of these. Where there is one, there is no choice.
+#[inline(always)]
+fn choose(rules: &mut Rules, classes: &[Rule], of: ClassSet) -> Option<usize> {
+    if of == 0 {
+        return None;
+    }
+    if rules.queues.len() == 1 {
+        return Some(0);
+    }
+    rules.scheduler.choose(classes, of)
 }

@@ -45,7 +45,11 @@ impl Domain {
     /// A port whose turn it is sends a PAUSE or a RESUME.
     pub(super) fn send_signal(&mut self, plan: &Plan, at: u32) {
         let told = self.ports.send_signal(at, self.now);
-        self.await_turn(plan, at);
+        if told.more {
+            self.arm(at);
+        } else {
+            self.await_turn(plan, at);
+        }
         let Some(arrives) = told.arrives else { return };
         let port = self.ports.port(at);
         let Pause { class, time } = told.pause;

@@ -3,23 +3,44 @@
 use super::domain::{Domain, LinkEnd, NONE};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
+use crate::host::round::Round;
+use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
-use crate::net::ruled::{Offered, Transmission, Turn};
+use crate::net::ruled::{Joined, Transmission, Turn};
 
 impl Domain {
     /// A frame is to leave over a ruled port. It came over the link to port `ingress`, or begins here.
     pub(super) fn offer_ruled(&mut self, plan: &Plan, at: u32, frame: Frame, ingress: u32) {
         let class = plan.class_of(&frame);
         self.catch_up(plan, at, self.now);
-        if self.ports.must_be_exact(ingress, class, frame.meta.size()) {
+        if self.ports.charge_unseen(ingress, class, frame.meta.size()) {
+            self.join(plan, at, class, frame, ingress);
+        } else {
+            self.offer_counted(plan, at, class, frame, ingress);
+        }
+    }
+
+    /// The same where it must be known how much is on the accounts of the switch, or the frame is on none.
+    #[inline(never)]
+    fn offer_counted(&mut self, plan: &Plan, at: u32, class: usize, frame: Frame, ingress: u32) {
+        let size = frame.meta.size();
+        if ingress != NO_PORT && !self.ports.pauses(ingress, class) {
             self.catch_up_switch(plan, ingress);
         }
-        match self.ports.offer(at, class, frame, ingress, self.now) {
-            Offered::Begun(transmission) => self.follow(plan, at, &transmission),
-            Offered::Waits => self.await_turn(plan, at),
-            Offered::Dropped => self.lose(plan, &frame),
+        match self.ports.admit(at, class, size, ingress, self.now) {
+            Some(ingress) => self.join(plan, at, class, frame, ingress),
+            None => self.lose(plan, &frame),
         }
         self.tell_peers(plan, None);
+    }
+
+    /// A frame for which there is room comes to a ruled port.
+    #[inline(always)]
+    fn join(&mut self, plan: &Plan, at: u32, class: usize, mut frame: Frame, ingress: u32) {
+        if let Joined::Begun(arrives) = self.ports.join(at, class, &mut frame, ingress, self.now) {
+            self.send_transmitted(plan, at, &Transmission { frame, arrives });
+        }
+        self.await_turn(plan, at);
     }
 
     /// A ruled port has begun to transmit.
@@ -29,6 +50,7 @@ impl Domain {
     }
 
     /// What a ruled port transmits arrives, or is lost.
+    #[inline(always)]
     fn send_transmitted(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
         match transmission.arrives {
             Some(arrives) => {
@@ -41,13 +63,14 @@ impl Domain {
 
     /// Sees to it that a ruled port goes on when it is free: by an event, where others may learn something from that, or else when
     /// it catches up.
+    #[inline(always)]
     pub(super) fn await_turn(&mut self, plan: &Plan, at: u32) {
-        let needs_event = if self.ports.port(at).intersects(Port::NIC) {
-            self.ports.has_queued(at) || self.any_asks(plan, self.nodes[self.node as usize].host)
-        } else {
-            self.ports.is_watched(at)
-        };
-        if needs_event {
+        if self.ports.port(at).intersects(Port::NIC) {
+            let host = self.nodes[self.node as usize].host;
+            if self.ports.has_queued(at) || self.any_asks(plan, host) {
+                self.arm(at);
+            }
+        } else if self.ports.is_watched(at) {
             self.arm(at);
         } else if self.ports.has_queued(at) {
             self.ports.fall_behind(at);
@@ -56,54 +79,63 @@ impl Domain {
 
     /// Sees to it that the end of a ruled port's transmission is an event, if it transmits.
     pub(super) fn arm(&mut self, at: u32) {
-        if self.ports.transmits(at) {
-            if let Some(ends) = self.ports.arm(at) {
-                self.schedule(Event::bare(ends, Kind::Wake, at));
-            }
+        if let Some(ends) = self.ports.arm(at) {
+            self.schedule(Event::bare(ends, Kind::Wake, at));
         }
     }
 
     /// Lets all happen at a ruled port that happens there by itself up to `until`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn catch_up(&mut self, plan: &Plan, at: u32, until: u64) {
-        while let Some(ended) = self.ports.catch_up(at, until) {
+        if self.ports.is_behind(at, until) {
+            self.go_on_until(plan, at, until);
+        }
+    }
+
+    #[inline(never)]
+    fn go_on_until(&mut self, plan: &Plan, at: u32, until: u64) {
+        loop {
+            let ended = self.ports.port(at).busy_until;
+            self.ports.end_transmission(at);
             let Some(class) = self.ports.next_queued(at) else { return };
             let transmission = self.ports.send_queued(at, class, ended);
             self.send_transmitted(plan, at, &transmission);
+            if self.ports.port(at).busy_until > until {
+                return;
+            }
         }
     }
 
     /// Lets all ports of a port's switch catch up.
     #[inline(never)]
     fn catch_up_switch(&mut self, plan: &Plan, at: u32) {
-        let mut word = 0;
-        while let Some((first, mut busy)) = self.ports.busy_ports(at, word) {
-            while busy != 0 {
-                self.catch_up(plan, first + busy.trailing_zeros(), self.now);
-                busy &= busy - 1;
+        for port in self.ports.ports_of_switch(at) {
+            if self.ports.port(port).intersects(Port::RULED) {
+                self.catch_up(plan, port, self.now);
             }
-            word += 1;
         }
     }
 
     /// An account of a port has begun to pause its link: whoever may have a frame on it is watched from now on. All ports of the
     /// switch have caught up.
     pub(super) fn watch_switch(&mut self, at: u32) {
-        let mut word = 0;
-        while let Some((first, mut busy)) = self.ports.busy_ports(at, word) {
-            while busy != 0 {
-                let port = first + busy.trailing_zeros();
-                if self.ports.is_watched(port) {
-                    self.arm(port);
-                }
-                busy &= busy - 1;
+        for port in self.ports.ports_of_switch(at) {
+            if self.ports.port(port).intersects(Port::RULED) && self.ports.is_watched(port) {
+                self.arm(port);
             }
-            word += 1;
         }
     }
 
     /// At the end of a window all ports catch up at which frames wait. Says when the first of them goes on.
+    #[inline(always)]
     pub(super) fn catch_up_all(&mut self, plan: &Plan) {
+        if self.ports.any_behind() {
+            self.catch_up_each(plan);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up_each(&mut self, plan: &Plan) {
         let mut place = 0;
         self.next_turn = u64::MAX;
         while let Some(at) = self.ports.next_behind(place) {
@@ -138,7 +170,11 @@ impl Domain {
     }
 
     /// Whether a flow waits for a ruled NIC to be free.
+    #[inline]
     fn any_asks(&self, plan: &Plan, host: u32) -> bool {
-        self.hosts[host as usize].processor == NONE && self.asking(plan, host) != 0
+        let state = &self.hosts[host as usize];
+        let rounds = &self.rounds[state.rounds as usize..][..plan.queues()];
+        // A processor gives its NIC frames by itself.
+        state.processor == NONE && rounds.iter().any(|round| Round::has_waiting(*round))
     }
 }
