@@ -11,7 +11,6 @@ use super::port::Port;
 use super::ports::Ports;
 use super::rules::Rules;
 use super::scheduling::{only, ClassSet, Rule};
-use super::switches::bit_of_account;
 use crate::engine::event::Frame;
 use crate::model::MarkPoint;
 
@@ -90,19 +89,19 @@ impl Ports {
                 self.counters.at(at).marked_frames += 1;
             }
         }
-        let account = bit_of_account(rules.first_port, ingress);
         if rules.is_free_for(class) {
-            rules.accounts_seen = if rules.queued == 0 { account } else { rules.accounts_seen | account };
+            let alone = rules.queued == 0;
+            self.see_account(at, ingress, alone);
             return Joined::Begun(self.begin(at, class, frame.meta.size(), ingress, now));
         }
         let size = frame.meta.size();
         port.peak = port.peak.max(rules.held() + size);
         rules.waiting += size;
         rules.queued |= only(class);
-        rules.accounts_seen |= account;
         let queue = &mut rules.queues[class];
         queue.waiting += size;
         self.frames.append(&mut queue.frames, *frame, ingress, now);
+        self.see_account(at, ingress, false);
         Joined::Waits
     }
 
@@ -177,7 +176,7 @@ impl Ports {
         if queue.frames.is_empty() {
             rules.queued &= !only(class);
             if rules.queued == 0 {
-                rules.accounts_seen = bit_of_account(rules.first_port, ingress);
+                self.see_account(at, ingress, true);
             }
         }
         self.all[at as usize].count_wait(now - since, size);

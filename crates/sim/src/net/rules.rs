@@ -36,10 +36,6 @@ pub struct Rules {
     pub(super) pfc: Option<Box<Pfc>>,
     /// Its switch, by its place among those with ruled ports; [`NO_SWITCH`] at a host.
     pub(super) switch: u32,
-    /// The first port of its switch.
-    pub(super) first_port: u32,
-    /// The ports that may have frames on their accounts which are here: a bit each, see [`super::switches`].
-    pub(super) accounts_seen: u64,
 }
 
 /// No switch: the port is a host's.
@@ -99,8 +95,6 @@ impl Rules {
             ingress: NO_PORT,
             pfc: None,
             switch: NO_SWITCH,
-            first_port: 0,
-            accounts_seen: 0,
         }
     }
 

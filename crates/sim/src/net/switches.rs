@@ -16,23 +16,32 @@ use super::pfc::NO_PORT;
 use super::ports::Ports;
 use super::scheduling::each;
 
-/// The ports of a node, which stand one after the other.
+/// A switch with ruled ports. A port has a bit, and shares it with others where there are more than 64.
 #[derive(Debug)]
 pub(super) struct Switch {
-    ports: Range<u32>,
-    /// The ports of which an account pauses the link: a bit each, and one for several where there are more than 64. All, where the
-    /// end of each transmission is to be an event.
+    /// The first of its ports, which stand one after the other.
+    first: u32,
+    /// For each port the bits of those that may have frames on their accounts which are at it; what is on none counts as the first
+    /// port's.
+    seen: Vec<u64>,
+    /// The ports of which an account pauses the link; all where the end of each transmission is to be an event.
     pausing: u64,
     every_end: bool,
 }
 
-/// The bit of the port that has a frame on its account, at a switch with this first port. What is on none has the first one's.
-#[inline(always)]
-pub(super) fn bit_of_account(first: u32, at: u32) -> u64 {
-    if at == NO_PORT {
-        return 1;
+impl Switch {
+    fn ports(&self) -> Range<u32> {
+        self.first..self.first + self.seen.len() as u32
     }
-    1 << (at.wrapping_sub(first) % 64)
+
+    /// The bit of a port.
+    #[inline(always)]
+    fn bit(&self, at: u32) -> u64 {
+        if at == NO_PORT {
+            return 1;
+        }
+        1 << (at.wrapping_sub(self.first) % 64)
+    }
 }
 
 impl Ports {
@@ -47,41 +56,61 @@ impl Ports {
         let number = self.switches.len() as u32;
         for &at in &ruled {
             let rules = self.rules_mut(at);
-            (rules.switch, rules.first_port) = (number, ports.start);
+            rules.switch = number;
             if let Some(pfc) = &mut rules.pfc {
                 pfc.is_lazy = !every_end;
             }
         }
-        self.switches.push(Switch { ports, pausing: if every_end { u64::MAX } else { 0 }, every_end });
+        let (first, seen) = (ports.start, vec![0; ports.len()]);
+        self.switches.push(Switch { first, seen, pausing: if every_end { u64::MAX } else { 0 }, every_end });
     }
 
-    /// The ports of a port's switch, if what happens at them may be known late; none else.
-    pub fn ports_of_switch(&self, at: u32) -> Range<u32> {
-        let switch = self.rules_if_any(at).and_then(|rules| self.switches.get(rules.switch as usize));
-        switch.filter(|switch| !switch.every_end).map_or(0..0, |switch| switch.ports.clone())
+    /// A port's switch, if what happens at it may be known late.
+    #[inline]
+    fn lazy_switch(&self, at: u32) -> Option<&Switch> {
+        let switch = self.switches.get(self.rules_if_any(at)?.switch as usize);
+        switch.filter(|switch| !switch.every_end)
+    }
+
+    /// The next port of a switch, from this one on, that may have frames on an account of port `ingress`; none if what happens there
+    /// is known at once.
+    #[inline]
+    pub fn next_with_account(&self, from: u32, ingress: u32) -> Option<u32> {
+        let switch = self.lazy_switch(ingress)?;
+        let (place, bit) = (from.saturating_sub(switch.first) as usize, switch.bit(ingress));
+        let next = switch.seen.get(place..)?.iter().position(|seen| seen & bit != 0)?;
+        Some(switch.first + (place + next) as u32)
     }
 
     /// An account of a port has begun or ceased to pause its link.
     pub(super) fn note_pausing(&mut self, at: u32) {
-        let Some(switch) = self.switches.get(self.rules(at).switch as usize) else { return };
-        if switch.every_end {
-            return;
-        }
-        let (first, bit) = (switch.ports.start, bit_of_account(switch.ports.start, at));
+        let Some(switch) = self.lazy_switch(at) else { return };
+        let bit = switch.bit(at);
         let pauses = |at: u32| {
             let pfc = self.rules_if_any(at).and_then(|rules| rules.pfc());
             pfc.is_some_and(|pfc| each(pfc.lossless).any(|class| pfc.accounts[class].pausing))
         };
-        let any = switch.ports.clone().filter(|&other| bit_of_account(first, other) == bit).any(pauses);
+        let any = pauses(at) || switch.ports().filter(|&other| switch.bit(other) == bit).any(pauses);
         let number = self.rules(at).switch as usize;
         let switch = &mut self.switches[number];
         switch.pausing = if any { switch.pausing | bit } else { switch.pausing & !bit };
     }
 
+    /// A frame comes to a switch's ruled port that is on the account of port `ingress`; whether nothing else waits at the port.
+    #[inline(always)]
+    pub(super) fn see_account(&mut self, at: u32, ingress: u32, alone: bool) {
+        let number = self.rules(at).switch as usize;
+        if let Some(switch) = self.switches.get_mut(number) {
+            let bit = switch.bit(ingress);
+            let seen = &mut switch.seen[(at - switch.first) as usize];
+            *seen = if alone { bit } else { *seen | bit };
+        }
+    }
+
     /// Whether the end of the transmission of a switch's ruled port has to be an event.
     #[inline(always)]
     pub fn is_watched(&self, at: u32) -> bool {
-        let rules = self.rules(at);
-        rules.accounts_seen & self.switches[rules.switch as usize].pausing != 0
+        let switch = &self.switches[self.rules(at).switch as usize];
+        switch.seen[(at - switch.first) as usize] & switch.pausing != 0
     }
 }

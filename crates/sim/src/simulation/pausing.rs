@@ -22,7 +22,7 @@ impl Domain {
             self.catch_up(plan, at, until);
             self.say_what_is_told(plan, at);
             if self.ports.pauses(at, class) {
-                self.watch_switch(at);
+                self.watch_account(at);
             }
             if let Some(due) = self.ports.arm_repeat(at, class, self.now) {
                 self.schedule(Event::bare(due, Kind::Repeat, at));

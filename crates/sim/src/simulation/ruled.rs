@@ -25,7 +25,7 @@ impl Domain {
     fn offer_counted(&mut self, plan: &Plan, at: u32, class: usize, frame: Frame, ingress: u32) {
         let size = frame.meta.size();
         if ingress != NO_PORT && !self.ports.pauses(ingress, class) {
-            self.catch_up_switch(plan, ingress);
+            self.count_account(plan, ingress);
         }
         match self.ports.admit(at, class, size, ingress, self.now) {
             Some(ingress) => self.join(plan, at, class, frame, ingress),
@@ -106,23 +106,23 @@ impl Domain {
         }
     }
 
-    /// Lets all ports of a port's switch catch up.
+    /// Lets all ports catch up that may have frames on an account of port `ingress`.
     #[inline(never)]
-    fn catch_up_switch(&mut self, plan: &Plan, at: u32) {
-        for port in self.ports.ports_of_switch(at) {
-            if self.ports.port(port).intersects(Port::RULED) {
-                self.catch_up(plan, port, self.now);
-            }
+    fn count_account(&mut self, plan: &Plan, ingress: u32) {
+        let mut from = 0;
+        while let Some(at) = self.ports.next_with_account(from, ingress) {
+            self.catch_up(plan, at, self.now);
+            from = at + 1;
         }
     }
 
-    /// An account of a port has begun to pause its link: whoever may have a frame on it is watched from now on. All ports of the
-    /// switch have caught up.
-    pub(super) fn watch_switch(&mut self, at: u32) {
-        for port in self.ports.ports_of_switch(at) {
-            if self.ports.port(port).intersects(Port::RULED) && self.ports.is_watched(port) {
-                self.arm(port);
-            }
+    /// An account of port `ingress` has begun to pause its link: the ports are watched from now on that may have frames on it. They
+    /// have caught up.
+    pub(super) fn watch_account(&mut self, ingress: u32) {
+        let mut from = 0;
+        while let Some(at) = self.ports.next_with_account(from, ingress) {
+            self.arm(at);
+            from = at + 1;
         }
     }
 
