@@ -265,6 +265,13 @@ impl Event {
         Meta(self.key as u32)
     }
 
+    /// The frame that it carries goes on over another link, at whose end it arrives at `time`.
+    #[inline(always)]
+    pub fn go_on(&mut self, time: u64, link: u32) {
+        self.time = time;
+        self.key = u64::from(key(Kind::Arrival, link)) << 32 | u64::from(self.meta().crossed().0);
+    }
+
     /// The frame that it carries meets congestion.
     #[inline]
     pub fn mark(&mut self) {

@@ -7,7 +7,7 @@
 use super::frames::Waited;
 use super::memory::Memory;
 use super::pfc::NO_PORT;
-use super::port::Port;
+use super::port::{Port, PortKind};
 use super::ports::Ports;
 use super::rules::Rules;
 use super::scheduling::{only, ClassSet, Rule};
@@ -75,6 +75,30 @@ impl Ports {
             Memory::Shared(memory) => self.memories[memory as usize].admits(rules.held_of(class), size),
             Memory::Own(capacity) => rules.is_idle() || capacity - rules.held().min(capacity) >= size,
         }
+    }
+
+    /// A frame for which there is room comes to a switch's ruled port that has caught up. If it leaves at once, and neither may be
+    /// marked nor lost: when it arrives, and whether the end of its transmission has to be an event.
+    #[inline(always)]
+    pub fn send_if_free(
+        &mut self,
+        at: u32,
+        class: usize,
+        size: u32,
+        ingress: u32,
+        now: u64,
+    ) -> Option<(u64, bool)> {
+        let place = self.rules_of[at as usize] as usize;
+        let rules = &mut self.rules[place];
+        let queue = &rules.queues[class];
+        if !rules.is_free_for(class) || rules.loss.is_some() || queue.marking.at == MarkPoint::Enqueue {
+            return None;
+        }
+        let alone = rules.queued == 0;
+        let port = &mut self.all[at as usize];
+        let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
+        let watched = self.switches[rules.switch as usize].see(at, ingress, alone);
+        Some((arrives, watched))
     }
 
     /// A frame for which there is room comes to a ruled port that has caught up: it leaves at once or waits.
@@ -194,23 +218,7 @@ impl Ports {
     fn begin(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Option<u64> {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
-        debug_assert!(!rules.transmitting && port.busy_until <= now);
-        let kind = &self.kinds[port.kind as usize];
-        let ends = now + kind.transmission(size);
-        port.busy_until = ends;
-        port.sent_bytes += u64::from(size);
-        port.sent_frames += 1;
-        rules.transmitting = true;
-        rules.in_transmission = size;
-        rules.sending = class as u8;
-        rules.ingress = ingress;
-        if rules.queues.len() > 1 {
-            rules.scheduler.serve(&self.classes, class, size);
-        }
-        let own = &mut rules.queues[class].counters;
-        own.sent_frames += 1;
-        own.sent_bytes += u64::from(size);
-        let arrives = ends + kind.delay.as_ps();
+        let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
         if rules.loss.is_some() && self.loses(at, class, size, now) {
             return None;
         }
@@ -301,4 +309,36 @@ fn choose(rules: &mut Rules, classes: &[Rule], of: ClassSet) -> Option<usize> {
         return Some(0);
     }
     rules.scheduler.choose(classes, of)
+}
+
+/// A frame begins to leave: when it arrives at the link's end, in picoseconds, if the link does not lose it.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "parts of all ports, apart so that each is looked up once")]
+fn begin(
+    port: &mut Port,
+    rules: &mut Rules,
+    kinds: &[PortKind],
+    classes: &[Rule],
+    class: usize,
+    size: u32,
+    ingress: u32,
+    now: u64,
+) -> u64 {
+    debug_assert!(!rules.transmitting && port.busy_until <= now);
+    let kind = &kinds[port.kind as usize];
+    let ends = now + kind.transmission(size);
+    port.busy_until = ends;
+    port.sent_bytes += u64::from(size);
+    port.sent_frames += 1;
+    rules.transmitting = true;
+    rules.in_transmission = size;
+    rules.sending = class as u8;
+    rules.ingress = ingress;
+    if rules.queues.len() > 1 {
+        rules.scheduler.serve(classes, class, size);
+    }
+    let own = &mut rules.queues[class].counters;
+    own.sent_frames += 1;
+    own.sent_bytes += u64::from(size);
+    ends + kind.delay.as_ps()
 }

@@ -34,6 +34,16 @@ impl Switch {
         self.first..self.first + self.seen.len() as u32
     }
 
+    /// A frame comes to a port that is on the account of port `ingress`, and nothing else waits there if it is `alone`. Whether the
+    /// end of what the port transmits has to be an event.
+    #[inline(always)]
+    pub(super) fn see(&mut self, at: u32, ingress: u32, alone: bool) -> bool {
+        let bit = self.bit(ingress);
+        let seen = &mut self.seen[(at - self.first) as usize];
+        *seen = if alone { bit } else { *seen | bit };
+        *seen & self.pausing != 0
+    }
+
     /// The bit of a port.
     #[inline(always)]
     fn bit(&self, at: u32) -> u64 {
@@ -101,9 +111,7 @@ impl Ports {
     pub(super) fn see_account(&mut self, at: u32, ingress: u32, alone: bool) {
         let number = self.rules(at).switch as usize;
         if let Some(switch) = self.switches.get_mut(number) {
-            let bit = switch.bit(ingress);
-            let seen = &mut switch.seen[(at - switch.first) as usize];
-            *seen = if alone { bit } else { *seen | bit };
+            switch.see(at, ingress, alone);
         }
     }
 

@@ -103,9 +103,10 @@ pub struct Domain {
 /// Where a port's link leads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkEnd {
-    number: u32,
+    /// The link.
+    pub number: u32,
     /// The node at its end.
-    node: u32,
+    pub node: u32,
 }
 
 impl LinkEnd {
@@ -309,8 +310,7 @@ impl Domain {
     #[inline(never)]
     fn happen_at_switch(&mut self, plan: &Plan, item: Item) {
         if agenda::is_arrival(item) {
-            let event = self.calendar.release(agenda::slot_of(item));
-            return self.arrive_at_switch(plan, &event);
+            return self.arrive_at_switch(plan, agenda::slot_of(item));
         }
         let event = &self.take_event(item);
         match event.kind() {
@@ -321,13 +321,21 @@ impl Domain {
         }
     }
 
-    /// A frame reaches a switch.
+    /// A frame reaches a switch, whose arrival stands in `slot`.
     #[inline(always)]
-    fn arrive_at_switch(&mut self, plan: &Plan, event: &Event) {
+    fn arrive_at_switch(&mut self, plan: &Plan, slot: u32) {
         self.packet_hops += 1;
+        let event = self.calendar.event(slot);
         match plan.routes.next(event.route(), event.meta()) {
-            Next::Port(at) => self.pass_on(plan, at, event),
-            Next::Agent(seat) => self.tell_agent(plan, seat, &event.frame()),
+            Next::Port(at) if self.ports.port(at).intersects(Port::RULED) => self.pass_on_ruled(plan, at, slot),
+            Next::Port(at) => {
+                let event = self.calendar.release(slot);
+                self.offer(plan, at, event.frame());
+            }
+            Next::Agent(seat) => {
+                let event = self.calendar.release(slot);
+                self.tell_agent(plan, seat, &event.frame());
+            }
             Next::Here(_) => unreachable!("a switch has no stack"),
         }
     }
@@ -391,7 +399,7 @@ impl Domain {
     #[inline(always)]
     pub(super) fn offer(&mut self, plan: &Plan, at: u32, frame: Frame) {
         if self.ports.port(at).intersects(Port::RULED) {
-            self.offer_ruled(plan, at, frame, NO_PORT);
+            self.offer_ruled(plan, at, plan.class_of(&frame), frame, NO_PORT);
         } else if self.ports.port(at).intersects(Port::NIC) {
             self.offer_plain::<true>(plan, at, frame.stamp, frame.route_seq, frame.meta);
         } else {
@@ -416,16 +424,6 @@ impl Domain {
         };
         let link = LinkEnd::of(port);
         self.send_on(link, arrives, &Frame { stamp, route_seq, meta });
-    }
-
-    /// A frame has come to a switch over a link, and is to leave over a port.
-    fn pass_on(&mut self, plan: &Plan, at: u32, event: &Event) {
-        if self.ports.port(at).intersects(Port::RULED) {
-            let ingress = plan.partition.port(event.id() ^ 1).at;
-            self.offer_ruled(plan, at, event.frame(), ingress);
-        } else {
-            self.offer(plan, at, event.frame());
-        }
     }
 
     /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.

@@ -8,7 +8,7 @@ use super::control_plan::ControlPlan;
 use super::partition::Partition;
 use super::place::Place;
 use crate::engine::calendar::Windows;
-use crate::engine::event::{Frame, Meta};
+use crate::engine::event::{Event, Frame, Meta};
 use crate::host::transport::Maker;
 use crate::net::routes::Routes;
 use crate::net::topology::Graph;
@@ -64,6 +64,15 @@ impl Plan {
         }
         let conversation = self.routes.conversation(frame.route());
         usize::from(self.classes_of[conversation as usize][usize::from(frame.meta.contains(Meta::ACK))])
+    }
+
+    /// The class of a frame that arrives.
+    #[inline(always)]
+    pub fn class_of_arrival(&self, event: &Event) -> usize {
+        if self.classes == 0 {
+            return 0;
+        }
+        self.class_of(&event.frame())
     }
 
     /// The class of a conversation's data; 0 where there are no classes.

@@ -9,21 +9,36 @@ use crate::net::port::Port;
 use crate::net::ruled::{Joined, Transmission, Turn};
 
 impl Domain {
-    /// A frame is to leave over a ruled port. It came over the link to port `ingress`, or begins here.
-    pub(super) fn offer_ruled(&mut self, plan: &Plan, at: u32, frame: Frame, ingress: u32) {
-        let class = plan.class_of(&frame);
+    /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
+    /// that at the next node, if the frame goes on at once and no more is to be done.
+    #[inline(always)]
+    pub(super) fn pass_on_ruled(&mut self, plan: &Plan, at: u32, slot: u32) {
+        let event = self.calendar.event(slot);
+        let (class, size) = (plan.class_of_arrival(event), event.meta().size());
+        let ingress = plan.partition.port(event.id() ^ 1).at;
         self.catch_up(plan, at, self.now);
-        if self.ports.charge_unseen(ingress, class, frame.meta.size()) {
-            self.join(plan, at, class, frame, ingress);
-        } else {
-            self.offer_counted(plan, at, class, frame, ingress);
+        if !self.ports.charge_unseen(ingress, class, size) {
+            let frame = self.calendar.release(slot).frame();
+            return self.offer_ruled(plan, at, class, frame, ingress);
+        }
+        let Some((arrives, watched)) = self.ports.send_if_free(at, class, size, ingress, self.now) else {
+            let frame = self.calendar.release(slot).frame();
+            return self.join(plan, at, class, frame, ingress);
+        };
+        let link = LinkEnd::of(self.ports.port(at));
+        let (events, schedule) = self.calendar.parts();
+        events[slot as usize].go_on(arrives, link.number);
+        schedule.enter(link.node, slot, arrives);
+        if watched {
+            self.arm(at);
         }
     }
 
-    /// The same where it must be known how much is on the accounts of the switch, or the frame is on none.
+    /// A frame is to leave over a ruled port. It came over the link to port `ingress`, or begins here.
     #[inline(never)]
-    fn offer_counted(&mut self, plan: &Plan, at: u32, class: usize, frame: Frame, ingress: u32) {
+    pub(super) fn offer_ruled(&mut self, plan: &Plan, at: u32, class: usize, frame: Frame, ingress: u32) {
         let size = frame.meta.size();
+        self.catch_up(plan, at, self.now);
         if ingress != NO_PORT && !self.ports.pauses(ingress, class) {
             self.count_account(plan, ingress);
         }
@@ -35,7 +50,7 @@ impl Domain {
     }
 
     /// A frame for which there is room comes to a ruled port.
-    #[inline(always)]
+    #[inline(never)]
     fn join(&mut self, plan: &Plan, at: u32, class: usize, mut frame: Frame, ingress: u32) {
         if let Joined::Begun(arrives) = self.ports.join(at, class, &mut frame, ingress, self.now) {
             self.send_transmitted(plan, at, &Transmission { frame, arrives });
