@@ -64,6 +64,7 @@ impl Default for WaitingFrames {
 }
 
 impl WaitingFrames {
+    #[inline(always)]
     pub(super) fn append(&mut self, queue: &mut FrameQueue, frame: Frame, ingress: u32, now: u64) {
         let Frame { stamp, route_seq, meta } = frame;
         let at = self.place(Node { stamp, route_seq, meta, next: NONE, since: now, ingress });
@@ -75,22 +76,28 @@ impl WaitingFrames {
         queue.tail = at;
     }
 
+    #[inline(always)]
     fn place(&mut self, node: Node) -> u32 {
-        if self.free == NONE {
-            self.nodes.push(node);
-            return (self.nodes.len() - 1) as u32;
-        }
         let at = self.free;
-        self.free = self.nodes[at as usize].next;
-        self.nodes[at as usize] = node;
+        let Some(place) = self.nodes.get_mut(at as usize) else { return self.grow(node) };
+        self.free = place.next;
+        *place = node;
         at
     }
 
+    #[cold]
+    fn grow(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        (self.nodes.len() - 1) as u32
+    }
+
     /// Takes the first frame of a queue that has one.
+    #[inline(always)]
     pub(super) fn take(&mut self, queue: &mut FrameQueue) -> Waited {
         let at = queue.head;
-        let node = self.nodes[at as usize];
-        self.nodes[at as usize].next = self.free;
+        let place = &mut self.nodes[at as usize];
+        let node = *place;
+        place.next = self.free;
         self.free = at;
         queue.head = node.next;
         node.waited()

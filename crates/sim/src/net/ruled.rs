@@ -4,14 +4,14 @@
 //! says what such a port sends next, at switches and NICs; the transmission itself begins in this file only. That a transmission
 //! ends is an event where others may learn something from it (see [`super::switches`]); else the port catches up.
 
-use super::frames::Waited;
+use super::frames::{Waited, WaitingFrames};
 use super::memory::Memory;
 use super::pfc::NO_PORT;
 use super::port::{Port, PortKind};
 use super::ports::Ports;
 use super::rules::Rules;
 use super::scheduling::{only, ClassSet, Rule};
-use crate::engine::event::Frame;
+use crate::engine::event::{Event, Frame};
 use crate::model::MarkPoint;
 
 /// What a port sends next.
@@ -41,6 +41,17 @@ pub enum Joined {
     Begun(Option<u64>),
     /// It waits.
     Waits,
+}
+
+/// What became of a frame that comes to a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// It goes on at once: when it arrives, and whether the end of its transmission has to be an event.
+    Goes { arrives: u64, watched: bool },
+    /// It waits; whether the end of what the port transmits has to be an event.
+    Waits { watched: bool },
+    /// Nothing yet: it may be lost, or marked where it comes.
+    Rarely,
 }
 
 impl Ports {
@@ -77,28 +88,23 @@ impl Ports {
         }
     }
 
-    /// A frame for which there is room comes to a switch's ruled port that has caught up. If it leaves at once, and neither may be
-    /// marked nor lost: when it arrives, and whether the end of its transmission has to be an event.
+    /// A frame for which there is room comes to a switch's ruled port that has caught up, as `arrival` says.
     #[inline(always)]
-    pub fn send_if_free(
-        &mut self,
-        at: u32,
-        class: usize,
-        size: u32,
-        ingress: u32,
-        now: u64,
-    ) -> Option<(u64, bool)> {
+    pub fn pass(&mut self, at: u32, class: usize, arrival: &Event, ingress: u32) -> Passed {
         let place = self.rules_of[at as usize] as usize;
-        let rules = &mut self.rules[place];
-        let queue = &rules.queues[class];
-        if !rules.is_free_for(class) || rules.loss.is_some() || queue.marking.at == MarkPoint::Enqueue {
-            return None;
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+        if rules.loss.is_some() || rules.queues[class].marking.at == MarkPoint::Enqueue {
+            return Passed::Rarely;
         }
-        let alone = rules.queued == 0;
-        let port = &mut self.all[at as usize];
-        let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
-        let watched = self.switches[rules.switch as usize].see(at, ingress, alone);
-        Some((arrives, watched))
+        let switch = &mut self.switches[rules.switch as usize];
+        let (now, size) = (arrival.time, arrival.meta().size());
+        if rules.is_free_for(class) {
+            let watched = switch.see(at, ingress, rules.queued == 0);
+            let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
+            return Passed::Goes { arrives, watched };
+        }
+        wait(port, rules, &mut self.frames, class, arrival.frame(), ingress, now);
+        Passed::Waits { watched: switch.see(at, ingress, false) }
     }
 
     /// A frame for which there is room comes to a ruled port that has caught up: it leaves at once or waits.
@@ -118,13 +124,7 @@ impl Ports {
             self.see_account(at, ingress, alone);
             return Joined::Begun(self.begin(at, class, frame.meta.size(), ingress, now));
         }
-        let size = frame.meta.size();
-        port.peak = port.peak.max(rules.held() + size);
-        rules.waiting += size;
-        rules.queued |= only(class);
-        let queue = &mut rules.queues[class];
-        queue.waiting += size;
-        self.frames.append(&mut queue.frames, *frame, ingress, now);
+        wait(port, rules, &mut self.frames, class, *frame, ingress, now);
         self.see_account(at, ingress, false);
         Joined::Waits
     }
@@ -341,4 +341,24 @@ fn begin(
     own.sent_frames += 1;
     own.sent_bytes += u64::from(size);
     ends + kind.delay.as_ps()
+}
+
+/// A frame begins to wait.
+#[inline(always)]
+fn wait(
+    port: &mut Port,
+    rules: &mut Rules,
+    frames: &mut WaitingFrames,
+    class: usize,
+    frame: Frame,
+    ingress: u32,
+    now: u64,
+) {
+    let size = frame.meta.size();
+    port.peak = port.peak.max(rules.held() + size);
+    rules.waiting += size;
+    rules.queued |= only(class);
+    let queue = &mut rules.queues[class];
+    queue.waiting += size;
+    frames.append(&mut queue.frames, frame, ingress, now);
 }

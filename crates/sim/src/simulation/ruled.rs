@@ -6,7 +6,7 @@ use crate::engine::event::{Event, Frame, Kind};
 use crate::host::round::Round;
 use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
-use crate::net::ruled::{Joined, Transmission, Turn};
+use crate::net::ruled::{Joined, Passed, Transmission, Turn};
 
 impl Domain {
     /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
@@ -21,14 +21,26 @@ impl Domain {
             let frame = self.calendar.release(slot).frame();
             return self.offer_ruled(plan, at, class, frame, ingress);
         }
-        let Some((arrives, watched)) = self.ports.send_if_free(at, class, size, ingress, self.now) else {
-            let frame = self.calendar.release(slot).frame();
-            return self.join(plan, at, class, frame, ingress);
+        let watched = match self.ports.pass(at, class, self.calendar.event(slot), ingress) {
+            Passed::Goes { arrives, watched } => {
+                let link = LinkEnd::of(self.ports.port(at));
+                let (events, schedule) = self.calendar.parts();
+                events[slot as usize].go_on(arrives, link.number);
+                schedule.enter(link.node, slot, arrives);
+                watched
+            }
+            Passed::Waits { watched } => {
+                self.calendar.free(slot);
+                if !watched {
+                    self.ports.fall_behind(at);
+                }
+                watched
+            }
+            Passed::Rarely => {
+                let frame = self.calendar.release(slot).frame();
+                return self.join(plan, at, class, frame, ingress);
+            }
         };
-        let link = LinkEnd::of(self.ports.port(at));
-        let (events, schedule) = self.calendar.parts();
-        events[slot as usize].go_on(arrives, link.number);
-        schedule.enter(link.node, slot, arrives);
         if watched {
             self.arm(at);
         }
