@@ -115,15 +115,24 @@ impl Ports {
         self.rules(at).pfc().is_some_and(|pfc| pfc.unsent() > 0)
     }
 
-    /// A frame has come to a port: puts it on the port's account, if nobody need know how much is on it exactly. Whether it did.
+    /// A frame has come to a port: puts it on the port's account, if that needs nothing else: either nobody need know how much is on
+    /// it exactly, or it pauses its link already and has room. Whether it did.
     #[inline(always)]
-    pub fn charge_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
+    pub fn charge_alone(&mut self, at: u32, class: usize, size: u32) -> bool {
         let Some(account) = self.account_mut(at, class) else { return false };
         let fits = account.common + u64::from(size) <= account.unseen_up_to;
         if fits {
             account.common += u64::from(size);
+            return true;
         }
-        fits
+        account.pausing && self.charge_pausing(at, class, size)
+    }
+
+    /// The same at an account that pauses its link.
+    #[inline]
+    fn charge_pausing(&mut self, at: u32, class: usize, size: u32) -> bool {
+        let pfc = self.pfc_mut(at);
+        pfc.is_lazy && pfc.charge(class, size, None) != Charged::Overflow
     }
 
     /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Whether it did.

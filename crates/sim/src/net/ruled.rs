@@ -46,10 +46,18 @@ pub enum Joined {
 /// What became of a frame that comes to a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// It goes on at once: when it arrives, and whether the end of its transmission has to be an event.
-    Goes { arrives: u64, watched: bool },
-    /// It waits; whether the end of what the port transmits has to be an event.
-    Waits { watched: bool },
+    /// It goes on at once.
+    Goes {
+        /// When it arrives, in picoseconds.
+        arrives: u64,
+        /// The end of its transmission has to be an event.
+        watched: bool,
+    },
+    /// It waits.
+    Waits {
+        /// The end of what the port transmits has to be an event.
+        watched: bool,
+    },
     /// Nothing yet: it may be lost, or marked where it comes.
     Rarely,
 }
@@ -79,7 +87,14 @@ impl Ports {
         Some(ingress)
     }
 
+    /// Whether there is room for a frame that begins here at a port with memory of its own.
+    #[inline(always)]
+    pub fn admits_own(&self, at: u32, class: usize, size: u32) -> bool {
+        matches!(self.rules(at).memory, Memory::Own(_)) && self.admits(at, class, size)
+    }
+
     /// Whether there is room for a frame of a class.
+    #[inline]
     fn admits(&self, at: u32, class: usize, size: u32) -> bool {
         let rules = self.rules(at);
         match rules.memory {

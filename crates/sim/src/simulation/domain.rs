@@ -28,7 +28,6 @@ use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::processors::Processors;
 use crate::host::round::Round;
 use crate::host::slots::{Offer, Slots};
-use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
 use crate::net::routes::Next;
@@ -399,7 +398,7 @@ impl Domain {
     #[inline(always)]
     pub(super) fn offer(&mut self, plan: &Plan, at: u32, frame: Frame) {
         if self.ports.port(at).intersects(Port::RULED) {
-            self.offer_ruled(plan, at, plan.class_of(&frame), frame, NO_PORT);
+            self.offer_own(plan, at, frame);
         } else if self.ports.port(at).intersects(Port::NIC) {
             self.offer_plain::<true>(plan, at, frame.stamp, frame.route_seq, frame.meta);
         } else {

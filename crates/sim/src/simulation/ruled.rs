@@ -17,7 +17,7 @@ impl Domain {
         let (class, size) = (plan.class_of_arrival(event), event.meta().size());
         let ingress = plan.partition.port(event.id() ^ 1).at;
         self.catch_up(plan, at, self.now);
-        if !self.ports.charge_unseen(ingress, class, size) {
+        if !self.ports.charge_alone(ingress, class, size) {
             let frame = self.calendar.release(slot).frame();
             return self.offer_ruled(plan, at, class, frame, ingress);
         }
@@ -46,12 +46,23 @@ impl Domain {
         }
     }
 
+    /// A frame that begins here is to leave over a ruled port.
+    pub(super) fn offer_own(&mut self, plan: &Plan, at: u32, frame: Frame) {
+        let class = plan.class_of(&frame);
+        self.catch_up(plan, at, self.now);
+        if self.ports.admits_own(at, class, frame.meta.size()) {
+            self.join(plan, at, class, frame, NO_PORT);
+        } else {
+            self.offer_ruled(plan, at, class, frame, NO_PORT);
+        }
+    }
+
     /// A frame is to leave over a ruled port. It came over the link to port `ingress`, or begins here.
     #[inline(never)]
     pub(super) fn offer_ruled(&mut self, plan: &Plan, at: u32, class: usize, frame: Frame, ingress: u32) {
         let size = frame.meta.size();
         self.catch_up(plan, at, self.now);
-        if ingress != NO_PORT && !self.ports.pauses(ingress, class) {
+        if ingress != NO_PORT {
             self.count_account(plan, ingress);
         }
         match self.ports.admit(at, class, size, ingress, self.now) {
@@ -173,10 +184,21 @@ impl Domain {
     }
 
     /// A transmission of a switch's ruled port has ended.
+    #[inline]
     pub(super) fn wake_switch_port(&mut self, plan: &Plan, at: u32) {
         self.ports.disarm(at);
         self.ports.end_transmission(at);
-        self.go_on_at_switch(plan, at);
+        if self.ports.is_told(at) {
+            self.go_on_at_switch(plan, at);
+        } else if let Some(class) = self.ports.next_queued(at) {
+            let transmission = self.ports.send_queued(at, class, self.now);
+            self.send_transmitted(plan, at, &transmission);
+            if self.ports.is_watched(at) {
+                self.arm(at);
+            } else if self.ports.has_queued(at) {
+                self.ports.fall_behind(at);
+            }
+        }
         self.tell_peers(plan, Some(at));
     }
 
