@@ -295,7 +295,7 @@ fn peak_memory_mb() -> f64 {
 }
 
 /// The workloads that are counted if none is named.
-const COUNTED: [&str; 2] = ["ft1024", "star"];
+const COUNTED: [&str; 5] = ["ft1024", "star", "star-pfc", "ft128-pfc", "ft128-dcqcn"];
 /// The caches that cachegrind is to assume, so that its figures do not depend on the machine: bytes, ways, bytes of a
 /// line.
 const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=49152,12,64", "--LL=2097152,16,64"];
