@@ -6,6 +6,7 @@ pub mod fastpass;
 pub mod histogram;
 pub mod machine;
 pub mod parameter;
+pub mod pfc;
 pub mod quantity;
 pub mod swift;
 pub mod swing;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use clearway_proto::pfc::headroom::Headroom;
 use clearway_proto::quantity;
-use clearway_proto::swing::headroom::Headroom;
 use clearway_proto::swing::plan::{DciLink, Scheme, Thresholds};
 use clearway_proto::units::{Bytes, Span};
 use serde_json::{json, Map, Value};

@@ -10,7 +10,7 @@ use clearway_sim::net::memory::{Memory, SharedBuffer};
 use clearway_sim::net::pfc::NO_PORT;
 use clearway_sim::net::port::{Port, PortKind};
 use clearway_sim::net::ports::Ports;
-use clearway_sim::net::ruled::{Offered, Transmission, Turn};
+use clearway_sim::net::ruled::{Joined, Transmission, Turn};
 use clearway_sim::net::rules::Rules;
 use clearway_sim::net::scheduling::{Rule, Scheduler};
 use clearway_sim::random::{Entity, Stream};
@@ -38,17 +38,16 @@ fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
     let mut sending: Option<Transmission> = None;
     let mut next = 0;
     loop {
-        let ends = sending.map_or(u64::MAX, |transmission| transmission.ends);
+        let ends = ports.ends(0).unwrap_or(u64::MAX);
         if comings.get(next).is_some_and(|coming| coming.at < ends) {
             let Coming { at, class, bytes } = comings[next];
-            let frame = Frame { stamp: 0, route_seq: (next as u64) << 32, meta: Meta::new(bytes, 0) };
-            match ports.offer(0, class, frame, NO_PORT, at) {
-                Offered::Begun(transmission) => sending = Some(transmission),
-                Offered::Waits => (),
-                Offered::Dropped => panic!("there is room"),
+            let mut frame = Frame { stamp: 0, route_seq: (next as u64) << 32, meta: Meta::new(bytes, 0) };
+            assert_eq!(ports.admit(0, class, bytes, NO_PORT, at), Some(NO_PORT), "there is room");
+            if let Joined::Begun(arrives) = ports.join(0, class, &mut frame, NO_PORT, at) {
+                sending = Some(Transmission { frame, arrives });
             }
             next += 1;
-        } else if let Some(Transmission { frame, ends, arrives }) = sending.take() {
+        } else if let Some(Transmission { frame, arrives }) = sending.take() {
             assert_eq!(arrives, Some(ends + 1));
             left[frame.route() as usize] = ends;
             ports.end_transmission(0);

@@ -11,7 +11,7 @@ mod experiment;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::swing::plan::inside_buffer;
 use clearway_proto::units::{Rate, Span};
 use clearway_sim::run_on;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::swing::plan::inside_buffer;
 use clearway_proto::units::{Bytes, Rate, Span};
 use clearway_sim::record::{Outcome, Stopped};

@@ -43,8 +43,8 @@
 //! signals at most stand before a PAUSE, as the table has it. It also keeps the share of grants that are overruns, counted but
 //! perhaps not sent, below (1 - α) of a BDP, which waits in any case: no throughput is lost by counting too much.
 
-use super::headroom::LosslessLink;
-use super::quanta::PFC_FRAME;
+use crate::pfc::headroom::LosslessLink;
+use crate::pfc::quanta::PFC_FRAME;
 use crate::units::{Bytes, Span};
 
 /// Signals of each other priority that PAUSE may have to wait for.

@@ -2,10 +2,8 @@
 //! needs on a long link, as arithmetic; and the relay that needs half of it.
 
 mod grants;
-pub mod headroom;
 pub mod holding;
 pub mod model;
 pub mod plan;
-pub mod quanta;
 pub mod relay;
 mod signals;

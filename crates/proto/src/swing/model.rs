@@ -15,7 +15,7 @@
 //! - **no throughput is lost** if `X >= 2DαR` for the highest: [`LongLink::lowest_threshold`].
 //!
 //! Whoever knows nothing of α needs both with α of 0 and of 1: two BDP, as the paper says. Who knows that α lies between
-//! `least` and `most` needs `2DR(1 - least + most)`. Frames add to both ([`super::headroom`]).
+//! `least` and `most` needs `2DR(1 - least + most)`. Frames add to both ([`crate::pfc::headroom`]).
 
 use crate::units::{Bytes, Rate, Span};
 

@@ -1,14 +1,14 @@
 //! What to set at the ends of a long link, and how much buffer that takes: the two laws of [`super::model`] with the frame
-//! terms of [`super::headroom`], for PFC and for the relay.
+//! terms of [`crate::pfc::headroom`], for PFC and for the relay.
 //!
 //! All is of one priority, unless it says that it is of the link. A priority's buffer is its own: priorities congest at
 //! different times, and each may then receive a whole headroom.
 
-use super::headroom::{Headroom, LosslessLink};
 use super::holding::Holding;
 use super::model::LongLink;
-use super::quanta::{lasting, refresh_interval, LONGEST};
 use super::relay::RelayParams;
+use crate::pfc::headroom::{Headroom, LosslessLink};
+use crate::pfc::quanta::{lasting, refresh_interval, LONGEST};
 use crate::units::{Bytes, Rate, Span};
 
 /// A relay's port R has this part of a BDP more than it must: its counts and the far relay's may differ for a while. (41 MB

@@ -26,8 +26,9 @@
 //! begins one, and after every call sends what [`Relay::poll_pfc`] has, ahead of all frames.
 
 use super::grants::Sliding;
-use super::quanta::{covering, lasting};
 use super::signals::Signals;
+use crate::pfc::account::{Account, Charged, Thresholds};
+use crate::pfc::quanta::{covering, lasting};
 use crate::units::{Bytes, Span, Time};
 
 mod params;
@@ -56,8 +57,10 @@ pub enum Admission {
 /// What the relay knows of one priority.
 #[derive(Clone, Debug)]
 struct Priority {
-    /// Bytes that wait, by the port they came in on.
-    waiting: [u64; 2],
+    /// What came in on L and waits for R.
+    local: Account,
+    /// Bytes that came in on R and wait for L.
+    remote: u64,
     /// Until when each port pauses.
     paused_until: [Time; 2],
     /// When the local switch is to be told again to pause; none: it was told to resume.
@@ -79,6 +82,8 @@ struct Priority {
 #[derive(Clone, Debug)]
 pub struct Relay {
     params: RelayParams,
+    /// When port L pauses the local switch.
+    thresholds: Thresholds,
     refresh: Span,
     priorities: Box<[Priority]>,
     /// PFC frames to send, by port.
@@ -95,7 +100,8 @@ impl Relay {
             None => Sliding::new(params.round_trip),
         };
         let priority = Priority {
-            waiting: [0; 2],
+            local: Account::default(),
+            remote: 0,
             paused_until: [Time::ZERO; 2],
             refresh_switch: None,
             refresh_hold: None,
@@ -109,6 +115,7 @@ impl Relay {
             refresh: lasting(params.quanta, params.rate) / 2,
             priorities: vec![priority; params.priorities].into(),
             pending: [Signals::new(params.priorities), Signals::new(params.priorities)],
+            thresholds: params.thresholds(),
             params: params.clone(),
         }
     }
@@ -118,10 +125,12 @@ impl Relay {
     pub fn anew(&self, waiting: impl Fn(Port, usize) -> Bytes, now: Time) -> Relay {
         let mut relay = Relay::new(&self.params);
         for priority in 0..relay.priorities.len() {
-            for port in [Port::Local, Port::Remote] {
-                relay.priorities[priority].waiting[port as usize] = waiting(port, priority).get();
+            let state = &mut relay.priorities[priority];
+            state.local.take(&relay.thresholds, waiting(Port::Local, priority).get());
+            state.remote = waiting(Port::Remote, priority).get();
+            if state.local.pauses_if_above() {
+                relay.pause_switch(priority, now);
             }
-            relay.compare_with_thresholds(priority, now);
             relay.reconsider_hold(priority, now);
         }
         relay
@@ -129,33 +138,37 @@ impl Relay {
 
     /// A frame's last bit came in on `port`.
     pub fn frame_arrived(&mut self, port: Port, priority: usize, size: Bytes, now: Time) -> Admission {
-        let room = match port {
-            Port::Local => self.params.local_buffer,
-            Port::Remote => self.params.remote_buffer,
-        };
-        let count = &mut self.priorities[priority].waiting[port as usize];
-        if *count + size.get() > room.get() {
-            return Admission::Dropped;
-        }
-        *count += size.get();
+        let state = &mut self.priorities[priority];
         match port {
-            Port::Local => self.compare_with_thresholds(priority, now),
-            Port::Remote => self.reconsider_hold(priority, now),
+            Port::Local => match state.local.charge(&self.thresholds, size.get(), None) {
+                Charged::Overflow => return Admission::Dropped,
+                Charged::Taken { pauses: true, .. } => self.pause_switch(priority, now),
+                Charged::Taken { .. } => (),
+            },
+            Port::Remote if state.remote + size.get() > self.params.remote_buffer.get() => {
+                return Admission::Dropped;
+            }
+            Port::Remote => {
+                state.remote += size.get();
+                self.reconsider_hold(priority, now);
+            }
         }
         Admission::Accepted
     }
 
     /// A frame's last bit left on `port`.
     pub fn frame_left(&mut self, port: Port, priority: usize, size: Bytes, now: Time) {
-        let came_in_on = match port {
-            Port::Local => Port::Remote,
-            Port::Remote => Port::Local,
-        };
         let state = &mut self.priorities[priority];
-        state.waiting[came_in_on as usize] -= size.get();
         match port {
-            Port::Remote => self.compare_with_thresholds(priority, now),
+            Port::Remote => {
+                state.local.release(size.get());
+                if state.local.resume_if_below(&self.thresholds, None) {
+                    state.refresh_switch = None;
+                    self.pending[Port::Local as usize].push(Pfc { priority, quanta: 0 });
+                }
+            }
             Port::Local => {
+                state.remote -= size.get();
                 if self.params.virtual_queue.is_some() {
                     state.sent.add(now, size.get());
                 }
@@ -228,7 +241,11 @@ impl Relay {
 
     /// The bytes that came in on `port` and wait for the other.
     pub fn waiting(&self, port: Port, priority: usize) -> Bytes {
-        Bytes::new(self.priorities[priority].waiting[port as usize])
+        let state = &self.priorities[priority];
+        Bytes::new(match port {
+            Port::Local => state.local.held(),
+            Port::Remote => state.remote,
+        })
     }
 
     /// Whether the far relay is held for a reason beyond the paper.
@@ -241,18 +258,10 @@ impl Relay {
         self.params.safety
     }
 
-    /// Tells the local switch to pause above XOFF and to resume at XON.
-    fn compare_with_thresholds(&mut self, priority: usize, now: Time) {
-        let state = &mut self.priorities[priority];
-        let count = state.waiting[Port::Local as usize];
-        let pending = &mut self.pending[Port::Local as usize];
-        if state.refresh_switch.is_none() && count > self.params.xoff.get() {
-            state.refresh_switch = Some(now + self.refresh);
-            pending.push(Pfc { priority, quanta: self.params.quanta });
-        } else if state.refresh_switch.is_some() && count <= self.params.xon.get() {
-            state.refresh_switch = None;
-            pending.push(Pfc { priority, quanta: 0 });
-        }
+    /// Tells the local switch to pause.
+    fn pause_switch(&mut self, priority: usize, now: Time) {
+        self.priorities[priority].refresh_switch = Some(now + self.refresh);
+        self.pending[Port::Local as usize].push(Pfc { priority, quanta: self.params.quanta });
     }
 
     /// Begins or ends to hold the far relay.
@@ -290,7 +299,7 @@ impl Relay {
         });
         let state = &mut self.priorities[priority];
         let slack = if holds { self.params.hysteresis.get() } else { 0 };
-        let queue = state.waiting[Port::Remote as usize];
+        let queue = state.remote;
         let too_long = self.params.virtual_queue.is_some_and(|virtual_queue| {
             let granted = self.params.rate.sent_in(Span::from_ps(state.granted.sum(now))).get();
             queue > virtual_queue.above.get()
@@ -305,7 +314,7 @@ impl Relay {
         let open = self.grants(priority, now) || self.holds(priority);
         let state = &mut self.priorities[priority];
         let of_open = if open { self.params.overrun.get() } else { 0 };
-        state.waiting[Port::Remote as usize] + state.overruns.sum(now) + of_open
+        state.remote + state.overruns.sum(now) + of_open
     }
 
     /// When what waits and what may come could first exceed `safety` if nothing comes and nothing leaves; while the far relay
@@ -315,7 +324,7 @@ impl Relay {
         let beside = self.beside_grants(priority, now);
         let state = &mut self.priorities[priority];
         if holds {
-            let waits = state.waiting[Port::Remote as usize] > 0;
+            let waits = state.remote > 0;
             return if waits { Time::NEVER } else { state.granted.next_part() };
         }
         let room = Bytes::new(safety.get().saturating_sub(beside));

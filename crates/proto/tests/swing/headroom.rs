@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use clearway_proto::swing::headroom::LosslessLink;
-use clearway_proto::swing::quanta::PFC_FRAME;
+use clearway_proto::pfc::headroom::LosslessLink;
+use clearway_proto::pfc::quanta::PFC_FRAME;
 use clearway_proto::units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 

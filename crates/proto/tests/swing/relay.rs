@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use clearway_proto::swing::headroom::LosslessLink;
-use clearway_proto::swing::quanta::{lasting, LONGEST, PFC_FRAME};
+use clearway_proto::pfc::headroom::LosslessLink;
+use clearway_proto::pfc::quanta::{lasting, LONGEST, PFC_FRAME};
 use clearway_proto::swing::relay::{Admission, Port, Relay, RelayParams, VirtualQueue};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Priority flow control (IEEE 802.1Qbb): when a switch pauses what sends to it.
 
-use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::swing::relay::VirtualQueue;
 use clearway_proto::units::{Bytes, Rate, Span};
 

@@ -1,8 +1,10 @@
 //! Flow control among the ports of a switch: the account of a frame is at the port that it came to, and the frame at the
 //! one that it leaves by. See [`super::pfc`].
 
+use clearway_proto::pfc::account::Charged;
+
 use super::memory::SharedBuffer;
-use super::pfc::{Account, Charged, Overflow, Pause, Pfc, NO_PORT, PAUSE_BYTES};
+use super::pfc::{Overflow, Pause, Pfc, PortAccount, NO_PORT, PAUSE_BYTES};
 use super::ports::Ports;
 use super::scheduling::{each, only, ClassSet};
 
@@ -44,7 +46,7 @@ impl Ports {
             Some(relay) => self.charge_relay(relay, class, size, now),
         };
         if !taken {
-            let account = self.pfc_mut(at).accounts[class];
+            let account = *self.pfc_mut(at).account(class);
             let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link);
             let (common, used) = (account.common, account.headroom);
             let first = Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
@@ -56,12 +58,12 @@ impl Ports {
     /// The same where the port has its accounts to itself.
     fn charge_account(&mut self, at: u32, class: usize, size: u32) -> bool {
         let (pfc, memory) = self.pfc_and_memory(at);
-        let (before, paused) = (pfc.unsent(), pfc.accounts[class].pausing);
-        let Charged::Taken(bytes) = pfc.charge(class, size, memory.as_deref()) else { return false };
+        let (before, paused) = (pfc.unsent(), pfc.account(class).pausing);
+        let Charged::Taken { common, .. } = pfc.charge(class, size, memory.as_deref()) else { return false };
         if let Some(memory) = memory {
-            memory.used += bytes;
+            memory.used += common;
         }
-        let (after, pauses) = (pfc.unsent(), pfc.accounts[class].pausing);
+        let (after, pauses) = (pfc.unsent(), pfc.account(class).pausing);
         pfc.note_unseen(class);
         if after > before {
             self.told.push((at, class as u8));
@@ -75,7 +77,7 @@ impl Ports {
     /// A frame that a port has on its account has left at `now`.
     pub(super) fn release(&mut self, at: u32, class: usize, size: u32, now: u64) {
         let (pfc, memory) = self.pfc_and_memory(at);
-        let (before, paused) = (pfc.unsent(), pfc.accounts[class].pausing);
+        let (before, paused) = (pfc.unsent(), pfc.account(class).pausing);
         let freed = pfc.release(class, size);
         if let Some(relay) = pfc.relay {
             self.release_relay(relay, class, size, now);
@@ -88,7 +90,7 @@ impl Ports {
             }
             None => pfc.resume_if_below(class, None),
         }
-        let (after, pauses) = (pfc.unsent(), pfc.accounts[class].pausing);
+        let (after, pauses) = (pfc.unsent(), pfc.account(class).pausing);
         pfc.note_unseen(class);
         if after > before {
             self.told.push((at, class as u8));
@@ -119,9 +121,10 @@ impl Ports {
     /// it exactly, or it pauses its link already and has room. Whether it did.
     #[inline(always)]
     pub fn charge_alone(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let Some(account) = self.account_mut(at, class) else { return false };
-        let fits = account.common + u64::from(size) <= account.unseen_up_to;
-        if fits {
+        let Some(PortAccount { account, unseen_up_to, .. }) = self.account_mut(at, class) else {
+            return false;
+        };
+        if account.common + u64::from(size) <= *unseen_up_to {
             account.common += u64::from(size);
             return true;
         }
@@ -138,8 +141,10 @@ impl Ports {
     /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Whether it did.
     #[inline(always)]
     pub(super) fn release_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let Some(account) = self.account_mut(at, class) else { return false };
-        let unseen = account.unseen_up_to != 0;
+        let Some(PortAccount { account, unseen_up_to, .. }) = self.account_mut(at, class) else {
+            return false;
+        };
+        let unseen = *unseen_up_to != 0;
         if unseen {
             account.common -= u64::from(size);
         }
@@ -147,14 +152,14 @@ impl Ports {
     }
 
     #[inline(always)]
-    fn account_mut(&mut self, at: u32, class: usize) -> Option<&mut Account> {
+    fn account_mut(&mut self, at: u32, class: usize) -> Option<&mut PortAccount> {
         let place = *self.rules_of.get(at as usize)?;
         self.rules.get_mut(place as usize)?.pfc.as_mut()?.accounts.get_mut(class)
     }
 
     /// Whether one of a port's accounts pauses its link.
     pub fn pauses(&self, at: u32, class: usize) -> bool {
-        self.pfc(at).is_some_and(|pfc| pfc.lossless & only(class) != 0 && pfc.accounts[class].pausing)
+        self.pfc(at).is_some_and(|pfc| pfc.lossless & only(class) != 0 && pfc.account(class).pausing)
     }
 
     /// Whether a ruled port transmits.
@@ -168,7 +173,7 @@ impl Ports {
         if let Some((relay, _)) = pfc.relay {
             return self.arm_relay(relay, now);
         }
-        if pfc.accounts[class].pausing {
+        if pfc.account(class).pausing {
             pfc.arm_repeat(class, now)
         } else {
             None
@@ -283,7 +288,7 @@ impl Ports {
                 continue;
             };
             for class in each(pfc.lossless) {
-                let account = pfc.accounts[class].held();
+                let account = pfc.account(class).held();
                 let held = held.get(class).copied().unwrap_or(0);
                 assert_eq!(account, held, "port {at} has lost count of class {class}'s account");
             }

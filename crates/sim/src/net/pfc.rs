@@ -1,10 +1,5 @@
-//! Priority flow control (IEEE 802.1Qbb) at a port: whom it pauses, and what pauses it.
-//!
-//! A switch has an *account* for each of its links and each lossless class: the bytes that have come over the link in that
-//! class and have not left the switch yet, each frame from the arrival of its last bit until its last bit has left. Up to a
-//! threshold, XOFF, an account takes *common* room; above it, *headroom*. As soon as it takes headroom, the port tells the
-//! link's other end to PAUSE; when it takes none any more, and is so far below XOFF as the hysteresis says, to RESUME. What
-//! finds no headroom either is dropped.
+//! Priority flow control at a port: whom it pauses, and what pauses it. Accounts and what a PAUSE does are
+//! [`clearway_proto::pfc`]'s; here is what a port has to say, when that leaves, and when it is to be asked again.
 //!
 //! A PAUSE is a frame of the link alone: it goes ahead of every queue, behind the frame in transmission, whether or not the
 //! port is paused itself. It holds for a time, and is repeated when half of that has passed. No two are merged, and they
@@ -12,12 +7,14 @@
 
 use std::collections::VecDeque;
 
-use clearway_proto::swing::quanta::PFC_FRAME;
+use clearway_proto::pfc::account::{Account, Charged, Threshold, Thresholds};
+use clearway_proto::pfc::hold::Hold;
+use clearway_proto::pfc::quanta::PFC_FRAME;
 use clearway_proto::swing::relay::Port as Side;
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::{Bytes, Span, Time};
 
 use super::memory::SharedBuffer;
-use super::scheduling::{each, only, ClassSet};
+use super::scheduling::{only, ClassSet};
 
 /// What a PAUSE takes on the wire, with preamble and gap.
 pub const PAUSE_BYTES: u32 = PFC_FRAME.get() as u32;
@@ -34,83 +31,18 @@ pub struct Pause {
     pub time: u64,
 }
 
-/// When an account pauses its link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Thresholds {
-    /// Above this.
-    pub xoff: Threshold,
-    /// It is to go on when the account is this far below, or empty; in bytes.
-    pub hysteresis: u64,
-    /// Room for what comes afterwards, in bytes.
-    pub headroom: u64,
-}
-
-/// The bytes of common room that an account may take.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Threshold {
-    /// So many, of its own.
-    Static(u64),
-    /// So many times what is free of the switch's memory.
-    Dynamic(f64),
-}
-
-impl Threshold {
-    /// In bytes, now.
-    fn now(self, memory: Option<&SharedBuffer>) -> u64 {
-        match (self, memory) {
-            (Threshold::Static(bytes), _) => bytes,
-            (Threshold::Dynamic(alpha), Some(memory)) => (alpha * (memory.size - memory.used) as f64) as u64,
-            (Threshold::Dynamic(_), None) => unreachable!("a dynamic threshold is one of a shared memory"),
-        }
-    }
-
-    fn is_dynamic(self) -> bool {
-        matches!(self, Threshold::Dynamic(_))
-    }
-}
-
-/// What has come over a link in a class and is still here.
+/// An account of a port, and when what it says is to be said again.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Account {
-    /// Bytes in common room.
-    pub common: u64,
-    /// Bytes in headroom.
-    pub headroom: u64,
-    /// The link was told to pause, and not yet to go on.
-    pub pausing: bool,
+pub struct PortAccount {
+    /// What has come over the link in a class and is still here.
+    pub account: Account,
+    /// Up to so many bytes frames come and go without anybody's need to know; 0 where each changes something. See
+    /// [`super::switches`].
+    pub(super) unseen_up_to: u64,
     /// When the PAUSE is to be repeated, in picoseconds.
     repeat_at: u64,
     /// When the next event for that comes, in picoseconds; 0: none is to come.
     armed_at: u64,
-    /// Up to so many bytes frames come and go without anybody's need to know; 0 where each changes something. See
-    /// [`super::switches`].
-    pub(super) unseen_up_to: u64,
-    /// Most bytes it ever had.
-    pub peak: u64,
-    /// Most bytes it ever had in headroom.
-    pub peak_headroom: u64,
-}
-
-impl Account {
-    /// Bytes that are on it.
-    pub fn held(&self) -> u64 {
-        self.common + self.headroom
-    }
-}
-
-/// A class that the link's other end pauses.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Hold {
-    /// Until when, in picoseconds.
-    until: u64,
-    /// When the next event for that comes, in picoseconds; 0: none is to come.
-    armed_at: u64,
-    /// Since when it is paused, in picoseconds.
-    since: u64,
-    /// How long it was paused before, in picoseconds.
-    total: u64,
-    /// How often it has begun to be paused.
-    pub times: u64,
 }
 
 /// Flow control at a port.
@@ -119,7 +51,7 @@ pub struct Pfc {
     /// The classes that have accounts; none at a port that pauses nobody.
     pub lossless: ClassSet,
     /// What has come over the link to this port, by class; empty where it pauses nobody.
-    pub accounts: Vec<Account>,
+    pub accounts: Vec<PortAccount>,
     pub(super) thresholds: Thresholds,
     /// The index of the memory of which a dynamic threshold is a share.
     pub(super) memory: Option<u32>,
@@ -134,7 +66,7 @@ pub struct Pfc {
     /// What is on an account may be known late: see [`super::switches`].
     pub(super) is_lazy: bool,
     /// The classes that the other end pauses, by class.
-    holds: Vec<Hold>,
+    pub(crate) holds: Vec<Hold>,
     /// What is to be sent, oldest first.
     pub(crate) signals: VecDeque<Pause>,
     /// What was sent of these.
@@ -149,8 +81,6 @@ pub struct Pfc {
     pub received: u64,
     /// The classes in which a PAUSE has taken effect last, and not a RESUME.
     pub heard: ClassSet,
-    /// PAUSEs that have run out.
-    pub ran_out: u64,
 }
 
 /// A frame of a lossless class for which there was no room.
@@ -170,15 +100,6 @@ pub struct Overflow {
     pub used: u64,
     /// The headroom.
     pub headroom: u64,
-}
-
-/// What an account did with a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Charged {
-    /// It has room; the bytes in common room.
-    Taken(u64),
-    /// It has none.
-    Overflow,
 }
 
 impl Pfc {
@@ -202,7 +123,6 @@ impl Pfc {
             told_in_vain: 0,
             received: 0,
             heard: 0,
-            ran_out: 0,
         }
     }
 
@@ -215,7 +135,7 @@ impl Pfc {
         memory: Option<u32>,
         (pause, response): (u64, u64),
     ) -> Pfc {
-        let accounts = vec![Account::default(); classes];
+        let accounts = vec![PortAccount::default(); classes];
         Pfc { lossless, accounts, thresholds, memory, pause, response, ..Pfc::new(classes) }
     }
 
@@ -235,8 +155,8 @@ impl Pfc {
     }
 
     /// Has something to say to the link's other end.
-    pub(super) fn decide(&mut self, pause: Pause) {
-        self.accounts[usize::from(pause.class)].pausing = pause.time > 0;
+    pub(super) fn say(&mut self, pause: Pause) {
+        self.accounts[usize::from(pause.class)].account.pausing = pause.time > 0;
         if self.replaces_unsent {
             self.signals.retain(|unsent| unsent.class != pause.class);
             if pause.time == 0 && self.told & only(pause.class.into()) == 0 {
@@ -247,35 +167,27 @@ impl Pfc {
     }
 
     /// A bypass takes the place of the relay of which this is a port: it says nothing any more, and obeys nothing.
-    pub(super) fn bypass(&mut self, paused: ClassSet, now: u64) {
-        for class in each(paused) {
-            let hold = &mut self.holds[class];
-            hold.total += now - hold.since;
-        }
-        self.accounts.iter_mut().for_each(|account| account.pausing = false);
+    pub(super) fn bypass(&mut self, now: u64) {
+        self.holds.iter_mut().for_each(|hold| hold.end(Time::from_ps(now)));
+        self.accounts.iter_mut().for_each(|of| of.account.pausing = false);
         self.signals.clear();
     }
 
     /// A frame has come over the link.
     pub(super) fn charge(&mut self, class: usize, size: u32, memory: Option<&SharedBuffer>) -> Charged {
-        let free = memory.map_or(u64::MAX, |memory| memory.size - memory.used);
-        let common = self.common_of(class, size, memory).min(free);
-        if self.accounts[class].headroom + u64::from(size) - common > self.thresholds.headroom {
-            return Charged::Overflow;
+        let account = &mut self.accounts[class].account;
+        let charged = account.charge(&self.thresholds, size.into(), free(memory));
+        if let Charged::Taken { pauses: true, .. } = charged {
+            self.say(Pause { class: class as u8, time: self.pause });
         }
-        self.count(class, size, common);
-        let account = &self.accounts[class];
-        if account.headroom > 0 && !account.pausing {
-            self.decide(Pause { class: class as u8, time: self.pause });
-        }
-        Charged::Taken(if self.thresholds.xoff.is_dynamic() { common } else { 0 })
+        charged
     }
 
     /// Says anew up to which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever had,
     /// unless it pauses its link.
     pub(super) fn note_unseen(&mut self, class: usize) {
-        let account = &mut self.accounts[class];
-        account.unseen_up_to = match self.thresholds.xoff {
+        let PortAccount { account, unseen_up_to, .. } = &mut self.accounts[class];
+        *unseen_up_to = match self.thresholds.xoff {
             Threshold::Static(xoff) if self.is_lazy && !account.pausing => xoff.min(account.peak),
             _ => 0,
         };
@@ -283,32 +195,14 @@ impl Pfc {
 
     /// A relay has taken a frame that has come over the link.
     pub(super) fn count_taken(&mut self, class: usize, size: u32) {
-        self.count(class, size, self.common_of(class, size, None));
-    }
-
-    /// The bytes of a frame for which the threshold leaves common room.
-    fn common_of(&self, class: usize, size: u32, memory: Option<&SharedBuffer>) -> u64 {
-        let threshold = self.thresholds.xoff.now(memory);
-        u64::from(size).min(threshold.saturating_sub(self.accounts[class].common))
-    }
-
-    fn count(&mut self, class: usize, size: u32, common: u64) {
-        let account = &mut self.accounts[class];
-        account.common += common;
-        account.headroom += u64::from(size) - common;
-        account.peak = account.peak.max(account.held());
-        account.peak_headroom = account.peak_headroom.max(account.headroom);
+        self.accounts[class].account.take(&self.thresholds, size.into());
     }
 
     /// A frame that had come over the link has left the switch: how much of the shared memory is free again.
     pub(super) fn release(&mut self, class: usize, size: u32) -> u64 {
-        let size = u64::from(size);
-        let account = &mut self.accounts[class];
-        let headroom = size.min(account.headroom);
-        account.headroom -= headroom;
-        account.common -= size - headroom;
+        let freed = self.accounts[class].account.release(size.into());
         if self.thresholds.xoff.is_dynamic() {
-            size - headroom
+            freed
         } else {
             0
         }
@@ -316,16 +210,13 @@ impl Pfc {
 
     /// Bytes in common room at which it tells the link's other end to go on.
     pub(super) fn resumes_at(&self, memory: Option<&SharedBuffer>) -> u64 {
-        self.thresholds.xoff.now(memory).saturating_sub(self.thresholds.hysteresis)
+        self.thresholds.resumes_at(free(memory))
     }
 
     /// Tells the link's other end to go on, if it may.
     pub(super) fn resume_if_below(&mut self, class: usize, memory: Option<&SharedBuffer>) {
-        let below = self.resumes_at(memory);
-        let account = &mut self.accounts[class];
-        let below = account.common <= below;
-        if account.pausing && account.headroom == 0 && below {
-            self.decide(Pause { class: class as u8, time: 0 });
+        if self.accounts[class].account.resume_if_below(&self.thresholds, free(memory)) {
+            self.say(Pause { class: class as u8, time: 0 });
         }
     }
 
@@ -363,7 +254,7 @@ impl Pfc {
         let mut again = Vec::new();
         let due = self.accounts.iter_mut().enumerate().filter(|(_, account)| account.armed_at == now);
         for (class, account) in due {
-            if !account.pausing {
+            if !account.account.pausing {
                 account.armed_at = 0;
                 continue;
             }
@@ -383,52 +274,40 @@ impl Pfc {
         self.received += 1;
         set(&mut self.heard, pause.class, pause.time > 0);
         let class = usize::from(pause.class);
-        let was = paused & only(class) != 0;
-        let hold = &mut self.holds[class];
-        if pause.time == 0 {
-            if was {
-                hold.total += now - hold.since;
-            }
-            return (paused & !only(class), None);
-        }
-        if !was {
-            hold.since = now;
-            hold.times += 1;
-        }
-        hold.until = now + pause.time;
-        // One that is shorter than what is left runs out earlier.
-        let arm = hold.armed_at == 0 || hold.until < hold.armed_at;
-        if arm {
-            hold.armed_at = hold.until;
-        }
-        (paused | only(class), arm.then_some(hold.until))
+        let asks = self.holds[class].take(Span::from_ps(pause.time), Time::from_ps(now));
+        (self.with_hold(paused, class), asks.map(Time::as_ps))
     }
 
     /// The classes that are still paused at `now`, and when to ask again.
     pub(super) fn expire(&mut self, mut paused: ClassSet, now: u64) -> (ClassSet, Vec<u64>) {
         let mut again = Vec::new();
-        let due = self.holds.iter_mut().enumerate().filter(|(_, hold)| hold.armed_at == now);
-        for (class, hold) in due {
-            hold.armed_at = 0;
-            if paused & only(class) == 0 {
-                continue;
-            }
-            if hold.until > now {
-                hold.armed_at = hold.until;
-                again.push(hold.until);
-            } else {
-                hold.total += now - hold.since;
-                self.ran_out += 1;
-                paused &= !only(class);
-            }
+        for class in 0..self.holds.len() {
+            again.extend(self.holds[class].expire(Time::from_ps(now)).map(Time::as_ps));
+            paused = self.with_hold(paused, class);
         }
         (paused, again)
+    }
+
+    /// The same classes, and this one if it is paused.
+    fn with_hold(&self, mut paused: ClassSet, class: usize) -> ClassSet {
+        set(&mut paused, class as u8, self.holds[class].is_paused());
+        paused
     }
 
     /// Whether the last PAUSE of a class, after which no RESUME has come, does not hold any more when all before `now` has
     /// happened.
     pub fn has_run_out(&self, class: usize, now: u64) -> bool {
-        self.holds[class].until < now
+        self.holds[class].has_run_out(Time::from_ps(now))
+    }
+
+    /// How often a PAUSE has run out here.
+    pub fn ran_out(&self) -> u64 {
+        self.holds.iter().map(|hold| hold.ran_out).sum()
+    }
+
+    /// A class's account.
+    pub fn account(&self, class: usize) -> &Account {
+        &self.accounts[class].account
     }
 
     /// A class as the other end holds it.
@@ -436,10 +315,9 @@ impl Pfc {
         &self.holds[class]
     }
 
-    /// How long a class was paused so far, in picoseconds; `paused` are the classes that are.
-    pub fn paused_for(&self, class: usize, paused: ClassSet, now: u64) -> u64 {
-        let hold = &self.holds[class];
-        hold.total + if paused & only(class) != 0 { now - hold.since } else { 0 }
+    /// How long a class was paused so far.
+    pub fn paused_for(&self, class: usize, now: u64) -> Span {
+        self.holds[class].paused_for(Time::from_ps(now))
     }
 
     /// Time from the arrival of a PAUSE at the other end until that begins no further frame.
@@ -454,10 +332,7 @@ impl Pfc {
 
     /// Room of each account where that does not depend on what else is at the switch, in bytes.
     pub fn room(&self) -> u64 {
-        match self.thresholds.xoff {
-            Threshold::Static(xoff) => xoff + self.thresholds.headroom,
-            Threshold::Dynamic(_) => u64::MAX,
-        }
+        self.thresholds.room()
     }
 
     /// Room of each account beyond XOFF, in bytes.
@@ -474,6 +349,12 @@ impl Pfc {
     pub fn unsent(&self) -> usize {
         self.signals.len()
     }
+}
+
+/// The bytes of a memory that are free.
+#[inline]
+fn free(memory: Option<&SharedBuffer>) -> Option<u64> {
+    memory.map(|memory| memory.size - memory.used)
 }
 
 /// Puts a class into a set or takes it out.

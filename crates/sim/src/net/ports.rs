@@ -265,7 +265,7 @@ impl Ports {
                 .filter_map(|rules| rules.pfc())
                 .filter(|pfc| pfc.memory == Some(which as u32))
                 .flat_map(|pfc| &pfc.accounts)
-                .map(|account| account.common)
+                .map(|of| of.account.common)
                 .sum();
             assert_eq!(
                 of_queues + of_accounts,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::swing::holding::Holding;
 use clearway_proto::swing::plan::relay_buffer;
 use clearway_proto::swing::relay::{Relay, RelayParams};

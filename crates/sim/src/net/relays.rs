@@ -1,6 +1,6 @@
 //! Relays among the ports of the network: what comes to their ports, leaves them, and is said. See [`super::relay`].
 
-use clearway_proto::swing::quanta::{covering, lasting};
+use clearway_proto::pfc::quanta::{covering, lasting};
 use clearway_proto::swing::relay::{Admission, Port as Side};
 use clearway_proto::units::{Bytes, Span, Time};
 
@@ -110,7 +110,7 @@ impl Ports {
         let waiting = |side: Side, priority: usize| {
             let pfc = self.pfc(node.ports[side as usize]).expect("a relay's port has flow control");
             let class = each(pfc.lossless).nth(priority).expect("a class for each priority");
-            Bytes::new(pfc.accounts[class].held())
+            Bytes::new(pfc.account(class).held())
         };
         let machine = node.machine.anew(waiting, Time::from_ps(now));
         let node = &mut self.relays[relay as usize];
@@ -126,8 +126,8 @@ impl Ports {
         let lost = ports.into_iter().flat_map(|at| self.lose_waiting(at)).collect();
         for at in ports {
             let rules = self.rules_mut(at);
-            let paused = std::mem::take(&mut rules.paused);
-            rules.pfc.as_mut().expect("a relay's port has flow control").bypass(paused, now);
+            rules.paused = 0;
+            rules.pfc.as_mut().expect("a relay's port has flow control").bypass(now);
         }
         lost
     }
@@ -192,7 +192,7 @@ impl Ports {
                 let Some(pfc) = self.pfc(at).filter(|_| at != NO_PORT) else { continue };
                 for class in each(pfc.lossless) {
                     let (counted, held) =
-                        (node.machine.waiting(side, priority_of(pfc, class)), pfc.accounts[class].held());
+                        (node.machine.waiting(side, priority_of(pfc, class)), pfc.account(class).held());
                     assert_eq!(counted.get(), held, "the relay of port {at} has lost count of class {class}");
                 }
             }
@@ -243,7 +243,7 @@ impl Ports {
                 let time = lasting(said.quanta, self.rate(at)).as_ps();
                 let pfc = self.pfc_mut(at);
                 let class = each(pfc.lossless).nth(said.priority).expect("a class for each priority") as u8;
-                pfc.decide(Pause { class, time });
+                pfc.say(Pause { class, time });
                 self.told.push((at, class));
             }
         }

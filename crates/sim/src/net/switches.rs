@@ -98,7 +98,7 @@ impl Ports {
         let bit = switch.bit(at);
         let pauses = |at: u32| {
             let pfc = self.rules_if_any(at).and_then(|rules| rules.pfc());
-            pfc.is_some_and(|pfc| each(pfc.lossless).any(|class| pfc.accounts[class].pausing))
+            pfc.is_some_and(|pfc| each(pfc.lossless).any(|class| pfc.account(class).pausing))
         };
         let any = pauses(at) || switch.ports().filter(|&other| switch.bit(other) == bit).any(pauses);
         let number = self.rules(at).switch as usize;

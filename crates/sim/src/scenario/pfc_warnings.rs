@@ -1,6 +1,6 @@
 //! Warnings about flow control: thresholds and headroom that can be run but are unlikely to be meant.
 
-use clearway_proto::swing::quanta::PFC_FRAME;
+use clearway_proto::pfc::quanta::PFC_FRAME;
 use clearway_proto::units::Span;
 
 use super::key::Shown;

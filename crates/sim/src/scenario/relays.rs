@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::swing::plan::relay_buffer;
 use clearway_proto::swing::relay::RelayParams;
 use clearway_proto::units::{Bytes, Rate, Span};

@@ -326,7 +326,9 @@ impl Domain {
         self.packet_hops += 1;
         let event = self.calendar.event(slot);
         match plan.routes.next(event.route(), event.meta()) {
-            Next::Port(at) if self.ports.port(at).intersects(Port::RULED) => self.pass_on_ruled(plan, at, slot),
+            Next::Port(at) if self.ports.port(at).intersects(Port::RULED) => {
+                self.pass_on_ruled(plan, at, slot)
+            }
             Next::Port(at) => {
                 let event = self.calendar.release(slot);
                 self.offer(plan, at, event.frame());

@@ -13,13 +13,14 @@ use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::slots::Slots;
 use crate::model::Transport;
 use crate::net::counters::PortCounters;
-use crate::net::pfc::{Account, Hold, Pause, Pfc};
+use crate::net::pfc::{Pause, Pfc, PortAccount};
 use crate::net::port::{Port, PortFigures};
 use crate::net::relay::RelayNode;
 use crate::net::rules::{ClassCounters, ClassQueue, Rules};
 use crate::net::topology::{Link, Node};
 use crate::record::counters::TransportCounters;
 use crate::traffic::FlowSpec;
+use clearway_proto::pfc::hold::Hold;
 
 /// Memory in bytes for a pending event: its slot, its entry in the calendar, and its place in a window that is sorted.
 const EVENT: usize = size_of::<Event>() + 2 * size_of::<Entry>() + 2 * size_of::<u32>();
@@ -61,7 +62,7 @@ pub fn port_bytes(queues: usize) -> f64 {
 
 /// Memory in bytes for flow control at a port with so many classes, with two events of each.
 pub fn pfc_bytes(classes: usize) -> f64 {
-    let of_class = size_of::<Account>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
+    let of_class = size_of::<PortAccount>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
     (size_of::<Pfc>() + 4 * BLOCK + of_class * classes) as f64
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_proto::swing::headroom::LosslessLink;
+use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::swing::holding::Holding;
 use clearway_proto::units::{Bytes, Span, Time};
 
@@ -78,15 +78,14 @@ impl Simulation {
         let (Some(far), Some(near)) = (receiving.ports.pfc(account_at), sending.ports.pfc(at)) else {
             return Vec::new();
         };
-        let paused = sending.ports.paused(at);
         let row = |class: usize| LinkPauses {
             class,
-            paused: Span::from_ps(near.paused_for(class, paused, self.time.as_ps())),
+            paused: near.paused_for(class, self.time.as_ps()),
             pauses: near.hold_of(class).times,
             frames: far.sent,
             lost: far.lost,
-            peak: far.accounts[class].peak,
-            peak_headroom: far.accounts[class].peak_headroom,
+            peak: far.account(class).peak,
+            peak_headroom: far.account(class).peak_headroom,
             headroom: far.headroom(),
         };
         each(far.lossless).map(row).collect()
@@ -157,9 +156,9 @@ impl Simulation {
         for link in 0..self.links() {
             let (domain, at) = self.domain_of_port(link ^ 1);
             let Some(pfc) = domain.ports.pfc(at) else { continue };
-            for class in each(pfc.lossless).filter(|&class| pfc.accounts[class].pausing) {
+            for class in each(pfc.lossless).filter(|&class| pfc.account(class).pausing) {
                 waits_for.insert((link, class), Vec::new());
-                let held = if pfc.is_of_relay() { u64::MAX } else { pfc.accounts[class].held() };
+                let held = if pfc.is_of_relay() { u64::MAX } else { pfc.account(class).held() };
                 least.insert((link, class), domain.ports.resumes_at(at).min(held.saturating_sub(1)));
             }
         }

@@ -64,7 +64,7 @@ impl Simulation {
             let holds = holds.map(only).fold(0, |all, one| all | one);
             assert_eq!(of_port, holds, "{name} is paused in other classes than it was told");
             assert!(
-                pauses.lost > 0 || pauses.is_of_relay() || paused.ran_out == 0,
+                pauses.lost > 0 || pauses.is_of_relay() || paused.ran_out() == 0,
                 "a PAUSE of {name} has run out, though none was lost"
             );
         }
@@ -89,7 +89,7 @@ impl Simulation {
 
 /// No more is or ever was on an account than it has room for: beyond XOFF, and where that does not move, in all.
 fn assert_account_has_room(link: &dyn Fn() -> String, pauses: &Pfc, class: usize) {
-    let (account, headroom) = (&pauses.accounts[class], pauses.headroom());
+    let (account, headroom) = (pauses.account(class), pauses.headroom());
     assert!(
         account.headroom <= account.peak_headroom && account.held() <= account.peak,
         "the most that class {class} of {} had is less than what it has",
@@ -113,7 +113,7 @@ fn assert_account_has_room(link: &dyn Fn() -> String, pauses: &Pfc, class: usize
 /// An account pauses exactly if a PAUSE is the last that was said of it, or is still to be said; and it has a reason to. A
 /// relay passes on what others have reasons for.
 fn assert_account_is_heard(link: &dyn Fn() -> String, pauses: &Pfc, class: usize) {
-    let account = &pauses.accounts[class];
+    let account = pauses.account(class);
     let said = pauses.told & only(class) != 0;
     let last = pauses.last_unsent(class).map_or(said, |pause| pause.time > 0);
     assert_eq!(last, account.pausing, "class {class} of {} is told something else than is meant", link());

@@ -173,25 +173,29 @@ fn audited(tamper: Tamper) -> Option<String> {
 fn the_audit_misses_no_pause_that_is_lost_without_a_reason() {
     assert_eq!(audited(|_, _| ()), None);
     let forget = |far: &mut Pfc, near: &mut Pfc| {
-        (far.accounts[0].common, far.accounts[0].headroom, far.accounts[0].pausing) = (0, 0, false);
+        (far.accounts[0].account.common, far.accounts[0].account.headroom, far.accounts[0].account.pausing) =
+            (0, 0, false);
         (far.told, near.heard) = (0, 0);
     };
     let wrongs: [(Tamper, &str); 12] = [
         (|far, _| far.sent += 1, "PAUSEs against h0>tor0 have been lost count of"),
         (|_, near| near.received += 1, "PAUSEs against h0>tor0 have been lost count of"),
-        (|far, _| far.accounts[0].pausing = false, "is told something else than is meant"),
+        (|far, _| far.accounts[0].account.pausing = false, "is told something else than is meant"),
         (|far, _| far.signals.push_back(Pause { class: 0, time: 0 }), "is told something else than is meant"),
         (
-            |far, near| (far.accounts[0].pausing, far.told, near.heard) = (false, 0, 0),
+            |far, near| (far.accounts[0].account.pausing, far.told, near.heard) = (false, 0, 0),
             "is beyond XOFF and not paused",
         ),
-        (|far, _| (far.accounts[0].common, far.accounts[0].headroom) = (17_000, 0), "is paused below XON"),
+        (
+            |far, _| (far.accounts[0].account.common, far.accounts[0].account.headroom) = (17_000, 0),
+            "is paused below XON",
+        ),
         (|_, near| near.heard = 0, "has not heard what it was told"),
         (forget, "is paused in other classes than it was told"),
-        (|_, near| near.ran_out = 1, "has run out, though none was lost"),
-        (|far, _| far.accounts[0].peak_headroom = 1 << 40, "had 1099511627776 bytes beyond XOFF"),
-        (|far, _| far.accounts[0].peak = 1 << 40, "had 1099511627776 bytes, and there is room for"),
-        (|far, _| far.accounts[0].peak = 0, "had is less than what it has"),
+        (|_, near| near.holds[0].ran_out = 1, "has run out, though none was lost"),
+        (|far, _| far.accounts[0].account.peak_headroom = 1 << 40, "had 1099511627776 bytes beyond XOFF"),
+        (|far, _| far.accounts[0].account.peak = 1 << 40, "had 1099511627776 bytes, and there is room for"),
+        (|far, _| far.accounts[0].account.peak = 0, "had is less than what it has"),
     ];
     for (tamper, says) in wrongs {
         let said = audited(tamper).unwrap_or_else(|| panic!("nobody sees that it {says}"));

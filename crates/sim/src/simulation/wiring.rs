@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use clearway_proto::swing::headroom::LosslessLink;
-use clearway_proto::swing::quanta::lasting;
+use clearway_proto::pfc::account::{Threshold, Thresholds};
+use clearway_proto::pfc::headroom::LosslessLink;
+use clearway_proto::pfc::quanta::lasting;
 use clearway_proto::swing::relay::{Port as Side, RelayParams};
 use clearway_proto::units::{Bytes, Rate, Span};
 
@@ -16,7 +17,7 @@ use crate::model::{
 use crate::net::loss::{Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
-use crate::net::pfc::{Pfc, Threshold, Thresholds};
+use crate::net::pfc::Pfc;
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
 use crate::net::relay::{self, RelayNode};
@@ -125,7 +126,8 @@ impl<'a> Wiring<'a> {
             ports.connect(at, if to.domain == domain { to.at } else { exits.add(to, waits_at) });
         }
         for &node in self.plan.partition.nodes_in(domain) {
-            let of_node = self.plan.graph.outgoing(node).iter().map(|&link| self.plan.partition.port(link).at);
+            let of_node =
+                self.plan.graph.outgoing(node).iter().map(|&link| self.plan.partition.port(link).at);
             let (Some(first), count) = (of_node.clone().min(), of_node.count() as u32) else { continue };
             if node >= self.plan.graph.host_count() {
                 ports.join_switch(first..first + count);

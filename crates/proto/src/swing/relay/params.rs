@@ -1,8 +1,9 @@
 //! What a relay is set to.
 
 use super::super::grants::Sliding;
-use super::super::quanta::LONGEST;
 use crate::parameter::{Conflict, Shown};
+use crate::pfc::account::{Threshold, Thresholds};
+use crate::pfc::quanta::LONGEST;
 use crate::units::{Bytes, Rate, Span};
 
 /// The virtual queue beyond the paper: what waits and what is granted may exceed what left, over a round trip, by a target.
@@ -100,6 +101,15 @@ impl RelayParams {
             ));
         }
         found
+    }
+
+    /// When port L pauses the local switch.
+    pub(super) fn thresholds(&self) -> Thresholds {
+        Thresholds {
+            xoff: Threshold::Static(self.xoff.get()),
+            hysteresis: self.xoff.get() - self.xon.get(),
+            headroom: self.local_buffer.get() - self.xoff.get(),
+        }
     }
 
     /// The lowest `safety` that lets an idle link send at once: a round trip as the relay measures it, an overrun, and the

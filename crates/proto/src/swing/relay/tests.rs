@@ -1,5 +1,5 @@
 use super::*;
-use crate::swing::quanta::LONGEST;
+use crate::pfc::quanta::LONGEST;
 use crate::units::Rate;
 
 const FRAME: Bytes = Bytes::new(1_500);
