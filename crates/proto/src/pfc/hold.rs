@@ -60,7 +60,7 @@ impl Hold {
     pub fn end(&mut self, now: Time) {
         if self.paused {
             self.paused = false;
-            self.total = self.total + now.since(self.since);
+            self.total += now.since(self.since);
         }
     }
 

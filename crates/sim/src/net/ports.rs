@@ -35,6 +35,8 @@ pub struct Ports {
     pub(super) switches: Vec<Switch>,
     /// Ports of switches at which frames wait whose turn no event may tell.
     pub(super) behind: Vec<u32>,
+    /// When the first of these goes on, in picoseconds; the largest number if none does by itself.
+    pub next_turn: u64,
     /// The relays of the domain, and those inside its switches.
     pub(super) relays: Vec<RelayNode>,
     pub(super) frames: WaitingFrames,
@@ -59,6 +61,7 @@ impl Ports {
             memories: Vec::new(),
             switches: Vec::new(),
             behind: Vec::new(),
+            next_turn: u64::MAX,
             relays: Vec::new(),
             frames: WaitingFrames::default(),
             told: Vec::new(),

@@ -358,7 +358,6 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         packet_hops: 0,
         events: 0,
         exits,
-        next_turn: u64::MAX,
         outboxes: (0..plan.partition.domains()).map(|_| Outbox::default()).collect(),
         batches: Batches::new(nodes.len()),
         frames: Vec::new(),

@@ -87,8 +87,6 @@ pub struct Domain {
     /// Events since the domain was asked last.
     pub(super) events: u64,
     pub(super) exits: Exits,
-    /// When the first port goes on that no event tells to, in picoseconds.
-    pub(super) next_turn: u64,
     /// For each domain what is on its way there.
     pub(super) outboxes: Vec<Outbox>,
     pub(super) batches: Batches,
@@ -327,7 +325,7 @@ impl Domain {
         let event = self.calendar.event(slot);
         match plan.routes.next(event.route(), event.meta()) {
             Next::Port(at) if self.ports.port(at).intersects(Port::RULED) => {
-                self.pass_on_ruled(plan, at, slot)
+                self.pass_on_ruled(plan, at, slot);
             }
             Next::Port(at) => {
                 let event = self.calendar.release(slot);
@@ -515,7 +513,7 @@ impl Domain {
             (Some(event), Some(start)) => Some(event.min(start)),
             (event, start) => event.or(start),
         };
-        let turn = self.exits.next_beginning().unwrap_or(u64::MAX).min(self.next_turn);
+        let turn = self.exits.next_beginning().unwrap_or(u64::MAX).min(self.ports.next_turn);
         if turn == u64::MAX {
             return soonest;
         }

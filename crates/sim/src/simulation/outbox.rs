@@ -96,7 +96,8 @@ impl Exits {
             }
             // What leaves comes in no order, and what is held goes on in that of its beginnings.
             let arrives = calendar.event(slot).time;
-            let sooner = link.held.iter().rev().take_while(|&&held| calendar.event(held).time > arrives).count();
+            let sooner =
+                link.held.iter().rev().take_while(|&&held| calendar.event(held).time > arrives).count();
             link.held.insert(link.held.len() - sooner, slot);
             self.next_beginning = self.next_beginning.min(begins);
         }

@@ -175,10 +175,10 @@ impl Domain {
     #[inline(never)]
     fn catch_up_each(&mut self, plan: &Plan) {
         let mut place = 0;
-        self.next_turn = u64::MAX;
+        self.ports.next_turn = u64::MAX;
         while let Some(at) = self.ports.next_behind(place) {
             self.catch_up(plan, at, self.end - 1);
-            self.next_turn = self.next_turn.min(self.ports.ends(at).unwrap_or(u64::MAX));
+            self.ports.next_turn = self.ports.next_turn.min(self.ports.ends(at).unwrap_or(u64::MAX));
             place += 1;
         }
     }

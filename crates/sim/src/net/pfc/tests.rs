@@ -1,5 +1,4 @@
 use super::*;
-use crate::net::memory::SharedBuffer;
 
 /// Flow control with so many bytes up to XOFF, as many less at XON, and so many beyond XOFF.
 fn with(xoff: Threshold, hysteresis: u64, headroom: u64) -> Pfc {
