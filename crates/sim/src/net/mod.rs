@@ -23,6 +23,7 @@ pub mod rules;
 pub mod scheduling;
 pub mod served;
 pub mod shape;
-mod switches;
+mod switch;
+pub mod switches;
 pub mod timeslots;
 pub mod topology;

@@ -13,7 +13,7 @@ use super::port::{Port, PortFigures, PortKind};
 use super::relay::RelayNode;
 use super::rules::Rules;
 use super::scheduling::Rule;
-use super::switches::Switch;
+use super::switch::Switch;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::engine::prefetch::prefetch;
 

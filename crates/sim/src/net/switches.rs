@@ -12,47 +12,9 @@
 use std::ops::Range;
 
 use super::memory::Memory;
-use super::pfc::NO_PORT;
 use super::ports::Ports;
 use super::scheduling::each;
-
-/// A switch with ruled ports. A port has a bit, and shares it with others where there are more than 64.
-#[derive(Debug)]
-pub(super) struct Switch {
-    /// The first of its ports, which stand one after the other.
-    first: u32,
-    /// For each port the bits of those that may have frames on their accounts which are at it; what is on none counts as the first
-    /// port's.
-    seen: Vec<u64>,
-    /// The ports of which an account pauses the link; all where the end of each transmission is to be an event.
-    pausing: u64,
-    every_end: bool,
-}
-
-impl Switch {
-    fn ports(&self) -> Range<u32> {
-        self.first..self.first + self.seen.len() as u32
-    }
-
-    /// A frame comes to a port that is on the account of port `ingress`, and nothing else waits there if it is `alone`. Whether the
-    /// end of what the port transmits has to be an event.
-    #[inline(always)]
-    pub(super) fn see(&mut self, at: u32, ingress: u32, alone: bool) -> bool {
-        let bit = self.bit(ingress);
-        let seen = &mut self.seen[(at - self.first) as usize];
-        *seen = if alone { bit } else { *seen | bit };
-        *seen & self.pausing != 0
-    }
-
-    /// The bit of a port.
-    #[inline(always)]
-    fn bit(&self, at: u32) -> u64 {
-        if at == NO_PORT {
-            return 1;
-        }
-        1 << (at.wrapping_sub(self.first) % 64)
-    }
-}
+use super::switch::Switch;
 
 impl Ports {
     /// Says that these ports are a switch's, now that all is known of them. Nothing is said of plain ones.
