@@ -39,6 +39,8 @@ pub enum Kind {
     Act,
     /// A PAUSE or RESUME takes effect at the end of a link, whose number is the id.
     Pause,
+    /// A bypass takes the place of a relay, or gives it back; the id is that of a port of the relay.
+    Bypass,
     /// A PAUSE may have to be repeated; the id is that of the port that sends it.
     Repeat,
     /// A PAUSE may have run out; the id is that of the port that it holds.
@@ -46,7 +48,7 @@ pub enum Kind {
 }
 
 /// Every kind, by its number.
-const KINDS: [Kind; 18] = [
+const KINDS: [Kind; 19] = [
     Kind::Wake,
     Kind::Arrival,
     Kind::Start,
@@ -63,6 +65,7 @@ const KINDS: [Kind; 18] = [
     Kind::Answer,
     Kind::Act,
     Kind::Pause,
+    Kind::Bypass,
     Kind::Repeat,
     Kind::Expire,
 ];

@@ -372,7 +372,7 @@ fn await_bypasses(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
         let port = plan.partition.port(plan.graph.outgoing(bypass.relay)[0]);
         let node = plan.partition.node(bypass.relay);
         for at in [bypass.from, bypass.until].into_iter().filter(|&at| at != Time::NEVER) {
-            let event = Event::bare(at.as_ps(), Kind::Repeat, port.at);
+            let event = Event::bare(at.as_ps(), Kind::Bypass, port.at);
             domains[node.domain as usize].calendar.add(node.at, event);
         }
     }

@@ -313,7 +313,7 @@ impl Domain {
         match event.kind() {
             Kind::Wake => self.wake_switch_port(plan, event.id()),
             Kind::Act => self.wake_agent(plan, event.id()),
-            Kind::Pause | Kind::Repeat | Kind::Expire => self.control_flow(plan, event),
+            Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire => self.control_flow(plan, event),
             kind => unreachable!("{kind:?} happens at no switch"),
         }
     }
@@ -358,7 +358,7 @@ impl Domain {
             Kind::Issue => self.issue_next(plan, host, event.id()),
             Kind::Answer => self.answer(plan, host, event.id(), 1),
             Kind::Act => self.wake_agent(plan, event.id()),
-            Kind::Pause | Kind::Repeat | Kind::Expire => self.control_flow(plan, event),
+            Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire => self.control_flow(plan, event),
         }
     }
 

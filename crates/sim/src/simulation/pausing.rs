@@ -63,6 +63,7 @@ impl Domain {
     pub(super) fn control_flow(&mut self, plan: &Plan, event: &Event) {
         match event.kind() {
             Kind::Pause => self.take_pause(plan, event),
+            Kind::Bypass => self.bypass_relay(plan, event.id()),
             Kind::Repeat => self.repeat_pauses(plan, event.id()),
             Kind::Expire => self.end_pauses(plan, event.id()),
             kind => unreachable!("{kind:?} is none of flow control's"),
@@ -83,10 +84,15 @@ impl Domain {
         self.tell_peers(plan, None);
     }
 
-    fn repeat_pauses(&mut self, plan: &Plan, at: u32) {
+    /// A relay fails, or is back.
+    fn bypass_relay(&mut self, plan: &Plan, at: u32) {
         for frame in self.ports.bypass(at, self.now) {
             self.lose(plan, &frame);
         }
+        self.tell_peers(plan, None);
+    }
+
+    fn repeat_pauses(&mut self, plan: &Plan, at: u32) {
         for again in self.ports.repeat(at, self.now) {
             self.schedule(Event::bare(again, Kind::Repeat, at));
         }
