@@ -100,10 +100,15 @@ impl Ports {
         }
     }
 
-    /// Whether any port's flow control may have something to say or to be asked for.
+    /// Whether any port's flow control may have something to say or to be asked for, or has begun to pause a link.
     #[inline]
     pub fn has_told(&self) -> bool {
-        !self.told.is_empty()
+        !self.told.is_empty() || !self.pausing_anew.is_empty()
+    }
+
+    /// A port of which an account has begun to pause its link, so that who may have frames on it is to be watched; none where all are.
+    pub fn next_pausing(&mut self) -> Option<u32> {
+        self.pausing_anew.pop()
     }
 
     /// A port whose flow control may have something to say or to be asked for, and the class that it is about; none where all
@@ -155,11 +160,6 @@ impl Ports {
     fn account_mut(&mut self, at: u32, class: usize) -> Option<&mut PortAccount> {
         let place = *self.rules_of.get(at as usize)?;
         self.rules.get_mut(place as usize)?.pfc.as_mut()?.accounts.get_mut(class)
-    }
-
-    /// Whether one of a port's accounts pauses its link.
-    pub fn pauses(&self, at: u32, class: usize) -> bool {
-        self.pfc(at).is_some_and(|pfc| pfc.lossless & only(class) != 0 && pfc.account(class).pausing)
     }
 
     /// Whether a ruled port transmits.

@@ -42,6 +42,8 @@ pub struct Ports {
     pub(super) frames: WaitingFrames,
     /// Ports whose flow control has something to say to the link's other end, and the class that it is about.
     pub(super) told: Vec<(u32, u8)>,
+    /// Ports of which an account has begun to pause its link: who may have frames on it is to be watched.
+    pub(super) pausing_anew: Vec<u32>,
     /// The first frame of a lossless class for which there was no room.
     pub(super) overflow: Option<Overflow>,
     /// How each traffic class is served; one class where the network knows none.
@@ -65,6 +67,7 @@ impl Ports {
             relays: Vec::new(),
             frames: WaitingFrames::default(),
             told: Vec::new(),
+            pausing_anew: Vec::new(),
             overflow: None,
             classes,
         }

@@ -188,7 +188,11 @@ impl Ports {
     pub fn next_queued(&mut self, at: u32) -> Option<usize> {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
-        choose(rules, &self.classes, rules.queued & !rules.paused)
+        let may_leave = rules.queued & !rules.paused;
+        if may_leave == 0 {
+            return None;
+        }
+        choose(rules, &self.classes, may_leave)
     }
 
     /// Whether anything waits at a ruled port that may leave.
@@ -317,11 +321,8 @@ impl Ports {
 /// The class to serve of these. Where there is one, there is no choice.
 #[inline(always)]
 fn choose(rules: &mut Rules, classes: &[Rule], of: ClassSet) -> Option<usize> {
-    if of == 0 {
-        return None;
-    }
     if rules.queues.len() == 1 {
-        return Some(0);
+        return (of != 0).then_some(0);
     }
     rules.scheduler.choose(classes, of)
 }

@@ -62,10 +62,14 @@ impl Ports {
             let pfc = self.rules_if_any(at).and_then(|rules| rules.pfc());
             pfc.is_some_and(|pfc| each(pfc.lossless).any(|class| pfc.account(class).pausing))
         };
-        let any = pauses(at) || switch.ports().filter(|&other| switch.bit(other) == bit).any(pauses);
+        let pauses_itself = pauses(at);
+        let any = pauses_itself || switch.ports().filter(|&other| switch.bit(other) == bit).any(pauses);
         let number = self.rules(at).switch as usize;
         let switch = &mut self.switches[number];
         switch.pausing = if any { switch.pausing | bit } else { switch.pausing & !bit };
+        if pauses_itself {
+            self.pausing_anew.push(at);
+        }
     }
 
     /// A frame comes to a switch's ruled port that is on the account of port `ingress`; whether nothing else waits at the port.

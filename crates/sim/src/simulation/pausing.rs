@@ -17,13 +17,13 @@ impl Domain {
 
     #[inline(never)]
     fn tell_all_peers(&mut self, plan: &Plan, woken: Option<u32>) {
+        while let Some(at) = self.ports.next_pausing() {
+            self.watch_account(at);
+        }
         while let Some((at, class)) = self.ports.next_told() {
             let until = if woken.is_some_and(|woken| woken < at) { self.now - 1 } else { self.now };
             self.catch_up(plan, at, until);
             self.say_what_is_told(plan, at);
-            if self.ports.pauses(at, class) {
-                self.watch_account(at);
-            }
             if let Some(due) = self.ports.arm_repeat(at, class, self.now) {
                 self.schedule(Event::bare(due, Kind::Repeat, at));
             }
