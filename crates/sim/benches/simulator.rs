@@ -7,6 +7,7 @@
 //! valgrind.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
@@ -19,6 +20,7 @@ use clearway_sim::model::{
     Scenario, Spray, SwitchKind, SwitchKinds, Topology, Traffic, Transport, Xoff,
 };
 use clearway_sim::record::Column;
+use clearway_sim::scenario::load_text;
 
 /// Runs of each workload, if `--runs=N` does not say otherwise; the median is printed.
 const RUNS: usize = 5;
@@ -87,7 +89,15 @@ fn workloads() -> Vec<Workload> {
         ("ft128-dcqcn", None, None, lossless(rdma_fat_tree(Congestion::Dcqcn))),
         // The same without flow control, whose share of the cost can so be told.
         ("ft128-roce", None, None, rdma_fat_tree(Congestion::None)),
+        ("dc-pfc", None, None, of_file(include_str!("dc-pfc.toml"))),
+        ("dc-relay", None, None, of_file(include_str!("dc-relay.toml"))),
+        ("dc-irn", None, None, of_file(include_str!("dc-irn.toml"))),
     ]
+}
+
+/// What a scenario's file says.
+fn of_file(text: &str) -> Scenario {
+    load_text(text, "bench", Path::new(""), &[], None).expect("a scenario without mistakes").scenario
 }
 
 /// 4000-byte frames with a 64-byte acknowledgement each; switches of 12.7 MB a port that mark above 65 packets.
@@ -295,7 +305,8 @@ fn peak_memory_mb() -> f64 {
 }
 
 /// The workloads that are counted if none is named.
-const COUNTED: [&str; 5] = ["ft1024", "star", "star-pfc", "ft128-pfc", "ft128-dcqcn"];
+const COUNTED: [&str; 8] =
+    ["ft1024", "star", "star-pfc", "ft128-pfc", "ft128-dcqcn", "dc-pfc", "dc-relay", "dc-irn"];
 /// The caches that cachegrind is to assume, so that its figures do not depend on the machine: bytes, ways, bytes of a
 /// line.
 const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=49152,12,64", "--LL=2097152,16,64"];

@@ -21,7 +21,7 @@ pub struct Told {
 
 impl Ports {
     /// Whether a port has an account of this class for what comes over its link.
-    pub(super) fn has_account(&self, at: u32, class: usize) -> bool {
+    pub fn has_account(&self, at: u32, class: usize) -> bool {
         at != NO_PORT && self.rules_if_any(at).is_some_and(|rules| rules.lossless & only(class) != 0)
     }
 
@@ -122,10 +122,10 @@ impl Ports {
         self.rules(at).pfc().is_some_and(|pfc| pfc.unsent() > 0)
     }
 
-    /// A frame has come to a port: puts it on the port's account, if that needs nothing else: either nobody need know how much is on
-    /// it exactly, or it pauses its link already and has room. Whether it did.
+    /// Puts a frame that has come to a port on the port's account, if that needs nothing else: either nobody need know how much is
+    /// on it exactly, or it pauses its link already and has room. Returns whether it did.
     #[inline(always)]
-    pub fn charge_alone(&mut self, at: u32, class: usize, size: u32) -> bool {
+    pub(super) fn charge_alone(&mut self, at: u32, class: usize, size: u32) -> bool {
         let Some(PortAccount { account, unseen_up_to, .. }) = self.account_mut(at, class) else {
             return false;
         };

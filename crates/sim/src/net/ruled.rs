@@ -87,10 +87,21 @@ impl Ports {
         Some(ingress)
     }
 
-    /// Whether there is room for a frame that begins here at a port with memory of its own.
+    /// Admits a frame as [`Self::admit`] does, at a port that has caught up, if that needs nothing else: there is room even for more
+    /// than what is known to be at the switch. Returns the port that has it on its account, or [`NO_PORT`]; `None` if it needs more,
+    /// and then nothing has changed.
     #[inline(always)]
-    pub fn admits_own(&self, at: u32, class: usize, size: u32) -> bool {
-        matches!(self.rules(at).memory, Memory::Own(_)) && self.admits(at, class, size)
+    pub fn admit_at_once(&mut self, at: u32, class: usize, size: u32, ingress: u32) -> Option<u32> {
+        if self.charge_alone(ingress, class, size) {
+            return Some(ingress);
+        }
+        if self.has_account(ingress, class) || !self.admits(at, class, size) {
+            return None;
+        }
+        if let Memory::Shared(memory) = self.rules(at).memory {
+            self.memories[memory as usize].used += u64::from(size);
+        }
+        Some(NO_PORT)
     }
 
     /// Whether there is room for a frame of a class.

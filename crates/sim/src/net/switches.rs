@@ -3,11 +3,12 @@
 //! What a ruled port does next follows from what waits there, so it need not be done when its time comes: whoever looks at a port
 //! lets it catch up first, and at the end of a window all do at which frames wait. That does for everything but what others learn
 //! from the end of a transmission: an account that pauses its link may then tell it to go on. So the end of a transmission is an
-//! event at the ports where a frame may wait that is on such an account, and at all ports of a switch of which a memory is shared
-//! or a relay is part, where each frame that leaves changes what is decided elsewhere.
+//! event at the ports where a frame may wait that is on such an account, and at all ports of a switch of which a relay is part or
+//! whose thresholds are shares of a memory, where each frame that leaves changes what is decided elsewhere.
 //!
-//! Until then an account may have more on it than is there. That does not matter below XOFF and below the most that it ever had;
-//! before it gets there, all ports of the switch catch up.
+//! Until then an account may have more on it than is there, and a shared memory less room. That does not matter to an account below
+//! XOFF and below the most that it ever had, nor to a memory that has room all the same; otherwise all ports of the switch catch up
+//! first.
 
 use std::ops::Range;
 
@@ -22,8 +23,7 @@ impl Ports {
         let ruled: Vec<u32> = ports.clone().filter(|&at| self.rules_if_any(at).is_some()).collect();
         let every_end = ruled.iter().any(|&at| {
             let rules = self.rules(at);
-            let of_others = rules.pfc().is_some_and(|pfc| pfc.relay.is_some() || !pfc.is_static());
-            of_others || matches!(rules.memory, Memory::Shared(_))
+            rules.pfc().is_some_and(|pfc| pfc.relay.is_some() || !pfc.is_static())
         });
         let number = self.switches.len() as u32;
         for &at in &ruled {
@@ -52,6 +52,17 @@ impl Ports {
         let (place, bit) = (from.saturating_sub(switch.first) as usize, switch.bit(ingress));
         let next = switch.seen.get(place..)?.iter().position(|seen| seen & bit != 0)?;
         Some(switch.first + (place + next) as u32)
+    }
+
+    /// The next port, from this one on, of the same switch as port `at`, if that one's memory is shared and what happens at the
+    /// switch may be known late.
+    #[inline]
+    pub fn next_with_memory(&self, from: u32, at: u32) -> Option<u32> {
+        let switch = self.lazy_switch(at)?;
+        if matches!(self.rules(at).memory, Memory::Own(_)) {
+            return None;
+        }
+        (from.max(switch.first)..switch.ports().end).find(|&other| self.rules_if_any(other).is_some())
     }
 
     /// An account of a port has begun or ceased to pause its link.

@@ -17,10 +17,10 @@ impl Domain {
         let (class, size) = (plan.class_of_arrival(event), event.meta().size());
         let ingress = plan.partition.port(event.id() ^ 1).at;
         self.catch_up(plan, at, self.now);
-        if !self.ports.charge_alone(ingress, class, size) {
+        let Some(ingress) = self.ports.admit_at_once(at, class, size, ingress) else {
             let frame = self.calendar.release(slot).frame();
             return self.offer_ruled(plan, at, class, frame, ingress);
-        }
+        };
         let watched = match self.ports.pass(at, class, self.calendar.event(slot), ingress) {
             Passed::Goes { arrives, watched } => {
                 let link = LinkEnd::of(self.ports.port(at));
@@ -50,10 +50,9 @@ impl Domain {
     pub(super) fn offer_own(&mut self, plan: &Plan, at: u32, frame: Frame) {
         let class = plan.class_of(&frame);
         self.catch_up(plan, at, self.now);
-        if self.ports.admits_own(at, class, frame.meta.size()) {
-            self.join(plan, at, class, frame, NO_PORT);
-        } else {
-            self.offer_ruled(plan, at, class, frame, NO_PORT);
+        match self.ports.admit_at_once(at, class, frame.meta.size(), NO_PORT) {
+            Some(ingress) => self.join(plan, at, class, frame, ingress),
+            None => self.offer_ruled(plan, at, class, frame, NO_PORT),
         }
     }
 
@@ -62,8 +61,10 @@ impl Domain {
     pub(super) fn offer_ruled(&mut self, plan: &Plan, at: u32, class: usize, frame: Frame, ingress: u32) {
         let size = frame.meta.size();
         self.catch_up(plan, at, self.now);
-        if ingress != NO_PORT {
+        if self.ports.has_account(ingress, class) {
             self.count_account(plan, ingress);
+        } else {
+            self.count_memory(plan, at);
         }
         match self.ports.admit(at, class, size, ingress, self.now) {
             Some(ingress) => self.join(plan, at, class, frame, ingress),
@@ -151,6 +152,16 @@ impl Domain {
         while let Some(at) = self.ports.next_with_account(from, ingress) {
             self.catch_up(plan, at, self.now);
             from = at + 1;
+        }
+    }
+
+    /// Lets all ports catch up that share the memory of port `at`.
+    #[inline(never)]
+    fn count_memory(&mut self, plan: &Plan, at: u32) {
+        let mut from = 0;
+        while let Some(other) = self.ports.next_with_memory(from, at) {
+            self.catch_up(plan, other, self.now);
+            from = other + 1;
         }
     }
 
