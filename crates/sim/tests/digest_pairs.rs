@@ -3,12 +3,10 @@
 //!
 //! `tests/digests/README.md` lists the features of each scenario; `CLEARWAY_UPDATE_DIGESTS=1` writes it anew.
 
-mod experiment;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use experiment::{figure, run_seeded, Outcome};
+use crate::experiment::{figure, run_seeded, Outcome};
 
 /// Something that a scenario can have.
 struct Feature {

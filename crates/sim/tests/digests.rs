@@ -3,12 +3,10 @@
 //! The digests are in `tests/digests/expected.txt`. One that changes means that results change: if that is meant, say
 //! why in the commit and rewrite the file with `CLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test digests`.
 
-mod experiment;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use experiment::{figure, part_of, run_on, run_seeded};
+use crate::experiment::{figure, part_of, run_on, run_seeded};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests")

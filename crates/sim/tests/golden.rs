@@ -3,14 +3,13 @@
 //! The scenarios are those of the digests. Rewritten by
 //! `CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test golden`.
 
-mod experiment;
-
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use clearway_sim::record::{Column, Outcome, Table, Value};
-use experiment::{run_seeded, table};
+
+use crate::experiment::{run_seeded, table};
 
 const SHOWN: [&str; 4] =
     ["dumbbell_dctcp_step", "file_none_window", "leaf_spine_shared", "star_swift_incast"];

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::coverage::features_of;
-use crate::draw;
+use crate::random_net::coverage::features_of;
+use crate::random_net::draw;
 
 /// Seeds from 1 to this have their digests in `expected.txt`.
 pub const KNOWN: u64 = 300;
