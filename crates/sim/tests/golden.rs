@@ -1,7 +1,7 @@
 //! Snapshots of a few small runs, to be read: a change of behaviour shows as a change of numbers in review.
 //!
 //! The scenarios are those of the digests. Rewritten by
-//! `CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test golden`.
+//! `CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test all golden`.
 
 use std::fmt::Write;
 use std::fs;
@@ -104,7 +104,7 @@ fn the_small_scenarios_come_out_as_they_were_reviewed() {
     assert!(
         changed.is_empty(),
         "results have changed; the first line of each:\n{}\nIf that is meant, review what git shows after\n\
-         CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test golden",
+         CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test all golden",
         changed.join("\n")
     );
 }
