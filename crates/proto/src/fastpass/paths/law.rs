@@ -34,7 +34,7 @@ pub(super) fn check_living(
     let loads = count(graph);
     for node in 0..MAX_RACKS {
         for path in 0..MAX_PATHS {
-            let load = [loads[0][node][path], loads[1][node][path]];
+            let load = loads.map(|nodes| nodes[node][path]);
             let out = load == [0; 2] || load.iter().zip(most(node, path)).all(|(&load, most)| load <= most);
             assert!(out, "path {path} has {load:?} packets out of and into {node}");
         }
