@@ -10,6 +10,7 @@ pub mod run;
 pub mod scenario;
 pub mod schemes;
 pub mod simulation;
+pub mod topology;
 pub mod traffic;
 
 pub use run::{run, run_keeping_part, run_on, threads_for, worthwhile_threads};

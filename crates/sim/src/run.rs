@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use clearway_proto::units::{Span, Time};
 
 use crate::model::Scenario;
-use crate::net::shape;
 use crate::record::observer::Observer;
 use crate::record::{Outcome, Progress, Stopped};
 use crate::simulation::Simulation;
+use crate::topology::shape;
 
 /// Grid on which a run that ends with its flows ends.
 const COMPLETION_GRID: Span = Span::from_us(10);

@@ -3,7 +3,7 @@
 use clearway_proto::units::{Bytes, Span, Time};
 
 /// One `[[probe]]` table. A probe sends packets from one node to another at a constant interval; each is sent back as
-/// it arrives, and its round trip is measured. Nodes are numbered as [`Graph`](crate::net::topology::Graph) numbers
+/// it arrives, and its round trip is measured. Nodes are numbered as [`Graph`](crate::topology::Graph) numbers
 /// them: hosts first, then switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {

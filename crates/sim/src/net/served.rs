@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use clearway_proto::fastpass::fcp::Address;
 
-use super::shape;
 use crate::model::{Arbiters, Network, Topology};
+use crate::topology::shape;
 
 /// The hosts that arbiters serve, and how these are joined: the whole network, or of several datacenters the one in which the arbiters
 /// are. An arbiter knows nothing of other datacenters, and what crosses the links between them has no timeslots.
@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
     use crate::model::{Network, SwitchRole};
-    use crate::net::topology::Graph;
+    use crate::topology::Graph;
 
     #[test]
     fn an_arbiter_serves_the_datacenter_whose_switches_are_nearest() {

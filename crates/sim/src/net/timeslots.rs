@@ -6,8 +6,8 @@ use std::ops::Range;
 use clearway_proto::fastpass::allocator::{Capacities, Carries, Node, PerSlot, Rack};
 use clearway_proto::units::{Bytes, Rate, Span};
 
-use super::shape;
 use crate::model::{Arbiters, Network, Protocol, Scenario, Topology};
+use crate::topology::shape;
 
 /// Bytes on the wire of the smallest control packets, such as a request for one destination: the shortest frame.
 pub const LEAST_BYTES: u64 = 84;

@@ -12,7 +12,7 @@ use super::outcome::{Column, Table, Value};
 use crate::host::arbiter::ArbiterHost;
 use crate::model::Topology;
 use crate::net::served::Served;
-use crate::net::shape::Shape;
+use crate::topology::shape::Shape;
 
 /// Memory in bytes for a row of the table of endpoints.
 pub const ENDPOINT_ROW: f64 = NUMBER * 16.0;

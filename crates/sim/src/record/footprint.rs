@@ -1,7 +1,7 @@
 //! Memory that numbers and names take in tables, for those who estimate it before a run.
 
 use crate::model::SwitchRole;
-use crate::net::shape::Shape;
+use crate::topology::shape::Shape;
 
 /// Memory in bytes for a number in a column.
 pub const NUMBER: f64 = 8.0;

@@ -6,8 +6,8 @@ use super::definitions::table;
 use super::footprint::{link_text_bytes, text_bytes, NUMBER};
 use super::measured::Measured;
 use super::outcome::{Column, Table, Value};
-use crate::net::shape::Shape;
 use crate::simulation::LinkPauses;
+use crate::topology::shape::Shape;
 
 /// Memory in bytes for a row of the table `pauses`, and for what it is made of, where the class's name has so many characters.
 pub fn pause_row_bytes(shape: &dyn Shape, name: usize) -> f64 {

@@ -11,8 +11,8 @@ use super::footprint::{link_text_bytes, text_bytes, NUMBER};
 use super::measured::{LinkFigures, Measured};
 use super::outcome::{Column, Table};
 use super::texts::Texts;
-use crate::net::shape::Shape;
 use crate::simulation::OperationRecord;
+use crate::topology::shape::Shape;
 use crate::traffic::Part;
 use clearway_proto::units::Span;
 

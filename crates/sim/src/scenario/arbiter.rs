@@ -13,10 +13,10 @@ use super::node;
 use super::reader::Section;
 use crate::model::{Arbiters, Protocol, Scenario, Topology, Transport};
 use crate::net::served::Served;
-use crate::net::shape;
 use crate::net::timeslots::SlottedLinks;
-use crate::net::topology::Graph;
 use crate::simulation::arbitration;
+use crate::topology::shape;
+use crate::topology::Graph;
 use crate::traffic::pattern;
 
 /// The largest number of arbiters.

@@ -9,8 +9,8 @@ use super::key::Shown;
 use super::late_grants::late_grants;
 use crate::model::{Arbiters, HostKind, HostModel, Protocol, Scenario, Transport};
 use crate::net::served::Served;
-use crate::net::shape;
 use crate::net::timeslots::{allocation_bytes, Joint, SlottedLinks, LEAST_BYTES};
+use crate::topology::shape;
 
 /// A smaller part of what links carry may be lost without a word.
 const LITTLE: f64 = 0.03;

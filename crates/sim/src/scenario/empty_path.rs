@@ -3,8 +3,8 @@
 use clearway_proto::units::{Bytes, Span};
 
 use crate::model::{HostModel, Scenario, SnapHost, Transport};
-use crate::net::routing::Router;
-use crate::net::topology::Graph;
+use crate::topology::routing::Router;
+use crate::topology::Graph;
 use crate::traffic::pattern;
 
 /// The most paths of a transport that are examined.

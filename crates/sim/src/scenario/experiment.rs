@@ -24,9 +24,9 @@ use crate::engine::event::MAX_LINKS;
 use crate::model::{
     Arbiters, Buffer, Network, Probe, Record, Scenario, Spray, Traffic, TrafficClass, Transport,
 };
-use crate::net::routing::{most_paths, path_between, Router};
-use crate::net::shape;
-use crate::net::topology::Graph;
+use crate::topology::routing::{most_paths, path_between, Router};
+use crate::topology::shape;
+use crate::topology::Graph;
 use crate::traffic::pattern;
 
 /// The largest seed: what a JSON number holds exactly.

@@ -10,7 +10,7 @@ use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
 use crate::model::{Bypass, Crash, Fault, SwitchRole};
-use crate::net::topology::NodeKind;
+use crate::topology::NodeKind;
 
 #[derive(Clone, Copy)]
 enum Kind {

@@ -9,9 +9,9 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::empty_path::{pairs_of, us};
 use crate::model::{Arbiters, Protocol, Scenario};
-use crate::net::routing::path_between;
 use crate::net::timeslots::allocation_bytes;
-use crate::net::topology::Graph;
+use crate::topology::routing::path_between;
+use crate::topology::Graph;
 
 /// Grants that reach a host when the slot that they are for has begun, on an empty path.
 pub(super) struct LateGrants<'a> {

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::suggest;
 use crate::model::Network;
-use crate::net::topology::Graph;
+use crate::topology::Graph;
 
 /// The most neighbours that a message lists.
 const MOST_LISTED: usize = 8;

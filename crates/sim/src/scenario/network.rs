@@ -12,7 +12,7 @@ use super::reader::Section;
 use super::shape::MAX_HOSTS;
 use super::topology_file;
 use crate::model::{Network, Topology};
-use crate::net::shape;
+use crate::topology::shape;
 
 /// The most two-way links of a network.
 const MAX_LINKS: f64 = 1e7;

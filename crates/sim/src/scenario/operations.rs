@@ -7,7 +7,7 @@ use super::key::{Key, Shown};
 use super::reader::Section;
 use super::traffic::{bytes_key, flows_per_pair, PatternReader, MAX_PACKETS};
 use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, PerSecond, Scenario};
-use crate::net::topology::Graph;
+use crate::topology::Graph;
 use crate::traffic::pattern::{self, OperationLoop};
 use crate::traffic::Table;
 

@@ -9,7 +9,7 @@ use super::shape::MAX_BYTES;
 use crate::model::{Buffer, Pfc, Relay, Safety, Scenario, SwitchRole, Xoff};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::scheduling::MOST_CLASSES;
-use crate::net::shape;
+use crate::topology::shape;
 
 /// The most lossless classes: a PAUSE has eight priorities.
 const MOST_LOSSLESS: usize = 8;

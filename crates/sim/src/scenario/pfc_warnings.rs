@@ -6,8 +6,8 @@ use clearway_proto::units::Span;
 use super::key::Shown;
 use super::shape::role_name;
 use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Xoff};
-use crate::net::shape;
-use crate::net::topology::Graph;
+use crate::topology::shape;
+use crate::topology::Graph;
 
 /// A sentence for each thing that is unlikely to be meant.
 pub(super) fn of(scenario: &Scenario) -> Vec<String> {

@@ -11,7 +11,8 @@ use super::key::Shown;
 use super::reader::Section;
 use super::shape::role_name;
 use crate::model::{ListedLink, ListedNode, Pfc, Safety, Scenario, SwitchRole, Topology, Xoff};
-use crate::net::{relay, shape};
+use crate::net::relay;
+use crate::topology::shape;
 
 /// How far two clocks of Ethernet may differ: each by 100 parts in a million (IEEE 802.3).
 const CLOCKS_PPM: u64 = 200;

@@ -7,7 +7,7 @@ use super::pfc;
 use super::reader::Section;
 use super::shape::{role_name, MAX_BYTES};
 use crate::model::{Buffer, Ecn, MarkPoint, Network, SwitchKind, SwitchKinds, SwitchRole, Xoff};
-use crate::net::shape;
+use crate::topology::shape;
 
 #[derive(Clone, Copy)]
 enum Sharing {

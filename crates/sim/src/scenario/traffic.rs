@@ -13,7 +13,7 @@ use super::key::{Key, Quantity, Shown};
 use super::reader::Section;
 use super::{files, sizes, suggest, trace};
 use crate::model::{Network, Pattern, Sizes, Traffic, Transport};
-use crate::net::shape;
+use crate::topology::shape;
 
 /// The most packets of a flow: half of the sequence numbers.
 pub(super) const MAX_PACKETS: u128 = 1 << 31;

@@ -4,7 +4,7 @@ use clearway_proto::units::{Rate, Time};
 
 use super::key::Shown;
 use crate::model::Scenario;
-use crate::net::shape::{self, Cut};
+use crate::topology::shape::{self, Cut};
 use crate::traffic::pattern::{self, OfferedLoad};
 use crate::traffic::Table;
 

@@ -12,9 +12,9 @@ use super::relays;
 use super::traffic_warnings;
 use crate::engine::event::Meta;
 use crate::model::{Ecn, HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
-use crate::net::routing::{most_paths, path_between};
-use crate::net::shape;
-use crate::net::topology::Graph;
+use crate::topology::routing::{most_paths, path_between};
+use crate::topology::shape;
+use crate::topology::Graph;
 
 /// A measurement that is a smaller part than one of so many of the time until its end is little.
 const LEAST_MEASURED: u64 = 10;

@@ -26,9 +26,9 @@ use crate::host::endpoint::EndpointHost;
 use crate::host::slots::{Offer, Slots};
 use crate::model::{Arbiters, Clock, Protocol, Scenario, Topology};
 use crate::net::served::Served;
-use crate::net::shape;
 use crate::net::timeslots::SlottedLinks;
 use crate::random::Entity;
+use crate::topology::shape;
 use crate::traffic::FlowSpec;
 
 /// Who exchanges control packets, if any; `first` is the first conversation that is free, and `seat` gives a node its next

@@ -8,7 +8,7 @@ use super::exchanged::{Amount, Exchanged};
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::engine::event::{Event, Frame, Kind, Meta};
-use crate::net::topology::NodeKind;
+use crate::topology::NodeKind;
 
 impl Simulation {
     /// Panics, naming the flow or node, when the simulator has lost track of something.

@@ -30,9 +30,9 @@ use crate::host::transport::{Maker, NewSenders};
 use crate::model::{FlowOrder, HostKind, Probe, Scenario, Timestamps};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::port::Port;
-use crate::net::topology::Graph;
 use crate::random::Entity;
 use crate::schemes::AnySender;
+use crate::topology::Graph;
 use crate::traffic::{self, Demand, FlowSpec, Part};
 
 /// The longest window, in picoseconds: short enough that a window's events are few.

@@ -4,7 +4,7 @@
 use super::exchanged::Amount;
 use super::simulator::Simulation;
 use crate::net::rules::ClassQueue;
-use crate::net::topology::NodeKind;
+use crate::topology::NodeKind;
 
 impl Simulation {
     /// Panics, naming the port or switch, when a class has lost count of something.

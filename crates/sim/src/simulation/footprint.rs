@@ -17,8 +17,8 @@ use crate::net::pfc::{Pause, Pfc, PortAccount};
 use crate::net::port::{Port, PortFigures};
 use crate::net::relay::RelayNode;
 use crate::net::rules::{ClassCounters, ClassQueue, Rules};
-use crate::net::topology::{Link, Node};
 use crate::record::counters::TransportCounters;
+use crate::topology::{Link, Node};
 use crate::traffic::FlowSpec;
 use clearway_proto::pfc::hold::Hold;
 

@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use crate::net::routes::Next;
-use crate::net::topology::Graph;
+use crate::topology::Graph;
 
 /// The nodes and ports of each domain.
 ///

@@ -11,7 +11,7 @@ use crate::engine::calendar::Windows;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::host::transport::Maker;
 use crate::net::routes::Routes;
-use crate::net::topology::Graph;
+use crate::topology::Graph;
 use crate::traffic::{Demand, FlowSpec};
 
 /// Who takes part in a probe.

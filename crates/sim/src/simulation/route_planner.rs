@@ -10,9 +10,9 @@ use super::plan::ProbePlan;
 use crate::engine::event::MAX_LINKS;
 use crate::model::{Scenario, Transport};
 use crate::net::routes::{Next, Routes};
-use crate::net::routing::{path_between, Router};
-use crate::net::topology::Graph;
 use crate::random::{in_table, Entity, Stream};
+use crate::topology::routing::{path_between, Router};
+use crate::topology::Graph;
 use crate::traffic::FlowSpec;
 
 /// Plans the routes of all conversations.

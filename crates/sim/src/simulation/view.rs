@@ -17,8 +17,8 @@ use crate::net::ideal::ideal_over_paths;
 use crate::net::port::{Port, PortFigures};
 use crate::net::rules::ClassQueue;
 use crate::net::served::Served;
-use crate::net::topology::Graph;
 use crate::record::counters::TransportCounters;
+use crate::topology::Graph;
 use crate::traffic::FlowSpec;
 
 impl Simulation {

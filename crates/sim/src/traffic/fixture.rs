@@ -7,7 +7,7 @@ use crate::model::{
     Buffer, Ecn, HostKind, HostKinds, HostModel, Pattern, Protocol, Record, Scenario, Spray, SwitchKind,
     SwitchKinds, Topology, Traffic, Transport,
 };
-use crate::net::topology::tests::network;
+use crate::topology::tests::network;
 
 /// A star of `hosts` with these traffic tables, 100 Gb/s, for a second.
 pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {

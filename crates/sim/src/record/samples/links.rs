@@ -5,13 +5,13 @@ use clearway_proto::units::{Span, Time};
 use super::contract::{column, Sampled};
 use crate::model::Scenario;
 use crate::net::port::Port;
-use crate::net::shape;
 use crate::record::definitions::table;
 use crate::record::footprint::{link_text_bytes, switch_ports, text_bytes, NUMBER};
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
 use crate::record::texts::Texts;
 use crate::simulation::Simulation;
+use crate::topology::shape;
 
 table! {
     /// What switch ports sent and dropped in each `record.links`: at each instant a row for each class at each

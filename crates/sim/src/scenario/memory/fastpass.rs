@@ -3,9 +3,9 @@
 use super::share::Share;
 use crate::model::Scenario;
 use crate::net::served::Served;
-use crate::net::shape;
 use crate::record::fastpass::{arbiter_row_bytes, ENDPOINT_ROW};
 use crate::simulation::footprint::{arbiter_bytes, endpoint_bytes, CONTROL_WAYS};
+use crate::topology::shape;
 
 /// The shares of endpoints and of arbiters; none where there is no arbiter. Every host that is served may have an endpoint.
 pub(super) fn shares(scenario: &Scenario) -> Vec<Share> {

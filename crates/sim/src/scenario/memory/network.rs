@@ -4,11 +4,11 @@ use super::share::Share;
 use super::traffic;
 use crate::model::{Buffer, Ecn, HostKind, Network, Pfc, Scenario, SwitchRole, Xoff};
 use crate::net::relay;
-use crate::net::shape::{self, Shape};
 use crate::record::footprint::link_names_bytes;
 use crate::record::pauses::pause_row_bytes;
 use crate::record::tables::{link_class_row_bytes, link_row_bytes};
 use crate::simulation::footprint::{pfc_bytes, port_bytes, relay_bytes, FRAME};
+use crate::topology::shape::{self, Shape};
 use crate::traffic::Table;
 
 /// Memory in bytes for the ports and routes of a network whose ports have so many queues of their own, without the rows

@@ -2,11 +2,11 @@
 
 use super::share::Share;
 use crate::model::{Probe, Scenario};
-use crate::net::shape;
 use crate::record::samples::{footprints, Sampled};
 use crate::record::tables::probe_row_bytes;
 use crate::scenario::key::Shown;
 use crate::simulation::footprint::probe_bytes;
+use crate::topology::shape;
 
 /// The share of each probe.
 pub(super) fn probe_shares(scenario: &Scenario) -> Vec<Share> {

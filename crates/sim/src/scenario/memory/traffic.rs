@@ -1,9 +1,9 @@
 //! The memory of flows and operations.
 
 use super::share::Share;
-use crate::net::shape;
 use crate::record::tables::{flow_row_bytes, OPERATION_ROW};
 use crate::simulation::footprint::{flow_bytes, CHANNEL, OPEN_OPERATION, OPERATION};
+use crate::topology::shape;
 use crate::traffic::pattern::{self, OperationCount};
 use crate::traffic::Table;
 

@@ -3,9 +3,9 @@
 use super::share::Share;
 use super::traffic;
 use crate::model::{Scenario, Spray, Transport};
-use crate::net::routing::most_paths;
-use crate::net::shape;
 use crate::simulation::footprint::transport_bytes;
+use crate::topology::routing::most_paths;
+use crate::topology::shape;
 use crate::traffic::Table;
 
 /// Paths that packets are sprayed over: as many as any two hosts have, and no more than are allowed; zero where no

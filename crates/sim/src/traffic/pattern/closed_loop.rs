@@ -3,7 +3,7 @@
 use super::contract::{cross, OperationCount, OperationLoop, TrafficPattern};
 use super::loops::{self, channels, StartsWith};
 use crate::model::Operations;
-use crate::net::shape::{host_rates, least_delay};
+use crate::topology::shape::{host_rates, least_delay};
 use crate::traffic::flow::{Demand, FlowSpec};
 use crate::traffic::table::Table;
 

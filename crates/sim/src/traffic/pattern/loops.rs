@@ -2,7 +2,7 @@
 
 use super::contract::LISTED_HOST;
 use crate::model::{OperationKind, Operations};
-use crate::net::topology::Graph;
+use crate::topology::Graph;
 use crate::traffic::flow::{Demand, FlowSpec, Part};
 use crate::traffic::table::Table;
 

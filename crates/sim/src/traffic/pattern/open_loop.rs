@@ -3,7 +3,7 @@
 use super::contract::{cross, MostOffered, OfferedLoad, OperationCount, OperationLoop, TrafficPattern};
 use super::loops::{self, channels, StartsWith};
 use crate::model::{Arrivals, Offered, OperationKind, Operations};
-use crate::net::shape::host_rates;
+use crate::topology::shape::host_rates;
 use crate::traffic::flow::{Demand, FlowSpec};
 use crate::traffic::table::Table;
 

@@ -4,8 +4,8 @@ use clearway_proto::units::{Rate, Span, Time};
 
 use super::contract::{cross, OfferedLoad, TrafficPattern, LISTED_HOST};
 use crate::model::Sizes;
-use crate::net::shape::host_rates;
 use crate::random::Entity;
+use crate::topology::shape::host_rates;
 use crate::traffic::flow::{Demand, FlowSpec};
 use crate::traffic::table::Table;
 

@@ -6,7 +6,7 @@ use super::super::fixture::{scenario, table};
 use super::super::flow::{Demand, FlowSpec, Part};
 use super::super::generate::{expected_flows, generate};
 use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, Scenario, Traffic};
-use crate::net::topology::tests::dumbbell;
+use crate::topology::tests::dumbbell;
 
 fn operations(from: &[u32], to: &[u32], kind: OperationKind) -> Operations {
     let (from, to) = (from.to_vec(), to.to_vec());

@@ -4,7 +4,7 @@ use clearway_proto::units::{Rate, Span};
 
 use super::contract::{down, up, Shape, Ways};
 use crate::model::SwitchRole;
-use crate::net::graph::{Graph, Plan};
+use crate::topology::graph::{Graph, Plan};
 
 /// See [`Topology::Star`](crate::model::Topology::Star).
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,15 @@
-//! The graph of a network, as its shape draws it.
+//! Topologies: the graph of a network, as its shape draws it, and the paths through it. Nothing here runs: readers of scenarios ask
+//! how many hosts there are, and what they are called.
 
-use super::graph::Plan;
-pub use super::graph::{Graph, Link, Node, NodeKind};
-use super::shape;
+mod distances;
+mod graph;
+pub mod routing;
+pub mod shape;
+
+pub use graph::{Graph, Link, Node, NodeKind};
+
 use crate::model::Network;
+use graph::Plan;
 
 impl Graph {
     /// The graph of this network. Panics when a listed host has not exactly one link, to a switch.

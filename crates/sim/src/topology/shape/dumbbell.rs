@@ -4,7 +4,7 @@ use clearway_proto::units::{Rate, Span};
 
 use super::contract::{down, up, Cut, Shape, Ways};
 use crate::model::SwitchRole;
-use crate::net::graph::{Graph, Plan};
+use crate::topology::graph::{Graph, Plan};
 
 /// See [`Topology::Dumbbell`](crate::model::Topology::Dumbbell).
 #[derive(Clone, Copy, Debug)]

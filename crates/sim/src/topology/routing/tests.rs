@@ -1,5 +1,5 @@
-use super::super::topology::tests::{datacenters, dumbbell, leaf_spine, network};
-use super::super::topology::NodeKind;
+use super::super::tests::{datacenters, dumbbell, leaf_spine, network};
+use super::super::NodeKind;
 use super::*;
 use crate::model::{ListedLink, ListedNode, SwitchRole, Topology};
 use crate::random::{Entity, Stream};

@@ -6,7 +6,7 @@ use clearway_proto::units::{Rate, Span};
 
 use super::rates::HostRates;
 use crate::model::SwitchRole;
-use crate::net::graph::{Graph, Plan};
+use crate::topology::graph::{Graph, Plan};
 
 /// A set of hosts, and what joins it to all others.
 pub struct Cut {

@@ -7,7 +7,7 @@ use clearway_proto::units::{Rate, Span};
 use super::contract::{Cut, Shape, Ways};
 use super::listed::Routes;
 use crate::model::SwitchRole;
-use crate::net::graph::{Graph, Plan};
+use crate::topology::graph::{Graph, Plan};
 
 /// See [`Topology::Datacenters`](crate::model::Topology::Datacenters).
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@ use super::contract::{Cut, Shape, Ways};
 use super::rates::HostRates;
 use crate::engine::event::MAX_LINKS;
 use crate::model::{ListedLink, ListedNode, SwitchRole};
-use crate::net::distances::{descend, distances_to, each_descent, ways, UNREACHED};
-use crate::net::graph::{Graph, NodeKind, Plan};
+use crate::topology::distances::{descend, distances_to, each_descent, ways, UNREACHED};
+use crate::topology::graph::{Graph, NodeKind, Plan};
 
 /// See [`Topology::Listed`](crate::model::Topology::Listed).
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use clearway_proto::units::{Rate, Span};
 
 use super::contract::{down, up, Shape, Ways};
 use crate::model::SwitchRole;
-use crate::net::graph::{Graph, Plan};
+use crate::topology::graph::{Graph, Plan};
 
 /// See [`Topology::FatTree`](crate::model::Topology::FatTree).
 #[derive(Clone, Copy, Debug)]
