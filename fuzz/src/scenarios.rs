@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Once;
 
-use clearway_sim::scenario::{estimate_bytes, load_text, Loaded, Override, ScenarioError};
+use clearway_sim::check::{estimate_bytes, load_text, Loaded};
+use clearway_sim::scenario::{Override, ScenarioError};
 use std::cell::RefCell;
 
 use crate::folder::{Folder, Texts};

@@ -22,9 +22,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clearway_proto::swift::target::FabricTarget;
+use clearway_sim::check::{self, Loaded};
 use clearway_sim::model::Protocol;
 use clearway_sim::record::{Progress, Stopped};
-use clearway_sim::scenario::{self, Loaded};
+use clearway_sim::scenario;
 use errors::{Interrupted, LosslessDrop, PlanError, ScenarioError};
 use progress::{now, Observer};
 use pyo3::prelude::*;
@@ -85,7 +86,7 @@ impl Scenario {
     /// An upper bound of the memory that a run takes, in bytes, beyond the few megabytes that any run does.
     #[getter]
     fn estimated_bytes(&self) -> u64 {
-        scenario::estimate_bytes(&self.loaded.scenario)
+        check::estimate_bytes(&self.loaded.scenario)
     }
 
     /// The threads that a run of it is worth on this machine: with more it takes longer.
@@ -142,7 +143,7 @@ fn load(
     sets: Vec<scenario::Override>,
     seed: Option<u64>,
 ) -> PyResult<Scenario> {
-    scenario_of(py.detach(|| scenario::load(&path, &sets, seed)))
+    scenario_of(py.detach(|| check::load(&path, &sets, seed)))
 }
 
 /// Reads and checks a scenario from text; `name` stands for the file in messages, and files that it names are sought in
@@ -158,7 +159,7 @@ fn load_text(
     seed: Option<u64>,
 ) -> PyResult<Scenario> {
     let base_dir: &Path = &base_dir;
-    scenario_of(py.detach(|| scenario::load_text(text, name, base_dir, &sets, seed)))
+    scenario_of(py.detach(|| check::load_text(text, name, base_dir, &sets, seed)))
 }
 
 fn scenario_of(loaded: Result<Loaded, scenario::ScenarioError>) -> PyResult<Scenario> {
@@ -171,7 +172,7 @@ fn scenario_of(loaded: Result<Loaded, scenario::ScenarioError>) -> PyResult<Scen
 /// The memory that runs may use, in bytes. Raises `ScenarioError` where `CLEARWAY_MEMORY_LIMIT` is no size.
 #[pyfunction]
 fn memory_limit() -> PyResult<u64> {
-    scenario::memory_limit().map_err(ScenarioError::new_err)
+    check::memory_limit().map_err(ScenarioError::new_err)
 }
 
 /// JSON Schema of a scenario.

@@ -15,12 +15,12 @@ use clearway_proto::baseline::rdma::dcqcn::DcqcnSet;
 use clearway_proto::baseline::rdma::roce::RoceParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
+use clearway_sim::check::load_text;
 use clearway_sim::model::{
     Buffer, Ecn, HostKind, HostKinds, HostModel, MarkPoint, Network, Pattern, Pfc, Protocol, Record,
     Scenario, Spray, SwitchKind, SwitchKinds, Topology, Traffic, Transport, Xoff,
 };
 use clearway_sim::record::Column;
-use clearway_sim::scenario::load_text;
 
 /// Runs of each workload, if `--runs=N` does not say otherwise; the median is printed.
 const RUNS: usize = 5;

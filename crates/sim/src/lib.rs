@@ -1,5 +1,6 @@
 //! A deterministic packet simulator for datacenter transports.
 
+pub mod check;
 pub mod engine;
 pub mod host;
 pub mod model;

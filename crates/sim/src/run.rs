@@ -124,7 +124,7 @@ mod tests {
     use std::path::Path;
 
     use super::{threads_for, worthwhile_threads};
-    use crate::scenario::load_text;
+    use crate::check::load_text;
 
     #[test]
     fn a_run_is_worth_a_thread_for_each_256_hosts_and_no_more_than_there_are_cores() {

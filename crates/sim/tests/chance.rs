@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clearway_sim::scenario::load_text;
+use clearway_sim::check::load_text;
 
 use crate::experiment::run_seeded;
 

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use clearway_proto::swing::model::{LongLink, ShortOfHeadroom};
 use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_sim::check::load_text;
 use clearway_sim::run_on;
-use clearway_sim::scenario::load_text;
 
 use crate::experiment::figure;
 

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use clearway_sim::check::load_text;
 use clearway_sim::run_on;
-use clearway_sim::scenario::load_text;
 
 use crate::dice::Dice;
 use crate::experiment::{figure, integers, texts, Outcome};

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use clearway_sim::check::load_text;
 use clearway_sim::record::{Outcome, Stopped};
 use clearway_sim::run_on;
-use clearway_sim::scenario::load_text;
 
 use crate::experiment::{figure, floats, integers, texts};
 

@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::swing::plan::inside_buffer;
 use clearway_proto::units::{Rate, Span};
+use clearway_sim::check::{load_text, Loaded};
 use clearway_sim::run_on;
-use clearway_sim::scenario::{load_text, Loaded};
 
 use crate::dice::Dice;
 use crate::experiment::{integers, texts, Outcome};

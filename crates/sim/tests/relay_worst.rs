@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::swing::plan::inside_buffer;
 use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_sim::check::load_text;
 use clearway_sim::record::{Outcome, Stopped};
 use clearway_sim::run_on;
-use clearway_sim::scenario::load_text;
 
 use crate::experiment::{floats, integers, texts};
 

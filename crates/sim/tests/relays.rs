@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use clearway_sim::check::load_text;
 use clearway_sim::record::{Outcome, Stopped};
 use clearway_sim::run_on;
-use clearway_sim::scenario::load_text;
 
 use crate::experiment::{figure, integers, texts};
 
@@ -86,7 +86,7 @@ impl Line {
         text
     }
 
-    fn load(&self) -> Result<clearway_sim::scenario::Loaded, String> {
+    fn load(&self) -> Result<clearway_sim::check::Loaded, String> {
         let folder = folder();
         std::fs::write(folder.join("line.toml"), self.network()).expect("the file can be written");
         let text = format!(

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use clearway_sim::check::load_text;
 use clearway_sim::record::Stopped;
-use clearway_sim::scenario::load_text;
 
 use crate::experiment::{floats, integers, texts, Outcome};
 

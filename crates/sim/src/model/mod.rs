@@ -1,6 +1,6 @@
 //! The resolved scenario as plain data: in range, free of files and of unit strings.
 //!
-//! [`crate::scenario::load()`] makes a [`Scenario`] from TOML. Every value here is valid, and no one checks it again.
+//! [`crate::check::load()`] makes a [`Scenario`] from TOML. Every value here is valid, and no one checks it again.
 //! This module imports nothing of the simulator, so that every other part may import it.
 
 mod arbiter;

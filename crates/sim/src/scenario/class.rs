@@ -10,14 +10,13 @@ use super::reader::Section;
 use super::shape::MAX_BYTES;
 use super::suggest;
 use super::switch::{check_thresholds, longest_queue, read_marking, Marking, MARKINGS};
-use crate::model::{Ecn, Scenario, SwitchKinds, SwitchRole, TrafficClass, Transport};
-use crate::net::scheduling::MOST_CLASSES;
+use crate::model::{Ecn, SwitchKinds, SwitchRole, TrafficClass};
 
 /// The largest weight: the smallest share of a class is one part in this and one.
 const MAX_WEIGHT: u32 = 1000;
 
 /// Reads one table; its name is for the caller to fill in.
-pub(super) fn read(r: &mut Section, switches: Option<&SwitchKinds>) -> TrafficClass {
+pub(crate) fn read(r: &mut Section, switches: Option<&SwitchKinds>) -> TrafficClass {
     let priority = Key::new(
         "priority",
         "0 is served first: a class waits while one of a smaller number has a frame.",
@@ -50,7 +49,7 @@ fn read_ecn(r: &mut Section, switches: Option<&SwitchKinds>) -> Option<Ecn> {
 
 /// Reads the class of a transport's data and that of its acknowledgements. Where the classes themselves are wrong there
 /// are none, and no further problem is noted.
-pub(super) fn read_names(r: &mut Section, classes: Option<&[TrafficClass]>) -> (usize, usize) {
+pub(crate) fn read_names(r: &mut Section, classes: Option<&[TrafficClass]>) -> (usize, usize) {
     let class = read_name_or_first(r, "class", "NAME of the [class.NAME] of its data.", classes);
     let doc = "NAME of the [class.NAME] of its acknowledgements.";
     let ack_class = read_name(r, "ack_class", doc, "class", classes);
@@ -62,7 +61,7 @@ pub(super) fn read_names(r: &mut Section, classes: Option<&[TrafficClass]>) -> (
 }
 
 /// Reads a class's name; without the key, it is the first class.
-pub(super) fn read_name_or_first(
+pub(crate) fn read_name_or_first(
     r: &mut Section,
     name: &'static str,
     doc: &'static str,
@@ -103,27 +102,4 @@ fn read_name(
             }
         }
     })
-}
-
-/// Checks that there are not too many classes, and that each is used.
-pub(super) fn check(r: &Section, scenario: &Scenario) {
-    let Scenario { classes, transports, probes, arbiters, .. } = scenario;
-    if classes.len() > MOST_CLASSES {
-        let message =
-            format!("found {} classes; a port has queues for {MOST_CLASSES} at most", classes.len());
-        r.conflict_at("class", message);
-        return;
-    }
-    for (i, class) in classes.iter().enumerate() {
-        let carries = |transport: &Transport| transport.class == i || transport.ack_class == i;
-        let controls = arbiters.as_ref().is_some_and(|arbiters| arbiters.class == i);
-        if !controls && !transports.iter().any(carries) && !probes.iter().any(|probe| probe.class == i) {
-            let name = &class.name;
-            let message = format!(
-                "no transport uses this class: put class = \"{name}\" or ack_class = \"{name}\" under one of \
-                 [transport.NAME], or leave the class out"
-            );
-            r.conflict_at(&format!("class.{name}"), message);
-        }
-    }
 }

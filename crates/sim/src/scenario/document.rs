@@ -7,7 +7,7 @@ use super::suggest;
 
 /// The place of a key or value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// No particular place: the whole file.
     File,
     /// A line and a column, both counted from 1.
@@ -18,16 +18,16 @@ pub(super) enum Place {
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// The value.
-    pub(super) value: Value,
+    pub(crate) value: Value,
     /// Where the value begins.
-    pub(super) place: Place,
+    pub(crate) place: Place,
 }
 
 /// What a key can hold. Dates have no use here and are kept as their text.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Text(String),
     Integer(i64),
     Float(f64),
@@ -39,7 +39,7 @@ pub(super) enum Value {
 
 impl Value {
     /// The value as an error message shows it.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match self {
             Value::Text(text) if text.chars().count() > 80 => {
                 format!("\"{}...\"", text.chars().take(77).collect::<String>())
@@ -57,35 +57,35 @@ impl Value {
 
 /// Keys and values in the file's order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The entries; each key occurs once.
-    pub(super) entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
 }
 
 /// One key of a table.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// The key's name.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// The place of the key.
-    pub(super) place: Place,
+    pub(crate) place: Place,
     /// The key's value.
-    pub(super) node: Node,
+    pub(crate) node: Node,
 }
 
 impl Table {
     /// The entry of this key.
-    pub(super) fn get(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
     /// The place of the key of this path, such as `traffic[0].bytes`, or of the last part of the path that exists.
-    pub(super) fn locate(&self, path: &str) -> Place {
+    pub(crate) fn locate(&self, path: &str) -> Place {
         self.walk(path).0
     }
 
     /// Whether there is a key of this path.
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.walk(path).1
     }
 
@@ -117,7 +117,7 @@ fn steps(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Parses a file; a problem names it as `file`.
-pub(super) fn parse(text: &str, file: &str) -> Result<Table, Box<Problem>> {
+pub(crate) fn parse(text: &str, file: &str) -> Result<Table, Box<Problem>> {
     let lines = Lines::of(text);
     let document = toml_edit::Document::parse(text).map_err(|error| not_toml(&error, &lines, file))?;
     Ok(table(document.as_table(), &lines))
@@ -210,7 +210,7 @@ fn value_node(source: &toml_edit::Value, lines: &Lines) -> Node {
 
 /// Applies override number `index`: the value at `path` becomes `text`, read as TOML if it is valid TOML, and otherwise
 /// as a string. The error is a sentence.
-pub(super) fn apply(root: &mut Table, index: usize, path: &str, text: &str) -> Result<(), String> {
+pub(crate) fn apply(root: &mut Table, index: usize, path: &str, text: &str) -> Result<(), String> {
     let steps: Vec<&str> = steps(path).collect();
     if steps.iter().any(|step| step.is_empty()) {
         return Err("expected a dotted path of keys, such as transport.bulk.base_target".into());
@@ -220,7 +220,7 @@ pub(super) fn apply(root: &mut Table, index: usize, path: &str, text: &str) -> R
 }
 
 /// Removes the key or the table at `path`, or an entry of a list. The error is a sentence.
-pub(super) fn remove(root: &mut Table, path: &str) -> Result<(), String> {
+pub(crate) fn remove(root: &mut Table, path: &str) -> Result<(), String> {
     remove_from(root, &steps(path).collect::<Vec<_>>(), "the scenario")
 }
 

@@ -60,7 +60,7 @@ impl std::error::Error for ScenarioError {}
 
 /// Why a value cannot be what its key wants; becomes a [`Problem`] where place and key are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Misread {
+pub(crate) enum Misread {
     /// Something else was expected; perhaps with a valid name near the one found.
     Expected(String, Option<String>),
     /// The key itself is not a valid one; perhaps with the one that was meant.
@@ -73,7 +73,7 @@ pub(super) enum Misread {
 
 impl Misread {
     /// A value that is not the `expected` one.
-    pub(super) fn expected(expected: impl Into<String>) -> Misread {
+    pub(crate) fn expected(expected: impl Into<String>) -> Misread {
         Misread::Expected(expected.into(), None)
     }
 }

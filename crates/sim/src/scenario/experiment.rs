@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clearway_proto::units::{Bytes, Rate, Span, Time, RATES};
+use clearway_proto::units::{Rate, Span, Time, RATES};
 use serde_json::{json, Value as Json};
 
 use super::document::Value;
@@ -12,30 +12,22 @@ use super::form::Form;
 use super::hosts::Directory;
 use super::key::{Key, Shown};
 use super::names::Names;
-use super::probe::MAX_PROBES;
 use super::reader::Section;
-use super::shape::role_name;
 use super::traffic::Scene;
-use super::{
-    arbiter, class, fault, host, memory, network, node, operations, pfc, probe, relays, switch, traffic,
-    transport,
-};
-use crate::engine::event::MAX_LINKS;
-use crate::model::{
-    Arbiters, Buffer, Network, Probe, Record, Scenario, Spray, Traffic, TrafficClass, Transport,
-};
-use crate::topology::routing::{most_paths, path_between, Router};
+use super::{arbiter, class, fault, host, network, node, probe, switch, traffic, transport};
+use crate::model::{Arbiters, Network, Probe, Record, Scenario, Traffic, TrafficClass, Transport};
 use crate::topology::shape;
-use crate::topology::Graph;
-use crate::traffic::pattern;
 
 /// The largest seed: what a JSON number holds exactly.
-pub(super) const MAX_SEED: u64 = 1 << 53;
+pub(crate) const MAX_SEED: u64 = 1 << 53;
 
 const PROBES: &str = "Packets that measure the round-trip time of a path.";
 
-/// Reads a scenario whose files are in `base`. None if anything is wrong.
-pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
+/// Tells whether a network with so many classes fits into memory.
+pub(crate) type Fits<'a> = &'a dyn Fn(&Network, usize) -> bool;
+
+/// Reads a scenario whose files are in `base`. Returns `None` if anything is wrong. What tables demand of each other is not checked.
+pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario> {
     read_format(r);
     let name = read_name(r);
     let seed = r.get(&Key::new("seed", "Root of every random stream.", 0..=MAX_SEED).or(1));
@@ -67,7 +59,7 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     let traffic = r.list("traffic", "Who talks to whom.", true, |r| traffic::read(r, &scene));
     let measure_until = read_measure_until(r, [warmup, duration], traffic.as_deref());
     // A network that is too large for memory is not built to look its names up: the check at the end says so.
-    let fits = |net: &&Network| memory::network_fits(net, classes.as_ref().map_or(0, Vec::len));
+    let fits = |net: &&Network| fits(net, classes.as_ref().map_or(0, Vec::len));
     let names = net.as_ref().filter(fits).map(Names::of);
     let scene = node::Scene {
         names: names.as_ref(),
@@ -102,7 +94,6 @@ pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
         bypasses: faults.relays,
         record,
     };
-    check(r, &scenario);
     Some(scenario)
 }
 
@@ -233,136 +224,5 @@ fn read_record(r: &mut Section) -> Record {
         throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),
-    }
-}
-
-/// Checks what tables demand of each other, once each is right in itself.
-fn check(r: &Section, scenario: &Scenario) {
-    if !r.sound() {
-        return;
-    }
-    check_buffers(r, scenario);
-    check_receive_queues(r, scenario);
-    check_probes(r, scenario);
-    class::check(r, scenario);
-    pfc::check(r, scenario);
-    relays::check(r, scenario);
-    arbiter::check(r, scenario);
-    check_end(r, scenario);
-    match memory::limit() {
-        Err(message) => r.conflict_at("", message),
-        Ok(limit) => {
-            if let Err((key, message)) = memory::check(scenario, limit) {
-                r.conflict_at(&key, message);
-            } else {
-                check_links(r, scenario);
-                check_sprayed(r, scenario);
-                operations::check(r, scenario);
-            }
-        }
-    }
-}
-
-/// A frame counts the links that it crosses in few bits. Only a listed network can have longer paths, or nodes that no
-/// path joins; it must fit into memory to be checked.
-fn check_links(r: &Section, scenario: &Scenario) {
-    if shape::of(&scenario.network.topology).is_regular() {
-        return;
-    }
-    let (graph, most) = (Graph::build(&scenario.network), MAX_LINKS as usize - 1);
-    let longest = Router::new(&graph, &scenario.network).longest();
-    if longest > most {
-        r.conflict_at("network.file", format!("a shortest path has {longest} links; the most is {most}"));
-    }
-    let mut path = Vec::new();
-    let name = |node: u32| &graph.nodes()[node as usize].name;
-    for (i, probe) in scenario.probes.iter().enumerate() {
-        let (from, to) = (name(probe.from), name(probe.to));
-        let key = format!("probe[{i}].to");
-        if !path_between(&graph, probe.from, probe.to, 0, &mut path) {
-            r.conflict_at(&key, format!("no path leads from {from} to {to}"));
-        } else if path.len() > most {
-            let links = path.len();
-            let message = format!("the path from {from} to {to} has {links} links; the most is {most}");
-            r.conflict_at(&key, message);
-        }
-    }
-}
-
-/// A packet names its path in few bits.
-fn check_sprayed(r: &Section, scenario: &Scenario) {
-    let mut sprayed = scenario.transports.iter().filter(|transport| transport.spray == Spray::Packet);
-    let Some(first) = sprayed.next() else { return };
-    let paths = most_paths(&scenario.network);
-    if paths > Spray::MOST_PATHS {
-        let message = format!(
-            "two hosts have {paths} shortest paths between them; packets are sprayed over {} at most",
-            Spray::MOST_PATHS
-        );
-        r.conflict_at(&format!("transport.{}.spray", first.name), message);
-    }
-}
-
-fn check_probes(r: &Section, scenario: &Scenario) {
-    if scenario.probes.len() > MAX_PROBES {
-        let message = format!("found {} probes; the most is {MAX_PROBES}", scenario.probes.len());
-        r.conflict_at("probe", message);
-    }
-}
-
-/// A buffer that cannot hold one frame lets nothing pass.
-fn check_buffers(r: &Section, scenario: &Scenario) {
-    let transports = scenario.transports.iter().map(|transport| {
-        (weight(transport, &scenario.network), format!("full frame of transport {}", transport.name))
-    });
-    let probes = scenario.probes.iter().enumerate();
-    let probes = probes.map(|(i, probe)| (probe.bytes.get(), format!("packet of probe[{i}]")));
-    let Some((frame, heaviest)) = transports.chain(probes).max_by_key(|(frame, _)| *frame) else { return };
-    let frame = Bytes::new(frame);
-    for role in shape::of(&scenario.network.topology).roles() {
-        let (room, key, why) = match scenario.switches.of(role).buffer {
-            Buffer::Shared { size, alpha } if alpha < 1.0 => {
-                (Bytes::new((size.get() as f64 * alpha) as u64), "alpha", " (alpha times buffer)")
-            }
-            Buffer::Shared { size, .. } | Buffer::PerPort(size) => (size, "buffer", ""),
-        };
-        if room < frame {
-            let own = format!("switch.{}.{key}", role_name(role));
-            let path = if r.has(&own) { own } else { format!("switch.default.{key}") };
-            let message =
-                format!("a port may hold {}{why}, less than one {heaviest}, {}", room.shown(), frame.shown());
-            r.conflict_at(&path, message);
-        }
-    }
-}
-
-/// A receive queue that cannot hold one frame takes nothing.
-fn check_receive_queues(r: &Section, scenario: &Scenario) {
-    let heaviest = scenario.transports.iter().map(|transport| weight(transport, &scenario.network)).max();
-    let frame = Bytes::new(heaviest.unwrap_or(0));
-    for kind in &scenario.hosts.kinds {
-        let Some(room) = kind.model.receive_queue() else { continue };
-        let path = format!("host.{}.receive_queue", kind.name);
-        // A queue that no one gives has room.
-        if r.has(&path) && room < frame {
-            let (room, frame) = (room.shown(), frame.shown());
-            r.conflict_at(&path, format!("holds {room}, less than one full frame, {frame}"));
-        }
-    }
-}
-
-/// The heavier of a transport's full frame and its acknowledgement.
-fn weight(transport: &Transport, network: &Network) -> u64 {
-    u64::from((network.mtu + transport.header).max(transport.ack) + network.framing)
-}
-
-/// A run that ends with its flows needs flows that end.
-fn check_end(r: &Section, scenario: &Scenario) {
-    if !scenario.stop_when_complete {
-        return;
-    }
-    for (i, traffic) in scenario.traffic.iter().enumerate().filter(|(_, traffic)| traffic.stop.is_none()) {
-        let Some(why) = pattern::of(&traffic.pattern).endless() else { continue };
-        r.conflict_at(&format!("traffic[{i}]"), format!("stop_when_complete is set, but {why}"));
     }
 }

@@ -21,7 +21,7 @@ enum Kind {
 }
 
 /// What one table says.
-pub(super) enum Read {
+pub(crate) enum Read {
     /// What happens to a link, for each direction.
     Link(Vec<Fault>),
     /// What happens to an arbiter.
@@ -32,14 +32,14 @@ pub(super) enum Read {
 
 /// What happens, of all tables.
 #[derive(Default)]
-pub(super) struct Faults {
-    pub(super) links: Vec<Fault>,
-    pub(super) arbiters: Vec<Crash>,
-    pub(super) relays: Vec<Bypass>,
+pub(crate) struct Faults {
+    pub(crate) links: Vec<Fault>,
+    pub(crate) arbiters: Vec<Crash>,
+    pub(crate) relays: Vec<Bypass>,
 }
 
 /// What happens to links, to arbiters and to relays.
-pub(super) fn split(all: Vec<Read>) -> Faults {
+pub(crate) fn split(all: Vec<Read>) -> Faults {
     let mut faults = Faults::default();
     for one in all {
         match one {
@@ -55,7 +55,7 @@ const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \
 
 /// Reads one table. Without names, where the network is not known, only the form of a link is checked; there are so many
 /// `arbiters`; none where their table is wrong.
-pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usize>) -> Read {
+pub(crate) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usize>) -> Read {
     let kinds =
         [("loss", Kind::Loss), ("down", Kind::Down), ("crash", Kind::Crash), ("bypass", Kind::Bypass)];
     let doc = "Frames of a link are lost at random, or all of them are, or an arbiter is dead, or a relay fails and a bypass takes \

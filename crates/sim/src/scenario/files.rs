@@ -13,15 +13,15 @@ use super::error::{Misread, Problem};
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The largest file that is read, in bytes: a limit, so that reading is bounded.
-pub(super) const MAX_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
 /// A path, as the schema describes it.
-pub(super) fn schema() -> Json {
+pub(crate) fn schema() -> Json {
     json!({ "type": "string", "minLength": 1, "x-unit": "file" })
 }
 
 /// The path that a value holds, as written.
-pub(super) fn name(node: &Node) -> Result<String, Misread> {
+pub(crate) fn name(node: &Node) -> Result<String, Misread> {
     match &node.value {
         Value::Text(name) if !name.is_empty() => Ok(name.clone()),
         _ => Err(Misread::expected("a path relative to this file")),
@@ -29,17 +29,17 @@ pub(super) fn name(node: &Node) -> Result<String, Misread> {
 }
 
 /// The path as a message shows it.
-pub(super) fn shown(base: &Path, name: &str) -> String {
+pub(crate) fn shown(base: &Path, name: &str) -> String {
     base.join(name).display().to_string()
 }
 
 /// Reads a file of text.
-pub(super) fn read(base: &Path, name: &str) -> Result<String, Misread> {
+pub(crate) fn read(base: &Path, name: &str) -> Result<String, Misread> {
     read_text(&base.join(name)).map_err(Misread::Says)
 }
 
 /// Reads a file of text; the error says why that failed.
-pub(super) fn read_text(path: &Path) -> Result<String, String> {
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {}", path.display(), reason(&error));
     let about = std::fs::metadata(path).map_err(failed)?;
     if !about.is_file() {
@@ -69,7 +69,7 @@ fn reason(error: &std::io::Error) -> String {
 }
 
 /// A problem in a line of a file that is not TOML.
-pub(super) fn problem(file: &str, line: usize, found: &str, message: impl Into<String>) -> Problem {
+pub(crate) fn problem(file: &str, line: usize, found: &str, message: impl Into<String>) -> Problem {
     Problem {
         file: file.into(),
         line: Some(line as u32),

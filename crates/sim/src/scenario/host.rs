@@ -24,15 +24,15 @@ const MAX_KINDS: usize = 1000;
 /// The hosts as they are known before their tables are read: how many there are, and the named groups. Parts that are wrong
 /// in the file are missing.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(crate) struct Known<'a> {
     /// How many hosts there are.
-    pub(super) hosts: Option<u32>,
+    pub(crate) hosts: Option<u32>,
     /// The named groups.
-    pub(super) groups: Option<&'a [(String, HostSet)]>,
+    pub(crate) groups: Option<&'a [(String, HostSet)]>,
 }
 
 /// Reads the table. None if anything is wrong in it.
-pub(super) fn read(r: &mut Section, known: Known) -> Option<HostKinds> {
+pub(crate) fn read(r: &mut Section, known: Known) -> Option<HostKinds> {
     let default = r.table("default", "Every host that no other table lists.", read_kind);
     let doc = "Hosts that differ; what is not given is as in default.";
     let others = r.heirs(doc, "hosts", ("default", default.as_ref()), |r| {

@@ -9,7 +9,7 @@ use super::reader::Section;
 use crate::model::InterruptHost;
 
 /// Reads the keys of the model.
-pub(super) fn read(r: &mut Section) -> InterruptHost {
+pub(crate) fn read(r: &mut Section) -> InterruptHost {
     let d = InterruptHost::default();
     let time = |name, doc| Key::new(name, doc, Span::ZERO..=Span::from_ms(10));
     let wake_interval = time(

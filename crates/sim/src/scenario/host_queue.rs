@@ -6,7 +6,7 @@ use super::key::Key;
 use super::reader::Section;
 
 /// Room in the NIC of a host whose received frames wait.
-pub(super) fn receive_queue(r: &mut Section, default: Bytes) -> Bytes {
+pub(crate) fn receive_queue(r: &mut Section, default: Bytes) -> Bytes {
     let queue = Key::new(
         "receive_queue",
         "Room for frames that wait for the processor, or for an interrupt.",

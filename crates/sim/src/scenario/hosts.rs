@@ -14,15 +14,15 @@ use super::suggest;
 const MAX_LISTED: u64 = 50_000_000;
 
 /// What a message says is expected where hosts are listed.
-pub(super) const WANTED: &str = "hosts, such as 7, \"0..50\", [1, 2, \"5..9\"] or a group's name";
+pub(crate) const WANTED: &str = "hosts, such as 7, \"0..50\", [1, 2, \"5..9\"] or a group's name";
 
 /// A set of hosts as ranges, in order and apart from each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HostSet(Vec<(u32, u32)>);
+pub(crate) struct HostSet(Vec<(u32, u32)>);
 
 impl HostSet {
     /// All hosts below `hosts`.
-    pub(super) fn all(hosts: u32) -> HostSet {
+    pub(crate) fn all(hosts: u32) -> HostSet {
         HostSet(vec![(0, hosts)])
     }
 
@@ -39,27 +39,27 @@ impl HostSet {
     }
 
     /// The empty set.
-    pub(super) fn none() -> HostSet {
+    pub(crate) fn none() -> HostSet {
         HostSet(Vec::new())
     }
 
     /// The hosts as ranges in rising order.
-    pub(super) fn ranges(&self) -> Vec<Range<u32>> {
+    pub(crate) fn ranges(&self) -> Vec<Range<u32>> {
         self.0.iter().map(|(start, end)| *start..*end).collect()
     }
 
     /// How many hosts there are in the set.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.0.iter().map(|(start, end)| u64::from(end - start)).sum()
     }
 
     /// Whether this host is in the set.
-    pub(super) fn contains(&self, host: u32) -> bool {
+    pub(crate) fn contains(&self, host: u32) -> bool {
         self.0.iter().any(|(start, end)| (*start..*end).contains(&host))
     }
 
     /// The set without this host.
-    pub(super) fn without(&self, host: u32) -> HostSet {
+    pub(crate) fn without(&self, host: u32) -> HostSet {
         let split = |&(start, end): &(u32, u32)| {
             let inside = (start..end).contains(&host);
             let halves = if inside { [(start, host), (host + 1, end)] } else { [(start, end), (end, end)] };
@@ -69,7 +69,7 @@ impl HostSet {
     }
 
     /// The only host of the set, if it has one host.
-    pub(super) fn only(&self) -> Option<u32> {
+    pub(crate) fn only(&self) -> Option<u32> {
         match self.0.as_slice() {
             [(host, end)] if host + 1 == *end => Some(*host),
             _ => None,
@@ -77,7 +77,7 @@ impl HostSet {
     }
 
     /// The set in the form in which a file holds it.
-    pub(super) fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         let mut items = self.0.iter().map(|&(start, end)| {
             if start + 1 == end {
                 Json::from(start)
@@ -93,24 +93,24 @@ impl HostSet {
 }
 
 /// What the file says about hosts and time that traffic refers to.
-pub(super) struct Directory {
+pub(crate) struct Directory {
     /// How many hosts there are.
-    pub(super) hosts: u32,
+    pub(crate) hosts: u32,
     /// The named groups.
-    pub(super) groups: Vec<(String, HostSet)>,
+    pub(crate) groups: Vec<(String, HostSet)>,
     /// When the run ends.
-    pub(super) duration: Span,
+    pub(crate) duration: Span,
     listed: Cell<u64>,
 }
 
 impl Directory {
     /// The directory of a network of `hosts` hosts.
-    pub(super) fn new(hosts: u32, groups: Vec<(String, HostSet)>, duration: Span) -> Directory {
+    pub(crate) fn new(hosts: u32, groups: Vec<(String, HostSet)>, duration: Span) -> Directory {
         Directory { hosts, groups, duration, listed: Cell::new(0) }
     }
 
     /// The hosts one by one; none if all lists of the file together become longer than anything that can be run.
-    pub(super) fn list(&self, set: &HostSet) -> Option<Vec<u32>> {
+    pub(crate) fn list(&self, set: &HostSet) -> Option<Vec<u32>> {
         self.listed.set(self.listed.get() + set.len());
         let within = self.listed.get() <= MAX_LISTED;
         within.then(|| set.0.iter().flat_map(|(start, end)| *start..*end).collect())
@@ -118,7 +118,7 @@ impl Directory {
 }
 
 /// The schema of a list of hosts; `unit` is `hosts`, or `host` where one is wanted.
-pub(super) fn schema(unit: &str) -> Json {
+pub(crate) fn schema(unit: &str) -> Json {
     let one = json!([{ "type": "integer", "minimum": 0 }, { "type": "string", "minLength": 1 }]);
     json!({
         "anyOf": [one[0], one[1], { "type": "array", "minItems": 1, "items": { "anyOf": one } }],
@@ -128,7 +128,7 @@ pub(super) fn schema(unit: &str) -> Json {
 
 /// Reads a list of hosts of a network of `hosts` hosts, in which groups are known by name. Where the network is not
 /// known (none) only the form is checked.
-pub(super) fn parse(
+pub(crate) fn parse(
     node: &Node,
     hosts: Option<u32>,
     groups: &[(String, HostSet)],

@@ -7,7 +7,7 @@ use clearway_proto::parameter::wanted;
 use clearway_proto::units::{Bytes, Rate, Span};
 use serde_json::{json, Map, Value as Json};
 
-pub(super) use clearway_proto::parameter::Shown;
+pub(crate) use clearway_proto::parameter::Shown;
 
 use super::document::Value;
 use super::error::Misread;
@@ -15,15 +15,15 @@ use super::units::{self, UnitError, Units};
 use crate::model::{PartsPerBillion, PerSecond};
 
 /// A key that holds a quantity.
-pub(super) struct Key<T> {
-    pub(super) name: &'static str,
-    pub(super) doc: &'static str,
-    pub(super) range: RangeInclusive<T>,
-    pub(super) default: Fallback<T>,
+pub(crate) struct Key<T> {
+    pub(crate) name: &'static str,
+    pub(crate) doc: &'static str,
+    pub(crate) range: RangeInclusive<T>,
+    pub(crate) default: Fallback<T>,
 }
 
 /// What holds when a key is not given.
-pub(super) enum Fallback<T> {
+pub(crate) enum Fallback<T> {
     /// The key must be given.
     Required,
     /// This value is the default.
@@ -34,22 +34,22 @@ pub(super) enum Fallback<T> {
 
 impl<T: Quantity> Key<T> {
     /// A key that must be given.
-    pub(super) fn new(name: &'static str, doc: &'static str, range: RangeInclusive<T>) -> Key<T> {
+    pub(crate) fn new(name: &'static str, doc: &'static str, range: RangeInclusive<T>) -> Key<T> {
         Key { name, doc, range, default: Fallback::Required }
     }
 
     /// The key with a default.
-    pub(super) fn or(self, default: T) -> Key<T> {
+    pub(crate) fn or(self, default: T) -> Key<T> {
         Key { default: Fallback::Always(default), ..self }
     }
 
     /// The key with a default that depends on other keys.
-    pub(super) fn or_as(self, default: T, words: &'static str) -> Key<T> {
+    pub(crate) fn or_as(self, default: T, words: &'static str) -> Key<T> {
         Key { default: Fallback::Follows(default, words), ..self }
     }
 
     /// The value with which a reader continues that has none: it is in the key's range.
-    pub(super) fn placeholder(&self) -> T {
+    pub(crate) fn placeholder(&self) -> T {
         match self.default {
             Fallback::Required => *self.range.start(),
             Fallback::Always(value) | Fallback::Follows(value, _) => value,
@@ -57,7 +57,7 @@ impl<T: Quantity> Key<T> {
     }
 
     /// Reads a value and checks that it is in range.
-    pub(super) fn read(&self, value: &Value) -> Result<T, Misread> {
+    pub(crate) fn read(&self, value: &Value) -> Result<T, Misread> {
         match T::read(value)? {
             Some(read) if self.range.contains(&read) => Ok(read),
             _ => Err(Misread::expected(self.wanted())),
@@ -65,12 +65,12 @@ impl<T: Quantity> Key<T> {
     }
 
     /// What the key expects, in words.
-    pub(super) fn wanted(&self) -> String {
+    pub(crate) fn wanted(&self) -> String {
         wanted(&self.range)
     }
 
     /// The key's part of the schema, without description and default.
-    pub(super) fn schema(&self) -> Map<String, Json> {
+    pub(crate) fn schema(&self) -> Map<String, Json> {
         let mut schema = T::schema(*self.range.start(), *self.range.end());
         schema.insert("x-min".into(), self.range.start().json());
         schema.insert("x-max".into(), self.range.end().json());
@@ -79,7 +79,7 @@ impl<T: Quantity> Key<T> {
 }
 
 /// A value with an order, a spelling and a unit.
-pub(super) trait Quantity: Shown {
+pub(crate) trait Quantity: Shown {
     /// Reads a value; none if it is beyond what the type can hold.
     fn read(value: &Value) -> Result<Option<Self>, Misread>;
     /// The value in the form in which a file holds it.
@@ -115,7 +115,7 @@ fn string_schema(unit: &str, units: Units) -> Map<String, Json> {
 }
 
 /// The entries of a JSON object.
-pub(super) fn object(value: Json) -> Map<String, Json> {
+pub(crate) fn object(value: Json) -> Map<String, Json> {
     match value {
         Json::Object(entries) => entries,
         _ => Map::new(),

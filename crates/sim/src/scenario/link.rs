@@ -5,11 +5,11 @@ use clearway_proto::units::{Rate, Span, RATES};
 use super::key::Key;
 
 /// The key of a link's rate.
-pub(super) fn rate_key(name: &'static str, doc: &'static str) -> Key<Rate> {
+pub(crate) fn rate_key(name: &'static str, doc: &'static str) -> Key<Rate> {
     Key::new(name, doc, RATES)
 }
 
 /// The key of a link's delay.
-pub(super) fn delay_key(name: &'static str, doc: &'static str) -> Key<Span> {
+pub(crate) fn delay_key(name: &'static str, doc: &'static str) -> Key<Span> {
     Key::new(name, doc, Span::from_ps(1)..=Span::from_secs(10))
 }

@@ -2,55 +2,55 @@
 //!
 //! Every key is defined once, where it is read; the schema is made by the same functions. See `reader`.
 
-mod arbiter;
-mod arbiter_warnings;
-mod class;
-mod document;
-mod empty_path;
-mod error;
-mod experiment;
+pub(crate) mod arbiter;
+pub(crate) mod class;
+pub(crate) mod document;
+pub(crate) mod error;
+pub(crate) mod experiment;
 mod fault;
-mod files;
-mod form;
-mod host;
+pub(crate) mod files;
+pub(crate) mod form;
+pub(crate) mod host;
 mod host_interrupts;
 mod host_queue;
 mod hosts;
-mod key;
-mod late_grants;
+pub(crate) mod key;
 mod link;
-mod load;
-mod memory;
-mod names;
-mod network;
-mod node;
-mod operations;
+pub(crate) mod names;
+pub(crate) mod network;
+pub(crate) mod node;
+pub(crate) mod operations;
 mod parameters;
 mod parts;
 mod pfc;
-mod pfc_warnings;
-mod probe;
-mod rdma_warnings;
-mod reader;
-mod relays;
-mod schema;
-mod shape;
+pub(crate) mod probe;
+pub(crate) mod reader;
+pub(crate) mod schema;
+pub(crate) mod shape;
 mod sizes;
-mod source;
-mod suggest;
-mod switch;
+pub(crate) mod source;
+pub(crate) mod suggest;
+pub(crate) mod switch;
+pub(crate) mod text;
 mod topology_file;
 mod trace;
-mod traffic;
-mod traffic_warnings;
-mod transport;
-mod units;
-mod warnings;
+pub(crate) mod traffic;
+pub(crate) mod transport;
+pub(crate) mod units;
 
-#[cfg(test)]
-mod tests;
+use std::path::Path;
+
+use source::Source;
 
 pub use error::{Problem, ScenarioError};
-pub use load::{load, load_text, schema, Loaded, Override};
-pub use memory::{estimate_bytes, limit as memory_limit};
 pub use parts::{read_sizes, read_topology, read_trace};
+pub use text::Override;
+
+/// The JSON Schema (draft 2020-12) of a scenario file.
+///
+/// Beside the standard words every key carries `x-unit`, and quantities `x-min` and `x-max`, as a file spells them.
+pub fn schema() -> serde_json::Value {
+    let source = Source::new("", Vec::new());
+    let variants = reader::describe(&source, &|r| experiment::read(r, Path::new(""), &|_, _| true));
+    schema::document(&variants, "Clearway scenario")
+}

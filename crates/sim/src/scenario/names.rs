@@ -10,59 +10,59 @@ use crate::topology::Graph;
 const MOST_LISTED: usize = 8;
 
 /// The nodes of a network by name. The graph is built when it is first asked.
-pub(super) struct Names<'a> {
+pub(crate) struct Names<'a> {
     network: &'a Network,
     graph: OnceCell<Graph>,
 }
 
 impl<'a> Names<'a> {
     /// The names of this network.
-    pub(super) fn of(network: &'a Network) -> Names<'a> {
+    pub(crate) fn of(network: &'a Network) -> Names<'a> {
         Names { network, graph: OnceCell::new() }
     }
 
     /// The nodes and links.
-    pub(super) fn graph(&self) -> &Graph {
+    pub(crate) fn graph(&self) -> &Graph {
         self.graph.get_or_init(|| Graph::build(self.network))
     }
 
     /// How many hosts there are.
-    pub(super) fn hosts(&self) -> u32 {
+    pub(crate) fn hosts(&self) -> u32 {
         self.graph().host_count()
     }
 
     /// The number of the node of this name.
-    pub(super) fn number(&self, name: &str) -> Option<u32> {
+    pub(crate) fn number(&self, name: &str) -> Option<u32> {
         self.graph().node_named(name)
     }
 
     /// The name of the node of this number.
-    pub(super) fn name(&self, node: u32) -> &str {
+    pub(crate) fn name(&self, node: u32) -> &str {
         &self.graph().nodes()[node as usize].name
     }
 
     /// Whether there is a node of this name.
-    pub(super) fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         self.number(name).is_some()
     }
 
     /// Whether a link joins the two.
-    pub(super) fn linked(&self, a: &str, b: &str) -> bool {
+    pub(crate) fn linked(&self, a: &str, b: &str) -> bool {
         self.graph().link_between(a, b).is_some()
     }
 
     /// The node most likely meant by `name`.
-    pub(super) fn nearest(&self, name: &str) -> Option<String> {
+    pub(crate) fn nearest(&self, name: &str) -> Option<String> {
         suggest::nearest(name, self.graph().nodes().iter().map(|node| node.name.as_str()))
     }
 
     /// The names nearest to `name`, as a message lists them.
-    pub(super) fn nearest_listed(&self, name: &str) -> String {
+    pub(crate) fn nearest_listed(&self, name: &str) -> String {
         suggest::listed(name, self.graph().nodes().iter().map(|node| node.name.as_str()))
     }
 
     /// The names of the nodes that the node of this name is linked to, as a message lists them.
-    pub(super) fn neighbours(&self, name: &str) -> String {
+    pub(crate) fn neighbours(&self, name: &str) -> String {
         let graph = self.graph();
         let links = graph.node_named(name).map_or([].as_slice(), |node| graph.outgoing(node));
         let peers = links.iter().map(|&link| graph.nodes()[graph.link(link).to as usize].name.as_str());

@@ -24,7 +24,7 @@ const MAX_UPLINK_BPS: f64 = 1e15;
 const A_KM: Span = Span::from_us(5);
 
 /// The longest frame, in bytes with framing: 17 bits.
-pub(super) const MAX_FRAME: u32 = 131_071;
+pub(crate) const MAX_FRAME: u32 = 131_071;
 
 #[derive(Clone, Copy)]
 enum Shape {
@@ -46,7 +46,7 @@ const SHAPES: &[(&str, Shape)] = &[
 ];
 
 /// Reads the table; paths in it are relative to `base`.
-pub(super) fn read(r: &mut Section, base: &Path) -> Network {
+pub(crate) fn read(r: &mut Section, base: &Path) -> Network {
     let shape = r.choice("topology", "The shape of the network.", None, SHAPES);
     let rate = r.get(&rate_key("rate", "Of every link.").or(Rate::from_gbps(100)));
     let delay = r.get(&delay_key("delay", "Of every link, one way.").or(Span::from_us(1)));

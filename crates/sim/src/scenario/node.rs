@@ -12,24 +12,24 @@ use crate::model::{Network, TrafficClass, Transport};
 
 /// What tables refer to that speak of nodes by name. Parts that are wrong in the file are missing here; what depends on
 /// them is then not checked.
-pub(super) struct Scene<'a> {
+pub(crate) struct Scene<'a> {
     /// The nodes.
-    pub(super) names: Option<&'a Names<'a>>,
+    pub(crate) names: Option<&'a Names<'a>>,
     /// Nodes and links.
-    pub(super) network: Option<&'a Network>,
+    pub(crate) network: Option<&'a Network>,
     /// The traffic classes, in the file's order.
-    pub(super) classes: Option<&'a [TrafficClass]>,
+    pub(crate) classes: Option<&'a [TrafficClass]>,
     /// The transports, in the file's order.
-    pub(super) transports: Option<&'a [Transport]>,
+    pub(crate) transports: Option<&'a [Transport]>,
     /// When the run ends.
-    pub(super) duration: Span,
+    pub(crate) duration: Span,
 }
 
 const WANTED: &str = "a host's number or a node's name, such as 3, \"h3\" or \"tor0\"";
 const WANTED_SEVERAL: &str = "a node or a list of nodes, such as \"h3\" or [\"h3\", \"tor0\"]";
 
 /// Reads a node; without names, where the network is not known, only its form is checked.
-pub(super) fn read(
+pub(crate) fn read(
     r: &mut Section,
     name: &'static str,
     doc: &'static str,
@@ -41,7 +41,7 @@ pub(super) fn read(
 }
 
 /// Reads one node or a list of different ones.
-pub(super) fn read_several(
+pub(crate) fn read_several(
     r: &mut Section,
     name: &'static str,
     doc: &'static str,

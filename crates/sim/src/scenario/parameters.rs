@@ -7,7 +7,7 @@ use super::key::{Key, Quantity};
 use super::reader::Section;
 
 /// Reads each parameter as a key, and reports what does not go together.
-pub(super) fn read<P: Parameters + Default>(r: &mut Section) -> P {
+pub(crate) fn read<P: Parameters + Default>(r: &mut Section) -> P {
     let parameters = P::read(r, &P::default());
     if r.sound() {
         for conflict in parameters.conflicts() {

@@ -6,14 +6,7 @@ use clearway_proto::units::{Bytes, Span};
 use super::key::{Key, Shown};
 use super::reader::Section;
 use super::shape::MAX_BYTES;
-use crate::model::{Buffer, Pfc, Relay, Safety, Scenario, SwitchRole, Xoff};
-use crate::net::pfc::PAUSE_BYTES;
-use crate::net::scheduling::MOST_CLASSES;
-use crate::topology::shape;
-
-/// The most lossless classes: a PAUSE has eight priorities.
-const MOST_LOSSLESS: usize = 8;
-const _: () = assert!(MOST_LOSSLESS <= MOST_CLASSES);
+use crate::model::{Buffer, Pfc, Relay, Safety, SwitchRole, Xoff};
 
 /// How far below XOFF a link goes on if nothing else is said.
 const HYSTERESIS: Bytes = Bytes::new(3000);
@@ -27,7 +20,7 @@ enum Kind {
 }
 
 /// Reads the keys; `buffer` is that of the same switches, which have this role, or the most of which have no other.
-pub(super) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) -> Option<Pfc> {
+pub(crate) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) -> Option<Pfc> {
     let mut kinds = vec![("off", Kind::Off), ("static", Kind::Static)];
     // What is no choice is not described as one, but has a message of its own.
     if !r.describing() || (matches!(buffer, Buffer::Shared { .. }) && role != Some(SwitchRole::Relay)) {
@@ -176,48 +169,4 @@ fn read_dynamic(r: &mut Section, buffer: Buffer) -> (Xoff, Bytes) {
         r.conflict("pfc", "dynamic thresholds are shares of a shared buffer: give sharing = \"shared\"");
     }
     (Xoff::Dynamic(alpha), hysteresis)
-}
-
-/// A PAUSE is repeated when half of it has passed, and must not run out before: a frame may be under way then, and a PAUSE
-/// of every other class may go first. Whether that is so.
-fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) -> bool {
-    let Some(pfc) = &scenario.switches.of(role).pfc else { return true };
-    let frame = scenario.longest_frame().get();
-    let needed = 8 * (frame + MOST_LOSSLESS as u64 * u64::from(PAUSE_BYTES));
-    let half = u64::from(pfc.quanta) * 512 / 2;
-    if half < needed {
-        let least = needed.div_ceil(256);
-        let message = format!(
-            "found {} quanta; half of that, {half} bit times, must be no less than {needed}, as a frame of {frame} bytes and \
-             {MOST_LOSSLESS} PAUSEs of {PAUSE_BYTES} may go before a PAUSE is repeated: at least {least}",
-            pfc.quanta
-        );
-        r.conflict_at("switch.default.pfc_quanta", message);
-    }
-    half >= needed
-}
-
-/// Checks that there are lossless classes exactly where switches keep them lossless.
-pub(super) fn check(r: &Section, scenario: &Scenario) {
-    let lossless = scenario.classes.iter().filter(|class| class.lossless).count();
-    let roles = shape::of(&scenario.network.topology).roles();
-    let controlled = roles.iter().any(|&role| scenario.switches.of(role).pfc.is_some());
-    if controlled && lossless == 0 && !scenario.classes.is_empty() {
-        let message =
-            "switches have pfc, but no class is lossless: put lossless = true under one of [class.NAME]";
-        r.conflict_at("class", message);
-    }
-    if lossless > MOST_LOSSLESS {
-        let message = format!("{lossless} classes are lossless; a PAUSE has priorities for {MOST_LOSSLESS}");
-        r.conflict_at("class", message);
-    }
-    for class in scenario.classes.iter().filter(|class| class.lossless && !controlled) {
-        let message =
-            "no switch has pfc, so frames of this class can be dropped: give pfc under [switch.default]";
-        r.conflict_at(&format!("class.{}", class.name), message);
-    }
-    roles.into_iter().all(|role| check_quanta(r, scenario, role));
-    if scenario.allow_loss && !controlled {
-        r.conflict_at("allow_loss", "no switch has pfc, so no class is lossless");
-    }
 }

@@ -10,13 +10,13 @@ use super::reader::Section;
 use crate::model::Probe;
 
 /// The largest number of probes.
-pub(super) const MAX_PROBES: usize = 10_000;
+pub(crate) const MAX_PROBES: usize = 10_000;
 
 /// The smallest packet: the smallest Ethernet frame.
 const MIN_BYTES: Bytes = Bytes::new(64);
 
 /// Reads one table.
-pub(super) fn read(r: &mut Section, scene: &node::Scene) -> Probe {
+pub(crate) fn read(r: &mut Section, scene: &node::Scene) -> Probe {
     let from = node::read(r, "from", "The node that sends and measures.", scene.names);
     let to = node::read(r, "to", "The node that answers.", scene.names);
     if let (Some(names), Some(from)) = (scene.names, from.filter(|_| r.sound() && from == to)) {

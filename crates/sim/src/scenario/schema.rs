@@ -15,12 +15,12 @@ use super::form::{Form, Variant, NAME_PATTERN};
 use super::key::object;
 
 /// The schema of a key that is true or false.
-pub(super) fn flag(default: bool) -> Map<String, Json> {
+pub(crate) fn flag(default: bool) -> Map<String, Json> {
     object(json!({ "type": "boolean", "default": default, "x-unit": "boolean" }))
 }
 
 /// The schema of a key with a grammar of its own.
-pub(super) fn form(form: &Form) -> Map<String, Json> {
+pub(crate) fn form(form: &Form) -> Map<String, Json> {
     let mut schema = object(form.schema.clone());
     if !form.required {
         schema.insert("x-default".into(), form.otherwise.into());
@@ -29,7 +29,7 @@ pub(super) fn form(form: &Form) -> Map<String, Json> {
 }
 
 /// The schema of a key that holds one of several names.
-pub(super) fn one_of<T>(default: Option<&str>, options: &[(&'static str, T)]) -> Map<String, Json> {
+pub(crate) fn one_of<T>(default: Option<&str>, options: &[(&'static str, T)]) -> Map<String, Json> {
     let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
     let mut schema = object(json!({ "type": "string", "enum": names, "x-unit": "choice" }));
     if let Some(default) = default {
@@ -39,7 +39,7 @@ pub(super) fn one_of<T>(default: Option<&str>, options: &[(&'static str, T)]) ->
 }
 
 /// The schema of a choice in one variant.
-pub(super) fn choice(chosen: &str, default: Option<&str>) -> Map<String, Json> {
+pub(crate) fn choice(chosen: &str, default: Option<&str>) -> Map<String, Json> {
     let mut schema = object(json!({ "type": "string", "const": chosen, "x-unit": "choice" }));
     if let Some(default) = default {
         schema.insert("default".into(), default.into());
@@ -48,7 +48,7 @@ pub(super) fn choice(chosen: &str, default: Option<&str>) -> Map<String, Json> {
 }
 
 /// The schema of a table with these variants.
-pub(super) fn table(variants: &[Variant]) -> Map<String, Json> {
+pub(crate) fn table(variants: &[Variant]) -> Map<String, Json> {
     let mut schema = chosen(&variants.iter().collect::<Vec<_>>(), 0);
     schema.insert("x-unit".into(), "table".into());
     schema
@@ -99,7 +99,7 @@ fn hints(variants: &[&Variant]) -> Map<String, Json> {
 }
 
 /// The closed objects of which a table's schema chooses one.
-pub(super) fn objects(schema: &Map<String, Json>) -> Vec<&Map<String, Json>> {
+pub(crate) fn objects(schema: &Map<String, Json>) -> Vec<&Map<String, Json>> {
     let below = |word: &str| schema.get(word).and_then(Json::as_object).map(objects);
     let Some(then) = below("then") else { return vec![schema] };
     // Where none of the conditions holds, the choice itself is wrong.
@@ -139,7 +139,7 @@ fn needs_content(schema: &Map<String, Json>) -> bool {
 }
 
 /// The schema of a table with these variants that need not be there, whatever it must have where it is.
-pub(super) fn optional_table(variants: &[Variant]) -> Map<String, Json> {
+pub(crate) fn optional_table(variants: &[Variant]) -> Map<String, Json> {
     let mut schema = table(variants);
     schema.insert("x-optional".into(), true.into());
     schema
@@ -147,7 +147,7 @@ pub(super) fn optional_table(variants: &[Variant]) -> Map<String, Json> {
 
 /// The schema of a table that takes what it does not say from its sibling `of`, which has the schema `parent`: any key
 /// of any variant, of which only those are required that the parent cannot give.
-pub(super) fn heir(variants: &[Variant], of: &str, parent: &Map<String, Json>) -> Map<String, Json> {
+pub(crate) fn heir(variants: &[Variant], of: &str, parent: &Map<String, Json>) -> Map<String, Json> {
     let mut properties: Map<String, Json> = Map::new();
     let mut required = Vec::new();
     for field in variants.iter().flat_map(|variant| &variant.fields) {
@@ -184,12 +184,12 @@ fn has_key(schema: &Map<String, Json>, key: &str) -> bool {
 }
 
 /// The schema of an array of tables.
-pub(super) fn list(variants: &[Variant]) -> Map<String, Json> {
+pub(crate) fn list(variants: &[Variant]) -> Map<String, Json> {
     object(json!({ "type": "array", "items": table(variants), "x-unit": "tables" }))
 }
 
 /// The schema of a table whose keys the file names.
-pub(super) fn named(item: &Map<String, Json>) -> Map<String, Json> {
+pub(crate) fn named(item: &Map<String, Json>) -> Map<String, Json> {
     object(json!({
         "type": "object",
         "propertyNames": { "pattern": NAME_PATTERN },
@@ -199,7 +199,7 @@ pub(super) fn named(item: &Map<String, Json>) -> Map<String, Json> {
 }
 
 /// The schema of a file whose root has these variants.
-pub(super) fn document(variants: &[Variant], title: &str) -> Json {
+pub(crate) fn document(variants: &[Variant], title: &str) -> Json {
     let mut schema = object(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": title,

@@ -24,12 +24,12 @@ const WANTED: &str =
     "websearch, fb_hadoop, ali_storage, google_rpc, fixed:SIZE, exponential:SIZE or a file of sizes";
 
 /// The schema of the key.
-pub(super) fn schema() -> Json {
+pub(crate) fn schema() -> Json {
     json!({ "type": "string", "minLength": 1, "x-unit": "sizes", "examples": ["websearch", "fixed:4096B", "exponential:4kB"] })
 }
 
 /// Reads the key; a file is looked for in `base`.
-pub(super) fn parse(node: &Node, base: &Path) -> Result<(Sizes, Json), Misread> {
+pub(crate) fn parse(node: &Node, base: &Path) -> Result<(Sizes, Json), Misread> {
     let Value::Text(text) = &node.value else { return Err(Misread::expected(WANTED)) };
     if let Some((kind, size)) = text.split_once(':') {
         let read = |text: &str| match Bytes::read(&Value::Text(text.into())) {
@@ -58,7 +58,7 @@ pub(super) fn parse(node: &Node, base: &Path) -> Result<(Sizes, Json), Misread> 
 }
 
 /// The points of a file: bytes and fraction. A first fraction above zero is a mass at the first size.
-pub(super) fn points_of(text: &str, file: &str) -> Result<Vec<(f64, f64)>, Misread> {
+pub(crate) fn points_of(text: &str, file: &str) -> Result<Vec<(f64, f64)>, Misread> {
     let wrong = |problem: Problem| Misread::Elsewhere(vec![problem]);
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut last_line = 1;

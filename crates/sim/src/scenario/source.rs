@@ -9,7 +9,7 @@ use super::error::{Misread, Problem};
 const MAX_PROBLEMS: usize = 100;
 
 /// A file being read, and what is wrong with it.
-pub(super) struct Source {
+pub(crate) struct Source {
     file: String,
     sets: Vec<String>,
     problems: RefCell<Vec<Problem>>,
@@ -18,12 +18,12 @@ pub(super) struct Source {
 
 impl Source {
     /// A file of this name, with overrides that are shown like this.
-    pub(super) fn new(file: &str, sets: Vec<String>) -> Source {
+    pub(crate) fn new(file: &str, sets: Vec<String>) -> Source {
         Source { file: file.into(), sets, problems: RefCell::default(), count: Cell::new(0) }
     }
 
     /// Notes a problem with `found` at `key`.
-    pub(super) fn report(&self, place: Place, key: &str, found: Option<String>, misread: Misread) {
+    pub(crate) fn report(&self, place: Place, key: &str, found: Option<String>, misread: Misread) {
         let (line, column, set) = match place {
             Place::File => (None, None, None),
             Place::At(line, column) => (Some(line), Some(column), None),
@@ -51,7 +51,7 @@ impl Source {
     }
 
     /// Notes a problem that was made elsewhere.
-    pub(super) fn note(&self, problem: Problem) {
+    pub(crate) fn note(&self, problem: Problem) {
         self.count.set(self.count.get() + 1);
         let mut problems = self.problems.borrow_mut();
         if problems.len() < MAX_PROBLEMS {
@@ -60,12 +60,12 @@ impl Source {
     }
 
     /// How many problems were noted so far.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count.get()
     }
 
     /// All problems that were noted.
-    pub(super) fn into_problems(self) -> Vec<Problem> {
+    pub(crate) fn into_problems(self) -> Vec<Problem> {
         self.problems.into_inner()
     }
 }

@@ -2,7 +2,7 @@
 
 /// The candidate nearest to `name` by edit distance, if it is near enough to be a slip: a third of the name, and
 /// always two letters swapped or one wrong. Of equally near ones the first.
-pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let lower = name.to_lowercase();
     let reach = (name.chars().count() / 3).max(1);
     let mut best: Option<(usize, &str)> = None;
@@ -26,7 +26,7 @@ const MOST_LISTED: usize = 5;
 const MOST_COMPARED: usize = 32;
 
 /// The candidates nearest to `name`, however far they are, as a message lists them; of equally near ones the first.
-pub(super) fn listed<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn listed<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let compared = |name: &str| name.to_lowercase().chars().take(MOST_COMPARED).collect::<String>();
     let wanted = compared(name);
     let mut nearest: Vec<(usize, &str)> = Vec::new();

@@ -17,14 +17,14 @@ enum Sharing {
 
 /// How a queue marks.
 #[derive(Clone, Copy)]
-pub(super) enum Marking {
+pub(crate) enum Marking {
     Off,
     Step,
     Red,
 }
 
 /// Reads the table. None if anything is wrong in it.
-pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchKinds> {
+pub(crate) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchKinds> {
     let doc = "Every switch whose role has no table of its own.";
     let default = r.table("default", doc, |r| read_kind(r, None));
     let mut role = |role, doc| {
@@ -96,7 +96,7 @@ fn read_kind(r: &mut Section, role: Option<SwitchRole>) -> SwitchKind {
 }
 
 /// What a queue of such a switch can hold at most, as far as it is known here.
-pub(super) fn longest_queue(kind: &SwitchKind) -> Bytes {
+pub(crate) fn longest_queue(kind: &SwitchKind) -> Bytes {
     let (Buffer::PerPort(size) | Buffer::Shared { size, .. }) = kind.buffer;
     match &kind.pfc {
         // Beside the buffer lossless frames have the accounts of all links.
@@ -106,11 +106,11 @@ pub(super) fn longest_queue(kind: &SwitchKind) -> Bytes {
 }
 
 /// The names of the ways to mark.
-pub(super) const MARKINGS: &[(&str, Marking)] =
+pub(crate) const MARKINGS: &[(&str, Marking)] =
     &[("off", Marking::Off), ("step", Marking::Step), ("red", Marking::Red)];
 
 /// Reads the keys of a way to mark.
-pub(super) fn read_marking(r: &mut Section, marking: Marking) -> Ecn {
+pub(crate) fn read_marking(r: &mut Section, marking: Marking) -> Ecn {
     let threshold = |name, doc| Key::new(name, doc, Bytes::new(0)..=MAX_BYTES);
     match marking {
         Marking::Off => Ecn::Off,
@@ -140,7 +140,7 @@ fn read_point(r: &mut Section) -> MarkPoint {
 }
 
 /// Checks that a queue, which holds less than `longest`, can exceed a threshold; one that none can exceed is a mistaken unit.
-pub(super) fn check_thresholds(r: &Section, ecn: &Ecn, longest: Bytes) {
+pub(crate) fn check_thresholds(r: &Section, ecn: &Ecn, longest: Bytes) {
     let (name, threshold) = match *ecn {
         Ecn::Off => return,
         Ecn::Step { threshold, .. } => ("ecn_threshold", threshold),

@@ -31,7 +31,7 @@ const ROLES: &[(&str, Option<SwitchRole>)] = &[
 ];
 
 /// Reads the text of a topology file; links that do not say otherwise have this rate and delay.
-pub(super) fn read(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Listed, Misread> {
+pub(crate) fn read(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Listed, Misread> {
     let root = document::parse(text, file).map_err(|problem| Misread::Elsewhere(vec![*problem]))?;
     let source = Source::new(file, Vec::new());
     let (listed, _) = reader::read(&source, &root, &|r| {

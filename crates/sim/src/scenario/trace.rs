@@ -11,15 +11,15 @@ use crate::model::TraceFlow;
 const HEADER: [&str; 4] = ["start", "from", "to", "bytes"];
 
 /// The limits that each line must keep to.
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// How many hosts the network has.
-    pub(super) hosts: u32,
+    pub(crate) hosts: u32,
     /// The largest size of a flow, in bytes.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Reads the text of a trace. Without limits, where the network is not known, only the form is checked.
-pub(super) fn read(text: &str, file: &str, limits: Option<&Limits>) -> Result<Vec<TraceFlow>, Misread> {
+pub(crate) fn read(text: &str, file: &str, limits: Option<&Limits>) -> Result<Vec<TraceFlow>, Misread> {
     let mut lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let header = lines.next().map_or("", |(_, line)| line);
     if !header.split(',').map(str::trim).eq(HEADER) {

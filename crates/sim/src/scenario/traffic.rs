@@ -16,24 +16,24 @@ use crate::model::{Network, Pattern, Sizes, Traffic, Transport};
 use crate::topology::shape;
 
 /// The most packets of a flow: half of the sequence numbers.
-pub(super) const MAX_PACKETS: u128 = 1 << 31;
+pub(crate) const MAX_PACKETS: u128 = 1 << 31;
 
 /// The longest start, stop or stagger.
 const LONGEST: Span = Span::from_secs(1000);
 
 /// What the traffic tables refer to. Parts that are wrong in the file are missing here; what depends on them is
 /// then not checked.
-pub(super) struct Scene<'a> {
+pub(crate) struct Scene<'a> {
     /// Hosts and groups.
-    pub(super) directory: Option<&'a Directory>,
+    pub(crate) directory: Option<&'a Directory>,
     /// The network.
-    pub(super) network: Option<&'a Network>,
+    pub(crate) network: Option<&'a Network>,
     /// The fastest link of any host.
-    pub(super) fastest: Rate,
+    pub(crate) fastest: Rate,
     /// The transports, in the file's order.
-    pub(super) transports: Option<&'a [Transport]>,
+    pub(crate) transports: Option<&'a [Transport]>,
     /// The directory in which files are looked for.
-    pub(super) base: &'a Path,
+    pub(crate) base: &'a Path,
 }
 
 #[derive(Clone, Copy)]
@@ -58,7 +58,7 @@ const KINDS: &[(&str, Kind)] = &[
 ];
 
 /// Reads one table.
-pub(super) fn read(r: &mut Section, scene: &Scene) -> Traffic {
+pub(crate) fn read(r: &mut Section, scene: &Scene) -> Traffic {
     let kind = r.choice("pattern", "Who talks to whom.", None, KINDS);
     let transport = read_transport(r, scene);
     let start = read_start(r, scene);
@@ -162,7 +162,7 @@ fn read_start(r: &mut Section, scene: &Scene) -> (Time, Time) {
 }
 
 /// Reads the keys of one pattern.
-pub(super) struct PatternReader<'a> {
+pub(crate) struct PatternReader<'a> {
     scene: &'a Scene<'a>,
     transport: Option<usize>,
     active: Option<Span>,
@@ -261,7 +261,7 @@ impl PatternReader<'_> {
     }
 
     /// Reads a set of hosts; `default` makes one out of all hosts. None where the network is not known.
-    pub(super) fn set(
+    pub(crate) fn set(
         &self,
         r: &mut Section,
         name: &'static str,
@@ -290,7 +290,7 @@ impl PatternReader<'_> {
     }
 
     /// The hosts of a set one by one, once all that can be said of the set itself has been noted.
-    pub(super) fn list(&self, r: &Section, name: &str, set: Option<HostSet>) -> Vec<u32> {
+    pub(crate) fn list(&self, r: &Section, name: &str, set: Option<HostSet>) -> Vec<u32> {
         let (true, Some(set), Some(directory)) = (r.sound(), set, self.scene.directory) else {
             return Vec::new();
         };
@@ -312,7 +312,7 @@ impl PatternReader<'_> {
         bytes
     }
 
-    pub(super) fn check_size(&self, r: &Section, name: &str, bytes: u64) {
+    pub(crate) fn check_size(&self, r: &Section, name: &str, bytes: u64) {
         let Some(network) = self.scene.network.filter(|_| r.sound()) else { return };
         let packets = bytes.div_ceil(u64::from(network.mtu));
         if u128::from(packets) > MAX_PACKETS {
@@ -323,7 +323,7 @@ impl PatternReader<'_> {
 
     /// Limits what a flow that only the clock ends can send at line rate; where `messages` are given, in messages of
     /// that size, so many a round trip.
-    pub(super) fn check_endless(&self, r: &Section, name: &str, messages: Option<(Bytes, u32)>) {
+    pub(crate) fn check_endless(&self, r: &Section, name: &str, messages: Option<(Bytes, u32)>) {
         let (true, Some(active), Some(network)) = (r.sound(), self.active, self.scene.network) else {
             return;
         };
@@ -352,18 +352,18 @@ impl PatternReader<'_> {
 }
 
 /// What a set of hosts is when it is not given: in words, and made out of all hosts.
-pub(super) type Default<'a> = (&'static str, &'a dyn Fn(&HostSet) -> HostSet);
+pub(crate) type Default<'a> = (&'static str, &'a dyn Fn(&HostSet) -> HostSet);
 
-pub(super) fn flows_per_pair(r: &mut Section) -> u32 {
+pub(crate) fn flows_per_pair(r: &mut Section) -> u32 {
     r.get(&Key::new("flows_per_pair", "Flows of each pair of hosts.", 1u32..=1_000_000_000).or(1))
 }
 
-pub(super) fn bytes_key(doc: &'static str) -> Key<Bytes> {
+pub(crate) fn bytes_key(doc: &'static str) -> Key<Bytes> {
     Key::new("bytes", doc, Bytes::new(1)..=Bytes::new(1_000_000_000_000_000))
 }
 
 /// The schema of a group, and its value.
-pub(super) fn group_form() -> Form {
+pub(crate) fn group_form() -> Form {
     Form {
         name: "groups",
         doc: "Names for hosts, to be used in from, to and hosts of traffic.",
@@ -374,6 +374,6 @@ pub(super) fn group_form() -> Form {
 }
 
 /// Reads a group. Groups do not refer to groups.
-pub(super) fn read_group(node: &Node, hosts: Option<u32>) -> Result<(HostSet, Json), Misread> {
+pub(crate) fn read_group(node: &Node, hosts: Option<u32>) -> Result<(HostSet, Json), Misread> {
     hosts::parse(node, hosts, &[])
 }

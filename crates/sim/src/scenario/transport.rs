@@ -21,7 +21,7 @@ type Reader = fn(&mut Section) -> (Protocol, Bytes);
 macro_rules! readers {
     ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
         /// The name and the reader of each scheme.
-        pub(super) const READERS: &[(&str, Reader)] =
+        pub(crate) const READERS: &[(&str, Reader)] =
             &[$(($name, |r| (Protocol::$Kind(parameters::read(r)), <$Params>::HEADER)),)*];
     };
 }
@@ -29,7 +29,7 @@ macro_rules! readers {
 for_each_scheme!(readers);
 
 /// Reads one table; its name is for the caller to fill in.
-pub(super) fn read(
+pub(crate) fn read(
     r: &mut Section,
     network: Option<&Network>,
     classes: Option<&[TrafficClass]>,

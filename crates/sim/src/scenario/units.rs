@@ -1,18 +1,18 @@
 //! Unit strings such as `25us`, `12.7MB` and `50Gbps`: read as by [`clearway_proto::quantity`], with the unit that a
 //! misspelt one meant, and described for JSON Schema.
 
-pub(super) use clearway_proto::quantity::{parse, spell, UnitError, Units, BYTES, RATE, TIME};
+pub(crate) use clearway_proto::quantity::{parse, spell, UnitError, Units, BYTES, RATE, TIME};
 
 use super::suggest;
 
 /// The units of frequencies, in times a second.
-pub(super) const FREQUENCY: Units = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000), ("G/s", 1_000_000_000)];
+pub(crate) const FREQUENCY: Units = &[("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000), ("G/s", 1_000_000_000)];
 
 /// The units of rate errors, in parts of a thousand million.
-pub(super) const PARTS: Units = &[("ppb", 1), ("ppm", 1_000)];
+pub(crate) const PARTS: Units = &[("ppb", 1), ("ppm", 1_000)];
 
 /// The unit that was meant by a misspelt one in `text`, if it is recognised: a wrong case, a space, `Gb/s` for `Gbps`.
-pub(super) fn meant(text: &str, units: Units) -> Option<String> {
+pub(crate) fn meant(text: &str, units: Units) -> Option<String> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let trimmed = unit.trim();
     let unit = trimmed.replace("/s", "ps").replace(['\u{b5}', '\u{3bc}'], "u");
@@ -22,7 +22,7 @@ pub(super) fn meant(text: &str, units: Units) -> Option<String> {
 }
 
 /// The pattern of a quantity of these units, as JSON Schema wants it.
-pub(super) fn pattern(units: Units) -> String {
+pub(crate) fn pattern(units: Units) -> String {
     let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
     format!("^[0-9]+(\\.[0-9]+)?({})$", names.join("|"))
 }

@@ -8,9 +8,9 @@ use clearway_proto::units::{Span, Time};
 
 use super::ways::{Choice, Way, STRETCH};
 use super::Simulation;
+use crate::check::load_text;
 use crate::net::pfc::{Pause, Pfc};
 use crate::record::digest::digest;
-use crate::scenario::load_text;
 
 /// Packets and acknowledgements that cross between domains, some of them lost and so acknowledged out of order.
 const SCENARIO: &str = r#"

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use clearway_sim::check::{load_text, Loaded};
 pub use clearway_sim::record::Outcome;
 use clearway_sim::record::{Column, Table, Value};
-use clearway_sim::scenario::{load_text, Loaded};
 
 /// Picoseconds in a microsecond.
 const PS_PER_US: f64 = 1e6;

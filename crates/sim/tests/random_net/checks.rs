@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use std::sync::Once;
 
+use clearway_sim::check::{load_text, Loaded};
 use clearway_sim::record::{Outcome, Progress, Stopped};
-use clearway_sim::scenario::{load_text, Loaded};
 
 use crate::random_net::case::{Case, Folder, Table};
 use crate::random_net::draw::LONG_ENOUGH;

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 
 use case::Case;
 use checks::{Failure, Verdict};
-use clearway_sim::scenario::load_text;
+use clearway_sim::check::load_text;
 use coverage::Coverage;
 
 /// Scenarios after which every pair of features that can be combined has been met.

@@ -340,7 +340,7 @@ fn simpler_values(value: &Value) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::random_net::case::Folder;
-    use clearway_sim::scenario::load_text;
+    use clearway_sim::check::load_text;
 
     /// Fails where a scenario that is accepted has a lossy link and reads.
     fn of_two_things(case: &Case) -> Result<Verdict, Failure> {

@@ -9,4 +9,4 @@ mod section;
 mod tables;
 mod unknown;
 
-pub(super) use section::{describe, read, Section};
+pub(crate) use section::{describe, read, Section};

@@ -17,7 +17,7 @@ struct Script {
 }
 
 /// A table that is being read or described.
-pub(in crate::scenario) struct Section<'a> {
+pub(crate) struct Section<'a> {
     pub(super) source: &'a Source,
     pub(super) table: Option<&'a Table>,
     inherited: Option<&'a Table>,
@@ -35,7 +35,7 @@ pub(in crate::scenario) struct Section<'a> {
 }
 
 /// Reads a whole file: the value, if nothing is wrong, and the table as resolved.
-pub(in crate::scenario) fn read<'a, T>(
+pub(crate) fn read<'a, T>(
     source: &'a Source,
     root: &'a Table,
     read: &impl Fn(&mut Section<'a>) -> T,
@@ -44,10 +44,7 @@ pub(in crate::scenario) fn read<'a, T>(
 }
 
 /// Lists what a reading function reads, for every combination of choices.
-pub(in crate::scenario) fn describe<'a, T>(
-    source: &'a Source,
-    read: &impl Fn(&mut Section<'a>) -> T,
-) -> Vec<Variant> {
+pub(crate) fn describe<'a, T>(source: &'a Source, read: &impl Fn(&mut Section<'a>) -> T) -> Vec<Variant> {
     let mut variants = Vec::new();
     let mut picks = Vec::new();
     loop {
@@ -98,27 +95,27 @@ impl<'a> Section<'a> {
     }
 
     /// Whether the walk only lists keys.
-    pub(in crate::scenario) fn describing(&self) -> bool {
+    pub(crate) fn describing(&self) -> bool {
         self.script.is_some()
     }
 
     /// Whether a table is being read and nothing is wrong with it so far: values are the file's, not placeholders.
-    pub(in crate::scenario) fn sound(&self) -> bool {
+    pub(crate) fn sound(&self) -> bool {
         !self.describing() && self.source.count() == self.problems_before
     }
 
     /// Whether the file, or the table that is inherited from, gives this key.
-    pub(in crate::scenario) fn given(&self, name: &str) -> bool {
+    pub(crate) fn given(&self, name: &str) -> bool {
         self.entry(name).is_some()
     }
 
     /// Whether the file gives the key of this path, which may lie deeper.
-    pub(in crate::scenario) fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.table.is_some_and(|table| table.has(path))
     }
 
     /// The full path of a key of this section.
-    pub(in crate::scenario) fn key_path(&self, name: &str) -> String {
+    pub(crate) fn key_path(&self, name: &str) -> String {
         if self.path.is_empty() {
             name.into()
         } else {
@@ -127,7 +124,7 @@ impl<'a> Section<'a> {
     }
 
     /// Notes that the value of `name`, though well formed, does not go with the rest.
-    pub(in crate::scenario) fn conflict(&self, name: &str, message: impl Into<String>) {
+    pub(crate) fn conflict(&self, name: &str, message: impl Into<String>) {
         let entry = self.entry(name);
         let (place, found) =
             entry.map_or((self.place, None), |entry| (entry.node.place, Some(entry.node.value.shown())));
@@ -135,7 +132,7 @@ impl<'a> Section<'a> {
     }
 
     /// Notes a problem of a key that may lie deeper, such as `traffic[0].bytes`.
-    pub(in crate::scenario) fn conflict_at(&self, path: &str, message: impl Into<String>) {
+    pub(crate) fn conflict_at(&self, path: &str, message: impl Into<String>) {
         let place = self.table.map_or(self.place, |table| table.locate(path));
         self.report(place, path, None, Misread::Says(message.into()));
     }
@@ -147,7 +144,7 @@ impl<'a> Section<'a> {
     }
 
     /// Notes that a key is missing.
-    pub(in crate::scenario) fn report_missing(&self, name: &str, expected: String) {
+    pub(crate) fn report_missing(&self, name: &str, expected: String) {
         self.report(self.place, name, None, Misread::Expected(expected, None));
     }
 
@@ -192,12 +189,12 @@ impl<'a> Section<'a> {
     }
 
     /// Writes a value that was not read as such into the resolved table.
-    pub(in crate::scenario) fn settle(&mut self, name: &str, value: Json) {
+    pub(crate) fn settle(&mut self, name: &str, value: Json) {
         self.resolved.insert(name.into(), value);
     }
 
     /// Reads a quantity.
-    pub(in crate::scenario) fn get<T: Quantity>(&mut self, key: &Key<T>) -> T {
+    pub(crate) fn get<T: Quantity>(&mut self, key: &Key<T>) -> T {
         let required = matches!(key.default, Fallback::Required);
         let node = self.declare(key.name, key.doc, required, || {
             let mut schema = key.schema();
@@ -218,11 +215,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads a quantity that may be absent; `otherwise` says what holds then.
-    pub(in crate::scenario) fn optional<T: Quantity>(
-        &mut self,
-        key: &Key<T>,
-        otherwise: &'static str,
-    ) -> Option<T> {
+    pub(crate) fn optional<T: Quantity>(&mut self, key: &Key<T>, otherwise: &'static str) -> Option<T> {
         let node = self.declare(key.name, key.doc, false, || {
             let mut schema = key.schema();
             schema.insert("x-default".into(), otherwise.into());
@@ -244,7 +237,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads true or false.
-    pub(in crate::scenario) fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {
+    pub(crate) fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool {
         let node = self.declare(name, doc, false, || schema::flag(default));
         let value = match node.map(|node| (node.place, &node.value)) {
             None => default,
@@ -260,7 +253,7 @@ impl<'a> Section<'a> {
 
     /// Reads a key with a grammar of its own. `parse` answers with the value and its resolved spelling. None if the
     /// key is absent or wrong; what is then in the resolved table is the caller's to [`Section::settle`].
-    pub(in crate::scenario) fn parsed<T>(
+    pub(crate) fn parsed<T>(
         &mut self,
         form: &Form,
         parse: impl FnOnce(&Node) -> Result<(T, Json), Misread>,
@@ -285,7 +278,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads one of several names, none of which changes what other keys there are.
-    pub(in crate::scenario) fn one_of<T: Copy>(
+    pub(crate) fn one_of<T: Copy>(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -300,7 +293,7 @@ impl<'a> Section<'a> {
 
     /// Reads one of several names, which decides what other keys there are. Where it is wrong, nothing more is
     /// said of this section but which key may be it, misspelt.
-    pub(in crate::scenario) fn choice<T: Copy>(
+    pub(crate) fn choice<T: Copy>(
         &mut self,
         name: &'static str,
         doc: &'static str,

@@ -10,11 +10,11 @@ use super::super::{schema, suggest};
 use super::section::{describe, Section};
 
 /// Something is wrong in a table; the problem is noted.
-pub(in crate::scenario) struct Wrong;
+pub(crate) struct Wrong;
 
 impl<'a> Section<'a> {
     /// Reads a table that is there once; absent, all its keys have their defaults. None if anything is wrong in it.
-    pub(in crate::scenario) fn table<T>(
+    pub(crate) fn table<T>(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -26,7 +26,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads a table that need not be there: none if it is not.
-    pub(in crate::scenario) fn optional_table<T>(
+    pub(crate) fn optional_table<T>(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -42,7 +42,7 @@ impl<'a> Section<'a> {
 
     /// Reads a table that takes the keys it does not give from its sibling `of`, which was read as `parent`; absent,
     /// it is the parent. Where the parent is wrong its heirs are not looked at.
-    pub(in crate::scenario) fn heir<T: Clone>(
+    pub(crate) fn heir<T: Clone>(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -61,7 +61,7 @@ impl<'a> Section<'a> {
     /// the keys it does not give from it. `own` is a key that such a table must have and its sibling has not: a table
     /// without it whose name is like a known one's is that one, misspelt. None if anything is wrong in one, and where
     /// the parent is wrong.
-    pub(in crate::scenario) fn heirs<P, T>(
+    pub(crate) fn heirs<P, T>(
         &mut self,
         doc: &'static str,
         own: &str,
@@ -149,7 +149,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads an array of tables, `[[name]]`; absent, it is empty if it may be. None if anything is wrong in it.
-    pub(in crate::scenario) fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -191,7 +191,7 @@ impl<'a> Section<'a> {
 
     /// Reads a table of tables that the file names, `[name.NAME]`, in the file's order; absent, it is empty if it may
     /// be. None if anything is wrong in it.
-    pub(in crate::scenario) fn named<T>(
+    pub(crate) fn named<T>(
         &mut self,
         name: &'static str,
         doc: &'static str,
@@ -215,7 +215,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reads a table of values that the file names.
-    pub(in crate::scenario) fn named_values<T>(
+    pub(crate) fn named_values<T>(
         &mut self,
         form: &Form,
         parse: impl Fn(&Node) -> Result<(T, Json), Misread>,

@@ -3,8 +3,8 @@
 use clearway_proto::baseline::rdma::irn::IrnParams;
 
 use super::empty_path::{longest_empty_paths, us, EmptyPath};
-use super::key::Shown;
 use crate::model::{Protocol, Scenario, Transport};
+use crate::scenario::key::Shown;
 use crate::topology::shape;
 
 /// The least share of its NIC that a bitmap may let a flow have on the longest empty path.

@@ -2,10 +2,10 @@
 
 use serde_json::{json, Map, Value as Json};
 
-use super::super::error::Problem;
-use super::super::load::schema;
-use super::super::schema::objects;
-use super::super::transport::READERS;
+use crate::scenario::error::Problem;
+use crate::scenario::schema;
+use crate::scenario::schema::objects;
+use crate::scenario::transport::READERS;
 use super::fixture::{set, toml, Folder, SMALL};
 use crate::simulation::Simulation;
 

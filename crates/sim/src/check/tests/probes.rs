@@ -6,7 +6,7 @@ use serde_json::json;
 use super::fixture::{good, read, said, toml, with, Folder, FULL, SMALL};
 use crate::model::Probe;
 use crate::record::tables::probe_row_bytes;
-use crate::scenario::memory::{self, estimate_bytes};
+use crate::check::memory::{self, estimate_bytes};
 use crate::simulation::footprint::{probe_bytes, FRAME};
 use crate::topology::shape;
 

@@ -7,11 +7,11 @@ use clearway_proto::swing::plan::relay_buffer;
 use clearway_proto::swing::relay::RelayParams;
 use clearway_proto::units::{Bytes, Rate, Span};
 
-use super::key::Shown;
-use super::reader::Section;
-use super::shape::role_name;
 use crate::model::{ListedLink, ListedNode, Pfc, Safety, Scenario, SwitchRole, Topology, Xoff};
 use crate::net::relay;
+use crate::scenario::key::Shown;
+use crate::scenario::reader::Section;
+use crate::scenario::shape::role_name;
 use crate::topology::shape;
 
 /// How far two clocks of Ethernet may differ: each by 100 parts in a million (IEEE 802.3).

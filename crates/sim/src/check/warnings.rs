@@ -5,13 +5,13 @@ use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::arbiter_warnings;
 use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
-use super::key::Shown;
 use super::pfc_warnings;
 use super::rdma_warnings;
 use super::relays;
 use super::traffic_warnings;
 use crate::engine::event::Meta;
 use crate::model::{Ecn, HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
+use crate::scenario::key::Shown;
 use crate::topology::routing::{most_paths, path_between};
 use crate::topology::shape;
 use crate::topology::Graph;

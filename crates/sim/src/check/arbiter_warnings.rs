@@ -5,11 +5,11 @@ use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::units::Span;
 
 use super::empty_path::us;
-use super::key::Shown;
 use super::late_grants::late_grants;
 use crate::model::{Arbiters, HostKind, HostModel, Protocol, Scenario, Transport};
 use crate::net::served::Served;
 use crate::net::timeslots::{allocation_bytes, Joint, SlottedLinks, LEAST_BYTES};
+use crate::scenario::key::Shown;
 use crate::topology::shape;
 
 /// A smaller part of what links carry may be lost without a word.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::fixture::{good, read, said, set, toml, with, SMALL};
 use crate::model::{Clock, FlowOrder, HostModel, InterruptHost, PartsPerBillion, SnapHost, Timestamps};
-use crate::scenario::memory;
+use crate::check::memory;
 use crate::simulation::footprint::FRAME;
 
 /// The small scenario, with four hosts, and this about them.

@@ -2,7 +2,7 @@
 
 use super::fixture::{good, read, said, set, with, Folder, SMALL};
 use crate::model::Spray;
-use crate::scenario::memory::{self, estimate_bytes};
+use crate::check::memory::{self, estimate_bytes};
 
 /// The small scenario in a network of this many spines, with hosts at two leaves.
 fn leaf_spine(spines: u32) -> String {

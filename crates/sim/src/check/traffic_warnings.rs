@@ -2,8 +2,8 @@
 
 use clearway_proto::units::{Rate, Time};
 
-use super::key::Shown;
 use crate::model::Scenario;
+use crate::scenario::key::Shown;
 use crate::topology::shape::{self, Cut};
 use crate::traffic::pattern::{self, OfferedLoad};
 use crate::traffic::Table;

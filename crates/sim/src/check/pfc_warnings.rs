@@ -3,9 +3,9 @@
 use clearway_proto::pfc::quanta::PFC_FRAME;
 use clearway_proto::units::Span;
 
-use super::key::Shown;
-use super::shape::role_name;
 use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Xoff};
+use crate::scenario::key::Shown;
+use crate::scenario::shape::role_name;
 use crate::topology::shape;
 use crate::topology::Graph;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::error::ScenarioError;
+use crate::scenario::error::ScenarioError;
 use super::super::load::{load_text, Loaded};
 use crate::model::Scenario;
 
