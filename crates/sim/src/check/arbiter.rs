@@ -7,7 +7,7 @@ use clearway_proto::fastpass::paths::{MAX_PATHS, MAX_RACKS};
 use clearway_proto::units::Span;
 
 use super::late_grants::{late_grants, LateGrants};
-use crate::model::{Arbiters, Protocol, Scenario, Topology, Transport};
+use crate::model::{Arbiters, Protocol, Scenario, Transport};
 use crate::net::served::Served;
 use crate::net::timeslots::SlottedLinks;
 use crate::scenario::arbiter::{is_fastpass, MAX_ARBITERS};
@@ -68,15 +68,11 @@ fn check_network(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
         let message = format!("found {hosts} hosts; an arbiter knows {MOST_NODES} at most");
         r.conflict_at("arbiter", message);
     }
-    let (racks, paths) = match served.topology {
-        Topology::Star { .. } | Topology::Dumbbell { .. } => (1, 1),
-        Topology::LeafSpine { leaves, spines, .. } => (leaves, spines),
-        Topology::FatTree { k } => (k * k / 2, k / 2),
-        Topology::Datacenters { .. } | Topology::Listed { .. } => {
-            let message = "an arbiter knows the paths of star, dumbbell, leaf_spine, fat_tree, and of one of several datacenters only";
-            return r.conflict_at("network.topology", message);
-        }
+    let Some(known) = served.racks() else {
+        let message = "an arbiter knows the paths of star, dumbbell, leaf_spine, fat_tree, and of one of several datacenters only";
+        return r.conflict_at("network.topology", message);
     };
+    let (racks, [paths, _]) = (known.count(), known.paths());
     if racks as usize > MAX_RACKS || paths as usize > MAX_PATHS {
         let message = format!(
             "found {racks} racks and {paths} paths from each switch; an arbiter knows {MAX_RACKS} and {MAX_PATHS} at most"
@@ -154,8 +150,10 @@ fn check_seats(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
 
 /// Arbiters of several datacenters are all in one, and what has timeslots stays there.
 fn check_served(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
-    let Topology::Datacenters { .. } = scenario.network.topology else { return };
     let served = Served::by(arbiters, &scenario.network);
+    if served.topology == scenario.network.topology {
+        return;
+    }
     let (first, last) = (served.hosts.start, served.hosts.end - 1);
     let elsewhere = |node: &&u32| Served::from_node(&scenario.network.topology, **node) != served;
     if let Some(node) = arbiters.nodes.iter().find(elsewhere) {

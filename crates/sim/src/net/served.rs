@@ -5,7 +5,7 @@ use std::ops::Range;
 use clearway_proto::fastpass::fcp::Address;
 
 use crate::model::{Arbiters, Network, Topology};
-use crate::topology::shape;
+use crate::topology::shape::{self, RackPaths};
 
 /// The hosts that arbiters serve, and how these are joined: the whole network, or of several datacenters the one in which the arbiters
 /// are. An arbiter knows nothing of other datacenters, and what crosses the links between them has no timeslots.
@@ -25,12 +25,15 @@ impl Served {
 
     /// What an arbiter at this node serves.
     pub fn from_node(topology: &Topology, node: u32) -> Served {
-        match (shape::datacenter_of(topology, node), topology) {
-            (Some(hosts), &Topology::Datacenters { k, .. }) => {
-                Served { topology: Topology::FatTree { k }, hosts }
-            }
-            _ => Served { topology: topology.clone(), hosts: 0..shape::of(topology).hosts() },
+        match shape::datacenter_of(topology, node) {
+            Some((topology, hosts)) => Served { topology, hosts },
+            None => Served { topology: topology.clone(), hosts: 0..shape::of(topology).hosts() },
         }
+    }
+
+    /// How the racks of the hosts are joined, if an arbiter knows networks of this shape.
+    pub fn racks(&self) -> Option<RackPaths> {
+        shape::of(&self.topology).racks()
     }
 
     /// The address of a host's endpoint: its place among the hosts that are served.

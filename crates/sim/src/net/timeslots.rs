@@ -6,8 +6,8 @@ use std::ops::Range;
 use clearway_proto::fastpass::allocator::{Capacities, Carries, Node, PerSlot, Rack};
 use clearway_proto::units::{Bytes, Rate, Span};
 
-use crate::model::{Arbiters, Network, Protocol, Scenario, Topology};
-use crate::topology::shape;
+use crate::model::{Arbiters, Network, Protocol, Scenario};
+use crate::topology::shape::{self, Uplinks};
 
 /// Bytes on the wire of the smallest control packets, such as a request for one destination: the shortest frame.
 pub const LEAST_BYTES: u64 = 84;
@@ -84,34 +84,14 @@ impl<'a> SlottedLinks<'a> {
 
     /// The links of the network that join hosts to others, but for those that carry all that hosts may send by their shape.
     pub fn joints(&self) -> Vec<Joint> {
-        let carries = |rate, links: u32| Carries { links: links as u16, each: self.per_slot(rate) };
-        match self.network.topology {
-            Topology::LeafSpine { leaves, spines, hosts_per_leaf, uplink } if leaves > 1 => {
-                let joint = |leaf| Joint {
-                    hosts: leaf * hosts_per_leaf..(leaf + 1) * hosts_per_leaf,
-                    name: format!("an uplink of tor{leaf}"),
-                    key: "network.oversubscription",
-                    rate: uplink,
-                    carries: carries(uplink, spines),
-                };
-                (0..leaves).map(joint).collect()
-            }
-            Topology::Dumbbell { left, right, bottleneck, .. } => {
-                let joint = |hosts| Joint {
-                    hosts,
-                    name: "the bottleneck".into(),
-                    key: "network.bottleneck",
-                    rate: bottleneck,
-                    carries: carries(bottleneck, 1),
-                };
-                vec![joint(0..left), joint(left..left + right)]
-            }
-            Topology::LeafSpine { .. }
-            | Topology::Star { .. }
-            | Topology::FatTree { .. }
-            | Topology::Datacenters { .. }
-            | Topology::Listed { .. } => Vec::new(),
-        }
+        let joint = |of: Uplinks| Joint {
+            carries: Carries { links: of.links as u16, each: self.per_slot(of.rate) },
+            hosts: of.hosts,
+            name: of.name,
+            key: of.key,
+            rate: of.rate,
+        };
+        shape::of(&self.network.topology).uplinks().into_iter().map(joint).collect()
     }
 
     /// What the links between racks carry; none where there are none to say it of. Some may limit only when others have failed.

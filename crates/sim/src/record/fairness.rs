@@ -36,13 +36,13 @@ pub(super) struct Fairness {
     indices: Vec<Vec<f64>>,
 }
 
-impl Fairness {
-    /// The memory that the indices take.
-    pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
-        let (interval, rows) = (Some(scenario.record.fairness), scenario.transports.len() as f64);
-        Sampled::every("record.fairness", interval, rows, NUMBER, scenario)
-    }
+/// The memory that the indices of a run take.
+pub fn footprint(scenario: &Scenario) -> Option<Sampled> {
+    let (interval, rows) = (Some(scenario.record.fairness), scenario.transports.len() as f64);
+    Sampled::every("record.fairness", interval, rows, NUMBER, scenario)
+}
 
+impl Fairness {
     pub(super) fn new(interval: Span, warm: Time, simulation: &Simulation) -> Fairness {
         let indices = vec![Vec::new(); simulation.transports()];
         Fairness { interval, from: warm, ended: false, payload: delivered(simulation), indices }

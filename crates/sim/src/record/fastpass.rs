@@ -10,9 +10,8 @@ use super::footprint::{text_bytes, NUMBER};
 use super::measured::Measured;
 use super::outcome::{Column, Table, Value};
 use crate::host::arbiter::ArbiterHost;
-use crate::model::Topology;
 use crate::net::served::Served;
-use crate::topology::shape::Shape;
+use crate::topology::shape::{RackPaths, Shape};
 
 /// Memory in bytes for a row of the table of endpoints.
 pub const ENDPOINT_ROW: f64 = NUMBER * 16.0;
@@ -200,8 +199,8 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
 
 /// The name of a link as an arbiter numbers racks and switches.
 fn link_name(served: &Served, link: Link) -> String {
-    let half = match served.topology {
-        Topology::FatTree { k } => k as usize / 2,
+    let half = match served.racks() {
+        Some(RackPaths::FatTree { half }) => half as usize,
         _ => 0,
     };
     // Of datacenters that are all alike, so many come before the one that is served.

@@ -3,11 +3,11 @@
 use clearway_proto::units::{Span, Time};
 
 use super::baseline::{Baseline, LinkBaseline};
-use super::counters::TransportCounters;
 use super::texts::Texts;
 use crate::host::processor::ProcessorCounters;
 use crate::model::Scenario;
 use crate::net::rules::ClassCounters;
+use crate::simulation::counters::TransportCounters;
 use crate::simulation::{OperationRecord, Simulation};
 use crate::traffic::Demand;
 

@@ -2,7 +2,6 @@
 
 mod baseline;
 mod censored;
-pub mod counters;
 mod definitions;
 pub(crate) mod digest;
 pub mod fairness;

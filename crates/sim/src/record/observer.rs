@@ -5,7 +5,6 @@
 use clearway_proto::units::{Span, Time};
 
 use super::baseline::Baseline;
-use super::counters::TransportCounters;
 use super::definitions::Definition;
 use super::digest::digest;
 use super::fairness::Fairness;
@@ -17,6 +16,7 @@ use super::samples::{self, Samples};
 use super::summary::summarise;
 use super::tables;
 use crate::model::Scenario;
+use crate::simulation::counters::TransportCounters;
 use crate::simulation::Simulation;
 
 /// The state of the network at the end of the warm-up, and the samples so far.

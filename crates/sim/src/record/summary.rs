@@ -4,11 +4,11 @@ use clearway_proto::histogram::Histogram;
 use clearway_proto::units::Span;
 
 use super::censored::{Bounded, Buckets, Censored, Values};
-use super::counters::{OperationCounters, TransportCounters};
 use super::fastpass;
 use super::measured::{LinkFigures, Measured};
 use super::outcome::Value;
 use super::pauses;
+use crate::simulation::counters::{OperationCounters, TransportCounters};
 
 /// The summary: figures of all transports together, of the links, and of each transport by its name.
 pub(super) fn summarise(measured: &Measured) -> Value {

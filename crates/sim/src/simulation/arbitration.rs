@@ -24,11 +24,11 @@ use crate::host::arbiter::{ArbiterHost, Change, Costs};
 use crate::host::clock::LocalClock;
 use crate::host::endpoint::EndpointHost;
 use crate::host::slots::{Offer, Slots};
-use crate::model::{Arbiters, Clock, Protocol, Scenario, Topology};
+use crate::model::{Arbiters, Clock, Protocol, Scenario};
 use crate::net::served::Served;
 use crate::net::timeslots::SlottedLinks;
 use crate::random::Entity;
-use crate::topology::shape;
+use crate::topology::shape::{self, RackPaths};
 use crate::traffic::FlowSpec;
 
 /// Who exchanges control packets, if any; `first` is the first conversation that is free, and `seat` gives a node its next
@@ -48,11 +48,7 @@ pub(super) fn control_plan(
     endpoints.sort_unstable();
     endpoints.dedup();
     let served = Served::by(arbiters, &scenario.network);
-    let (aggregations, cores) = match served.topology {
-        Topology::LeafSpine { spines, .. } => (spines, 1),
-        Topology::FatTree { k } => (k / 2, k / 2),
-        _ => (1, 1),
-    };
+    let [aggregations, cores] = served.racks().map_or([1, 1], RackPaths::paths);
     Some(ControlPlan {
         first,
         neighbours: neighbours(&served, &endpoints),
@@ -68,7 +64,7 @@ pub(super) fn control_plan(
 
 /// The endpoints that send each other trials of links, by their places among all: the lower one first, in rising order.
 fn neighbours(served: &Served, endpoints: &[u32]) -> Vec<(u32, u32)> {
-    let neighbours = match paths(&served.topology) {
+    let neighbours = match paths(served) {
         PathParams::Single => return Vec::new(),
         PathParams::LeafSpine { racks, .. } => Neighbours::new(&racks, racks.racks()),
         PathParams::FatTree { racks, shape } => Neighbours::new(&racks, shape.racks_per_pod),
@@ -215,7 +211,7 @@ fn arbiter_params(
             order: arbiters.order,
             capacities: SlottedLinks::new(scenario, arbiters).and_then(|links| links.capacities()),
         },
-        paths: paths(&served.topology),
+        paths: paths(&served),
         address: served.hosts.contains(&node).then(|| served.address(node)),
         ahead: arbiters.ahead,
         pacer: pacer(arbiters),
@@ -237,25 +233,23 @@ fn pacer(arbiters: &Arbiters) -> Pacer {
     Pacer { gap: arbiters.allocation_gap, interval, slack }
 }
 
-/// How racks are joined.
-fn paths(topology: &Topology) -> PathParams {
+/// How racks are joined, as an arbiter is told.
+fn paths(served: &Served) -> PathParams {
     const KNOWN: &str = "a scenario's network has racks and paths that an arbiter knows";
-    match *topology {
-        Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => PathParams::LeafSpine {
-            racks: Racks::uniform(leaves as usize, hosts_per_leaf as usize).expect(KNOWN),
-            paths: spines as usize,
-        },
-        Topology::FatTree { k } => {
-            let half = k as usize / 2;
+    let uniform = |racks: u32, hosts: u32| Racks::uniform(racks as usize, hosts as usize).expect(KNOWN);
+    match served.racks() {
+        Some(RackPaths::LeafSpine { racks, hosts, spines }) => {
+            PathParams::LeafSpine { racks: uniform(racks, hosts), paths: spines as usize }
+        }
+        Some(RackPaths::FatTree { half }) => {
+            let racks = uniform(2 * half * half, half);
+            let half = half as usize;
             PathParams::FatTree {
-                racks: Racks::uniform(k as usize * half, half).expect(KNOWN),
+                racks,
                 shape: FatTreeShape { racks_per_pod: half, aggregation: half, cores: half },
             }
         }
-        Topology::Star { .. }
-        | Topology::Dumbbell { .. }
-        | Topology::Datacenters { .. }
-        | Topology::Listed { .. } => PathParams::Single,
+        Some(RackPaths::Single) | None => PathParams::Single,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use clearway_proto::units::Time;
 
+use super::counters::TransportCounters;
 use super::operations::{Channel, Initiator, OperationRecord};
 use super::place::Place;
 use crate::engine::calendar::Entry;
@@ -17,7 +18,6 @@ use crate::net::pfc::{Pause, Pfc, PortAccount};
 use crate::net::port::{Port, PortFigures};
 use crate::net::relay::RelayNode;
 use crate::net::rules::{ClassCounters, ClassQueue, Rules};
-use crate::record::counters::TransportCounters;
 use crate::topology::{Link, Node};
 use crate::traffic::FlowSpec;
 use clearway_proto::pfc::hold::Hold;

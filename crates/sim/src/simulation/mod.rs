@@ -8,6 +8,7 @@ mod build;
 mod class_audit;
 mod control;
 mod control_plan;
+pub mod counters;
 mod crew;
 mod domain;
 mod exchanged;

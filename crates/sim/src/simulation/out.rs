@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use clearway_proto::units::Time;
 
+use super::counters::TransportCounters;
 use super::fabric::LinkEnd;
 use super::parcels::Parcels;
 use super::plan::Plan;
@@ -13,7 +14,6 @@ use crate::engine::calendar::Calendar;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::engine::order::Item;
 use crate::host::ends::Losses;
-use crate::record::counters::TransportCounters;
 
 /// What happens next in a domain, and what has.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use clearway_proto::fastpass::endpoint::Endpoint;
 use clearway_proto::units::{Bytes, Span, Time};
 
+use super::counters::TransportCounters;
 use super::domain::{Domain, NONE};
 use super::operations::OperationRecord;
 use super::plan::sized;
@@ -17,7 +18,6 @@ use crate::net::ideal::ideal_over_paths;
 use crate::net::port::{Port, PortFigures};
 use crate::net::rules::ClassQueue;
 use crate::net::served::Served;
-use crate::record::counters::TransportCounters;
 use crate::topology::Graph;
 use crate::traffic::FlowSpec;
 

@@ -2,6 +2,7 @@
 
 use super::share::Share;
 use crate::model::{Probe, Scenario};
+use crate::record::fairness;
 use crate::record::samples::{footprints, Sampled};
 use crate::record::tables::probe_row_bytes;
 use crate::scenario::key::Shown;
@@ -31,5 +32,5 @@ pub(super) fn sample_shares(scenario: &Scenario) -> Vec<Share> {
         key: key.into(),
         remedy: "sample less often, or shorten duration",
     };
-    footprints(scenario).into_iter().map(share).collect()
+    footprints(scenario).into_iter().chain(fairness::footprint(scenario)).map(share).collect()
 }

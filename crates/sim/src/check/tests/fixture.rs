@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::scenario::error::ScenarioError;
 use super::super::load::{load_text, Loaded};
 use crate::model::Scenario;
+use crate::scenario::error::ScenarioError;
 
 /// A file that uses most of what there is.
 pub(super) const FULL: &str = r#"format = 1

@@ -4,8 +4,8 @@ use clearway_proto::units::{Bytes, Rate, Span};
 use serde_json::json;
 
 use super::fixture::{good, read, said, set, toml, with, SMALL};
-use crate::model::{Clock, FlowOrder, HostModel, InterruptHost, PartsPerBillion, SnapHost, Timestamps};
 use crate::check::memory;
+use crate::model::{Clock, FlowOrder, HostModel, InterruptHost, PartsPerBillion, SnapHost, Timestamps};
 use crate::simulation::footprint::FRAME;
 
 /// The small scenario, with four hosts, and this about them.

@@ -2,11 +2,11 @@
 
 use serde_json::{json, Map, Value as Json};
 
+use super::fixture::{set, toml, Folder, SMALL};
 use crate::scenario::error::Problem;
 use crate::scenario::schema;
 use crate::scenario::schema::objects;
 use crate::scenario::transport::READERS;
-use super::fixture::{set, toml, Folder, SMALL};
 use crate::simulation::Simulation;
 
 type Table = Map<String, Json>;

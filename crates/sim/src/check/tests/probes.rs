@@ -4,9 +4,9 @@ use clearway_proto::units::{Bytes, Span, Time};
 use serde_json::json;
 
 use super::fixture::{good, read, said, toml, with, Folder, FULL, SMALL};
+use crate::check::memory::{self, estimate_bytes};
 use crate::model::Probe;
 use crate::record::tables::probe_row_bytes;
-use crate::check::memory::{self, estimate_bytes};
 use crate::simulation::footprint::{probe_bytes, FRAME};
 use crate::topology::shape;
 

@@ -1,8 +1,8 @@
 //! `spray`: packets over all shortest paths, how many these may be, and what they take.
 
 use super::fixture::{good, read, said, set, with, Folder, SMALL};
-use crate::model::Spray;
 use crate::check::memory::{self, estimate_bytes};
+use crate::model::Spray;
 
 /// The small scenario in a network of this many spines, with hosts at two leaves.
 fn leaf_spine(spines: u32) -> String {

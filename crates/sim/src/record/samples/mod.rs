@@ -23,7 +23,6 @@ use throughput::ThroughputSamples;
 use windows::WindowSamples;
 
 use super::definitions::Definition;
-use super::fairness::Fairness;
 use super::measured::Measured;
 use super::outcome::Table;
 use crate::model::Scenario;
@@ -37,7 +36,6 @@ pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
         RttSamples::footprint(scenario),
         ThroughputSamples::footprint(scenario),
         LinkSamples::footprint(scenario),
-        Fairness::footprint(scenario),
     ];
     kinds.into_iter().flatten().collect()
 }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use clearway_proto::units::{Rate, Span};
 
+use super::racks::{RackPaths, Uplinks};
 use super::rates::HostRates;
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
@@ -54,6 +55,16 @@ pub trait Shape {
 
     /// Sets of hosts, and the links that join each to all others; none where these cannot be short of what hosts send.
     fn cuts(&self) -> Vec<Cut> {
+        Vec::new()
+    }
+
+    /// How racks are joined, if an arbiter of Fastpass knows networks of this shape.
+    fn racks(&self) -> Option<RackPaths> {
+        None
+    }
+
+    /// The links that join hosts to others, but for those that carry all that hosts may send by their shape.
+    fn uplinks(&self) -> Vec<Uplinks> {
         Vec::new()
     }
 

@@ -3,6 +3,7 @@
 use clearway_proto::units::{Rate, Span};
 
 use super::contract::{down, up, Cut, Shape, Ways};
+use super::racks::{RackPaths, Uplinks};
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
 
@@ -46,6 +47,21 @@ impl Shape for Dumbbell {
             bps: self.bottleneck.as_bps() as f64,
             remedy: "raise network.bottleneck",
         }]
+    }
+
+    fn racks(&self) -> Option<RackPaths> {
+        Some(RackPaths::Single)
+    }
+
+    fn uplinks(&self) -> Vec<Uplinks> {
+        let of = |hosts| Uplinks {
+            hosts,
+            name: "the bottleneck".into(),
+            key: "network.bottleneck",
+            rate: self.bottleneck,
+            links: 1,
+        };
+        vec![of(0..self.left), of(self.left..self.left + self.right)]
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {

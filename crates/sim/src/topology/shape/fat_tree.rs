@@ -4,6 +4,7 @@
 use clearway_proto::units::{Rate, Span};
 
 use super::contract::{down, up, Shape, Ways};
+use super::racks::RackPaths;
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
 
@@ -45,6 +46,10 @@ impl Shape for FatTree {
             SwitchRole::Dci | SwitchRole::Long | SwitchRole::Relay => 0,
         };
         (f64::from(switches), f64::from(switches * self.k))
+    }
+
+    fn racks(&self) -> Option<RackPaths> {
+        Some(RackPaths::FatTree { half: self.k / 2 })
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {

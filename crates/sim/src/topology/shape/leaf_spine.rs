@@ -3,6 +3,7 @@
 use clearway_proto::units::{Rate, Span};
 
 use super::contract::{down, up, Cut, Shape, Ways};
+use super::racks::{RackPaths, Uplinks};
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
 
@@ -54,6 +55,24 @@ impl Shape for LeafSpine {
             remedy: "lower network.oversubscription",
         };
         (0..self.leaves).map(cut).collect()
+    }
+
+    fn racks(&self) -> Option<RackPaths> {
+        Some(RackPaths::LeafSpine { racks: self.leaves, hosts: self.hosts_per_leaf, spines: self.spines })
+    }
+
+    fn uplinks(&self) -> Vec<Uplinks> {
+        if self.leaves < 2 {
+            return Vec::new();
+        }
+        let of = |leaf| Uplinks {
+            hosts: leaf * self.hosts_per_leaf..(leaf + 1) * self.hosts_per_leaf,
+            name: format!("an uplink of tor{leaf}"),
+            key: "network.oversubscription",
+            rate: self.uplink,
+            links: self.spines,
+        };
+        (0..self.leaves).map(of).collect()
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {

@@ -8,6 +8,7 @@ mod dumbbell;
 mod fat_tree;
 mod leaf_spine;
 mod listed;
+mod racks;
 mod rates;
 mod star;
 
@@ -17,6 +18,7 @@ use clearway_proto::units::Span;
 
 use crate::model::{Network, Topology};
 pub use contract::{Cut, Shape, Ways};
+pub use racks::{RackPaths, Uplinks};
 pub use rates::HostRates;
 
 /// The shape of this topology.
@@ -37,11 +39,11 @@ pub fn of(topology: &Topology) -> Box<dyn Shape + '_> {
     }
 }
 
-/// The hosts of the datacenter in which a node is, where there are several.
-pub fn datacenter_of(topology: &Topology, node: u32) -> Option<Range<u32>> {
+/// The datacenter in which a node is, as a network of its own, and its hosts; `None` where there are not several.
+pub fn datacenter_of(topology: &Topology, node: u32) -> Option<(Topology, Range<u32>)> {
     let Topology::Datacenters { count, k, long_rate, long_delay, relays } = *topology else { return None };
     let all = datacenters::Datacenters { count, k, long_rate, long_delay, relays };
-    Some(all.hosts_of(all.home(node)))
+    Some((Topology::FatTree { k }, all.hosts_of(all.home(node))))
 }
 
 /// The rates of the hosts' links of this network.

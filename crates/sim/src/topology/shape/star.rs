@@ -3,6 +3,7 @@
 use clearway_proto::units::{Rate, Span};
 
 use super::contract::{down, up, Shape, Ways};
+use super::racks::RackPaths;
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
 
@@ -30,6 +31,10 @@ impl Shape for Star {
             SwitchRole::Tor => (1.0, f64::from(self.hosts)),
             _ => (0.0, 0.0),
         }
+    }
+
+    fn racks(&self) -> Option<RackPaths> {
+        Some(RackPaths::Single)
     }
 
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span) {
