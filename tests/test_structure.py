@@ -10,6 +10,7 @@ import pytest
 from tools.structure import python_imports, rust_imports
 from tools.structure.__main__ import problems
 from tools.structure.circles import Import, circles, described
+from tools.structure.floors import MAY_IMPORT, arrows_up
 
 ROOT = Path(__file__).parent.parent
 
@@ -376,3 +377,22 @@ def test_the_command_names_a_file_of_tests_that_the_program_leaves_out(workspace
         "crates/one/tests/folder/outer.rs",
         "crates/one/tests/second.rs",
     ]
+
+
+# FLOORS
+
+
+def test_a_folder_that_imports_one_above_it_is_named() -> None:
+    source = "crates/sim/src/"
+    up = Import(f"{source}scenario/pfc.rs", f"{source}net/pfc.rs", 7, "crate::net::pfc::Pause")
+    down = Import(f"{source}net/pfc.rs", f"{source}model/pfc.rs", 3, "crate::model::Pfc")
+    within = Import(f"{source}net/pfc.rs", f"{source}net/ports.rs", 4, "super::ports::Ports")
+    of_a_test = Import(f"{source}model/tests/pfc.rs", f"{source}check/load.rs", 2, "crate::check::load_text")
+    [line] = arrows_up([down, up, within, of_a_test])
+    assert line.startswith(f"{source}scenario/pfc.rs:7: crate::net::pfc::Pause is of net; scenario may import model, topology")
+
+
+def test_every_folder_of_the_simulator_has_its_floor() -> None:
+    source = ROOT / "crates" / "sim" / "src"
+    folders = {path.stem for path in source.iterdir() if path.name != "lib.rs"}
+    assert folders == set(MAY_IMPORT)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tools.structure import python_imports, rust_imports
 from tools.structure.circles import circles, described
+from tools.structure.floors import arrows_up
 from tools.structure.functions import MOST_LINES, long_functions
 from tools.structure.unnamed import unnamed_files
 
@@ -15,10 +16,11 @@ _CHECKED_FOR_LENGTH = (_PACKAGE, "tests", "tools")
 
 
 def problems(root: Path) -> list[str]:
-    """Return what is wrong with the source tree, an entry for each circle, long function and unnamed file."""
+    """Return what is wrong with the source tree, an entry for each circle, arrow up, long function and unnamed file."""
     packages = sorted(path.parent for path in root.glob("crates/*/Cargo.toml"))
     imports = [*rust_imports.imports_of(root, packages), *python_imports.imports_of(root, root / _PACKAGE)]
     found = [described(circle, imports) for circle in circles(imports)]
+    found.extend(arrows_up(imports))
     for folder in _CHECKED_FOR_LENGTH:
         found.extend(
             f"{function.place}: {function.name} has {function.lines} lines, at most {MOST_LINES} are allowed"

@@ -3,7 +3,7 @@
 use clearway_proto::units::Bytes;
 
 use super::{arbiter, classes, memory, operations, relays};
-use crate::engine::event::MAX_LINKS;
+use crate::model::MAX_LINKS;
 use crate::model::{Buffer, Network, Scenario, Spray, Transport};
 use crate::scenario::key::Shown;
 use crate::scenario::probe::MAX_PROBES;

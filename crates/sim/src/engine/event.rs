@@ -1,6 +1,8 @@
 //! Events, in four words each. A frame under way is its own arrival event and is carried by value, so a hop follows
 //! no pointer.
 
+use crate::model::MAX_LINKS;
+
 /// What happens. Two events of one node at one instant happen in the order of their kinds and then of their ids,
 /// SO THE ORDER OF THESE MATTERS: a port that falls idle at some instant is free for a frame that arrives in that
 /// instant.
@@ -111,8 +113,7 @@ const SIZE_BITS: u32 = 17;
 const HOP_BITS: u32 = 5;
 /// A frame weighs less than this many bytes on the wire.
 pub const MAX_FRAME: u32 = 1 << SIZE_BITS;
-/// A path has fewer links than this.
-pub const MAX_LINKS: u32 = 1 << HOP_BITS;
+const _: () = assert!(MAX_LINKS == 1 << HOP_BITS);
 
 impl Meta {
     /// The frame is an acknowledgement, or the answer to a probe: it takes its route's way back.

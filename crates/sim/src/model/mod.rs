@@ -26,7 +26,7 @@ pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::{Bypass, Fault};
 pub use host::{FlowOrder, HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
-pub use network::Network;
+pub use network::{Network, MAX_LINKS};
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};
 pub use pfc::{Pfc, Relay, Safety, Xoff};
 pub use probe::Probe;

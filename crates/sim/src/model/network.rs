@@ -4,6 +4,9 @@ use clearway_proto::units::{Rate, Span};
 
 use super::topology::Topology;
 
+/// A path has fewer links than this: a frame counts those that it has crossed in few bits.
+pub const MAX_LINKS: u32 = 32;
+
 /// Nodes, links, and what a frame weighs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {

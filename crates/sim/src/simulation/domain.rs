@@ -10,7 +10,7 @@ use clearway_proto::units::Time;
 
 use super::agents::Agents;
 use super::fabric::Fabric;
-use super::hosts::Hosts;
+use super::hosts::{Hosts, NONE};
 use super::out::Out;
 use super::outbox::{Exits, Outbox};
 use super::parcels::Parcel;
@@ -24,9 +24,6 @@ use crate::engine::order::{Item, Known};
 use crate::engine::prefetch::prefetch;
 use crate::net::port::Port;
 use crate::net::routes::Next;
-
-/// No host, or no processor.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// Some nodes of a network, with all that they own, at some instant.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The fabric of a domain: its ports, switches and relays, which take a frame and give frames out. Ports of hosts are part of it;
 //! hosts are not.
 
-use super::out::Out;
+use super::out::{LinkEnd, Out};
 use super::plan::Plan;
 use crate::engine::batches::AHEAD;
 use crate::engine::calendar::{slot_of, Entry};
@@ -24,22 +24,6 @@ pub(super) struct Fabric {
     spare_frames: Vec<Item>,
     /// The slots of those for which there was no room.
     dropped: Vec<u32>,
-}
-
-/// Where a port's link leads.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LinkEnd {
-    /// The link.
-    pub number: u32,
-    /// The node at its end.
-    pub node: u32,
-}
-
-impl LinkEnd {
-    #[inline(always)]
-    pub fn of(port: &Port) -> LinkEnd {
-        LinkEnd { number: port.link, node: port.node }
-    }
 }
 
 impl Fabric {

@@ -3,7 +3,6 @@
 use clearway_proto::transport::Ack;
 use clearway_proto::units::Time;
 
-use super::domain::NONE;
 use super::operations::Operations;
 use super::out::Out;
 use super::plan::Plan;
@@ -14,6 +13,9 @@ use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::slots::{Offer, Slots};
 use crate::net::scheduling::{only, ClassSet};
+
+/// No host, or no processor.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The hosts of a domain.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The simulator proper: domains that take their events in order and let ports, senders and receivers act on them.
 
+mod agent_events;
 mod agents;
 pub(crate) mod arbitration;
 mod audit;

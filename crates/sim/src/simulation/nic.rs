@@ -7,8 +7,8 @@
 
 use clearway_proto::machine::Readiness;
 
-use super::domain::{Domain, NONE};
-use super::hosts::{HostState, Hosts};
+use super::domain::Domain;
+use super::hosts::{HostState, Hosts, NONE};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::host::round::Round;

@@ -6,7 +6,6 @@ use std::ops::Range;
 use clearway_proto::units::Time;
 
 use super::counters::TransportCounters;
-use super::fabric::LinkEnd;
 use super::parcels::Parcels;
 use super::plan::Plan;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
@@ -14,6 +13,23 @@ use crate::engine::calendar::Calendar;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::engine::order::Item;
 use crate::host::ends::Losses;
+use crate::net::port::Port;
+
+/// Where a port's link leads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkEnd {
+    /// The link.
+    pub number: u32,
+    /// The node at its end.
+    pub node: u32,
+}
+
+impl LinkEnd {
+    #[inline(always)]
+    pub fn of(port: &Port) -> LinkEnd {
+        LinkEnd { number: port.link, node: port.node }
+    }
+}
 
 /// What happens next in a domain, and what has.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use super::footprint::CONTROL_WAYS;
 use super::partition::Partition;
 use super::place::Place;
 use super::plan::ProbePlan;
-use crate::engine::event::MAX_LINKS;
+use crate::model::MAX_LINKS;
 use crate::model::{Scenario, Transport};
 use crate::net::routes::{Next, Routes};
 use crate::random::{in_table, Entity, Stream};

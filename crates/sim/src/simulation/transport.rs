@@ -4,7 +4,8 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{Ack, Notice};
 use clearway_proto::units::Time;
 
-use super::domain::{Domain, NONE};
+use super::domain::Domain;
+use super::hosts::NONE;
 use super::parcels::{Parcel, Said};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};

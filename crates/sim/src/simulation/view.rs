@@ -4,7 +4,8 @@ use clearway_proto::fastpass::endpoint::Endpoint;
 use clearway_proto::units::{Bytes, Span, Time};
 
 use super::counters::TransportCounters;
-use super::domain::{Domain, NONE};
+use super::domain::Domain;
+use super::hosts::NONE;
 use super::operations::OperationRecord;
 use super::plan::sized;
 use super::simulator::Simulation;

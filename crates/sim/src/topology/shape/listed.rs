@@ -6,7 +6,7 @@ use clearway_proto::units::{Rate, Span};
 
 use super::contract::{Cut, Shape, Ways};
 use super::rates::HostRates;
-use crate::engine::event::MAX_LINKS;
+use crate::model::MAX_LINKS;
 use crate::model::{ListedLink, ListedNode, SwitchRole};
 use crate::topology::distances::{descend, distances_to, each_descent, ways, UNREACHED};
 use crate::topology::graph::{Graph, NodeKind, Plan};
