@@ -35,7 +35,9 @@ fn record(link: u32, gbps: u64, (time, queued, sent): (u64, u64, u64)) -> PortSt
 
 fn told(records: &[PortState]) -> HopRecords {
     let mut telemetry = HopRecords::default();
-    records.iter().for_each(|port| telemetry.write(port));
+    for port in records {
+        telemetry.write(port);
+    }
     telemetry
 }
 

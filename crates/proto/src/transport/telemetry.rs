@@ -120,7 +120,9 @@ mod tests {
     fn a_path_is_its_links_in_order() {
         let path = |links: &[u32]| {
             let mut records = HopRecords::default();
-            links.iter().for_each(|&link| records.write(&port(link)));
+            for &link in links {
+                records.write(&port(link));
+            }
             records
         };
         assert!(path(&[1, 2]).is_same_path(&path(&[1, 2])));

@@ -27,6 +27,10 @@ pub struct Rules {
     pub(super) waiting: u32,
     pub(super) memory: Memory,
     pub(super) loss: Option<Box<Loss>>,
+    /// Telemetry is written into what leaves.
+    pub(super) writes: bool,
+    /// More is to be done for a frame that begins to leave than for most: the link may lose it, or telemetry is written into it.
+    pub(super) is_special: bool,
     /// The classes that the link's other end pauses.
     pub(super) paused: ClassSet,
     /// The classes of which the port has accounts for what comes over its link.
@@ -90,6 +94,8 @@ impl Rules {
             waiting: 0,
             memory,
             loss: None,
+            writes: false,
+            is_special: false,
             paused: 0,
             lossless: 0,
             ingress: NO_PORT,
@@ -114,9 +120,15 @@ impl Rules {
         self.paused
     }
 
-    /// The times at which the link loses frames, to be filled in.
-    pub fn loss_mut(&mut self) -> &mut Option<Box<Loss>> {
-        &mut self.loss
+    /// The times at which the link loses frames.
+    pub fn set_loss(&mut self, loss: Loss) {
+        self.loss = Some(Box::new(loss));
+        self.is_special = true;
+    }
+
+    /// From now on telemetry is written into what leaves.
+    pub fn set_writing(&mut self) {
+        (self.writes, self.is_special) = (true, true);
     }
 
     /// The classes at this port.

@@ -487,7 +487,7 @@ impl Domain {
         let conversation = plan.routes.conversation(frame.route());
         let losses = &mut self.losses[conversation as usize];
         if frame.meta.contains(Meta::POOLED) {
-            self.parcels.take(frame.seq());
+            self.parcels.discard(frame.seq());
         }
         if frame.meta.contains(Meta::ACK) {
             losses.acks += 1;

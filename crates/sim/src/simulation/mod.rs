@@ -27,6 +27,7 @@ mod processors;
 mod ruled;
 mod simulator;
 mod slots;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod transport;

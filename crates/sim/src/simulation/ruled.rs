@@ -6,7 +6,7 @@ use crate::engine::event::{Event, Frame, Kind};
 use crate::host::round::Round;
 use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
-use crate::net::ruled::{Joined, Passed, Transmission, Turn};
+use crate::net::ruled::{Joined, Leaves, Passed, Transmission, Turn};
 
 impl Domain {
     /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
@@ -75,8 +75,8 @@ impl Domain {
     /// A frame for which there is room comes to a ruled port.
     #[inline(never)]
     fn join(&mut self, plan: &Plan, at: u32, class: usize, mut frame: Frame, ingress: u32) {
-        if let Joined::Begun(arrives) = self.ports.join(at, class, &mut frame, ingress, self.now) {
-            self.send_transmitted(plan, at, &Transmission { frame, arrives });
+        if let Joined::Begun(leaves) = self.ports.join(at, class, &mut frame, ingress, self.now) {
+            self.send_transmitted(plan, at, &Transmission { frame, leaves });
         }
         self.await_turn(plan, at);
     }
@@ -90,12 +90,13 @@ impl Domain {
     /// What a ruled port transmits arrives, or is lost.
     #[inline(always)]
     fn send_transmitted(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
-        match transmission.arrives {
-            Some(arrives) => {
+        match transmission.leaves {
+            Leaves::Arriving(arrives) => {
                 let link = LinkEnd::of(self.ports.port(at));
                 self.send_on(link, arrives, &transmission.frame);
             }
-            None => self.lose(plan, &transmission.frame),
+            Leaves::Written(arrives) => self.send_written(plan, at, &transmission.frame, arrives),
+            Leaves::Lost => self.lose(plan, &transmission.frame),
         }
     }
 

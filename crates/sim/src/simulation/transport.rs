@@ -5,7 +5,7 @@ use clearway_proto::transport::{Ack, Notice};
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, NONE};
-use super::parcels::{Parcel, Said};
+use super::parcels::{Parcel, Said, Told};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::traffic::Demand;
@@ -34,6 +34,7 @@ impl Domain {
                 self.take_header(plan, host, frame, &header);
                 said
             }
+            Parcel::Told(told) => return self.take_told(plan, host, end, frame, received, told),
             Parcel::Control(_) => unreachable!("a flow's frame has no control packet for its parcel"),
         };
         match said {
@@ -50,6 +51,21 @@ impl Domain {
     /// A data packet has reached its destination.
     #[inline(never)]
     fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+        self.land_with(plan, host, end, frame, received, None);
+    }
+
+    /// A data packet has reached its destination, with what switches have written into it, if they have. The acknowledgement
+    /// that is due at once gives that back.
+    #[inline(always)]
+    pub(super) fn land_with(
+        &mut self,
+        plan: &Plan,
+        host: u32,
+        end: u32,
+        frame: &Frame,
+        received: Time,
+        told: Option<Box<Told>>,
+    ) {
         let now = self.time();
         let received = self.arrival_as_read(host, now, received);
         let receiver = &mut self.receivers[end as usize];
@@ -57,7 +73,7 @@ impl Domain {
         if completed > 0 {
             self.complete(end, now);
         }
-        self.send_acks(plan, host, end, frame.meta.last());
+        self.send_acks(plan, host, end, frame.meta.last(), told);
         if completed > 0 {
             self.take_messages(plan, host, end, completed);
         }
@@ -74,9 +90,11 @@ impl Domain {
 
     /// Sends the acknowledgements that are due. `last` is the flag of a packet just taken that ends a message.
     #[inline(always)]
-    fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
+    fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32, told: Option<Box<Told>>) {
         if self.receivers[end as usize].receiver.is_due() {
-            self.send_ack(plan, host, end, last);
+            self.send_ack(plan, host, end, last, told);
+        } else if let Some(told) = told {
+            self.parcels.keep(told);
         }
         if self.receivers[end as usize].receiver.is_due() {
             self.send_more_acks(plan, host, end, last);
@@ -94,13 +112,13 @@ impl Domain {
     #[cold]
     fn send_more_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
         while self.receivers[end as usize].receiver.is_due() {
-            self.send_ack(plan, host, end, last);
+            self.send_ack(plan, host, end, last, None);
         }
     }
 
     /// Sends the next acknowledgement that is due.
     #[inline(always)]
-    fn send_ack(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
+    fn send_ack(&mut self, plan: &Plan, host: u32, end: u32, last: u32, told: Option<Box<Told>>) {
         let now = self.time();
         let receiver = &mut self.receivers[end as usize];
         let ack = receiver.acknowledgement(now);
@@ -108,7 +126,11 @@ impl Domain {
         let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
         let mut meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
         let mut seq = ack.seq;
-        if ack.cumulative != ack.seq + 1 || ack.sack != 0 || ack.remote_queuing_us != 0 {
+        if let Some(told) = told {
+            debug_assert!(!ack.is_notification(), "a notification gives no telemetry back");
+            seq = self.parcels.put(Parcel::Told(saying(told, ack)));
+            meta = meta.with(Meta::POOLED);
+        } else if ack.cumulative != ack.seq + 1 || ack.sack != 0 || ack.remote_queuing_us != 0 {
             if ack.is_notification() {
                 self.counters[receiver.transport as usize].notifications += 1;
                 // It does not end what its packet ends.
@@ -128,7 +150,7 @@ impl Domain {
             receiver.timer_at = Time::NEVER;
         }
         receiver.receiver.handle_timeout(now);
-        self.send_acks(plan, host, end, 0);
+        self.send_acks(plan, host, end, 0, None);
     }
 
     /// An acknowledgement leaves its host's stack.
@@ -146,7 +168,7 @@ impl Domain {
 
     /// An acknowledgement has reached the sender.
     #[inline(never)]
-    fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
+    pub(super) fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
         let now = self.time();
         let sender = &mut self.senders[end as usize];
         let counters = &mut self.counters[sender.transport as usize];
@@ -284,6 +306,12 @@ impl Domain {
             }
         }
     }
+}
+
+/// What is to be given back, with the acknowledgement that does so.
+fn saying(mut told: Box<Told>, ack: Ack) -> Box<Told> {
+    told.said = Said::Ack(ack);
+    told
 }
 
 /// What an acknowledgement says that fits its event.
