@@ -4,10 +4,11 @@
 //! It travels as a frame's parcel, which the first switch on the way makes: so frames without telemetry cost nothing, and no
 //! host has to ask whether there is any. Its box goes there and back, and is used again by the sender's next frames.
 
+use clearway_proto::transport::Ack;
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, LinkEnd};
-use super::parcels::{Said, Told};
+use super::parcels::{Parcel, Said, Told};
 use super::plan::Plan;
 use crate::engine::event::{Frame, Meta};
 use crate::schemes::AnyTelemetry;
@@ -52,7 +53,12 @@ impl Domain {
             Said::Seq(seq) => {
                 let route_seq = u64::from(frame.route()) << 32 | u64::from(seq);
                 let frame = Frame { route_seq, meta: frame.meta.without(Meta::POOLED), ..*frame };
-                self.land_with(plan, host, end, &frame, received, Some(told));
+                self.told = Some(told);
+                self.land(plan, host, end, &frame, received);
+                // No acknowledgement was due at once.
+                if let Some(told) = self.told.take() {
+                    self.parcels.keep(told);
+                }
             }
             Said::Ack(ack) => {
                 let now = self.time();
@@ -60,6 +66,18 @@ impl Domain {
                 self.parcels.keep(told);
                 self.acknowledge(plan, host, end, ack, received);
             }
+        }
+    }
+
+    /// The parcel of an acknowledgement that does not fit its event: telemetry, where the packet that is taken now came with
+    /// some. A notification is no acknowledgement, and gives nothing back.
+    pub(super) fn parcel_of(&mut self, ack: Ack) -> Parcel {
+        match self.told.take_if(|_| !ack.is_notification()) {
+            Some(mut told) => {
+                told.said = Said::Ack(ack);
+                Parcel::Told(told)
+            }
+            None => Parcel::Ack(ack),
         }
     }
 }

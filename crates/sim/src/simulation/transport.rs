@@ -5,7 +5,7 @@ use clearway_proto::transport::{Ack, Notice};
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, NONE};
-use super::parcels::{Parcel, Said, Told};
+use super::parcels::{Parcel, Said};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::traffic::Demand;
@@ -50,22 +50,7 @@ impl Domain {
 
     /// A data packet has reached its destination.
     #[inline(never)]
-    fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
-        self.land_with(plan, host, end, frame, received, None);
-    }
-
-    /// A data packet has reached its destination, with what switches have written into it, if they have. The acknowledgement
-    /// that is due at once gives that back.
-    #[inline(always)]
-    pub(super) fn land_with(
-        &mut self,
-        plan: &Plan,
-        host: u32,
-        end: u32,
-        frame: &Frame,
-        received: Time,
-        told: Option<Box<Told>>,
-    ) {
+    pub(super) fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
         let now = self.time();
         let received = self.arrival_as_read(host, now, received);
         let receiver = &mut self.receivers[end as usize];
@@ -73,7 +58,7 @@ impl Domain {
         if completed > 0 {
             self.complete(end, now);
         }
-        self.send_acks(plan, host, end, frame.meta.last(), told);
+        self.send_acks(plan, host, end, frame.meta.last());
         if completed > 0 {
             self.take_messages(plan, host, end, completed);
         }
@@ -90,11 +75,9 @@ impl Domain {
 
     /// Sends the acknowledgements that are due. `last` is the flag of a packet just taken that ends a message.
     #[inline(always)]
-    fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32, told: Option<Box<Told>>) {
+    fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
         if self.receivers[end as usize].receiver.is_due() {
-            self.send_ack(plan, host, end, last, told);
-        } else if let Some(told) = told {
-            self.parcels.keep(told);
+            self.send_ack(plan, host, end, last);
         }
         if self.receivers[end as usize].receiver.is_due() {
             self.send_more_acks(plan, host, end, last);
@@ -112,13 +95,13 @@ impl Domain {
     #[cold]
     fn send_more_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
         while self.receivers[end as usize].receiver.is_due() {
-            self.send_ack(plan, host, end, last, None);
+            self.send_ack(plan, host, end, last);
         }
     }
 
     /// Sends the next acknowledgement that is due.
     #[inline(always)]
-    fn send_ack(&mut self, plan: &Plan, host: u32, end: u32, last: u32, told: Option<Box<Told>>) {
+    fn send_ack(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
         let now = self.time();
         let receiver = &mut self.receivers[end as usize];
         let ack = receiver.acknowledgement(now);
@@ -126,17 +109,15 @@ impl Domain {
         let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
         let mut meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
         let mut seq = ack.seq;
-        if let Some(told) = told {
-            debug_assert!(!ack.is_notification(), "a notification gives no telemetry back");
-            seq = self.parcels.put(Parcel::Told(saying(told, ack)));
-            meta = meta.with(Meta::POOLED);
-        } else if ack.cumulative != ack.seq + 1 || ack.sack != 0 || ack.remote_queuing_us != 0 {
+        if ack.cumulative != ack.seq + 1 || ack.sack != 0 || ack.remote_queuing_us != 0 || self.told.is_some()
+        {
             if ack.is_notification() {
                 self.counters[receiver.transport as usize].notifications += 1;
                 // It does not end what its packet ends.
                 meta = meta.without(Meta::LAST);
             }
-            seq = self.parcels.put(Parcel::Ack(ack));
+            let parcel = self.parcel_of(ack);
+            seq = self.parcels.put(parcel);
             meta = meta.with(Meta::POOLED);
         }
         let route_seq = u64::from(route) << 32 | u64::from(seq);
@@ -150,7 +131,7 @@ impl Domain {
             receiver.timer_at = Time::NEVER;
         }
         receiver.receiver.handle_timeout(now);
-        self.send_acks(plan, host, end, 0, None);
+        self.send_acks(plan, host, end, 0);
     }
 
     /// An acknowledgement leaves its host's stack.
@@ -306,12 +287,6 @@ impl Domain {
             }
         }
     }
-}
-
-/// What is to be given back, with the acknowledgement that does so.
-fn saying(mut told: Box<Told>, ack: Ack) -> Box<Told> {
-    told.said = Said::Ack(ack);
-    told
 }
 
 /// What an acknowledgement says that fits its event.
