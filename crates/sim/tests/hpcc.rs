@@ -69,7 +69,7 @@ fn lossless_incast(transport: &str) -> Outcome {
     ))
 }
 
-/// How often flow control paused a link, the most that waited, and how many microseconds more than 50 kB did.
+/// How often flow control paused a link, the most that waited, and how many samples of 1 us had more than 50 kB waiting.
 fn figures(outcome: &Outcome) -> (u64, f64, usize) {
     let pauses = integers(outcome, "pauses", "pauses").iter().sum();
     let long = integers(outcome, "queues", "queue_bytes").iter().filter(|&&bytes| bytes > 50_000).count();
@@ -77,17 +77,23 @@ fn figures(outcome: &Outcome) -> (u64, f64, usize) {
     (pauses, figure(outcome, "queue_peak_bytes"), long)
 }
 
+/// Every flow sends its first window at the rate of its NIC, which makes a queue of 16 windows of 50 kB. From the first
+/// acknowledgements on HPCC takes it away, with no more than a window from each host. DCQCN's flows send on until they are told.
+/// Measured: no pause, a peak of 795 kB, 83 us; and 129 pauses, 3370 kB, 506 us.
 #[test]
-fn an_incast_pauses_nobody_and_its_queue_is_gone_in_a_few_round_trips() {
+fn an_incast_pauses_nobody_and_its_queue_is_gone_soon() {
     let hpcc = lossless_incast("protocol = 'hpcc'");
     let (pauses, peak, long) = figures(&hpcc);
-    println!("{pauses} {peak} {long}");
-    let dcqcn = lossless_incast("protocol = 'roce'\ncongestion = 'dcqcn'");
-    let (p, b, l) = figures(&dcqcn);
-    println!("{p} {b} {l}");
-    println!("{} {}", figure(&hpcc, "slowdown_p99"), figure(&dcqcn, "slowdown_p99"));
-    // Every flow sends its first window at the rate of its NIC, so the queue begins with 16 of them, as it does in the paper.
     assert_eq!(pauses, 0);
+    assert!(peak < 16.0 * 52_000.0, "{peak}");
+    assert!(long < 100, "{long}");
+    let dcqcn = lossless_incast("protocol = 'roce'\ncongestion = 'dcqcn'");
+    let (more_pauses, higher, longer) = figures(&dcqcn);
+    assert!(more_pauses > 100, "{more_pauses}");
+    assert!(higher > 4.0 * peak, "{higher}");
+    assert!(longer > 5 * long, "{longer}");
+    let slowdowns = [&hpcc, &dcqcn].map(|outcome| figure(outcome, "slowdown_p99"));
+    assert!(slowdowns[0] < 0.5 * slowdowns[1], "{slowdowns:?}");
 }
 
 /// Telemetry crosses from thread to thread with its frame, is lost with it, and comes back with acknowledgements that tell

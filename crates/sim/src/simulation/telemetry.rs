@@ -69,16 +69,18 @@ impl Domain {
         }
     }
 
-    /// The parcel of an acknowledgement that does not fit its event: telemetry, where the packet that is taken now came with
-    /// some. A notification is no acknowledgement, and gives nothing back.
-    pub(super) fn parcel_of(&mut self, ack: Ack) -> Parcel {
-        match self.told.take_if(|_| !ack.is_notification()) {
+    /// Puts an acknowledgement that does not fit its event into the pool, and gives its place: with telemetry, where the packet
+    /// that is taken now came with some. A notification is no acknowledgement, and gives nothing back.
+    #[inline(never)]
+    pub(super) fn put_ack(&mut self, ack: Ack) -> u32 {
+        let parcel = match self.told.take_if(|_| !ack.is_notification()) {
             Some(mut told) => {
                 told.said = Said::Ack(ack);
                 Parcel::Told(told)
             }
             None => Parcel::Ack(ack),
-        }
+        };
+        self.parcels.put(parcel)
     }
 }
 

@@ -116,8 +116,7 @@ impl Domain {
                 // It does not end what its packet ends.
                 meta = meta.without(Meta::LAST);
             }
-            let parcel = self.parcel_of(ack);
-            seq = self.parcels.put(parcel);
+            seq = self.put_ack(ack);
             meta = meta.with(Meta::POOLED);
         }
         let route_seq = u64::from(route) << 32 | u64::from(seq);

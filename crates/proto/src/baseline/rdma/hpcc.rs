@@ -131,6 +131,9 @@ pub struct HpccShared {
 pub struct Hpcc {
     /// W.
     window: f64,
+    /// Packets that may be under way: the window rounded up. A packet may leave while less than W is under way, as in a window of
+    /// bytes: what is left of W need not hold all of it.
+    allowed: f64,
     /// The reference window, which changes once a round trip (`W_c`).
     reference: f64,
     /// Bytes in flight on the fullest link as a share of what it holds, smoothed over a round trip (U).
@@ -139,8 +142,8 @@ pub struct Hpcc {
     stage: u32,
     /// The reference window changes when the packets before this one are acknowledged, and one more (lastUpdateSeq).
     last_update: u32,
-    /// Time from packet to packet at the rate W/T.
-    gap: Span,
+    /// Time from packet to packet at the rate W/T; none at the NIC's own rate, where packets need no spacing.
+    gap: Option<Span>,
     /// What the last acknowledgement gave back (L); none before the first.
     last: Option<Box<HopRecords>>,
 }
@@ -169,7 +172,8 @@ impl Hpcc {
             (self.reference + shared.wai, self.stage + 1)
         };
         self.window = window.min(shared.initial);
-        self.gap = shared.base_rtt.scaled(1.0 / self.window);
+        self.allowed = self.window.ceil();
+        self.gap = (self.window < shared.initial).then(|| shared.base_rtt.scaled(1.0 / self.window));
         if update_reference {
             (self.reference, self.stage) = (self.window, stage);
         }
@@ -204,11 +208,12 @@ impl CongestionControl for Hpcc {
     fn new(shared: &HpccShared) -> Hpcc {
         Hpcc {
             window: shared.initial,
+            allowed: shared.initial.ceil(),
             reference: shared.initial,
             utilization: 1.0,
             stage: 0,
             last_update: 0,
-            gap: shared.base_rtt.scaled(1.0 / shared.initial),
+            gap: None,
             last: None,
         }
     }
@@ -251,15 +256,12 @@ impl CongestionControl for Hpcc {
 
     fn on_timeout(&mut self, _shared: &HpccShared, _now: Time, _timeout: &Timeout) {}
 
-    /// A packet may leave while less than the window is under way, as in a window of bytes: what is left of the window need
-    /// not hold all of it.
     fn window(&self, _shared: &HpccShared) -> f64 {
-        self.window.ceil()
+        self.allowed
     }
 
-    /// At the NIC's own rate packets need no spacing.
-    fn pacing_gap(&self, shared: &HpccShared) -> Option<Span> {
-        (self.window < shared.initial).then_some(self.gap)
+    fn pacing_gap(&self, _shared: &HpccShared) -> Option<Span> {
+        self.gap
     }
 
     fn retransmission_timeout(&self, shared: &HpccShared, _timeouts: u32) -> Span {
