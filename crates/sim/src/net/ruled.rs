@@ -122,7 +122,7 @@ impl Ports {
     pub fn pass(&mut self, at: u32, class: usize, arrival: &Event, ingress: u32) -> Passed {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
-        if rules.is_special || rules.queues[class].marking.at == MarkPoint::Enqueue {
+        if rules.special.is_some() || rules.queues[class].marking.at == MarkPoint::Enqueue {
             return Passed::Rarely;
         }
         let switch = &mut self.switches[rules.switch as usize];
@@ -252,7 +252,7 @@ impl Ports {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
         let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
-        if rules.is_special {
+        if rules.special.is_some() {
             return self.begin_specially(at, class, size, (now, arrives));
         }
         Leaves::Arriving(arrives)
@@ -263,7 +263,7 @@ impl Ports {
     fn begin_specially(&mut self, at: u32, class: usize, size: u32, (now, arrives): (u64, u64)) -> Leaves {
         if self.loses(at, class, size, now) {
             Leaves::Lost
-        } else if self.rules(at).writes {
+        } else if self.rules(at).special.as_ref().is_some_and(|special| special.writes) {
             Leaves::Written(arrives)
         } else {
             Leaves::Arriving(arrives)
@@ -285,7 +285,7 @@ impl Ports {
     /// Whether a link loses a frame that begins to leave.
     fn loses(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
         let rules = self.rules_mut(at);
-        let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
+        let lost = rules.special.as_mut().is_some_and(|special| special.loses(now));
         if lost {
             let own = &mut rules.queues[class].counters;
             own.lost_frames += 1;
