@@ -100,7 +100,7 @@ fn no_window_is_larger_than_the_first_which_needs_no_spacing() {
     let mut control = begun(&shared, &one_link(0, 0, 0));
     control.on_telemetry(&shared, Time::ZERO, &one_link(10, 0, 1250), 11, 20);
     assert_eq!((control.windows(&shared).cwnd, control.stage()), (10.0, 1));
-    assert_eq!(control.pacing_gap(&shared), None);
+    assert_eq!(control.pacing_gap(&shared), Some(Span::ZERO));
 }
 
 #[test]

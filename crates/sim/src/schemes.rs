@@ -7,7 +7,7 @@ use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
     Ack, CongestionControl, Data, Flight, InOrderReceiver, Notice, Offered, Path, PortState, Receiver,
-    Recovery, Scheme, SelectiveReceiver, Sender, SenderOf, Telemetry, Windows,
+    Scheme, SelectiveReceiver, SenderOf, Telemetry, Windows,
 };
 use clearway_proto::units::{Bytes, Span, Time};
 
@@ -66,15 +66,7 @@ macro_rules! senders {
         impl AnySender {
             #[inline(always)]
             pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
-                match self {
-                    $(AnySender::$Kind(s) => {
-                        if TelemetryOf::<$Params>::IS_WRITTEN {
-                            handle_ack_apart(s, now, received, ack);
-                        } else {
-                            s.handle_ack(now, received, ack);
-                        }
-                    })*
-                }
+                match self { $(AnySender::$Kind(s) => s.handle_ack(now, received, ack),)* }
             }
 
             /// Panics on the telemetry of another kind.
@@ -122,11 +114,7 @@ macro_rules! senders {
 
             #[inline(always)]
             pub fn transmit(&mut self, now: Time) -> Data {
-                match self {
-                    $(AnySender::$Kind(s) => {
-                        if TelemetryOf::<$Params>::IS_WRITTEN { transmit_apart(s, now) } else { s.transmit(now) }
-                    })*
-                }
+                match self { $(AnySender::$Kind(s) => s.transmit(now),)* }
             }
 
             pub fn handle_notice(&mut self, now: Time, notice: Notice) {
@@ -165,24 +153,6 @@ macro_rules! senders {
 }
 
 for_each_scheme!(senders);
-
-/// [`Sender::handle_ack`] as a function of its own. A scheme with telemetry has dearer packets anyway, and in line with the
-/// others it would cost these a few instructions for each of theirs.
-#[inline(never)]
-fn handle_ack_apart<C: CongestionControl, R: Recovery>(
-    sender: &mut Sender<C, R>,
-    now: Time,
-    received: Time,
-    ack: &Ack,
-) {
-    sender.handle_ack(now, received, ack);
-}
-
-/// [`Sender::transmit`] as a function of its own, like [`handle_ack_apart`].
-#[inline(never)]
-fn transmit_apart<C: CongestionControl, R: Recovery>(sender: &mut Sender<C, R>, now: Time) -> Data {
-    sender.transmit(now)
-}
 
 macro_rules! receivers {
     ($($Kind:ident($Held:ty);)*) => {

@@ -62,7 +62,6 @@ pub const FEATURES: &[Feature] = &[
     ("roce", |case| protocol(case, "roce")),
     ("irn", |case| protocol(case, "irn")),
     ("hpcc", |case| protocol(case, "hpcc")),
-    ("max_stage", |case| case.any("transport", |t| t.number("max_stage") == Some(0.0))),
     ("base_rtt", |case| case.any("transport", |t| t.gives("base_rtt"))),
     ("dcqcn", |case| case.any("transport", |t| t.says("congestion", "dcqcn"))),
     ("dcqcn by mellanox", |case| case.any("transport", |t| t.says("dcqcn", "mellanox"))),

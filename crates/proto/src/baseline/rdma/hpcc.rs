@@ -142,8 +142,8 @@ pub struct Hpcc {
     stage: u32,
     /// The reference window changes when the packets before this one are acknowledged, and one more (lastUpdateSeq).
     last_update: u32,
-    /// Time from packet to packet at the rate W/T; none at the NIC's own rate, where packets need no spacing.
-    gap: Option<Span>,
+    /// Time from packet to packet at the rate W/T; zero at the NIC's own rate, where packets need no spacing.
+    gap: Span,
     /// What the last acknowledgement gave back (L); none before the first.
     last: Option<Box<HopRecords>>,
 }
@@ -173,7 +173,8 @@ impl Hpcc {
         };
         self.window = window.min(shared.initial);
         self.allowed = self.window.ceil();
-        self.gap = (self.window < shared.initial).then(|| shared.base_rtt.scaled(1.0 / self.window));
+        let spaced = self.window < shared.initial;
+        self.gap = if spaced { shared.base_rtt.scaled(1.0 / self.window) } else { Span::ZERO };
         if update_reference {
             (self.reference, self.stage) = (self.window, stage);
         }
@@ -213,7 +214,7 @@ impl CongestionControl for Hpcc {
             utilization: 1.0,
             stage: 0,
             last_update: 0,
-            gap: None,
+            gap: Span::ZERO,
             last: None,
         }
     }
@@ -261,7 +262,7 @@ impl CongestionControl for Hpcc {
     }
 
     fn pacing_gap(&self, _shared: &HpccShared) -> Option<Span> {
-        self.gap
+        Some(self.gap)
     }
 
     fn retransmission_timeout(&self, shared: &HpccShared, _timeouts: u32) -> Span {

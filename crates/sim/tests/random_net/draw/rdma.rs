@@ -34,7 +34,7 @@ pub fn draw_hpcc(dice: &mut Dice, world: &World, tables: &mut [Table]) {
         table.kind == "transport" && (table.says("protocol", "roce") || table.says("protocol", "irn"))
     };
     for table in tables.iter_mut().filter(|table| rdma(table)) {
-        if !dice.percent(30) {
+        if !dice.percent(22) {
             continue;
         }
         let kept = ["header", "ack", "class", "ack_class", "spray"];
