@@ -30,11 +30,12 @@ pub fn draw(dice: &mut Dice, world: &World, tables: &mut [Table]) {
 
 /// Puts transports that are RoCE's or IRN's under HPCC in some scenarios. It came later and has dice of its own.
 pub fn draw_hpcc(dice: &mut Dice, world: &World, tables: &mut [Table]) {
-    let rdma = |table: &Table| {
-        table.kind == "transport" && (table.says("protocol", "roce") || table.says("protocol", "irn"))
-    };
+    // What is rare enough by itself stays.
+    let rare = |table: &Table| table.gives("scale_window") || table.gives("timeout_loss");
+    let rdma = |table: &Table| table.says("protocol", "roce") || table.says("protocol", "irn");
+    let rdma = |table: &Table| table.kind == "transport" && rdma(table) && !rare(table);
     for table in tables.iter_mut().filter(|table| rdma(table)) {
-        if !dice.percent(22) {
+        if !dice.percent(28) {
             continue;
         }
         let kept = ["header", "ack", "class", "ack_class", "spray"];
@@ -66,7 +67,7 @@ fn draw_hpcc_keys(dice: &mut Dice, world: &World, table: &mut Table) {
     if world.ends || dice.percent(60) {
         table.set("wai", Value::Size(dice.pick(&[frame / 10, frame / 2, frame]).clamp(1, 1_000_000)));
     }
-    if dice.percent(40) {
+    if dice.percent(65) {
         let time = dice.multiple(world.trip, &[0.1, 0.5, 1.0, 3.0], 1000);
         table.set("base_rtt", Value::Time(time.min(1_000_000_000_000)));
     }
