@@ -26,7 +26,7 @@ fn queue(outcome: &Outcome, share: f64) -> f64 {
     percentile(bytes.iter().map(|&bytes| bytes as f64).collect(), share)
 }
 
-/// Slowdowns of the WebSearch flows that are complete, of up to so many bytes.
+/// Slowdowns of the Poisson flows that are complete, of up to so many bytes.
 fn slowdown(outcome: &Outcome, up_to: u64, share: f64) -> f64 {
     let sizes = integers(outcome, "flows", "bytes");
     let slowdowns = floats(outcome, "flows", "slowdown");

@@ -354,7 +354,6 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         measured: Time::ZERO..Time::NEVER,
         counters: plan.makers.iter().map(|_| TransportCounters::default()).collect(),
         parcels: super::parcels::Parcels::default(),
-        told: None,
         incomplete: 0,
         packet_hops: 0,
         events: 0,

@@ -13,7 +13,7 @@ use clearway_proto::units::Time;
 use super::exchanged::Exchanged;
 use super::operations::Operations;
 use super::outbox::{Exits, Outbox};
-use super::parcels::{Parcel, Parcels, Told};
+use super::parcels::{Parcel, Parcels};
 use super::place::Place;
 use super::plan::Plan;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
@@ -81,8 +81,6 @@ pub struct Domain {
     /// The counters of each transport.
     pub(super) counters: Vec<TransportCounters>,
     pub(super) parcels: Parcels,
-    /// The telemetry of the packet that a host's stack takes now, until its acknowledgement gives it back.
-    pub(super) told: Option<Box<Told>>,
     /// Sized flows that end in this domain and are not complete.
     pub(super) incomplete: usize,
     pub(super) packet_hops: u64,

@@ -48,6 +48,8 @@ pub struct Parcels {
     /// Boxes of telemetry that came back to its sender, for the next packets.
     #[allow(clippy::vec_box, reason = "it is the boxes that are kept")]
     spare: Vec<Box<Told>>,
+    /// The telemetry of the packet that a host's stack takes now, until its acknowledgement gives it back.
+    pub told: Option<Box<Told>>,
 }
 
 impl Parcels {
@@ -70,6 +72,20 @@ impl Parcels {
     pub fn take(&mut self, place: u32) -> Parcel {
         self.free.push(place);
         self.places[place as usize].take().expect("a frame's parcel is in the pool")
+    }
+
+    /// Puts an acknowledgement that does not fit its event into the pool, and gives its place: with telemetry, where the packet
+    /// that is taken now came with some. A notification is no acknowledgement, and gives nothing back.
+    #[inline(never)]
+    pub fn put_ack(&mut self, ack: Ack) -> u32 {
+        let parcel = match self.told.take_if(|_| !ack.is_notification()) {
+            Some(mut told) => {
+                told.said = Said::Ack(ack);
+                Parcel::Told(told)
+            }
+            None => Parcel::Ack(ack),
+        };
+        self.put(parcel)
     }
 
     /// Puts telemetry in, and gives its place.

@@ -4,11 +4,10 @@
 //! It travels as a frame's parcel, which the first switch on the way makes: so frames without telemetry cost nothing, and no
 //! host has to ask whether there is any. Its box goes there and back, and is used again by the sender's next frames.
 
-use clearway_proto::transport::Ack;
 use clearway_proto::units::Time;
 
 use super::domain::{Domain, LinkEnd};
-use super::parcels::{Parcel, Said, Told};
+use super::parcels::{Said, Told};
 use super::plan::Plan;
 use crate::engine::event::{Frame, Meta};
 use crate::schemes::AnyTelemetry;
@@ -53,10 +52,10 @@ impl Domain {
             Said::Seq(seq) => {
                 let route_seq = u64::from(frame.route()) << 32 | u64::from(seq);
                 let frame = Frame { route_seq, meta: frame.meta.without(Meta::POOLED), ..*frame };
-                self.told = Some(told);
+                self.parcels.told = Some(told);
                 self.land(plan, host, end, &frame, received);
                 // No acknowledgement was due at once.
-                if let Some(told) = self.told.take() {
+                if let Some(told) = self.parcels.told.take() {
                     self.parcels.keep(told);
                 }
             }
@@ -67,20 +66,6 @@ impl Domain {
                 self.acknowledge(plan, host, end, ack, received);
             }
         }
-    }
-
-    /// Puts an acknowledgement that does not fit its event into the pool, and gives its place: with telemetry, where the packet
-    /// that is taken now came with some. A notification is no acknowledgement, and gives nothing back.
-    #[inline(never)]
-    pub(super) fn put_ack(&mut self, ack: Ack) -> u32 {
-        let parcel = match self.told.take_if(|_| !ack.is_notification()) {
-            Some(mut told) => {
-                told.said = Said::Ack(ack);
-                Parcel::Told(told)
-            }
-            None => Parcel::Ack(ack),
-        };
-        self.parcels.put(parcel)
     }
 }
 

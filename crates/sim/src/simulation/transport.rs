@@ -109,14 +109,17 @@ impl Domain {
         let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
         let mut meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
         let mut seq = ack.seq;
-        if ack.cumulative != ack.seq + 1 || ack.sack != 0 || ack.remote_queuing_us != 0 || self.told.is_some()
+        if ack.cumulative != ack.seq + 1
+            || ack.sack != 0
+            || ack.remote_queuing_us != 0
+            || self.parcels.told.is_some()
         {
             if ack.is_notification() {
                 self.counters[receiver.transport as usize].notifications += 1;
                 // It does not end what its packet ends.
                 meta = meta.without(Meta::LAST);
             }
-            seq = self.put_ack(ack);
+            seq = self.parcels.put_ack(ack);
             meta = meta.with(Meta::POOLED);
         }
         let route_seq = u64::from(route) << 32 | u64::from(seq);
