@@ -17,6 +17,7 @@ mod gcn;
 mod go_back_n;
 mod header;
 mod hooks;
+mod hpcc;
 mod isolator;
 mod network;
 mod rate_control;

@@ -12,6 +12,7 @@ use std::path::Path;
 use clearway_proto::baseline::dctcp::DctcpParams;
 use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
 use clearway_proto::baseline::rdma::dcqcn::DcqcnSet;
+use clearway_proto::baseline::rdma::hpcc::HpccParams;
 use clearway_proto::baseline::rdma::roce::RoceParams;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
@@ -85,10 +86,11 @@ fn workloads() -> Vec<Workload> {
         ("ft8192-sync", None, None, fat_tree(32, swift(), false)),
         ("star5000", None, None, star5000()),
         ("star-pfc", None, None, lossless(star(roce(Congestion::None)))),
-        ("ft128-pfc", None, None, lossless(rdma_fat_tree(Congestion::None))),
-        ("ft128-dcqcn", None, None, lossless(rdma_fat_tree(Congestion::Dcqcn))),
+        ("ft128-pfc", None, None, lossless(rdma_fat_tree(roce(Congestion::None)))),
+        ("ft128-dcqcn", None, None, lossless(rdma_fat_tree(roce(Congestion::Dcqcn)))),
+        ("ft128-hpcc", None, None, lossless(rdma_fat_tree(Protocol::Hpcc(HpccParams::default())))),
         // The same without flow control, whose share of the cost can so be told.
-        ("ft128-roce", None, None, rdma_fat_tree(Congestion::None)),
+        ("ft128-roce", None, None, rdma_fat_tree(roce(Congestion::None))),
         ("dc-pfc", None, None, of_file(include_str!("dc-pfc.toml"))),
         ("dc-relay", None, None, of_file(include_str!("dc-relay.toml"))),
         ("dc-irn", None, None, of_file(include_str!("dc-irn.toml"))),
@@ -190,17 +192,17 @@ fn roce(congestion: Congestion) -> Protocol {
 }
 
 /// A fat tree of k = 8 with 8 MB a flow. Marking is by RED, at a queue of 100 to 400 kB.
-fn rdma_fat_tree(congestion: Congestion) -> Scenario {
-    let mut scenario = fat_tree(8, roce(congestion), true);
+fn rdma_fat_tree(protocol: Protocol) -> Scenario {
+    let marks = protocol.ecn_capable();
+    let mut scenario = fat_tree(8, protocol, true);
     if let Pattern::Permutation { bytes, .. } = &mut scenario.traffic[0].pattern {
         *bytes = Some(Bytes::new(8_000_000));
     }
     let buffer = Buffer::PerPort(Bytes::new(12_700_000));
-    let ecn = match congestion {
-        Congestion::None => Ecn::Off,
-        Congestion::Dcqcn => {
-            Ecn::Red { min: Bytes::new(100_000), max: Bytes::new(400_000), pmax: 0.2, at: MarkPoint::Dequeue }
-        }
+    let ecn = if marks {
+        Ecn::Red { min: Bytes::new(100_000), max: Bytes::new(400_000), pmax: 0.2, at: MarkPoint::Dequeue }
+    } else {
+        Ecn::Off
     };
     scenario.switches = SwitchKinds::alike(SwitchKind { buffer, ecn, pfc: None });
     scenario

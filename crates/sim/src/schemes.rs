@@ -6,12 +6,15 @@
 use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
-    Ack, Data, Flight, InOrderReceiver, Notice, Offered, Path, Receiver, Scheme, SelectiveReceiver, SenderOf,
-    Windows,
+    Ack, CongestionControl, Data, Flight, InOrderReceiver, Notice, Offered, Path, PortState, Receiver,
+    Scheme, SelectiveReceiver, SenderOf, Telemetry, Windows,
 };
 use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
+
+/// What switches write into the data packets of a scheme.
+type TelemetryOf<P> = <<P as Scheme>::Control as CongestionControl>::Telemetry;
 
 macro_rules! senders {
     ($($Kind:ident($Params:ty) = $name:literal, $what:literal;)*) => {
@@ -29,6 +32,28 @@ macro_rules! senders {
             }
         }
 
+        impl Protocol {
+            /// The telemetry of a data packet as it leaves its sender.
+            pub fn telemetry(&self) -> AnyTelemetry {
+                match self { $(Protocol::$Kind(_) => AnyTelemetry::$Kind(TelemetryOf::<$Params>::default()),)* }
+            }
+        }
+
+        /// What switches write into a data packet of any kind of sender.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs)]
+        #[allow(clippy::large_enum_variant, reason = "schemes without telemetry have no values of this type")]
+        pub enum AnyTelemetry {
+            $($Kind(TelemetryOf<$Params>),)*
+        }
+
+        impl AnyTelemetry {
+            /// See [`Telemetry::write`].
+            pub fn write(&mut self, port: &PortState) {
+                match self { $(AnyTelemetry::$Kind(telemetry) => telemetry.write(port),)* }
+            }
+        }
+
         /// A sender of any kind. Each method is the one of that name of
         /// [`Sender`](clearway_proto::transport::Sender).
         #[derive(Clone, Debug)]
@@ -42,6 +67,14 @@ macro_rules! senders {
             #[inline(always)]
             pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
                 match self { $(AnySender::$Kind(s) => s.handle_ack(now, received, ack),)* }
+            }
+
+            /// Panics on the telemetry of another kind.
+            pub fn handle_telemetry(&mut self, now: Time, ack: &Ack, telemetry: &AnyTelemetry) {
+                match (self, telemetry) {
+                    $((AnySender::$Kind(s), AnyTelemetry::$Kind(t)) => s.handle_telemetry(now, ack, t),)*
+                    _ => unreachable!("telemetry goes back to the sender of its packet"),
+                }
             }
 
             pub fn handle_message(&mut self, bytes: Bytes) {

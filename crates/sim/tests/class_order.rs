@@ -10,7 +10,7 @@ use clearway_sim::net::memory::{Memory, SharedBuffer};
 use clearway_sim::net::pfc::NO_PORT;
 use clearway_sim::net::port::{Port, PortKind};
 use clearway_sim::net::ports::Ports;
-use clearway_sim::net::ruled::{Joined, Transmission, Turn};
+use clearway_sim::net::ruled::{Joined, Leaves, Transmission, Turn};
 use clearway_sim::net::rules::Rules;
 use clearway_sim::net::scheduling::{Rule, Scheduler};
 use clearway_sim::random::{Entity, Stream};
@@ -43,12 +43,12 @@ fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
             let Coming { at, class, bytes } = comings[next];
             let mut frame = Frame { stamp: 0, route_seq: (next as u64) << 32, meta: Meta::new(bytes, 0) };
             assert_eq!(ports.admit(0, class, bytes, NO_PORT, at), Some(NO_PORT), "there is room");
-            if let Joined::Begun(arrives) = ports.join(0, class, &mut frame, NO_PORT, at) {
-                sending = Some(Transmission { frame, arrives });
+            if let Joined::Begun(leaves) = ports.join(0, class, &mut frame, NO_PORT, at) {
+                sending = Some(Transmission { frame, leaves });
             }
             next += 1;
-        } else if let Some(Transmission { frame, arrives }) = sending.take() {
-            assert_eq!(arrives, Some(ends + 1));
+        } else if let Some(Transmission { frame, leaves }) = sending.take() {
+            assert_eq!(leaves, Leaves::Arriving(ends + 1));
             left[frame.route() as usize] = ends;
             ports.end_transmission(0);
             sending = ports.next(0, 0).map(|turn| match turn {

@@ -20,6 +20,8 @@ mod faults;
 mod go_back_n;
 mod golden;
 mod hosts;
+mod hpcc;
+mod hpcc_claims;
 mod interrupts;
 mod kinds_of_host;
 mod long_links;

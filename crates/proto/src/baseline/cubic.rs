@@ -165,6 +165,7 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     type Shared = CubicParams;
+    type Telemetry = ();
 
     fn new(params: &CubicParams) -> Cubic {
         Cubic {

@@ -145,6 +145,7 @@ impl Dctcp {
 
 impl CongestionControl for Dctcp {
     type Shared = DctcpParams;
+    type Telemetry = ();
 
     fn new(params: &DctcpParams) -> Dctcp {
         Dctcp {

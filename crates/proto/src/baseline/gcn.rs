@@ -99,6 +99,7 @@ impl Gcn {
 
 impl CongestionControl for Gcn {
     type Shared = GcnParams;
+    type Telemetry = ();
 
     fn new(params: &GcnParams) -> Gcn {
         Gcn {

@@ -104,6 +104,7 @@ pub struct NoControl;
 
 impl CongestionControl for NoControl {
     type Shared = Fixed;
+    type Telemetry = ();
 
     fn new(_fixed: &Fixed) -> NoControl {
         NoControl

@@ -69,6 +69,7 @@ pub struct Reno {
 
 impl CongestionControl for Reno {
     type Shared = RenoParams;
+    type Telemetry = ();
 
     fn new(params: &RenoParams) -> Reno {
         Reno { tcp: TcpWindow::new(params.tcp.initial_cwnd, params.tcp.max_cwnd) }

@@ -87,6 +87,7 @@ pub struct Fastpass {
 
 impl CongestionControl for Fastpass {
     type Shared = FastpassConfig;
+    type Telemetry = ();
 
     fn new(_config: &FastpassConfig) -> Fastpass {
         Fastpass::default()

@@ -218,6 +218,7 @@ fn spread(rtt: Span) -> f64 {
 
 impl CongestionControl for Swift {
     type Shared = SwiftConfig;
+    type Telemetry = ();
 
     fn new(config: &SwiftConfig) -> Swift {
         let initial = |rules: &WindowRules| config.initial_cwnd.max(rules.min_cwnd);

@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use super::Data;
+use super::{Data, Telemetry};
 use crate::units::{Span, Time};
 
 /// What one acknowledgement tells.
@@ -66,17 +66,32 @@ pub enum Notice {
 /// State that all flows of a transport share is handed to every call, so that a flow's own state stays small: a
 /// simulator holds one for each flow, and takes another one up with every packet.
 ///
-/// Most have no use for `on_sent`, `on_notice` and a timer. These do nothing unless they are defined, and then cost
+/// Most have no use for `on_telemetry`, `on_sent`, `on_notice` and a timer. These do nothing unless they are defined, and then cost
 /// nothing.
 pub trait CongestionControl: Clone {
     /// What the flows of one transport share: the parameters, and what follows from them.
     type Shared: Clone + Debug;
+
+    /// What switches write into each data packet for this control; `()` where they write nothing.
+    type Telemetry: Telemetry;
 
     /// The state of a new flow.
     fn new(shared: &Self::Shared) -> Self;
 
     /// An acknowledgement arrived.
     fn on_ack(&mut self, shared: &Self::Shared, now: Time, sample: &AckSample);
+
+    /// An acknowledgement gives back what switches have written into its packet. Comes before [`Self::on_ack`] of the same
+    /// acknowledgement, which acknowledges every packet before `cumulative`; `next` is the next packet never sent before.
+    fn on_telemetry(
+        &mut self,
+        _shared: &Self::Shared,
+        _now: Time,
+        _telemetry: &Self::Telemetry,
+        _cumulative: u32,
+        _next: u32,
+    ) {
+    }
 
     /// An acknowledgement showed packets to be lost. `cumulative` and `next` bound what is under way.
     fn on_loss(&mut self, shared: &Self::Shared, now: Time, cumulative: u32, next: u32);

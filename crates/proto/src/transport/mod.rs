@@ -13,6 +13,7 @@ mod recovery;
 mod scheme;
 mod sender;
 mod sequence_set;
+mod telemetry;
 
 pub use congestion::{AckSample, CongestionControl, Notice, Timeout, Windows};
 pub use packet::{Ack, Data, SACK_BITS};
@@ -20,3 +21,4 @@ pub use receiver::{AckPolicy, Arrival, InOrderReceiver, Receiver, SelectiveRecei
 pub use recovery::{Change, GoBackN, NackBitmap, Recovery, SelectiveRepeat};
 pub use scheme::{Path, Scheme, SenderOf};
 pub use sender::{Common, Flight, Offered, Sender};
+pub use telemetry::{HopRecords, PortState, Telemetry, MOST_HOPS};

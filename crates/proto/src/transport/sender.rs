@@ -256,6 +256,14 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         }
     }
 
+    /// What switches have written into the packet that caused this acknowledgement, which [`Self::handle_ack`] is to get next.
+    pub fn handle_telemetry(&mut self, now: Time, ack: &Ack, telemetry: &C::Telemetry) {
+        if self.believes(ack) {
+            let cumulative = self.una.max(ack.cumulative);
+            self.control.on_telemetry(&self.common.control, now, telemetry, cumulative, self.next);
+        }
+    }
+
     /// What an acknowledgement changed, and whether the timer has something to wait for after it.
     #[cold]
     fn consult_recovery(&mut self, ack: &Ack) -> (Change, bool) {

@@ -117,6 +117,7 @@ impl RateControl {
 
 impl CongestionControl for RateControl {
     type Shared = ();
+    type Telemetry = ();
 
     fn new(_shared: &()) -> RateControl {
         let timer = Time::NEVER;

@@ -6,7 +6,7 @@ use clearway_proto::transport::Path;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use crate::model::{Network, Protocol, Transport};
-use crate::schemes::{AnyReceiver, AnySender};
+use crate::schemes::{AnyReceiver, AnySender, AnyTelemetry};
 
 /// Makes the senders and receivers of one transport of a scenario.
 #[derive(Debug)]
@@ -57,6 +57,16 @@ impl Maker {
             |(rate, delay): &(Rate, Span)| rate.transmission(frame) + rate.transmission(ack) + *delay * 2;
         let base_rtt = links.iter().map(crossing).fold(Span::ZERO, |sum, each| sum + each);
         Path::new(frame, links[0].0).with_base_rtt(base_rtt)
+    }
+
+    /// Whether switches write telemetry into its data frames.
+    pub fn has_telemetry(&self) -> bool {
+        self.protocol.has_telemetry()
+    }
+
+    /// The telemetry of a data frame into which no switch has written yet.
+    pub fn telemetry(&self) -> AnyTelemetry {
+        self.protocol.telemetry()
     }
 
     /// A receiver of a new flow.

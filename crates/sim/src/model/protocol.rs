@@ -3,7 +3,7 @@
 //! A line of the list is a scheme: its kind, its parameters, its name in a scenario, and what it is. The rest is made
 //! from the list by those who need it: the reader of its keys in a scenario, and its sender in the simulator.
 
-use clearway_proto::transport::Scheme;
+use clearway_proto::transport::{CongestionControl, Scheme, Telemetry};
 
 /// Calls the macro of this name with the list of schemes.
 macro_rules! for_each_scheme {
@@ -23,6 +23,7 @@ macro_rules! for_each_scheme {
                 "roce", "RDMA over Ethernet at the rate of the NIC, with go-back-N or selective repeat, with or without DCQCN";
             Irn(clearway_proto::baseline::rdma::irn::IrnParams) =
                 "irn", "IRN (SIGCOMM 2018): RDMA that survives loss, in a window of one bandwidth-delay product, with or without DCQCN";
+            Hpcc(clearway_proto::baseline::rdma::hpcc::HpccParams) = "hpcc", "HPCC (SIGCOMM 2019): RDMA whose window follows what switches write into its packets";
         }
     };
 }
@@ -44,6 +45,15 @@ macro_rules! protocol {
             /// See [`Scheme::ecn_capable`].
             pub fn ecn_capable(&self) -> bool {
                 match self { $(Protocol::$Kind(p) => p.ecn_capable(),)* }
+            }
+
+            /// Whether switches write telemetry into its data packets; see [`CongestionControl::Telemetry`].
+            pub fn has_telemetry(&self) -> bool {
+                match self {
+                    $(Protocol::$Kind(_) => {
+                        <<<$Params as Scheme>::Control as CongestionControl>::Telemetry as Telemetry>::IS_WRITTEN
+                    })*
+                }
             }
 
             /// See [`Scheme::noted`].

@@ -60,6 +60,11 @@ impl Scenario {
         self.classes.iter().filter(|class| class.lossless).count().max(1)
     }
 
+    /// Whether switches write telemetry into the packets of any transport.
+    pub fn has_telemetry(&self) -> bool {
+        self.transports.iter().any(|transport| transport.protocol.has_telemetry())
+    }
+
     /// The longest frame that anybody sends, on the wire: a transport without traffic sends none.
     pub fn longest_frame(&self) -> Bytes {
         let network = &self.network;

@@ -202,7 +202,7 @@ impl Ports {
         // It takes no room, and is no frame of a class.
         rules.in_transmission = 0;
         rules.ingress = NO_PORT;
-        let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
+        let lost = rules.special.as_mut().is_some_and(|special| special.loses(now));
         pfc.note_sent(pause, lost);
         let arrives = (!lost).then_some(ends + kind.delay.as_ps() + pfc.response);
         Told { pause, arrives, more: pfc.unsent() > 0 }

@@ -4,6 +4,9 @@
 //! says what such a port sends next, at switches and NICs; the transmission itself begins in this file only. That a transmission
 //! ends is an event where others may learn something from it (see [`super::switches`]); else the port catches up.
 
+use clearway_proto::transport::PortState;
+use clearway_proto::units::{Bytes, Time};
+
 use super::frames::{Waited, WaitingFrames};
 use super::memory::Memory;
 use super::pfc::NO_PORT;
@@ -30,15 +33,26 @@ pub enum Turn {
 pub struct Transmission {
     /// The frame, as it was before it crossed the link.
     pub frame: Frame,
-    /// When its last bit arrives at the link's end, in picoseconds; none if the link loses it.
-    pub arrives: Option<u64>,
+    /// What becomes of it.
+    pub leaves: Leaves,
+}
+
+/// What becomes of a frame that begins to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaves {
+    /// Its last bit arrives at the link's end at this time, in picoseconds.
+    Arriving(u64),
+    /// The same, and telemetry is to be written into it before.
+    Written(u64),
+    /// The link loses it.
+    Lost,
 }
 
 /// What became of a frame for which there is room at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// Its transmission has begun: when its last bit arrives at the link's end, in picoseconds; none if the link loses it.
-    Begun(Option<u64>),
+    /// Its transmission has begun.
+    Begun(Leaves),
     /// It waits.
     Waits,
 }
@@ -58,7 +72,7 @@ pub enum Passed {
         /// The end of what the port transmits has to be an event.
         watched: bool,
     },
-    /// Nothing yet: it may be lost, or marked where it comes.
+    /// Nothing yet: it may be lost, written into, or marked where it comes.
     Rarely,
 }
 
@@ -119,7 +133,7 @@ impl Ports {
     pub fn pass(&mut self, at: u32, class: usize, arrival: &Event, ingress: u32) -> Passed {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
-        if rules.loss.is_some() || rules.queues[class].marking.at == MarkPoint::Enqueue {
+        if rules.special.is_some() || rules.queues[class].marking.at == MarkPoint::Enqueue {
             return Passed::Rarely;
         }
         let switch = &mut self.switches[rules.switch as usize];
@@ -234,32 +248,55 @@ impl Ports {
             }
         }
         self.all[at as usize].count_wait(now - since, size);
-        Transmission { frame, arrives: self.begin(at, class, size, ingress, now) }
+        Transmission { frame, leaves: self.begin(at, class, size, ingress, now) }
     }
 
     /// Sends a frame that a class's source at the host has made, as its turn has come or the port is idle. A NIC shares
     /// its memory with no other port, so none is taken.
     pub fn send_pulled(&mut self, at: u32, class: usize, frame: Frame, now: u64) -> Transmission {
-        Transmission { frame, arrives: self.begin(at, class, frame.meta.size(), NO_PORT, now) }
+        Transmission { frame, leaves: self.begin(at, class, frame.meta.size(), NO_PORT, now) }
     }
 
-    /// A frame begins to leave: when its last bit arrives at the link's end, in picoseconds; none if the link loses it.
+    /// A frame begins to leave: what becomes of it.
     #[inline(always)]
-    fn begin(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Option<u64> {
+    fn begin(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Leaves {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
         let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
-        if rules.loss.is_some() && self.loses(at, class, size, now) {
-            return None;
+        if rules.special.is_some() {
+            return self.begin_specially(at, class, size, (now, arrives));
         }
-        Some(arrives)
+        Leaves::Arriving(arrives)
     }
 
-    /// Whether a lossy link loses a frame that begins to leave.
+    /// What becomes of a frame that began to leave at `now` and arrives at `arrives`, unless it is lost.
     #[inline(never)]
+    fn begin_specially(&mut self, at: u32, class: usize, size: u32, (now, arrives): (u64, u64)) -> Leaves {
+        if self.loses(at, class, size, now) {
+            Leaves::Lost
+        } else if self.rules(at).special.as_ref().is_some_and(|special| special.writes) {
+            Leaves::Written(arrives)
+        } else {
+            Leaves::Arriving(arrives)
+        }
+    }
+
+    /// What telemetry says of a ruled port over which a frame has just begun to leave, which arrives at `arrives`.
+    pub fn state_at_beginning(&self, at: u32, frame: &Frame, arrives: u64) -> PortState {
+        let port = self.port(at);
+        PortState {
+            link: port.link,
+            rate: self.rate(at),
+            queued: Bytes::new(self.rules(at).waiting.into()),
+            sent: Bytes::new(port.sent_bytes - u64::from(frame.meta.size())),
+            time: Time::from_ps(self.begins(at, frame, arrives)),
+        }
+    }
+
+    /// Whether a link loses a frame that begins to leave.
     fn loses(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
         let rules = self.rules_mut(at);
-        let lost = rules.loss.as_mut().is_some_and(|loss| loss.strikes(now));
+        let lost = rules.special.as_mut().is_some_and(|special| special.loses(now));
         if lost {
             let own = &mut rules.queues[class].counters;
             own.lost_frames += 1;

@@ -26,7 +26,8 @@ pub struct Rules {
     /// Bytes waiting, without the frame in transmission.
     pub(super) waiting: u32,
     pub(super) memory: Memory,
-    pub(super) loss: Option<Box<Loss>>,
+    /// What is done for frames that begin to leave, beyond what every port does; none at most ports.
+    pub(super) special: Option<Box<Special>>,
     /// The classes that the link's other end pauses.
     pub(super) paused: ClassSet,
     /// The classes of which the port has accounts for what comes over its link.
@@ -36,6 +37,22 @@ pub struct Rules {
     pub(super) pfc: Option<Box<Pfc>>,
     /// Its switch, by its place among those with ruled ports; [`NO_SWITCH`] at a host.
     pub(super) switch: u32,
+}
+
+/// What few ports do for a frame that begins to leave. It stands apart: one look tells most ports that there is nothing to do.
+#[derive(Debug, Default)]
+pub(super) struct Special {
+    /// The link may lose the frame.
+    loss: Option<Loss>,
+    /// Telemetry is written into it.
+    pub(super) writes: bool,
+}
+
+impl Special {
+    /// Whether the link loses a frame that begins to leave at `now`, in picoseconds.
+    pub(super) fn loses(&mut self, now: u64) -> bool {
+        self.loss.as_mut().is_some_and(|loss| loss.strikes(now))
+    }
 }
 
 /// No switch: the port is a host's.
@@ -89,7 +106,7 @@ impl Rules {
             in_transmission: 0,
             waiting: 0,
             memory,
-            loss: None,
+            special: None,
             paused: 0,
             lossless: 0,
             ingress: NO_PORT,
@@ -114,9 +131,14 @@ impl Rules {
         self.paused
     }
 
-    /// The times at which the link loses frames, to be filled in.
-    pub fn loss_mut(&mut self) -> &mut Option<Box<Loss>> {
-        &mut self.loss
+    /// The times at which the link loses frames.
+    pub fn set_loss(&mut self, loss: Loss) {
+        self.special.get_or_insert_default().loss = Some(loss);
+    }
+
+    /// From now on telemetry is written into what leaves.
+    pub fn set_writing(&mut self) {
+        self.special.get_or_insert_default().writes = true;
     }
 
     /// The classes at this port.

@@ -4,6 +4,7 @@ use clearway_proto::units::Time;
 
 use super::counters::TransportCounters;
 use super::operations::{Channel, Initiator, OperationRecord};
+use super::parcels::{Parcel, Told};
 use super::place::Place;
 use crate::engine::calendar::Entry;
 use crate::engine::event::{Event, Frame};
@@ -47,7 +48,9 @@ pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
     let events = size_of::<(Time, u32)>() + 3 * EVENT;
     // Counters at the end of the warm-up, and what fairness remembers.
     let observed = 5 * size_of::<u64>();
-    (ends + out_of_order + plan + events + observed) as f64
+    // What the sender keeps of the last acknowledgement's telemetry is no more than what that itself takes.
+    let told = if transport.protocol.has_telemetry() { TOLD } else { 0.0 };
+    (ends + out_of_order + plan + events + observed) as f64 + told
 }
 
 /// Memory in bytes for a port with its link and a node. A plain port has no `queues` of its own, any other at least one.
@@ -74,6 +77,9 @@ pub fn relay_bytes(classes: usize) -> f64 {
 
 /// Memory in bytes for a frame that waits or is under way, with the departure that is known of it.
 pub const FRAME: f64 = (EVENT + size_of::<Frame>() + size_of::<u64>()) as f64;
+
+/// Memory in bytes for the telemetry of a frame.
+pub const TOLD: f64 = (size_of::<Told>() + size_of::<Option<Parcel>>() + size_of::<u32>() + BLOCK) as f64;
 
 /// Memory in bytes for what is counted for a transport, in the simulation and at the end.
 pub fn transport_bytes() -> f64 {

@@ -33,6 +33,7 @@ mod route_planner;
 mod ruled;
 mod simulator;
 mod slots;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod transport;

@@ -106,7 +106,7 @@ impl Out {
         let conversation = plan.routes.conversation(frame.route());
         let losses = &mut self.losses[conversation as usize];
         if frame.meta.contains(Meta::POOLED) {
-            self.parcels.take(frame.seq());
+            self.parcels.discard(frame.seq());
         }
         if frame.meta.contains(Meta::ACK) {
             losses.acks += 1;

@@ -4,6 +4,11 @@ use clearway_proto::fastpass::fcp::Packet;
 use clearway_proto::fastpass::receipts::SlotHeader;
 use clearway_proto::transport::Ack;
 
+use crate::schemes::AnyTelemetry;
+
+/// Boxes that are kept for later: where frames are lost in one domain and made in another, they would heap up.
+const MOST_SPARE: usize = 4096;
+
 /// What does not fit an event.
 #[derive(Debug)]
 pub enum Parcel {
@@ -13,9 +18,20 @@ pub enum Parcel {
     Control(Box<Packet>),
     /// What the first frame of a timeslot carries: the slot's header, and what else the frame says.
     Slotted(Box<(SlotHeader, Said)>),
+    /// What switches have written into a data frame on its way, or what its acknowledgement gives back.
+    Told(Box<Told>),
 }
 
-/// What a frame says that goes in a timeslot.
+/// Telemetry, and what else its frame says.
+#[derive(Debug)]
+pub struct Told {
+    /// What switches have written.
+    pub telemetry: AnyTelemetry,
+    /// The rest.
+    pub said: Said,
+}
+
+/// What a frame says beside what its parcel is for.
 #[derive(Clone, Copy, Debug)]
 pub enum Said {
     /// The sequence number of a packet, or of the one that an acknowledgement is of.
@@ -27,37 +43,90 @@ pub enum Said {
 /// The parcels of a domain, by place.
 #[derive(Debug, Default)]
 pub struct Parcels {
-    parcels: Vec<Option<Parcel>>,
+    places: Vec<Option<Parcel>>,
     free: Vec<u32>,
+    /// Boxes of telemetry that came back to its sender, for the next packets.
+    #[allow(clippy::vec_box, reason = "it is the boxes that are kept")]
+    spare: Vec<Box<Told>>,
+    /// The telemetry of the packet that a host's stack takes now, until its acknowledgement gives it back.
+    pub told: Option<Box<Told>>,
 }
 
 impl Parcels {
     /// How many are in the pool.
     pub fn len(&self) -> usize {
-        self.parcels.len() - self.free.len()
+        self.places.len() - self.free.len()
     }
 
     /// Puts one in, and gives its place.
     pub fn put(&mut self, parcel: Parcel) -> u32 {
         if let Some(place) = self.free.pop() {
-            self.parcels[place as usize] = Some(parcel);
+            self.places[place as usize] = Some(parcel);
             return place;
         }
-        self.parcels.push(Some(parcel));
-        (self.parcels.len() - 1) as u32
+        self.places.push(Some(parcel));
+        (self.places.len() - 1) as u32
     }
 
     /// Takes one out, which frees its place. Panics if there is none at this place.
     pub fn take(&mut self, place: u32) -> Parcel {
         self.free.push(place);
-        self.parcels[place as usize].take().expect("a frame's parcel is in the pool")
+        self.places[place as usize].take().expect("a frame's parcel is in the pool")
+    }
+
+    /// Puts an acknowledgement that does not fit its event into the pool, and gives its place: with telemetry, where the packet
+    /// that is taken now came with some. A notification is no acknowledgement, and gives nothing back.
+    #[inline(never)]
+    pub fn put_ack(&mut self, ack: Ack) -> u32 {
+        let parcel = match self.told.take_if(|_| !ack.is_notification()) {
+            Some(mut told) => {
+                told.said = Said::Ack(ack);
+                Parcel::Told(told)
+            }
+            None => Parcel::Ack(ack),
+        };
+        self.put(parcel)
+    }
+
+    /// Puts telemetry in, and gives its place.
+    pub fn put_told(&mut self, told: Told) -> u32 {
+        let told = match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = told;
+                spare
+            }
+            None => Box::new(told),
+        };
+        self.put(Parcel::Told(told))
+    }
+
+    /// The telemetry at this place; none if there is something else.
+    pub fn telemetry(&mut self, place: u32) -> Option<&mut AnyTelemetry> {
+        match self.places[place as usize].as_mut()? {
+            Parcel::Told(told) => Some(&mut told.telemetry),
+            _ => None,
+        }
+    }
+
+    /// Keeps the box of telemetry that nobody needs any more.
+    pub fn keep(&mut self, told: Box<Told>) {
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(told);
+        }
+    }
+
+    /// Throws away what is at this place, which is free then. Panics if there is none.
+    pub fn discard(&mut self, place: u32) {
+        if let Parcel::Told(told) = self.take(place) {
+            self.keep(told);
+        }
     }
 
     /// Takes an acknowledgement out. Panics if there is something else at this place.
     pub fn take_ack(&mut self, place: u32) -> Ack {
         match self.take(place) {
             Parcel::Ack(ack) => ack,
-            Parcel::Control(_) | Parcel::Slotted(_) => {
+            Parcel::Control(_) | Parcel::Slotted(_) | Parcel::Told(_) => {
                 unreachable!("it waits for a slot as an acknowledgement")
             }
         }
@@ -67,7 +136,7 @@ impl Parcels {
     pub fn take_control(&mut self, place: u32) -> Packet {
         match self.take(place) {
             Parcel::Control(packet) => *packet,
-            Parcel::Ack(_) | Parcel::Slotted(_) => {
+            Parcel::Ack(_) | Parcel::Slotted(_) | Parcel::Told(_) => {
                 unreachable!("a control frame has a control packet for its parcel")
             }
         }

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
-use crate::net::ruled::{Joined, Passed, Transmission, Turn};
+use crate::net::ruled::{Joined, Leaves, Passed, Transmission, Turn};
 
 impl Fabric {
     /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
@@ -84,8 +84,8 @@ impl Fabric {
     /// A frame for which there is room comes to a ruled port.
     #[inline(never)]
     fn join(&mut self, plan: &Plan, out: &mut Out, at: u32, class: usize, mut frame: Frame, ingress: u32) {
-        if let Joined::Begun(arrives) = self.ports.join(at, class, &mut frame, ingress, out.now) {
-            self.send_transmitted(plan, out, at, &Transmission { frame, arrives });
+        if let Joined::Begun(leaves) = self.ports.join(at, class, &mut frame, ingress, out.now) {
+            self.send_transmitted(plan, out, at, &Transmission { frame, leaves });
         }
         self.await_turn(out, at);
     }
@@ -99,12 +99,13 @@ impl Fabric {
     /// What a ruled port transmits arrives, or is lost.
     #[inline(always)]
     fn send_transmitted(&mut self, plan: &Plan, out: &mut Out, at: u32, transmission: &Transmission) {
-        match transmission.arrives {
-            Some(arrives) => {
+        match transmission.leaves {
+            Leaves::Arriving(arrives) => {
                 let link = LinkEnd::of(self.ports.port(at));
                 out.send_on(link, arrives, &transmission.frame);
             }
-            None => out.lose(plan, &transmission.frame),
+            Leaves::Written(arrives) => self.send_written(plan, out, at, &transmission.frame, arrives),
+            Leaves::Lost => out.lose(plan, &transmission.frame),
         }
     }
 

@@ -35,6 +35,7 @@ impl Domain {
                 self.take_header(plan, host, frame, &header);
                 said
             }
+            Parcel::Told(told) => return self.take_told(plan, host, end, frame, received, told),
             Parcel::Control(_) => unreachable!("a flow's frame has no control packet for its parcel"),
         };
         match said {
@@ -50,7 +51,7 @@ impl Domain {
 
     /// A data packet has reached its destination.
     #[inline(never)]
-    fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+    pub(super) fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
         let now = self.out.time();
         let received = self.hosts.arrival_as_read(host, now, received);
         let receiver = &mut self.hosts.receivers[end as usize];
@@ -100,13 +101,17 @@ impl Domain {
         let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
         let mut meta = Meta::new(size, flags).echoing(u32::from(ack.hops));
         let mut seq = ack.seq;
-        if ack.cumulative != ack.seq + 1 || ack.sack != 0 || ack.remote_queuing_us != 0 {
+        if ack.cumulative != ack.seq + 1
+            || ack.sack != 0
+            || ack.remote_queuing_us != 0
+            || self.out.parcels.told.is_some()
+        {
             if ack.is_notification() {
                 self.out.counters[receiver.transport as usize].notifications += 1;
                 // It does not end what its packet ends.
                 meta = meta.without(Meta::LAST);
             }
-            seq = self.out.parcels.put(Parcel::Ack(ack));
+            seq = self.out.parcels.put_ack(ack);
             meta = meta.with(Meta::POOLED);
         }
         let route_seq = u64::from(route) << 32 | u64::from(seq);
@@ -138,7 +143,7 @@ impl Domain {
 
     /// An acknowledgement has reached the sender.
     #[inline(never)]
-    fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
+    pub(super) fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
         let now = self.out.time();
         let sender = &mut self.hosts.senders[end as usize];
         let counters = &mut self.out.counters[sender.transport as usize];

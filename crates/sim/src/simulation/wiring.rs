@@ -143,7 +143,10 @@ impl<'a> Wiring<'a> {
         let random = switch.is_some_and(|switch| matches!(switch.ecn, Ecn::Red { .. }));
         let faults = self.faults.get(&link);
         let controlled = self.pauses(link) || self.pauses(link ^ 1) || self.leaves_accounts(link);
-        if self.scenario.classes.is_empty() && !shared && !random && faults.is_none() && !controlled {
+        // Hosts write no telemetry: how much they send they know themselves.
+        let writes = switch.is_some() && self.scenario.has_telemetry();
+        let is_plain = !shared && !random && faults.is_none() && !controlled && !writes;
+        if self.scenario.classes.is_empty() && is_plain {
             return None;
         }
         let memory = match switch.map(|switch| switch.buffer) {
@@ -157,10 +160,13 @@ impl<'a> Wiring<'a> {
         };
         let markings = (0..self.classes.len()).map(|class| self.marking(link, class, switch)).collect();
         let mut rules = Rules::new(Scheduler::new(&self.classes), markings, memory);
-        *rules.loss_mut() = faults.map(|windows| {
+        if let Some(windows) = faults {
             let stream = Stream::new(self.scenario.seed, Entity::LinkLoss, u64::from(link));
-            Box::new(Loss { windows: windows.clone(), stream })
-        });
+            rules.set_loss(Loss { windows: windows.clone(), stream });
+        }
+        if writes {
+            rules.set_writing();
+        }
         if controlled {
             let pfc = self.pfc(link, memory);
             rules.set_pfc(self.joined_to_relay(link, pfc, ports, of_nodes));

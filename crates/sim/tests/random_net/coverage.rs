@@ -61,6 +61,8 @@ pub const FEATURES: &[Feature] = &[
     ("go_back_n", |case| protocol(case, "go_back_n")),
     ("roce", |case| protocol(case, "roce")),
     ("irn", |case| protocol(case, "irn")),
+    ("hpcc", |case| protocol(case, "hpcc")),
+    ("base_rtt", |case| case.any("transport", |t| t.gives("base_rtt"))),
     ("dcqcn", |case| case.any("transport", |t| t.says("congestion", "dcqcn"))),
     ("dcqcn by mellanox", |case| case.any("transport", |t| t.says("dcqcn", "mellanox"))),
     ("scale_window", |case| case.any("transport", |t| t.gives("scale_window"))),

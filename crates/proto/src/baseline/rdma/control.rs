@@ -133,6 +133,7 @@ impl RdmaControl {
 
 impl CongestionControl for RdmaControl {
     type Shared = RdmaShared;
+    type Telemetry = ();
 
     fn new(_shared: &RdmaShared) -> RdmaControl {
         RdmaControl { reaction: None, postponed: false }

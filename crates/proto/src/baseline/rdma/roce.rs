@@ -23,8 +23,46 @@ pub enum RecoveryKind {
     SelectiveRepeat,
 }
 
-const RECOVERIES: &[(&str, RecoveryKind)] =
+pub(super) const RECOVERIES: &[(&str, RecoveryKind)] =
     &[("go_back_n", RecoveryKind::GoBackN), ("selective_repeat", RecoveryKind::SelectiveRepeat)];
+
+impl RecoveryKind {
+    /// How far ahead of the lowest unacknowledged packet a sender may be; `reach` with selective repeat.
+    pub(super) fn reach(self, reach: u32) -> u32 {
+        match self {
+            RecoveryKind::GoBackN => MOST_AHEAD,
+            RecoveryKind::SelectiveRepeat => reach,
+        }
+    }
+
+    /// See [`Scheme::noted`].
+    pub(super) fn noted(self, reach: u32) -> u32 {
+        match self {
+            RecoveryKind::GoBackN => 0,
+            RecoveryKind::SelectiveRepeat => reach,
+        }
+    }
+
+    /// The recovery of a sender whose packets are all under way.
+    pub(super) fn recovery(self, reach: u32, dup_threshold: u32) -> RoceRecovery {
+        match self {
+            RecoveryKind::GoBackN => RoceRecovery::GoBackN(GoBackN::default()),
+            RecoveryKind::SelectiveRepeat => {
+                RoceRecovery::SelectiveRepeat(SelectiveRepeat::new(reach, dup_threshold))
+            }
+        }
+    }
+
+    /// A receiver that answers as this recovery wants.
+    pub(super) fn receiver(self, reach: u32) -> RdmaReceiver {
+        match self {
+            RecoveryKind::GoBackN => RdmaReceiver::from(InOrderReceiver::new()),
+            RecoveryKind::SelectiveRepeat => {
+                RdmaReceiver::from(SelectiveReceiver::new(AckPolicy::EveryPacket, reach))
+            }
+        }
+    }
+}
 
 /// How far a sender may be ahead with go-back-N: half of InfiniBand's packet sequence numbers, which have 24 bits.
 const MOST_AHEAD: u32 = 1 << 23;
@@ -58,7 +96,8 @@ impl Default for RoceParams {
     }
 }
 
-const RECOVERY: &str = "What is sent again after a loss: everything from there on, or only what is lost.";
+pub(super) const RECOVERY: &str =
+    "What is sent again after a loss: everything from there on, or only what is lost.";
 
 impl Parameters for RoceParams {
     fn read(r: &mut impl ParameterReader, d: &RoceParams) -> RoceParams {
@@ -103,17 +142,11 @@ impl Scheme for RoceParams {
     }
 
     fn reach(&self) -> u32 {
-        match self.recovery {
-            RecoveryKind::GoBackN => MOST_AHEAD,
-            RecoveryKind::SelectiveRepeat => self.reach,
-        }
+        self.recovery.reach(self.reach)
     }
 
     fn noted(&self) -> u32 {
-        match self.recovery {
-            RecoveryKind::GoBackN => 0,
-            RecoveryKind::SelectiveRepeat => self.reach,
-        }
+        self.recovery.noted(self.reach)
     }
 
     fn max_window(&self) -> f64 {
@@ -121,22 +154,11 @@ impl Scheme for RoceParams {
     }
 
     fn recovery(&self) -> RoceRecovery {
-        match self.recovery {
-            RecoveryKind::GoBackN => RoceRecovery::GoBackN(GoBackN::default()),
-            RecoveryKind::SelectiveRepeat => {
-                RoceRecovery::SelectiveRepeat(SelectiveRepeat::new(self.reach, self.dup_threshold()))
-            }
-        }
+        self.recovery.recovery(self.reach, self.dup_threshold())
     }
 
     fn receiver(&self) -> RdmaReceiver {
-        let receiver = match self.recovery {
-            RecoveryKind::GoBackN => RdmaReceiver::from(InOrderReceiver::new()),
-            RecoveryKind::SelectiveRepeat => {
-                RdmaReceiver::from(SelectiveReceiver::new(AckPolicy::EveryPacket, self.reach))
-            }
-        };
-        self.congestion.notifying(receiver)
+        self.congestion.notifying(self.recovery.receiver(self.reach))
     }
 }
 

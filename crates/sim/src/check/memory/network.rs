@@ -7,7 +7,7 @@ use crate::net::relay;
 use crate::record::footprint::link_names_bytes;
 use crate::record::pauses::pause_row_bytes;
 use crate::record::tables::{link_class_row_bytes, link_row_bytes};
-use crate::simulation::footprint::{pfc_bytes, port_bytes, relay_bytes, FRAME};
+use crate::simulation::footprint::{pfc_bytes, port_bytes, relay_bytes, FRAME, TOLD};
 use crate::topology::shape::{self, Shape};
 use crate::traffic::Table;
 
@@ -26,7 +26,7 @@ fn queues(scenario: &Scenario) -> usize {
             || matches!(switch.ecn, Ecn::Red { .. })
             || switch.pfc.is_some()
     });
-    scenario.classes.len().max(usize::from(ruled || !scenario.faults.is_empty()))
+    scenario.classes.len().max(usize::from(ruled || scenario.has_telemetry() || !scenario.faults.is_empty()))
 }
 
 pub(super) fn ports_share(scenario: &Scenario) -> Share {
@@ -87,8 +87,9 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
         Table::all(scenario).map(|table| traffic::flows(&table) * traffic::window(&table)).sum();
     let probes: f64 = scenario.probes.iter().map(|probe| probe.packets(scenario.duration) as f64).sum();
     let frames = ((buffers + received) / frame).min(windows + probes);
+    let told = if scenario.has_telemetry() { TOLD } else { 0.0 };
     Share {
-        bytes: frames * FRAME,
+        bytes: frames * (FRAME + told),
         what: format!("{frames:.0} frames in buffers and receive queues"),
         key: match widest {
             Some(kind) if received > buffers => format!("host.{kind}.receive_queue"),

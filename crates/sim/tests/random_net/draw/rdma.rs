@@ -1,4 +1,4 @@
-//! RDMA: transports that send as RoCE or IRN does, alone or under DCQCN.
+//! RDMA: transports that send as RoCE or IRN does, alone or under DCQCN, and those under HPCC.
 
 use super::World;
 use crate::dice::Dice;
@@ -25,6 +25,51 @@ pub fn draw(dice: &mut Dice, world: &World, tables: &mut [Table]) {
         } else {
             draw_irn(dice, world, table);
         }
+    }
+}
+
+/// Puts transports that are RoCE's or IRN's under HPCC in some scenarios. It came later and has dice of its own.
+pub fn draw_hpcc(dice: &mut Dice, world: &World, tables: &mut [Table]) {
+    // What is rare enough by itself stays.
+    let rare = |table: &Table| table.gives("scale_window") || table.gives("timeout_loss");
+    let rdma = |table: &Table| table.says("protocol", "roce") || table.says("protocol", "irn");
+    let rdma = |table: &Table| table.kind == "transport" && rdma(table) && !rare(table);
+    for table in tables.iter_mut().filter(|table| rdma(table)) {
+        if !dice.percent(28) {
+            continue;
+        }
+        let kept = ["header", "ack", "class", "ack_class", "spray"];
+        table.keys.retain(|(key, _)| kept.contains(&key.as_str()));
+        table.set("protocol", "hpcc");
+        draw_hpcc_keys(dice, world, table);
+    }
+}
+
+fn draw_hpcc_keys(dice: &mut Dice, world: &World, table: &mut Table) {
+    if dice.percent(50) {
+        table.set("recovery", dice.pick(&["go_back_n", "selective_repeat"]));
+    }
+    if dice.percent(30) {
+        table.set("reach", Value::Whole(dice.pick(&[64, 1024])));
+    }
+    if world.ends || dice.percent(85) {
+        let time = dice.multiple(world.trip, &[1.3, 2.0, 4.0, 10.0, 300.0], 1_000_000);
+        table.set("rto", Value::Time(time.min(100_000_000_000_000)));
+    }
+    if dice.percent(50) {
+        table.set("eta", Value::Number(dice.pick(&[0.5, 0.95, 1.0])));
+    }
+    if dice.percent(50) {
+        table.set("max_stage", Value::Whole(dice.pick(&[0, 1, 5])));
+    }
+    // A little of a packet at least, or a flow in a crowd hardly gets on.
+    let frame = world.heaviest;
+    if world.ends || dice.percent(60) {
+        table.set("wai", Value::Size(dice.pick(&[frame / 10, frame / 2, frame]).clamp(1, 1_000_000)));
+    }
+    if dice.percent(65) {
+        let time = dice.multiple(world.trip, &[0.1, 0.5, 1.0, 3.0], 1000);
+        table.set("base_rtt", Value::Time(time.min(1_000_000_000_000)));
     }
 }
 
