@@ -2,6 +2,10 @@
 //! arrived and what is lost, and sends lost packets again before new ones. How much it may send is the congestion
 //! control's part, what is lost the [`Recovery`]'s.
 
+mod sending;
+
+pub use sending::Offered;
+
 use std::sync::Arc;
 
 use super::message::{Boundary, Messages};
@@ -75,24 +79,6 @@ impl<R: Recovery> Repair<R> {
     }
 }
 
-/// How many packets there are of each kind.
-#[derive(Clone, Copy, Debug)]
-struct Packets {
-    under_way: u32,
-    /// Given up, waiting to be sent again.
-    lost: u32,
-    /// See [`Recovery::asks`].
-    asks: bool,
-}
-
-impl Packets {
-    /// Whether the retransmission timer has something to wait for: packets are under way, and the one that asks whether
-    /// they are lost has left.
-    fn is_waited_for(&self) -> bool {
-        self.under_way > 0 && !self.asks
-    }
-}
-
 /// A sender's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
@@ -104,17 +90,6 @@ pub struct Flight {
     pub timeouts: u32,
     /// Packets under way.
     pub inflight: u32,
-}
-
-/// What a sender may send now, one packet after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offered {
-    /// Packets sent again, which go first. Their payloads are not known before.
-    pub lost: u32,
-    /// The first packet never sent.
-    pub next: u32,
-    /// The first packet after it that may not be sent.
-    pub until: u32,
 }
 
 impl<C: CongestionControl, R: Recovery> Sender<C, R> {
@@ -389,147 +364,6 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         self.look_around();
         completed
     }
-
-    /// Whether a packet may be sent.
-    #[inline]
-    pub fn readiness(&self, now: Time) -> Readiness {
-        let packets = self.packets();
-        let fresh = self.next < self.end && self.next - self.una < self.common.reach;
-        if !fresh && packets.lost == 0 {
-            return Readiness::Idle;
-        }
-        let shared = &self.common.control;
-        // At least one packet may always be under way; the spacing makes up for a window below one.
-        if f64::from(packets.under_way + 1) > self.control.window(shared).max(1.0) && !packets.asks {
-            return Readiness::Idle;
-        }
-        match self.control.pacing_gap(shared) {
-            Some(gap) if self.next > 0 && now < self.last_send + gap => Readiness::At(self.last_send + gap),
-            _ => Readiness::Ready,
-        }
-    }
-
-    /// Packets that window and application let be sent one after the other from now on, however they are spaced.
-    pub fn sendable(&self) -> u32 {
-        let packets = self.packets();
-        let offered = self.rare.as_ref().and_then(|rare| rare.messages.offered()).unwrap_or(self.end);
-        let reachable = self.una.saturating_add(self.common.reach);
-        let fresh = offered.min(reachable).saturating_sub(self.next);
-        let window = self.control.window(&self.common.control).max(1.0);
-        let room = (window as u32).saturating_sub(packets.under_way);
-        room.max(u32::from(packets.asks)).min(packets.lost + fresh)
-    }
-
-    /// Which packets those are.
-    pub fn offered(&self) -> Offered {
-        let sendable = self.sendable();
-        let lost = sendable.min(self.packets().lost);
-        Offered { lost, next: self.next, until: self.next + (sendable - lost) }
-    }
-
-    /// Payload of packet `seq`, which has not been sent, and how many packets from it on are offered in a row that have as much.
-    ///
-    /// Panics if the application has not offered it.
-    pub fn payload_from(&self, seq: u32) -> (u32, u32) {
-        let current = Boundary { end: self.end, tail: self.tail };
-        let message = if seq < self.end { Some(current) } else { self.waiting_message(seq) };
-        let Boundary { end, tail } = message.expect("a packet that is offered");
-        match end - seq {
-            1 if tail > 0 => (tail, 1),
-            packets => (self.common.mtu, packets - u32::from(tail > 0)),
-        }
-    }
-
-    #[cold]
-    fn waiting_message(&self, seq: u32) -> Option<Boundary> {
-        self.rare.as_ref()?.messages.waiting_at(seq)
-    }
-
-    /// The most payload that the next packet can have, in bytes: what it has, unless it is one sent again.
-    pub fn next_payload(&self) -> u32 {
-        let fresh = self.is_calm() || self.packets().lost == 0;
-        if fresh && self.tail > 0 && self.next + 1 == self.end {
-            self.tail
-        } else {
-            self.common.mtu
-        }
-    }
-
-    /// The next packet: a lost one, the lowest first, or else a new one. To be called when [`Self::readiness`] is
-    /// `Ready`; panics when there is nothing to send.
-    #[inline(always)]
-    pub fn transmit(&mut self, now: Time) -> Data {
-        let retransmit = !self.is_calm() && self.packets().lost > 0;
-        let (seq, (payload, last)) = if retransmit { self.retransmit() } else { self.transmit_new() };
-        let data = Data { seq, payload, last, sent: now };
-        self.last_send = now;
-        self.control.on_sent(&self.common.control, now, &data);
-        if self.timeout == Time::NEVER {
-            self.arm(now);
-        }
-        data
-    }
-
-    /// Sets the timer for the first packet under way.
-    fn arm(&mut self, now: Time) {
-        let timeouts = self.repair().map_or(0, |repair| repair.timeouts_in_a_row);
-        self.timeout = now + self.control.retransmission_timeout(&self.common.control, timeouts);
-    }
-
-    #[inline]
-    fn transmit_new(&mut self) -> (u32, (u32, bool)) {
-        assert!(self.next < self.end, "nothing to send");
-        let seq = self.next;
-        self.next += 1;
-        let whole = if self.next == self.end { self.finish_message() } else { (self.common.mtu, false) };
-        (seq, whole)
-    }
-
-    /// The packet just sent ends what was begun last. Returns its payload and whether it ends a message.
-    #[cold]
-    fn finish_message(&mut self) -> (u32, bool) {
-        let tail = self.tail;
-        let following = self.rare.as_mut().and_then(|rare| rare.messages.pop_waiting());
-        if let Some(message) = following {
-            self.begin(message);
-        }
-        if tail > 0 {
-            (tail, true)
-        } else {
-            (self.common.mtu, false)
-        }
-    }
-
-    #[cold]
-    fn retransmit(&mut self) -> (u32, (u32, bool)) {
-        let (una, next) = (self.una, self.next);
-        let repair = self.repair_mut();
-        let seq = repair.recovery.take_lost(una, next).expect("packets are lost");
-        repair.retransmissions += 1;
-        let newest = Some(self.tail).filter(|&tail| tail > 0 && seq + 1 == self.end);
-        let tail = newest.or_else(|| self.rare().messages.tail_at(seq + 1));
-        (seq, tail.map_or((self.common.mtu, false), |tail| (tail, true)))
-    }
-
-    /// Packets under way and given up.
-    #[inline]
-    fn packets(&self) -> Packets {
-        if self.is_calm() {
-            Packets { under_way: self.next - self.una, lost: 0, asks: false }
-        } else {
-            self.packets_in_trouble()
-        }
-    }
-
-    #[cold]
-    fn packets_in_trouble(&self) -> Packets {
-        let recovery = &self.repair().expect("who is not calm has something to repair").recovery;
-        Packets {
-            under_way: recovery.under_way(self.una, self.next),
-            lost: recovery.lost(self.next),
-            asks: recovery.asks(),
-        }
-    }
 }
 
 fn rare_of<R>(rare: &mut Option<Box<Rare<R>>>) -> &mut Rare<R> {
@@ -537,51 +371,4 @@ fn rare_of<R>(rare: &mut Option<Box<Rare<R>>>) -> &mut Rare<R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::baseline::none::NoneParams;
-    use crate::transport::{Path, Scheme};
-    use crate::units::Rate;
-
-    fn ack(seq: u32, cumulative: u32) -> Ack {
-        Ack {
-            seq,
-            cumulative,
-            sack: 0,
-            echo: Time::ZERO,
-            congestion_experienced: false,
-            hops: 1,
-            remote_queuing_us: 0,
-        }
-    }
-
-    #[test]
-    #[cfg(target_pointer_width = "64")]
-    fn what_every_packet_touches_comes_first() {
-        use crate::swift::control::Swift;
-        use crate::transport::recovery::SelectiveRepeat;
-
-        type SwiftSender = Sender<Swift, SelectiveRepeat>;
-        assert_eq!(std::mem::offset_of!(SwiftSender, control), 40);
-        assert_eq!(std::mem::offset_of!(SwiftSender, control) + Swift::TOUCHED_BY_ALL, 104);
-        assert_eq!(size_of::<SwiftSender>(), 144);
-    }
-
-    #[test]
-    fn acknowledgements_that_cannot_be_are_ignored() {
-        let mut sender = NoneParams::default().sender(1500, Path::new(Bytes::new(1500), Rate::from_gbps(10)));
-        sender.handle_endless();
-        for _ in 0..2 {
-            sender.transmit(Time::ZERO);
-        }
-        let timeout = sender.poll_timeout();
-        // Of packets never sent, and of the arrival of the packet that it says is missing.
-        for (seq, cumulative) in [(2, 2), (2, 0), (0, 3), (0, 0), (1, 1)] {
-            assert!(!sender.believes(&ack(seq, cumulative)));
-            sender.handle_ack(Time::ZERO, Time::ZERO, &ack(seq, cumulative));
-            assert_eq!((sender.flight().inflight, sender.poll_timeout()), (2, timeout));
-        }
-        sender.handle_ack(Time::ZERO, Time::ZERO, &ack(1, 2));
-        assert_eq!((sender.flight().inflight, sender.poll_timeout()), (0, None));
-    }
-}
+mod tests;
