@@ -1,14 +1,26 @@
 //! Agents in a domain: what comes for them, and what they send.
 
+use clearway_proto::fastpass::rotation::Rotation;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::Time;
 
 use super::domain::Domain;
+use super::exchanged::Exchanged;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
-use crate::host::agent::Agent;
+use crate::host::agent::{Agent, Seat};
 use crate::host::message::Message;
 use crate::net::routes::Next;
+
+/// The agents of a domain, and what they say to each other.
+#[derive(Debug, Default)]
+pub(super) struct Agents {
+    pub seats: Vec<Seat>,
+    /// For each conversation of control packets what was sent and taken in this domain: there, and back.
+    pub exchanged: Vec<[Exchanged; 2]>,
+    /// Which way the next packet takes, in both directions of each.
+    pub rotations: Vec<[Rotation; 2]>,
+}
 
 impl Domain {
     /// A frame has come for the agent in a seat.
@@ -16,8 +28,8 @@ impl Domain {
         if frame.meta.contains(Meta::POOLED) {
             return self.take_control(plan, seat, frame);
         }
-        let now = self.time();
-        let at = &mut self.seats[seat as usize];
+        let now = self.out.time();
+        let at = &mut self.agents.seats[seat as usize];
         let message = Message {
             seq: frame.seq(),
             stamp: Time::from_ps(frame.stamp),
@@ -31,8 +43,8 @@ impl Domain {
 
     /// An agent's timer runs out.
     pub(super) fn wake_agent(&mut self, plan: &Plan, seat: u32) {
-        let now = self.time();
-        let at = &mut self.seats[seat as usize];
+        let now = self.out.time();
+        let at = &mut self.agents.seats[seat as usize];
         if at.runs_out(now) {
             match at.agent {
                 Agent::Prober(_) | Agent::Responder(_) => self.ask_agent(plan, seat),
@@ -43,9 +55,9 @@ impl Domain {
 
     /// Lets an agent send all that it has to send, and sets its timer.
     fn ask_agent(&mut self, plan: &Plan, seat: u32) {
-        let now = self.time();
+        let now = self.out.time();
         loop {
-            let at = &mut self.seats[seat as usize];
+            let at = &mut self.agents.seats[seat as usize];
             match at.agent.readiness(at.local(now)) {
                 Readiness::Ready => {
                     let reading = at.reading(now);
@@ -61,12 +73,12 @@ impl Domain {
     }
 
     fn arm_agent(&mut self, seat: u32, local: Time) {
-        let now = self.time();
-        let at = &mut self.seats[seat as usize];
+        let now = self.out.time();
+        let at = &mut self.agents.seats[seat as usize];
         let due = at.simulated(local).max(now);
         if due < at.timer_at {
             at.timer_at = due;
-            self.schedule(Event::bare(due.as_ps(), Kind::Act, seat));
+            self.out.schedule(Event::bare(due.as_ps(), Kind::Act, seat));
         }
     }
 

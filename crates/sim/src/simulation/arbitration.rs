@@ -92,9 +92,9 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
         return;
     };
     for domain in domains.iter_mut() {
-        domain.exchanged = vec![[Exchanged::default(); 2]; control.conversations() as usize];
-        domain.rotations = vec![[Rotation::default(); 2]; control.conversations() as usize];
-        domain.offers = vec![Offer::default(); domain.senders.len()];
+        domain.agents.exchanged = vec![[Exchanged::default(); 2]; control.conversations() as usize];
+        domain.agents.rotations = vec![[Rotation::default(); 2]; control.conversations() as usize];
+        domain.hosts.offers = vec![Offer::default(); domain.hosts.senders.len()];
     }
     let clocks = Clocks::new(scenario);
     let endpoint = endpoint_params(scenario, arbiters, &params);
@@ -107,16 +107,16 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
         let agent = Agent::Endpoint(Box::new(EndpointHost { machine, host: at, number }));
         take_seat(domain, plan, (host, *place), Seat::new(agent, 0, clocks.of(host)));
         let rate = plan.graph.link(plan.graph.nic(host)).rate;
-        domain.hosts[at as usize].slots = domain.slots.len() as u32;
+        domain.hosts.all[at as usize].slots = domain.hosts.slots.len() as u32;
         let filling = Filling::new(links.room(rate), ack, arbiters.slot);
-        domain.slots.push(Slots::new(place.at, filling));
+        domain.hosts.slots.push(Slots::new(place.at, filling));
     }
     for ((flow, end), spec) in (0..).zip(&plan.senders).zip(&plan.specs) {
         if plan.takes_slots(flow) {
             let domain = &mut domains[end.domain as usize];
             let host = domain.nodes[plan.partition.node(spec.from).at as usize].host;
-            let slots = domain.hosts[host as usize].slots;
-            domain.slots[slots as usize].ends.push(end.at);
+            let slots = domain.hosts.all[host as usize].slots;
+            domain.hosts.slots[slots as usize].ends.push(end.at);
         }
     }
     for (rank, (&node, place)) in control.arbiters.iter().zip(&control.arbiter_seats).enumerate() {
@@ -126,17 +126,17 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
         let params = arbiter_params(scenario, arbiters, &params, rank);
         let host = ArbiterHost::new(params, local, costs(arbiters), changes(arbiters, rank));
         take_seat(domain, plan, (node, *place), Seat::new(Agent::Arbiter(Box::new(host)), 0, clock));
-        let seat = &mut domain.seats[place.at as usize];
+        let seat = &mut domain.agents.seats[place.at as usize];
         seat.timer_at = Time::ZERO;
         let event = Event::bare(0, Kind::Act, place.at);
-        domain.calendar.add(plan.partition.node(node).at, event);
+        domain.out.calendar.add(plan.partition.node(node).at, event);
     }
 }
 
 fn take_seat(domain: &mut Domain, plan: &Plan, (node, place): (u32, Place), seat: Seat) {
-    assert_eq!(domain.seats.len(), place.at as usize, "seats are given in their order");
+    assert_eq!(domain.agents.seats.len(), place.at as usize, "seats are given in their order");
     domain.nodes[plan.partition.node(node).at as usize].forwards = false;
-    domain.seats.push(seat);
+    domain.agents.seats.push(seat);
 }
 
 /// The clocks of endpoints and arbiters. If any of them errs, all count from the same beginning as that one.

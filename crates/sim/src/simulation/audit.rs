@@ -20,9 +20,9 @@ impl Simulation {
         self.assert_payload_is_whole();
         self.assert_operations_balance();
         let pooled = self.frames_under_way().filter(|frame| frame.meta.contains(Meta::POOLED)).count();
-        let parcels: usize = self.domains.iter().map(|domain| domain.parcels.len()).sum();
+        let parcels: usize = self.domains.iter().map(|domain| domain.out.parcels.len()).sum();
         assert_eq!(parcels, pooled, "what frames carry has leaked from its pool");
-        self.domains.iter().for_each(|domain| domain.ports.assert_memories_balance());
+        self.domains.iter().for_each(|domain| domain.fabric.ports.assert_memories_balance());
     }
 
     /// For each flow, data sent = arrived + lost + under way, and so for acknowledgements; and for what agents send.
@@ -79,7 +79,7 @@ impl Simulation {
 
     /// What was sent and taken on a conversation of control packets, by its number among these, there and back.
     pub(super) fn exchanged(&self, number: usize) -> [Exchanged; 2] {
-        let each = self.domains.iter().map(|domain| domain.exchanged[number]);
+        let each = self.domains.iter().map(|domain| domain.agents.exchanged[number]);
         each.fold([Exchanged::default(); 2], |all, one| [0, 1].map(|way| all[way].and(one[way])))
     }
 
@@ -133,7 +133,7 @@ impl Simulation {
     /// Every operation that is done has arrived whole, and no more has arrived than was issued.
     fn assert_operations_balance(&self) {
         for domain in &self.domains {
-            let operations = &domain.operations;
+            let operations = &domain.hosts.operations;
             for channel in &operations.channels {
                 let done = u64::from(channel.done);
                 let issued = done + channel.issued.len() as u64;
@@ -165,15 +165,15 @@ impl Simulation {
 
     fn still_waits(&self, event: &Event) -> bool {
         let (domain, at) = self.domain_of_port(event.id());
-        domain.ports.still_waits(at, &event.frame(), event.time, self.time.as_ps())
+        domain.fabric.ports.still_waits(at, &event.frame(), event.time, self.time.as_ps())
     }
 
     fn frames_under_way(&self) -> impl Iterator<Item = Frame> + '_ {
         let waiting = self.domains.iter().flat_map(|domain| {
-            let ports = 0..domain.ports.len() as u32;
-            let waiting = ports.flat_map(|at| domain.ports.waiting(at)).map(|(_, frame)| frame);
-            let slotted = domain.slots.iter().flat_map(|slots| slots.filling.acks()).copied();
-            waiting.chain(domain.processors.frames()).chain(slotted)
+            let ports = 0..domain.fabric.ports.len() as u32;
+            let waiting = ports.flat_map(|at| domain.fabric.ports.waiting(at)).map(|(_, frame)| frame);
+            let slotted = domain.hosts.slots.iter().flat_map(|slots| slots.filling.acks()).copied();
+            waiting.chain(domain.hosts.processors.frames()).chain(slotted)
         });
         self.carriers().map(Event::frame).chain(waiting)
     }

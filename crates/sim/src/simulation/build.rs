@@ -1,39 +1,37 @@
 //! From a scenario to a network at time zero: the plan, and the domains that it makes.
 
-use std::collections::BTreeMap;
-
 use clearway_proto::units::{Bytes, Time};
 
+use super::agents::Agents;
 use super::arbitration::{self, control_plan};
 use super::control_plan::ControlPlan;
-use super::domain::{Domain, HostState, NodeState, NONE};
-use super::footprint::CONTROL_WAYS;
+use super::domain::{Domain, NodeState, NONE};
+use super::fabric::Fabric;
+use super::hosts::{HostState, Hosts};
 use super::operations::Operations;
+use super::out::Out;
 use super::outbox::{Exits, Outbox};
 use super::partition::Partition;
 use super::place::Place;
 use super::plan::{sized, Plan, ProbePlan};
+use super::route_planner::RoutePlanner;
 use super::wiring::Wiring;
-use crate::engine::agenda::Agenda;
 use crate::engine::batches::Batches;
-use crate::engine::calendar::{Calendar, Windows};
-use crate::engine::event::{Event, Kind, MAX_ID, MAX_LINKS};
+use crate::engine::calendar::Windows;
+use crate::engine::event::{Event, Kind, MAX_ID};
 use crate::host::agent::{Agent, Seat};
 use crate::host::clock::{HostClocks, LocalClock};
-use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
+use crate::host::ends::{ReceivingEnd, SendingEnd};
 use crate::host::prober::{Prober, Responder};
 use crate::host::processor::{Costs, Processor};
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::{Maker, NewSenders};
-use crate::model::{FlowOrder, HostKind, Probe, Scenario, Timestamps, Transport};
+use crate::model::{FlowOrder, HostKind, Probe, Scenario, Timestamps};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::port::Port;
-use crate::net::routes::{Next, Routes};
-use crate::net::routing::{path_between, Router};
 use crate::net::topology::Graph;
-use crate::random::{in_table, Entity, Stream};
-use crate::record::counters::TransportCounters;
+use crate::random::Entity;
 use crate::schemes::AnySender;
 use crate::traffic::{self, Demand, FlowSpec, Part};
 
@@ -56,12 +54,8 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let probes = probe_plans(&mut seats, &scenario.probes);
     let first = (specs.len() + probes.len()) as u32;
     let control = control_plan(scenario, &specs, first, &mut |node| seats.next(node));
-    let routes = Laying { scenario, graph: &graph, partition: &partition, specs: &specs }.lay(
-        &senders,
-        &receivers,
-        &probes,
-        control.as_ref(),
-    );
+    let planner = RoutePlanner { scenario, graph: &graph, partition: &partition, specs: &specs };
+    let routes = planner.plan(&senders, &receivers, &probes, control.as_ref());
     Plan {
         windows: Windows::new(look_ahead(&graph, &makers, scenario)),
         longest_frame: scenario.longest_frame(),
@@ -150,119 +144,6 @@ fn probe_plans(seats: &mut Seats, probes: &[Probe]) -> Vec<ProbePlan> {
     probes.iter().map(&mut plan).collect()
 }
 
-/// Lays the routes of all conversations.
-struct Laying<'a> {
-    scenario: &'a Scenario,
-    graph: &'a Graph,
-    partition: &'a Partition,
-    specs: &'a [FlowSpec],
-}
-
-impl Laying<'_> {
-    /// Routes every flow there and back: each way by its own draw, or over all shortest paths if its packets are
-    /// sprayed.
-    fn lay(
-        &self,
-        senders: &[Place],
-        receivers: &[Place],
-        probes: &[ProbePlan],
-        control: Option<&ControlPlan>,
-    ) -> Routes {
-        let router = Router::new(self.graph, &self.scenario.network);
-        let agents = self.agents(&router, probes, control);
-        let longest = agents
-            .iter()
-            .flat_map(|agents| &agents.paths)
-            .flatten()
-            .map(Vec::len)
-            .chain([router.longest()])
-            .max()
-            .unwrap_or(0);
-        assert!(longest < MAX_LINKS as usize, "a path of more links than a frame can count");
-        let several = self.scenario.transports.iter().any(Transport::has_several_paths);
-        let mut routes = Routes::new(longest, self.specs.len() + agents.len(), several);
-        let (mut links, mut there, mut back) = (Vec::new(), Vec::new(), Vec::new());
-        let mut in_its_table = BTreeMap::<u32, u32>::new();
-        for (flow, spec) in self.specs.iter().enumerate() {
-            let index = in_its_table.entry(spec.table).or_default();
-            let mut stream = Stream::new(self.scenario.seed, Entity::FlowPath, in_table(spec.table, *index));
-            *index += 1;
-            let ends = [Next::Here(receivers[flow].at), Next::Here(senders[flow].at)];
-            if self.scenario.transports[spec.transport as usize].has_several_paths() {
-                router.each_path(spec.from, spec.to, |links| {
-                    self.partition.steps(links, ends[0], &mut there);
-                    // A link's way back is its number with the last bit flipped.
-                    let home: Vec<u32> = links.iter().rev().map(|link| link ^ 1).collect();
-                    self.partition.steps(&home, ends[1], &mut back);
-                    routes.add(&there, &back);
-                });
-            } else {
-                router.path(spec.from, spec.to, stream.bits(), &mut links);
-                self.partition.steps(&links, ends[0], &mut there);
-                router.path(spec.to, spec.from, stream.bits(), &mut links);
-                self.partition.steps(&links, ends[1], &mut back);
-                routes.add(&there, &back);
-            }
-            routes.end_conversation();
-        }
-        for Agents { seats: [one, other], paths } in &agents {
-            for [there_links, back_links] in paths {
-                self.partition.steps(there_links, Next::Agent(other.at), &mut there);
-                self.partition.steps(back_links, Next::Agent(one.at), &mut back);
-                routes.add(&there, &back);
-            }
-            routes.end_conversation();
-        }
-        routes
-    }
-
-    /// The conversations of agents: probes, and then those of Fastpass's control packets. Between hosts these have all paths, by the
-    /// numbers that paths of packets in timeslots have. Those with an arbiter at a switch have several drawn ones, so that
-    /// those of all endpoints do not meet on one link to it.
-    fn agents(&self, router: &Router, probes: &[ProbePlan], control: Option<&ControlPlan>) -> Vec<Agents> {
-        let drawn = |(entity, number): (Entity, u64), [from, to]: [u32; 2], ways: usize| {
-            let mut stream = Stream::new(self.scenario.seed, entity, number);
-            let mut way = || {
-                [(from, to), (to, from)].map(|(from, to)| {
-                    let mut links = Vec::new();
-                    let joined = path_between(self.graph, from, to, stream.bits(), &mut links);
-                    assert!(joined, "no path from node {from} to node {to}");
-                    links
-                })
-            };
-            (0..ways).map(|_| way()).collect()
-        };
-        let all = |[from, to]: [u32; 2]| {
-            let mut paths = Vec::new();
-            router.each_path(from, to, |links| {
-                paths.push([links.to_vec(), links.iter().rev().map(|link| link ^ 1).collect()]);
-            });
-            paths
-        };
-        let of_probes = (0..).zip(probes).map(|(number, probe)| {
-            let paths = drawn((Entity::ProbePath, number), probe.nodes, 1);
-            Agents { seats: probe.seats, paths }
-        });
-        let of_control = (0..).zip(control.iter().flat_map(|control| control.ends()));
-        let of_control = of_control.map(|(number, (nodes, seats))| {
-            let between_hosts = nodes.iter().all(|&node| node < self.graph.host_count());
-            let paths = if between_hosts {
-                all(nodes)
-            } else {
-                drawn((Entity::ControlPath, number), nodes, CONTROL_WAYS)
-            };
-            Agents { seats, paths }
-        });
-        of_probes.chain(of_control).collect()
-    }
-}
-
-/// Two agents that exchange frames: their seats, and for each of their ways the links there and back.
-struct Agents {
-    seats: [Place; 2],
-    paths: Vec<[Vec<u32>; 2]>,
-}
-
 /// The domains of a plan, at time zero.
 pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
     let mut wiring = Wiring::new(scenario, plan);
@@ -278,17 +159,17 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
             plan.path_of(flow as u32),
         );
         add_sender(&mut domains[from.domain as usize], plan, flow as u32, spec, sender);
-        domains[to.domain as usize].incomplete += usize::from(sized(spec).is_some());
+        domains[to.domain as usize].hosts.incomplete += usize::from(sized(spec).is_some());
         let receiver = receiver(plan, flow as u32, spec);
-        domains[to.domain as usize].receivers.push(receiver);
+        domains[to.domain as usize].hosts.receivers.push(receiver);
     }
     seat_probes(scenario, plan, &mut domains);
     await_bypasses(scenario, plan, &mut domains);
     arbitration::seat_all(scenario, plan, &mut domains);
     for domain in &mut domains {
         domain.starts.make_contiguous().sort_unstable();
-        domain.operations = Operations::new(scenario, plan, domain.number);
-        domain.plan_operations(plan);
+        domain.hosts.operations = Operations::new(scenario, plan, domain.number);
+        domain.hosts.plan_operations(plan, &mut domain.out);
     }
     domains
 }
@@ -328,41 +209,29 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
             });
         }
     }
-    Domain {
-        number,
-        now: 0,
-        end: 0,
-        node: 0,
-        calendar: Calendar::new(plan.windows, nodes.len() as u32),
-        agenda: Agenda::new(nodes.len()),
-        starts: std::collections::VecDeque::new(),
+    let hosts = Hosts {
         rounds: vec![Round::EMPTY; hosts.len() * plan.queues()],
-        processors: Processors::new(processors, wiring.classes()),
-        clocks: all_clocks,
-        seats: Vec::new(),
-        nodes: states,
-        ports,
-        hosts,
+        all: hosts,
         senders: Vec::new(),
         receivers: Vec::new(),
+        processors: Processors::new(processors, wiring.classes()),
+        clocks: all_clocks,
         slots: Vec::new(),
         offers: Vec::new(),
-        exchanged: Vec::new(),
-        rotations: Vec::new(),
         operations: Operations::default(),
-        losses: vec![Losses::default(); plan.conversations()],
-        measured: Time::ZERO..Time::NEVER,
-        counters: plan.makers.iter().map(|_| TransportCounters::default()).collect(),
-        parcels: super::parcels::Parcels::default(),
         incomplete: 0,
-        packet_hops: 0,
-        events: 0,
+    };
+    Domain {
+        number,
+        nodes: states,
+        starts: std::collections::VecDeque::new(),
+        batches: Batches::new(nodes.len()),
+        out: Out::new(plan, nodes.len()),
+        fabric: Fabric::new(ports),
+        hosts,
+        agents: Agents::default(),
         exits,
         outboxes: (0..plan.partition.domains()).map(|_| Outbox::default()).collect(),
-        batches: Batches::new(nodes.len()),
-        frames: Vec::new(),
-        spare_frames: Vec::new(),
-        dropped: Vec::new(),
     }
 }
 
@@ -373,7 +242,7 @@ fn await_bypasses(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
         let node = plan.partition.node(bypass.relay);
         for at in [bypass.from, bypass.until].into_iter().filter(|&at| at != Time::NEVER) {
             let event = Event::bare(at.as_ps(), Kind::Bypass, port.at);
-            domains[node.domain as usize].calendar.add(node.at, event);
+            domains[node.domain as usize].out.calendar.add(node.at, event);
         }
     }
 }
@@ -394,31 +263,31 @@ fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
             [(probe.from, Agent::Prober(prober)), (probe.to, Agent::Responder(Responder::default()))];
         for (place, (node, agent)) in plan.probes[number].seats.iter().zip(agents) {
             let domain = &mut domains[place.domain as usize];
-            assert_eq!(domain.seats.len(), place.at as usize, "seats are given in their order");
+            assert_eq!(domain.agents.seats.len(), place.at as usize, "seats are given in their order");
             let at = plan.partition.node(node).at;
             domain.nodes[at as usize].forwards = false;
             let mut seat = Seat::new(agent, conversation, clock_of(node));
             if node == probe.from {
                 seat.timer_at = probe.start;
-                domain.calendar.add(at, Event::bare(probe.start.as_ps(), Kind::Act, place.at));
+                domain.out.calendar.add(at, Event::bare(probe.start.as_ps(), Kind::Act, place.at));
             }
-            domain.seats.push(seat);
+            domain.agents.seats.push(seat);
         }
     }
 }
 
 fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec, sender: AnySender) {
-    let end = domain.senders.len() as u32;
+    let end = domain.hosts.senders.len() as u32;
     // Others are set going by operations.
     if !matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Answers)) {
         domain.starts.push_back((spec.start, end));
     }
     if let (Some(stop), Demand::Endless) = (spec.stop, spec.demand) {
         let node = plan.partition.node(spec.from).at;
-        domain.calendar.add(node, Event::bare(stop.as_ps(), Kind::Stop, end));
+        domain.out.calendar.add(node, Event::bare(stop.as_ps(), Kind::Stop, end));
     }
     let (route, routes) = plan.routes.of(flow);
-    domain.senders.push(SendingEnd {
+    domain.hosts.senders.push(SendingEnd {
         sender,
         timer_at: Time::NEVER,
         pace_at: Time::NEVER,

@@ -22,7 +22,7 @@ impl Simulation {
         let name = self.graph().link_name(link);
         let (domain, at) = self.domain_of_port(link);
         let mut bytes = vec![0; self.classes()];
-        for (class, frame) in domain.ports.waiting(at).filter(|_| self.classes() > 0) {
+        for (class, frame) in domain.fabric.ports.waiting(at).filter(|_| self.classes() > 0) {
             assert_eq!(self.plan.class_of(&frame), class, "a frame waits in another's class at {name}");
             bytes[class] += frame.meta.size();
         }
@@ -63,7 +63,7 @@ impl Simulation {
             came[link.to as usize]
                 .add(counters.sent_frames - counters.lost_frames, counters.sent_bytes - counters.lost_bytes);
             let (domain, at) = self.domain_of_port(id);
-            let waiting = domain.ports.waiting(at).filter(|(of, _)| *of == class).count() as u64;
+            let waiting = domain.fabric.ports.waiting(at).filter(|(of, _)| *of == class).count() as u64;
             went[link.from as usize].add(
                 counters.sent_frames + counters.dropped_frames + waiting,
                 counters.sent_bytes + counters.dropped_bytes + u64::from(queue.waiting),

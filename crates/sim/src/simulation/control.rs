@@ -15,14 +15,14 @@ use crate::net::routes::Next;
 impl Domain {
     /// A control packet has come for the agent in a seat.
     pub(super) fn take_control(&mut self, plan: &Plan, seat: u32, frame: &Frame) {
-        let packet = self.parcels.take_control(frame.seq());
+        let packet = self.out.parcels.take_control(frame.seq());
         let control = plan.control();
         let conversation = plan.routes.conversation(frame.route()) - control.first;
         let back = usize::from(frame.meta.contains(Meta::ACK));
-        self.exchanged[conversation as usize][back].taken.add(1, frame.meta.size().into());
-        let now = self.time();
+        self.agents.exchanged[conversation as usize][back].taken.add(1, frame.meta.size().into());
+        let now = self.out.time();
         let way = frame.route() - plan.routes.of(conversation + control.first).0;
-        let at = &mut self.seats[seat as usize];
+        let at = &mut self.agents.seats[seat as usize];
         let local = at.tell(now);
         match &mut at.agent {
             Agent::Arbiter(arbiter) => {
@@ -39,7 +39,7 @@ impl Domain {
                 if !matches!(packet, Packet::Trial(_)) {
                     let ways = plan.routes.of(conversation + control.first).1;
                     let back = back.map_or(way, |path| control.way(path, ways));
-                    self.rotations[conversation as usize][0].hear(now, back);
+                    self.agents.rotations[conversation as usize][0].hear(now, back);
                 }
                 match packet {
                     Packet::Allocation(allocation) => endpoint.machine.handle_allocation(local, &allocation),
@@ -63,23 +63,23 @@ impl Domain {
             check_format(&packet);
         }
         let first = plan.control().first;
-        let sent = &mut self.exchanged[(conversation - first) as usize][usize::from(back)].sent;
+        let sent = &mut self.agents.exchanged[(conversation - first) as usize][usize::from(back)].sent;
         sent.add(1, bytes.into());
-        let place = self.parcels.put(Parcel::Control(packet));
+        let place = self.out.parcels.put(Parcel::Control(packet));
         let route = plan.routes.of(conversation).0 + way;
         let meta = Meta::new(bytes, Meta::POOLED | if back { Meta::ACK } else { 0 });
         let Next::Port(port) = plan.routes.next(route, meta) else {
             unreachable!("a conversation has two ends, apart from each other");
         };
         let route_seq = u64::from(route) << 32 | u64::from(place);
-        self.offer(plan, port, Frame { stamp: self.now, route_seq, meta });
+        self.offer(plan, port, Frame { stamp: self.out.now, route_seq, meta });
     }
 
     /// The way of the next packet on a conversation, `back` against its direction.
     fn next_way(&mut self, plan: &Plan, conversation: u32, back: bool) -> u32 {
         let ways = plan.routes.of(conversation).1;
-        let now = self.time();
-        let rotations = &mut self.rotations[(conversation - plan.control().first) as usize];
+        let now = self.out.time();
+        let rotations = &mut self.agents.rotations[(conversation - plan.control().first) as usize];
         rotations[usize::from(back)].choose(now, ways)
     }
 
@@ -115,9 +115,9 @@ impl Domain {
 
     /// Lets an arbiter do what is due, and sets its timer.
     pub(super) fn run_arbiter(&mut self, plan: &Plan, seat: u32) {
-        let now = self.time();
+        let now = self.out.time();
         loop {
-            let at = &mut self.seats[seat as usize];
+            let at = &mut self.agents.seats[seat as usize];
             let local = at.tell(now);
             let Agent::Arbiter(arbiter) = &mut at.agent else { unreachable!("the seat is an arbiter's") };
             arbiter.run(now, local);
@@ -131,7 +131,7 @@ impl Domain {
             set |= at.set_timer_at(simulated);
             if set {
                 let due = at.timer_at.as_ps();
-                self.schedule(Event::bare(due, Kind::Act, seat));
+                self.out.schedule(Event::bare(due, Kind::Act, seat));
             }
             return;
         }
@@ -184,8 +184,8 @@ impl Domain {
 
     /// The timer of an endpoint or an arbiter runs out.
     pub(super) fn wake_fastpass(&mut self, plan: &Plan, seat: u32) {
-        let now = self.time();
-        let at = &mut self.seats[seat as usize];
+        let now = self.out.time();
+        let at = &mut self.agents.seats[seat as usize];
         let local = at.tell(now);
         match &mut at.agent {
             Agent::Arbiter(_) => self.run_arbiter(plan, seat),

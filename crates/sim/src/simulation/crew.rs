@@ -132,11 +132,11 @@ impl Crew {
             jobs.send(Job { domain, limit }).expect("a worker waits for jobs");
         }
         let mut halt = Halt::Limit;
-        let pause_at = domains[0].packet_hops + STRETCH / self.exchange.rounds[0].next.len() as u64;
+        let pause_at = domains[0].out.packet_hops + STRETCH / self.exchange.rounds[0].next.len() as u64;
         let mut lead = |domain: &mut Domain| {
             if proceed(domain).is_break() {
                 halt = Halt::Stop;
-            } else if domain.packet_hops >= pause_at {
+            } else if domain.out.packet_hops >= pause_at {
                 halt = Halt::Pause;
             }
             halt != Halt::Limit
@@ -194,7 +194,7 @@ fn run_in_turn(
 }
 
 fn hops_of(domains: &[Domain]) -> u64 {
-    domains.iter().map(|domain| domain.packet_hops).sum()
+    domains.iter().map(|domain| domain.out.packet_hops).sum()
 }
 
 /// What it is by the machine's clock: it decides which thread does the work, not what comes of it.
@@ -291,7 +291,7 @@ fn run_domain(plan: &Plan, exchange: &Exchange, domain: &mut Domain, limit: u64,
 fn hand_over(domain: &mut Domain, crossings: &[Mutex<Outbox>], next: &AtomicU64) {
     domain.fill_outboxes();
     let mut first = domain.next_window().unwrap_or(NEVER);
-    let windows = domain.calendar.windows();
+    let windows = domain.out.calendar.windows();
     for (outbox, place) in domain.outboxes.iter_mut().zip(crossings) {
         if outbox.arrivals.is_empty() {
             continue;

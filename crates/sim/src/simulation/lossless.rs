@@ -75,7 +75,8 @@ impl Simulation {
     pub fn link_pauses(&self, link: u32) -> Vec<LinkPauses> {
         let (receiving, account_at) = self.domain_of_port(link ^ 1);
         let (sending, at) = self.domain_of_port(link);
-        let (Some(far), Some(near)) = (receiving.ports.pfc(account_at), sending.ports.pfc(at)) else {
+        let (Some(far), Some(near)) = (receiving.fabric.ports.pfc(account_at), sending.fabric.ports.pfc(at))
+        else {
             return Vec::new();
         };
         let row = |class: usize| LinkPauses {
@@ -93,12 +94,12 @@ impl Simulation {
 
     /// The first frame of a lossless class that was dropped, and what was missing, in words; none if there is none.
     pub fn first_lossless_drop(&self) -> Option<String> {
-        let drops = self.domains.iter().filter_map(|domain| domain.ports.overflow());
+        let drops = self.domains.iter().filter_map(|domain| domain.fabric.ports.overflow());
         let drop = drops.min_by_key(|drop| (drop.at, drop.link))?;
         // The account is at the port that leads back.
         let link = self.graph().link(drop.link ^ 1);
         let (domain, at) = self.domain_of_port(drop.link);
-        let pfc = domain.ports.pfc(at)?;
+        let pfc = domain.fabric.ports.pfc(at)?;
         let name = |node: u32| &self.graph().nodes()[node as usize].name;
         let fibre = LosslessLink {
             response: pfc.response(),
@@ -116,7 +117,7 @@ impl Simulation {
                 self.graph().link_name(drop.link ^ 1),
                 drop.common,
                 pfc.room(),
-                why_relay_was_full(&fibre, pfc, domain.ports.safety(at)),
+                why_relay_was_full(&fibre, pfc, domain.fabric.ports.safety(at)),
             ));
         }
         let needed = fibre.headroom();
@@ -155,17 +156,17 @@ impl Simulation {
         let mut least = BTreeMap::<Held, u64>::new();
         for link in 0..self.links() {
             let (domain, at) = self.domain_of_port(link ^ 1);
-            let Some(pfc) = domain.ports.pfc(at) else { continue };
+            let Some(pfc) = domain.fabric.ports.pfc(at) else { continue };
             for class in each(pfc.lossless).filter(|&class| pfc.account(class).pausing) {
                 waits_for.insert((link, class), Vec::new());
                 let held = if pfc.is_of_relay() { u64::MAX } else { pfc.account(class).held() };
-                least.insert((link, class), domain.ports.resumes_at(at).min(held.saturating_sub(1)));
+                least.insert((link, class), domain.fabric.ports.resumes_at(at).min(held.saturating_sub(1)));
             }
         }
         for out in 0..self.links() {
             let (domain, at) = self.domain_of_port(out);
-            for (ingress, class, bytes) in domain.ports.waiting_on_accounts(at) {
-                let link = domain.ports.port(ingress).link ^ 1;
+            for (ingress, class, bytes) in domain.fabric.ports.waiting_on_accounts(at) {
+                let link = domain.fabric.ports.port(ingress).link ^ 1;
                 if let Some(waits) = waits_for.get_mut(&(link, class)) {
                     waits.push(((out, class), bytes));
                 }
@@ -174,9 +175,9 @@ impl Simulation {
         // A relay passes the PAUSE of its switch on, whether anything waits at the relay or not.
         for fibre in 0..self.links() {
             let (domain, at) = self.domain_of_port(fibre ^ 1);
-            let Some(local) = domain.ports.other_side(at) else { continue };
-            let paused = domain.ports.paused(local);
-            let out = domain.ports.port(local).link;
+            let Some(local) = domain.fabric.ports.other_side(at) else { continue };
+            let paused = domain.fabric.ports.paused(local);
+            let out = domain.fabric.ports.port(local).link;
             for (&(_, class), waits) in waits_for.range_mut((fibre, 0)..(fibre + 1, 0)) {
                 if paused & only(class) != 0 {
                     waits.push(((out, class), u64::from(u32::MAX)));

@@ -1,17 +1,19 @@
 //! What the operations of loops cause: at their initiators and at their targets.
 
 use super::domain::Domain;
+use super::hosts::Hosts;
 use super::operations::Table;
+use super::out::Out;
 use super::plan::Plan;
 use crate::engine::event::{Event, Kind};
 use crate::traffic::{Demand, Part};
 
-impl Domain {
+impl Hosts {
     /// Plans the first operation of each initiator, before anything happens.
-    pub(super) fn plan_operations(&mut self, plan: &Plan) {
+    pub(super) fn plan_operations(&mut self, plan: &Plan, out: &mut Out) {
         for initiator in 0..self.operations.initiators.len() as u32 {
             if let Some((host, event)) = self.next_issue(plan, initiator) {
-                self.calendar.add(plan.partition.node(host).at, event);
+                out.calendar.add(plan.partition.node(host).at, event);
             }
         }
     }
@@ -26,35 +28,18 @@ impl Domain {
         (at < self.operations.table(spec).stop).then_some((spec.from, event))
     }
 
-    /// An initiator's next operation is due.
-    pub(super) fn issue_next(&mut self, plan: &Plan, host: u32, initiator: u32) {
-        let first = self.operations.initiators[initiator as usize].first_channel;
-        let spec = &plan.specs[self.operations.channels[first as usize].flow as usize];
-        let &Table { flows_per_pair, backlog, .. } = self.operations.table(spec);
-        match self.operations.draw(initiator, flows_per_pair, backlog) {
-            Some(channel) => {
-                let end = self.issue(plan, channel);
-                self.serve(plan, host, end);
-            }
-            None => self.counters[spec.transport as usize].operations.refused += 1,
-        }
-        if let Some((_, event)) = self.next_issue(plan, initiator) {
-            self.schedule(event);
-        }
-    }
-
     /// Issues the first operations of a closed loop.
-    pub(super) fn start_loop(&mut self, plan: &Plan, end: u32) {
+    pub(super) fn start_loop(&mut self, plan: &Plan, out: &mut Out, end: u32) {
         let channel = self.operations.channel_of(end);
         let spec = &plan.specs[self.senders[end as usize].flow as usize];
         for _ in 0..self.operations.table(spec).outstanding {
-            self.issue(plan, channel);
+            self.issue(plan, out, channel);
         }
     }
 
     /// Gives an operation to the transport; answers with the sending end that has it.
-    fn issue(&mut self, plan: &Plan, channel: usize) -> u32 {
-        let now = self.time();
+    fn issue(&mut self, plan: &Plan, out: &mut Out, channel: usize) -> u32 {
+        let now = out.time();
         let (flow, end) = (self.operations.channels[channel].flow, self.operations.channels[channel].end);
         self.operations.open(channel, now);
         let request = self.operations.table(&plan.specs[flow as usize]).request;
@@ -62,52 +47,17 @@ impl Domain {
         end
     }
 
-    /// Messages have arrived whole that belong to operations: requests are served, answers end reads. A write goes on
-    /// until it is acknowledged.
-    pub(super) fn take_messages(&mut self, plan: &Plan, host: u32, end: u32, messages: u32) {
-        let flow = self.receivers[end as usize].flow;
-        let spec = &plan.specs[flow as usize];
-        match spec.demand.part() {
-            Some(Part::Requests) => {
-                let answering = plan.senders[flow as usize + 1].at;
-                match self.hosts[host as usize].operation_service {
-                    0 => self.answer(plan, host, answering, messages),
-                    service => {
-                        let served = Event::bare(self.now + service, Kind::Answer, answering);
-                        (0..messages).for_each(|_| self.schedule(served));
-                    }
-                }
-            }
-            Some(Part::Answers) => {
-                let asking = plan.senders[flow as usize - 1].at;
-                self.end_operations(plan, asking, messages);
-                self.serve(plan, host, asking);
-            }
-            Some(Part::Writes) | None => {}
-        }
-    }
-
-    /// A target answers so many reads over its sending end `end`.
-    pub(super) fn answer(&mut self, plan: &Plan, host: u32, end: u32, reads: u32) {
-        let flow = self.senders[end as usize].flow;
-        let answer = self.operations.table(&plan.specs[flow as usize]).answer;
-        for _ in 0..reads {
-            self.senders[end as usize].sender.handle_message(answer);
-        }
-        self.serve(plan, host, end);
-    }
-
     /// The oldest operations of an initiator's sending end are done; in a closed loop as many new ones follow.
-    pub(super) fn end_operations(&mut self, plan: &Plan, end: u32, done: u32) {
-        let now = self.time();
+    pub(super) fn end_operations(&mut self, plan: &Plan, out: &mut Out, end: u32, done: u32) {
+        let now = out.time();
         let spec = &plan.specs[self.senders[end as usize].flow as usize];
         let channel = self.operations.channel_of(end);
         let &Table { deadline, stop, .. } = self.operations.table(spec);
         for _ in 0..done {
             let (issued, waited_since) = self.operations.close(channel, now);
             let late = deadline.is_some_and(|deadline| now.since(issued) > deadline);
-            let (measured, begun) = (self.is_measured(issued), waited_since < self.measured.end);
-            let counters = &mut self.counters[spec.transport as usize].operations;
+            let (measured, begun) = (out.is_measured(issued), waited_since < out.measured.end);
+            let counters = &mut out.counters[spec.transport as usize].operations;
             counters.count(now.since(issued), late, measured);
             if begun {
                 counters.longest_wait = counters.longest_wait.max(now.since(waited_since));
@@ -117,9 +67,63 @@ impl Domain {
                     let initiator = self.operations.channels[channel].initiator;
                     self.operations.initiators[initiator as usize].open -= 1;
                 }
-                _ if now < stop => drop(self.issue(plan, channel)),
+                _ if now < stop => drop(self.issue(plan, out, channel)),
                 _ => {}
             }
         }
+    }
+}
+
+impl Domain {
+    /// An initiator's next operation is due.
+    pub(super) fn issue_next(&mut self, plan: &Plan, host: u32, initiator: u32) {
+        let first = self.hosts.operations.initiators[initiator as usize].first_channel;
+        let spec = &plan.specs[self.hosts.operations.channels[first as usize].flow as usize];
+        let &Table { flows_per_pair, backlog, .. } = self.hosts.operations.table(spec);
+        match self.hosts.operations.draw(initiator, flows_per_pair, backlog) {
+            Some(channel) => {
+                let end = self.hosts.issue(plan, &mut self.out, channel);
+                self.serve(plan, host, end);
+            }
+            None => self.out.counters[spec.transport as usize].operations.refused += 1,
+        }
+        if let Some((_, event)) = self.hosts.next_issue(plan, initiator) {
+            self.out.schedule(event);
+        }
+    }
+
+    /// Messages have arrived whole that belong to operations: requests are served, answers end reads. A write goes on
+    /// until it is acknowledged.
+    pub(super) fn take_messages(&mut self, plan: &Plan, host: u32, end: u32, messages: u32) {
+        let flow = self.hosts.receivers[end as usize].flow;
+        let spec = &plan.specs[flow as usize];
+        match spec.demand.part() {
+            Some(Part::Requests) => {
+                let answering = plan.senders[flow as usize + 1].at;
+                match self.hosts.all[host as usize].operation_service {
+                    0 => self.answer(plan, host, answering, messages),
+                    service => {
+                        let served = Event::bare(self.out.now + service, Kind::Answer, answering);
+                        (0..messages).for_each(|_| self.out.schedule(served));
+                    }
+                }
+            }
+            Some(Part::Answers) => {
+                let asking = plan.senders[flow as usize - 1].at;
+                self.hosts.end_operations(plan, &mut self.out, asking, messages);
+                self.serve(plan, host, asking);
+            }
+            Some(Part::Writes) | None => {}
+        }
+    }
+
+    /// A target answers so many reads over its sending end `end`.
+    pub(super) fn answer(&mut self, plan: &Plan, host: u32, end: u32, reads: u32) {
+        let flow = self.hosts.senders[end as usize].flow;
+        let answer = self.hosts.operations.table(&plan.specs[flow as usize]).answer;
+        for _ in 0..reads {
+            self.hosts.senders[end as usize].sender.handle_message(answer);
+        }
+        self.serve(plan, host, end);
     }
 }

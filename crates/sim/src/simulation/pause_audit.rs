@@ -26,16 +26,16 @@ impl Simulation {
     pub fn assert_accounts_hold(&self) {
         for link in 0..self.links() {
             let (far, at) = self.domain_of_port(link ^ 1);
-            let Some(pauses) = far.ports.pfc(at) else { continue };
+            let Some(pauses) = far.fabric.ports.pfc(at) else { continue };
             let name = || self.graph().link_name(link);
             for class in each(pauses.lossless) {
                 assert_account_has_room(&name, pauses, class);
-                if !far.ports.is_bypassed(at) {
+                if !far.fabric.ports.is_bypassed(at) {
                     assert_account_is_heard(&name, pauses, class);
                 }
             }
         }
-        self.domains.iter().for_each(|domain| domain.ports.assert_relays_balance());
+        self.domains.iter().for_each(|domain| domain.fabric.ports.assert_relays_balance());
     }
 
     /// Panics, naming the link, when flow control has lost count of something.
@@ -44,7 +44,10 @@ impl Simulation {
         let flying = self.pauses_on_links();
         for link in 0..self.links() {
             let ((far, at), (near, sending)) = (self.domain_of_port(link ^ 1), self.domain_of_port(link));
-            let (Some(pauses), Some(paused)) = (far.ports.pfc(at), near.ports.pfc(sending)) else { continue };
+            let (Some(pauses), Some(paused)) = (far.fabric.ports.pfc(at), near.fabric.ports.pfc(sending))
+            else {
+                continue;
+            };
             let (name, flying) = (self.graph().link_name(link), flying[(link ^ 1) as usize]);
             assert_eq!(
                 pauses.sent,
@@ -53,13 +56,13 @@ impl Simulation {
             );
             // What a relay had said and heard is over when a bypass takes its place; one that is back knows nothing of what the bypass
             // let through.
-            if far.ports.has_failed(at) || near.ports.has_failed(sending) {
+            if far.fabric.ports.has_failed(at) || near.fabric.ports.has_failed(sending) {
                 continue;
             }
             for class in each(pauses.lossless) {
                 assert_sender_obeys((&name, class), pauses, paused, flying);
             }
-            let (of_port, until_now) = (near.ports.paused(sending), self.time.as_ps());
+            let (of_port, until_now) = (near.fabric.ports.paused(sending), self.time.as_ps());
             let holds = each(paused.heard).filter(|&class| !paused.has_run_out(class, until_now));
             let holds = holds.map(only).fold(0, |all, one| all | one);
             assert_eq!(of_port, holds, "{name} is paused in other classes than it was told");

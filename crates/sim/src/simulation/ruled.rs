@@ -1,144 +1,152 @@
 //! Ruled ports as they go on: frames come to them, begin to leave, and have left. See [`crate::net::switches`].
 
-use super::domain::{Domain, LinkEnd, NONE};
+use super::fabric::{Fabric, LinkEnd};
+use super::out::Out;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
-use crate::host::round::Round;
 use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
 use crate::net::ruled::{Joined, Passed, Transmission, Turn};
 
-impl Domain {
+impl Fabric {
     /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
     /// that at the next node, if the frame goes on at once and no more is to be done.
     #[inline(always)]
-    pub(super) fn pass_on_ruled(&mut self, plan: &Plan, at: u32, slot: u32) {
-        let event = self.calendar.event(slot);
+    pub(super) fn pass_on_ruled(&mut self, plan: &Plan, out: &mut Out, at: u32, slot: u32) {
+        let event = out.calendar.event(slot);
         let (class, size) = (plan.class_of_arrival(event), event.meta().size());
         let ingress = plan.partition.port(event.id() ^ 1).at;
-        self.catch_up(plan, at, self.now);
+        self.catch_up(plan, out, at, out.now);
         let Some(ingress) = self.ports.admit_at_once(at, class, size, ingress) else {
-            let frame = self.calendar.release(slot).frame();
-            return self.offer_ruled(plan, at, class, frame, ingress);
+            let frame = out.calendar.release(slot).frame();
+            return self.offer_ruled(plan, out, at, class, frame, ingress);
         };
-        let watched = match self.ports.pass(at, class, self.calendar.event(slot), ingress) {
+        let watched = match self.ports.pass(at, class, out.calendar.event(slot), ingress) {
             Passed::Goes { arrives, watched } => {
                 let link = LinkEnd::of(self.ports.port(at));
-                let (events, schedule) = self.calendar.parts();
+                let (events, schedule) = out.calendar.parts();
                 events[slot as usize].go_on(arrives, link.number);
                 schedule.enter(link.node, slot, arrives);
                 watched
             }
             Passed::Waits { watched } => {
-                self.calendar.free(slot);
+                out.calendar.free(slot);
                 if !watched {
                     self.ports.fall_behind(at);
                 }
                 watched
             }
             Passed::Rarely => {
-                let frame = self.calendar.release(slot).frame();
-                return self.join(plan, at, class, frame, ingress);
+                let frame = out.calendar.release(slot).frame();
+                return self.join(plan, out, at, class, frame, ingress);
             }
         };
         if watched {
-            self.arm(at);
+            self.arm(out, at);
         }
     }
 
     /// A frame that begins here is to leave over a ruled port.
-    pub(super) fn offer_own(&mut self, plan: &Plan, at: u32, frame: Frame) {
+    pub(super) fn offer_own(&mut self, plan: &Plan, out: &mut Out, at: u32, frame: Frame) {
         let class = plan.class_of(&frame);
-        self.catch_up(plan, at, self.now);
+        self.catch_up(plan, out, at, out.now);
         match self.ports.admit_at_once(at, class, frame.meta.size(), NO_PORT) {
-            Some(ingress) => self.join(plan, at, class, frame, ingress),
-            None => self.offer_ruled(plan, at, class, frame, NO_PORT),
+            Some(ingress) => self.join(plan, out, at, class, frame, ingress),
+            None => self.offer_ruled(plan, out, at, class, frame, NO_PORT),
         }
     }
 
     /// A frame is to leave over a ruled port. It came over the link to port `ingress`, or begins here.
     #[inline(never)]
-    pub(super) fn offer_ruled(&mut self, plan: &Plan, at: u32, class: usize, frame: Frame, ingress: u32) {
+    pub(super) fn offer_ruled(
+        &mut self,
+        plan: &Plan,
+        out: &mut Out,
+        at: u32,
+        class: usize,
+        frame: Frame,
+        ingress: u32,
+    ) {
         let size = frame.meta.size();
-        self.catch_up(plan, at, self.now);
+        self.catch_up(plan, out, at, out.now);
         if self.ports.has_account(ingress, class) {
-            self.count_account(plan, ingress);
+            self.count_account(plan, out, ingress);
         } else {
-            self.count_memory(plan, at);
+            self.count_memory(plan, out, at);
         }
-        match self.ports.admit(at, class, size, ingress, self.now) {
-            Some(ingress) => self.join(plan, at, class, frame, ingress),
-            None => self.lose(plan, &frame),
+        match self.ports.admit(at, class, size, ingress, out.now) {
+            Some(ingress) => self.join(plan, out, at, class, frame, ingress),
+            None => out.lose(plan, &frame),
         }
-        self.tell_peers(plan, None);
+        self.tell_peers(plan, out, None);
     }
 
     /// A frame for which there is room comes to a ruled port.
     #[inline(never)]
-    fn join(&mut self, plan: &Plan, at: u32, class: usize, mut frame: Frame, ingress: u32) {
-        if let Joined::Begun(arrives) = self.ports.join(at, class, &mut frame, ingress, self.now) {
-            self.send_transmitted(plan, at, &Transmission { frame, arrives });
+    fn join(&mut self, plan: &Plan, out: &mut Out, at: u32, class: usize, mut frame: Frame, ingress: u32) {
+        if let Joined::Begun(arrives) = self.ports.join(at, class, &mut frame, ingress, out.now) {
+            self.send_transmitted(plan, out, at, &Transmission { frame, arrives });
         }
-        self.await_turn(plan, at);
+        self.await_turn(out, at);
     }
 
     /// A ruled port has begun to transmit.
-    pub(super) fn follow(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
-        self.send_transmitted(plan, at, transmission);
-        self.await_turn(plan, at);
+    pub(super) fn follow(&mut self, plan: &Plan, out: &mut Out, at: u32, transmission: &Transmission) {
+        self.send_transmitted(plan, out, at, transmission);
+        self.await_turn(out, at);
     }
 
     /// What a ruled port transmits arrives, or is lost.
     #[inline(always)]
-    fn send_transmitted(&mut self, plan: &Plan, at: u32, transmission: &Transmission) {
+    fn send_transmitted(&mut self, plan: &Plan, out: &mut Out, at: u32, transmission: &Transmission) {
         match transmission.arrives {
             Some(arrives) => {
                 let link = LinkEnd::of(self.ports.port(at));
-                self.send_on(link, arrives, &transmission.frame);
+                out.send_on(link, arrives, &transmission.frame);
             }
-            None => self.lose(plan, &transmission.frame),
+            None => out.lose(plan, &transmission.frame),
         }
     }
 
     /// Sees to it that a ruled port goes on when it is free: by an event, where others may learn something from that, or else when
-    /// it catches up.
+    /// it catches up. That a NIC goes on with what its host has to send, is the host's to see to.
     #[inline(always)]
-    pub(super) fn await_turn(&mut self, plan: &Plan, at: u32) {
+    pub(super) fn await_turn(&mut self, out: &mut Out, at: u32) {
+        let queued = self.ports.has_queued(at);
         if self.ports.port(at).intersects(Port::NIC) {
-            let host = self.nodes[self.node as usize].host;
-            if self.ports.has_queued(at) || self.any_asks(plan, host) {
-                self.arm(at);
+            if queued {
+                self.arm(out, at);
             }
         } else if self.ports.is_watched(at) {
-            self.arm(at);
-        } else if self.ports.has_queued(at) {
+            self.arm(out, at);
+        } else if queued {
             self.ports.fall_behind(at);
         }
     }
 
     /// Sees to it that the end of a ruled port's transmission is an event, if it transmits.
-    pub(super) fn arm(&mut self, at: u32) {
+    pub(super) fn arm(&mut self, out: &mut Out, at: u32) {
         if let Some(ends) = self.ports.arm(at) {
-            self.schedule(Event::bare(ends, Kind::Wake, at));
+            out.schedule(Event::bare(ends, Kind::Wake, at));
         }
     }
 
     /// Lets all happen at a ruled port that happens there by itself up to `until`.
     #[inline(always)]
-    pub(super) fn catch_up(&mut self, plan: &Plan, at: u32, until: u64) {
+    pub(super) fn catch_up(&mut self, plan: &Plan, out: &mut Out, at: u32, until: u64) {
         if self.ports.is_behind(at, until) {
-            self.go_on_until(plan, at, until);
+            self.go_on_until(plan, out, at, until);
         }
     }
 
     #[inline(never)]
-    fn go_on_until(&mut self, plan: &Plan, at: u32, until: u64) {
+    fn go_on_until(&mut self, plan: &Plan, out: &mut Out, at: u32, until: u64) {
         loop {
             let ended = self.ports.port(at).busy_until;
             self.ports.end_transmission(at);
             let Some(class) = self.ports.next_queued(at) else { return };
             let transmission = self.ports.send_queued(at, class, ended);
-            self.send_transmitted(plan, at, &transmission);
+            self.send_transmitted(plan, out, at, &transmission);
             if self.ports.port(at).busy_until > until {
                 return;
             }
@@ -147,48 +155,48 @@ impl Domain {
 
     /// Lets all ports catch up that may have frames on an account of port `ingress`.
     #[inline(never)]
-    fn count_account(&mut self, plan: &Plan, ingress: u32) {
+    fn count_account(&mut self, plan: &Plan, out: &mut Out, ingress: u32) {
         let mut from = 0;
         while let Some(at) = self.ports.next_with_account(from, ingress) {
-            self.catch_up(plan, at, self.now);
+            self.catch_up(plan, out, at, out.now);
             from = at + 1;
         }
     }
 
     /// Lets all ports catch up that share the memory of port `at`.
     #[inline(never)]
-    fn count_memory(&mut self, plan: &Plan, at: u32) {
+    fn count_memory(&mut self, plan: &Plan, out: &mut Out, at: u32) {
         let mut from = 0;
         while let Some(other) = self.ports.next_with_memory(from, at) {
-            self.catch_up(plan, other, self.now);
+            self.catch_up(plan, out, other, out.now);
             from = other + 1;
         }
     }
 
     /// An account of port `ingress` has begun to pause its link: the ports are watched from now on that may have frames on it. They
     /// have caught up.
-    pub(super) fn watch_account(&mut self, ingress: u32) {
+    pub(super) fn watch_account(&mut self, out: &mut Out, ingress: u32) {
         let mut from = 0;
         while let Some(at) = self.ports.next_with_account(from, ingress) {
-            self.arm(at);
+            self.arm(out, at);
             from = at + 1;
         }
     }
 
     /// At the end of a window all ports catch up at which frames wait. Says when the first of them goes on.
     #[inline(always)]
-    pub(super) fn catch_up_all(&mut self, plan: &Plan) {
+    pub(super) fn catch_up_all(&mut self, plan: &Plan, out: &mut Out) {
         if self.ports.any_behind() {
-            self.catch_up_each(plan);
+            self.catch_up_each(plan, out);
         }
     }
 
     #[inline(never)]
-    fn catch_up_each(&mut self, plan: &Plan) {
+    fn catch_up_each(&mut self, plan: &Plan, out: &mut Out) {
         let mut place = 0;
         self.ports.next_turn = u64::MAX;
         while let Some(at) = self.ports.next_behind(place) {
-            self.catch_up(plan, at, self.end - 1);
+            self.catch_up(plan, out, at, out.end - 1);
             self.ports.next_turn = self.ports.next_turn.min(self.ports.ends(at).unwrap_or(u64::MAX));
             place += 1;
         }
@@ -196,45 +204,36 @@ impl Domain {
 
     /// A transmission of a switch's ruled port has ended.
     #[inline]
-    pub(super) fn wake_switch_port(&mut self, plan: &Plan, at: u32) {
+    pub(super) fn wake_switch_port(&mut self, plan: &Plan, out: &mut Out, at: u32) {
         self.ports.disarm(at);
         self.ports.end_transmission(at);
         if self.ports.is_told(at) {
-            self.go_on_at_switch(plan, at);
+            self.go_on_at_switch(plan, out, at);
         } else if let Some(class) = self.ports.next_queued(at) {
-            let transmission = self.ports.send_queued(at, class, self.now);
-            self.send_transmitted(plan, at, &transmission);
+            let transmission = self.ports.send_queued(at, class, out.now);
+            self.send_transmitted(plan, out, at, &transmission);
             if self.ports.is_watched(at) {
-                self.arm(at);
+                self.arm(out, at);
             } else if self.ports.has_queued(at) {
                 self.ports.fall_behind(at);
             }
         }
-        self.tell_peers(plan, Some(at));
+        self.tell_peers(plan, out, Some(at));
     }
 
     /// A switch's port that transmits nothing sends what is next.
-    pub(super) fn go_on_at_switch(&mut self, plan: &Plan, at: u32) {
+    pub(super) fn go_on_at_switch(&mut self, plan: &Plan, out: &mut Out, at: u32) {
         if !self.ports.has_waiting(at) {
             return;
         }
         match self.ports.next(at, 0) {
             Some(Turn::Queue(class)) => {
-                let transmission = self.ports.send_queued(at, class, self.now);
-                self.follow(plan, at, &transmission);
+                let transmission = self.ports.send_queued(at, class, out.now);
+                self.follow(plan, out, at, &transmission);
             }
-            Some(Turn::Signal) => self.send_signal(plan, at),
+            Some(Turn::Signal) => self.send_signal(out, at),
             Some(Turn::Pull(_)) => unreachable!("nothing is pulled at a switch"),
             None => (),
         }
-    }
-
-    /// Whether a flow waits for a ruled NIC to be free.
-    #[inline]
-    fn any_asks(&self, plan: &Plan, host: u32) -> bool {
-        let state = &self.hosts[host as usize];
-        let rounds = &self.rounds[state.rounds as usize..][..plan.queues()];
-        // A processor gives its NIC frames by itself.
-        state.processor == NONE && rounds.iter().any(|round| Round::has_waiting(*round))
     }
 }

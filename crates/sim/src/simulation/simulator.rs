@@ -54,22 +54,22 @@ impl Simulation {
     ) -> ControlFlow<()> {
         // What other threads have come to is not known before they are back; about as much as the first.
         let share = self.domains.len() as u64;
-        let before: u64 = self.domains[1..].iter().map(|domain| domain.packet_hops).sum();
-        let at_start = self.domains[0].packet_hops;
+        let before: u64 = self.domains[1..].iter().map(|domain| domain.out.packet_hops).sum();
+        let at_start = self.domains[0].out.packet_hops;
         let mut ask = |domain: &mut Domain| {
-            if domain.events < CHECK_EVERY {
+            if domain.out.events < CHECK_EVERY {
                 return ControlFlow::Continue(());
             }
-            domain.events = 0;
-            let since = domain.packet_hops - at_start;
-            proceed(domain.end, before + at_start + since * share)
+            domain.out.events = 0;
+            let since = domain.out.packet_hops - at_start;
+            proceed(domain.out.end, before + at_start + since * share)
         };
         let flow = match &mut self.crew {
             Some(crew) => crew.run_until(&self.plan, &mut self.domains, limit.as_ps(), &mut ask),
             None => run_alone(&self.plan, &mut self.domains[0], limit.as_ps(), &mut ask),
         };
         // Where nothing had happened yet when it was asked, the last window is one of before.
-        let reached = Time::from_ps(self.domains[0].end);
+        let reached = Time::from_ps(self.domains[0].out.end);
         self.time = if flow.is_break() { reached.max(self.time) } else { limit };
         flow
     }
@@ -78,11 +78,10 @@ impl Simulation {
     /// afterwards.
     pub fn forget_what_is_to_come(&mut self) {
         for domain in &mut self.domains {
-            domain.calendar = Calendar::new(self.plan.windows, 0);
-            domain.agenda = Agenda::new(0);
+            domain.out.calendar = Calendar::new(self.plan.windows, 0);
+            domain.out.agenda = Agenda::new(0);
             domain.batches = Batches::default();
-            domain.frames = Vec::new();
-            domain.spare_frames = Vec::new();
+            domain.fabric.free_scratch();
         }
     }
 }

@@ -22,32 +22,32 @@ impl Domain {
     /// Whether packets of this flow wait for timeslots at this host now.
     #[inline]
     pub(super) fn is_scheduled(&self, plan: &Plan, host: u32, flow: u32) -> bool {
-        let slots = self.hosts[host as usize].slots;
-        slots != NONE && self.slots[slots as usize].mode == Mode::Scheduled && plan.takes_slots(flow)
+        let slots = self.hosts.all[host as usize].slots;
+        slots != NONE && self.hosts.slots[slots as usize].mode == Mode::Scheduled && plan.takes_slots(flow)
     }
 
     /// Whether a flow's host has an endpoint for it, which has an arbiter.
     pub(super) fn has_arbiter(&self, plan: &Plan, host: u32, end: u32) -> bool {
-        let slots = self.hosts[host as usize].slots;
-        let transport = self.senders[end as usize].transport;
-        plan.makers[transport as usize].slotted && self.slots[slots as usize].mode == Mode::Scheduled
+        let slots = self.hosts.all[host as usize].slots;
+        let transport = self.hosts.senders[end as usize].transport;
+        plan.makers[transport as usize].slotted && self.hosts.slots[slots as usize].mode == Mode::Scheduled
     }
 
     /// A flow that is ready waits for a slot, or sends at once if it is short.
     pub(super) fn send_by_endpoint(&mut self, plan: &Plan, host: u32, end: u32) {
-        if plan.takes_slots(self.senders[end as usize].flow) {
+        if plan.takes_slots(self.hosts.senders[end as usize].flow) {
             return self.wait_for_slot(plan, host, end);
         }
         // A NIC that is busy with slots has next to no time left: so all of a short flow goes to its queue right away.
-        while self.senders[end as usize].sender.readiness(self.time()) == Readiness::Ready {
-            let frame = self.next_frame(plan, end);
+        while self.hosts.senders[end as usize].sender.readiness(self.out.time()) == Readiness::Ready {
+            let frame = self.hosts.next_frame(plan, self.out.time(), end);
             self.leave_stack(plan, host, frame);
         }
     }
 
     /// A flow that is ready waits for a slot.
     fn wait_for_slot(&mut self, plan: &Plan, host: u32, end: u32) {
-        self.senders[end as usize].waiting = true;
+        self.hosts.senders[end as usize].waiting = true;
         self.offer_packets(plan, host, end);
         self.ask_endpoint(plan, host);
     }
@@ -55,7 +55,7 @@ impl Domain {
     /// A flow that waits may send more or fewer packets than before.
     #[cold]
     pub(super) fn offer_anew(&mut self, plan: &Plan, host: u32, end: u32) {
-        if self.is_scheduled(plan, host, self.senders[end as usize].flow) {
+        if self.is_scheduled(plan, host, self.hosts.senders[end as usize].flow) {
             self.offer_packets(plan, host, end);
             self.ask_endpoint(plan, host);
         }
@@ -63,27 +63,27 @@ impl Domain {
 
     /// An acknowledgement waits for a slot.
     pub(super) fn ack_in_slot(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
-        let flow = self.receivers[end as usize].flow;
+        let flow = self.hosts.receivers[end as usize].flow;
         let destination = plan.control().served.address(plan.specs[flow as usize].from);
-        let slots = self.hosts[host as usize].slots;
-        let now = self.time();
+        let slots = self.hosts.all[host as usize].slots;
+        let now = self.out.time();
         let size = ack.meta.size();
-        self.slots[slots as usize].filling.push_ack(now, destination, size, ack);
+        self.hosts.slots[slots as usize].filling.push_ack(now, destination, size, ack);
         self.tell_backlog(slots, destination);
         self.ask_endpoint(plan, host);
     }
 
     /// Offers what a flow that waits may send and has not offered; all of it anew if it may not send what it has offered.
     fn offer_packets(&mut self, plan: &Plan, host: u32, end: u32) {
-        let slots = self.hosts[host as usize].slots;
-        let sender = &mut self.senders[end as usize];
-        let time = Time::from_ps(self.now);
-        let (now, offer) = (sender.sender.offered(), &mut self.offers[end as usize]);
+        let slots = self.hosts.all[host as usize].slots;
+        let sender = &mut self.hosts.senders[end as usize];
+        let time = Time::from_ps(self.out.now);
+        let (now, offer) = (sender.sender.offered(), &mut self.hosts.offers[end as usize]);
         if (offer.lost, offer.until) == (now.lost, now.until) {
             return;
         }
         let destination = plan.control().served.address(plan.specs[sender.flow as usize].to);
-        let filling = &mut self.slots[slots as usize].filling;
+        let filling = &mut self.hosts.slots[slots as usize].filling;
         let handle = *offer.handle.get_or_insert_with(|| filling.open(destination, end));
         let maker = &plan.makers[sender.transport as usize];
         let mut seq = offer.until.max(now.next);
@@ -103,27 +103,31 @@ impl Domain {
     }
 
     fn tell_backlog(&mut self, slots: u32, destination: Address) {
-        let now = self.time();
-        let stack = &self.slots[slots as usize];
+        let now = self.out.time();
+        let stack = &self.hosts.slots[slots as usize];
         let (backlog, seat) = (stack.filling.backlog(destination), stack.seat);
-        let at = &mut self.seats[seat as usize];
+        let at = &mut self.agents.seats[seat as usize];
         let local = at.tell(now);
         endpoint_in(&mut at.agent).machine.handle_backlog(local, destination, backlog);
     }
 
     /// Lets an endpoint send what is due, and sets its timer.
     pub(super) fn ask_endpoint(&mut self, plan: &Plan, host: u32) {
-        let now = self.time();
-        let slots = self.hosts[host as usize].slots;
-        let seat = self.slots[slots as usize].seat;
+        let now = self.out.time();
+        let slots = self.hosts.all[host as usize].slots;
+        let seat = self.hosts.slots[slots as usize].seat;
         loop {
             self.follow_mode(plan, host);
-            let at = &mut self.seats[seat as usize];
+            let at = &mut self.agents.seats[seat as usize];
             let local = at.tell(now);
             let EndpointHost { machine, number, .. } = endpoint_in(&mut at.agent);
             let at = match machine.readiness(local) {
                 Readiness::Ready => {
-                    let free = stack_free_at(&mut self.processors, self.hosts[host as usize].processor, now);
+                    let free = stack_free_at(
+                        &mut self.hosts.processors,
+                        self.hosts.all[host as usize].processor,
+                        now,
+                    );
                     if free > now {
                         return self.arm_stack(seat, free);
                     }
@@ -146,25 +150,25 @@ impl Domain {
 
     /// An endpoint is asked again when its host's stack can send.
     fn arm_stack(&mut self, seat: u32, free: Time) {
-        if self.seats[seat as usize].set_timer_at(free) {
-            self.schedule(Event::bare(free.as_ps(), Kind::Act, seat));
+        if self.agents.seats[seat as usize].set_timer_at(free) {
+            self.out.schedule(Event::bare(free.as_ps(), Kind::Act, seat));
         }
     }
 
     fn arm_endpoint(&mut self, seat: u32, local: Time) {
-        let now = self.time();
-        let at = &mut self.seats[seat as usize];
+        let now = self.out.time();
+        let at = &mut self.agents.seats[seat as usize];
         if at.set_timer(now, local) {
             let due = at.timer_at.as_ps();
-            self.schedule(Event::bare(due, Kind::Act, seat));
+            self.out.schedule(Event::bare(due, Kind::Act, seat));
         }
     }
 
     /// The slot of a grant has come: as much leaves as fits.
     fn use_slot(&mut self, plan: &Plan, host: u32, grant: &Grant) {
-        let state = self.hosts[host as usize];
-        let now = self.time();
-        let mut slot = self.slots[state.slots as usize].filling.begin(now, grant.destination);
+        let state = self.hosts.all[host as usize];
+        let now = self.out.time();
+        let mut slot = self.hosts.slots[state.slots as usize].filling.begin(now, grant.destination);
         let mut header = None;
         while let Some(next) = self.next_in_slot(plan, state.slots, &mut slot) {
             let (frame, packet) = match next {
@@ -178,21 +182,21 @@ impl Domain {
             let is_first = header.is_none();
             let header = *header.get_or_insert_with(|| self.stamp(state.slots, grant));
             if let Some(end) = packet {
-                let again = frame.seq() + 1 != self.senders[end as usize].sender.offered().next;
-                let receipts = &mut self.slots[state.slots as usize].receipts;
+                let again = frame.seq() + 1 != self.hosts.senders[end as usize].sender.offered().next;
+                let receipts = &mut self.hosts.slots[state.slots as usize].receipts;
                 receipts.note(grant.destination, header.number, end, frame.seq(), again);
             }
             let frame = if is_first { self.with_header(&frame, header) } else { frame };
             self.leave_in_slot(plan, host, &frame, grant);
         }
-        self.slots[state.slots as usize].filling.end(&slot);
+        self.hosts.slots[state.slots as usize].filling.end(&slot);
         self.tell_backlog(state.slots, grant.destination);
     }
 
     /// The header of a slot that is being used.
     fn stamp(&mut self, slots: u32, grant: &Grant) -> SlotHeader {
-        let now = self.time();
-        let at = &mut self.seats[self.slots[slots as usize].seat as usize];
+        let now = self.out.time();
+        let at = &mut self.agents.seats[self.hosts.slots[slots as usize].seat as usize];
         let local = at.tell(now);
         endpoint_in(&mut at.agent).machine.stamp(local, grant)
     }
@@ -200,48 +204,48 @@ impl Domain {
     /// A frame that carries the header of its slot.
     fn with_header(&mut self, frame: &Frame, header: SlotHeader) -> Frame {
         let said = if frame.meta.contains(Meta::POOLED) {
-            Said::Ack(self.parcels.take_ack(frame.seq()))
+            Said::Ack(self.out.parcels.take_ack(frame.seq()))
         } else {
             Said::Seq(frame.seq())
         };
-        let place = self.parcels.put(Parcel::Slotted(Box::new((header, said))));
+        let place = self.out.parcels.put(Parcel::Slotted(Box::new((header, said))));
         let route_seq = u64::from(frame.route()) << 32 | u64::from(place);
         Frame { route_seq, meta: frame.meta.with(Meta::POOLED), ..*frame }
     }
 
     /// What leaves next in a slot.
     fn next_in_slot(&mut self, plan: &Plan, slots: u32, slot: &mut Slot) -> Option<Next<Frame, u32>> {
-        let senders = &self.senders;
-        let filling = &mut self.slots[slots as usize].filling;
+        let senders = &self.hosts.senders;
+        let filling = &mut self.hosts.slots[slots as usize].filling;
         filling.next(slot, |end| size_of_next(plan, &senders[end as usize]))
     }
 
     /// The next packet of a flow, which leaves in a slot.
     fn pull_in_slot(&mut self, plan: &Plan, host: u32, end: u32) -> Frame {
-        let frame = self.next_frame(plan, end);
-        let offer = &mut self.offers[end as usize];
+        let frame = self.hosts.next_frame(plan, self.out.time(), end);
+        let offer = &mut self.hosts.offers[end as usize];
         offer.lost = offer.lost.saturating_sub(1);
         self.offer_packets(plan, host, end);
-        let now = self.time();
-        let sender = &mut self.senders[end as usize];
+        let now = self.out.time();
+        let sender = &mut self.hosts.senders[end as usize];
         sender.waiting = sender.sender.readiness(now) == Readiness::Ready;
-        self.arm_timer(end);
+        self.hosts.arm_timer(&mut self.out, end);
         frame
     }
 
     /// A frame, be it an acknowledgement or a packet, leaves in a slot.
     fn leave_in_slot(&mut self, plan: &Plan, host: u32, frame: &Frame, grant: &Grant) {
-        let processor = self.hosts[host as usize].processor;
+        let processor = self.hosts.all[host as usize].processor;
         if processor != NONE && !frame.meta.contains(Meta::ACK) {
-            self.processors.all[processor as usize].send_in_slot(self.now, frame.meta.size());
+            self.hosts.processors.all[processor as usize].send_in_slot(self.out.now, frame.meta.size());
         }
         self.leave_stack(plan, host, on_path(plan, frame, grant));
     }
 
     /// A frame leaves its host's stack.
     fn leave_stack(&mut self, plan: &Plan, host: u32, frame: Frame) {
-        let state = self.hosts[host as usize];
-        if state.processor != NONE && self.processors.all[state.processor as usize].delays_slots() {
+        let state = self.hosts.all[host as usize];
+        if state.processor != NONE && self.hosts.processors.all[state.processor as usize].delays_slots() {
             self.join_batch(host, &frame);
         } else {
             self.offer(plan, state.nic, frame);
@@ -250,13 +254,13 @@ impl Domain {
 
     /// Does what follows where the endpoint has lost its arbiter, or found one again.
     fn follow_mode(&mut self, plan: &Plan, host: u32) {
-        let slots = self.hosts[host as usize].slots as usize;
-        let seat = self.slots[slots].seat as usize;
-        let mode = endpoint_in(&mut self.seats[seat].agent).machine.mode();
-        if self.slots[slots].mode == mode {
+        let slots = self.hosts.all[host as usize].slots as usize;
+        let seat = self.hosts.slots[slots].seat as usize;
+        let mode = endpoint_in(&mut self.agents.seats[seat].agent).machine.mode();
+        if self.hosts.slots[slots].mode == mode {
             return;
         }
-        self.slots[slots].mode = mode;
+        self.hosts.slots[slots].mode = mode;
         match mode {
             Mode::Unscheduled => self.go_on_without_slots(plan, host),
             Mode::Scheduled => self.go_back_to_slots(plan, host),
@@ -265,15 +269,15 @@ impl Domain {
 
     /// Every flow begins anew as one of Swift, and what waited for slots leaves.
     fn go_on_without_slots(&mut self, plan: &Plan, host: u32) {
-        let state = self.hosts[host as usize];
+        let state = self.hosts.all[host as usize];
         let slots = state.slots as usize;
-        let acks = self.slots[slots].filling.take_all();
+        let acks = self.hosts.slots[slots].filling.take_all();
         for ack in acks {
             self.leave_stack(plan, host, ack);
         }
-        for end in self.slots[slots].ends.clone() {
-            self.senders[end as usize].waiting = false;
-            let offer = &mut self.offers[end as usize];
+        for end in self.hosts.slots[slots].ends.clone() {
+            self.hosts.senders[end as usize].waiting = false;
+            let offer = &mut self.hosts.offers[end as usize];
             (offer.lost, offer.until) = (0, 0);
         }
         self.tell_flows(plan, host, Notice::Unscheduled);
@@ -281,21 +285,21 @@ impl Domain {
 
     /// Flows that wait for the NIC wait for slots instead.
     fn go_back_to_slots(&mut self, plan: &Plan, host: u32) {
-        let first = self.hosts[host as usize].rounds as usize;
+        let first = self.hosts.all[host as usize].rounds as usize;
         for round in first..first + plan.queues() {
-            let mut next = std::mem::replace(&mut self.rounds[round], Round::EMPTY).first;
+            let mut next = std::mem::replace(&mut self.hosts.rounds[round], Round::EMPTY).first;
             while next != NO_FLOW {
                 let end = next;
-                next = self.senders[end as usize].next_waiting;
-                self.senders[end as usize].waiting = false;
-                if !plan.takes_slots(self.senders[end as usize].flow) {
-                    self.wait(plan, host, end);
+                next = self.hosts.senders[end as usize].next_waiting;
+                self.hosts.senders[end as usize].waiting = false;
+                if !plan.takes_slots(self.hosts.senders[end as usize].flow) {
+                    self.hosts.wait(plan, host, end);
                 }
             }
         }
         // What was demanded before the arbiter was lost may be sent by now.
-        let slots = self.hosts[host as usize].slots;
-        let destinations: Vec<_> = self.slots[slots as usize].filling.destinations().collect();
+        let slots = self.hosts.all[host as usize].slots;
+        let destinations: Vec<_> = self.hosts.slots[slots as usize].filling.destinations().collect();
         for destination in destinations {
             self.tell_backlog(slots, destination);
         }
@@ -303,10 +307,10 @@ impl Domain {
     }
 
     fn tell_flows(&mut self, plan: &Plan, host: u32, notice: Notice) {
-        let slots = self.hosts[host as usize].slots as usize;
-        for end in self.slots[slots].ends.clone() {
-            let now = self.time();
-            self.senders[end as usize].sender.handle_notice(now, notice);
+        let slots = self.hosts.all[host as usize].slots as usize;
+        for end in self.hosts.slots[slots].ends.clone() {
+            let now = self.out.time();
+            self.hosts.senders[end as usize].sender.handle_notice(now, notice);
             self.serve(plan, host, end);
         }
     }
@@ -316,15 +320,16 @@ impl Domain {
         let spec = &plan.specs[plan.routes.conversation(frame.route()) as usize];
         let from =
             plan.control().served.address(if frame.meta.contains(Meta::ACK) { spec.to } else { spec.from });
-        let slots = self.hosts[host as usize].slots as usize;
-        let seat = self.slots[slots].seat as usize;
-        endpoint_in(&mut self.seats[seat].agent).machine.handle_header(from, header);
+        let slots = self.hosts.all[host as usize].slots as usize;
+        let seat = self.hosts.slots[slots].seat as usize;
+        endpoint_in(&mut self.agents.seats[seat].agent).machine.handle_header(from, header);
         let mut any_lost = false;
-        while let Some((to, settled)) = endpoint_in(&mut self.seats[seat].agent).machine.poll_settled() {
-            while let Some(packet) = self.slots[slots].receipts.settle(to, settled.number) {
+        while let Some((to, settled)) = endpoint_in(&mut self.agents.seats[seat].agent).machine.poll_settled()
+        {
+            while let Some(packet) = self.hosts.slots[slots].receipts.settle(to, settled.number) {
                 if settled.fate == Fate::Lost {
                     any_lost = true;
-                    self.senders[packet.end as usize].sender.handle_lost(packet.seq, packet.again);
+                    self.hosts.senders[packet.end as usize].sender.handle_lost(packet.seq, packet.again);
                     self.serve(plan, host, packet.end);
                 }
             }

@@ -142,7 +142,7 @@ fn paused_network() -> Simulation {
         let limit = Time::from_ps(step * 100_000);
         assert!(simulation.run_until(limit, &mut |_, _| ControlFlow::Continue(())).is_continue());
         let [far, near] = ends_of_first_link(&mut simulation)
-            .map(|(domain, at)| simulation.domains[domain].ports.pfc(at).expect("flow control"));
+            .map(|(domain, at)| simulation.domains[domain].fabric.ports.pfc(at).expect("flow control"));
         if far.told == 1 && near.heard == 1 && far.sent == near.received {
             break;
         }
@@ -158,13 +158,13 @@ fn audited(tamper: Tamper) -> Option<String> {
     let mut simulation = paused_network();
     let [(far_in, far_at), (near_in, near_at)] = ends_of_first_link(&mut simulation);
     let take = |simulation: &mut Simulation, domain: usize, at: u32| {
-        std::mem::replace(simulation.domains[domain].ports.pfc_mut(at), Pfc::new(1))
+        std::mem::replace(simulation.domains[domain].fabric.ports.pfc_mut(at), Pfc::new(1))
     };
     let (mut far, mut near) =
         (take(&mut simulation, far_in, far_at), take(&mut simulation, near_in, near_at));
     tamper(&mut far, &mut near);
-    *simulation.domains[far_in].ports.pfc_mut(far_at) = far;
-    *simulation.domains[near_in].ports.pfc_mut(near_at) = near;
+    *simulation.domains[far_in].fabric.ports.pfc_mut(far_at) = far;
+    *simulation.domains[near_in].fabric.ports.pfc_mut(near_at) = near;
     let result = catch_unwind(AssertUnwindSafe(|| simulation.assert_conservation()));
     result.err().map(|panic| *panic.downcast::<String>().expect("a message"))
 }

@@ -27,7 +27,7 @@ impl Domain {
     /// A host's stack takes a frame that says more than fits an event.
     #[inline(never)]
     fn take_pooled(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
-        let said = match self.parcels.take(frame.seq()) {
+        let said = match self.out.parcels.take(frame.seq()) {
             Parcel::Ack(ack) => Said::Ack(ack),
             Parcel::Slotted(slotted) => {
                 let (header, said) = *slotted;
@@ -50,12 +50,12 @@ impl Domain {
     /// A data packet has reached its destination.
     #[inline(never)]
     fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
-        let now = self.time();
-        let received = self.arrival_as_read(host, now, received);
-        let receiver = &mut self.receivers[end as usize];
+        let now = self.out.time();
+        let received = self.hosts.arrival_as_read(host, now, received);
+        let receiver = &mut self.hosts.receivers[end as usize];
         let completed = receiver.handle(&plan.makers[receiver.transport as usize], now, received, frame);
         if completed > 0 {
-            self.complete(end, now);
+            self.hosts.complete(end, now);
         }
         self.send_acks(plan, host, end, frame.meta.last());
         if completed > 0 {
@@ -63,29 +63,20 @@ impl Domain {
         }
     }
 
-    /// A message has arrived whole; for a sized flow that is all of it.
-    fn complete(&mut self, end: u32, now: Time) {
-        let receiver = &mut self.receivers[end as usize];
-        if receiver.sized && receiver.completed_at == Time::NEVER {
-            receiver.completed_at = now;
-            self.incomplete -= 1;
-        }
-    }
-
     /// Sends the acknowledgements that are due. `last` is the flag of a packet just taken that ends a message.
     #[inline(always)]
     fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
-        if self.receivers[end as usize].receiver.is_due() {
+        if self.hosts.receivers[end as usize].receiver.is_due() {
             self.send_ack(plan, host, end, last);
         }
-        if self.receivers[end as usize].receiver.is_due() {
+        if self.hosts.receivers[end as usize].receiver.is_due() {
             self.send_more_acks(plan, host, end, last);
         }
-        let receiver = &mut self.receivers[end as usize];
+        let receiver = &mut self.hosts.receivers[end as usize];
         if let Some(at) = receiver.receiver.poll_timeout() {
             if at < receiver.timer_at {
                 receiver.timer_at = at;
-                self.schedule(Event::bare(at.as_ps(), Kind::AckDelay, end));
+                self.out.schedule(Event::bare(at.as_ps(), Kind::AckDelay, end));
             }
         }
     }
@@ -93,7 +84,7 @@ impl Domain {
     /// More than one acknowledgement is due.
     #[cold]
     fn send_more_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
-        while self.receivers[end as usize].receiver.is_due() {
+        while self.hosts.receivers[end as usize].receiver.is_due() {
             self.send_ack(plan, host, end, last);
         }
     }
@@ -101,8 +92,8 @@ impl Domain {
     /// Sends the next acknowledgement that is due.
     #[inline(always)]
     fn send_ack(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
-        let now = self.time();
-        let receiver = &mut self.receivers[end as usize];
+        let now = self.out.time();
+        let receiver = &mut self.hosts.receivers[end as usize];
         let ack = receiver.acknowledgement(now);
         let (route, size) = (receiver.route, plan.makers[receiver.transport as usize].ack_frame);
         let flags = Meta::ACK | last | if ack.congestion_experienced { Meta::CE } else { 0 };
@@ -110,11 +101,11 @@ impl Domain {
         let mut seq = ack.seq;
         if ack.cumulative != ack.seq + 1 || ack.sack != 0 || ack.remote_queuing_us != 0 {
             if ack.is_notification() {
-                self.counters[receiver.transport as usize].notifications += 1;
+                self.out.counters[receiver.transport as usize].notifications += 1;
                 // It does not end what its packet ends.
                 meta = meta.without(Meta::LAST);
             }
-            seq = self.parcels.put(Parcel::Ack(ack));
+            seq = self.out.parcels.put(Parcel::Ack(ack));
             meta = meta.with(Meta::POOLED);
         }
         let route_seq = u64::from(route) << 32 | u64::from(seq);
@@ -122,8 +113,8 @@ impl Domain {
     }
 
     pub(super) fn delayed_ack(&mut self, plan: &Plan, host: u32, end: u32) {
-        let now = self.time();
-        let receiver = &mut self.receivers[end as usize];
+        let now = self.out.time();
+        let receiver = &mut self.hosts.receivers[end as usize];
         if receiver.timer_at == now {
             receiver.timer_at = Time::NEVER;
         }
@@ -134,8 +125,8 @@ impl Domain {
     /// An acknowledgement leaves its host's stack.
     #[inline(always)]
     fn release(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
-        let state = self.hosts[host as usize];
-        if state.slots != NONE && self.is_scheduled(plan, host, self.receivers[end as usize].flow) {
+        let state = self.hosts.all[host as usize];
+        if state.slots != NONE && self.is_scheduled(plan, host, self.hosts.receivers[end as usize].flow) {
             self.ack_in_slot(plan, host, end, ack);
         } else if state.processor == NONE {
             self.offer(plan, state.nic, ack);
@@ -147,21 +138,21 @@ impl Domain {
     /// An acknowledgement has reached the sender.
     #[inline(never)]
     fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
-        let now = self.time();
-        let sender = &mut self.senders[end as usize];
-        let counters = &mut self.counters[sender.transport as usize];
+        let now = self.out.time();
+        let sender = &mut self.hosts.senders[end as usize];
+        let counters = &mut self.out.counters[sender.transport as usize];
         let rtt = now.since(ack.echo);
         counters.rtt.record(rtt);
         if plan.splits_rtt {
             counters.split_rtt(rtt, ack.remote_queuing() + now.since(received));
         }
         sender.acks += 1;
-        let received = self.stamps_as_read(host, now, received, &mut ack);
-        let sender = &mut self.senders[end as usize];
+        let received = self.hosts.stamps_as_read(host, now, received, &mut ack);
+        let sender = &mut self.hosts.senders[end as usize];
         sender.sender.handle_ack(now, received, &ack);
         let completed = sender.sender.poll_completed();
         if completed > 0 && sender.writes {
-            self.end_operations(plan, end, completed);
+            self.hosts.end_operations(plan, &mut self.out, end, completed);
         }
         self.serve(plan, host, end);
     }
@@ -170,55 +161,32 @@ impl Domain {
     /// is no sample of the round-trip time.
     #[cold]
     fn notify(&mut self, plan: &Plan, host: u32, end: u32) {
-        let now = self.time();
-        let sender = &mut self.senders[end as usize];
+        let now = self.out.time();
+        let sender = &mut self.hosts.senders[end as usize];
         sender.acks += 1;
         sender.sender.handle_notice(now, Notice::Congestion);
         self.serve(plan, host, end);
     }
 
-    /// When a packet arrived at the NIC, as this host's clocks have it.
-    #[inline(always)]
-    fn arrival_as_read(&mut self, host: u32, now: Time, received: Time) -> Time {
-        match self.hosts[host as usize].clocks {
-            NONE => received,
-            clocks => self.clocks[clocks as usize].arrival(now, received),
-        }
-    }
-
-    /// When an acknowledgement arrived at the NIC, as this host's clocks have it, and as they have the time at which its
-    /// packet was sent, which its echo then says.
-    #[inline(always)]
-    fn stamps_as_read(&mut self, host: u32, now: Time, received: Time, ack: &mut Ack) -> Time {
-        match self.hosts[host as usize].clocks {
-            NONE => received,
-            clocks => {
-                let stamps = self.clocks[clocks as usize].stamps(now, ack.echo, received);
-                ack.echo = stamps.echo;
-                stamps.received
-            }
-        }
-    }
-
     pub(super) fn start(&mut self, plan: &Plan, host: u32, end: u32) {
-        let sender = &mut self.senders[end as usize];
+        let sender = &mut self.hosts.senders[end as usize];
         match plan.specs[sender.flow as usize].demand {
             Demand::Sized(bytes) => sender.sender.handle_message(bytes),
             Demand::Endless => sender.sender.handle_endless(),
-            Demand::ClosedLoop(_) => self.start_loop(plan, end),
+            Demand::ClosedLoop(_) => self.hosts.start_loop(plan, &mut self.out, end),
             Demand::OpenLoop(_) => {}
         }
         self.serve(plan, host, end);
     }
 
     pub(super) fn stop(&mut self, plan: &Plan, host: u32, end: u32) {
-        self.senders[end as usize].sender.handle_stop();
+        self.hosts.senders[end as usize].sender.handle_stop();
         self.serve(plan, host, end);
     }
 
     pub(super) fn pace(&mut self, plan: &Plan, host: u32, end: u32) {
-        let now = self.time();
-        let sender = &mut self.senders[end as usize];
+        let now = self.out.time();
+        let sender = &mut self.hosts.senders[end as usize];
         if sender.pace_at == now {
             sender.pace_at = Time::NEVER;
             self.serve(plan, host, end);
@@ -227,8 +195,8 @@ impl Domain {
 
     /// Timers are lazy: one entry a flow, which comes back when the time has moved on meanwhile.
     pub(super) fn time_out(&mut self, plan: &Plan, host: u32, end: u32) {
-        let now = self.time();
-        let sender = &mut self.senders[end as usize];
+        let now = self.out.time();
+        let sender = &mut self.hosts.senders[end as usize];
         if sender.timer_at != now {
             return;
         }
@@ -244,45 +212,25 @@ impl Domain {
                 sender.sender.handle_timeout(now);
                 self.serve(plan, host, end);
             }
-            _ => self.arm_timer(end),
+            _ => self.hosts.arm_timer(&mut self.out, end),
         }
     }
 
     /// Asks a sender anew whether it has something to send, and when it wants its timer.
     pub(super) fn serve(&mut self, plan: &Plan, host: u32, end: u32) {
-        let sender = &self.senders[end as usize];
+        let sender = &self.hosts.senders[end as usize];
         if sender.waiting {
-            if !self.slots.is_empty() {
+            if !self.hosts.slots.is_empty() {
                 self.offer_anew(plan, host, end);
             }
         } else {
-            match sender.sender.readiness(self.time()) {
+            match sender.sender.readiness(self.out.time()) {
                 Readiness::Ready => return self.send_or_wait(plan, host, end),
-                Readiness::At(at) => self.arm_pace(end, at),
+                Readiness::At(at) => self.hosts.arm_pace(&mut self.out, end, at),
                 Readiness::Idle => (),
             }
         }
-        self.arm_timer(end);
-    }
-
-    #[inline]
-    pub(super) fn arm_pace(&mut self, end: u32, at: Time) {
-        let sender = &mut self.senders[end as usize];
-        if sender.pace_at != at {
-            sender.pace_at = at;
-            self.schedule(Event::bare(at.as_ps(), Kind::Pace, end));
-        }
-    }
-
-    #[inline]
-    pub(super) fn arm_timer(&mut self, end: u32) {
-        let sender = &mut self.senders[end as usize];
-        if let Some(at) = sender.sender.poll_timeout() {
-            if at < sender.timer_at {
-                sender.timer_at = at;
-                self.schedule(Event::bare(at.as_ps(), Kind::Timeout, end));
-            }
-        }
+        self.hosts.arm_timer(&mut self.out, end);
     }
 }
 

@@ -50,18 +50,18 @@ impl Simulation {
     /// A flow's sending end.
     pub fn sender(&self, flow: u32) -> &SendingEnd {
         let place = self.plan.senders[flow as usize];
-        &self.domains[place.domain as usize].senders[place.at as usize]
+        &self.domains[place.domain as usize].hosts.senders[place.at as usize]
     }
 
     /// A flow's receiving end.
     pub fn receiver(&self, flow: u32) -> &ReceivingEnd {
         let place = self.plan.receivers[flow as usize];
-        &self.domains[place.domain as usize].receivers[place.at as usize]
+        &self.domains[place.domain as usize].hosts.receivers[place.at as usize]
     }
 
     /// What a conversation, such as the flow of this number, has lost.
     pub fn losses(&self, conversation: u32) -> Losses {
-        let each = self.domains.iter().map(|domain| domain.losses[conversation as usize]);
+        let each = self.domains.iter().map(|domain| domain.out.losses[conversation as usize]);
         each.fold(Losses::default(), |all, one| Losses {
             data: all.data + one.data,
             acks: all.acks + one.acks,
@@ -81,25 +81,25 @@ impl Simulation {
     /// The port that feeds a link.
     pub fn port(&self, link: u32) -> &Port {
         let (domain, at) = self.domain_of_port(link);
-        domain.ports.port(at)
+        domain.fabric.ports.port(at)
     }
 
     /// What a port has sent so far, and what waits at it.
     pub fn port_figures(&self, link: u32) -> PortFigures {
         let (domain, at) = self.domain_of_port(link);
-        domain.ports.figures(at, self.time.as_ps())
+        domain.fabric.ports.figures(at, self.time.as_ps())
     }
 
     /// What a port has counted of losses and marks.
     pub fn port_counters(&self, link: u32) -> PortCounters {
         let (domain, at) = self.domain_of_port(link);
-        domain.ports.counters(at, self.time.as_ps())
+        domain.fabric.ports.counters(at, self.time.as_ps())
     }
 
     /// The classes at a port; nothing where the network knows none.
     pub fn port_classes(&self, link: u32) -> &[ClassQueue] {
         let (domain, at) = self.domain_of_port(link);
-        let rules = domain.ports.rules_if_any(at).filter(|_| self.plan.classes > 0);
+        let rules = domain.fabric.ports.rules_if_any(at).filter(|_| self.plan.classes > 0);
         rules.map_or(&[], |rules| rules.queues())
     }
 
@@ -116,8 +116,8 @@ impl Simulation {
         (0..self.plan.graph.host_count()).filter_map(|host| {
             let place = self.plan.partition.node(host);
             let domain = &self.domains[place.domain as usize];
-            let at = domain.hosts[domain.nodes[place.at as usize].host as usize].processor;
-            (at != NONE).then(|| (host, domain.processors.counters(at)))
+            let at = domain.hosts.all[domain.nodes[place.at as usize].host as usize].processor;
+            (at != NONE).then(|| (host, domain.hosts.processors.counters(at)))
         })
     }
 
@@ -136,7 +136,7 @@ impl Simulation {
     /// The seat of a probe's prober (0) or responder (1).
     pub(super) fn seat(&self, probe: usize, which: usize) -> &Seat {
         let place = self.plan.probes[probe].seats[which];
-        &self.domains[place.domain as usize].seats[place.at as usize]
+        &self.domains[place.domain as usize].agents.seats[place.at as usize]
     }
 
     /// Every endpoint, by host: its host's number, the machine, and what its host has done in slots.
@@ -147,11 +147,11 @@ impl Simulation {
             .flat_map(|control| control.endpoints.iter().zip(&control.endpoint_seats))
             .map(|(&host, place)| {
                 let domain = &self.domains[place.domain as usize];
-                let Agent::Endpoint(endpoint) = &domain.seats[place.at as usize].agent else {
+                let Agent::Endpoint(endpoint) = &domain.agents.seats[place.at as usize].agent else {
                     unreachable!("an endpoint's seat is its own")
                 };
-                let slots = domain.hosts[endpoint.host as usize].slots;
-                (host, &endpoint.machine, &domain.slots[slots as usize])
+                let slots = domain.hosts.all[endpoint.host as usize].slots;
+                (host, &endpoint.machine, &domain.hosts.slots[slots as usize])
             })
     }
 
@@ -163,7 +163,8 @@ impl Simulation {
     /// Every arbiter, by rank, with its node.
     pub fn arbiters(&self) -> impl Iterator<Item = (u32, &ArbiterHost)> + '_ {
         self.plan.control.iter().flat_map(|control| control.arbiters.iter().zip(&control.arbiter_seats)).map(
-            |(&node, place)| match &self.domains[place.domain as usize].seats[place.at as usize].agent {
+            |(&node, place)| match &self.domains[place.domain as usize].agents.seats[place.at as usize].agent
+            {
                 Agent::Arbiter(arbiter) => (node, &**arbiter),
                 _ => unreachable!("an arbiter's seat is its own"),
             },
@@ -187,35 +188,35 @@ impl Simulation {
 
     /// The counters of a transport.
     pub fn counters(&self, transport: usize) -> TransportCounters {
-        let mut all = self.domains[0].counters[transport].clone();
-        self.domains[1..].iter().for_each(|domain| all.merge(&domain.counters[transport]));
+        let mut all = self.domains[0].out.counters[transport].clone();
+        self.domains[1..].iter().for_each(|domain| all.merge(&domain.out.counters[transport]));
         all
     }
 
     /// The sum in picoseconds and the number of a transport's round-trip times so far.
     pub fn rtt_so_far(&self, transport: usize) -> (u128, u64) {
-        let each = self.domains.iter().map(|domain| &domain.counters[transport].rtt);
+        let each = self.domains.iter().map(|domain| &domain.out.counters[transport].rtt);
         each.fold((0, 0), |(sum, count), rtt| (sum + rtt.sum(), count + rtt.count()))
     }
 
     /// The largest of a transport's round-trip times since this was last asked, in picoseconds.
     pub fn take_recent_max_rtt(&mut self, transport: usize) -> u64 {
-        let each = self.domains.iter_mut().map(|domain| domain.counters[transport].rtt.take_recent_max());
+        let each = self.domains.iter_mut().map(|domain| domain.out.counters[transport].rtt.take_recent_max());
         each.max().unwrap_or(0)
     }
 
     /// Begins to measure anew: forgets all times and losses of packets so far, and all operations.
     pub fn measure_anew(&mut self) {
         for domain in &mut self.domains {
-            domain.measured.start = self.time;
-            domain.counters.iter_mut().for_each(TransportCounters::restart);
+            domain.out.measured.start = self.time;
+            domain.out.counters.iter_mut().for_each(TransportCounters::restart);
         }
     }
 
     /// Ends the measurement: packets and operations that begin from now on are not counted as measured.
     pub fn end_measurement(&mut self) {
         for domain in &mut self.domains {
-            domain.measured.end = self.time;
+            domain.out.measured.end = self.time;
         }
     }
 
@@ -223,7 +224,7 @@ impl Simulation {
     pub fn operation_records(&self) -> Option<Vec<OperationRecord>> {
         let mut all = Vec::new();
         for domain in &self.domains {
-            all.extend_from_slice(domain.operations.records()?);
+            all.extend_from_slice(domain.hosts.operations.records()?);
         }
         all.sort_by_key(|record| (record.done, record.flow, record.number));
         Some(all)
@@ -231,26 +232,29 @@ impl Simulation {
 
     /// The operations that are open, by flow and then as issued.
     pub fn open_operations(&self) -> Vec<OperationRecord> {
-        let mut all: Vec<_> = self.domains.iter().flat_map(|domain| domain.operations.all_open()).collect();
+        let mut all: Vec<_> =
+            self.domains.iter().flat_map(|domain| domain.hosts.operations.all_open()).collect();
         all.sort_by_key(|record| (record.flow, record.number));
         all
     }
 
     /// For each flow with an open operation: the flow, and since when it has one open and none has been done on it.
     pub fn operation_waits(&self) -> Vec<(u32, Time)> {
-        self.domains.iter().flat_map(|domain| domain.operations.waits()).collect()
+        self.domains.iter().flat_map(|domain| domain.hosts.operations.waits()).collect()
     }
 
     /// For each flow of an initiator: the flow, how many operations are done on it, and a hash of when.
     pub fn operation_traces(&self) -> Vec<(u32, u32, u64)> {
-        let mut all: Vec<_> = self.domains.iter().flat_map(|domain| domain.operations.traces()).collect();
+        let mut all: Vec<_> =
+            self.domains.iter().flat_map(|domain| domain.hosts.operations.traces()).collect();
         all.sort_unstable();
         all
     }
 
     /// For each initiator of an open loop, by its first flow: operations that it could not issue for its backlog.
     pub fn refused_operations(&self) -> Vec<u64> {
-        let mut all: Vec<_> = self.domains.iter().flat_map(|domain| domain.operations.refused()).collect();
+        let mut all: Vec<_> =
+            self.domains.iter().flat_map(|domain| domain.hosts.operations.refused()).collect();
         all.sort_unstable();
         all.into_iter().map(|(_, refused)| refused).collect()
     }
@@ -258,22 +262,22 @@ impl Simulation {
     /// Whether an operation has failed by now: it was not done in time.
     pub fn is_late(&self, operation: &OperationRecord) -> bool {
         let spec = &self.plan.specs[operation.flow as usize];
-        self.domains[0].operations.is_late(spec, operation, self.time)
+        self.domains[0].hosts.operations.is_late(spec, operation, self.time)
     }
 
     /// How many bytes an operation of a flow moves.
     pub fn operation_bytes(&self, flow: u32) -> Bytes {
-        self.domains[0].operations.bytes(&self.plan.specs[flow as usize])
+        self.domains[0].hosts.operations.bytes(&self.plan.specs[flow as usize])
     }
 
     /// Whether what happened at `time` is within the measurement.
     pub fn is_measured(&self, time: Time) -> bool {
-        self.domains[0].is_measured(time)
+        self.domains[0].out.is_measured(time)
     }
 
     /// How many packet-hops there have been so far.
     pub fn packet_hops(&self) -> u64 {
-        self.domains.iter().map(|domain| domain.packet_hops).sum()
+        self.domains.iter().map(|domain| domain.out.packet_hops).sum()
     }
 
     /// The simulated time that has been reached.
@@ -284,7 +288,10 @@ impl Simulation {
     /// Whether every sized flow has arrived whole, every other has stopped, and no operation is open.
     pub fn all_complete(&self) -> bool {
         self.time >= self.no_end_before
-            && self.domains.iter().all(|domain| domain.incomplete == 0 && domain.operations.open_count() == 0)
+            && self
+                .domains
+                .iter()
+                .all(|domain| domain.hosts.incomplete == 0 && domain.hosts.operations.open_count() == 0)
     }
 
     /// An instant before which [`Self::all_complete`] cannot hold: so long a run need not ask. The first flow that is not

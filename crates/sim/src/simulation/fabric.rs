@@ -1,0 +1,129 @@
+//! The fabric of a domain: its ports, switches and relays, which take a frame and give frames out. Ports of hosts are part of it;
+//! hosts are not.
+
+use super::out::Out;
+use super::plan::Plan;
+use crate::engine::batches::AHEAD;
+use crate::engine::calendar::{slot_of, Entry};
+use crate::engine::event::{key, Frame, Kind, Meta};
+use crate::engine::order::{self, Item, Known};
+use crate::engine::prefetch::prefetch;
+use crate::net::port::Port;
+use crate::net::ports::Ports;
+use crate::net::routes::Next;
+
+/// How many frames ahead of its time the queue is prefetched that a frame may join.
+const NEAR: usize = 4;
+
+/// The ports of a domain, with switches and relays.
+#[derive(Debug)]
+pub(super) struct Fabric {
+    pub ports: Ports,
+    /// The frames that go through the switch that is visited.
+    frames: Vec<Item>,
+    spare_frames: Vec<Item>,
+    /// The slots of those for which there was no room.
+    dropped: Vec<u32>,
+}
+
+/// Where a port's link leads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkEnd {
+    /// The link.
+    pub number: u32,
+    /// The node at its end.
+    pub node: u32,
+}
+
+impl LinkEnd {
+    #[inline(always)]
+    pub fn of(port: &Port) -> LinkEnd {
+        LinkEnd { number: port.link, node: port.node }
+    }
+}
+
+impl Fabric {
+    /// The fabric of these ports.
+    pub fn new(ports: Ports) -> Fabric {
+        Fabric { ports, frames: Vec::new(), spare_frames: Vec::new(), dropped: Vec::new() }
+    }
+
+    /// Frees the room that windows use.
+    pub fn free_scratch(&mut self) {
+        (self.frames, self.spare_frames) = (Vec::new(), Vec::new());
+    }
+
+    /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
+    /// slots. Behind their entries are [`AHEAD`] of other events, to be prefetched.
+    #[inline(never)]
+    pub fn forward_all(&mut self, plan: &Plan, out: &mut Out, start: u64, entries: &[Entry], known: Known) {
+        let (events, schedule) = out.calendar.parts();
+        let ports = &mut self.ports;
+        self.frames.clear();
+        self.frames.extend(entries.windows(AHEAD + 1).map(|near| {
+            prefetch(events, slot_of(near[AHEAD]) as usize);
+            plan.routes.prefetch(events[slot_of(near[AHEAD / 2]) as usize].route());
+            let slot = slot_of(near[0]);
+            let event = &events[slot as usize];
+            let Next::Port(at) = plan.routes.next(event.route(), event.meta()) else {
+                unreachable!("a route does not end at a switch without an agent");
+            };
+            ports.prefetch(at);
+            Item { order: event.order_since(start), tag: u64::from(slot) << 32 | u64::from(at) }
+        }));
+        out.packet_hops += self.frames.len() as u64;
+        order::sort(&mut self.frames, &mut self.spare_frames, known);
+        // So that there is one to be prefetched for the last frames, too.
+        self.frames.extend([Item::default(); NEAR]);
+        for near in self.frames.windows(NEAR + 1) {
+            let (frame, ahead) = (near[0], near[NEAR]);
+            ports.prefetch_backlog(ahead.tag as u32);
+            let (slot, at) = ((frame.tag >> 32) as u32, frame.tag as u32);
+            let event = &mut events[slot as usize];
+            let (now, mut meta) = (event.time, event.meta());
+            let Some((arrives, port)) = ports.send::<false>(at, now, &mut meta, slot) else {
+                self.dropped.push(slot);
+                continue;
+            };
+            event.time = arrives;
+            event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
+            schedule.enter(port.node, slot, arrives);
+        }
+        while let Some(slot) = self.dropped.pop() {
+            let event = out.calendar.release(slot);
+            out.lose(plan, &event.frame());
+        }
+    }
+
+    /// A frame is to leave over a port.
+    #[inline(always)]
+    pub fn offer(&mut self, plan: &Plan, out: &mut Out, at: u32, frame: Frame) {
+        if self.ports.port(at).intersects(Port::RULED) {
+            self.offer_own(plan, out, at, frame);
+        } else if self.ports.port(at).intersects(Port::NIC) {
+            self.offer_plain::<true>(plan, out, at, frame.stamp, frame.route_seq, frame.meta);
+        } else {
+            self.offer_plain::<false>(plan, out, at, frame.stamp, frame.route_seq, frame.meta);
+        }
+    }
+
+    /// A frame is to leave over a plain port. Its parts fit the processor's registers, which a [`Frame`] does not.
+    #[inline(never)]
+    fn offer_plain<const NIC: bool>(
+        &mut self,
+        plan: &Plan,
+        out: &mut Out,
+        at: u32,
+        stamp: u64,
+        route_seq: u64,
+        mut meta: Meta,
+    ) {
+        let slot = if NIC { 0 } else { out.calendar.next_slot() };
+        let now = out.now;
+        let Some((arrives, port)) = self.ports.send::<NIC>(at, now, &mut meta, slot) else {
+            return out.lose(plan, &Frame { stamp, route_seq, meta });
+        };
+        let link = LinkEnd::of(port);
+        out.send_on(link, arrives, &Frame { stamp, route_seq, meta });
+    }
+}
