@@ -72,7 +72,7 @@ impl Domain {
             let entries = &dealt[from..to + AHEAD];
             (batch, from) = (batch + 1, to);
             if self.nodes[node_of(entries[0]) as usize].forwards {
-                self.fabric.forward_all(plan, &mut self.out, start, entries, known);
+                self.forward_all(plan, start, entries, known);
             } else {
                 if huge {
                     self.prefetch_hosts(plan, entries);
@@ -112,6 +112,13 @@ impl Domain {
             }
             !late
         });
+    }
+
+    /// All that happens in a window at switches whose ports are plain. This is a function of its own for speed: with the fabric and
+    /// what happens next at fixed distances from one address, fewer registers are needed.
+    #[inline(never)]
+    fn forward_all(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
+        self.fabric.forward_all(plan, &mut self.out, start, entries, known);
     }
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` are as for

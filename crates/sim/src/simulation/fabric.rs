@@ -55,7 +55,7 @@ impl Fabric {
 
     /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
     /// slots. Behind their entries are [`AHEAD`] of other events, to be prefetched.
-    #[inline(never)]
+    #[inline(always)]
     pub fn forward_all(&mut self, plan: &Plan, out: &mut Out, start: u64, entries: &[Entry], known: Known) {
         let (events, schedule) = out.calendar.parts();
         let ports = &mut self.ports;
@@ -100,30 +100,38 @@ impl Fabric {
     pub fn offer(&mut self, plan: &Plan, out: &mut Out, at: u32, frame: Frame) {
         if self.ports.port(at).intersects(Port::RULED) {
             self.offer_own(plan, out, at, frame);
-        } else if self.ports.port(at).intersects(Port::NIC) {
-            self.offer_plain::<true>(plan, out, at, frame.stamp, frame.route_seq, frame.meta);
-        } else {
-            self.offer_plain::<false>(plan, out, at, frame.stamp, frame.route_seq, frame.meta);
+        } else if !self.offer_plain(out, at, &frame) {
+            out.lose(plan, &frame);
         }
     }
 
-    /// A frame is to leave over a plain port. Its parts fit the processor's registers, which a [`Frame`] does not.
+    /// A frame is to leave over a plain port. Returns whether there was room for it.
+    #[inline(always)]
+    pub fn offer_plain(&mut self, out: &mut Out, at: u32, frame: &Frame) -> bool {
+        let &Frame { stamp, route_seq, meta } = frame;
+        if self.ports.port(at).intersects(Port::NIC) {
+            self.send_plain::<true>(out, at, stamp, route_seq, meta)
+        } else {
+            self.send_plain::<false>(out, at, stamp, route_seq, meta)
+        }
+    }
+
+    /// The same; the parts of a frame fit the processor's registers, which a [`Frame`] does not.
     #[inline(never)]
-    fn offer_plain<const NIC: bool>(
+    fn send_plain<const NIC: bool>(
         &mut self,
-        plan: &Plan,
         out: &mut Out,
         at: u32,
         stamp: u64,
         route_seq: u64,
         mut meta: Meta,
-    ) {
+    ) -> bool {
         let slot = if NIC { 0 } else { out.calendar.next_slot() };
-        let now = out.now;
-        let Some((arrives, port)) = self.ports.send::<NIC>(at, now, &mut meta, slot) else {
-            return out.lose(plan, &Frame { stamp, route_seq, meta });
+        let Some((arrives, port)) = self.ports.send::<NIC>(at, out.now, &mut meta, slot) else {
+            return false;
         };
         let link = LinkEnd::of(port);
         out.send_on(link, arrives, &Frame { stamp, route_seq, meta });
+        true
     }
 }

@@ -42,9 +42,17 @@ impl Domain {
     /// A frame of a host, or of an agent, is to leave over a port.
     #[inline(always)]
     pub(super) fn offer(&mut self, plan: &Plan, at: u32, frame: Frame) {
-        self.fabric.offer(plan, &mut self.out, at, frame);
-        let port = self.fabric.ports.port(at);
-        if port.intersects(Port::RULED) && port.intersects(Port::NIC) {
+        if self.fabric.ports.port(at).intersects(Port::RULED) {
+            self.offer_to_ruled(plan, at, frame);
+        } else if !self.fabric.offer_plain(&mut self.out, at, &frame) {
+            self.out.lose(plan, &frame);
+        }
+    }
+
+    #[inline(never)]
+    fn offer_to_ruled(&mut self, plan: &Plan, at: u32, frame: Frame) {
+        self.fabric.offer_own(plan, &mut self.out, at, frame);
+        if self.fabric.ports.port(at).intersects(Port::NIC) {
             let host = self.nodes[self.out.node as usize].host;
             self.arm_if_asked(plan, host);
         }
