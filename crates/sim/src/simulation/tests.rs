@@ -46,7 +46,7 @@ fn threads_and_one_after_the_other_come_to_the_same() {
         }
         simulation.assert_conservation();
         let lost: u64 =
-            simulation.domains.iter().map(|d| d.counters.iter().map(|c| c.lost_data).sum::<u64>()).sum();
+            simulation.domains.iter().map(|d| d.out.counters.iter().map(|c| c.lost_data).sum::<u64>()).sum();
         assert!(
             lost > 0 && simulation.packet_hops() > 2 * STRETCH,
             "too little happens: {lost} lost, {} hops",
