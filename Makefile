@@ -39,16 +39,16 @@ test-rust: | needs-cargo
 test-python: build $(VENV)/.tools
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
-# The same digests in debug and in release, twice each.
+# The same digests in debug and in release, and there in every way of running.
 digests: | needs-cargo
-	cargo test --quiet -p clearway-sim --test digests
-	cargo test --quiet -p clearway-sim --test digests --release
+	cargo test --quiet -p clearway-sim --test all -- digests:: digest_pairs::
+	cargo test --quiet -p clearway-sim --test all --release -- digests:: digest_pairs::
 
 # Runs random scenarios of all schemes in every way and checks their figures: how many ran, were refused and failed, and the
 # seeds that failed. make random-net COUNT=2000 SEED=1
 random-net: | needs-cargo
-	CLEARWAY_RANDOM_SCENARIOS=$(COUNT) CLEARWAY_RANDOM_SEED=$(SEED) cargo test --release -p clearway-sim --test random_net \
-		-- --nocapture random_scenarios odd_values
+	CLEARWAY_RANDOM_SCENARIOS=$(COUNT) CLEARWAY_RANDOM_SEED=$(SEED) cargo test --release -p clearway-sim --test all \
+		-- --nocapture random_net::random_scenarios random_net::edges::
 
 # That they can be built. How to run one is said in fuzz/README.md.
 fuzz-targets: | needs-cargo needs-c++

@@ -355,3 +355,24 @@ def test_the_command_names_a_long_function_and_a_circle(workspace: Path) -> None
     assert answer.returncode == 1
     assert "python/clearway/a.py:3: f has 71 lines, at most 70 are allowed" in answer.stderr
     assert "circle of 2 files:\n  python/clearway/b.py imports python/clearway/c.py" in answer.stderr
+
+
+def test_the_command_names_a_file_of_tests_that_the_program_leaves_out(workspace: Path) -> None:
+    files = {
+        "Cargo.toml": '[package]\nname = "clearway-one"\n',
+        "src/lib.rs": "#[cfg(test)]\nmod tests;\n",
+        "src/tests.rs": "",
+        "tests/main.rs": "mod first;\nmod folder;\n// mod second;\n",
+        "tests/first.rs": "",
+        "tests/second.rs": "",
+        "tests/folder/mod.rs": "pub(crate) mod inner;\n",
+        "tests/folder/inner.rs": "",
+        "tests/folder/outer.rs": "",
+    }
+    tree(workspace / "crates" / "one", files)
+    answer = check(workspace)
+    assert answer.returncode == 1
+    assert [line.split(":")[0] for line in answer.stderr.splitlines()] == [
+        "crates/one/tests/folder/outer.rs",
+        "crates/one/tests/second.rs",
+    ]

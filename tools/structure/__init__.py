@@ -1,10 +1,11 @@
-"""Checks of the source tree's structure: no two files import each other in a circle, and functions are short.
+"""Checks of the source tree's structure: no imports in a circle, no long functions, no Rust file that nothing names.
 
 `python -m tools.structure` checks crates/*/src and python/clearway, prints each circle as a chain of files
 with the lines that make it, and ends with status 1 if there is one, or a Python function of more than 70
-lines. (Clippy counts the lines of Rust functions.)
+lines, or a Rust file that no `mod` names. (Clippy counts the lines of Rust functions.)
 
 `rust_tokens` reads a Rust file as a tree of tokens, `rust_modules` the files of a crate as modules with the
 names they declare and import, and `rust_imports` follows each name to the file it lives in. `python_imports`
-does the same for Python, `circles` finds the circles, and `functions` counts lines.
+does the same for Python, `circles` finds the circles, `functions` counts lines, and `unnamed` finds files that
+are not compiled.
 """

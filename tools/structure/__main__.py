@@ -8,13 +8,14 @@ from pathlib import Path
 from tools.structure import python_imports, rust_imports
 from tools.structure.circles import circles, described
 from tools.structure.functions import MOST_LINES, long_functions
+from tools.structure.unnamed import unnamed_files
 
 _PACKAGE = "python/clearway"
 _CHECKED_FOR_LENGTH = (_PACKAGE, "tests", "tools")
 
 
 def problems(root: Path) -> list[str]:
-    """Return what is wrong with the source tree, an entry for each circle and each long function."""
+    """Return what is wrong with the source tree, an entry for each circle, long function and unnamed file."""
     packages = sorted(path.parent for path in root.glob("crates/*/Cargo.toml"))
     imports = [*rust_imports.imports_of(root, packages), *python_imports.imports_of(root, root / _PACKAGE)]
     found = [described(circle, imports) for circle in circles(imports)]
@@ -22,6 +23,11 @@ def problems(root: Path) -> list[str]:
         found.extend(
             f"{function.place}: {function.name} has {function.lines} lines, at most {MOST_LINES} are allowed"
             for function in long_functions(root, folder)
+        )
+    for package in packages:
+        found.extend(
+            f"{file.relative_to(root).as_posix()}: no file of its crate names it with `mod`, so it is not compiled"
+            for file in unnamed_files(package)
         )
     return found
 

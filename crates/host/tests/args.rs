@@ -1,5 +1,4 @@
 //! The command line against the file of bad values that scenarios are held against, too: the daemon says the same of them.
-#![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

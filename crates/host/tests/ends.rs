@@ -1,8 +1,5 @@
 //! Both ends in virtual time: whatever the network and strangers do, bytes arrive as they were sent or both ends say
 //! that they did not, and nothing waits for ever.
-#![cfg(target_os = "linux")]
-
-mod network;
 
 use clearway_host::daemon::driver::{Arrival, Endpoint};
 use clearway_host::daemon::layout::Layout;
@@ -15,12 +12,13 @@ use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::transport::{Ack, Data};
 use clearway_proto::units::{Span, Time};
-use network::{
+use proptest::prelude::*;
+use rustix::io::Errno;
+
+use crate::network::{
     is_generated, partials, receiver_address, scratch, sender_address, stranger, task, Faults, Network,
     Random, CONNECTION, IDLE,
 };
-use proptest::prelude::*;
-use rustix::io::Errno;
 
 const LAYOUT: Layout = Layout { operations: 40, size: 2500, mtu: 1000, flows: 2 };
 

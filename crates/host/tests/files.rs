@@ -1,8 +1,4 @@
 //! The daemon and the files that a person names: what is no regular file is refused, and what is replaced keeps its mode.
-#![cfg(target_os = "linux")]
-
-mod daemon;
-mod network;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
@@ -10,8 +6,8 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use daemon::{json, send, Receiver};
-use network::{is_generated, partials, scratch};
+use crate::daemon::{json, send, Receiver};
+use crate::network::{is_generated, partials, scratch};
 
 /// An empty directory of a test's own, which is removed when it has passed.
 struct Folder(PathBuf);

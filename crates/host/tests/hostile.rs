@@ -1,14 +1,11 @@
 //! Command lines that nobody means, made from a seed: the daemon ends with a documented status, says what is wrong, and
 //! does not panic.
-#![cfg(target_os = "linux")]
-
-mod network;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::process::{Command, Stdio};
 
-use network::Random;
+use crate::network::Random;
 
 const LINES: u64 = 200;
 const SEED: u64 = 20_260;

@@ -1,9 +1,4 @@
 //! The daemon as a person calls it, over loopback: what arrives, what is printed, and how it ends.
-#![cfg(target_os = "linux")]
-
-mod daemon;
-mod network;
-mod relay;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,29 +6,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use clearway_host::daemon::clock::Clock;
-use clearway_host::daemon::driver::drive;
 use clearway_host::daemon::socket::Socket;
-use daemon::{clearwayd, generated_file, json, run, send, Receiver, PATIENT};
-use network::{has_begun, is_generated, partials, scratch, Faults};
-use relay::{Counts, Relay};
 use rustix::process::{kill_process, Pid, Signal};
 
-/// Runs a relay to `to` on a thread of its own while `work` runs, and returns what the relay did.
+use crate::daemon::{clearwayd, generated_file, json, run, send, Receiver, PATIENT};
+use crate::network::{self, has_begun, is_generated, partials, scratch, Faults};
+use crate::relay::{self, Counts, Relay};
+
+/// Runs a relay to `to` while `work` runs, and returns what the relay did.
 fn relayed(to: SocketAddr, faults: Faults, work: impl FnOnce(SocketAddr)) -> Counts {
-    let over = Arc::new(AtomicBool::new(false));
-    let told = over.clone();
-    let (tell, address) = std::sync::mpsc::channel();
-    let relay = thread::spawn(move || {
-        let mut socket = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        tell.send(socket.local_addr().unwrap()).unwrap();
-        let mut relay = Relay::new(to, faults, 42);
-        drive(&mut socket, &mut Clock::start(), &mut relay, |_, _| told.load(Ordering::Relaxed)).unwrap();
-        relay.counts
-    });
-    work(address.recv().unwrap());
-    over.store(true, Ordering::Relaxed);
-    relay.join().unwrap()
+    let bind = || Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    relay::relayed(Relay::new(to, faults, 42), bind, work).1
 }
 
 #[test]

@@ -1,8 +1,4 @@
 //! What the daemon says where it cannot say it, and of a transfer that failed.
-#![cfg(target_os = "linux")]
-
-mod daemon;
-mod network;
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,9 +6,11 @@ use std::net::UdpSocket;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use daemon::{clearwayd, json, send, Receiver};
 use rustix::process::{kill_process, Pid, Signal};
 use serde_json::Value;
+
+use crate::daemon::{clearwayd, json, send, Receiver};
+use crate::network;
 
 /// Runs the daemon with its standard output redirected by these words of a shell.
 fn redirected(words: &str, args: &[&str]) -> Output {

@@ -1,5 +1,4 @@
 //! The datagram's promises for every meaning and for any bytes.
-#![cfg(target_os = "linux")]
 
 use clearway_host::daemon::layout::Layout;
 use clearway_host::daemon::packet::{

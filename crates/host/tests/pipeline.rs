@@ -1,5 +1,4 @@
 //! An arbiter's pipeline: grants are the same on two threads as on one, whatever becomes of paths meanwhile.
-#![cfg(target_os = "linux")]
 
 use std::sync::Arc;
 use std::thread;

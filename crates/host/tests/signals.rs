@@ -1,8 +1,4 @@
 //! Signals to the daemon, at many instants: it ends with the documented status and leaves no half-written file.
-#![cfg(target_os = "linux")]
-
-mod daemon;
-mod network;
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -10,9 +6,10 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
-use daemon::{clearwayd, json, Receiver, PATIENT};
-use network::{has_begun, is_generated, partials, scratch, Random};
 use rustix::process::{kill_process, Pid, Signal};
+
+use crate::daemon::{clearwayd, json, Receiver, PATIENT};
+use crate::network::{has_begun, is_generated, partials, scratch, Random};
 
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 /// The number of instants at which each end is interrupted.

@@ -1,18 +1,166 @@
 //! 1 GB between two network namespaces over a veth pair, through a relay that loses, repeats and reorders: every byte
 //! arrives. Needs root and `ip` (iproute2); says so and passes where there is neither.
-//!
-//! Without the test harness: the relay has to run inside a namespace, so this program is also the relay.
 
-#[cfg(target_os = "linux")]
-mod network;
-#[cfg(target_os = "linux")]
-mod relay;
-#[cfg(target_os = "linux")]
-mod veth_pair;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 
-fn main() -> std::process::ExitCode {
-    #[cfg(target_os = "linux")]
-    return veth_pair::main();
-    #[cfg(not(target_os = "linux"))]
-    std::process::ExitCode::SUCCESS
+use clearway_host::daemon::content::generate;
+use clearway_host::daemon::socket::Socket;
+use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
+
+use crate::network::{scratch, Faults};
+use crate::relay::{relayed, Relay};
+
+const BYTES: u64 = 1_000_000_000;
+/// What the relay does to the datagrams of each direction: each fault once in a thousand.
+const FAULTS: Faults = Faults { lost: 1000, repeated: 1000, delayed: 1000, changed: 0 };
+const SEED: u64 = 20;
+/// The MTU of the link: with jumbo frames a debug build needs few packets.
+const LINK_MTU: &str = "9000";
+const PAYLOAD: &str = "8900B";
+/// Targets that a busy machine meets, a relay and its two wake-ups included.
+const PATIENT: [&str; 4] = ["--base-target", "5ms", "--endpoint-target", "20ms"];
+/// The longest that a command may take; one that is not done by then never will be.
+const MOST_SECONDS: &str = "300";
+const SENDER: &str = "10.77.0.1";
+const RECEIVER: &str = "10.77.0.2";
+
+#[test]
+fn a_gigabyte_crosses_a_veth_pair_through_a_relay() {
+    match Namespaces::make() {
+        // Not by a macro, whose output the harness keeps to itself: that nothing was tested must not go unseen.
+        Err(reason) => writeln!(std::io::stderr(), "skipped: 1 GB across a veth pair: {reason}").unwrap(),
+        Ok(namespaces) => transfer(&namespaces),
+    }
+}
+
+/// A socket in a namespace, which the calling thread enters and never leaves: a network namespace is a thread's own.
+fn socket_in(namespace: &str) -> Socket {
+    let entry = File::open(Path::new("/run/netns").join(namespace)).unwrap();
+    move_into_link_name_space(entry.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+    Socket::bind(format!("{RECEIVER}:0").parse().unwrap()).unwrap()
+}
+
+/// Two namespaces with a link between them, as long as this lives.
+struct Namespaces {
+    sender: String,
+    receiver: String,
+}
+
+fn ip(args: &str) -> Result<(), String> {
+    let output = Command::new("ip").args(args.split(' ')).output().map_err(|e| format!("ip: {e}"))?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("ip {args}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+    }
+}
+
+impl Namespaces {
+    fn make() -> Result<Namespaces, String> {
+        let id = std::process::id();
+        let made = Namespaces { sender: format!("clearway-{id}-a"), receiver: format!("clearway-{id}-b") };
+        let (a, b) = (&made.sender, &made.receiver);
+        ip(&format!("netns add {a}"))?;
+        ip(&format!("netns add {b}"))?;
+        ip(&format!(
+            "-n {a} link add veth0 mtu {LINK_MTU} type veth peer name veth0 mtu {LINK_MTU} netns {b}"
+        ))?;
+        for (namespace, address) in [(a, SENDER), (b, RECEIVER)] {
+            ip(&format!("-n {namespace} addr add {address}/24 dev veth0"))?;
+            ip(&format!("-n {namespace} link set veth0 up"))?;
+            ip(&format!("-n {namespace} link set lo up"))?;
+        }
+        Ok(made)
+    }
+
+    fn run(namespace: &str, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace]).arg(program).args(args).stdin(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        for namespace in [&self.sender, &self.receiver] {
+            // The namespace may not have been made.
+            let _ = ip(&format!("netns del {namespace}"));
+        }
+    }
+}
+
+/// A process that is killed when it is no longer needed.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a process that says where it listens.
+fn listening(mut command: Command) -> (Running, BufReader<std::process::ChildStdout>, String) {
+    let mut running = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut out = BufReader::new(running.0.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let address = line.strip_prefix("listening at ").expect("where it listens").trim().to_string();
+    (running, out, address)
+}
+
+/// Sends the gigabyte to an address, and returns what the sender has said.
+fn send(namespaces: &Namespaces, daemon: &Path, to: &str) -> Output {
+    let size = format!("{BYTES}B");
+    let send = ["send", "--to", to, "--operations", "1", "--size", &size, "--mtu", PAYLOAD, "--json"];
+    let args = [&[MOST_SECONDS, daemon.to_str().unwrap()], &send[..], &PATIENT].concat();
+    Namespaces::run(&namespaces.sender, Path::new("timeout"), &args).output().unwrap()
+}
+
+fn transfer(namespaces: &Namespaces) {
+    let daemon = Path::new(env!("CARGO_BIN_EXE_clearwayd"));
+    let out = scratch("veth");
+    let any = format!("{RECEIVER}:0");
+    let receive = ["receive", "--listen", &any, "--once", "--out", out.to_str().unwrap()];
+    let (mut receiver, mut told, address) =
+        listening(Namespaces::run(&namespaces.receiver, daemon, &receive));
+    let relay = Relay::new(address.parse().unwrap(), FAULTS, SEED);
+    let namespace = namespaces.receiver.clone();
+    let (sent, _) = relayed(
+        relay,
+        move || socket_in(&namespace),
+        |address| send(namespaces, daemon, &address.to_string()),
+    );
+    let figures: serde_json::Value =
+        serde_json::from_slice(&sent.stdout).expect("one JSON object, before it takes too long");
+    assert!(sent.status.success(), "{figures}");
+    assert!(figures["retransmissions"].as_u64().unwrap() > 50, "{figures}");
+    let mut report = String::new();
+    told.read_to_string(&mut report).unwrap();
+    assert!(receiver.0.wait().unwrap().success(), "{report}");
+    assert_generated(&out);
+    std::fs::remove_file(&out).unwrap();
+    println!(
+        "{} packets, {} again, {} Gb/s",
+        figures["packets"], figures["retransmissions"], figures["goodput_gbps"]
+    );
+}
+
+/// Asserts that the file holds the generated bytes, a piece at a time.
+fn assert_generated(path: &Path) {
+    let mut file = File::open(path).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), BYTES);
+    let (mut found, mut expected) = (vec![0; 1 << 20], vec![0; 1 << 20]);
+    let mut offset = 0;
+    while offset < BYTES {
+        let len = (BYTES - offset).min(1 << 20) as usize;
+        file.read_exact(&mut found[..len]).unwrap();
+        generate(offset, &mut expected[..len]);
+        assert!(found[..len] == expected[..len], "a byte from {offset} on differs");
+        offset += len as u64;
+    }
 }

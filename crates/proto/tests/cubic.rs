@@ -1,12 +1,11 @@
 //! Cubic against timed scripts, each number computed by hand from RFC 9438.
 
-mod script;
-
 use clearway_proto::baseline::cubic::{Cubic, CubicParams};
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::transport::{AckSample, CongestionControl};
 use clearway_proto::units::{Span, Time};
-use script::{run, Probe};
+
+use crate::script::{run, Probe};
 
 impl Probe for Cubic {
     fn probe(&self, name: &str) -> Option<f64> {

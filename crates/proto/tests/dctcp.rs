@@ -1,11 +1,10 @@
 //! DCTCP against timed scripts, each number computed by hand from RFC 8257 and the RFCs that it stands on.
 
-mod script;
-
 use clearway_proto::baseline::dctcp::{Dctcp, DctcpParams};
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::units::Span;
-use script::{run, Probe};
+
+use crate::script::{run, Probe};
 
 impl Probe for Dctcp {
     fn probe(&self, name: &str) -> Option<f64> {

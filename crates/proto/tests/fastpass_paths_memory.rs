@@ -1,42 +1,11 @@
 //! Selecting paths and finding failed links allocate nothing: the allocator counts.
 
-// To be an allocator is unsafe by definition; this one hands on to the system's.
-#![allow(unsafe_code)]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use clearway_proto::fastpass::fcp::PathReport;
 use clearway_proto::fastpass::isolator::{Isolator, IsolatorParams};
 use clearway_proto::fastpass::paths::{DeadLinks, FatTree, FatTreeShape, LeafSpine, Link, Racks};
 use clearway_proto::units::{Span, Time};
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the memory is the system's, as all of `alloc` is.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations() -> u64 {
-    ALLOCATIONS.with(Cell::get)
-}
+use crate::allocations::allocations;
 
 #[test]
 fn selecting_paths_allocates_nothing() {

@@ -1,11 +1,10 @@
 //! GCN against timed scripts, each number computed by hand from what the Swift paper says of it (§4).
 
-mod script;
-
 use clearway_proto::baseline::gcn::{Gcn, GcnParams};
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::units::Span;
-use script::{run, Probe};
+
+use crate::script::{run, Probe};
 
 impl Probe for Gcn {}
 

@@ -1,11 +1,10 @@
 //! Go-back-N against timed scripts: what is lost, which packets go out again, and how long the timer waits.
 
-mod script;
-
 use clearway_proto::baseline::go_back_n::GoBackNParams;
 use clearway_proto::baseline::none::NoControl;
 use clearway_proto::units::Span;
-use script::{run, Probe};
+
+use crate::script::{run, Probe};
 
 impl Probe for NoControl {}
 

@@ -1,11 +1,8 @@
 //! What a congestion control may be told and may ask for beside acknowledgements, through the sender: every packet that
 //! leaves, notices, and a timer of its own.
 
-mod rate_control;
-mod script;
-
-use rate_control::{Back, RateControl, RateParams, Selective};
-use script::{run, Probe};
+use crate::rate_control::{Back, RateControl, RateParams, Selective};
+use crate::script::{run, Probe};
 
 impl Probe for RateControl {
     fn probe(&self, name: &str) -> Option<f64> {

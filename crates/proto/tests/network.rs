@@ -1,8 +1,6 @@
 //! Sender and receiver over a network that loses, delays, repeats and reorders in both directions: whatever it
 //! does, everything offered is delivered exactly once and the sender learns of it.
 
-mod rate_control;
-
 use std::collections::BTreeMap;
 
 use clearway_proto::baseline::cubic::CubicParams;
@@ -22,7 +20,8 @@ use clearway_proto::transport::{Ack, Arrival, Data, Path, Receiver, Scheme, Send
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rate_control::{Back, RateParams, Selective};
+
+use crate::rate_control::{Back, RateParams, Selective};
 
 const MTU: u32 = 1000;
 const REACH: u32 = 64;

@@ -1,13 +1,12 @@
 //! RoCE and IRN against timed scripts: what is lost, what goes out again, how long timers wait, and how fast DCQCN lets
 //! packets leave.
 
-mod script;
-
 use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams, RdmaControl};
 use clearway_proto::baseline::rdma::irn::{IrnParams, TimeoutLoss};
 use clearway_proto::baseline::rdma::roce::{RecoveryKind, RoceParams};
 use clearway_proto::units::Span;
-use script::{run, Probe};
+
+use crate::script::{run, Probe};
 
 impl Probe for RdmaControl {
     fn probe(&self, name: &str) -> Option<f64> {

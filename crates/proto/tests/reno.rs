@@ -1,11 +1,10 @@
 //! Reno against timed scripts, each number computed by hand from RFC 5681, 6298 and 6675.
 
-mod script;
-
 use clearway_proto::baseline::reno::{Reno, RenoParams};
 use clearway_proto::baseline::tcp::TcpParams;
 use clearway_proto::units::Span;
-use script::{run, Probe};
+
+use crate::script::{run, Probe};
 
 impl Probe for Reno {}
 

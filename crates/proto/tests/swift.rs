@@ -1,11 +1,10 @@
 //! Swift against timed scripts, each number computed by hand from the paper.
 
-mod script;
-
 use clearway_proto::swift::control::Swift;
 use clearway_proto::swift::{RtoRule, SwiftParams};
 use clearway_proto::units::Span;
-use script::{run, Probe};
+
+use crate::script::{run, Probe};
 
 impl Probe for Swift {}
 

@@ -1,12 +1,6 @@
 //! An arbiter that takes over, and one that avoids a failed switch, allocates no memory for pairs of endpoints: the allocator of
 //! memory counts.
 
-// To be an allocator of memory is unsafe by definition; this one hands on to the system's.
-#![allow(unsafe_code)]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use clearway_proto::fastpass::allocator::AllocatorParams;
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterParams, PathParams, Role};
 use clearway_proto::fastpass::fcp::{Demand, PathReport, Request, Watchdog};
@@ -14,32 +8,7 @@ use clearway_proto::fastpass::paths::Racks;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
-struct Counting;
-
-thread_local! {
-    static BYTES: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.with(|bytes| bytes.set(bytes.get() + layout.size()));
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the memory is the system's, as all of `alloc` is.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn bytes() -> usize {
-    BYTES.with(Cell::get)
-}
+use crate::allocations::allocated_bytes;
 
 const NODES: u16 = 64;
 const START: Time = Time::from_ps(10_000_000_000);
@@ -97,14 +66,14 @@ fn a_takeover_allocates_nothing() {
     }
     assert!(arbiter.counters().granted > 0 && arbiter.counters().demanded > arbiter.counters().granted);
     // It hears of a newer term and steps down, and then takes over again.
-    let before = bytes();
+    let before = allocated_bytes();
     let horizon = arbiter.slot(after(150)) + 40;
     arbiter.handle_watchdog(after(150), &Watchdog { term: 2, rank: 1, horizon });
     assert_eq!(arbiter.role(), Role::Standby);
-    assert_eq!(bytes() - before, 0);
+    assert_eq!(allocated_bytes() - before, 0);
     arbiter.handle_timeout(after(400));
     assert_eq!((arbiter.role(), arbiter.counters().takeovers), (Role::Primary, 2));
-    assert_eq!(bytes() - before, 0);
+    assert_eq!(allocated_bytes() - before, 0);
     // And serves as well as before.
     let granted = arbiter.counters().granted;
     send(&mut arbiter, after(400));
@@ -124,10 +93,10 @@ fn a_path_is_avoided_without_memory_for_each_pair() {
     for round in 1..200 {
         let now = after(u64::from(round) * 20);
         let changed = arbiter.counters().paths_changed;
-        let before = bytes();
+        let before = allocated_bytes();
         ask(&mut arbiter, now, round, round * 40, if round > 50 { 20 } else { 0 });
         if arbiter.counters().paths_changed > changed {
-            most = most.max(bytes() - before);
+            most = most.max(allocated_bytes() - before);
         }
         send(&mut arbiter, now);
     }

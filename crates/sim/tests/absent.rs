@@ -1,9 +1,8 @@
 //! A figure that does not exist says why.
 
-mod experiment;
-
 use clearway_sim::record::Value;
-use experiment::{figure, reason, run, summary};
+
+use crate::experiment::{figure, reason, run, summary};
 
 const UNDECIDED: &str = "no operation issued in the measured time was done or had missed its deadline";
 

@@ -1,9 +1,7 @@
 //! Closed forms that need no theory, exact to the picosecond: what a frame weighs, how long it takes, and what a
 //! window makes of that.
 
-mod experiment;
-
-use experiment::{integers, picoseconds, run};
+use crate::experiment::{self, integers, picoseconds, run};
 
 /// A link as this file counts: bits a second, and picoseconds one way.
 type Link = (u64, u64);

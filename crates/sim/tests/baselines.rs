@@ -1,10 +1,9 @@
 //! The closed form of each baseline: GCN's sawtooth at a marking port, Reno's at a port that drops, Cubic's curve after
 //! one loss.
 
-mod experiment;
-
 use clearway_sim::record::Outcome;
-use experiment::{figure, floats, integers, link_count, link_value, mean, run, standard_error, texts};
+
+use crate::experiment::{figure, floats, integers, link_count, link_value, mean, run, standard_error, texts};
 
 /// Microseconds that a frame of 1500 B takes at 10 Gb/s.
 const FRAME_US: f64 = 1.2;

@@ -1,8 +1,6 @@
 //! What a switch's port admits and marks, against closed forms.
 
-mod experiment;
-
-use experiment::{figure, integers, link_count, link_value, run, run_on, run_seeded};
+use crate::experiment::{figure, integers, link_count, link_value, run, run_on, run_seeded};
 
 /// Hosts around a switch; frames of 1000 B, acknowledgements of 1 B.
 fn overload(senders: &str, receivers: &[u32], buffer: &str) -> String {

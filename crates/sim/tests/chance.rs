@@ -1,11 +1,10 @@
 //! Of a scenario that says it leaves nothing to chance, every seed gives the same run.
 
-mod experiment;
-
 use std::path::Path;
 
 use clearway_sim::scenario::load_text;
-use experiment::run_seeded;
+
+use crate::experiment::run_seeded;
 
 fn leaves_nothing(text: &str) -> bool {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks");

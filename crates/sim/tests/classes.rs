@@ -1,9 +1,8 @@
 //! Traffic classes against closed forms: who gets what of a port, who waits, who is marked, who is dropped.
 
-mod experiment;
-
 use clearway_sim::record::Outcome;
-use experiment::{figure, floats, integers, link_count, run, texts};
+
+use crate::experiment::{self, figure, floats, integers, link_count, run, texts};
 
 /// Hosts around a switch, all of 8 Gb/s: a byte takes a nanosecond. Frames carry 1000 B, acknowledgements weigh 1 B.
 fn star(rest: &str) -> String {

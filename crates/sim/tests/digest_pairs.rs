@@ -3,12 +3,10 @@
 //!
 //! `tests/digests/README.md` lists the features of each scenario; `CLEARWAY_UPDATE_DIGESTS=1` writes it anew.
 
-mod experiment;
-
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use experiment::{figure, run_seeded, Outcome};
+use crate::digests::{folder, scenarios, Known};
+use crate::experiment::{figure, Outcome};
 
 /// Something that a scenario can have.
 struct Feature {
@@ -70,29 +68,19 @@ fn ends_on_the_grid(outcome: &Outcome) -> bool {
     us % 10.0 == 0.0 && us < 20_000.0
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests")
-}
-
 /// A scenario's name, and the names of what it has that acts.
-type Joined = (String, Vec<&'static str>);
+type Joined = (&'static str, Vec<&'static str>);
 
 /// What each scenario joins, in the order of their names.
 fn joined() -> Vec<Joined> {
-    let entries = fs::read_dir(folder()).expect("the folder is there");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    paths.sort();
-    let join = |path: PathBuf| {
-        let text = fs::read_to_string(&path).expect("text");
-        let outcome = run_seeded(&text, Some(3));
+    let join = |Known { name, text, outcome }: &'static Known| {
         let has = |feature: &&Feature| {
-            text.lines().any(|line| line.starts_with(feature.line)) && (feature.acts)(&outcome)
+            text.lines().any(|line| line.starts_with(feature.line)) && (feature.acts)(outcome)
         };
         let features = TOPOLOGIES.iter().chain(FEATURES).filter(has).map(|feature| feature.name).collect();
-        (path.file_stem().expect("a name").to_string_lossy().into_owned(), features)
+        (name.as_str(), features)
     };
-    paths.into_iter().map(join).collect()
+    scenarios().iter().map(join).collect()
 }
 
 #[test]
@@ -131,7 +119,7 @@ A digest that changes means that results change. Add a scenario where two featur
 table says which features do something in which scenario, and `tests/digest_pairs.rs` sees to it that each two of them
 meet in one at least. Both files are written by
 
-    CLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test digests --test digest_pairs
+    CLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test all digest
 
 after which only lines that were meant to change may differ. Topology files and traces are in `tests/networks`.
 

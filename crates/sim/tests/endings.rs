@@ -1,13 +1,12 @@
 //! When a run ends with its flows, and what `stop` means for each kind of flow.
 
-mod experiment;
-
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use clearway_sim::record::Stopped;
 use clearway_sim::scenario::load_text;
-use experiment::{figure, integers, part_of, run};
+
+use crate::experiment::{figure, integers, part_of, run};
 
 fn star(keys: &str, traffic: &str) -> String {
     format!(

@@ -1,9 +1,7 @@
 //! Fastpass in the simulator: against arithmetic, without queues and drops, over any number of threads, and when arbiters
 //! die.
 
-mod experiment;
-
-use experiment::{figure, floats, integers, picoseconds, run, run_on, texts, Outcome};
+use crate::experiment::{self, figure, floats, integers, picoseconds, run, run_on, texts, Outcome};
 
 /// A full frame on the wire, in bytes.
 const FRAME: u64 = 1538;

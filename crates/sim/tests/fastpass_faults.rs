@@ -1,10 +1,8 @@
 //! Fastpass over links that fail: what still flows, what is avoided, and when it is used again.
 
-mod experiment;
-
 use std::fmt::Write;
 
-use experiment::{figure, floats, integers, run, texts, Outcome};
+use crate::experiment::{figure, floats, integers, run, texts, Outcome};
 
 /// The least share of what living links carry that has to flow after a fault.
 const ENOUGH: f64 = 0.95;

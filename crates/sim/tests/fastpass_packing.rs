@@ -1,9 +1,7 @@
 //! Small writes share timeslots: how many are granted, against the fewest that what is sent fits into, and what a bulk flow
 //! beside them has.
 
-mod experiment;
-
-use experiment::{figure, floats, integers, run, Outcome};
+use crate::experiment::{figure, floats, integers, run, Outcome};
 
 /// Bytes of a frame beside its payload, and of an acknowledgement's frame.
 const OVERHEAD: u64 = 90;

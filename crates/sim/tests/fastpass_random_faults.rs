@@ -2,12 +2,10 @@
 //! what flows is compared with a maximum flow, and nothing that lives and is of use may be avoided at the end. `FAULTS=300` runs so
 //! many, from network `FIRST` on.
 
-mod experiment;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
-use experiment::{figure, floats, run, texts, Outcome};
+use crate::experiment::{figure, floats, run, texts, Outcome};
 
 /// The least share of the maximum flow.
 const ENOUGH: f64 = 0.9;

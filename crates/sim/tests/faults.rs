@@ -1,8 +1,6 @@
 //! Links that lose frames or are down: how many are lost, which, and that flows come through.
 
-mod experiment;
-
-use experiment::{figure, integers, link_count, picoseconds, run, run_on, run_seeded};
+use crate::experiment::{figure, integers, link_count, picoseconds, run, run_on, run_seeded};
 
 /// Two hosts around a switch.
 fn pair(duration: &str, transport: &str, traffic: &str, faults: &str) -> String {

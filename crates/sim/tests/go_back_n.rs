@@ -1,8 +1,6 @@
 //! Go-back-N in whole networks against arithmetic: what a drop costs, and that flows come through whatever is lost.
 
-mod experiment;
-
-use experiment::{figure, integers, link_count, picoseconds, run, run_on, run_seeded};
+use crate::experiment::{figure, integers, link_count, picoseconds, run, run_on, run_seeded};
 
 const NS: u64 = 1000;
 /// A full frame of 1000 B on a link of 80 Gb/s.

@@ -1,16 +1,15 @@
 //! Snapshots of a few small runs, to be read: a change of behaviour shows as a change of numbers in review.
 //!
 //! The scenarios are those of the digests. Rewritten by
-//! `CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test golden`.
-
-mod experiment;
+//! `CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test all golden`.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use clearway_sim::record::{Column, Outcome, Table, Value};
-use experiment::{run_seeded, table};
+
+use crate::experiment::{run_seeded, table};
 
 const SHOWN: [&str; 4] =
     ["dumbbell_dctcp_step", "file_none_window", "leaf_spine_shared", "star_swift_incast"];
@@ -105,7 +104,7 @@ fn the_small_scenarios_come_out_as_they_were_reviewed() {
     assert!(
         changed.is_empty(),
         "results have changed; the first line of each:\n{}\nIf that is meant, review what git shows after\n\
-         CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test golden",
+         CLEARWAY_UPDATE_GOLDEN=1 cargo test -p clearway-sim --test all golden",
         changed.join("\n")
     );
 }

@@ -2,9 +2,7 @@
 //!
 //! Star, 50 Gb/s, 2 us a link, frames of 4096 + 64 B and acknowledgements of 84 B: 9.35808 us there and back.
 
-mod experiment;
-
-use experiment::{figure, floats, integers, picoseconds, run};
+use crate::experiment::{figure, floats, integers, picoseconds, run};
 
 /// Picoseconds there and back on the empty path: 2 x (665.6 ns + 2 us) and 2 x (13.44 ns + 2 us).
 const PATH: u64 = 9_358_080;

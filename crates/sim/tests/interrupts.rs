@@ -2,9 +2,7 @@
 //!
 //! Star, 10 Gb/s, 1 us a link, frames of 1500 + 38 B and acknowledgements of 84 B: 1230.4 ns and 67.2 ns a link.
 
-mod experiment;
-
-use experiment::{figure, floats, integers, link_value, picoseconds, run, run_on, texts};
+use crate::experiment::{figure, floats, integers, link_value, picoseconds, run, run_on, texts};
 
 /// Picoseconds there and back on the empty path: 2 x (1230.4 ns + 1 us) and 2 x (67.2 ns + 1 us).
 const PATH: u64 = 6_595_200;

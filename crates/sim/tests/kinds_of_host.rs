@@ -1,8 +1,6 @@
 //! Hosts of several kinds in one network, and transports that read clocks.
 
-mod experiment;
-
-use experiment::{figure, floats, integers, run, run_on};
+use crate::experiment::{figure, floats, integers, run, run_on};
 
 fn star(hosts: &str, transport: &str) -> String {
     format!(

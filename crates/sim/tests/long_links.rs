@@ -1,7 +1,5 @@
 //! PFC over a long link, packet by packet, against equation (4) of Swing (`clearway_proto::swing::model`), both branches.
 
-mod experiment;
-
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
@@ -9,7 +7,8 @@ use clearway_proto::swing::model::{LongLink, ShortOfHeadroom};
 use clearway_proto::units::{Bytes, Rate, Span};
 use clearway_sim::run_on;
 use clearway_sim::scenario::load_text;
-use experiment::figure;
+
+use crate::experiment::figure;
 
 /// The buffer of figures 5 and 12 of the paper.
 const BUFFER: Bytes = Bytes::new(11_000_000);

@@ -4,19 +4,15 @@
 //!
 //! `CLEARWAY_LOSSLESS_SEEDS` sets how many networks there are.
 
-#[path = "random_net/dice.rs"]
-#[allow(dead_code)]
-mod dice;
-mod experiment;
-
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use clearway_sim::run_on;
 use clearway_sim::scenario::load_text;
-use dice::Dice;
-use experiment::{figure, integers, texts, Outcome};
+
+use crate::dice::Dice;
+use crate::experiment::{figure, integers, texts, Outcome};
 
 fn seeds() -> u64 {
     std::env::var("CLEARWAY_LOSSLESS_SEEDS").map_or(50, |seeds| seeds.parse().expect("a number of seeds"))

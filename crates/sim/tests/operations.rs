@@ -1,11 +1,9 @@
 //! Loops of operations: when they are issued and to whom, which fail, and how they end.
 
-mod experiment;
-
 use std::collections::BTreeMap;
 
-use experiment::{
-    figure, floats, integers, lower_bounds, picoseconds, run, run_on, run_seeded, texts, Outcome,
+use crate::experiment::{
+    self, figure, floats, integers, lower_bounds, picoseconds, run, run_on, run_seeded, texts, Outcome,
 };
 
 /// Traffic in a star of 100 Gb/s, with a row for every operation.

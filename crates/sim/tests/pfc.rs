@@ -1,8 +1,6 @@
 //! Priority flow control: no drop at the derived headroom and a drop one frame below it, PAUSEs that hold, are repeated and
 //! run out, and a deadlock that is named.
 
-mod experiment;
-
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,7 +8,8 @@ use std::path::Path;
 use clearway_sim::record::{Outcome, Stopped};
 use clearway_sim::run_on;
 use clearway_sim::scenario::load_text;
-use experiment::{figure, floats, integers, texts};
+
+use crate::experiment::{figure, floats, integers, texts};
 
 /// Every frame weighs so much on the wire.
 const FRAME: u64 = 1000;

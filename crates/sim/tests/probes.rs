@@ -1,8 +1,6 @@
 //! Probes: against arithmetic on an empty network, against a queue of known length, and over any number of threads.
 
-mod experiment;
-
-use experiment::{floats, integers, run, run_on, texts};
+use crate::experiment::{floats, integers, run, run_on, texts};
 
 /// Picoseconds of a frame of `bytes` over a link: 100 Gb/s are 80 ps a byte, and 1 us away.
 fn hop(bytes: u64) -> f64 {

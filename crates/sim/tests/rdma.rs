@@ -1,9 +1,7 @@
 //! RoCE, IRN and DCQCN in whole networks against arithmetic: what a window gives, what a lost tail costs, how rates fall and
 //! how they come back.
 
-mod experiment;
-
-use experiment::{figure, floats, integers, link_count, picoseconds, run, run_on, summary};
+use crate::experiment::{figure, floats, integers, link_count, picoseconds, run, run_on, summary};
 
 const NS: u64 = 1000;
 const US: u64 = 1000 * NS;

@@ -3,11 +3,6 @@
 //!
 //! `CLEARWAY_RELAY_SEEDS` sets how many networks there are.
 
-#[path = "random_net/dice.rs"]
-#[allow(dead_code)]
-mod dice;
-mod experiment;
-
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
@@ -16,8 +11,9 @@ use clearway_proto::swing::plan::inside_buffer;
 use clearway_proto::units::{Rate, Span};
 use clearway_sim::run_on;
 use clearway_sim::scenario::{load_text, Loaded};
-use dice::Dice;
-use experiment::{integers, texts, Outcome};
+
+use crate::dice::Dice;
+use crate::experiment::{integers, texts, Outcome};
 
 fn seeds() -> u64 {
     std::env::var("CLEARWAY_RELAY_SEEDS").map_or(40, |seeds| seeds.parse().expect("a number of seeds"))

@@ -1,8 +1,6 @@
 //! The worst that can come over a fibre to a relay, one network for each kind of relay: it fills the room that is derived to the
 //! byte, and a byte less drops a frame, with a message that says so.
 
-mod experiment;
-
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -13,7 +11,8 @@ use clearway_proto::units::{Bytes, Rate, Span};
 use clearway_sim::record::{Outcome, Stopped};
 use clearway_sim::run_on;
 use clearway_sim::scenario::load_text;
-use experiment::{floats, integers, texts};
+
+use crate::experiment::{floats, integers, texts};
 
 /// A frame on the wire, 120 ns at 100 Gb/s.
 const FRAME: u64 = 1500;

@@ -1,8 +1,6 @@
 //! Swing's relays in the network: the share that drains is the share that the long link carries, in a buffer of one BDP; what
 //! is beyond the paper; and what is refused.
 
-mod experiment;
-
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -10,7 +8,8 @@ use std::path::PathBuf;
 use clearway_sim::record::{Outcome, Stopped};
 use clearway_sim::run_on;
 use clearway_sim::scenario::load_text;
-use experiment::{figure, integers, texts};
+
+use crate::experiment::{figure, integers, texts};
 
 /// Bytes of a frame on the wire, and of its payload.
 const FRAME: u64 = 1500;

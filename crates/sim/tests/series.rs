@@ -1,10 +1,8 @@
 //! Time series have a row for every sample, whether there was something or nothing.
 
-mod experiment;
-
 use std::collections::BTreeSet;
 
-use experiment::{floats, integers, run, run_on, texts, Outcome};
+use crate::experiment::{floats, integers, run, run_on, texts, Outcome};
 
 /// Two hosts send 20 kB to a third at 8 Gb/s from 20 us on, and again from 120 us on: 40 us of frames each time. A fourth host
 /// sends nothing and gets nothing. Acknowledgements of 1000 B are as long as data, and do not wait.

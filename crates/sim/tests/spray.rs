@@ -1,8 +1,6 @@
 //! Packets sprayed over all shortest paths.
 
-mod experiment;
-
-use experiment::{figure, floats, integers, run, run_on, texts};
+use crate::experiment::{figure, floats, integers, run, run_on, texts};
 
 fn fat_tree(spray: &str, traffic: &str) -> String {
     format!(

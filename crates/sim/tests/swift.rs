@@ -2,10 +2,9 @@
 //!
 //! Every run leaves out a warm-up of a fifth.
 
-mod experiment;
-
 use clearway_sim::record::Outcome;
-use experiment::{figure, floats, mean, run};
+
+use crate::experiment::{figure, floats, mean, run};
 
 /// Payload that 50 Gb/s carry in frames of 4096 B payload, 64 B header and 38 B framing.
 const LINE_GOODPUT: f64 = 50.0 * 4096.0 / 4198.0;

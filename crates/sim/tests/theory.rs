@@ -1,10 +1,9 @@
 //! Queueing theory and control theory against the simulator: fixed seeds, and each bar says what the estimator
 //! itself can be off.
 
-mod experiment;
-
 use clearway_sim::record::Outcome;
-use experiment::{figure, floats, integers, link_value, mean, run, run_seeded, standard_error, texts};
+
+use crate::experiment::{figure, floats, integers, link_value, mean, run, run_seeded, standard_error, texts};
 
 /// Independent runs of each point.
 const SEEDS: u64 = 20;

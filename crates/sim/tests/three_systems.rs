@@ -1,13 +1,12 @@
 //! `scenarios/three_systems.toml`: Swift, Fastpass and Swing in one network, class by class, before, during and after an arbiter and a
 //! relay fail. Bounds are arithmetic on the links that classes fill, not on how a congestion control gets there.
 
-mod experiment;
-
 use std::path::Path;
 
 use clearway_sim::record::Stopped;
 use clearway_sim::scenario::load_text;
-use experiment::{floats, integers, texts, Outcome};
+
+use crate::experiment::{floats, integers, texts, Outcome};
 
 const SCENARIO: &str = include_str!("../../../scenarios/three_systems.toml");
 

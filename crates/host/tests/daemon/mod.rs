@@ -1,5 +1,4 @@
 //! The daemon as a process of its own, and files for it.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;

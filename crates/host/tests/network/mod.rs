@@ -1,5 +1,4 @@
 //! Both ends over a network in virtual time, which loses, repeats, delays and changes what a seed says.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

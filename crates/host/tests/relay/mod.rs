@@ -1,12 +1,17 @@
 //! A small UDP relay between a sender and a receiver, which loses, repeats and holds back what a seed says. It is driven
 //! as an end is, by [`clearway_host::daemon::driver::drive`].
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::Arc;
+use std::thread;
 
-use clearway_host::daemon::driver::{Arrival, Endpoint};
+use clearway_host::daemon::clock::Clock;
+use clearway_host::daemon::driver::{drive, Arrival, Endpoint};
+use clearway_host::daemon::socket::Socket;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
@@ -42,6 +47,28 @@ impl Relay {
         let (ready, held, counts) = (VecDeque::new(), VecDeque::new(), Counts::default());
         Relay { to, sender: None, faults, random, ready, held, counts }
     }
+}
+
+/// Runs a relay on a thread of its own, which binds its socket, while `work` runs with its address. Returns what became of
+/// the work, and what the relay did.
+pub fn relayed<T>(
+    mut relay: Relay,
+    bind: impl FnOnce() -> Socket + Send + 'static,
+    work: impl FnOnce(SocketAddr) -> T,
+) -> (T, Counts) {
+    let over = Arc::new(AtomicBool::new(false));
+    let told = over.clone();
+    let (tell, address) = channel();
+    // Not within a scope: one would wait for the relay for ever where the work panics.
+    let running = thread::spawn(move || {
+        let mut socket = bind();
+        tell.send(socket.local_addr().unwrap()).unwrap();
+        drive(&mut socket, &mut Clock::start(), &mut relay, |_, _| told.load(Ordering::Relaxed)).unwrap();
+        relay.counts
+    });
+    let done = work(address.recv().unwrap());
+    over.store(true, Ordering::Relaxed);
+    (done, running.join().unwrap())
 }
 
 impl Endpoint for Relay {

@@ -3,8 +3,8 @@
 use clearway_proto::fastpass::arbiter::ArbiterParams;
 use clearway_proto::units::{Span, Time};
 
-use crate::net::{us, Mischief, Net, Random, PLAIN};
-use crate::{arbiter, endpoint};
+use crate::fastpass::net::{us, Mischief, Net, Random, PLAIN};
+use crate::fastpass::{arbiter, endpoint};
 
 const NODES: u16 = 8;
 /// The slot at the clocks' zero: a multiple of the slots of a batch, and of as many slots as take whole nanoseconds.

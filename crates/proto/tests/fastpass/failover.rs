@@ -4,8 +4,8 @@ use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterOutput, ArbiterParams, R
 use clearway_proto::fastpass::fcp::Watchdog;
 use clearway_proto::units::{Span, Time};
 
-use crate::net::{us, Mischief, Net, Random, PLAIN};
-use crate::{arbiter, endpoint};
+use crate::fastpass::net::{us, Mischief, Net, Random, PLAIN};
+use crate::fastpass::{arbiter, endpoint};
 
 const NODES: u16 = 8;
 

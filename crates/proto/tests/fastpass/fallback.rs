@@ -6,8 +6,8 @@ use clearway_proto::fastpass::fcp::Reset;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
-use crate::net::{us, Net};
-use crate::{arbiter, endpoint};
+use crate::fastpass::net::{us, Net};
+use crate::fastpass::{arbiter, endpoint};
 
 const NODES: u16 = 6;
 

@@ -5,8 +5,8 @@ use clearway_proto::fastpass::paths::Racks;
 use clearway_proto::units::Span;
 use proptest::prelude::*;
 
-use crate::net::{us, Mischief, Net};
-use crate::{arbiter, endpoint};
+use crate::fastpass::net::{us, Mischief, Net};
+use crate::fastpass::{arbiter, endpoint};
 
 /// After so many microseconds, from, to, packets.
 type Offer = (u64, u16, u16, u32);

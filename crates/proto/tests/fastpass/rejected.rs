@@ -8,8 +8,8 @@ use clearway_proto::fastpass::fcp::{
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
-use crate::net::us;
-use crate::{arbiter, endpoint};
+use crate::fastpass::net::us;
+use crate::fastpass::{arbiter, endpoint};
 
 /// An instant at which clocks show enough for slots of the past.
 const NOW: Time = us(10_000);

@@ -3,8 +3,8 @@
 use clearway_proto::fastpass::arbiter::{ArbiterParams, PathParams};
 use clearway_proto::fastpass::paths::Racks;
 
-use crate::net::{us, Net};
-use crate::{arbiter, endpoint};
+use crate::fastpass::net::{us, Net};
+use crate::fastpass::{arbiter, endpoint};
 
 #[test]
 fn losses_are_reported_on_the_path_on_which_they_were() {

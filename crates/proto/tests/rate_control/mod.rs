@@ -1,9 +1,6 @@
 //! A congestion control that uses all that one may: it paces by a gap, which notices lengthen and a timer of its own brings
 //! back. In outline that is DCQCN.
 
-// Each test file uses a part of this.
-#![allow(dead_code)]
-
 use std::marker::PhantomData;
 
 use clearway_proto::transport::{

@@ -1,8 +1,5 @@
 //! An experiment as a person does it: a scenario as text, a run, and figures out of its tables.
 
-// Each test file uses a part of this.
-#![allow(dead_code)]
-
 use std::ops::ControlFlow;
 use std::path::Path;
 

@@ -9,10 +9,10 @@ use std::sync::Once;
 use clearway_sim::record::{Outcome, Progress, Stopped};
 use clearway_sim::scenario::{load_text, Loaded};
 
-use crate::case::{Case, Folder, Table};
-use crate::draw::LONG_ENOUGH;
-use crate::outcomes::{difference, faster_than_links, figure, impossible};
-use crate::rewriting::REWRITINGS;
+use crate::random_net::case::{Case, Folder, Table};
+use crate::random_net::draw::LONG_ENOUGH;
+use crate::random_net::outcomes::{difference, faster_than_links, figure, impossible};
+use crate::random_net::rewriting::REWRITINGS;
 
 type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 

@@ -2,8 +2,8 @@
 
 use clearway_sim::record::Outcome;
 
-use crate::case::{Case, Table, Value, SIZES_FILE};
-use crate::outcomes::{counts, figure, measured, texts};
+use crate::random_net::case::{Case, Table, Value, SIZES_FILE};
+use crate::random_net::outcomes::{counts, figure, measured, texts};
 
 /// Something that a scenario can have.
 type Feature = (&'static str, fn(&Case) -> bool);

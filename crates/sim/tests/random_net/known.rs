@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::coverage::features_of;
-use crate::draw;
+use crate::random_net::coverage::features_of;
+use crate::random_net::draw;
 
 /// Seeds from 1 to this have their digests in `expected.txt`.
 pub const KNOWN: u64 = 300;
@@ -31,7 +31,7 @@ pub fn compare(found: &BTreeMap<u64, String>) {
     assert!(
         changed.is_empty(),
         "results have changed for the seeds {changed:?}, which all have: {}.\nIf that is meant, say why in the commit \
-         and run\nCLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test random_net",
+         and run\nCLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test all random_net",
         in_common(&changed)
     );
 }

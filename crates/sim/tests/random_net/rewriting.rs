@@ -2,9 +2,9 @@
 
 use clearway_sim::record::Outcome;
 
-use crate::case::{Case, Table, Value};
-use crate::checks::is_paused;
-use crate::outcomes::{difference, difference_of_tables, figure, texts};
+use crate::random_net::case::{Case, Table, Value};
+use crate::random_net::checks::is_paused;
+use crate::random_net::outcomes::{difference, difference_of_tables, figure, texts};
 
 /// A way to write a scenario that changes nothing about what happens in it.
 pub struct Rewriting {

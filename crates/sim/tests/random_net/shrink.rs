@@ -1,7 +1,7 @@
 //! Makes a failing case small: takes away and simplifies, step by step, whatever the failure does not need.
 
-use crate::case::{Case, Table, Value};
-use crate::checks::{Failure, Verdict};
+use crate::random_net::case::{Case, Table, Value};
+use crate::random_net::checks::{Failure, Verdict};
 
 /// Cases tried at most.
 const MOST_TRIES: usize = 1500;
@@ -91,9 +91,9 @@ fn without_a_table(case: &Case, number: usize) -> Option<Case> {
 fn forget_unused_files(case: &mut Case) {
     let named = |key: &str, file: &str| case.tables.iter().any(|table| table.says(key, file));
     let (topology, trace, sizes) = (
-        named("file", crate::case::TOPOLOGY_FILE),
-        named("file", crate::case::TRACE_FILE),
-        named("sizes", crate::case::SIZES_FILE),
+        named("file", crate::random_net::case::TOPOLOGY_FILE),
+        named("file", crate::random_net::case::TRACE_FILE),
+        named("sizes", crate::random_net::case::SIZES_FILE),
     );
     if !topology {
         case.topology.clear();
@@ -339,7 +339,7 @@ fn simpler_values(value: &Value) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::Folder;
+    use crate::random_net::case::Folder;
     use clearway_sim::scenario::load_text;
 
     /// Fails where a scenario that is accepted has a lossy link and reads.
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn what_is_left_is_what_fails() {
         let mut shrunk = 0;
-        for case in (1..400).map(crate::draw::case) {
+        for case in (1..400).map(crate::random_net::draw::case) {
             let Err(failure) = of_two_things(&case) else { continue };
             let (smallest, failure) = shrink(case, failure, &of_two_things);
             assert_eq!(of_two_things(&smallest), Err(failure));

@@ -1,8 +1,8 @@
 //! Fastpass: a transport whose packets leave in timeslots, its arbiters, and what goes wrong with these.
 
 use super::{network::transmission, World};
-use crate::case::{Table, Value};
 use crate::dice::Dice;
+use crate::random_net::case::{Table, Value};
 
 /// The longest frame time and link delay, in picoseconds, of a network in which an arbiter is of use.
 const LONGEST_SLOT: u64 = 20_000_000;

@@ -11,8 +11,8 @@ mod rdma;
 mod traffic;
 mod transports;
 
-use crate::case::{Case, Table, Value};
 use crate::dice::Dice;
+use crate::random_net::case::{Case, Table, Value};
 
 /// What a frame weighs beside its transport's header.
 struct Frames {
@@ -44,8 +44,8 @@ struct World {
     /// Names of groups of hosts, and who is in them.
     groups: Vec<(&'static str, Vec<u32>)>,
     /// The files that traffic tables name.
-    trace: Vec<crate::case::TraceLine>,
-    sizes: crate::case::SizePoints,
+    trace: Vec<crate::random_net::case::TraceLine>,
+    sizes: crate::random_net::case::SizePoints,
 }
 
 /// Time in which every flow of a scenario that is to end has ended, if frames move at all: 3 s, in picoseconds.

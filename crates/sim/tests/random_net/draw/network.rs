@@ -1,8 +1,8 @@
 //! Topologies and what links are like.
 
 use super::Frames;
-use crate::case::{Table, Value, TOPOLOGY_FILE};
 use crate::dice::Dice;
+use crate::random_net::case::{Table, Value, TOPOLOGY_FILE};
 
 /// A drawn network, and what the rest of the scenario has to know of it.
 pub struct Network {

@@ -2,8 +2,8 @@
 
 use super::transports::Transport;
 use super::World;
-use crate::case::{Table, Value};
 use crate::dice::Dice;
+use crate::random_net::case::{Table, Value};
 
 const NAMES: [&str; 4] = ["gold", "silver", "bulk", "acks"];
 

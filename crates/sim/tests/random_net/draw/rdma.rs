@@ -1,8 +1,8 @@
 //! RDMA: transports that send as RoCE or IRN does, alone or under DCQCN.
 
 use super::World;
-use crate::case::{Table, Value};
 use crate::dice::Dice;
+use crate::random_net::case::{Table, Value};
 
 /// Makes transports without congestion control RoCE's or IRN's in many scenarios. It came later and has dice of its own.
 pub fn draw(dice: &mut Dice, world: &World, tables: &mut [Table]) {

@@ -2,7 +2,7 @@
 
 use super::transports::Transport;
 use super::World;
-use crate::case::{Table, TraceLine, Value, SIZES_FILE, TRACE_FILE};
+use crate::random_net::case::{Table, TraceLine, Value, SIZES_FILE, TRACE_FILE};
 
 /// Flows that a Poisson source starts, and operations that an initiator issues, at most: about as many.
 const ARRIVALS: f64 = 40.0;

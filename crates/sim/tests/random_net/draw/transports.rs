@@ -1,8 +1,8 @@
 //! Transports: protocols with any of their keys, and what their frames weigh.
 
 use super::{Frames, World};
-use crate::case::{Table, Value};
 use crate::dice::Dice;
+use crate::random_net::case::{Table, Value};
 
 /// A transport before its protocol's keys are drawn.
 pub struct Transport {

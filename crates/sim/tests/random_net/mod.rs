@@ -17,7 +17,6 @@
 mod case;
 mod checks;
 mod coverage;
-mod dice;
 mod draw;
 mod edges;
 mod known;

@@ -1,0 +1,17 @@
+//! The tests of this crate from outside, which are of Linux's sockets, files and threads: one program, in which each file of
+//! this folder is a module.
+#![cfg(target_os = "linux")]
+
+mod args;
+mod daemon;
+mod ends;
+mod files;
+mod hostile;
+mod loopback;
+mod network;
+mod output;
+mod packet;
+mod pipeline;
+mod relay;
+mod signals;
+mod veth;

@@ -1,0 +1,29 @@
+//! The tests of this crate from outside: one program, in which each file of this folder is a module.
+
+mod allocations;
+mod allocator;
+mod allocator_memory;
+mod bounds;
+mod cubic;
+mod dcqcn;
+mod dctcp;
+mod fastpass;
+mod fastpass_dead_links;
+mod fastpass_paths;
+mod fastpass_paths_memory;
+mod fcp_header;
+mod filling;
+mod gcn;
+mod go_back_n;
+mod header;
+mod hooks;
+mod isolator;
+mod network;
+mod rate_control;
+mod rdma;
+mod relay_memory;
+mod reno;
+mod script;
+mod swift;
+mod swing;
+mod takeover_memory;
