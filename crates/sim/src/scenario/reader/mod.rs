@@ -7,5 +7,6 @@
 
 mod section;
 mod tables;
+mod unknown;
 
 pub(super) use section::{describe, read, Section};

@@ -19,19 +19,19 @@ struct Script {
 /// A table that is being read or described.
 pub(in crate::scenario) struct Section<'a> {
     pub(super) source: &'a Source,
-    table: Option<&'a Table>,
+    pub(super) table: Option<&'a Table>,
     inherited: Option<&'a Table>,
     script: Option<Script>,
     path: String,
     pub(super) place: Place,
-    known: Vec<&'static str>,
+    pub(super) known: Vec<&'static str>,
     fields: Vec<Field>,
-    choices: Vec<(&'static str, &'static str)>,
+    pub(super) choices: Vec<(&'static str, &'static str)>,
     /// What keys of the file's own may hold, where they are allowed.
     pub(super) others: Option<Map<String, Json>>,
     resolved: Map<String, Json>,
     problems_before: usize,
-    abandoned: bool,
+    pub(super) abandoned: bool,
 }
 
 /// Reads a whole file: the value, if nothing is wrong, and the table as resolved.
@@ -140,7 +140,7 @@ impl<'a> Section<'a> {
         self.report(place, path, None, Misread::Says(message.into()));
     }
 
-    fn report(&self, place: Place, name: &str, found: Option<String>, misread: Misread) {
+    pub(super) fn report(&self, place: Place, name: &str, found: Option<String>, misread: Misread) {
         if !self.describing() && !self.abandoned {
             self.source.report(place, &self.key_path(name), found, misread);
         }
@@ -352,66 +352,5 @@ impl<'a> Section<'a> {
             self.report(node.place, name, Some(node.value.shown()), misread);
         }
         picked
-    }
-
-    fn reject_unknown<T>(&self, read: &impl Fn(&mut Section<'a>) -> T) {
-        let Some(table) = self.table.filter(|_| self.others.is_none()) else { return };
-        let mut variants = None;
-        for entry in self.unknown() {
-            // Where nothing was to be chosen, every key there is was asked for.
-            let none = self.choices.is_empty();
-            let variants =
-                variants.get_or_insert_with(|| if none { Vec::new() } else { describe(self.source, read) });
-            if self.abandoned {
-                self.reject_misspelt_choice(entry, variants);
-                continue;
-            }
-            if let Some(condition) = self.condition(&entry.key, variants) {
-                let misread = Misread::Says(format!("applies only with {condition}"));
-                self.report(entry.place, &entry.key, Some(entry.node.value.shown()), misread);
-                continue;
-            }
-            // What the table does not have yet is the likelier meaning.
-            let absent = self.known.iter().filter(|name| table.get(name).is_none());
-            let nearest = suggest::nearest(&entry.key, absent.chain(&self.known).copied());
-            let misread = Misread::Unknown(self.known.clone(), nearest);
-            self.report(entry.place, &entry.key, Some(entry.key.clone()), misread);
-        }
-    }
-
-    /// Where a choice that decides what else applies is missing, a key like it is said to be that; the others may
-    /// be right.
-    fn reject_misspelt_choice(&self, entry: &Entry, variants: &[Variant]) {
-        let absent = variants.iter().flat_map(|variant| &variant.choices).map(|(name, _)| *name);
-        let absent = absent.filter(|name| self.table.is_some_and(|table| table.get(name).is_none()));
-        if let Some(name) = suggest::nearest(&entry.key, absent) {
-            let message = format!("unknown key; did you mean {name}?");
-            let path = self.key_path(&entry.key);
-            self.source.report(entry.place, &path, Some(entry.key.clone()), Misread::Says(message));
-        }
-    }
-
-    /// What would have to be chosen for `key` to apply: the first choice that excludes it.
-    fn condition(&self, key: &str, variants: &[Variant]) -> Option<String> {
-        let has = |variant: &&Variant| variant.fields.iter().any(|field| field.name == key);
-        let with: Vec<&Variant> = variants.iter().filter(has).collect();
-        if with.is_empty() {
-            return None;
-        }
-        for (name, chosen) in &self.choices {
-            let mut allowed: Vec<&str> = Vec::new();
-            let values =
-                with.iter().flat_map(|variant| &variant.choices).filter(|(choice, _)| choice == name);
-            for (_, value) in values {
-                if !allowed.contains(value) {
-                    allowed.push(value);
-                }
-            }
-            if !allowed.is_empty() && !allowed.contains(chosen) {
-                let allowed: Vec<String> = allowed.iter().map(|value| format!("\"{value}\"")).collect();
-                return Some(format!("{name} = {}; here {name} = \"{chosen}\"", allowed.join(" or ")));
-            }
-        }
-        None
     }
 }
