@@ -71,7 +71,7 @@ fn show(what: &str, params: &AllocatorParams, load: f64, sizes: Sizes, must: Opt
     println!("  {name:<42} {least:.2} ns ({median:.2}), {:.1} Tbit/s a core{must}", terabits(least));
 }
 
-/// Throughput of one grant in so many nanoseconds, in Tbit/s.
+/// Returns the throughput, in Tbit/s, of one grant every `ns` nanoseconds.
 fn terabits(ns: f64) -> f64 {
     SLOT_BITS / ns / 1e3
 }

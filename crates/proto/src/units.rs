@@ -79,7 +79,7 @@ impl Span {
         self.0
     }
 
-    /// Picoseconds as a float; a length of more than 2^63, which is 106 days, counts as so many. Processors turn signed
+    /// Returns the picoseconds as a float; a length of more than 2^63 of them, 106 days, counts as 2^63. Processors turn signed
     /// numbers to floats and back in one instruction, which unsigned ones take many for.
     #[inline]
     pub fn as_ps_f64(self) -> f64 {

@@ -277,7 +277,7 @@ impl Tally {
 const NETWORKS: [(usize, usize, usize); 5] = [(4, 4, 4), (4, 8, 8), (4, 16, 4), (16, 16, 16), (16, 16, 4)];
 const SLOTS: usize = 300;
 
-/// Slots of full load in random networks with so many dead cables, of racks of their own or of any.
+/// Tallies slots of full load in random networks with `cables` dead cables, each of another rack or of any.
 fn run(shape: (usize, usize, usize), cables: usize, ways: Ways, own_racks: bool) -> Tally {
     let (racks, hosts, spines) = shape;
     let mut random = Random(7);
@@ -428,7 +428,7 @@ impl Tree {
     }
 }
 
-/// Slots of full load in fat trees with so many dead cables.
+/// Tallies slots of full load in fat trees with `cables` dead cables.
 fn run_tree(half: usize, cables: usize, of_core: bool, ways: Ways) -> Tally {
     let mut random = Random(11);
     let mut tally = Tally::default();

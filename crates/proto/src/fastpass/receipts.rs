@@ -14,9 +14,9 @@ use crate::units::{Span, Time};
 const KNOWN: u32 = u128::BITS;
 /// A number that is so far behind the latest is of another life of the sender, which has begun anew.
 const ANOTHER_LIFE: u32 = 1 << 16;
-/// A packet that so many later ones have overtaken is lost: as many as the transport's threshold (16), for the same reason.
+/// A packet that this many later ones have overtaken is lost: as many as the transport's threshold (16), for the same reason.
 const OVERTAKEN_BY: u32 = 16;
-/// So is one that was overtaken by one sent so much later.
+/// A packet is lost, too, once one that was sent this long after it has overtaken it.
 const OVERTAKEN_AFTER: Span = Span::from_us(50);
 /// Packets of one destination whose fate is awaited; the oldest are given up for unknown if there are more.
 const MOST_FLYING: usize = 4096;

@@ -22,8 +22,8 @@ impl Timeslots {
         Timeslots { length, first: 0, over: Span::ZERO }
     }
 
-    /// The same slots, counted from an agreed epoch: slot 0 began so many nanoseconds before the clock showed zero. That may
-    /// be the Unix time at which the driver's clock began.
+    /// Returns the same slots, counted from an agreed epoch: slot 0 began `nanoseconds` before the clock showed zero. That may be
+    /// the Unix time at which the driver's clock began.
     #[must_use]
     pub fn agreed(self, nanoseconds: u64) -> Timeslots {
         let (length, since) = (u128::from(self.length.as_ps()), u128::from(nanoseconds) * 1000);
@@ -61,7 +61,7 @@ impl Timeslots {
         span.as_ps() / self.length.as_ps()
     }
 
-    /// The time that so many slots take; the longest there is where that would be longer.
+    /// Returns the duration of `slots` slots, saturating at the longest [`Span`].
     pub fn span(self, slots: u64) -> Span {
         Span::from_ps(slots.saturating_mul(self.length.as_ps()))
     }

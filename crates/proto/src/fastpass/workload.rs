@@ -35,7 +35,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Requests between so many endpoints, at least two, for `mean` slots each on average; the same for the same seed.
+    /// Returns requests between `nodes` endpoints, at least two, for `mean` slots each on average; the same for the same seed.
     ///
     /// Panics if there is only one endpoint, or none.
     pub fn new(seed: u64, nodes: u16, mean: u32, sizes: Sizes) -> Requests {
@@ -72,7 +72,7 @@ pub struct Matchings {
 }
 
 impl Matchings {
-    /// Matchings of so many endpoints; the same for the same seed.
+    /// Returns matchings of `endpoints` endpoints; the same for the same seed.
     pub fn new(seed: u64, endpoints: u16) -> Matchings {
         Matchings { random: Random(seed), endpoints: endpoints.into() }
     }

@@ -50,7 +50,7 @@ pub struct Outcome {
     pub share: f64,
 }
 
-/// The mean queue of so many paced flows of random phase at a link that they fill, in packets: figure 4.
+/// Returns the mean queue, in packets, of `flows` paced flows of random phase at a link that they fill: figure 4.
 pub fn mean_queue(flows: u32) -> f64 {
     (FRAC_PI_8 * f64::from(flows)).sqrt()
 }
@@ -65,7 +65,7 @@ impl TargetPlan {
         self.frame_time() + self.rate.transmission(self.ack) + self.delay * 2
     }
 
-    /// The round trip of an empty path over so many switches, which has a link more.
+    /// Returns the round trip of an empty path over `switches` switches, which has one link more than switches.
     pub fn empty(&self, switches: u8) -> Span {
         self.per_hop() * (u64::from(switches) + 1)
     }
@@ -116,7 +116,7 @@ impl TargetPlan {
         }
     }
 
-    /// What `flows` flows get, each from a host with few of them, on a path over so many switches.
+    /// Returns what `flows` flows get, each from a host with few of them, on a path over `switches` switches.
     ///
     /// A flow alone waits in its own host, before its packets count. Of several, each raises its window by `ai` in a round trip that
     /// is below the target, and lowers it by the share `β (D - t) / D` in one that is above (Algorithm 1). So

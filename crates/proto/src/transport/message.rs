@@ -107,7 +107,7 @@ mod tests {
         sender
     }
 
-    /// Payload of the next packets, and whether they end messages; all that may be sent up to so many.
+    /// Sends what may be sent, up to `packets` packets. Returns the payload of each, and whether it ends a message.
     fn send(sender: &mut SenderOf<NoneParams>, packets: u32) -> Vec<(u32, bool)> {
         let ready =
             |sender: &SenderOf<NoneParams>| sender.readiness(Time::ZERO) == crate::machine::Readiness::Ready;

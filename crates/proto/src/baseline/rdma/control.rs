@@ -89,7 +89,7 @@ impl CongestionParams {
 pub(super) struct Patience {
     /// The first timeout.
     pub(super) rto: Span,
-    /// With more packets than so many from the lowest unacknowledged one on, it waits longer.
+    /// With more packets than this from the lowest unacknowledged one on, it waits longer.
     pub(super) few: u32,
     /// How much longer it then waits.
     pub(super) longer: Span,

@@ -127,7 +127,7 @@ impl ReactionPoint {
         self.next_cut + interval * (passed + 1)
     }
 
-    /// A packet left with so much payload.
+    /// Takes account of a packet with `payload` bytes of payload that left.
     pub fn on_sent(&mut self, config: &DcqcnConfig, payload: u32) {
         let each = config.params.byte_counter.get() as u32;
         if each == 0 || self.increase_at == Time::NEVER {

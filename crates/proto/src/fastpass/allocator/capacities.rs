@@ -106,7 +106,7 @@ impl Carries {
 }
 
 impl Rack {
-    /// A rack that one link joins to the others, which carries so many packets a slot in each direction.
+    /// Returns a rack that one link joins to the others, which carries `up` packets a slot out of the rack and `down` into it.
     pub fn whole(up: u16, down: u16) -> Rack {
         let link = |packets: u16| Carries { links: 1, each: PerSlot::new(packets.into(), 1) };
         Rack { up: link(up), down: link(down) }
@@ -252,7 +252,7 @@ impl Counted {
 }
 
 impl Counter {
-    /// All of it is free in a batch of so many slots that begins with the slot `first`; `batch` has a bit for each of them.
+    /// Frees all of it in a batch of `slots` slots that begins with the slot `first`; `batch` has a bit for each of them.
     fn open(&mut self, first: u64, slots: u32, batch: u64) {
         self.free = batch;
         match self.capacity {

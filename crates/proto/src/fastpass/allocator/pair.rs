@@ -74,7 +74,7 @@ impl Pair {
         Pair(self.0.wrapping_add(1 << REMAINING))
     }
 
-    /// The pair when it waits for so many slots more, which have been tallied.
+    /// Returns the pair when it waits for `slots` slots more, which have been tallied.
     #[inline(always)]
     pub(super) fn topped_up(self, slots: u16) -> Pair {
         debug_assert!(self.waits());

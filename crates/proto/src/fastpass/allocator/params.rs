@@ -81,7 +81,7 @@ impl AllocatorParams {
     }
 }
 
-/// Whether these capacities are of so many nodes, and each lets something pass.
+/// Returns an error unless these capacities are of `nodes` nodes and each lets something pass.
 fn check_capacities(capacities: &Capacities, nodes: usize) -> Result<(), ParamsError> {
     if capacities.nodes.len() != nodes {
         return Err(ParamsError::CapacitiesOf(capacities.nodes.len()));

@@ -22,7 +22,7 @@ use super::params::{ArbiterError, ArbiterParams, PathParams};
 
 /// Batches that may have been allocated and not come back.
 pub const MOST_APART: u64 = 8;
-/// A packet without a path joins again so many batches after its own: the arbiter may allocate one while it learns of it.
+/// A packet without a path joins again this many batches after its own: the arbiter may allocate one while it learns of it.
 pub const REJOINS: u64 = 2;
 
 /// The allocator, and which batch is next.
@@ -38,7 +38,7 @@ pub struct Batches {
     avoided: Option<Arc<DeadLinks>>,
     /// Slots of a batch.
     width: u64,
-    /// A batch is allocated so many slots before it begins.
+    /// How many slots before it begins a batch is allocated.
     ahead: u64,
     /// The first slot of the next batch, a multiple of `width`.
     next: u64,

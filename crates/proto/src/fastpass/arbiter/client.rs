@@ -13,7 +13,7 @@ use super::params::ArbiterParams;
 const MOST_PENDING: usize = 256;
 /// Allocations of which it is remembered what they said: as many as an acknowledgement can speak of.
 const MOST_UNACKNOWLEDGED: usize = 32;
-/// An allocation that so many later ones have overtaken is lost: they take different paths, and may queue.
+/// An allocation that this many later ones have overtaken is lost: they take different paths, and may queue.
 const OVERTAKEN_BY: u32 = 16;
 /// An endpoint that is silent is not told its counts more often than this without a word from it.
 const MOST_REPEATED: u8 = 16;

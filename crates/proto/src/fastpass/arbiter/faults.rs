@@ -26,8 +26,8 @@ pub(super) struct Ways {
     pub(super) back: Option<Path>,
 }
 
-/// One in so many packets to an endpoint may take a path on which there is hardly any room: the others may have failed, and nobody
-/// has missed anything yet.
+/// One in this many packets to an endpoint may take a path on which there is hardly any room: the others may have failed, and
+/// nobody has missed anything yet.
 const BY_ANY_PATH: u32 = 16;
 
 /// Finds failed links, where there is more than one path, and tries them.

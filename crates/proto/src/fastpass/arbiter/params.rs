@@ -27,7 +27,7 @@ pub struct ArbiterParams {
     /// The endpoint at whose link to the network the arbiter is, if it is at one: then it can try failed links, and keep its own
     /// packets off them. Default: none.
     pub address: Option<Address>,
-    /// A batch is allocated so many slots before its first slot begins. Default: 40, as in the release.
+    /// How many slots before its first slot begins a batch is allocated. Default: 40, as in the release.
     pub ahead: u32,
     /// How often an endpoint is sent an allocation.
     pub pacer: Pacer,
@@ -132,7 +132,7 @@ pub enum ArbiterError {
     RacksOf(usize),
     /// There are ways to choose from, and nodes with room for several packets a slot, of which none are chosen.
     SeveralPackets,
-    /// There is no arbiter of this rank among so many.
+    /// The rank, the first number, is not below the number of arbiters, the second.
     Rank(u8, u8),
     /// A standby takes over before the next watchdog can have come.
     Takeover,

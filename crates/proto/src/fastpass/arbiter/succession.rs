@@ -152,8 +152,8 @@ impl Succession {
             && self.standing(watchdog.term) != Standing::Absurd
     }
 
-    /// Whether this arbiter has missed its time by so much that it must have stood still: to send a watchdog as the primary,
-    /// or to take over as a standby.
+    /// Returns whether this arbiter has missed its time by more than it can unless it stood still: its time to send a watchdog as
+    /// the primary, or to take over as a standby.
     pub(super) fn is_late(&self, now: Time, params: &ArbiterParams) -> bool {
         let missed = match self.takeover_at(params) {
             Some(at) => at + params.watchdog,

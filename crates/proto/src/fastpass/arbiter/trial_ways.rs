@@ -62,7 +62,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// The neighbours of endpoints in these racks, so many of which are a pod.
+    /// Returns the neighbours of endpoints in these racks, `racks_per_pod` of which are a pod.
     pub fn new(racks: &Racks, racks_per_pod: usize) -> Neighbours {
         let mut first = vec![Vec::new(); racks.racks()].into_boxed_slice();
         for endpoint in 0..racks.endpoints() {

@@ -1,7 +1,7 @@
 //! What an endpoint demands (§5): cumulative counts for each destination, and which of them the arbiter is known to have.
 //!
-//! A destination's packets *need* so many slots. The endpoint *has* those demanded and not granted yet, and those granted and
-//! not used yet; what is missing is demanded. So slots that were granted in a lost packet, or refused, are demanded again by
+//! A destination's packets *need* a number of slots. The endpoint *has* those demanded and not granted yet, and those granted
+//! and not used yet; what is missing is demanded. So slots that were granted in a lost packet, or refused, are demanded again by
 //! themselves.
 
 use std::collections::VecDeque;
@@ -58,7 +58,7 @@ struct Said {
 /// What a count of granted slots meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
-    /// So many more than before.
+    /// This many slots more than were known.
     More(u32),
     /// An older count than the one known.
     Old,
@@ -67,7 +67,7 @@ pub(super) enum Count {
 }
 
 impl Demands {
-    /// No demands of an endpoint among so many.
+    /// Returns the demands of an endpoint that has none yet, among `nodes` endpoints.
     pub(super) fn new(nodes: u16, limit: u32) -> Demands {
         Demands {
             of: vec![Destination::default(); usize::from(nodes)].into_boxed_slice(),

@@ -50,7 +50,7 @@ use reports::Reports;
 
 /// Trials that can wait to be answered. More in a moment are not.
 const MOST_TRIALS: usize = 16;
-/// A term is remembered for so many times as long as it takes to fall back.
+/// A term is remembered this many times as long as it takes to fall back.
 const MEMORY: u64 = 10;
 
 /// Whether an endpoint sends in slots.

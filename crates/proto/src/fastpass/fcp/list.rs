@@ -25,7 +25,7 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
         true
     }
 
-    /// The first `count` values, at most `N`, to be overwritten: whatever the list held, it now has so many.
+    /// Makes this a list of `count` values, at most `N`, whatever it held, and returns them for the caller to overwrite.
     #[inline]
     pub(super) fn resized(&mut self, count: usize) -> &mut [T] {
         let values = &mut self.values[..count];

@@ -43,7 +43,7 @@ impl Bins {
         self.first
     }
 
-    /// Adds so many packets of `size` bytes, which is at most `room`, the bytes of a slot.
+    /// Adds `packets` packets of `size` bytes, which is at most `room`, the bytes of a slot.
     pub(super) fn push(&mut self, room: u32, size: u32, packets: u32) {
         self.packets += packets;
         self.bytes += u64::from(size) * u64::from(packets);
@@ -74,7 +74,7 @@ impl Bins {
         more
     }
 
-    /// Adds a bin that comes so many times.
+    /// Adds `times` bins like `bin`.
     fn add(&mut self, bin: Bin, times: u32) {
         self.count += times;
         let behind = if self.first.packets == 0 && times > 0 {

@@ -42,7 +42,7 @@ use queue::{Lane, Queue, Share, Turn};
 use sizes::Sizes;
 
 /// Slots for which other data goes before small packets that fill none, and all data before such acknowledgements: so these take
-/// one slot in so many at most while there is other data. That is shorter than the wait for a slot of one's own.
+/// at most one slot in this many while there is other data. That is shorter than the wait for a slot of one's own.
 const SLOTS_HELD: u64 = 32;
 
 /// Flows with large packets that are asked whether their next packet fits into the rest of a slot.
@@ -196,8 +196,8 @@ impl<A, F: Copy> Filling<A, F> {
         })
     }
 
-    /// From `now` on a flow offers so many packets of `size` bytes more, behind those that it has offered. One larger than a slot leaves in a
-    /// slot of its own.
+    /// From `now` on a flow offers `packets` more packets of `size` bytes, behind those that it has offered. One larger than a slot
+    /// leaves in a slot of its own.
     ///
     /// Panics if they have no size.
     pub fn offer(&mut self, now: Time, flow: Handle, size: u32, packets: u32) {

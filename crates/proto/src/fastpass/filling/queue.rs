@@ -131,7 +131,7 @@ impl<A> Queue<A> {
         self.acks.push_back((now, size, ack));
     }
 
-    /// The oldest acknowledgement, if it has room in so many bytes, and its size.
+    /// Removes and returns the oldest acknowledgement with its size; `None` if there is none or it is larger than `room` bytes.
     pub(super) fn pop_ack(&mut self, room: u32) -> Option<(u32, A)> {
         self.acks.front().filter(|(_, size, _)| *size <= room)?;
         let (_, size, ack) = self.acks.pop_front()?;
@@ -158,11 +158,11 @@ impl<A> Queue<A> {
         self.large.bins + shared
     }
 
-    /// Slots that the small packets and so many acknowledgements need.
+    /// Returns the slots that the small packets and `acks` acknowledgements need.
     fn shared(&self, sizes: &Sizes, acks: u64) -> u64 {
         let Round { bins, packets, bytes, largest, .. } = self.small;
         let acks_bytes = self.ack_bytes.min(acks * u64::from(sizes.ack));
-        // So many fit for certain; and so many bytes leave unless nothing is left, which then fits into one slot.
+        // Packets that fit into a slot for certain, and slots by bytes: each but the last leaves less room than the largest packet.
         let at_least = |largest: u32| u64::from(sizes.room / largest);
         let by_bytes = |bytes: u64, largest: u32| {
             1 + bytes.saturating_sub(sizes.room.into()).div_ceil(u64::from(sizes.room - largest) + 1)

@@ -13,7 +13,7 @@
 //! 4. The link between an endpoint and its rack's switch cannot be avoided: it is named and nothing else. So it is with a link
 //!    without which some rack could not reach another (`ways`); of several the one that loses least stays in use.
 //! 5. All other failed links get no packets. Each is *tried* every `trial_interval`: the driver sends a packet over it for which
-//!    nobody waits. After so many in a row that arrived it is used again ([`IsolatorParams::trials`]). What nobody can try, as no
+//!    nobody waits. Once [`IsolatorParams::trials`] of them in a row have arrived it is used again. What nobody can try, as no
 //!    endpoint is there to answer, gets live packets after `probation`.
 //!
 //! Where two links carry the same packets, such as an uplink and a downlink between two racks without a third, both are suspects

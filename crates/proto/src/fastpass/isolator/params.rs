@@ -12,10 +12,10 @@ pub struct IsolatorParams {
     pub window: Span,
     /// How often the reports are weighed. Default: 1 ms.
     pub interval: Span,
-    /// One packet of so many lost on a link is a fault: below this rate nothing is done. Default: 400, so 0.25 %. Fastpass
+    /// One packet lost of this many on a link is a fault: below this rate nothing is done. Default: 400, so 0.25 %. Fastpass
     /// loses nothing to congestion, so that even modest loss points to a fault (§6).
     pub one_in: u32,
-    /// One packet of so many is what a link without a fault may lose. Default: 10,000.
+    /// A link without a fault may lose one packet of this many. Default: 10,000.
     pub background: u32,
     /// By how many bits a fault has to be a likelier reason for the losses on a link than chance. Default: 50, odds of 10^15 to 1:
     /// four packets of four, 8 of 300 or 13 of 4000.
@@ -57,7 +57,7 @@ impl Default for IsolatorParams {
 }
 
 impl IsolatorParams {
-    /// Whether so many losses are above the rate from which on something is done.
+    /// Returns whether `lost` packets of `sent` are at or above the rate from which on something is done.
     pub(super) fn is_lossy(&self, lost: u64, sent: u64) -> bool {
         lost > 0 && lost * u64::from(self.one_in) >= sent
     }

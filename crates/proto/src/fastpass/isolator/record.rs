@@ -6,10 +6,10 @@ use super::params::IsolatorParams;
 
 /// For so long after a link was used again a fault counts as the same one: [`IsolatorParams::trials`].
 const REMEMBERED: Span = Span::from_secs(1);
-/// A link is dead if trials on so many ways in a row were not answered: on one of them something else may have failed that is not
-/// known.
+/// A link is dead if trials on this many paths in a row were not answered: on one of them something else may have failed that is
+/// not known.
 const IN_VAIN: u8 = 2;
-/// A link that was not tried for so many intervals cannot be.
+/// A link that was not tried for this many intervals cannot be tried.
 const UNTRIED: u64 = 10;
 
 /// How a trial of a link was not answered.
@@ -62,7 +62,7 @@ struct Failure {
 }
 
 impl Record {
-    /// The link has failed: of so many packets it has lost so many.
+    /// Records that the link has failed: of `sent` packets it has lost `lost`.
     pub(super) fn fail(&mut self, now: Time, (lost, sent): (u64, u64), group: u64, params: &IsolatorParams) {
         let again = now < self.remembered;
         (self.loses_some, self.proven) = (false, false);

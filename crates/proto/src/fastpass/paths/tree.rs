@@ -43,7 +43,7 @@ impl Tree {
         (self.picks[node * self.layout.words() + (cell >> 6)] >> (cell & 63)) as usize & 1
     }
 
-    /// Splits the graph with so many packets in each cell (modulo 256), `levels` times.
+    /// Splits the graph `levels` times; `packets` has the packets in each cell, modulo 256.
     pub(super) fn split(&mut self, packets: &[u8], levels: usize) {
         assert!(levels <= self.max_levels && packets.len() == self.layout.cells());
         self.count(packets, levels);

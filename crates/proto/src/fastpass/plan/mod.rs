@@ -162,7 +162,8 @@ impl ArbiterPlan {
         }
     }
 
-    /// What the plan comes to, rehearsed for so many grants with what `seed` draws: [`GRANTS`], or fewer for less exact waits.
+    /// Returns what the plan comes to, rehearsed with what `seed` draws for `grants` grants: [`GRANTS`], or fewer for less exact
+    /// waits.
     ///
     /// Errors: as an allocator's.
     pub fn needs(&self, seed: u64, grants: f64) -> Result<Needs, ParamsError> {

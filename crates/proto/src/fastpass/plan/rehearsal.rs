@@ -76,8 +76,8 @@ impl Rehearsal {
         in_slots(&self.last)
     }
 
-    /// Whether more is asked for than granted, all the time: nearly every slot of `hosts` hosts is granted, or more waits at the
-    /// end than chance lets so many messages of so many slots differ by.
+    /// Returns whether more is asked for than granted, all the time: nearly every slot of `hosts` hosts is granted, or more waits at
+    /// the end than chance explains for messages of `message` slots.
     pub fn falls_behind(&self, hosts: u16, message: u32) -> bool {
         let full = self.granted as f64 > FULL * (f64::from(hosts) * self.slots as f64);
         let [end, half] = self.waiting.map(|slots| slots as f64);

@@ -56,12 +56,12 @@ impl Form {
         1 << self.width >> 1
     }
 
-    /// Bytes of the steps of so many grants, and of their paths.
+    /// Returns the bytes of the steps of `grants` grants, and of their paths.
     fn parts(self, grants: usize) -> (usize, usize) {
         (grants << u32::from(self.far), (grants * self.path_bits()).div_ceil(8))
     }
 
-    /// Bytes of so many grants.
+    /// Returns the bytes of `grants` grants.
     pub(super) fn bytes(self, grants: usize) -> usize {
         let (steps, paths) = self.parts(grants);
         steps + paths
