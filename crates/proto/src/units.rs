@@ -174,7 +174,7 @@ impl fmt::Display for Span {
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// So many bytes.
+    /// Returns this number of bytes.
     pub const fn new(bytes: u64) -> Bytes {
         Bytes(bytes)
     }

@@ -94,9 +94,9 @@ impl Scenario {
         clearway_sim::worthwhile_threads(&self.loaded.scenario, cores())
     }
 
-    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on so many `threads`, at
-    /// most one a host, or as many as the simulator sees fit. The result is the same for any number. With `keep_partial` a run that
-    /// is stopped, by `progress` or by Ctrl-C, has a result too: of what was simulated until then.
+    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on `threads`
+    /// threads, at most one a host, or as many as the simulator sees fit. The result is the same for any number. With
+    /// `keep_partial` a run that is stopped, by `progress` or by Ctrl-C, has a result too: of what was simulated until then.
     #[pyo3(signature = (progress=None, threads=None, keep_partial=false))]
     fn run(
         &self,
@@ -201,7 +201,8 @@ fn plan_arbiter(py: Python<'_>, given: BTreeMap<String, String>, measure: bool) 
     answer.map(|answer| answer.to_string()).map_err(PlanError::new_err)
 }
 
-/// Which target delay Swift should have, as JSON, for options as a person writes them. Raises `PlanError` with a list of (name, fault).
+/// Which target delay Swift should have, as JSON, for options as a person writes them. Raises `PlanError` with a list of (name,
+/// fault).
 #[pyfunction]
 fn plan_target_delay(given: BTreeMap<String, String>) -> PyResult<String> {
     target_plan::target(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)

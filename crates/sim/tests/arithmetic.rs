@@ -325,7 +325,7 @@ fn a_loop_does_as_many_operations_as_fit_one_after_another() {
     }
 }
 
-/// As a window of so many packets would: trains of operations, a round trip apart or at line rate.
+/// With `outstanding` operations under way, trains of operations are a round trip apart or at line rate, as packets of a window.
 #[test]
 fn more_outstanding_operations_do_more_up_to_line_rate() {
     for way in ways() {

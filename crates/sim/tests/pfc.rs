@@ -11,9 +11,9 @@ use clearway_sim::scenario::load_text;
 
 use crate::experiment::{figure, floats, integers, texts};
 
-/// Every frame weighs so much on the wire.
+/// Bytes of every frame on the wire.
 const FRAME: u64 = 1000;
-/// What a PAUSE weighs.
+/// Bytes of a PAUSE on the wire.
 const PAUSE: u64 = 84;
 
 fn try_run(text: &str) -> Result<Outcome, Stopped> {

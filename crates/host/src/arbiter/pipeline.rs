@@ -3,14 +3,14 @@
 //!
 //! The exact order of allocation does not let itself be divided among threads; path selection does, as no slot's paths depend on
 //! another's. So one thread, the caller's, allocates batches ([`Arbiter`](clearway_proto::fastpass::arbiter::Arbiter), or its
-//! [`Batches`](clearway_proto::fastpass::arbiter::Batches) alone), and hands each to a [`Pipeline`], which hands most of its slots to the
-//! other thread, in *parts* of a few slots, as many as keep it busy during the next allocation. What there is no room for the caller selects the
-//! paths of itself, so that neither waits for the other, whichever has more to do. Batches come back in their order. **The grants
-//! are the same as with one thread**: who selects a slot's paths makes no difference to them.
+//! [`Batches`](clearway_proto::fastpass::arbiter::Batches) alone), and hands each to a [`Pipeline`], which hands most of its
+//! slots to the other thread, in *parts* of a few slots, as many as keep it busy during the next allocation. What there is no
+//! room for the caller selects the paths of itself, so that neither waits for the other, whichever has more to do. Batches come
+//! back in their order. **The grants are the same as with one thread**: who selects a slot's paths makes no difference to them.
 //!
-//! Parts go to the other thread through a queue behind a lock, and come back through a ring with one producer and one consumer: 16
-//! messages a batch of 64 slots at most. The queue has a lock so that parts can be taken back: where the system does not let the
-//! other thread run, the caller does its work. Memory goes round with the parts.
+//! Parts go to the other thread through a queue behind a lock, and come back through a ring with one producer and one consumer:
+//! 16 messages a batch of 64 slots at most. The queue has a lock so that parts can be taken back: where the system does not let
+//! the other thread run, the caller does its work. Memory goes round with the parts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,8 +22,8 @@ use clearway_proto::fastpass::arbiter::{Batch, Selector, Slot, MOST_APART};
 use clearway_proto::fastpass::paths::DeadLinks;
 use rtrb::{Consumer, PopError, Producer, PushError, RingBuffer};
 
-/// Slots of a part: so many that a hand-over (some 100 ns) weighs little, so few that the last part of a batch does not keep one thread
-/// waiting for the other.
+/// Slots of a part: enough that a hand-over (some 100 ns) weighs little, and few enough that the last part of a batch does not
+/// keep one thread waiting for the other.
 const PART: usize = 8;
 /// The most parts that wait for the other thread: as many slots as it selects the paths of while a batch of 64 is allocated.
 const AHEAD: usize = 6;
@@ -150,7 +150,8 @@ impl Pipeline {
         self.take_back();
     }
 
-    /// Does what the other thread was to do for the oldest batch and has not begun: for a caller that can go on only when that batch is ready.
+    /// Does what the other thread was to do for the oldest batch and has not begun: for a caller that can go on only when that
+    /// batch is ready.
     pub fn relieve(&mut self) {
         self.take_back();
         while self.pending.front().is_some_and(|pending| pending.missing > 0) {

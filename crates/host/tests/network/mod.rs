@@ -43,7 +43,7 @@ impl Random {
     }
 }
 
-/// What happens to a datagram, once in so many; 0 is never.
+/// What happens to datagrams: to one in the number that a field holds; 0 is never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     pub lost: u64,

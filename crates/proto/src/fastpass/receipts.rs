@@ -124,8 +124,8 @@ pub(super) struct Receipts {
 }
 
 impl Receipts {
-    /// The header of a packet that leaves now. `seed` is the number of the first packet: higher than any of an earlier life of the
-    /// endpoint.
+    /// The header of a packet that leaves now. `seed` is the number of the first packet: higher than any of an earlier life of
+    /// the endpoint.
     pub(super) fn send(&mut self, now: Time, path: Path, seed: u32) -> SlotHeader {
         let first = *self.first.get_or_insert(seed);
         let number = first.wrapping_add(self.flying.len() as u32);

@@ -1,8 +1,8 @@
 //! Timeslots (§3): time cut into equal pieces, in each of which an endpoint sends one packet of full size.
 //!
-//! All machines of a network have to count the same slots. A driver's clock begins at zero when the driver starts, which is another instant
-//! on each host. So [`Timeslots::agreed`] counts slots from the beginning of a clock that hosts agree on, such as Unix time
-//! or TAI, as a driver reads it once; from then on its own clock, which never goes back, tells the slots.
+//! All machines of a network have to count the same slots. A driver's clock begins at zero when the driver starts, which is
+//! another instant on each host. So [`Timeslots::agreed`] counts slots from the beginning of a clock that hosts agree on, such as
+//! Unix time or TAI, as a driver reads it once; from then on its own clock, which never goes back, tells the slots.
 
 use crate::units::{Span, Time};
 
@@ -36,7 +36,8 @@ impl Timeslots {
         self.length
     }
 
-    /// When slot `slot` begins: the clock's zero for one that began before, and [`Time::NEVER`] for one later than a clock can show.
+    /// When slot `slot` begins: the clock's zero for one that began before, and [`Time::NEVER`] for one later than a clock can
+    /// show.
     pub fn start(self, slot: u64) -> Time {
         let Some(slots) = slot.checked_sub(self.first) else { return Time::ZERO };
         let since_first = slots.checked_mul(self.length.as_ps()).map_or(Time::NEVER, Time::from_ps);

@@ -1,8 +1,8 @@
 //! The account of a link in a lossless class: when what it has brought makes the port pause it.
 //!
-//! Up to a threshold, XOFF, an account takes *common* room; above it, *headroom*. As soon as it takes headroom, the port tells the
-//! link's other end to PAUSE; when it takes none any more, and is so far below XOFF as the hysteresis says, to RESUME. What finds
-//! no headroom either is dropped. A frame that leaves gives headroom back first.
+//! Up to a threshold, XOFF, an account takes *common* room; above it, *headroom*. As soon as it takes headroom, the port tells
+//! the link's other end to PAUSE; when it takes none any more, and is so far below XOFF as the hysteresis says, to RESUME. What
+//! finds no headroom either is dropped. A frame that leaves gives headroom back first.
 
 /// When an account pauses its link.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,8 +52,8 @@ impl Thresholds {
         }
     }
 
-    /// Returns XON: the bytes in common room at which an account tells its link to go on, while `free` bytes of the switch's memory
-    /// are free.
+    /// Returns XON: the bytes in common room at which an account tells its link to go on, while `free` bytes of the switch's
+    /// memory are free.
     #[inline]
     pub fn resumes_at(&self, free: Option<u64>) -> u64 {
         self.xoff.now(free).saturating_sub(self.hysteresis)
@@ -96,8 +96,8 @@ impl Account {
         self.common + self.headroom
     }
 
-    /// Charges a frame of `size` bytes that has come over the link; `free` bytes of the switch's memory are free, if thresholds are
-    /// shares of one.
+    /// Charges a frame of `size` bytes that has come over the link; `free` bytes of the switch's memory are free, if thresholds
+    /// are shares of one.
     #[inline]
     pub fn charge(&mut self, thresholds: &Thresholds, size: u64, free: Option<u64>) -> Charged {
         let common = self.common_of(thresholds, size, free).min(free.unwrap_or(u64::MAX));

@@ -31,8 +31,8 @@ pub const fn covering(span: Span, rate: Rate) -> u16 {
     }
 }
 
-/// Returns the longest time from one PAUSE to its repetition such that the second is there before the first has run out; `wait` is
-/// the longest that a PAUSE may stand behind other frames before it goes out, as the second may wait and the first not.
+/// Returns the longest time from one PAUSE to its repetition such that the second is there before the first has run out; `wait`
+/// is the longest that a PAUSE may stand behind other frames before it goes out, as the second may wait and the first not.
 /// `None`: no interval will do, as a PAUSE of `quanta` runs out within `wait`.
 pub fn refresh_interval(quanta: u16, rate: Rate, wait: Span) -> Option<Span> {
     let left = lasting(quanta, rate).saturating_sub(wait);

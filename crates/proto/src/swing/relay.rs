@@ -120,8 +120,8 @@ impl Relay {
         }
     }
 
-    /// Returns a relay with the same parameters that has heard nothing, though frames wait in it: `waiting` has the bytes that came in
-    /// on a port, of a priority.
+    /// Returns a relay with the same parameters that has heard nothing, though frames wait in it: `waiting` has the bytes that
+    /// came in on a port, of a priority.
     #[must_use]
     pub fn anew(&self, waiting: impl Fn(Port, usize) -> Bytes, now: Time) -> Relay {
         let mut relay = Relay::new(&self.params);

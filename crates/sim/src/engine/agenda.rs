@@ -62,7 +62,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// An agenda without events, for so many nodes.
+    /// Returns an agenda without events, for `nodes` nodes.
     pub fn new(nodes: usize) -> Agenda {
         Agenda {
             start: 0,

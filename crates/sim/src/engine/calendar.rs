@@ -20,7 +20,7 @@ pub type Entry = u64;
 
 /// Node numbers are below this.
 pub const MAX_NODES: usize = 1 << 24;
-/// A window has at most so many parts, all but the last of one length.
+/// The most parts of a window; all but the last are of one length.
 pub const PARTS: usize = 256;
 
 /// The entry of an event.
@@ -141,7 +141,7 @@ pub struct Schedule {
 }
 
 impl Calendar {
-    /// A calendar of so many nodes, without events.
+    /// Returns a calendar without events, for `nodes` nodes.
     pub fn new(windows: Windows, nodes: u32) -> Calendar {
         let schedule = Schedule {
             windows,

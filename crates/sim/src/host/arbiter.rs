@@ -125,7 +125,7 @@ impl ArbiterHost {
         }
     }
 
-    /// The processor has so much more to do.
+    /// Adds `cost` to what the processor has to do.
     fn work(&mut self, cost: Span) {
         self.busy = self.busy + cost;
         self.worked += cost.as_ps();

@@ -40,7 +40,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// The pauses of `host`, so long and on average so many picoseconds apart.
+    /// Returns the pauses of `host`, each of a length drawn from `length`, on average `interval` picoseconds apart.
     pub fn new(seed: u64, host: u32, interval: u64, length: Length) -> Pauses {
         let stream = Stream::new(seed, Entity::HostPause, u64::from(host));
         let mut pauses =

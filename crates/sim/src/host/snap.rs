@@ -46,7 +46,7 @@ impl Snap {
         }
     }
 
-    /// The processor takes a received frame with so many bytes of payload: when it will be done, and what it costs.
+    /// Has the processor take a received frame with `payload` bytes of payload. Returns when it will be done, and what it costs.
     pub fn serve(&mut self, now: u64, frame: &Frame, payload: u32) -> (u64, u64) {
         let cost = self.model.service(frame.meta, payload);
         (self.work(now, cost), cost)
@@ -103,7 +103,7 @@ impl Snap {
 }
 
 impl SnapHost {
-    /// How long the processor takes for a received frame with so many bytes of payload, in picoseconds.
+    /// Returns how long the processor takes for a received frame with `payload` bytes of payload, in picoseconds.
     pub fn service(&self, meta: Meta, payload: u32) -> u64 {
         let last = meta.contains(Meta::LAST);
         let copy = self.copy_rate.transmission(Bytes::new(u64::from(payload)));

@@ -25,7 +25,7 @@ pub struct Maker {
     pub ecn_capable: bool,
     /// Its packets leave in timeslots.
     pub slotted: bool,
-    /// But not those of flows of at most so many bytes.
+    /// Flows of at most this many bytes send at once even if `slotted`.
     pub unscheduled: u64,
 }
 

@@ -50,7 +50,7 @@ impl AllCounters {
         counters.dropped_bytes += u64::from(size);
     }
 
-    /// A port has marked so many frames.
+    /// Counts `frames` frames that a port has marked.
     #[inline(never)]
     pub fn count_marks(&mut self, port: u32, frames: u64) {
         self.at(port).marked_frames += frames;

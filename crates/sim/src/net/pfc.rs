@@ -36,7 +36,7 @@ pub struct Pause {
 pub struct PortAccount {
     /// What has come over the link in a class and is still here.
     pub account: Account,
-    /// Up to so many bytes frames come and go without anybody's need to know; 0 where each changes something. See
+    /// Up to this many bytes, frames come and go without anybody's need to know; 0 where each changes something. See
     /// [`super::switches`].
     pub(super) unseen_up_to: u64,
     /// When the PAUSE is to be repeated, in picoseconds.
@@ -103,7 +103,7 @@ pub struct Overflow {
 }
 
 impl Pfc {
-    /// Flow control of a port with so many classes, which pauses nobody.
+    /// Returns the flow control of a port with `classes` classes, which pauses nobody.
     pub fn new(classes: usize) -> Pfc {
         Pfc {
             lossless: 0,
@@ -139,7 +139,7 @@ impl Pfc {
         Pfc { lossless, accounts, thresholds, memory, pause, response, ..Pfc::new(classes) }
     }
 
-    /// Flow control of a relay's port, which says what the relay decides: port R has so much room, and no threshold.
+    /// Returns the flow control of a relay's port, which says what the relay decides: port R has `room` bytes, and no threshold.
     #[must_use]
     pub fn of_relay(self, relay: u32, side: Side, room: Option<u64>) -> Pfc {
         let without_threshold =
@@ -183,8 +183,8 @@ impl Pfc {
         charged
     }
 
-    /// Says anew up to which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever had,
-    /// unless it pauses its link.
+    /// Says anew up to which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever
+    /// had, unless it pauses its link.
     pub(super) fn note_unseen(&mut self, class: usize) {
         let PortAccount { account, unseen_up_to, .. } = &mut self.accounts[class];
         *unseen_up_to = match self.thresholds.xoff {
@@ -233,7 +233,7 @@ impl Pfc {
         self.signals.iter().rev().find(|pause| usize::from(pause.class) == class).copied()
     }
 
-    /// Whether XOFF is so many bytes, whatever else is at the switch.
+    /// Returns whether XOFF is a fixed number of bytes, whatever else is at the switch.
     pub fn is_static(&self) -> bool {
         !self.thresholds.xoff.is_dynamic()
     }

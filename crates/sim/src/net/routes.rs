@@ -60,7 +60,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// No routes yet, for paths of up to `longest` links and so many conversations; `several` says whether any of
+    /// Returns an empty table for paths of up to `longest` links and `conversations` conversations; `several` says whether any of
     /// these may have more than one route.
     pub fn new(longest: usize, conversations: usize, several: bool) -> Routes {
         let half = (longest + 1).next_power_of_two();

@@ -12,7 +12,7 @@ use crate::model::{Arbiters, Network, Protocol, Scenario, Topology};
 /// Bytes on the wire of the smallest control packets, such as a request for one destination: the shortest frame.
 pub const LEAST_BYTES: u64 = 84;
 
-/// Bytes on the wire of an allocation of so many slots, about: 110 of 16, 230 of 64.
+/// Returns about how many bytes an allocation of `slots` slots takes on the wire: 110 of 16, 230 of 64.
 pub fn allocation_bytes(slots: f64) -> f64 {
     75.0 + 2.4 * slots
 }

@@ -204,7 +204,7 @@ fn link_name(served: &Served, link: Link) -> String {
         Topology::FatTree { k } => k as usize / 2,
         _ => 0,
     };
-    // Of datacenters that are all alike, so many come before the one that is served.
+    // All datacenters are alike; this many come before the one that is served.
     let before = served.hosts.start as usize / served.hosts.len();
     let (racks, spines) = (before * 2 * half * half, before * half * half);
     let middle = |rack: usize, switch: usize| match half {

@@ -9,7 +9,8 @@ use super::outcome::{Column, Table, Value};
 use crate::net::shape::Shape;
 use crate::simulation::LinkPauses;
 
-/// Memory in bytes for a row of the table `pauses`, and for what it is made of, where the class's name has so many characters.
+/// Returns the memory in bytes for a row of the table `pauses`, and for what it is made of, if the class's name has `name`
+/// characters.
 pub fn pause_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
     link_text_bytes(shape) + text_bytes(name) + NUMBER * 7.0 + size_of::<LinkPauses>() as f64
 }

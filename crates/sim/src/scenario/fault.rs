@@ -53,8 +53,8 @@ pub(super) fn split(all: Vec<Read>) -> Faults {
 
 const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \"h0-tor0\"";
 
-/// Reads one table. Without names, where the network is not known, only the form of a link is checked; there are so many
-/// `arbiters`; none where their table is wrong.
+/// Reads one table. Without names, where the network is not known, only the form of a link is checked. `arbiters` is their
+/// number, `None` where their table is wrong.
 pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usize>) -> Read {
     let kinds =
         [("loss", Kind::Loss), ("down", Kind::Down), ("crash", Kind::Crash), ("bypass", Kind::Bypass)];

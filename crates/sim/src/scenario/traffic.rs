@@ -321,8 +321,8 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Limits what a flow that only the clock ends can send at line rate; where `messages` are given, in messages of
-    /// that size, so many a round trip.
+    /// Limits what a flow that only the clock ends can send at line rate; `messages`, if given, has the size of its messages and
+    /// how many there are in a round trip.
     pub(super) fn check_endless(&self, r: &Section, name: &str, messages: Option<(Bytes, u32)>) {
         let (true, Some(active), Some(network)) = (r.sound(), self.active, self.scene.network) else {
             return;

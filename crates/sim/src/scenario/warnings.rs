@@ -16,7 +16,7 @@ use crate::net::routing::{most_paths, path_between};
 use crate::net::shape;
 use crate::net::topology::Graph;
 
-/// A measurement that is a smaller part than one of so many of the time until its end is little.
+/// A measurement is little if this many times its length is less than the time until its end.
 const LEAST_MEASURED: u64 = 10;
 
 /// The most probes whose paths are examined.

@@ -41,7 +41,7 @@ const LONGEST_WINDOW: u64 = 1 << 24;
 /// The smallest control packet on the wire: the smallest Ethernet frame, preamble and gap.
 const LEAST_CONTROL: u64 = 84;
 
-/// The plan of a scenario, over at most so many domains.
+/// Returns the plan of a scenario, over at most `domains` domains.
 pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let graph = Graph::build(&scenario.network);
     let maker = |transport| Maker::new(transport, &scenario.network);

@@ -82,7 +82,7 @@ struct Worker {
 }
 
 impl Crew {
-    /// Threads for so many domains of a plan.
+    /// Starts the threads that run `domains` domains of a plan: one each, but for the first, which the caller's thread runs.
     pub(super) fn new(plan: &Arc<Plan>, domains: usize) -> Crew {
         let exchange = Arc::new(Exchange {
             barrier: Barrier::new(domains),

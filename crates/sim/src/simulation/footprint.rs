@@ -34,7 +34,7 @@ const POINTERS: usize = 64;
 /// A set of bits that takes more than a page takes whole pages.
 const PAGE: usize = 4096;
 
-/// Memory in bytes for a flow of this transport and so many packets, without its routes and the row of its table.
+/// Returns the memory in bytes for a flow of this transport and `packets` packets, without its routes and the row of its table.
 pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
     let apart = transport.protocol.receiver().apart();
     let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>() + apart.next_multiple_of(BLOCK);
@@ -60,13 +60,13 @@ pub fn port_bytes(queues: usize) -> f64 {
     (link + port + observed + rules + EVENT) as f64
 }
 
-/// Memory in bytes for flow control at a port with so many classes, with two events of each.
+/// Returns the memory in bytes for flow control at a port with `classes` classes, with two events of each.
 pub fn pfc_bytes(classes: usize) -> f64 {
     let of_class = size_of::<PortAccount>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
     (size_of::<Pfc>() + 4 * BLOCK + of_class * classes) as f64
 }
 
-/// Memory in bytes for a relay with so many lossless classes: for each, three sums over a round trip in 257 parts.
+/// Returns the memory in bytes for a relay with `classes` lossless classes: for each, three sums over a round trip in 257 parts.
 pub fn relay_bytes(classes: usize) -> f64 {
     let of_class = 3 * (257 * size_of::<u64>() + BLOCK) + 2 * POINTERS;
     (size_of::<RelayNode>() + EVENT + of_class * classes) as f64
@@ -80,7 +80,7 @@ pub fn transport_bytes() -> f64 {
     2.0 * TransportCounters::bytes() as f64
 }
 
-/// Memory in bytes for a prober and its responder that exchange so many packets.
+/// Returns the memory in bytes for a prober and its responder that exchange `packets` packets.
 pub fn probe_bytes(packets: f64) -> f64 {
     let seats = 2 * (size_of::<Seat>() + EVENT) + size_of::<Losses>();
     seats as f64 + packets * size_of::<(Time, Option<Time>)>() as f64
@@ -98,14 +98,14 @@ pub const OPERATION: f64 = (3 * size_of::<OperationRecord>()) as f64;
 /// Ways drawn for each conversation of control packets, which take them in turn.
 pub const CONTROL_WAYS: usize = 16;
 
-/// Memory in bytes for an endpoint that knows so many: its machine has a few words for each, its host a queue.
+/// Returns the memory in bytes for one of `endpoints` endpoints: its machine has a few words for each, its host a queue.
 pub fn endpoint_bytes(endpoints: f64) -> f64 {
     let own = size_of::<Seat>() + size_of::<EndpointHost>() + size_of::<Slots>() + EVENT;
     // A destination's counts, and its queue with the node of the map that holds it; slots held and remembered.
     own as f64 + endpoints * 448.0 + 200_000.0
 }
 
-/// Memory in bytes for an arbiter of so many endpoints: 24 bytes for each pair, and what it knows of each.
+/// Returns the memory in bytes for an arbiter of `endpoints` endpoints: 24 bytes for each pair, and what it knows of each.
 pub fn arbiter_bytes(endpoints: f64) -> f64 {
     size_of::<ArbiterHost>() as f64 + endpoints * endpoints * 40.0 + endpoints * 4096.0
 }

@@ -39,7 +39,7 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// That of a domain with so many nodes, at time zero.
+    /// Returns that of a domain with `nodes` nodes, at time zero.
     pub fn new(plan: &Plan, nodes: usize) -> Out {
         Out {
             now: 0,

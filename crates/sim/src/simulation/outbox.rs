@@ -36,7 +36,7 @@ struct Exit {
 }
 
 impl Exits {
-    /// No links lead out of a domain with so many nodes yet.
+    /// Returns the exits of a domain with `nodes` nodes: none yet.
     pub fn new(nodes: u32) -> Exits {
         Exits { nodes, links: Vec::new(), holding: Vec::new(), next_beginning: u64::MAX, leaving: Vec::new() }
     }

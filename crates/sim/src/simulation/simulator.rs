@@ -34,8 +34,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The network and traffic of a scenario at time zero, to be run by at most so many threads. The result is the
-    /// same for any number.
+    /// Builds the network and traffic of a scenario at time zero, to be run by at most `threads` threads. The result is the same
+    /// for any number.
     pub fn new(scenario: &Scenario, threads: usize) -> Simulation {
         let plan = Arc::new(build::plan(scenario, threads));
         let domains = build::domains(scenario, &plan);

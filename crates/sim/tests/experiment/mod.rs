@@ -20,7 +20,7 @@ pub fn run_seeded(text: &str, seed: Option<u64>) -> Outcome {
     run_on(text, seed, 1)
 }
 
-/// Runs a scenario with another seed on so many threads.
+/// Runs a scenario on `threads` threads, with another seed if one is given.
 pub fn run_on(text: &str, seed: Option<u64>, threads: usize) -> Outcome {
     clearway_sim::run_on(&loaded(text, seed).scenario, threads, &mut |_| ControlFlow::Continue(()))
         .expect("nothing interrupts it")

@@ -36,7 +36,7 @@ fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
     clearway_sim::run(&loaded.scenario, progress)
 }
 
-/// Runs a domain of the network on each of so many threads.
+/// Runs the network on `N` threads, a domain on each.
 fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
     clearway_sim::run_on(&loaded.scenario, N, progress)
 }
@@ -123,7 +123,7 @@ pub fn read_and_run(case: &Case, most_hops: u64) -> Result<Option<Result<Outcome
     run(case, as_usual, most_hops)
 }
 
-/// Reads and runs a case. The inner error is a refusal; none if it was given up, after so many packet-hops; a panic is a
+/// Reads and runs a case. The inner error is a refusal; `None` if it was given up after `most_hops` packet-hops; a panic is a
 /// failure.
 fn run(case: &Case, run: Run, most_hops: u64) -> Result<Option<Result<Outcome, String>>, Failure> {
     let folder = Folder::of(case);

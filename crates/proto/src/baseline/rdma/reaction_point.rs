@@ -116,8 +116,8 @@ impl ReactionPoint {
         }
     }
 
-    /// The first tick after `now` of those at which Mellanox's rule looks whether a notification has come: every decrease interval
-    /// from the first notification on.
+    /// The first tick after `now` of those at which Mellanox's rule looks whether a notification has come: every decrease
+    /// interval from the first notification on.
     fn tick_after(&self, config: &DcqcnConfig, now: Time) -> Time {
         let interval = config.params.decrease_interval;
         if now < self.next_cut || interval == Span::ZERO {

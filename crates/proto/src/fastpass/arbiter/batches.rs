@@ -1,12 +1,14 @@
 //! Batches of slots (§3): when each is allocated, and what comes of it when its paths are selected.
 //!
-//! Allocation and path selection are apart, so that a driver may do the second elsewhere, on another thread: [`Batches::allocate`]
-//! gives a [`Batch`], a [`Selector`](super::Selector) selects its paths, and [`Batches::handle_selected`] takes it back. Meanwhile the next ones may
-//! be allocated. **When a batch comes back makes no difference to what is granted**, as long as there [is room](Batches::has_room).
+//! Allocation and path selection are apart, so that a driver may do the second elsewhere, on another thread:
+//! [`Batches::allocate`] gives a [`Batch`], a [`Selector`](super::Selector) selects its paths, and [`Batches::handle_selected`]
+//! takes it back. Meanwhile the next ones may be allocated. **When a batch comes back makes no difference to what is granted**,
+//! as long as there [is room](Batches::has_room).
 //!
 //! A packet without a path ([`BLOCKED`]) is asked for again. So that this, too, happens at the same instant whoever selects, it
 //! joins the queue with the [`REJOINS`]th batch after its own, behind what was requested until then. Where that may happen, an
-//! earlier batch has to be back before. A packet between two racks that no living links join waits until the links to avoid change.
+//! earlier batch has to be back before. A packet between two racks that no living links join waits until the links to avoid
+//! change.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -186,8 +188,8 @@ impl Batches {
         forgotten
     }
 
-    /// From the next batch on no packet takes these links, and racks are granted what their others carry. What is demanded stays so,
-    /// and keeps its order.
+    /// From the next batch on no packet takes these links, and racks are granted what their others carry. What is demanded stays
+    /// so, and keeps its order.
     pub fn avoid(&mut self, links: Arc<DeadLinks>) {
         self.allocator.limit_racks(racks_left(&self.racks, &links, self.own, &self.sizes));
         self.avoided = (!links.is_empty()).then_some(links);
@@ -333,7 +335,8 @@ mod tests {
         }
     }
 
-    /// A packet between racks that no living links join waits, costs no batch meanwhile, and is granted when a link is used again.
+    /// A packet between racks that no living links join waits, costs no batch meanwhile, and is granted when a link is used
+    /// again.
     #[test]
     fn what_is_cut_off_waits_until_links_are_used_again() {
         let params = ArbiterParams {

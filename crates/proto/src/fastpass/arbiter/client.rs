@@ -142,7 +142,8 @@ impl Client {
         self.paths.push_back((self.seq, path));
     }
 
-    /// An allocation of which it is known by now whether it came: its path, and whether it was lost. To be asked until there is none.
+    /// An allocation of which it is known by now whether it came: its path, and whether it was lost. To be asked until there is
+    /// none.
     pub(super) fn poll_fate(&mut self, heard: Heard) -> Option<(Path, bool)> {
         // What is older than the endpoint can speak of may have come or not.
         while self.paths.front().is_some_and(|&(seq, _)| heard.latest.saturating_sub(seq) >= 32) {

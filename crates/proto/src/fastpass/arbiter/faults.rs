@@ -112,8 +112,8 @@ impl Faults {
         }
     }
 
-    /// The ways of the next packet to an endpoint and of its answers: each path in its turn, or while links are avoided those over
-    /// none of them by which the arbiter's rack has most room. None where there is but one path, or the arbiter is at no
+    /// The ways of the next packet to an endpoint and of its answers: each path in its turn, or while links are avoided those
+    /// over none of them by which the arbiter's rack has most room. None where there is but one path, or the arbiter is at no
     /// endpoint's link.
     pub(super) fn next_ways(&mut self, to: Address) -> Ways {
         let (Some(own_links), Some(isolator), Some(own)) = (&self.own_links, &self.isolator, self.own) else {

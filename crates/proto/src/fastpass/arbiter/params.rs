@@ -19,8 +19,8 @@ pub struct ArbiterParams {
     pub allocator: AllocatorParams,
     /// What ways there are through the network. Default: one.
     pub paths: PathParams,
-    /// Whether failed links are found from lost packets, and avoided. Without it reports change nothing, and every path is used: what
-    /// the mechanism is worth. Default: true.
+    /// Whether failed links are found from lost packets, and avoided. Without it reports change nothing, and every path is used:
+    /// what the mechanism is worth. Default: true.
     pub fault_isolation: bool,
     /// When a link counts as failed, by what endpoints report; the length of a slot is taken from `timeslots`.
     pub isolator: IsolatorParams,

@@ -1,8 +1,8 @@
 //! The ways of trials: over one link that has failed, and otherwise over links that are in use.
 //!
-//! A trial goes from the arbiter to an endpoint and comes back, with the link on one of these two legs. Or it goes to an endpoint,
-//! from there over the link to another, a *neighbour*, and comes back from that one: so a link can be tried as well whose every path
-//! to the arbiter has something else that has failed.
+//! A trial goes from the arbiter to an endpoint and comes back, with the link on one of these two legs. Or it goes to an
+//! endpoint, from there over the link to another, a *neighbour*, and comes back from that one: so a link can be tried as well
+//! whose every path to the arbiter has something else that has failed.
 
 use crate::fastpass::fcp::{Address, Path};
 use crate::fastpass::isolator::{Isolator, Link};
@@ -51,8 +51,8 @@ impl Way {
 /// Endpoints of a rack that send others trials, and are sent them.
 const OF_RACK: usize = 3;
 
-/// Which endpoints send each other trials: the first three of each rack and those of the next rack of the same pod, and of the same
-/// rack in the next pod.
+/// Which endpoints send each other trials: the first three of each rack and those of the next rack of the same pod, and of the
+/// same rack in the next pod.
 #[derive(Clone, Debug)]
 pub struct Neighbours {
     racks_per_pod: usize,
@@ -79,7 +79,8 @@ impl Neighbours {
         (0..2 * OF_RACK).filter_map(move |number| self.of(endpoint, number))
     }
 
-    /// An endpoint with which this one exchanges trials, by number: below [`NEIGHBOURS`]. The first half are those of the next racks.
+    /// An endpoint with which this one exchanges trials, by number: below [`NEIGHBOURS`]. The first half are those of the next
+    /// racks.
     fn of(&self, endpoint: Address, number: usize) -> Option<Address> {
         let rack = self.rack_of.rack_of(endpoint.into());
         if !self.first[rack].contains(&endpoint) {
@@ -137,8 +138,8 @@ impl WayFinder {
             .chain(isolator.failed_on(last, self.own, way.back))
     }
 
-    /// The next way over a link on which nothing else has failed, from `next` on, or if there is none any other; as far as one search
-    /// goes. The next search begins behind it.
+    /// The next way over a link on which nothing else has failed, from `next` on, or if there is none any other; as far as one
+    /// search goes. The next search begins behind it.
     pub(super) fn search(
         &self,
         link: Link,

@@ -23,7 +23,8 @@
 //! [`Mode::Unscheduled`]: the driver sends by other means (Swift, say). The endpoint forgets its term, and goes on asking under a
 //! new *incarnation*: that number, in all its requests, tells one life of an endpoint from the next, and makes void what arbiters
 //! knew of the demand of the one before. The next reset brings the endpoint back, unless it is of an older term than one that the
-//! endpoint has heard of in the last ten times that long: that is of a primary which has a successor. Later it is better than none.
+//! endpoint has heard of in the last ten times that long: that is of a primary which has a successor. Later it is better than
+//! none.
 
 mod counters;
 mod demand;
@@ -206,8 +207,8 @@ impl Endpoint {
         self.spoken.push_back(from);
     }
 
-    /// Gives a packet sent to a destination whose fate is known by what [headers](Endpoint::handle_header) have said, each once and
-    /// in the order in which they were sent to that destination. Of a lost packet the driver tells its transport.
+    /// Gives a packet sent to a destination whose fate is known by what [headers](Endpoint::handle_header) have said, each once
+    /// and in the order in which they were sent to that destination. Of a lost packet the driver tells its transport.
     pub fn poll_settled(&mut self) -> Option<(Address, Settled)> {
         while let Some(&from) = self.spoken.front() {
             let settled = self.receipts.get_mut(&from).and_then(Receipts::poll_settled);

@@ -67,8 +67,8 @@ impl Grants {
         &self.paths[..self.len()]
     }
 
-    /// Makes this `count` grants, at most [`MOST_GRANTS`], whatever there was. Returns the places of their steps, and of all paths
-    /// that there can be, for the caller to overwrite.
+    /// Makes this `count` grants, at most [`MOST_GRANTS`], whatever there was. Returns the places of their steps, and of all
+    /// paths that there can be, for the caller to overwrite.
     pub(super) fn resized(&mut self, count: usize) -> (&mut [u16], &mut [Path; MOST_GRANTS]) {
         self.len = count as u8;
         (&mut self.steps[..count], &mut self.paths)

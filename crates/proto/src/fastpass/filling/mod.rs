@@ -196,8 +196,8 @@ impl<A, F: Copy> Filling<A, F> {
         })
     }
 
-    /// From `now` on a flow offers `packets` more packets of `size` bytes, behind those that it has offered. One larger than a slot
-    /// leaves in a slot of its own.
+    /// From `now` on a flow offers `packets` more packets of `size` bytes, behind those that it has offered. One larger than a
+    /// slot leaves in a slot of its own.
     ///
     /// Panics if they have no size.
     pub fn offer(&mut self, now: Time, flow: Handle, size: u32, packets: u32) {

@@ -162,7 +162,8 @@ impl<A> Queue<A> {
     fn shared(&self, sizes: &Sizes, acks: u64) -> u64 {
         let Round { bins, packets, bytes, largest, .. } = self.small;
         let acks_bytes = self.ack_bytes.min(acks * u64::from(sizes.ack));
-        // Packets that fit into a slot for certain, and slots by bytes: each but the last leaves less room than the largest packet.
+        // Packets that fit into a slot for certain, and slots by bytes: each but the last leaves less room than the largest
+        // packet.
         let at_least = |largest: u32| u64::from(sizes.room / largest);
         let by_bytes = |bytes: u64, largest: u32| {
             1 + bytes.saturating_sub(sizes.room.into()).div_ceil(u64::from(sizes.room - largest) + 1)

@@ -1,8 +1,8 @@
 //! The fault isolator (Fastpass §6): which link has failed, from what endpoints say of lost packets, and when it is whole again.
 //!
-//! The paper leaves the search for failed links to a service of its own; the rules here are ours. An endpoint reports of each path
-//! how many packets it sent and how many did not arrive ([`PathReport`]). As it is known which links are on which path, every
-//! report counts for the links of its path. (The names in code style are parameters, [`IsolatorParams`], or files.)
+//! The paper leaves the search for failed links to a service of its own; the rules here are ours. An endpoint reports of each
+//! path how many packets it sent and how many did not arrive ([`PathReport`]). As it is known which links are on which path,
+//! every report counts for the links of its path. (The names in code style are parameters, [`IsolatorParams`], or files.)
 //!
 //! 1. `evidence` keeps what was reported in the last `window`: packets by link, losses by source, destination and path.
 //! 2. `verdict` looks for the link whose fault would be the likeliest reason for the losses, takes what passed it as accounted
@@ -237,7 +237,8 @@ impl Isolator {
         self.drop_explained();
     }
 
-    /// Drops the losses of which failed links are the reason: when one is used again, they are no evidence against its neighbours.
+    /// Drops the losses of which failed links are the reason: when one is used again, they are no evidence against its
+    /// neighbours.
     fn drop_explained(&mut self) {
         let Isolator { links, records, evidence, .. } = self;
         let has_failed = |link: usize| records.get(link).is_some_and(Record::has_failed);
@@ -311,8 +312,8 @@ impl Isolator {
         }
     }
 
-    /// A link has failed, or one of those that are as good a reason for the same losses and not proven to be whole: all of them are
-    /// suspects until trials tell, or only those that are known to lose some packets.
+    /// A link has failed, or one of those that are as good a reason for the same losses and not proven to be whole: all of them
+    /// are suspects until trials tell, or only those that are known to lose some packets.
     fn accuse(&mut self, now: Time, link: usize) {
         if self.records[link].has_failed() {
             // It is a suspect with another one that was found.

@@ -29,7 +29,8 @@ pub(super) struct Record {
     remembered: Time,
     /// Whether it answered some trials on a way and others not, before it was used again last.
     loses_some: bool,
-    /// Whether it answered all trials before it was used again last, and more than a link would that loses what it was suspected of.
+    /// Whether it answered all trials before it was used again last, and more than a link would that loses what it was suspected
+    /// of.
     proven: bool,
     /// How many trials in a row, or which probation, the last failure asked for.
     trials: u32,

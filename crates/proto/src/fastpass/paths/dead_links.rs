@@ -85,8 +85,8 @@ impl DeadLinks {
         })
     }
 
-    /// Returns this network with other capacities: `racks` has, rack by rack, the packets a slot that a rack's links carry together
-    /// out of it and into it while all are alive, which are fewer than it has endpoints where it is oversubscribed.
+    /// Returns this network with other capacities: `racks` has, rack by rack, the packets a slot that a rack's links carry
+    /// together out of it and into it while all are alive, which are fewer than it has endpoints where it is oversubscribed.
     #[must_use]
     pub fn carrying(mut self, racks: impl IntoIterator<Item = (u16, u16)>) -> DeadLinks {
         for (carried, (up, down)) in self.carried.iter_mut().zip(racks) {

@@ -76,8 +76,8 @@ impl Costs {
     /// counts a network card and its driver, of which encoding and decoding are 30 to 100 ns.
     pub const PACKET_NS: f64 = 660.0;
 
-    /// What a grant costs, as measured at a load of 0.86 (docs/PERFORMANCE.md): 3.1, 3.4 and 4.5 ns for 256, 1024 and 4096 endpoints
-    /// in batches of 64 slots, and 1.6 times as much in batches of 16.
+    /// What a grant costs, as measured at a load of 0.86 (docs/PERFORMANCE.md): 3.1, 3.4 and 4.5 ns for 256, 1024 and 4096
+    /// endpoints in batches of 64 slots, and 1.6 times as much in batches of 16.
     pub fn grant_ns(hosts: u16, batch: u32) -> f64 {
         let doublings = f64::from(hosts.max(256)).log2() - 8.0;
         let whole = if doublings <= 2.0 { 3.1 + 0.15 * doublings } else { 3.4 + 0.55 * (doublings - 2.0) };
@@ -221,8 +221,8 @@ impl ArbiterPlan {
         f64::from(self.hosts) * each / batch.as_secs_f64()
     }
 
-    /// Bytes on the wire of a request and of an allocation: a shortest frame of 84 or 38 of framing, the IP header, some 15 and 25
-    /// of the packets' own, 5 for each destination, and in an allocation a slot of a byte and its path.
+    /// Bytes on the wire of a request and of an allocation: a shortest frame of 84 or 38 of framing, the IP header, some 15 and
+    /// 25 of the packets' own, 5 for each destination, and in an allocation a slot of a byte and its path.
     fn bytes(&self, done: &Rehearsal) -> [f64; 2] {
         let demands = done.demands as f64 / done.requests.max(1) as f64;
         let allocations = done.allocations.max(1) as f64;

@@ -1,9 +1,9 @@
 //! What an arbiter would have to do, by letting its allocator do it: messages come to endpoints as a Poisson process between
-//! hosts drawn uniformly, endpoints ask as [`crate::fastpass::endpoint`] does, at most once in an interval, and the allocator grants
-//! batch by batch. Nothing is lost, and nothing but these rules takes time.
+//! hosts drawn uniformly, endpoints ask as [`crate::fastpass::endpoint`] does, at most once in an interval, and the allocator
+//! grants batch by batch. Nothing is lost, and nothing but these rules takes time.
 //!
-//! What is received is acknowledged in slots of its own: an acknowledgement asks for one, and takes along those for the same sender
-//! that come until then, as many as fit.
+//! What is received is acknowledged in slots of its own: an acknowledgement asks for one, and takes along those for the same
+//! sender that come until then, as many as fit.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -76,8 +76,8 @@ impl Rehearsal {
         in_slots(&self.last)
     }
 
-    /// Returns whether more is asked for than granted, all the time: nearly every slot of `hosts` hosts is granted, or more waits at
-    /// the end than chance explains for messages of `message` slots.
+    /// Returns whether more is asked for than granted, all the time: nearly every slot of `hosts` hosts is granted, or more waits
+    /// at the end than chance explains for messages of `message` slots.
     pub fn falls_behind(&self, hosts: u16, message: u32) -> bool {
         let full = self.granted as f64 > FULL * (f64::from(hosts) * self.slots as f64);
         let [end, half] = self.waiting.map(|slots| slots as f64);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Flow control with so many bytes up to XOFF, as many less at XON, and so many beyond XOFF.
+/// Returns flow control that pauses at `xoff`, resumes `hysteresis` bytes below it, and has `headroom` bytes beyond it.
 fn with(xoff: Threshold, hysteresis: u64, headroom: u64) -> Pfc {
     let thresholds = Thresholds { xoff, hysteresis, headroom };
     Pfc::pausing(2, only(1), thresholds, None, (1000, 0))

@@ -19,8 +19,8 @@ pub struct Sampled {
     pub row_bytes: f64,
 }
 
-/// A column with room for so many rows. Memory is taken only as they come, whereas a column that grows is copied, and leaves
-/// holes behind; which is why only one of more than [`MOST_AT_ONCE`] rows does.
+/// Returns a column with room for `rows` rows. Memory is taken only as they come, whereas a column that grows is copied, and
+/// leaves holes behind; which is why only one of more than [`MOST_AT_ONCE`] rows does.
 pub(super) fn column<T>(rows: usize) -> Vec<T> {
     Vec::with_capacity(rows.min(MOST_AT_ONCE))
 }

@@ -70,7 +70,7 @@ impl LinkSamples {
         Sampled::every("record.links", scenario.record.links, rows, row_bytes, scenario)
     }
 
-    /// No samples yet, and room for so many instants.
+    /// Returns an empty set of samples, with room for `instants` instants.
     pub(super) fn new(simulation: &Simulation, instants: usize) -> LinkSamples {
         let links = simulation.links() as usize;
         LinkSamples {

@@ -44,7 +44,8 @@ pub trait TrafficPattern {
         None
     }
 
-    /// What an open loop offers at most, where each initiator has so many targets; none for other patterns.
+    /// Returns what an open loop offers at most; `targets` has the number of targets of each initiator. `None` for other
+    /// patterns.
     fn most_offered(&self, _table: &Table<'_>, _targets: &[u64]) -> Option<MostOffered> {
         None
     }

@@ -97,7 +97,7 @@ pub fn draw_keys(world: &mut World, transport: &Transport) -> Table {
     table
 }
 
-/// Draws keys into a table, each in so many of a hundred cases.
+/// Draws keys into a table, each in a given share of the cases.
 struct Keys<'a> {
     world: &'a mut World,
     table: &'a mut Table,

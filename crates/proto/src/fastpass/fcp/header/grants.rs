@@ -1,8 +1,8 @@
 //! The slots that an allocation grants: one byte each, and 0, 1, 2, 4, 8 or 16 bits for the path, as many as the packet's
 //! highest path needs.
 //!
-//! A grant's byte is `dg`: it goes to the d-th destination listed, d = 1 to 15, and is g = 0 to 15 slots after the grant before it.
-//! If one of a packet's grants is later than that, all have two bytes: `dg gg`, up to 4095 slots after the one before.
+//! A grant's byte is `dg`: it goes to the d-th destination listed, d = 1 to 15, and is g = 0 to 15 slots after the grant before
+//! it. If one of a packet's grants is later than that, all have two bytes: `dg gg`, up to 4095 slots after the one before.
 //!
 //! The first grant is of the base slot itself.
 
