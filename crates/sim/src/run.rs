@@ -110,7 +110,7 @@ fn simulate(
         }
     }
     simulation.assert_conservation();
-    simulation.forget_what_is_to_come();
+    simulation.free_event_memory();
     Ok(Outcome { interrupted: interrupted && now < end, ..observer.finish(&simulation, now) })
 }
 

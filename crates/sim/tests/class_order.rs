@@ -10,7 +10,7 @@ use clearway_sim::net::memory::{Memory, SharedBuffer};
 use clearway_sim::net::pfc::NO_PORT;
 use clearway_sim::net::port::{Port, PortKind};
 use clearway_sim::net::ports::Ports;
-use clearway_sim::net::ruled::{Joined, Transmission, Turn};
+use clearway_sim::net::ruled::{Joined, Transmission, NextToSend};
 use clearway_sim::net::rules::Rules;
 use clearway_sim::net::scheduling::{Rule, Scheduler};
 use clearway_sim::random::{Entity, Stream};
@@ -52,7 +52,7 @@ fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
             left[frame.route() as usize] = ends;
             ports.end_transmission(0);
             sending = ports.next(0, 0).map(|turn| match turn {
-                Turn::Queue(class) => ports.send_queued(0, class, ends),
+                NextToSend::Queue(class) => ports.send_queued(0, class, ends),
                 turn => panic!("{turn:?} at a switch"),
             });
         } else {

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use clearway_proto::fastpass::arbiter::{Batch, Selector, Slot, MOST_APART};
+use clearway_proto::fastpass::arbiter::{Batch, Selector, Slot, MOST_IN_FLIGHT};
 use clearway_proto::fastpass::paths::DeadLinks;
 use rtrb::{Consumer, PopError, Producer, PushError, RingBuffer};
 
@@ -108,13 +108,13 @@ impl Pipeline {
         let there = Arc::new(Parts::default());
         there.change(|queue| queue.reserve(AHEAD));
         // The ring has room for all parts that there can be.
-        let (selected, back) = RingBuffer::new(MOST_APART as usize * 64_usize.div_ceil(PART));
+        let (selected, back) = RingBuffer::new(MOST_IN_FLIGHT as usize * 64_usize.div_ceil(PART));
         let (other, parts) = (selector.clone(), Arc::clone(&there));
         Pipeline {
             selector,
             there,
             back,
-            pending: VecDeque::with_capacity(MOST_APART as usize),
+            pending: VecDeque::with_capacity(MOST_IN_FLIGHT as usize),
             spares: Vec::new(),
             thread: Some(thread::spawn(move || select_all(other, &parts, selected))),
             counters: PipelineCounters::default(),
@@ -126,7 +126,7 @@ impl Pipeline {
     /// Panics if more batches than an arbiter lets out of its hands have not been taken.
     pub fn select(&mut self, mut batch: Batch) {
         assert!(
-            self.pending.len() < MOST_APART as usize,
+            self.pending.len() < MOST_IN_FLIGHT as usize,
             "more batches than an arbiter lets out of its hands"
         );
         let (mut first, mut missing) = (0, 0);

@@ -145,7 +145,7 @@ impl Swift {
     /// A gap is at most the flow's limit, and where the limit holds, between half of it and all: flows with one gap would
     /// send in step, and those that meet each other's queue would meet it every time.
     #[inline]
-    fn space(&mut self, config: &SwiftConfig, hops: u8) {
+    fn update_pacing_gap(&mut self, config: &SwiftConfig, hops: u8) {
         let window = self.window(config);
         if window < 1.0 && config.params.pacing {
             let rtt =
@@ -234,7 +234,7 @@ impl CongestionControl for Swift {
             gap: Span::ZERO,
             gap_limit: config.params.gap_limit,
         };
-        swift.space(config, ASSUMED_HOPS);
+        swift.update_pacing_gap(config, ASSUMED_HOPS);
         swift
     }
 
@@ -263,7 +263,7 @@ impl CongestionControl for Swift {
         } else {
             self.endpoint_delay.updated = now;
         }
-        self.space(config, sample.hops);
+        self.update_pacing_gap(config, sample.hops);
     }
 
     fn on_loss(&mut self, config: &SwiftConfig, now: Time, _cumulative: u32, _next: u32) {
@@ -274,7 +274,7 @@ impl CongestionControl for Swift {
             let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
             self.endpoint.on_fast_recovery(endpoint, &config.endpoint);
         }
-        self.space(config, ASSUMED_HOPS);
+        self.update_pacing_gap(config, ASSUMED_HOPS);
     }
 
     fn on_timeout(&mut self, config: &SwiftConfig, now: Time, timeout: &Timeout) {
@@ -285,7 +285,7 @@ impl CongestionControl for Swift {
             let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
             self.endpoint.on_timeout(endpoint, retransmit_cnt, &config.endpoint);
         }
-        self.space(config, ASSUMED_HOPS);
+        self.update_pacing_gap(config, ASSUMED_HOPS);
     }
 
     #[inline]

@@ -67,7 +67,7 @@ pub trait Scheme {
 
     /// For how many packets, from the lowest unacknowledged one on, each end may have to keep a note of its own. Zero for
     /// go-back-N.
-    fn noted(&self) -> u32 {
+    fn tracked_packets(&self) -> u32 {
         self.reach()
     }
 

@@ -55,8 +55,8 @@ impl HostKinds {
             kinds.push(kind);
         }
         ranges.sort_unstable_by_key(|(range, _)| range.start);
-        let apart = ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
-        assert!(apart, "a host of two kinds");
+        let disjoint = ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
+        assert!(disjoint, "a host of two kinds");
         HostKinds { kinds, ranges }
     }
 

@@ -47,8 +47,8 @@ macro_rules! protocol {
             }
 
             /// See [`Scheme::noted`].
-            pub fn noted(&self) -> u32 {
-                match self { $(Protocol::$Kind(p) => p.noted(),)* }
+            pub fn tracked_packets(&self) -> u32 {
+                match self { $(Protocol::$Kind(p) => p.tracked_packets(),)* }
             }
 
             /// See [`Scheme::max_window`].

@@ -76,7 +76,7 @@ pub struct Pfc {
     /// The classes of which a PAUSE was sent last, and not a RESUME.
     pub told: ClassSet,
     /// The classes of which the link has lost what was sent last.
-    pub told_in_vain: ClassSet,
+    pub last_signal_lost: ClassSet,
     /// What has taken effect at this port of those that the other end sent.
     pub received: u64,
     /// The classes in which a PAUSE has taken effect last, and not a RESUME.
@@ -120,7 +120,7 @@ impl Pfc {
             sent: 0,
             lost: 0,
             told: 0,
-            told_in_vain: 0,
+            last_signal_lost: 0,
             received: 0,
             heard: 0,
         }
@@ -225,7 +225,7 @@ impl Pfc {
         self.sent += 1;
         self.lost += u64::from(lost);
         set(&mut self.told, pause.class, pause.time > 0);
-        set(&mut self.told_in_vain, pause.class, lost);
+        set(&mut self.last_signal_lost, pause.class, lost);
     }
 
     /// What is to be said last of a class, if anything is still to be said.

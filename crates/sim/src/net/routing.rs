@@ -5,7 +5,7 @@
 
 use super::distances::{descend, distances_to, UNREACHED};
 use super::graph::Graph;
-use super::shape::{self, Ways};
+use super::shape::{self, ShortestPaths};
 use crate::model::Network;
 use crate::random::mix;
 
@@ -13,13 +13,13 @@ use crate::random::mix;
 #[derive(Debug)]
 pub struct Router {
     hosts: u32,
-    ways: Box<dyn Ways>,
+    paths: Box<dyn ShortestPaths>,
 }
 
 impl Router {
     /// The router of `graph`, which was built from `network`.
     pub fn new(graph: &Graph, network: &Network) -> Router {
-        Router { hosts: graph.host_count(), ways: shape::of(&network.topology).ways(graph) }
+        Router { hosts: graph.host_count(), paths: shape::of(&network.topology).shortest_paths(graph) }
     }
 
     /// Replaces `out` by the directed links of a shortest path, from the NIC of `from` to the link into `to`.
@@ -28,21 +28,21 @@ impl Router {
     pub fn path(&self, from: u32, to: u32, hash: u64, out: &mut Vec<u32>) {
         self.assert_two(from, to);
         out.clear();
-        self.ways.cross((from, to), &by(hash), out);
+        self.paths.cross((from, to), &by(hash), out);
     }
 
     /// How many shortest paths lead from one host to another, or `u32::MAX` where there are more. Panics when the
     /// hosts are one, or not joined.
     pub fn paths(&self, from: u32, to: u32) -> u32 {
         self.assert_two(from, to);
-        self.ways.paths(from, to)
+        self.paths.paths(from, to)
     }
 
     /// Calls `visit` with the directed links of every shortest path from one host to another, in rising order of links.
     /// There may be as many as [`paths`](Self::paths) says. Panics when the hosts are one, or not joined.
     pub fn each_path(&self, from: u32, to: u32, mut visit: impl FnMut(&[u32])) {
         self.assert_two(from, to);
-        self.ways.each_path(from, to, &mut visit);
+        self.paths.each_path(from, to, &mut visit);
     }
 
     /// The largest number of links on the shortest path between any two hosts that are joined; zero when
@@ -51,7 +51,7 @@ impl Router {
         if self.hosts < 2 {
             return 0;
         }
-        self.ways.longest()
+        self.paths.longest()
     }
 
     fn assert_two(&self, from: u32, to: u32) {

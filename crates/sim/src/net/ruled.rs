@@ -16,7 +16,7 @@ use crate::model::MarkPoint;
 
 /// What a port sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum NextToSend {
     /// The first frame that waits in this class.
     Queue(usize),
     /// What this class's sources at the host have to send, which asked for the port.
@@ -183,15 +183,15 @@ impl Ports {
 
     /// What a ruled port sends next that transmits nothing: a frame that waits, or one of those that the classes in
     /// `asking` have at its host. None if there is nothing.
-    pub fn next(&mut self, at: u32, asking: ClassSet) -> Option<Turn> {
+    pub fn next(&mut self, at: u32, asking: ClassSet) -> Option<NextToSend> {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
         assert!(!rules.transmitting, "a port that transmits has no turn to give");
         if rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0) {
-            return Some(Turn::Signal);
+            return Some(NextToSend::Signal);
         }
         let class = choose(rules, &self.classes, (rules.queued | asking) & !rules.paused)?;
-        Some(if rules.queued & only(class) == 0 { Turn::Pull(class) } else { Turn::Queue(class) })
+        Some(if rules.queued & only(class) == 0 { NextToSend::Pull(class) } else { NextToSend::Queue(class) })
     }
 
     /// The class whose first frame a ruled port sends next that catches up. What flow control has to say by now, it had not then.

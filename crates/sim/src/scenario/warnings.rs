@@ -245,7 +245,7 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
     few.into_iter()
         .map(|(transport, threshold)| {
             let consequence = match &transport.protocol {
-                protocol if protocol.noted() == 0 => "go-back-N sends everything again from each that is overtaken".into(),
+                protocol if protocol.tracked_packets() == 0 => "go-back-N sends everything again from each that is overtaken".into(),
                 _ => format!("with a dup_threshold of {threshold} many will count as lost that are only late"),
             };
             let name = &transport.name;

@@ -2,7 +2,7 @@
 
 use clearway_proto::fastpass::fcp;
 
-use super::place::Place;
+use super::domain_index::DomainIndex;
 use crate::net::served::Served;
 
 /// Who exchanges control packets with whom. A conversation of an endpoint with an arbiter leads from the endpoint to the
@@ -20,9 +20,9 @@ pub struct ControlPlan {
     /// The endpoints that send each other trials, by their places among all: the lower one first, in rising order.
     pub neighbours: Vec<(u32, u32)>,
     /// The seat of each endpoint.
-    pub endpoint_seats: Vec<Place>,
+    pub endpoint_seats: Vec<DomainIndex>,
     /// The seat of each arbiter.
-    pub arbiter_seats: Vec<Place>,
+    pub arbiter_seats: Vec<DomainIndex>,
     /// Aggregation switches of a fat tree's pod; the spine switches of other networks.
     pub aggregations: u32,
     /// Core switches that each of them reaches; 1 but in a fat tree.
@@ -37,7 +37,7 @@ impl ControlPlan {
     }
 
     /// The nodes between which each conversation is, and their seats.
-    pub fn ends(&self) -> impl Iterator<Item = ([u32; 2], [Place; 2])> + '_ {
+    pub fn ends(&self) -> impl Iterator<Item = ([u32; 2], [DomainIndex; 2])> + '_ {
         let ranks = 0..self.arbiters.len();
         let arbiter = |rank: usize| (self.arbiters[rank], self.arbiter_seats[rank]);
         let of_endpoints = self.endpoints.iter().zip(&self.endpoint_seats).flat_map(move |(&host, &seat)| {

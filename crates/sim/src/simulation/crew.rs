@@ -12,7 +12,7 @@ use super::barrier::Barrier;
 use super::domain::Domain;
 use super::outbox::Outbox;
 use super::plan::Plan;
-use super::ways::{Choice, Stretch, Way, STRETCH};
+use super::run_mode::{Choice, Stretch, RunMode, STRETCH};
 
 /// No window: nothing is to come.
 const NEVER: u64 = u64::MAX;
@@ -105,9 +105,9 @@ impl Crew {
         loop {
             let begun = now();
             let before = hops_of(domains);
-            let (halt, waited) = match self.choice.way() {
-                Way::Threads => self.run_on_threads(plan, domains, limit, proceed),
-                Way::InTurn => (run_in_turn(plan, domains, limit, proceed), Duration::ZERO),
+            let (halt, waited) = match self.choice.mode() {
+                RunMode::Threads => self.run_on_threads(plan, domains, limit, proceed),
+                RunMode::InTurn => (run_in_turn(plan, domains, limit, proceed), Duration::ZERO),
             };
             let packet_hops = hops_of(domains) - before;
             self.choice.note(Stretch { packet_hops, took: begun.elapsed(), waited });

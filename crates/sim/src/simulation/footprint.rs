@@ -3,7 +3,7 @@
 use clearway_proto::units::Time;
 
 use super::operations::{Channel, Initiator, OperationRecord};
-use super::place::Place;
+use super::domain_index::DomainIndex;
 use crate::engine::calendar::Entry;
 use crate::engine::event::{Event, Frame};
 use crate::host::agent::Seat;
@@ -36,13 +36,13 @@ const PAGE: usize = 4096;
 
 /// Returns the memory in bytes for a flow of this transport and `packets` packets, without its routes and the row of its table.
 pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
-    let apart = transport.protocol.receiver().apart();
-    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>() + apart.next_multiple_of(BLOCK);
+    let heap = transport.protocol.receiver().heap_bytes();
+    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>() + heap.next_multiple_of(BLOCK);
     // What each end knows of packets out of order, once there are any: four sets of bits, of which only those are
     // touched that stand for a packet, and a few words around them.
-    let (reach, packets) = (transport.protocol.noted() as usize / 8, packets.div_ceil(8) as usize);
+    let (reach, packets) = (transport.protocol.tracked_packets() as usize / 8, packets.div_ceil(8) as usize);
     let out_of_order = 4 * (reach.min(packets.saturating_add(PAGE)) + BLOCK) + POINTERS;
-    let plan = size_of::<FlowSpec>() + 2 * size_of::<Place>() + size_of::<Losses>() + size_of::<[u8; 2]>();
+    let plan = size_of::<FlowSpec>() + 2 * size_of::<DomainIndex>() + size_of::<Losses>() + size_of::<[u8; 2]>();
     // A start, and the timers of both ends and of pacing.
     let events = size_of::<(Time, u32)>() + 3 * EVENT;
     // Counters at the end of the warm-up, and what fairness remembers.
@@ -53,7 +53,7 @@ pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
 /// Memory in bytes for a port with its link and a node. A plain port has no `queues` of its own, any other at least one.
 pub fn port_bytes(queues: usize) -> f64 {
     let link = size_of::<Link>() + 3 * size_of::<u32>() + size_of::<Node>() + 2 * BLOCK;
-    let port = size_of::<Port>() + size_of::<PortCounters>() + size_of::<Place>();
+    let port = size_of::<Port>() + size_of::<PortCounters>() + size_of::<DomainIndex>();
     let observed = size_of::<PortFigures>() + size_of::<f64>() + size_of::<PortCounters>();
     let queue = size_of::<ClassQueue>() + 2 * size_of::<ClassCounters>();
     let rules = if queues == 0 { 0 } else { size_of::<Rules>() + 2 * BLOCK + queue * queues };

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::host::round::Round;
 use crate::net::port::Port;
-use crate::net::ruled::Turn;
+use crate::net::ruled::NextToSend;
 
 impl Domain {
     /// A flow is ready that does not wait for its NIC. In the end its timer is as it wants it.
@@ -165,16 +165,16 @@ impl Domain {
         }
         while let Some(turn) = self.fabric.ports.next(nic, asking(&self.hosts)) {
             match turn {
-                Turn::Queue(class) => {
+                NextToSend::Queue(class) => {
                     let transmission = self.fabric.ports.send_queued(nic, class, self.out.now);
                     self.fabric.follow(plan, &mut self.out, nic, &transmission);
                     return self.arm_if_asked(plan, host);
                 }
-                Turn::Signal => {
+                NextToSend::Signal => {
                     self.fabric.send_signal(&mut self.out, nic);
                     return self.arm_if_asked(plan, host);
                 }
-                Turn::Pull(class) => {
+                NextToSend::Pull(class) => {
                     if self.pull_one(plan, host, rounds as usize + class) {
                         return;
                     }

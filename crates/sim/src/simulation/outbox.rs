@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::parcels::{Parcel, Parcels};
-use super::place::Place;
+use super::domain_index::DomainIndex;
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry, MAX_NODES};
 use crate::engine::event::{Event, Meta};
 use crate::net::ports::Ports;
@@ -28,7 +28,7 @@ pub(super) struct Exits {
 #[derive(Debug)]
 struct Exit {
     /// The node at its end.
-    end: Place,
+    end: DomainIndex,
     /// The port that feeds it, if that may mark a frame until it begins to leave: it is held here till then.
     waits_at: Option<u32>,
     /// The slots of the frames that are held, in the order in which they leave.
@@ -43,7 +43,7 @@ impl Exits {
 
     /// Adds a link that leads to a node of another domain, and gives the number that stands for that. It is said which
     /// port feeds it where that may mark a frame that waits.
-    pub fn add(&mut self, end: Place, waits_at: Option<u32>) -> u32 {
+    pub fn add(&mut self, end: DomainIndex, waits_at: Option<u32>) -> u32 {
         self.links.push(Exit { end, waits_at, held: VecDeque::new() });
         let number = self.nodes + (self.links.len() - 1) as u32;
         assert!((number as usize) < MAX_NODES, "a domain of more than {MAX_NODES} nodes and links to others");
@@ -69,7 +69,7 @@ impl Exits {
         calendar: &mut Calendar,
         parcels: &mut Parcels,
         (ports, end): (&Ports, u64),
-        mut send: impl FnMut(Place, Event, Option<Parcel>),
+        mut send: impl FnMut(DomainIndex, Event, Option<Parcel>),
     ) {
         self.leaving.clear();
         calendar.take_elsewhere(&mut self.leaving);
@@ -109,7 +109,7 @@ impl Exits {
         &mut self,
         calendar: &mut Calendar,
         (ports, end): (&Ports, u64),
-        send: &mut impl FnMut(&mut Calendar, Place, u32),
+        send: &mut impl FnMut(&mut Calendar, DomainIndex, u32),
     ) {
         self.next_beginning = u64::MAX;
         let (links, next) = (&mut self.links, &mut self.next_beginning);

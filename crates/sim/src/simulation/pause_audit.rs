@@ -137,7 +137,7 @@ fn assert_account_is_heard(link: &dyn Fn() -> String, pauses: &Pfc, class: usize
 /// What a link's sender has heard last in a class is what was said last, unless that is on its way or lost.
 fn assert_sender_obeys((link, class): (&str, usize), pauses: &Pfc, paused: &Pfc, flying: Flying) {
     let class_set = only(class);
-    if pauses.told_in_vain & class_set != 0 {
+    if pauses.last_signal_lost & class_set != 0 {
         return;
     }
     let last = if flying.classes & class_set != 0 { flying.pausing } else { paused.heard };

@@ -6,7 +6,7 @@ use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::control_plan::ControlPlan;
 use super::partition::Partition;
-use super::place::Place;
+use super::domain_index::DomainIndex;
 use crate::engine::calendar::Windows;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::host::transport::Maker;
@@ -20,7 +20,7 @@ pub struct ProbePlan {
     /// The nodes of the prober and of the responder.
     pub nodes: [u32; 2],
     /// Their seats.
-    pub seats: [Place; 2],
+    pub seats: [DomainIndex; 2],
     /// What a packet weighs on the wire.
     pub bytes: u32,
 }
@@ -36,9 +36,9 @@ pub struct Plan {
     /// What a flow is, by flow number.
     pub specs: Vec<FlowSpec>,
     /// Where each flow's sending end is, by flow number.
-    pub senders: Vec<Place>,
+    pub senders: Vec<DomainIndex>,
     /// Where each flow's receiving end is, by flow number.
-    pub receivers: Vec<Place>,
+    pub receivers: Vec<DomainIndex>,
     /// The probes, by number. Their conversations follow those of the flows.
     pub probes: Vec<ProbePlan>,
     /// Who exchanges Fastpass's control packets; none where there is no arbiter.

@@ -76,7 +76,7 @@ impl Simulation {
 
     /// Frees the events to come and the room that windows use, so that there is room for tables. Nothing can happen
     /// afterwards.
-    pub fn forget_what_is_to_come(&mut self) {
+    pub fn free_event_memory(&mut self) {
         for domain in &mut self.domains {
             domain.out.calendar = Calendar::new(self.plan.windows, 0);
             domain.out.agenda = Agenda::new(0);

@@ -20,7 +20,7 @@ impl Domain {
             let ack = plain_ack(frame);
             self.acknowledge(plan, host, end, ack, received);
         } else {
-            self.land(plan, host, end, frame, received);
+            self.receive_data(plan, host, end, frame, received);
         }
     }
 
@@ -49,7 +49,7 @@ impl Domain {
 
     /// A data packet has reached its destination.
     #[inline(never)]
-    fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+    fn receive_data(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
         let now = self.out.time();
         let received = self.hosts.arrival_as_read(host, now, received);
         let receiver = &mut self.hosts.receivers[end as usize];

@@ -73,8 +73,8 @@ impl Parameters for RoceParams {
 
     fn conflicts(&self) -> Vec<Conflict> {
         let mut conflicts = common::check_reach(self.reach);
-        let noted = self.recovery == RecoveryKind::SelectiveRepeat;
-        if let Some(window) = self.window.filter(|window| noted && *window > self.reach) {
+        let selective = self.recovery == RecoveryKind::SelectiveRepeat;
+        if let Some(window) = self.window.filter(|window| selective && *window > self.reach) {
             conflicts.push(Conflict::between(("window", window), "is above", ("reach", self.reach)));
         }
         if self.congestion.scale_window && self.window.is_none() {
@@ -109,7 +109,7 @@ impl Scheme for RoceParams {
         }
     }
 
-    fn noted(&self) -> u32 {
+    fn tracked_packets(&self) -> u32 {
         match self.recovery {
             RecoveryKind::GoBackN => 0,
             RecoveryKind::SelectiveRepeat => self.reach,

@@ -202,7 +202,7 @@ impl Demand {
 
     /// The same, but not inlined, for a loop whose own variables it would drive out of the registers.
     #[inline(never)]
-    pub(super) fn leave_apart(&mut self, pair: Pair) {
+    pub(super) fn leave_outlined(&mut self, pair: Pair) {
         self.leave(pair);
     }
 

@@ -231,7 +231,7 @@ fn min_fct(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule,
         if pair.waits() {
             return Some(pair);
         }
-        demand.leave_apart(pair);
+        demand.leave_outlined(pair);
         None
     });
 }

@@ -23,7 +23,7 @@ use super::network::BLOCKED;
 use super::params::{ArbiterError, ArbiterParams, PathParams};
 
 /// Batches that may have been allocated and not come back.
-pub const MOST_APART: u64 = 8;
+pub const MOST_IN_FLIGHT: u64 = 8;
 /// A packet without a path joins again this many batches after its own: the arbiter may allocate one while it learns of it.
 pub const REJOINS: u64 = 2;
 
@@ -108,7 +108,7 @@ impl Batches {
             outstanding: 0,
             void_before: vec![0; params.allocator.nodes].into_boxed_slice(),
             void_until: 0,
-            spares: Vec::with_capacity(MOST_APART as usize),
+            spares: Vec::with_capacity(MOST_IN_FLIGHT as usize),
         })
     }
 
@@ -131,7 +131,7 @@ impl Batches {
     pub fn has_room(&self) -> bool {
         // None of those that are with the driver avoids anything, if the last one that did is back.
         let avoiding = self.last_avoiding >= Some(self.returned);
-        self.allocated - self.returned < if avoiding { REJOINS } else { MOST_APART }
+        self.allocated - self.returned < if avoiding { REJOINS } else { MOST_IN_FLIGHT }
     }
 
     /// The slot at whose beginning the next batch is to be allocated; `None` while nothing is demanded.
@@ -307,7 +307,7 @@ mod tests {
                 batches.avoid(one_dead(&params));
             }
             batches.request(100, 0, 3, 1).expect("room");
-            let mut apart = VecDeque::new();
+            let mut in_flight = VecDeque::new();
             let mut granted = Vec::new();
             for number in 0..6 {
                 if batches.due().is_none() {
@@ -315,9 +315,9 @@ mod tests {
                 }
                 let mut batch = batches.allocate();
                 select(&mut batch, blocked && number == 0);
-                apart.push_back(batch);
-                while apart.len() > usize::from(late) {
-                    let batch = apart.pop_front().expect("some");
+                in_flight.push_back(batch);
+                while in_flight.len() > usize::from(late) {
+                    let batch = in_flight.pop_front().expect("some");
                     batches.handle_selected(batch, |_, grant| granted.push(grant.slot));
                 }
             }

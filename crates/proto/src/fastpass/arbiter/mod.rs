@@ -39,16 +39,16 @@ mod params;
 mod requests;
 mod succession;
 mod takeover;
-mod trial_ways;
+mod trial_paths;
 mod trials;
 
 pub use batch::{Batch, Selector, Slot};
-pub use batches::{Batches, Outcome, MOST_APART, REJOINS};
+pub use batches::{Batches, Outcome, MOST_IN_FLIGHT, REJOINS};
 pub use counters::ArbiterCounters;
 pub use network::BLOCKED;
 pub use params::{ArbiterError, ArbiterParams, Pacer, PathParams};
 pub use succession::Role;
-pub use trial_ways::Neighbours;
+pub use trial_paths::Neighbours;
 
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ use client::Client;
 use clocks::Clocks;
 use counts::Counts;
 use deadlines::Deadlines;
-use faults::{Faults, Ways};
+use faults::{Faults, ControlPaths};
 use frame::Frame;
 use succession::Succession;
 
@@ -195,7 +195,7 @@ impl Arbiter {
 
     /// The next batch of which the driver has to select the paths. To be asked for after each
     /// [`Arbiter::handle_timeout`], and to be handed back with paths in the same order, by [`Arbiter::handle_selected`]; until
-    /// then its grants are not told. As long as [`MOST_APART`] of them are not back, or [`REJOINS`] that avoid failed links, no
+    /// then its grants are not told. As long as [`MOST_IN_FLIGHT`] of them are not back, or [`REJOINS`] that avoid failed links, no
     /// further one is allocated.
     pub fn poll_batch(&mut self) -> Option<Batch> {
         self.allocated.pop_front()
@@ -276,7 +276,7 @@ impl Arbiter {
             return ArbiterOutput::Trial(trial, path);
         }
         let (_, endpoint) = self.deadlines.first();
-        let Ways { out: path, back } = self.faults.next_ways(endpoint);
+        let ControlPaths { out: path, back } = self.faults.next_paths(endpoint);
         let output = if self.clients[usize::from(endpoint)].reset {
             ArbiterOutput::Reset(self.reset(now, endpoint, back), path)
         } else {

@@ -8,7 +8,7 @@ use crate::fastpass::fcp::{Address, Path};
 use crate::fastpass::paths::Racks;
 
 use super::batch::Slot;
-use super::trial_ways::Surroundings;
+use super::trial_paths::Surroundings;
 
 /// The packets of late on the links between the arbiter's rack and the switches above it.
 #[derive(Clone, Debug)]

@@ -46,7 +46,7 @@ pub(super) struct Succession {
 
 /// What a term is to an arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum TermOrder {
     /// Its own.
     Own,
     /// Older, or none.
@@ -75,12 +75,12 @@ impl Succession {
     }
 
     /// What a term is to this arbiter.
-    pub(super) fn standing(&self, term: u32) -> Standing {
+    pub(super) fn term_order(&self, term: u32) -> TermOrder {
         match term.checked_sub(self.term) {
-            None => Standing::Older,
-            Some(0) => Standing::Own,
-            Some(newer) if newer > MOST_NEWER => Standing::Absurd,
-            Some(_) => Standing::Newer,
+            None => TermOrder::Older,
+            Some(0) => TermOrder::Own,
+            Some(newer) if newer > MOST_NEWER => TermOrder::Absurd,
+            Some(_) => TermOrder::Newer,
         }
     }
 
@@ -149,7 +149,7 @@ impl Succession {
         let owner = watchdog.term.checked_sub(1).map(|term| term % u32::from(params.arbiters));
         owner == Some(u32::from(watchdog.rank))
             && watchdog.rank != params.rank
-            && self.standing(watchdog.term) != Standing::Absurd
+            && self.term_order(watchdog.term) != TermOrder::Absurd
     }
 
     /// Returns whether this arbiter has missed its time by more than it can unless it stood still: its time to send a watchdog as

@@ -1,7 +1,7 @@
 //! Trials of failed links (§6): packets that the arbiter sends to endpoints over links that are avoided, and that come back. They
 //! cost nobody a packet or a timeslot; when enough have come back, the isolator lets the link in again.
 //!
-//! Which ways a trial can take stands in `trial_ways`. A trial that does not come back says little of the link that it was meant for
+//! Which paths a trial can take stands in `trial_paths`. A trial that does not come back says little of the link that it was meant for
 //! as long as something else on its way may have failed, so the next one takes another way.
 
 use std::collections::VecDeque;
@@ -10,12 +10,12 @@ use crate::fastpass::fcp::{Address, Path, Trial};
 use crate::fastpass::isolator::{Isolator, Link, Silence};
 use crate::units::{Span, Time};
 
-use super::trial_ways::{Way, WayFinder};
+use super::trial_paths::{TrialPath, TrialPathFinder};
 
 /// Trials under way.
 #[derive(Clone, Debug)]
 pub(super) struct Trials {
-    finder: WayFinder,
+    finder: TrialPathFinder,
     token: u32,
     /// Oldest first.
     under_way: VecDeque<UnderWay>,
@@ -31,7 +31,7 @@ pub(super) struct Trials {
 struct UnderWay {
     token: u32,
     link: Link,
-    way: Way,
+    way: TrialPath,
     /// Whether nothing else that has failed was on the way.
     alone: bool,
     at: Time,
@@ -42,7 +42,7 @@ struct UnderWay {
 struct Tried {
     link: Link,
     /// How its trials go, if a way is known.
-    way: Option<Way>,
+    way: Option<TrialPath>,
     /// Whether one of them was answered.
     answered: bool,
     /// Where the search for a way goes on.
@@ -50,7 +50,7 @@ struct Tried {
 }
 
 impl Trials {
-    pub(super) fn new(finder: WayFinder) -> Trials {
+    pub(super) fn new(finder: TrialPathFinder) -> Trials {
         Trials {
             finder,
             token: 0,
@@ -134,7 +134,7 @@ impl Trials {
         link: Link,
         isolator: &Isolator,
         is_there: impl Fn(Address) -> bool,
-    ) -> Option<(Way, bool)> {
+    ) -> Option<(TrialPath, bool)> {
         let Trials { finder, tried, .. } = self;
         tried.retain(|tried| isolator.failed().any(|failed| failed == tried.link));
         let at = tried.iter().position(|tried| tried.link == link).unwrap_or_else(|| {
@@ -143,7 +143,7 @@ impl Trials {
         });
         let tried = &mut tried[at];
         let usual = tried.way.filter(|way| is_there(way.to) && is_there(way.last()));
-        let alone = |way: &Way| finder.failed_on(way, isolator).count() == 1;
+        let alone = |way: &TrialPath| finder.failed_on(way, isolator).count() == 1;
         if let Some(way) = usual.filter(&alone) {
             return Some((way, true));
         }

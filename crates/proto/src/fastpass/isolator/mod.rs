@@ -11,7 +11,7 @@
 //!    what is not true can have a link avoided that nobody else uses, and no other. No endpoint can claim more packets than
 //!    there were slots, or take more than its share of the memory.
 //! 4. The link between an endpoint and its rack's switch cannot be avoided: it is named and nothing else. So it is with a link
-//!    without which some rack could not reach another (`ways`); of several the one that loses least stays in use.
+//!    without which some rack could not reach another (`reachability`); of several the one that loses least stays in use.
 //! 5. All other failed links get no packets. Each is *tried* every `trial_interval`: the driver sends a packet over it for which
 //!    nobody waits. Once [`IsolatorParams::trials`] of them in a row have arrived it is used again. What nobody can try, as no
 //!    endpoint is there to answer, gets live packets after `probation`.
@@ -30,7 +30,7 @@ mod links;
 mod params;
 mod record;
 mod verdict;
-mod ways;
+mod reachability;
 
 use crate::units::{Span, Time};
 
@@ -43,7 +43,7 @@ pub use params::IsolatorParams;
 use record::Record;
 pub use record::Silence;
 use verdict::Verdict;
-use ways::Ways;
+use reachability::Reachability;
 
 /// What became of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub struct Isolator {
     records: Box<[Record]>,
     /// Those of them that have failed, those with the highest rate of loss first.
     failed: Vec<usize>,
-    ways: Ways,
+    reachability: Reachability,
     /// Links that are suspected together, while they are gathered.
     suspects: Vec<usize>,
     /// The number of the last links that were suspected together.
@@ -148,7 +148,7 @@ impl Isolator {
             verdict: Verdict::new(&links),
             records: vec![Record::default(); links.avoidable()].into_boxed_slice(),
             failed: Vec::with_capacity(links.avoidable()),
-            ways: Ways::new(&links),
+            reachability: Reachability::new(&links),
             suspects: Vec::with_capacity(links.avoidable()),
             group: 0,
             endpoints: Vec::with_capacity(MOST_ENDPOINTS),
@@ -250,14 +250,14 @@ impl Isolator {
     /// Chooses anew which of the failed links to avoid: those with the highest rate of loss first, as long as every rack can
     /// reach every other.
     fn avoid_again(&mut self) {
-        let Isolator { records, failed, ways, links, counters, .. } = self;
+        let Isolator { records, failed, reachability, links, counters, .. } = self;
         failed.sort_unstable_by(|&a, &b| records[b].loss().total_cmp(&records[a].loss()).then(a.cmp(&b)));
-        ways.open_all();
+        reachability.open_all();
         for &link in failed.iter().filter(|&&link| records[link].is_dead()) {
-            ways.close(links.link(link));
+            reachability.close(links.link(link));
         }
         for &link in &*failed {
-            let avoided = records[link].is_dead() || ways.close_if_spared(links.link(link));
+            let avoided = records[link].is_dead() || reachability.close_if_spared(links.link(link));
             counters.last_path += u64::from(!avoided && records[link].is_new());
             records[link].set_avoided(avoided);
         }

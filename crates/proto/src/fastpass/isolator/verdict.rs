@@ -18,14 +18,14 @@ const MOST_CONSIDERED: usize = 32;
 
 /// A link, with what is known of it while the reports are weighed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Standing {
+enum LinkState {
     /// Nothing yet.
     #[default]
-    Open,
+    Unknown,
     /// It accounts for the losses of what passed it.
     Failed,
     /// It does not, whatever the losses.
-    Ruled,
+    RuledOut,
 }
 
 /// The losses on a link of which no failed link is the reason.
@@ -72,7 +72,7 @@ impl Lost {
 /// What weighing needs, reused from time to time.
 #[derive(Clone, Debug)]
 pub(super) struct Verdict {
-    standing: Box<[Standing]>,
+    state: Box<[LinkState]>,
     lost: Box<[Lost]>,
     /// All losses, by source and path.
     losses: Vec<Loss>,
@@ -86,7 +86,7 @@ pub(super) struct Verdict {
 impl Verdict {
     pub(super) fn new(links: &Links) -> Verdict {
         Verdict {
-            standing: vec![Standing::Open; links.count()].into_boxed_slice(),
+            state: vec![LinkState::Unknown; links.count()].into_boxed_slice(),
             lost: vec![Lost::default(); links.count()].into_boxed_slice(),
             losses: Vec::with_capacity(2 * Evidence::most_losses(links.endpoints())),
             touched: Vec::with_capacity(links.count()),
@@ -123,9 +123,9 @@ impl Verdict {
             let own = evidence.iter().map(|period| u64::from(period.of_source(lost.by))).sum();
             let one_alone = worst >= links.first_to_endpoint() && lost.all == lost.most;
             if one_alone || lost.is_contradicted(sent(evidence, worst), own) {
-                self.standing[worst] = Standing::Ruled;
+                self.state[worst] = LinkState::RuledOut;
             } else {
-                self.standing[worst] = Standing::Failed;
+                self.state[worst] = LinkState::Failed;
                 self.failed.push(worst);
                 self.found.push((lost.all, lost.sent));
             }
@@ -138,8 +138,8 @@ impl Verdict {
         self.losses.clear();
         self.losses.extend(evidence.iter().flat_map(Evidence::losses).copied());
         self.losses.sort_unstable_by_key(|loss| loss.source);
-        for (link, standing) in self.standing.iter_mut().enumerate() {
-            *standing = if known(link) { Standing::Failed } else { Standing::Open };
+        for (link, state) in self.state.iter_mut().enumerate() {
+            *state = if known(link) { LinkState::Failed } else { LinkState::Unknown };
         }
         !self.losses.is_empty()
     }
@@ -154,7 +154,7 @@ impl Verdict {
         evidence: &[Evidence; 2],
         mut give: impl FnMut(usize),
     ) {
-        self.standing[found] = Standing::Open;
+        self.state[found] = LinkState::Unknown;
         self.count(links);
         let all = self.lost[found].all;
         self.lost.fill(Lost::default());
@@ -170,14 +170,14 @@ impl Verdict {
         let bits = |link: usize, lost: u64| likelihood::bits(lost, sent(evidence, link), params.background);
         let enough = bits(found, all).saturating_sub(params.bits.into());
         for link in
-            (0..links.avoidable()).filter(|&link| link != found && self.standing[link] == Standing::Open)
+            (0..links.avoidable()).filter(|&link| link != found && self.state[link] == LinkState::Unknown)
         {
             let lost = self.lost[link].all;
             if lost > 0 && 10 * lost >= 9 * all && bits(link, lost) >= enough {
                 give(link);
             }
         }
-        self.standing[found] = Standing::Failed;
+        self.state[found] = LinkState::Failed;
     }
 
     /// The links that [`Verdict::weigh`] has found.
@@ -192,7 +192,7 @@ impl Verdict {
     }
 
     fn is_explained(&self, route: &Route) -> bool {
-        route.iter().any(|link| self.standing[link] == Standing::Failed)
+        route.iter().any(|link| self.state[link] == LinkState::Failed)
     }
 
     /// Counts the losses that no failed link accounts for, source by source.
@@ -241,7 +241,7 @@ impl Verdict {
     ) -> Option<usize> {
         let mut worst: Option<(usize, u64)> = None;
         for link in 0..self.lost.len() {
-            if self.lost[link].all == 0 || self.standing[link] != Standing::Open || !is_considered(link) {
+            if self.lost[link].all == 0 || self.state[link] != LinkState::Unknown || !is_considered(link) {
                 continue;
             }
             let bits = self.explains(params, evidence, link);
@@ -270,13 +270,13 @@ impl Verdict {
     fn drop_superfluous(&mut self, params: &IsolatorParams, links: &Links, evidence: &[Evidence; 2]) {
         for i in (0..self.failed.len()).rev() {
             let link = self.failed[i];
-            self.standing[link] = Standing::Open;
+            self.state[link] = LinkState::Unknown;
             self.count(links);
             if self.explains(params, evidence, link) == 0 {
                 self.failed.remove(i);
                 self.found.remove(i);
             } else {
-                self.standing[link] = Standing::Failed;
+                self.state[link] = LinkState::Failed;
             }
         }
     }

@@ -61,7 +61,7 @@ pub trait Shape {
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span);
 
     /// Routing through the graph that was drawn.
-    fn ways(&self, graph: &Graph) -> Box<dyn Ways>;
+    fn shortest_paths(&self, graph: &Graph) -> Box<dyn ShortestPaths>;
 
     /// The characters of the longest name of a node at most: a role's, and a number below that of links.
     fn longest_name(&self) -> usize {
@@ -91,7 +91,7 @@ pub trait Shape {
 ///
 /// Shapes that route in closed form compute link numbers from the order in which they draw: first every host's link, then
 /// each tier's towards the next.
-pub trait Ways: Debug {
+pub trait ShortestPaths: Debug {
     /// Adds the links of a path on which `choose` takes one of the equal-cost links at each hop; it is given the hop,
     /// counted from the first switch, and how many there are.
     fn cross(&self, hosts: (u32, u32), choose: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>);

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{down, up, Shape, Ways};
+use super::contract::{down, up, Shape, ShortestPaths};
 use crate::model::SwitchRole;
 use crate::net::graph::{Graph, Plan};
 
@@ -40,7 +40,7 @@ impl Shape for Star {
         }
     }
 
-    fn ways(&self, _: &Graph) -> Box<dyn Ways> {
+    fn shortest_paths(&self, _: &Graph) -> Box<dyn ShortestPaths> {
         Box::new(*self)
     }
 
@@ -49,7 +49,7 @@ impl Shape for Star {
     }
 }
 
-impl Ways for Star {
+impl ShortestPaths for Star {
     fn cross(&self, (from, to): (u32, u32), _: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
         out.extend([up(from), down(to)]);
     }

@@ -26,7 +26,7 @@ use crate::net::scheduling::{only, ClassSet, Rule, Scheduler};
 use crate::random::{Entity, Stream};
 
 /// Makes the ports of a network, domain by domain.
-pub(super) struct Wiring<'a> {
+pub(super) struct PortBuilder<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     kinds: Vec<PortKind>,
@@ -48,14 +48,14 @@ struct Shared {
 /// What tells kinds of port apart: the link, and whose end of it.
 type KindKey = (Rate, Span, Option<SwitchRole>);
 
-impl<'a> Wiring<'a> {
-    /// The wiring of this scenario with this plan.
-    pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Wiring<'a> {
+impl<'a> PortBuilder<'a> {
+    /// The builder of this scenario with this plan.
+    pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> PortBuilder<'a> {
         for maker in &plan.makers {
             let heaviest = maker.data_frame.max(maker.ack_frame);
             assert!(heaviest < MAX_FRAME, "a frame heavier than its size field can say");
         }
-        let mut wiring = Wiring {
+        let mut builder = PortBuilder {
             scenario,
             plan,
             kinds: Vec::new(),
@@ -64,12 +64,12 @@ impl<'a> Wiring<'a> {
             classes: classes(scenario),
         };
         for link in 0..plan.graph.links().len() as u32 {
-            wiring.note_kind(link);
+            builder.note_kind(link);
         }
         for fault in &scenario.faults {
-            wiring.note_fault(fault);
+            builder.note_fault(fault);
         }
-        wiring
+        builder
     }
 
     /// How each class is served; one class where the scenario has none.
