@@ -119,7 +119,7 @@ impl Stage {
         self.transfers.extend(self.receiving.poll_transfer());
     }
 
-    /// What is under way to the receiver or to the sender.
+    /// Returns what is under way to the receiver or to the sender.
     fn way(&mut self, receiver: bool) -> &mut VecDeque<(SocketAddr, Vec<u8>)> {
         if receiver {
             &mut self.to_receiver

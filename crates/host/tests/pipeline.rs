@@ -75,7 +75,7 @@ enum Happening {
     Avoid(PathSet),
 }
 
-/// What happens before each batch: mostly requests, and from time to time other paths than before.
+/// Returns what happens before each batch: mostly requests, and from time to time other paths than before.
 fn happenings(seed: u64, batches: usize) -> Vec<Vec<Happening>> {
     let mut random = Random(seed);
     let mut one = || match random.below(400) {
@@ -149,8 +149,8 @@ fn in_line(params: &ArbiterParams, happenings: &[Vec<Happening>]) -> Grants {
     grants
 }
 
-/// The grants of batches whose paths are selected on two threads, and which are taken sooner or later. (Those that are void are not
-/// seen here if the batch comes back late, and so not there: nothing is forgotten.)
+/// The grants of batches whose paths are selected on two threads, and which are taken sooner or later. (Those that are void are
+/// not seen here if the batch comes back late, and so not there: nothing is forgotten.)
 fn on_two_threads(params: &ArbiterParams, happenings: &[Vec<Happening>], seed: u64) -> Grants {
     let mut random = Random(seed);
     let mut batches = Batches::new(params).expect("parameters that go together");

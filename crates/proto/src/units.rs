@@ -39,7 +39,7 @@ impl Time {
         self.0 as f64 / PS_PER_US as f64
     }
 
-    /// How long after `earlier` this is; zero when it is not after.
+    /// Returns how long after `earlier` this is; zero when it is not after.
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -215,7 +215,7 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` take on the wire: `ceil(bits / rate)` picoseconds, exact for every rate.
+    /// Returns how long `bytes` take on the wire: `ceil(bits / rate)` picoseconds, exact for every rate.
     pub const fn transmission(self, bytes: Bytes) -> Span {
         let bits = bytes.0 as u128 * 8;
         Span((bits * PS_PER_SECOND as u128).div_ceil(self.0 as u128) as u64)

@@ -240,7 +240,7 @@ fn roce(recovery: RecoveryKind) -> RoceParams {
     RoceParams { recovery, congestion, ..RoceParams::default() }
 }
 
-/// What the receiver says to a packet that comes at this time.
+/// Returns what the receiver says to a packet that comes at this time.
 fn arrive(receiver: &mut impl Receiver, at_us: u64, seq: u32, marked: bool) -> (Arrival, Vec<Ack>) {
     let data = Data { seq, payload: 1000, last: false, sent: Time::ZERO };
     let arrival = receiver.handle_data(us(at_us), us(at_us), &data, marked, 3);

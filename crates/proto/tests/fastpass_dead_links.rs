@@ -82,7 +82,7 @@ impl Case {
         !self.links.contains(&link)
     }
 
-    /// Whether a packet between two racks can take a path.
+    /// Returns whether a packet between two racks can take a path.
     fn can(&self, (from, to): (usize, usize), switch: usize) -> bool {
         self.lives(Link::FromRack { rack: from, switch }) && self.lives(Link::ToRack { rack: to, switch })
     }
@@ -193,7 +193,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether all packets but `blocked` of them can have paths; `None` if too many steps do not tell.
+    /// Returns whether all packets but `blocked` of them can have paths; `None` if too many steps do not tell.
     fn exists(
         packets: &[(usize, usize)],
         paths: usize,

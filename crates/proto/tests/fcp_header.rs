@@ -37,7 +37,7 @@ fn counts(most: usize) -> impl Strategy<Value = Vec<(u16, u32)>> {
     })
 }
 
-/// What requests and allocations both have: an endpoint, an incarnation, a term, a number, those heard, a slot.
+/// Returns what requests and allocations both have: an endpoint, an incarnation, a term, a number, those heard, a slot.
 fn common() -> impl Strategy<Value = (u16, u32, u32, u32, Heard, u64)> {
     (any::<u16>(), number32(), number32(), number32(), heard(), number())
 }

@@ -51,7 +51,7 @@ impl RunResult {
     }
 }
 
-/// What the tables of runs mean, as JSON: for each its name, what has a row, and its columns.
+/// Returns what the tables of runs mean, as JSON: for each its name, what has a row, and its columns.
 pub fn definitions() -> serde_json::Value {
     let covers = |covers| match covers {
         Covers::Nothing => "nothing",

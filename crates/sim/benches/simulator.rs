@@ -95,7 +95,7 @@ fn workloads() -> Vec<Workload> {
     ]
 }
 
-/// What a scenario's file says.
+/// Returns what a scenario's file says.
 fn of_file(text: &str) -> Scenario {
     load_text(text, "bench", Path::new(""), &[], None).expect("a scenario without mistakes").scenario
 }
@@ -337,7 +337,7 @@ fn count_instructions(wanted: &[String]) {
     }
 }
 
-/// What cachegrind says at the end of one run of a workload by this very program.
+/// Returns what cachegrind says at the end of one run of a workload by this very program.
 fn cachegrind(workload: &str) -> String {
     let program = std::env::current_exe().expect("this program has a path");
     let output = std::process::Command::new("valgrind")

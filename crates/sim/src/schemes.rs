@@ -163,7 +163,7 @@ macro_rules! receivers {
                 }
             }
 
-            /// Whether [`Receiver::readiness`] is `Ready`.
+            /// Returns whether [`Receiver::readiness`] is `Ready`.
             #[inline(always)]
             pub fn is_due(&self) -> bool {
                 match self { $(AnyReceiver::$Kind(r) => r.readiness() == Readiness::Ready,)* }

@@ -157,7 +157,7 @@ fn each_part_of_a_frame_weighs_what_it_is_said_to() {
     }
 }
 
-/// When packet `i` of a lone flow with a window arrives, counted from the flow's start: packets arrive in trains of
+/// Returns when packet `i` of a lone flow with a window arrives, counted from the flow's start: packets arrive in trains of
 /// a window, one slowest transmission apart; trains follow each other after a round trip, or at once.
 fn arrival(i: u64, window: u64, weights: Weights, way: &Way) -> u64 {
     let frame = weights.data(weights.mtu);
@@ -232,7 +232,7 @@ fn alone_and_unlimited_a_flow_has_a_slowdown_of_one() {
     }
 }
 
-/// When the last of a train of frames has crossed store-and-forward links, all of them ready at once.
+/// Returns when the last of a train of frames has crossed store-and-forward links, all of them ready at once.
 fn train(frames: &[u64], links: &[Link]) -> u64 {
     let mut ready = vec![0; frames.len()];
     for &(rate, delay) in links {
@@ -251,7 +251,7 @@ fn lone_loop(way: &Way, keys: &str, duration: &str) -> experiment::Outcome {
     run(&lone_flow(way, WEIGHTS, None, &demand, duration).replace("'incast'", "'closed_loop'"))
 }
 
-/// When operations that were issued at 3 us or after were done, counted from there.
+/// Returns when operations that were issued at 3 us or after were done, counted from there.
 fn done(outcome: &experiment::Outcome) -> Vec<u64> {
     let done = experiment::floats(outcome, "operations", "completed_us").iter().filter(|us| us.is_finite());
     done.map(|us| (us * 1e6).round() as u64 - 3_000_000).collect()

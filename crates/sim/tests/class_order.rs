@@ -26,7 +26,7 @@ struct Coming {
     bytes: u32,
 }
 
-/// When each frame has left, by the port of the simulator. A transmission that ends when a frame comes has ended before.
+/// Returns when each frame has left, by the port of the simulator. A transmission that ends when a frame comes has ended before.
 fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
     let kind = PortKind::new(Rate::from_gbps(8), Span::from_ps(1), u32::MAX);
     let mut ports = Ports::new(vec![kind], rules.to_vec());

@@ -98,7 +98,7 @@ fn flow_control(dice: &mut Dice, frame: u64, text: &mut String) {
     }
 }
 
-/// What is drawn from a seed.
+/// Returns what is drawn from a seed.
 fn draw(seed: u64) -> Network {
     let dice = &mut Dice::new(seed);
     let gbps = dice.pick(&[10, 40, 100, 400]);

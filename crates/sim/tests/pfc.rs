@@ -129,7 +129,7 @@ fn incast(switch: &str, more: &str) -> String {
     )
 }
 
-/// What flow control did to the links from the first four hosts.
+/// Returns what flow control did to the links from the first four hosts.
 fn of_hosts<T>(all: &[T]) -> &[T] {
     &all[..4]
 }

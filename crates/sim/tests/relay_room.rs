@@ -75,7 +75,7 @@ fn draw_file(dice: &mut Dice, kind: Kind, gbps: u64, ns: u64) -> (String, Vec<u6
     (nodes + &links, sites)
 }
 
-/// What is drawn from a seed.
+/// Returns what is drawn from a seed.
 fn draw(seed: u64) -> Network {
     let dice = &mut Dice::new(seed ^ 0x7E1A);
     let kind = if dice.percent(60) { Kind::Inside } else { Kind::SafeBox };

@@ -135,7 +135,7 @@ fn peak(outcome: &Outcome, link: &str) -> u64 {
     integers(outcome, "pauses", "account_peak_bytes")[row(outcome, link)]
 }
 
-/// How long the fibre was paused so far, in picoseconds.
+/// Returns how long the fibre was paused so far, in picoseconds.
 fn paused(line: &Line) -> u64 {
     let outcome = line.outcome();
     (floats(&outcome, "pauses", "paused_us")[row(&outcome, "west>east")] * 1e6).round() as u64

@@ -189,7 +189,7 @@ impl Pipeline {
         self.spares.push(part.slots);
     }
 
-    /// The next batch with paths, in the order in which they were handed over; none if it is not ready.
+    /// The next batch with paths, in the order in which they were handed over; `None` if it is not ready.
     pub fn poll_selected(&mut self) -> Option<Batch> {
         self.take_back();
         if self.pending.front()?.missing > 0 {
@@ -198,12 +198,12 @@ impl Pipeline {
         self.pending.pop_front().map(|pending| pending.batch)
     }
 
-    /// Whether no batch is to be taken, now or later.
+    /// Returns whether no batch is to be taken, now or later.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// What has been counted so far.
+    /// Returns what has been counted so far.
     pub fn counters(&self) -> PipelineCounters {
         self.counters
     }

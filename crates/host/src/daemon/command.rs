@@ -138,7 +138,7 @@ fn attempt(args: &SendArgs, peer: SocketAddr, answer_timeout: Span) -> Result<At
 }
 
 impl Attempt {
-    /// Whether there seems to be no receiver at this address.
+    /// Returns whether there seems to be no receiver at this address.
     fn met_nobody(&self) -> bool {
         matches!(self.error, Some(SendError::NoAnswer(_) | SendError::Unsendable(_)))
     }

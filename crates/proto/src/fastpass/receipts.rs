@@ -74,7 +74,7 @@ impl Arrivals {
         *self = Arrivals { latest: other.latest, known: other.known | before };
     }
 
-    /// How far a number is behind the latest; none if it is ahead of it, or nothing has come.
+    /// Returns how far a number is behind the latest; `None` if it is ahead of it, or nothing has come.
     fn behind(&self, number: u32) -> Option<u32> {
         let behind = self.latest.wrapping_sub(number);
         (self.known != 0 && behind <= u32::MAX / 2).then_some(behind)
@@ -155,7 +155,8 @@ impl Receipts {
         Some(Settled { number, path, fate })
     }
 
-    /// Whether the latest packet known to have come, which is so far behind the oldest under way, was sent long after that.
+    /// Returns whether the latest packet known to have come, which is so far behind the oldest under way, was sent long after
+    /// that.
     fn is_overtaken(&self, behind: u32, at: Time) -> bool {
         self.flying.get(behind as usize).is_some_and(|latest| latest.at >= at + OVERTAKEN_AFTER)
     }

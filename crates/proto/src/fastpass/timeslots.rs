@@ -36,8 +36,8 @@ impl Timeslots {
         self.length
     }
 
-    /// When slot `slot` begins: the clock's zero for one that began before, and [`Time::NEVER`] for one later than a clock can
-    /// show.
+    /// Returns when slot `slot` begins: the clock's zero for one that began before, and [`Time::NEVER`] for one later than a
+    /// clock can show.
     pub fn start(self, slot: u64) -> Time {
         let Some(slots) = slot.checked_sub(self.first) else { return Time::ZERO };
         let since_first = slots.checked_mul(self.length.as_ps()).map_or(Time::NEVER, Time::from_ps);

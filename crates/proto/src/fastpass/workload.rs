@@ -124,7 +124,7 @@ impl Random {
         1 + (self.share().ln() / (1.0 - 1.0 / mean).ln()) as u32
     }
 
-    /// How many of a Poisson process's arrivals fall into a time in which `mean` do on average.
+    /// Returns how many of a Poisson process's arrivals fall into a time in which `mean` do on average.
     fn poisson(&mut self, mean: f64) -> usize {
         let mut time = 0.0;
         let mut arrivals = 0;

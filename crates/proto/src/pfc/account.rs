@@ -36,7 +36,7 @@ impl Threshold {
         }
     }
 
-    /// Whether it depends on what else is at the switch.
+    /// Returns whether it depends on what else is at the switch.
     #[inline]
     pub fn is_dynamic(self) -> bool {
         matches!(self, Threshold::Dynamic(_))
@@ -113,7 +113,7 @@ impl Account {
         self.count(size, self.common_of(thresholds, size, None));
     }
 
-    /// Whether the link is to be told to pause after [`Self::take`].
+    /// Returns whether the link is to be told to pause after [`Self::take`].
     #[inline]
     pub fn pauses_if_above(&mut self) -> bool {
         let pauses = self.headroom > 0 && !self.pausing;

@@ -120,7 +120,7 @@ impl LosslessLink {
         self.rate.transmission(PFC_FRAME) * (of_others + own_resume)
     }
 
-    /// What this link needs above XOFF. Panics on a frame of no bytes.
+    /// Returns what this link needs above XOFF. Panics on a frame of no bytes.
     pub fn headroom(&self) -> Headroom {
         assert!(self.frame > Bytes::new(0), "a frame of no bytes");
         let mut headroom = Headroom {

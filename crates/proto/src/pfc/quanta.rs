@@ -15,7 +15,7 @@ pub const LONGEST: u16 = u16::MAX;
 const BITS: u128 = 512;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// How long `quanta` last on a link of this rate, rounded down: a PAUSE that is repeated by then is repeated in time.
+/// Returns how long `quanta` last on a link of this rate, rounded down: a PAUSE that is repeated by then is repeated in time.
 pub const fn lasting(quanta: u16, rate: Rate) -> Span {
     Span::from_ps((quanta as u128 * BITS * PS_PER_SECOND / rate.as_bps() as u128) as u64)
 }

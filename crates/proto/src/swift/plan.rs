@@ -60,7 +60,8 @@ impl TargetPlan {
         self.rate.transmission(self.frame)
     }
 
-    /// What a link, and the switch before it, add to the round trip of an empty path (ħ): a frame there, an acknowledgement back.
+    /// Returns what a link, and the switch before it, add to the round trip of an empty path (ħ): a frame there, an
+    /// acknowledgement back.
     pub fn per_hop(&self) -> Span {
         self.frame_time() + self.rate.transmission(self.ack) + self.delay * 2
     }
@@ -75,7 +76,7 @@ impl TargetPlan {
         self.frame_time() * u64::from(self.few)
     }
 
-    /// What flow scaling adds at most: the time of the mean queue of all flows, less that of one.
+    /// Returns what flow scaling adds at most: the time of the mean queue of all flows, less that of one.
     pub fn range(&self) -> Span {
         if self.flow_scaling {
             self.frame_time().scaled(mean_queue(self.flows) - mean_queue(1))

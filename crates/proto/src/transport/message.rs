@@ -52,7 +52,7 @@ impl Messages {
         self.endless = endless;
     }
 
-    /// First packet that none of these offers; `u32::MAX` with data without end, none where nothing waits.
+    /// First packet that none of these offers; `u32::MAX` with data without end, `None` where nothing waits.
     pub(super) fn offered(&self) -> Option<u32> {
         if self.endless {
             return Some(u32::MAX);

@@ -86,7 +86,7 @@ struct Packets {
 }
 
 impl Packets {
-    /// Whether the retransmission timer has something to wait for: packets are under way, and the one that asks whether
+    /// Returns whether the retransmission timer has something to wait for: packets are under way, and the one that asks whether
     /// they are lost has left.
     fn is_waited_for(&self) -> bool {
         self.under_way > 0 && !self.asks
@@ -140,12 +140,12 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         &self.control
     }
 
-    /// How long the retransmission timer waits from now on, if no timeout comes before.
+    /// Returns how long the retransmission timer waits from now on, if no timeout comes before.
     pub fn retransmission_timeout(&self) -> Span {
         self.control.retransmission_timeout(&self.common.control, 0)
     }
 
-    /// What the congestion control lets be seen.
+    /// Returns what the congestion control lets be seen.
     pub fn windows(&self) -> Windows {
         self.control.windows(&self.common.control)
     }
@@ -207,7 +207,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         rare_of(&mut self.rare)
     }
 
-    /// Whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
+    /// Returns whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
     #[inline]
     pub fn believes(&self, ack: &Ack) -> bool {
         ack.cumulative <= self.next && ack.seq < self.next && ack.seq != ack.cumulative
@@ -256,7 +256,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         }
     }
 
-    /// What an acknowledgement changed, and whether the timer has something to wait for after it.
+    /// Returns what an acknowledgement changed, and whether the timer has something to wait for after it.
     #[cold]
     fn consult_recovery(&mut self, ack: &Ack) -> (Change, bool) {
         let (una, next) = (self.una, self.next);
@@ -352,7 +352,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         }
     }
 
-    /// When [`Self::handle_timeout`] is wanted.
+    /// Returns when [`Self::handle_timeout`] is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         let first = match self.control.poll_timer(&self.common.control) {
@@ -382,7 +382,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         completed
     }
 
-    /// Whether a packet may be sent.
+    /// Returns whether a packet may be sent.
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
         let packets = self.packets();
@@ -412,7 +412,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         room.max(u32::from(packets.asks)).min(packets.lost + fresh)
     }
 
-    /// Which packets those are.
+    /// Returns which packets those are.
     pub fn offered(&self) -> Offered {
         let sendable = self.sendable();
         let lost = sendable.min(self.packets().lost);

@@ -11,7 +11,7 @@ use crate::fastpass::{arbiter, endpoint};
 /// When packets are offered, in microseconds from the start; their source, their destination, and how many they are.
 type Offer = (u64, u16, u16, u32);
 
-/// What happens in a network of 8 endpoints in two racks: what is offered, and what the network does.
+/// Returns what happens in a network of 8 endpoints in two racks: what is offered, and what the network does.
 fn schedule() -> impl Strategy<Value = (Vec<Offer>, Mischief, u64)> {
     let ends = (0..8_u16, 0..7_u16).prop_map(|(from, to)| (from, to + u16::from(to >= from)));
     let packets = prop_oneof![4 => 1..20_u32, 1 => 20..300_u32];

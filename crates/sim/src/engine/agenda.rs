@@ -24,7 +24,7 @@ pub fn node_of(item: Item) -> u32 {
     (item.tag >> 32) as u32
 }
 
-/// Whether an item is the arrival of a frame.
+/// Returns whether an item is the arrival of a frame.
 #[inline(always)]
 pub fn is_arrival(item: Item) -> bool {
     is_key_of_arrival(item.order as u32)
@@ -153,7 +153,7 @@ impl Agenda {
         Some(item)
     }
 
-    /// When an item happens, in picoseconds.
+    /// Returns when an item happens, in picoseconds.
     #[inline(always)]
     pub fn time_of(&self, item: Item) -> u64 {
         self.start + (item.order >> TIME_AT)

@@ -58,7 +58,7 @@ impl Batches {
         &mut self.entries
     }
 
-    /// How many events the window has.
+    /// Returns how many events the window has.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -76,12 +76,12 @@ impl Batches {
         }
     }
 
-    /// Whether what will be touched had better be asked for ahead of its time.
+    /// Returns whether what will be touched had better be asked for ahead of its time.
     pub fn are_huge(&self) -> bool {
         self.count >= HUGE
     }
 
-    /// Whether the events of each batch stand in the order of the parts of the window in which they happen.
+    /// Returns whether the events of each batch stand in the order of the parts of the window in which they happen.
     pub fn are_near_their_places(&self) -> bool {
         MANY.contains(&self.count)
     }

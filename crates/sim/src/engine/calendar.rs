@@ -83,7 +83,7 @@ impl Windows {
         ((product >> 64) as u64, product as u64 >> (u64::BITS - PARTS.trailing_zeros()))
     }
 
-    /// How long a window is at most, in picoseconds.
+    /// Returns how long a window is at most, in picoseconds.
     #[inline]
     pub fn length(self) -> u64 {
         self.length
@@ -157,7 +157,7 @@ impl Calendar {
         Calendar { events: Vec::new(), free: Vec::new(), schedule }
     }
 
-    /// How time is cut.
+    /// Returns how time is cut.
     pub fn windows(&self) -> Windows {
         self.schedule.windows
     }

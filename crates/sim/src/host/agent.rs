@@ -39,7 +39,7 @@ impl Agent {
         }
     }
 
-    /// Whether it has something to send, or when.
+    /// Returns whether it has something to send, or when.
     pub fn readiness(&self, now: Time) -> Readiness {
         match self {
             Agent::Prober(prober) => prober.readiness(now),
@@ -138,7 +138,7 @@ impl Seat {
         sooner
     }
 
-    /// Whether the timer runs out at `now`. Then the time for which it was set has come, as far as the machine can tell.
+    /// Returns whether the timer runs out at `now`. Then the time for which it was set has come, as far as the machine can tell.
     pub fn runs_out(&mut self, now: Time) -> bool {
         if self.timer_at != now {
             return false;

@@ -91,7 +91,7 @@ impl ArbiterHost {
         }
     }
 
-    /// The machine; none while it is dead.
+    /// The machine; `None` while it is dead.
     pub fn machine(&self) -> Option<&Arbiter> {
         self.machine.as_deref()
     }
@@ -117,7 +117,7 @@ impl ArbiterHost {
         self.inbox.push_back((self.busy, packet));
     }
 
-    /// When an idle processor looks at its NIC next.
+    /// Returns when an idle processor looks at its NIC next.
     fn next_look(&self, now: Time) -> Time {
         match self.costs.poll.as_ps() {
             0 => now,
@@ -181,7 +181,7 @@ impl ArbiterHost {
         pop_due(&mut self.outbox, now)
     }
 
-    /// When [`Self::run`] is wanted next: in simulated time, and by the arbiter's own clock.
+    /// Returns when [`Self::run`] is wanted next: in simulated time, and by the arbiter's own clock.
     pub fn wanted(&self, local: Time) -> (Time, Time) {
         let firsts = [
             self.changes.front().map(|(at, _)| *at),

@@ -57,7 +57,7 @@ impl Pauses {
         self.until = self.from + self.length.draw(&mut self.stream);
     }
 
-    /// When work of this length is done that begins at `start`. Instants asked about may not fall behind the end of
+    /// Returns when work of this length is done that begins at `start`. Instants asked about may not fall behind the end of
     /// work already begun.
     pub fn work(&mut self, start: u64, cost: u64) -> u64 {
         let (mut at, mut left) = (self.end(start), cost);

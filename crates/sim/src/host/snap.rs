@@ -68,7 +68,7 @@ impl Snap {
         self.pauses.end(asked.max(self.free_at))
     }
 
-    /// When a frame that can leave the stack at `at` does: those of one kind and end (see [`crate::engine::event::key`])
+    /// Returns when a frame that can leave the stack at `at` does: those of one kind and end (see [`crate::engine::event::key`])
     /// leave one after the other, and none before 1 ps.
     pub fn leave(&mut self, now: u64, at: u64, kind_and_end: u32) -> u64 {
         self.leaving.retain(|&(leaves, _)| leaves >= now);
@@ -78,7 +78,7 @@ impl Snap {
         leaves
     }
 
-    /// Whether the stack hands frames to the NIC in batches, not one by one as they leave.
+    /// Returns whether the stack hands frames to the NIC in batches, not one by one as they leave.
     pub fn has_batches(&self) -> bool {
         self.model.jitter > Span::ZERO
     }

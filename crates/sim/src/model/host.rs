@@ -86,7 +86,7 @@ impl HostKinds {
         starts.zip(ends).map(|(start, end)| start..end).filter(|gap| !gap.is_empty()).collect()
     }
 
-    /// Whether no kind's work costs anything.
+    /// Returns whether no kind's work costs anything.
     pub fn all_ideal(&self) -> bool {
         self.kinds.iter().all(|kind| kind.model == HostModel::Ideal)
     }
@@ -117,7 +117,7 @@ pub enum HostModel {
 }
 
 impl HostModel {
-    /// Room in a host's receive queue; none where frames do not wait for their host.
+    /// Room in a host's receive queue; `None` where frames do not wait for their host.
     pub fn receive_queue(&self) -> Option<Bytes> {
         match self {
             HostModel::Ideal => None,

@@ -55,7 +55,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// How many classes switches with flow control keep lossless: those that are said to be, or the only one that there is.
+    /// Returns how many classes switches with flow control keep lossless: those that are said to be, or the only one that there
+    /// is.
     pub fn lossless_classes(&self) -> usize {
         self.classes.iter().filter(|class| class.lossless).count().max(1)
     }

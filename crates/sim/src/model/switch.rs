@@ -73,7 +73,7 @@ impl SwitchKinds {
         }
     }
 
-    /// Whether any of them has flow control.
+    /// Returns whether any of them has flow control.
     pub fn any_pfc(&self) -> bool {
         SwitchRole::ALL.iter().any(|&role| self.of(role).pfc.is_some())
     }

@@ -37,7 +37,7 @@ impl AllCounters {
         self.of.push(0);
     }
 
-    /// What a port has counted.
+    /// Returns what a port has counted.
     pub fn get(&self, port: u32) -> &PortCounters {
         &self.all[self.of[port as usize] as usize]
     }

@@ -13,7 +13,7 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// Whether a queue that holds `held` bytes may take `size` more.
+    /// Returns whether a queue that holds `held` bytes may take `size` more.
     #[inline]
     pub fn admits(&self, held: u32, size: u32) -> bool {
         let free = self.size - self.used;

@@ -228,7 +228,7 @@ impl Pfc {
         set(&mut self.last_signal_lost, pause.class, lost);
     }
 
-    /// What is to be said last of a class, if anything is still to be said.
+    /// Returns what is to be said last of a class, if anything is still to be said.
     pub fn last_unsent(&self, class: usize) -> Option<Pause> {
         self.signals.iter().rev().find(|pause| usize::from(pause.class) == class).copied()
     }
@@ -294,13 +294,13 @@ impl Pfc {
         paused
     }
 
-    /// Whether the last PAUSE of a class, after which no RESUME has come, does not hold any more when all before `now` has
-    /// happened.
+    /// Returns whether the last PAUSE of a class, after which no RESUME has come, does not hold any more when all before `now`
+    /// has happened.
     pub fn has_run_out(&self, class: usize, now: u64) -> bool {
         self.holds[class].has_run_out(Time::from_ps(now))
     }
 
-    /// How often a PAUSE has run out here.
+    /// Returns how often a PAUSE has run out here.
     pub fn ran_out(&self) -> u64 {
         self.holds.iter().map(|hold| hold.ran_out).sum()
     }
@@ -315,7 +315,7 @@ impl Pfc {
         &self.holds[class]
     }
 
-    /// How long a class was paused so far.
+    /// Returns how long a class was paused so far.
     pub fn paused_for(&self, class: usize, now: u64) -> Span {
         self.holds[class].paused_for(Time::from_ps(now))
     }
@@ -325,7 +325,7 @@ impl Pfc {
         Span::from_ps(self.response)
     }
 
-    /// Whether it is that of a relay's port.
+    /// Returns whether it is that of a relay's port.
     pub fn is_of_relay(&self) -> bool {
         self.relay.is_some()
     }

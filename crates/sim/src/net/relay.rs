@@ -84,7 +84,7 @@ impl RelayNode {
         RelayNode { outages, ..self }
     }
 
-    /// Whether a bypass is to be in its place at this instant.
+    /// Returns whether a bypass is to be in its place at this instant.
     pub(super) fn is_out(&self, now: u64) -> bool {
         self.outages.iter().any(|outage| outage.contains(&now))
     }

@@ -31,7 +31,7 @@ impl Router {
         self.paths.cross((from, to), &by(hash), out);
     }
 
-    /// How many shortest paths lead from one host to another, or `u32::MAX` where there are more. Panics when the
+    /// Returns how many shortest paths lead from one host to another, or `u32::MAX` where there are more. Panics when the
     /// hosts are one, or not joined.
     pub fn paths(&self, from: u32, to: u32) -> u32 {
         self.assert_two(from, to);

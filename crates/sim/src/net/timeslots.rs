@@ -44,7 +44,7 @@ pub struct Joint {
 }
 
 impl<'a> SlottedLinks<'a> {
-    /// The links of a scenario; none if no transport's packets leave in timeslots.
+    /// The links of a scenario; `None` if no transport's packets leave in timeslots.
     pub fn new(scenario: &'a Scenario, arbiters: &Arbiters) -> Option<SlottedLinks<'a>> {
         let network = &scenario.network;
         let slotted = scenario.transports.iter().filter(|of| matches!(of.protocol, Protocol::Fastpass(_)));
@@ -114,7 +114,8 @@ impl<'a> SlottedLinks<'a> {
         }
     }
 
-    /// What the links between racks carry; none where there are none to say it of. Some may limit only when others have failed.
+    /// Returns what the links between racks carry; `None` where there are none to say it of. Some may limit only when others have
+    /// failed.
     pub fn capacities(&self) -> Option<Capacities> {
         let joints = self.joints();
         let nodes = |(rack, joint): (usize, &Joint)| vec![Node::endpoint(rack); joint.hosts.len()];

@@ -60,7 +60,7 @@ table! {
     }
 }
 
-/// The table of endpoints: a row for each; none where there is no endpoint. All counts are of the whole run.
+/// The table of endpoints: a row for each; `None` where there is no endpoint. All counts are of the whole run.
 pub(super) fn endpoints(measured: &Measured) -> Option<Table> {
     let all: Vec<_> = measured.simulation.endpoints().collect();
     let count = |value: fn(&EndpointCounters) -> u64| {
@@ -142,7 +142,7 @@ table! {
     }
 }
 
-/// The table of arbiters: a row for each, in the order of their ranks; none where there is no arbiter. Counts are of the
+/// The table of arbiters: a row for each, in the order of their ranks; `None` where there is no arbiter. Counts are of the
 /// whole run, of all lives of an arbiter.
 pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
     let all: Vec<_> = measured.simulation.arbiters().collect();

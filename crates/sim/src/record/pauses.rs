@@ -77,7 +77,7 @@ table! {
     }
 }
 
-/// The table of links that wait for each other for ever, each for the next and the last for the first; none where there
+/// The table of links that wait for each other for ever, each for the next and the last for the first; `None` where there
 /// are none.
 pub(super) fn deadlock(measured: &Measured) -> Option<Table> {
     let links = measured.simulation.deadlock();

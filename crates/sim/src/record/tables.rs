@@ -212,7 +212,7 @@ table! {
 }
 
 /// The table of classes at links: a row for each directed link and class that sent or dropped anything in the measured
-/// time; none where there are no classes.
+/// time; `None` where there are no classes.
 pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
     let names = &measured.scenario.classes;
     if names.is_empty() {

@@ -211,12 +211,12 @@ fn read_times(r: &mut Section) -> Times {
     times
 }
 
-/// Whether a transport's packets have timeslots.
+/// Returns whether a transport's packets have timeslots.
 pub(super) fn is_fastpass(transport: &Transport) -> bool {
     matches!(transport.protocol, Protocol::Fastpass(_))
 }
 
-/// What the endpoints of a transport do whose packets have timeslots.
+/// Returns what the endpoints of a transport do whose packets have timeslots.
 fn endpoint_of(transport: &Transport) -> Option<&EndpointSettings> {
     match &transport.protocol {
         Protocol::Fastpass(params) => Some(&params.endpoint),

@@ -150,7 +150,7 @@ fn requests_to_many_arbiters(
     })
 }
 
-/// What the smallest control packets take of a link, one in this time, in bits per second.
+/// Returns what the smallest control packets take of a link, one in this time, in bits per second.
 fn small_bps(interval: Span) -> f64 {
     8.0 * LEAST_BYTES as f64 / interval.as_secs_f64()
 }

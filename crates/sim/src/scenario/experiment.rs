@@ -34,7 +34,7 @@ pub(super) const MAX_SEED: u64 = 1 << 53;
 
 const PROBES: &str = "Packets that measure the round-trip time of a path.";
 
-/// Reads a scenario whose files are in `base`. None if anything is wrong.
+/// Reads a scenario whose files are in `base`. `None` if anything is wrong.
 pub(super) fn read(r: &mut Section, base: &Path) -> Option<Scenario> {
     read_format(r);
     let name = read_name(r);
@@ -126,7 +126,7 @@ fn read_ends(r: &mut Section) -> (bool, bool) {
     (stop_when_complete, r.flag("allow_loss", doc, false))
 }
 
-/// Reads the tables that speak of nodes by name. None if anything is wrong in one.
+/// Reads the tables that speak of nodes by name. `None` if anything is wrong in one.
 fn read_at_nodes(r: &mut Section, scene: &node::Scene) -> Option<(Vec<Probe>, Option<Arbiters>, Faults)> {
     let probes = r.list("probe", PROBES, false, |r| probe::read(r, scene));
     let doc = "Fastpass's arbiters; needed by transports with protocol = \"fastpass\".";
@@ -208,7 +208,7 @@ fn read_measure_until(r: &mut Section, [warmup, duration]: [Span; 2], traffic: O
     until
 }
 
-/// When the last traffic stops; none where some goes on until the run ends.
+/// Returns when the last traffic stops; `None` where some goes on until the run ends.
 fn last_stop(traffic: &[Traffic]) -> Option<Span> {
     let stops: Option<Vec<Time>> = traffic.iter().map(|table| table.stop).collect();
     stops?.into_iter().max().map(|stop| stop.since(Time::ZERO))

@@ -38,7 +38,7 @@ pub(super) struct Faults {
     pub(super) relays: Vec<Bypass>,
 }
 
-/// What happens to links, to arbiters and to relays.
+/// Returns what happens to links, to arbiters and to relays.
 pub(super) fn split(all: Vec<Read>) -> Faults {
     let mut faults = Faults::default();
     for one in all {
@@ -134,7 +134,7 @@ fn read_bypass(r: &mut Section, names: Option<&Names>) -> Bypass {
     Bypass { relay: relay.unwrap_or_default(), from, until }
 }
 
-/// When a fault begins and ends.
+/// Returns when a fault begins and ends.
 fn read_times(r: &mut Section) -> (Time, Time) {
     let instant = || Span::ZERO..=Span::from_secs(1000);
     let at = r.get(&Key::new("at", "When it begins.", instant()).or(Span::ZERO));

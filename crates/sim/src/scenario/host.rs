@@ -31,7 +31,7 @@ pub(super) struct Known<'a> {
     pub(super) groups: Option<&'a [(String, HostSet)]>,
 }
 
-/// Reads the table. None if anything is wrong in it.
+/// Reads the table. `None` if anything is wrong in it.
 pub(super) fn read(r: &mut Section, known: Known) -> Option<HostKinds> {
     let default = r.table("default", "Every host that no other table lists.", read_kind);
     let doc = "Hosts that differ; what is not given is as in default.";
@@ -59,7 +59,7 @@ fn read_hosts(r: &mut Section, known: Known) -> HostSet {
     set.unwrap_or_else(HostSet::none)
 }
 
-/// Checks the tables of hosts; none, with the problem noted, where two tables list one host or there are too many
+/// Checks the tables of hosts; `None`, with the problem noted, where two tables list one host or there are too many
 /// tables.
 fn check_disjoint(r: &Section, kinds: &[(String, (HostSet, HostKind))]) -> Option<()> {
     if kinds.len() > MAX_KINDS {

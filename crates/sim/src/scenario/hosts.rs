@@ -48,12 +48,12 @@ impl HostSet {
         self.0.iter().map(|(start, end)| *start..*end).collect()
     }
 
-    /// How many hosts there are in the set.
+    /// Returns how many hosts there are in the set.
     pub(super) fn len(&self) -> u64 {
         self.0.iter().map(|(start, end)| u64::from(end - start)).sum()
     }
 
-    /// Whether this host is in the set.
+    /// Returns whether this host is in the set.
     pub(super) fn contains(&self, host: u32) -> bool {
         self.0.iter().any(|(start, end)| (*start..*end).contains(&host))
     }
@@ -109,7 +109,7 @@ impl Directory {
         Directory { hosts, groups, duration, listed: Cell::new(0) }
     }
 
-    /// The hosts one by one; none if all lists of the file together become longer than anything that can be run.
+    /// The hosts one by one; `None` if all lists of the file together become longer than anything that can be run.
     pub(super) fn list(&self, set: &HostSet) -> Option<Vec<u32>> {
         self.listed.set(self.listed.get() + set.len());
         let within = self.listed.get() <= MAX_LISTED;

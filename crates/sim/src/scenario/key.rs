@@ -64,7 +64,7 @@ impl<T: Quantity> Key<T> {
         }
     }
 
-    /// What the key expects, in words.
+    /// Returns what the key expects, in words.
     pub(super) fn wanted(&self) -> String {
         wanted(&self.range)
     }

@@ -69,7 +69,7 @@ pub fn load_text(
     })
 }
 
-/// The file's tree with the overrides applied; none where a problem was noted.
+/// The file's tree with the overrides applied; `None` where a problem was noted.
 fn root(text: &str, name: &str, source: &Source, sets: &[Override], seed: Option<u64>) -> Option<Table> {
     if text.len() > MAX_SCENARIO {
         let message =
@@ -101,7 +101,7 @@ fn root(text: &str, name: &str, source: &Source, sets: &[Override], seed: Option
     (source.count() == 0).then_some(root)
 }
 
-/// What to do about nodes that are listed in a scenario, or in a file that was taken for one.
+/// Returns what to do about nodes that are listed in a scenario, or in a file that was taken for one.
 fn of_a_topology(root: &Table) -> String {
     let what = match root.get("network") {
         Some(_) => "nodes and links are listed in a topology file, not in a scenario",

@@ -26,7 +26,7 @@ impl<'a> Names<'a> {
         self.graph.get_or_init(|| Graph::build(self.network))
     }
 
-    /// How many hosts there are.
+    /// Returns how many hosts there are.
     pub(super) fn hosts(&self) -> u32 {
         self.graph().host_count()
     }
@@ -41,12 +41,12 @@ impl<'a> Names<'a> {
         &self.graph().nodes()[node as usize].name
     }
 
-    /// Whether there is a node of this name.
+    /// Returns whether there is a node of this name.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.number(name).is_some()
     }
 
-    /// Whether a link joins the two.
+    /// Returns whether a link joins the two.
     pub(super) fn linked(&self, a: &str, b: &str) -> bool {
         self.graph().link_between(a, b).is_some()
     }

@@ -105,7 +105,7 @@ fn read_signals(r: &mut Section) -> Signals {
     Signals { quanta, response, replaces_unsent }
 }
 
-/// What a relay does with what comes over the fibre.
+/// Returns what a relay does with what comes over the fibre.
 fn read_relay(
     r: &mut Section,
     usual: Relay,
@@ -179,7 +179,7 @@ fn read_dynamic(r: &mut Section, buffer: Buffer) -> (Xoff, Bytes) {
 }
 
 /// A PAUSE is repeated when half of it has passed, and must not run out before: a frame may be under way then, and a PAUSE
-/// of every other class may go first. Whether that is so.
+/// of every other class may go first. Returns whether that is so.
 fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) -> bool {
     let Some(pfc) = &scenario.switches.of(role).pfc else { return true };
     let frame = scenario.longest_frame().get();

@@ -98,7 +98,7 @@ fn buffer_below_need(fibre: &Fibre, pfc: &Pfc, link: &LosslessLink) -> Option<St
 }
 
 impl Fibre {
-    /// What a relay at its end is set to, as far as that depends on the fibre.
+    /// Returns what a relay at its end is set to, as far as that depends on the fibre.
     fn params(&self, pfc: &Pfc, link: &LosslessLink) -> RelayParams {
         let headroom = (self.role == SwitchRole::Relay).then_some(Bytes::new(0));
         relay::params(pfc, link, headroom, usize::from(link.priorities.max(1)))
@@ -194,7 +194,7 @@ fn check_fibre(r: &Section, scenario: &Scenario, fibre: &Fibre) {
     }
 }
 
-/// How many bits a second the rates of a relay's links differ.
+/// Returns how many bits a second the rates of a relay's links differ.
 fn difference(fibre: &Fibre) -> u64 {
     fibre.rate.as_bps().abs_diff(fibre.local.as_bps())
 }

@@ -87,7 +87,7 @@ fn chosen(variants: &[&Variant], made: usize) -> Map<String, Json> {
     schema
 }
 
-/// What the keys of all variants mean, for editors that look at no conditions. It allows everything, so that what is
+/// Returns what the keys of all variants mean, for editors that look at no conditions. It allows everything, so that what is
 /// wrong is said once.
 fn hints(variants: &[&Variant]) -> Map<String, Json> {
     let mut properties = Map::new();
@@ -178,7 +178,7 @@ pub(super) fn heir(variants: &[Variant], of: &str, parent: &Map<String, Json>) -
     }))
 }
 
-/// Whether a table of this schema has the key in any variant.
+/// Returns whether a table of this schema has the key in any variant.
 fn has_key(schema: &Map<String, Json>, key: &str) -> bool {
     objects(schema).iter().any(|object| object["properties"].get(key).is_some())
 }

@@ -59,7 +59,7 @@ impl Source {
         }
     }
 
-    /// How many problems were noted so far.
+    /// Returns how many problems were noted so far.
     pub(super) fn count(&self) -> usize {
         self.count.get()
     }

@@ -23,7 +23,7 @@ pub(super) enum Marking {
     Red,
 }
 
-/// Reads the table. None if anything is wrong in it.
+/// Reads the table. `None` if anything is wrong in it.
 pub(super) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchKinds> {
     let doc = "Every switch whose role has no table of its own.";
     let default = r.table("default", doc, |r| read_kind(r, None));
@@ -95,7 +95,7 @@ fn read_kind(r: &mut Section, role: Option<SwitchRole>) -> SwitchKind {
     kind
 }
 
-/// What a queue of such a switch can hold at most, as far as it is known here.
+/// Returns what a queue of such a switch can hold at most, as far as it is known here.
 pub(super) fn longest_queue(kind: &SwitchKind) -> Bytes {
     let (Buffer::PerPort(size) | Buffer::Shared { size, .. }) = kind.buffer;
     match &kind.pfc {

@@ -87,7 +87,7 @@ fn spelled(time: Time) -> String {
     time.since(Time::ZERO).shown()
 }
 
-/// How long the earliest flow of a table may send.
+/// Returns how long the earliest flow of a table may send.
 fn active(scene: &Scene, start: Time, stop: Option<Time>) -> Option<Span> {
     let end = Time::ZERO + scene.directory?.duration;
     Some(stop.map_or(end, |stop| stop.min(end)).since(start))
@@ -260,7 +260,7 @@ impl PatternReader<'_> {
         set
     }
 
-    /// Reads a set of hosts; `default` makes one out of all hosts. None where the network is not known.
+    /// Reads a set of hosts; `default` makes one out of all hosts. `None` where the network is not known.
     pub(super) fn set(
         &self,
         r: &mut Section,

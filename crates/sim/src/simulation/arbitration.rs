@@ -237,7 +237,7 @@ fn pacer(arbiters: &Arbiters) -> Pacer {
     Pacer { gap: arbiters.allocation_gap, interval, slack }
 }
 
-/// How racks are joined.
+/// Returns how racks are joined.
 fn paths(topology: &Topology) -> PathParams {
     const KNOWN: &str = "a scenario's network has racks and paths that an arbiter knows";
     match *topology {
@@ -270,7 +270,7 @@ fn costs(arbiters: &Arbiters) -> Costs {
     }
 }
 
-/// When the arbiter of this rank dies and starts again.
+/// Returns when the arbiter of this rank dies and starts again.
 fn changes(arbiters: &Arbiters, rank: usize) -> Vec<(Time, Change)> {
     let of_rank = arbiters.crashes.iter().filter(|crash| crash.rank == rank);
     let mut changes: Vec<(Time, Change)> =

@@ -6,7 +6,8 @@ use super::domain_index::DomainIndex;
 use crate::net::served::Served;
 
 /// Who exchanges control packets with whom. A conversation of an endpoint with an arbiter leads from the endpoint to the
-/// arbiter, and one of two arbiters from the one of the lower rank to the other. Two endpoints exchange nothing but trials of links.
+/// arbiter, and one of two arbiters from the one of the lower rank to the other. Two endpoints exchange nothing but trials of
+/// links.
 #[derive(Debug)]
 pub struct ControlPlan {
     /// The first of these conversations; they follow those of the probes.
@@ -30,7 +31,7 @@ pub struct ControlPlan {
 }
 
 impl ControlPlan {
-    /// How many conversations there are.
+    /// Returns how many conversations there are.
     pub fn conversations(&self) -> u32 {
         let arbiters = self.arbiters.len() as u32;
         self.endpoints.len() as u32 * arbiters + arbiters * (arbiters - 1) / 2 + self.neighbours.len() as u32
@@ -62,8 +63,8 @@ impl ControlPlan {
         self.first + (self.endpoints.len() * count + before + b - a - 1) as u32
     }
 
-    /// The conversation of two endpoints, by their places among all, and whether it leads from the second to the first. None if they
-    /// are no neighbours.
+    /// The conversation of two endpoints, by their places among all, and whether it leads from the second to the first. `None` if
+    /// they are no neighbours.
     pub(super) fn of_neighbours(&self, from: usize, to: usize) -> Option<(u32, bool)> {
         let (a, b) = (from.min(to) as u32, from.max(to) as u32);
         let at = self.neighbours.binary_search(&(a, b)).ok()?;
@@ -71,7 +72,7 @@ impl ControlPlan {
         Some((self.first + before + at as u32, from > to))
     }
 
-    /// Which of the `ways` between two hosts a path is.
+    /// Returns which of the `ways` between two hosts a path is.
     pub fn way(&self, path: fcp::Path, ways: u32) -> u32 {
         let (path, aggregations) = (u32::from(path), self.aggregations);
         match ways {
@@ -82,7 +83,7 @@ impl ControlPlan {
         }
     }
 
-    /// The place of the endpoint with this address among all; none if its host has none.
+    /// The place of the endpoint with this address among all; `None` if its host has none.
     pub fn endpoint_of(&self, address: fcp::Address) -> Option<usize> {
         self.endpoints.binary_search(&self.served.host(address)).ok()
     }

@@ -197,7 +197,7 @@ fn hops_of(domains: &[Domain]) -> u64 {
     domains.iter().map(|domain| domain.out.packet_hops).sum()
 }
 
-/// What it is by the machine's clock: it decides which thread does the work, not what comes of it.
+/// Returns what it is by the machine's clock: it decides which thread does the work, not what comes of it.
 #[allow(clippy::disallowed_methods)]
 fn now() -> Instant {
     Instant::now()
@@ -232,7 +232,7 @@ impl Worker {
     }
 }
 
-/// Receives what comes next; none where the other side is gone. As at a meeting, it mostly comes soon: the thread looks
+/// Receives what comes next; `None` where the other side is gone. As at a meeting, it mostly comes soon: the thread looks
 /// for a while before it goes to sleep.
 fn await_next<T>(inbox: &Receiver<T>, looks: u32) -> Option<T> {
     for _ in 0..looks {

@@ -135,7 +135,7 @@ impl Hosts {
         }
     }
 
-    /// When a packet arrived at the NIC, as this host's clocks have it.
+    /// Returns when a packet arrived at the NIC, as this host's clocks have it.
     #[inline(always)]
     pub fn arrival_as_read(&mut self, host: u32, now: Time, received: Time) -> Time {
         match self.all[host as usize].clocks {
@@ -144,7 +144,7 @@ impl Hosts {
         }
     }
 
-    /// When an acknowledgement arrived at the NIC, as this host's clocks have it, and as they have the time at which its
+    /// Returns when an acknowledgement arrived at the NIC, as this host's clocks have it, and as they have the time at which its
     /// packet was sent, which its echo then says.
     #[inline(always)]
     pub fn stamps_as_read(&mut self, host: u32, now: Time, received: Time, ack: &mut Ack) -> Time {

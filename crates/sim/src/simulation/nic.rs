@@ -85,7 +85,7 @@ impl Domain {
         }
     }
 
-    /// Whether a packet of this flow that is sent over its NIC now leaves at once.
+    /// Returns whether a packet of this flow that is sent over its NIC now leaves at once.
     #[inline(always)]
     fn is_free(&self, plan: &Plan, nic: u32, end: u32) -> bool {
         self.fabric
@@ -142,7 +142,7 @@ impl Domain {
         }
     }
 
-    /// The next flow of a round that is still ready sends. Whether one did.
+    /// Lets the next flow of a round that is still ready send. Returns whether one did.
     fn pull_from(&mut self, plan: &Plan, host: u32, round: usize) -> bool {
         while let Some(end) = self.hosts.take_turn(round) {
             if self.hosts.senders[end as usize].sender.readiness(self.out.time()) != Readiness::Ready {
@@ -194,7 +194,7 @@ impl Domain {
         }
     }
 
-    /// The flow whose turn it is in a round sends, unless it is not ready any more. Whether it did.
+    /// Lets the flow whose turn it is in a round send, unless it is not ready any more. Returns whether it did.
     fn pull_one(&mut self, plan: &Plan, host: u32, round: usize) -> bool {
         let Some(end) = self.hosts.take_turn(round) else { return false };
         if self.hosts.senders[end as usize].sender.readiness(self.out.time()) != Readiness::Ready {

@@ -103,7 +103,7 @@ impl Out {
         }
     }
 
-    /// Whether what happened at `time` is within the measurement.
+    /// Returns whether what happened at `time` is within the measurement.
     #[inline]
     pub fn is_measured(&self, time: Time) -> bool {
         self.measured.contains(&time)

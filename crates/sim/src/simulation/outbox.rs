@@ -50,8 +50,8 @@ impl Exits {
         number
     }
 
-    /// When the first of the frames that are held begins to leave, in picoseconds. It goes on when the window that contains that
-    /// instant has passed, which is before the window in which it arrives.
+    /// Returns when the first of the frames that are held begins to leave, in picoseconds. It goes on when the window that
+    /// contains that instant has passed, which is before the window in which it arrives.
     pub fn next_beginning(&self) -> Option<u64> {
         (!self.holding.is_empty()).then_some(self.next_beginning)
     }
@@ -130,7 +130,7 @@ impl Exits {
     }
 }
 
-/// When a frame begins to leave a port, from its arrival at the link's end.
+/// Returns when a frame begins to leave a port, from its arrival at the link's end.
 fn begins(ports: &Ports, at: u32, arrival: &Event) -> u64 {
     ports.begins(at, &arrival.frame(), arrival.time)
 }

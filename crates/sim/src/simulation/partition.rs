@@ -72,7 +72,7 @@ impl Partition {
         partition
     }
 
-    /// How many domains there are.
+    /// Returns how many domains there are.
     pub fn domains(&self) -> usize {
         self.nodes_in.len()
     }

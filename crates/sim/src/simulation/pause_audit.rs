@@ -54,8 +54,8 @@ impl Simulation {
                 paused.received + pauses.lost + flying.count,
                 "PAUSEs against {name} have been lost count of"
             );
-            // What a relay had said and heard is over when a bypass takes its place; one that is back knows nothing of what the bypass
-            // let through.
+            // What a relay had said and heard is over when a bypass takes its place; one that is back knows nothing of what the
+            // bypass let through.
             if far.fabric.ports.has_failed(at) || near.fabric.ports.has_failed(sending) {
                 continue;
             }
@@ -73,7 +73,7 @@ impl Simulation {
         }
     }
 
-    /// What of flow control is on its way over each link.
+    /// Returns what of flow control is on its way over each link.
     fn pauses_on_links(&self) -> Vec<Flying> {
         let events = self.domains.iter().flat_map(Domain::events);
         let mut events: Vec<_> = events.filter(|event| event.kind() == Kind::Pause).collect();

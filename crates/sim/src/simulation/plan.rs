@@ -87,13 +87,13 @@ impl Plan {
         self.classes.max(1)
     }
 
-    /// How many conversations there are: of flows, of probes, and of Fastpass's agents.
+    /// Returns how many conversations there are: of flows, of probes, and of Fastpass's agents.
     pub fn conversations(&self) -> usize {
         let of_control = self.control.as_ref().map_or(0, ControlPlan::conversations);
         self.specs.len() + self.probes.len() + of_control as usize
     }
 
-    /// Whether the packets of a flow leave in timeslots while there is an arbiter.
+    /// Returns whether the packets of a flow leave in timeslots while there is an arbiter.
     pub fn takes_slots(&self, flow: u32) -> bool {
         let spec = &self.specs[flow as usize];
         let maker = &self.makers[spec.transport as usize];
@@ -105,7 +105,7 @@ impl Plan {
         self.control.as_ref().expect("control packets where there is an arbiter")
     }
 
-    /// The flow of a frame; none if the frame is no flow's.
+    /// The flow of a frame; `None` if the frame is no flow's.
     pub fn flow_of(&self, frame: &Frame) -> Option<u32> {
         Some(self.routes.conversation(frame.route())).filter(|&flow| (flow as usize) < self.specs.len())
     }
@@ -127,7 +127,7 @@ impl Plan {
         })
     }
 
-    /// What a flow's sender knows of its path, which is the first of its routes.
+    /// Returns what a flow's sender knows of its path, which is the first of its routes.
     pub fn path_of(&self, flow: u32) -> Path {
         let links = self.paths_there(flow).next().expect("a flow has a route");
         self.makers[self.specs[flow as usize].transport as usize].path(&links)

@@ -104,7 +104,7 @@ fn run_alone(
     ControlFlow::Continue(())
 }
 
-/// When the last flow with a size starts and the last without one stops; those that have no stop either never end.
+/// Returns when the last flow with a size starts and the last without one stops; those that have no stop either never end.
 fn no_end_before(specs: &[FlowSpec]) -> Time {
     let each = specs.iter().map(|spec| match sized(spec) {
         Some(_) => spec.start,

@@ -153,7 +153,7 @@ fn paused_network() -> Simulation {
 /// Something that is done to flow control where a link is paused from, and where it is paused.
 type Tamper = fn(&mut Pfc, &mut Pfc);
 
-/// What the audit says of the network when something has been done to flow control at both ends of host 0's link.
+/// Returns what the audit says of the network when something has been done to flow control at both ends of host 0's link.
 fn audited(tamper: Tamper) -> Option<String> {
     let mut simulation = paused_network();
     let [(far_in, far_at), (near_in, near_at)] = ends_of_first_link(&mut simulation);

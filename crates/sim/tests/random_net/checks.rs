@@ -196,7 +196,7 @@ fn longest_trip(case: &Case) -> f64 {
     2.0 * LINKS * (delay + case.full_frame() * 8e12 / slowest)
 }
 
-/// Whether all flows of a case are sure to be complete within 3 s, if nothing is wrong: where frames are lost often,
+/// Returns whether all flows of a case are sure to be complete within 3 s, if nothing is wrong: where frames are lost often,
 /// timers that double may take any time.
 pub fn must_end(case: &Case) -> bool {
     let long_enough = case.top().number("duration").is_some_and(|ps| ps >= LONG_ENOUGH as f64);
@@ -233,7 +233,7 @@ pub fn must_end(case: &Case) -> bool {
         && !case.any("host", |host| room(host, "receive_queue") < full_frame * 12.0)
 }
 
-/// Whether switches pause what sends to them: links of a network with cycles may then wait for each other for ever.
+/// Returns whether switches pause what sends to them: links of a network with cycles may then wait for each other for ever.
 pub fn is_paused(case: &Case) -> bool {
     case.any("switch", |switch| switch.gives("pfc"))
 }

@@ -263,7 +263,7 @@ fn record(case: &Case, key: &str) -> bool {
     case.any("record", |record| record.gives(key))
 }
 
-/// Whether classes have different values of a key.
+/// Returns whether classes have different values of a key.
 fn differ(case: &Case, key: &str, default: f64) -> bool {
     let mut values = case.all("class").map(|class| class.number(key).unwrap_or(default));
     let first = values.next();

@@ -37,7 +37,7 @@ const ENOUGH_FOR_PAIRS: u64 = 6000;
 /// Failing scenarios after which there is no need to look for more.
 const MOST_FAILURES: usize = 20;
 
-/// What a variable of the environment says, or else this.
+/// Returns what a variable of the environment says, or else this.
 fn setting(variable: &str, otherwise: u64) -> u64 {
     let Ok(text) = std::env::var(variable) else { return otherwise };
     text.parse().unwrap_or_else(|_| panic!("{variable}: found \"{text}\", expected a whole number"))

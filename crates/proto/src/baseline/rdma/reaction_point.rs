@@ -141,7 +141,7 @@ impl ReactionPoint {
         }
     }
 
-    /// When [`Self::advance`] is wanted.
+    /// Returns when [`Self::advance`] is wanted.
     #[inline]
     pub fn poll_timer(&self) -> Option<Time> {
         let first = self.increase_at.min(self.cut_at());

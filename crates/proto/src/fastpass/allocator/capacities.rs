@@ -88,7 +88,7 @@ impl PerSlot {
 }
 
 impl Carries {
-    /// Whether anything passes.
+    /// Returns whether anything passes.
     pub(super) fn is_nothing(self) -> bool {
         self.links == 0 || self.each.parts == 0
     }
@@ -162,7 +162,7 @@ impl Capacity {
         }
     }
 
-    /// What is carried in the slots with least.
+    /// Returns what is carried in the slots with least.
     fn least(self) -> u32 {
         match self {
             Capacity::Constant(packets) => packets,
@@ -230,7 +230,7 @@ impl Counted {
         assert!(places.next().is_none(), "as many racks as the allocator was made for");
     }
 
-    /// Whether anything limits more than that each node sends one packet a slot and receives one.
+    /// Returns whether anything limits more than that each node sends one packet a slot and receives one.
     pub(super) fn limits(&self) -> bool {
         let carries = |(counter, &size): (&Counter, &u32)| counter.capacity.least() >= size;
         let free = |counters: &[Counter]| counters.iter().zip(&self.sizes).all(carries);

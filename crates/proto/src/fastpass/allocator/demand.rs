@@ -244,7 +244,7 @@ impl Demand {
         forgotten
     }
 
-    /// Where the tables tell of the pair.
+    /// Returns where the tables tell of the pair.
     #[inline(always)]
     fn place(&self, pair: Pair) -> usize {
         usize::from(pair.source()) * self.nodes + usize::from(pair.destination())

@@ -127,7 +127,7 @@ impl Batches {
         self.next
     }
 
-    /// Whether a batch may be allocated: too many are with the driver otherwise.
+    /// Returns whether a batch may be allocated: too many are with the driver otherwise.
     pub fn has_room(&self) -> bool {
         // None of those that are with the driver avoids anything, if the last one that did is back.
         let avoiding = self.last_avoiding >= Some(self.returned);

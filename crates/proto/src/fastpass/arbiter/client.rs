@@ -201,7 +201,7 @@ impl Client {
         self.unacknowledged.push_back(Sent { seq: self.seq, at: now, granted, lost: false });
     }
 
-    /// Takes the allocations for lost that have not been acknowledged in time. Whether there were any.
+    /// Takes the allocations for lost that have not been acknowledged in time. Returns whether there were any.
     pub(super) fn give_up(&mut self, now: Time, after: Span) -> bool {
         let mut any = false;
         for place in 0..self.unacknowledged.len() {
@@ -217,7 +217,7 @@ impl Client {
         any
     }
 
-    /// When the endpoint is to be sent something next, if nothing happens meanwhile.
+    /// Returns when the endpoint is to be sent something next, if nothing happens meanwhile.
     pub(super) fn wake_at(&self, params: &ArbiterParams) -> Time {
         if self.reset {
             return self.reset_at;

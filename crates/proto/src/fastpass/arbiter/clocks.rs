@@ -83,18 +83,18 @@ impl Clocks {
         }
     }
 
-    /// How far a slot of another machine's clock is ahead of that of this one's, `own`; `None` if that cannot be true.
+    /// Returns how far a slot of another machine's clock is ahead of that of this one's, `own`; `None` if that cannot be true.
     fn difference(&self, slot: u64, own: u64) -> Option<i64> {
         let difference = i64::try_from(i128::from(slot) - i128::from(own)).ok()?;
         (-self.max_skew..=self.max_skew).contains(&difference).then_some(difference)
     }
 
-    /// Whether slots are too far apart to be true.
+    /// Returns whether slots are too far apart to be true.
     pub(super) fn is_absurd(&self, slot: u64, own: u64) -> bool {
         self.difference(slot, own).is_none()
     }
 
-    /// Takes what a request says of clocks, when the arbiter's shows slot `own`. Whether that can be true.
+    /// Takes what a request says of clocks, when the arbiter's shows slot `own`. Returns whether that can be true.
     pub(super) fn hear(&mut self, now: Time, request: &Request, own: u64) -> bool {
         let behind = request.arbiter_ahead.map_or(0, i64::from);
         let Some(ahead) = self.difference(request.slot, own).filter(|_| behind.abs() <= self.max_skew)
@@ -161,7 +161,7 @@ impl Clocks {
         }
     }
 
-    /// Where an arbiter that takes over should move its count of slots. `most` is how many slots it allocates ahead.
+    /// Returns where an arbiter that takes over should move its count of slots. `most` is how many slots it allocates ahead.
     pub(super) fn advise_new_primary(&mut self, now: Time, frame: i64, most: u32) -> Option<i64> {
         for clock in &mut self.of {
             // That was about the arbiter's clock when it was primary before.
@@ -201,14 +201,14 @@ impl Clocks {
 }
 
 impl Clock {
-    /// Whether the clock is certainly further than this from one that is `frame` ahead of the arbiter's.
+    /// Returns whether the clock is certainly further than this from one that is `frame` ahead of the arbiter's.
     fn is_beyond(&self, now: Time, frame: i64, slots: i64) -> bool {
         let ahead = self.least.greatest(now).is_some_and(|least| least > frame + slots);
         let behind = self.most.greatest(now).is_some_and(|most| -most < frame - slots);
         ahead || behind
     }
 
-    /// How far the clock is ahead of the arbiter's: the middle of what is possible, or the least if that is all there is.
+    /// Returns how far the clock is ahead of the arbiter's: the middle of what is possible, or the least if that is all there is.
     fn estimate(&self, now: Time) -> Option<i64> {
         let least = self.least.greatest(now)?;
         Some(self.most.greatest(now).map_or(least, |most| (least - most).div_euclid(2)))

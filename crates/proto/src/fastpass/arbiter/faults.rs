@@ -112,9 +112,9 @@ impl Faults {
         }
     }
 
-    /// Returns the paths of the next packet to an endpoint and of its answers: each path in its turn, or while links are avoided those
-    /// over none of them by which the arbiter's rack has most room. Both are `None` where there is but one path, or the arbiter is at no
-    /// endpoint's link.
+    /// Returns the paths of the next packet to an endpoint and of its answers: each path in its turn, or while links are avoided
+    /// those over none of them by which the arbiter's rack has most room. Both are `None` where there is but one path, or the
+    /// arbiter is at no endpoint's link.
     pub(super) fn next_paths(&mut self, to: Address) -> ControlPaths {
         let (Some(own_links), Some(isolator), Some(own)) = (&self.own_links, &self.isolator, self.own) else {
             return ControlPaths::default();
@@ -148,7 +148,7 @@ impl Faults {
         }
     }
 
-    /// When [`Self::handle_timeout`] is wanted next; [`Time::NEVER`] while nothing is reported.
+    /// Returns when [`Self::handle_timeout`] is wanted next; [`Time::NEVER`] while nothing is reported.
     pub(super) fn timeout(&self) -> Time {
         self.next
     }
@@ -183,7 +183,7 @@ impl Faults {
         changed.then(|| self.avoided())
     }
 
-    /// Whether a trial is to leave.
+    /// Returns whether a trial is to leave.
     pub(super) fn has_trial(&self) -> bool {
         self.trials.as_ref().is_some_and(|trials| trials.is_ready())
     }

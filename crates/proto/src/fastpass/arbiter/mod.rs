@@ -9,8 +9,8 @@
 //!    be sent something next.
 //! 4. `faults` keeps packets off failed links, and `trials` tells when they are whole again; `capacity` says what racks carry
 //!    meanwhile.
-//! 5. `succession` says which arbiter is the primary, `takeover` lets it become or cease to be that; `frame` by which clock slots are counted, `clocks` how far that is from
-//!    the endpoints'.
+//! 5. `succession` says which arbiter is the primary, `takeover` lets it become or cease to be that; `frame` by which clock slots
+//!    are counted, `clocks` how far that is from the endpoints'.
 //!
 //! # While some endpoints follow the arbiter and others none
 //!
@@ -188,15 +188,15 @@ impl Arbiter {
     }
 
     /// Gives the driver what selects paths: from now on the driver has to do so, here or on other threads, for the batches that
-    /// [`Arbiter::poll_batch`] gives. None if that has been given before.
+    /// [`Arbiter::poll_batch`] gives. `None` if that has been given before.
     pub fn take_selector(&mut self) -> Option<Selector> {
         self.selector.take()
     }
 
     /// The next batch of which the driver has to select the paths. To be asked for after each
     /// [`Arbiter::handle_timeout`], and to be handed back with paths in the same order, by [`Arbiter::handle_selected`]; until
-    /// then its grants are not told. As long as [`MOST_IN_FLIGHT`] of them are not back, or [`REJOINS`] that avoid failed links, no
-    /// further one is allocated.
+    /// then its grants are not told. As long as [`MOST_IN_FLIGHT`] of them are not back, or [`REJOINS`] that avoid failed links,
+    /// no further one is allocated.
     pub fn poll_batch(&mut self) -> Option<Batch> {
         self.allocated.pop_front()
     }
@@ -227,18 +227,18 @@ impl Arbiter {
         }
     }
 
-    /// When the next batch is to be allocated.
+    /// Returns when the next batch is to be allocated.
     fn batch_at(&self) -> Option<Time> {
         self.batches.due().map(|slot| self.frame.start(slot))
     }
 
-    /// Whether a batch is due that cannot be allocated before earlier ones have come back: the driver has to hand these back now and
-    /// call [`Arbiter::handle_timeout`] again.
+    /// Returns whether a batch is due that cannot be allocated before earlier ones have come back: the driver has to hand these
+    /// back now and call [`Arbiter::handle_timeout`] again.
     pub fn lacks_room(&self, now: Time) -> bool {
         !self.batches.has_room() && self.batch_at().is_some_and(|at| at <= now)
     }
 
-    /// When [`Arbiter::handle_timeout`] is wanted next.
+    /// Returns when [`Arbiter::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Option<Time> {
         let own = match self.succession.role {
             Role::Primary => self.batch_at(),
@@ -248,7 +248,7 @@ impl Arbiter {
         (first != Time::NEVER).then_some(first)
     }
 
-    /// Whether there is a packet for [`Arbiter::transmit`] to give.
+    /// Returns whether there is a packet for [`Arbiter::transmit`] to give.
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
         let first = self.succession.watchdog_at.min(self.deadlines.first().0);
@@ -295,7 +295,7 @@ impl Arbiter {
         self.deadlines.set(endpoint, self.clients[usize::from(endpoint)].wake_at(&self.params));
     }
 
-    /// Whether this arbiter is the primary.
+    /// Returns whether this arbiter is the primary.
     pub fn role(&self) -> Role {
         self.succession.role
     }
@@ -320,7 +320,7 @@ impl Arbiter {
         self.faults.failed()
     }
 
-    /// What has been counted.
+    /// Returns what has been counted.
     pub fn counters(&self) -> &ArbiterCounters {
         &self.counters
     }

@@ -103,8 +103,8 @@ impl Arbiter {
         }
     }
 
-    /// Whether a request is of the endpoint's present incarnation. A newer one than was known makes all else that was known of
-    /// the endpoint void.
+    /// Returns whether a request is of the endpoint's present incarnation. A newer one than was known makes all else that was
+    /// known of the endpoint void.
     fn is_of_this_life(&mut self, request: &Request) -> bool {
         let known = self.clients[usize::from(request.source)].incarnation;
         if request.incarnation < known {

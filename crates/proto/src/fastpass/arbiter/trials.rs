@@ -1,8 +1,8 @@
 //! Trials of failed links (§6): packets that the arbiter sends to endpoints over links that are avoided, and that come back. They
 //! cost nobody a packet or a timeslot; when enough have come back, the isolator lets the link in again.
 //!
-//! Which paths a trial can take stands in `trial_paths`. A trial that does not come back says little of the link that it was meant for
-//! as long as something else on its way may have failed, so the next one takes another way.
+//! Which paths a trial can take stands in `trial_paths`. A trial that does not come back says little of the link that it was
+//! meant for as long as something else on its way may have failed, so the next one takes another way.
 
 use std::collections::VecDeque;
 
@@ -96,7 +96,7 @@ impl Trials {
         }
     }
 
-    /// When the oldest trial counts as lost; [`Time::NEVER`] if none is under way.
+    /// Returns when the oldest trial counts as lost; [`Time::NEVER`] if none is under way.
     pub(super) fn times_out(&self, timeout: Span) -> Time {
         self.under_way.front().map_or(Time::NEVER, |trial| trial.at + timeout)
     }
@@ -117,7 +117,7 @@ impl Trials {
         }
     }
 
-    /// Whether a trial is to leave.
+    /// Returns whether a trial is to leave.
     pub(super) fn is_ready(&self) -> bool {
         !self.outbox.is_empty()
     }
@@ -127,8 +127,8 @@ impl Trials {
         self.outbox.pop_front()
     }
 
-    /// How to try a link, and whether nothing else that has failed is on the way: as before, or else on another way. None if no
-    /// endpoint is there for it, as far as was searched.
+    /// Returns how to try a link, and whether nothing else that has failed is on the way: as before, or else on another way. None
+    /// if no endpoint is there for it, as far as was searched.
     fn way(
         &mut self,
         link: Link,

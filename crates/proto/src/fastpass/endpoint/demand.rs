@@ -79,12 +79,12 @@ impl Demands {
         }
     }
 
-    /// Whether there is an endpoint of this address.
+    /// Returns whether there is an endpoint of this address.
     pub(super) fn knows(&self, destination: Address) -> bool {
         usize::from(destination) < self.of.len()
     }
 
-    /// Whether any packets wait.
+    /// Returns whether any packets wait.
     pub(super) fn is_needy(&self) -> bool {
         self.needy > 0
     }
@@ -149,7 +149,7 @@ impl Demands {
         }
     }
 
-    /// How many destinations the next request has something to say of.
+    /// Returns how many destinations the next request has something to say of.
     pub(super) fn unsaid(&self) -> usize {
         self.unsaid.len()
     }
@@ -191,13 +191,13 @@ impl Demands {
         }
     }
 
-    /// Whether a destination was last spoken of at this time, and that is not known to have been heard.
+    /// Returns whether a destination was last spoken of at this time, and that is not known to have been heard.
     fn is_unacknowledged(&self, at: Time, destination: Address) -> bool {
         let of = &self.of[usize::from(destination)];
         of.said_at == at && of.acknowledged != of.demanded
     }
 
-    /// When the oldest demand that is not acknowledged was said.
+    /// Returns when the oldest demand that is not acknowledged was said.
     pub(super) fn oldest_unacknowledged(&self) -> Option<Time> {
         self.unacknowledged.front().map(|&(at, _)| at)
     }

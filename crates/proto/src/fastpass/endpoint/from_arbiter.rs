@@ -56,7 +56,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes or refuses a grant. Whether it is taken.
+    /// Takes or refuses a grant. Returns whether it is taken.
     pub(super) fn take(&mut self, now: Time, grant: &Grant) -> bool {
         if !self.demands.knows(grant.destination) || grant.destination == self.address {
             self.counters.refused_address += 1;
@@ -79,12 +79,12 @@ impl Endpoint {
         held.is_ok()
     }
 
-    /// Whether grants are refused for their age.
+    /// Returns whether grants are refused for their age.
     pub(super) fn checks_age(&self) -> bool {
         self.params.age_check && self.params.send == SendMode::AtSlot
     }
 
-    /// Whether the slot of a grant began too long ago.
+    /// Returns whether the slot of a grant began too long ago.
     pub(super) fn is_late(&self, now: Time, grant: &Grant) -> bool {
         self.checks_age() && self.params.timeslots.start(grant.slot) + self.params.late < now
     }

@@ -42,12 +42,12 @@ impl Default for Grants {
 }
 
 impl Grants {
-    /// How many they are.
+    /// Returns how many they are.
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -74,7 +74,8 @@ impl Grants {
         (&mut self.steps[..count], &mut self.paths)
     }
 
-    /// Adds a grant to the destination of this number, from 1 to [`MOST_GRANTED`]. Whether there was room for it.
+    /// Adds a grant to the destination of this number, from 1 to [`MOST_GRANTED`]. Returns `false`, and drops
+    /// it, if there is no room.
     pub(super) fn push(&mut self, slot: u64, number: usize, path: Path) -> bool {
         let (before, len) = (if self.is_empty() { slot } else { self.last }, self.len());
         let gap = slot.wrapping_sub(before);

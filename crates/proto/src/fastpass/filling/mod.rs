@@ -279,7 +279,7 @@ impl<A, F: Copy> Filling<A, F> {
         Slot { queue: place, turn, parts, whole, filled: 0, left, first, passed: 0, is_empty: true }
     }
 
-    /// What leaves next in a slot; nothing if nothing more fits. `size` gives the size of a flow's next packet.
+    /// Returns what leaves next in a slot; nothing if nothing more fits. `size` gives the size of a flow's next packet.
     pub fn next(&mut self, slot: &mut Slot, mut size: impl FnMut(F) -> u32) -> Option<Next<A, F>> {
         while let Some(part) = slot.parts.first().filter(|_| slot.room() >= self.least) {
             let next = match part {

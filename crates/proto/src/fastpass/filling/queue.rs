@@ -57,7 +57,7 @@ impl Share {
 }
 
 impl Round {
-    /// Whether no flow offers anything.
+    /// Returns whether no flow offers anything.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.bins == 0
@@ -75,7 +75,7 @@ impl Round {
         }
     }
 
-    /// Whether they fill a slot, so that nothing more may fit.
+    /// Returns whether they fill a slot, so that nothing more may fit.
     fn fills(&self, sizes: &Sizes) -> bool {
         self.bytes > u64::from(sizes.room - self.largest)
     }

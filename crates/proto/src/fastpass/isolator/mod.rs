@@ -271,12 +271,12 @@ impl Isolator {
         self.avoid_again();
     }
 
-    /// When [`Isolator::handle_timeout`] is wanted next.
+    /// Returns when [`Isolator::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Time {
         self.failed.iter().map(|&link| self.records[link].probation_ends()).fold(self.next, Time::min)
     }
 
-    /// When a failed link is to be tried next; [`Time::NEVER`] if there is none.
+    /// Returns when a failed link is to be tried next; [`Time::NEVER`] if there is none.
     pub fn poll_trial(&self) -> Time {
         self.failed.iter().map(|&link| self.records[link].next_trial()).fold(Time::NEVER, Time::min)
     }
@@ -360,7 +360,7 @@ impl Isolator {
         self.avoid_again();
     }
 
-    /// Whether the links to avoid have changed since this was last asked.
+    /// Returns whether the links to avoid have changed since this was last asked.
     pub fn poll_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
@@ -370,7 +370,7 @@ impl Isolator {
         self.failed.iter().filter(|&&link| self.records[link].is_avoided()).map(|&link| self.links.link(link))
     }
 
-    /// Whether a packet on this path would pass a link to avoid.
+    /// Returns whether a packet on this path would pass a link to avoid.
     pub fn is_avoided(&self, source: Address, destination: Address, path: Path) -> bool {
         let avoided = |link: usize| self.records.get(link).is_some_and(Record::is_avoided);
         self.links.route(source, destination, path).is_some_and(|route| route.iter().any(avoided))
@@ -393,7 +393,7 @@ impl Isolator {
         self.failed.iter().chain(&self.endpoints).map(|&link| self.links.link(link))
     }
 
-    /// What became of reports.
+    /// Returns what became of reports.
     pub fn counters(&self) -> &IsolatorCounters {
         &self.counters
     }

@@ -69,7 +69,8 @@ impl IsolatorParams {
         (wanted as u32).max(self.trials)
     }
 
-    /// How many trials in a row a link that loses packets at this rate answers one time in e^7, 1100: 7 divided by the rate.
+    /// Returns how many trials in a row a link that loses packets at this rate answers one time in e^7, 1100: 7 divided by the
+    /// rate.
     pub(super) fn proof((lost, sent): (u64, u64)) -> u64 {
         (7 * sent).div_ceil(lost.max(1))
     }

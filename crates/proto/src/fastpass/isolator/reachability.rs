@@ -46,7 +46,7 @@ impl Reachability {
         self.from_core.fill(all(self.cores));
     }
 
-    /// The set that a link between switches is in, and its place there; none for an endpoint's.
+    /// The set that a link between switches is in, and its place there; `None` for an endpoint's.
     fn place(&mut self, link: Link) -> Option<(&mut u32, usize)> {
         let switches = self.switches;
         match link {
@@ -69,7 +69,7 @@ impl Reachability {
         }
     }
 
-    /// Takes a link out of use, unless racks that could reach each other could not then. Whether it is out of use.
+    /// Takes a link out of use, unless racks that could reach each other could not then. Returns whether it is out of use.
     pub(super) fn close_if_spared(&mut self, link: Link) -> bool {
         let pairs_before = self.joined(link);
         self.close(link);
@@ -82,7 +82,7 @@ impl Reachability {
         false
     }
 
-    /// How many pairs of racks that packets pass this link between can reach each other.
+    /// Returns how many pairs of racks that packets pass this link between can reach each other.
     fn joined(&self, link: Link) -> usize {
         let racks = 0..self.up.len();
         let of_pod = |pod: usize| pod * self.racks_per_pod..(pod + 1) * self.racks_per_pod;

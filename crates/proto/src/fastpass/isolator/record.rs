@@ -91,7 +91,7 @@ impl Record {
         self.failure.is_some()
     }
 
-    /// The number of the links that were suspected with this one; none if it has not failed.
+    /// The number of the links that were suspected with this one; `None` if it has not failed.
     pub(super) fn group(&self) -> Option<u64> {
         self.failure.map(|failure| failure.group)
     }
@@ -110,7 +110,7 @@ impl Record {
         self.failure.is_some_and(|failure| failure.avoided)
     }
 
-    /// Whether it is to be decided for the first time whether the link is avoided.
+    /// Returns whether it is to be decided for the first time whether the link is avoided.
     pub(super) fn is_new(&self) -> bool {
         self.failure.is_some_and(|failure| failure.new)
     }
@@ -121,7 +121,7 @@ impl Record {
         }
     }
 
-    /// When the link is to be tried next; [`Time::NEVER`] if it has not failed.
+    /// Returns when the link is to be tried next; [`Time::NEVER`] if it has not failed.
     pub(super) fn next_trial(&self) -> Time {
         self.failure.map_or(Time::NEVER, |failure| failure.next_trial)
     }
@@ -140,7 +140,7 @@ impl Record {
         }
     }
 
-    /// Takes word of a trial that was answered. Whether the link is whole, and used again.
+    /// Takes word of a trial that was answered. Returns whether the link is whole, and used again.
     pub(super) fn hear_answer(&mut self, now: Time) -> bool {
         let Some(failure) = &mut self.failure else { return false };
         failure.answered += 1;
@@ -154,18 +154,18 @@ impl Record {
         whole
     }
 
-    /// Whether others are suspected before this one: it was found whole of late, when it was suspected of losing packets.
+    /// Returns whether others are suspected before this one: it was found whole of late, when it was suspected of losing packets.
     pub(super) fn is_proven(&self, now: Time) -> bool {
         self.proven && now < self.remembered
     }
 
-    /// Whether the link may be whole although no trial tells: it has answered the last one, or none can be made on which nothing
-    /// else has failed.
+    /// Returns whether the link may be whole although no trial tells: it has answered the last one, or none can be made on which
+    /// nothing else has failed.
     pub(super) fn may_be_whole(&self) -> bool {
         self.failure.is_some_and(|failure| failure.answered > 0 || failure.last_trial.is_none())
     }
 
-    /// Takes word of a trial that was not answered. Whether the link is dead, which was not known before.
+    /// Takes word of a trial that was not answered. Returns whether the link is dead, which was not known before.
     pub(super) fn hear_silence(&mut self, silence: Silence) -> bool {
         let Some(failure) = &mut self.failure else { return false };
         failure.answered = 0;
@@ -176,22 +176,23 @@ impl Record {
         found
     }
 
-    /// Whether the link was used again of late though it has answered some trials and others not: it is suspected before others.
+    /// Returns whether the link was used again of late though it has answered some trials and others not: it is suspected before
+    /// others.
     pub(super) fn loses_some(&self, now: Time) -> bool {
         self.loses_some && now < self.remembered
     }
 
-    /// Whether the link answers nothing.
+    /// Returns whether the link answers nothing.
     pub(super) fn is_dead(&self) -> bool {
         self.failure.is_some_and(|failure| failure.dead)
     }
 
-    /// When the link is used again if nobody can try it.
+    /// Returns when the link is used again if nobody can try it.
     pub(super) fn probation_ends(&self) -> Time {
         self.failure.map_or(Time::NEVER, |failure| failure.probation_ends)
     }
 
-    /// Ends the probation of a link that nobody can try, or puts it off. Whether the link is used again.
+    /// Ends the probation of a link that nobody can try, or puts it off. Returns whether the link is used again.
     pub(super) fn ends_probation(&mut self, now: Time, params: &IsolatorParams) -> bool {
         let Some(failure) = &mut self.failure else { return false };
         if failure.probation_ends > now {

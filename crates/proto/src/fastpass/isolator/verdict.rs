@@ -1,5 +1,5 @@
-//! Which links account for the losses: the one first whose fault explains most, then, without what that one explains, the next; as
-//! long as a fault is a likelier reason than chance.
+//! Which links account for the losses: the one first whose fault explains most, then, without what that one explains, the next;
+//! as long as a fault is a likelier reason than chance.
 //!
 //! How much the fault of a link explains is a likelihood ratio ([`likelihood`]): the same losses explain more on a link that few
 //! packets passed than on one that many passed which arrived.
@@ -54,16 +54,16 @@ impl Lost {
         }
     }
 
-    /// Whether what the others sent, of the `sent` packets on the link, speaks against what the source with most losses says. Of
-    /// that one it is only known how much it sent on all links: `own`.
+    /// Returns whether what the others sent, of the `sent` packets on the link, speaks against what the source with most losses
+    /// says. Of that one it is only known how much it sent on all links: `own`.
     fn is_contradicted(self, sent: u64, own: u64) -> bool {
         let own = own.min(sent).max(1);
         let expected = (sent - own.min(sent)) * self.most / own;
         expected >= EXPECTED && 4 * (self.all - self.most) < expected
     }
 
-    /// Whether too many of the `sent` packets on the link went where nothing was lost, for the rate of loss where something was: then it
-    /// is rather some other link that the lost packets have in common.
+    /// Returns whether too many of the `sent` packets on the link went where nothing was lost, for the rate of loss where
+    /// something was: then it is rather some other link that the lost packets have in common.
     fn is_uneven(self, sent: u64) -> bool {
         sent.saturating_sub(self.sent) * self.all >= EXPECTED * self.sent
     }
@@ -96,8 +96,8 @@ impl Verdict {
     }
 
     /// Finds the links that account for the losses reported in two periods. What passed a link of `known` is accounted for
-    /// already. A `proven` link is the reason only for what no other link is that loses alike wherever packets go from it: else it would
-    /// be the likeliest reason for the losses of two that share it.
+    /// already. A `proven` link is the reason only for what no other link is that loses alike wherever packets go from it: else
+    /// it would be the likeliest reason for the losses of two that share it.
     pub(super) fn weigh(
         &mut self,
         params: &IsolatorParams,
@@ -133,7 +133,7 @@ impl Verdict {
         self.drop_superfluous(params, links, evidence);
     }
 
-    /// Puts the losses of two periods in order. Whether there are any.
+    /// Puts the losses of two periods in order. Returns whether there are any.
     fn gather(&mut self, evidence: &[Evidence; 2], known: impl Fn(usize) -> bool) -> bool {
         self.losses.clear();
         self.losses.extend(evidence.iter().flat_map(Evidence::losses).copied());
@@ -144,8 +144,8 @@ impl Verdict {
         !self.losses.is_empty()
     }
 
-    /// The other links that can be avoided whose faults explain nearly as well what the fault of this one does, which has been found:
-    /// nine tenths of its losses are on them, too, and the odds are not clearly against them.
+    /// The other links that can be avoided whose faults explain nearly as well what the fault of this one does, which has been
+    /// found: nine tenths of its losses are on them, too, and the odds are not clearly against them.
     pub(super) fn alike(
         &mut self,
         found: usize,
@@ -185,8 +185,8 @@ impl Verdict {
         &self.failed
     }
 
-    /// Of a link that has been found the packets that were lost on it, of which no other is the reason, and those that went the same ways
-    /// since the first of them: what passed it before it failed is not among these.
+    /// Of a link that has been found the packets that were lost on it, of which no other is the reason, and those that went the
+    /// same ways since the first of them: what passed it before it failed is not among these.
     pub(super) fn rate(&self, link: usize) -> (u64, u64) {
         self.failed.iter().position(|&failed| failed == link).map_or((0, 0), |at| self.found[at])
     }
@@ -231,8 +231,8 @@ impl Verdict {
         }
     }
 
-    /// Of those that may be considered the link whose fault explains most, if it explains enough; of several the one with the lowest
-    /// number.
+    /// Of those that may be considered the link whose fault explains most, if it explains enough; of several the one with the
+    /// lowest number.
     fn worst(
         &self,
         params: &IsolatorParams,

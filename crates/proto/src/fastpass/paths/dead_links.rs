@@ -121,26 +121,26 @@ impl DeadLinks {
         self.of_cores.get_mut(group).map(|entry| &mut entry[direction])
     }
 
-    /// Whether no link is dead.
+    /// Returns whether no link is dead.
     pub fn is_empty(&self) -> bool {
         self.of_racks.iter().chain(&*self.of_cores).flatten().all(|dead| dead.is_empty())
     }
 
-    /// Whether no dead link changes what a rack can send and receive.
+    /// Returns whether no dead link changes what a rack can send and receive.
     pub fn spares(&self, rack: usize) -> bool {
         let first = rack / self.racks_per_pod * self.paths;
         let of_cores = self.of_cores.iter().skip(first).take(self.paths);
         of_cores.chain([&self.of_racks[rack]]).flatten().all(|dead| dead.is_empty())
     }
 
-    /// Whether two racks are of one pod that has a dead link to or from the core: their packets share the others.
+    /// Returns whether two racks are of one pod that has a dead link to or from the core: their packets share the others.
     pub fn share_fewer_cores(&self, rack: usize, other: usize) -> bool {
         let pod = rack / self.racks_per_pod;
         let mut of_pod = self.of_cores.iter().skip(pod * self.paths).take(self.paths).flatten();
         pod == other / self.racks_per_pod && of_pod.any(|dead| !dead.is_empty())
     }
 
-    /// Whether living links lead from a rack to another.
+    /// Returns whether living links lead from a rack to another.
     ///
     /// Panics if there is no such rack.
     pub fn joins(&self, from: usize, to: usize) -> bool {
@@ -182,7 +182,7 @@ impl DeadLinks {
         (of(UP), of(DOWN))
     }
 
-    /// Whether these are the links of a fat tree of this shape.
+    /// Returns whether these are the links of a fat tree of this shape.
     pub(super) fn is_of(&self, racks: usize, shape: FatTreeShape) -> bool {
         let FatTreeShape { racks_per_pod, aggregation, cores } = shape;
         self.racks() == racks

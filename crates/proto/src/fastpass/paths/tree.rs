@@ -37,7 +37,7 @@ impl Tree {
         &self.picks[node * words..][..words]
     }
 
-    /// Whether a cell is among the picks of a node of the tree, 0 or 1.
+    /// Returns whether a cell is among the picks of a node of the tree, 0 or 1.
     #[inline]
     pub(super) fn pick(&self, node: usize, cell: usize) -> usize {
         (self.picks[node * self.layout.words() + (cell >> 6)] >> (cell & 63)) as usize & 1

@@ -76,15 +76,16 @@ impl Costs {
     /// counts a network card and its driver, of which encoding and decoding are 30 to 100 ns.
     pub const PACKET_NS: f64 = 660.0;
 
-    /// What a grant costs, as measured at a load of 0.86 (docs/PERFORMANCE.md): 3.1, 3.4 and 4.5 ns for 256, 1024 and 4096
-    /// endpoints in batches of 64 slots, and 1.6 times as much in batches of 16.
+    /// Returns what a grant costs, as measured at a load of 0.86 (docs/PERFORMANCE.md): 3.1, 3.4 and 4.5 ns for 256, 1024 and
+    /// 4096 endpoints in batches of 64 slots, and 1.6 times as much in batches of 16.
     pub fn grant_ns(hosts: u16, batch: u32) -> f64 {
         let doublings = f64::from(hosts.max(256)).log2() - 8.0;
         let whole = if doublings <= 2.0 { 3.1 + 0.15 * doublings } else { 3.4 + 0.55 * (doublings - 2.0) };
         whole * (1.0 + 0.3 * (64.0 / f64::from(batch)).log2().max(0.0))
     }
 
-    /// What selecting a packet's path costs, as measured: 6.8 ns for up to 32 racks and 23 ns for 100 (docs/PERFORMANCE.md).
+    /// Returns what selecting a packet's path costs, as measured: 6.8 ns for up to 32 racks and 23 ns for 100
+    /// (docs/PERFORMANCE.md).
     pub fn path_ns(racks: u16) -> f64 {
         6.8 + f64::from(racks.saturating_sub(32)) * (23.0 - 6.8) / 68.0
     }
@@ -261,7 +262,7 @@ impl Needs {
         self.cores.iter().sum::<f64>().ceil().max(1.0) as u32
     }
 
-    /// How many of `hosts` hosts the arbiter's link can tell of their slots.
+    /// Returns how many of `hosts` hosts the arbiter's link can tell of their slots.
     pub fn hosts_told(&self, hosts: u16) -> u32 {
         (f64::from(hosts) / self.arbiter_link[0].max(self.arbiter_link[1])) as u32
     }

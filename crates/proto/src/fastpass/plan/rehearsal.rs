@@ -66,7 +66,7 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// Mean and 99th percentile in slots of the time from a message's coming to its first slot; none of no message.
+    /// Mean and 99th percentile in slots of the time from a message's coming to its first slot; `None` of no message.
     pub fn first_slot(&self) -> Option<[f64; 2]> {
         in_slots(&self.first)
     }

@@ -35,13 +35,13 @@ pub trait Receiver: Debug {
     /// A timer may have run out, such as the one of an acknowledgement that waits.
     fn handle_timeout(&mut self, now: Time);
 
-    /// When [`Self::handle_timeout`] is wanted.
+    /// Returns when [`Self::handle_timeout`] is wanted.
     fn poll_timeout(&self) -> Option<Time>;
 
     /// Messages wholly arrived since this was last asked.
     fn poll_completed(&mut self) -> u32;
 
-    /// Whether an acknowledgement is to be sent.
+    /// Returns whether an acknowledgement is to be sent.
     fn readiness(&self) -> Readiness;
 
     /// The acknowledgement that is due, sent `now` (t4). To be called when [`Self::readiness`] is `Ready`.

@@ -6,7 +6,7 @@ fn with(xoff: Threshold, hysteresis: u64, headroom: u64) -> Pfc {
     Pfc::pausing(2, only(1), thresholds, None, (1000, 0))
 }
 
-/// What it has to say, as times of the second class.
+/// Returns what it has to say, as times of the second class.
 fn said(pfc: &mut Pfc) -> Vec<u64> {
     pfc.signals.drain(..).map(|pause| [pause.time, u64::MAX][usize::from(pause.class != 1)]).collect()
 }

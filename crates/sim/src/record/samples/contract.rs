@@ -26,7 +26,7 @@ pub(super) fn column<T>(rows: usize) -> Vec<T> {
 }
 
 impl Sampled {
-    /// Samples with at most `rows` rows at each instant; none where there is no interval.
+    /// Samples with at most `rows` rows at each instant; `None` where there is no interval.
     pub(in crate::record) fn every(
         key: &'static str,
         interval: Option<Span>,
@@ -39,7 +39,7 @@ impl Sampled {
     }
 }
 
-/// How often there is a sample at most, one each interval.
+/// Returns how often there is a sample at most, one each interval.
 pub(super) fn instants(scenario: &Scenario, interval: Span) -> f64 {
     scenario.duration.as_secs_f64() / interval.as_secs_f64()
 }

@@ -25,7 +25,7 @@ table! {
     }
 }
 
-/// The table of hosts: a row for each; none where hosts are ideal. The receive queue's peak is of the whole run.
+/// The table of hosts: a row for each; `None` where hosts are ideal. The receive queue's peak is of the whole run.
 pub(in crate::record) fn hosts(measured: &Measured) -> Option<Table> {
     let (hosts, whole): (Vec<u32>, Vec<_>) = measured.simulation.processors().unzip();
     let processors = measured.processors();
@@ -61,7 +61,7 @@ table! {
     }
 }
 
-/// The distributions of the parts of round-trip times in the measured time, in the form of [`rtt`]; none where hosts
+/// The distributions of the parts of round-trip times in the measured time, in the form of [`rtt`]; `None` where hosts
 /// are ideal.
 pub(in crate::record) fn delays(measured: &Measured) -> Option<Table> {
     let (mut transport, mut part, mut us, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -104,7 +104,7 @@ table! {
     }
 }
 
-/// The table of probes: a row for each packet, by probe and then in the order of sending; none where nothing probes.
+/// The table of probes: a row for each packet, by probe and then in the order of sending; `None` where nothing probes.
 /// Round trips are by the prober's clock, and NaN where no answer has come.
 pub(in crate::record) fn probes(measured: &Measured) -> Option<Table> {
     let probes = &measured.scenario.probes;

@@ -45,7 +45,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// What would have to be chosen for `key` to apply: the first choice that excludes it.
+    /// Returns what would have to be chosen for `key` to apply: the first choice that excludes it.
     pub(super) fn condition(&self, key: &str, variants: &[Variant]) -> Option<String> {
         let has = |variant: &&Variant| variant.fields.iter().any(|field| field.name == key);
         let with: Vec<&Variant> = variants.iter().filter(has).collect();
