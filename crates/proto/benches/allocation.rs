@@ -150,7 +150,7 @@ impl Random {
         (source as u16, (other + u64::from(other >= source)) as u16)
     }
 
-    /// From 0 to 1, without 0.
+    /// Returns a number from 0 to 1, without 0.
     fn share(&mut self) -> f64 {
         (self.next() + 1) as f64 / (1_u64 << 32) as f64
     }

@@ -59,7 +59,7 @@ impl Histogram {
         self.sum
     }
 
-    /// Mean in picoseconds; `None` of nothing.
+    /// Returns the mean in picoseconds; `None` for an empty histogram.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
@@ -70,7 +70,7 @@ impl Histogram {
     }
 
     /// The value that a `fraction` of all do not exceed, in picoseconds, at most one part in 256 too large; `None`
-    /// of nothing.
+    /// for an empty histogram.
     pub fn quantile(&self, fraction: f64) -> Option<u64> {
         let rank = self.rank(fraction);
         let mut seen = 0;

@@ -236,7 +236,7 @@ fn allocation_by_hand() -> Vec<u8> {
     [&fixed[..], &numbers, &slot, &mask, &destinations, &ahead, &grants, &paths].concat()
 }
 
-/// The same without the grants that are more than 15 slots after the one before.
+/// Returns that allocation without the grants that are more than 15 slots after the one before.
 fn near_allocation_by_hand() -> Vec<u8> {
     let mut bytes = allocation_by_hand();
     (bytes[1], bytes[8]) = (3, 2 << 4 | 3);

@@ -58,7 +58,7 @@ impl Measurement {
         self.resolved.to_string()
     }
 
-    /// None: what is odd is refused.
+    /// Returns no warnings: what is odd is refused.
     #[classattr]
     fn warnings() -> Vec<String> {
         Vec::new()

@@ -206,7 +206,7 @@ fn rdma_fat_tree(congestion: Congestion) -> Scenario {
     scenario
 }
 
-/// The same with flow control at every switch, as in Swing's experiments: each link is paused above 288 kB.
+/// Returns the scenario with flow control at every switch, as in Swing's experiments: each link is paused above 288 kB.
 fn lossless(mut scenario: Scenario) -> Scenario {
     let pfc = Pfc {
         xoff: Xoff::Static(Bytes::new(288_000)),

@@ -68,7 +68,7 @@ struct Tagged {
     finish: u128,
 }
 
-/// The same by the definition: tags in units in which a byte of any weight is a whole number.
+/// The order by its definition: tags in units in which a byte of any weight is a whole number.
 struct Definition<'a> {
     rules: &'a [Rule],
     comings: &'a [Coming],

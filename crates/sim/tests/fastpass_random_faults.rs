@@ -276,7 +276,7 @@ impl Experiment {
         Experiment { number, network, arbiter, flows, faults }
     }
 
-    /// As a scenario.
+    /// Returns the experiment as the text of a scenario.
     fn text(&self) -> String {
         let Experiment { number, network, arbiter, flows, faults } = self;
         let mut text = format!(

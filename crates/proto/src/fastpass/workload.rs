@@ -43,12 +43,12 @@ impl Requests {
         Requests { random: Random(seed), nodes, mean, sizes }
     }
 
-    /// Those that arrive in a time in which `mean` do on average.
+    /// Returns the requests that arrive in a time in which `mean` arrive on average.
     pub fn batch(&mut self, mean: f64) -> Vec<Request> {
         (0..self.random.poisson(mean)).map(|_| self.one()).collect()
     }
 
-    /// The next one.
+    /// Returns the next request.
     pub fn one(&mut self) -> Request {
         let (source, destination) = self.random.pair(self.nodes.into());
         let slots = match self.sizes {
@@ -114,7 +114,7 @@ impl Random {
         (source as u16, (other + u64::from(other >= source)) as u16)
     }
 
-    /// From 0 to 1, without 0.
+    /// Returns a number from 0 to 1, without 0.
     fn share(&mut self) -> f64 {
         (self.next() + 1) as f64 / (1_u64 << 32) as f64
     }

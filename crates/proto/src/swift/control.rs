@@ -85,7 +85,7 @@ pub struct Swift {
 struct EndpointDelay {
     /// When the last sample came; [`Time::ZERO`] before the first.
     updated: Time,
-    /// In picoseconds. Zero as long as no host has taken any time.
+    /// The average in picoseconds; zero as long as no host has taken any time.
     average_ps: f64,
 }
 

@@ -43,11 +43,11 @@ pub enum ShortOfHeadroom {
 /// One cycle of PFC at a constant drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// From the lowest count, with input, up to the threshold: equation (2).
+    /// The time from the lowest count, with input, up to the threshold: equation (2).
     pub t1: Span,
-    /// From the highest count, without input, down to the threshold: equation (3).
+    /// The time from the highest count, without input, down to the threshold: equation (3).
     pub t2: Span,
-    /// From the threshold, without input, until the buffer is empty: equation (1).
+    /// The time from the threshold, without input, until the buffer is empty: equation (1).
     pub t3: Span,
     /// How long the link carries data in each cycle (`t_active`).
     pub active: Span,

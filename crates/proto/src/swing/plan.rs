@@ -25,7 +25,7 @@ pub struct DciLink {
     pub rate: Rate,
     /// Propagation one way, transponders included.
     pub delay: Span,
-    /// The same between relay and switch.
+    /// Propagation one way between relay and switch.
     pub local_delay: Span,
     /// The lowest share of the rate that surely drains; below it frames may be dropped.
     pub least_drain: f64,
@@ -46,9 +46,9 @@ pub struct DciLink {
 /// What a lossless priority is set to at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// Above this the peer is told to pause.
+    /// The bytes above which the peer is told to pause.
     pub xoff: Bytes,
-    /// At this it is told to resume.
+    /// The bytes at which the peer is told to resume.
     pub xon: Bytes,
     /// Room above XOFF.
     pub headroom: Bytes,

@@ -9,7 +9,7 @@ use crate::units::{Span, Time};
 /// What one acknowledgement tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckSample {
-    /// From the packet's sending to its acknowledgement's processing, t6 - t1 (Swift §3.2).
+    /// The time from the packet's sending to its acknowledgement's processing, t6 - t1 (Swift §3.2).
     pub rtt: Span,
     /// The part of `rtt` spent in hosts: remote queuing (t4 - t2) and local receive queue (t6 - t5).
     pub endpoint_delay: Span,
@@ -57,7 +57,7 @@ pub enum Notice {
     Congestion,
     /// From now on the flow's packets have timeslots of their own (Fastpass).
     Scheduled,
-    /// From now on they have none, as no arbiter answers.
+    /// From now on the flow's packets have no timeslots, as no arbiter answers.
     Unscheduled,
 }
 

@@ -124,7 +124,7 @@ mod tests {
         acknowledge_sent_at(sender, cumulative, Time::ZERO)
     }
 
-    /// The same, where the last of the packets was sent at `echo`.
+    /// Acknowledges every packet before `cumulative`, the last of which was sent at `echo`. Returns how many messages are done.
     fn acknowledge_sent_at(sender: &mut SenderOf<NoneParams>, cumulative: u32, echo: Time) -> u32 {
         let ack = Ack {
             seq: cumulative - 1,

@@ -288,7 +288,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         self.calm_until > 0
     }
 
-    /// After a change of what is known of packets, or of the oldest message.
+    /// Computes anew until when the sender is calm, after a change of what is known of packets or of the oldest message.
     fn look_around(&mut self) {
         let calm = self.repair().is_none_or(Repair::is_over);
         let oldest = self.rare.as_ref().and_then(|rare| rare.messages.oldest_end());

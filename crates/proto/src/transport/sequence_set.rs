@@ -8,7 +8,7 @@ pub(super) struct SequenceSet {
 }
 
 impl SequenceSet {
-    /// For windows of up to `reach` packets.
+    /// Returns an empty set for windows of up to `reach` packets.
     pub(super) fn new(reach: u32) -> SequenceSet {
         let words = reach.div_ceil(u64::BITS).next_power_of_two();
         SequenceSet { words: vec![0; words as usize].into_boxed_slice(), len: 0 }

@@ -28,7 +28,7 @@ pub struct Batches {
     count: usize,
     /// The events as they came, or in the order of the parts of the window; behind them anything.
     entries: Vec<Entry>,
-    /// The same, batch by batch; behind them anything.
+    /// The events batch by batch; behind them anything.
     dealt: Vec<Entry>,
     /// Where each batch ends in `dealt`.
     ends: Vec<usize>,

@@ -145,7 +145,7 @@ impl Meta {
         (self.0 >> SIZE_BITS) & (MAX_LINKS - 1)
     }
 
-    /// The same, one link on.
+    /// Returns this with one more link crossed.
     #[inline]
     #[must_use]
     pub fn crossed(self) -> Meta {
@@ -158,7 +158,7 @@ impl Meta {
         (self.0 >> (SIZE_BITS + HOP_BITS)) & (MAX_LINKS - 1)
     }
 
-    /// The same with an echoed hop count.
+    /// Returns this with an echoed hop count.
     #[inline]
     #[must_use]
     pub fn echoing(self, hops: u32) -> Meta {
@@ -178,14 +178,14 @@ impl Meta {
         self.0 & flags == flags
     }
 
-    /// The same without `flags`.
+    /// Returns this without `flags`.
     #[inline]
     #[must_use]
     pub fn without(self, flags: u32) -> Meta {
         Meta(self.0 & !flags)
     }
 
-    /// The same with `flags` set.
+    /// Returns this with `flags` set.
     #[inline]
     #[must_use]
     pub fn with(self, flags: u32) -> Meta {

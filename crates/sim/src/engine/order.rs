@@ -112,7 +112,7 @@ pub(super) fn move_back(items: &mut [Item], from: usize) -> usize {
     from - at
 }
 
-/// So few are sorted by counting.
+/// Up to this many items are sorted by counting.
 pub const FEW: usize = 24;
 /// The bits that tell that many apart.
 const NUMBER_BITS: u32 = 5;

@@ -32,7 +32,7 @@ pub struct ArbiterHost {
     /// Its place in the order of takeover.
     pub rank: usize,
     params: ArbiterParams,
-    /// None while it is dead.
+    /// The machine; `None` while the arbiter is dead.
     machine: Option<Box<Arbiter>>,
     costs: Costs,
     /// When it dies or starts again, soonest first, and which of them.

@@ -28,7 +28,7 @@ pub struct Snap {
     jitter: Stream,
     /// Frames that leave the stack now or later: when, and of which kind and end.
     leaving: Vec<(u64, u32)>,
-    /// What its work costs; the same for all hosts of a kind.
+    /// What the processor's work costs, which is the same for all hosts of a kind.
     model: Arc<SnapHost>,
 }
 

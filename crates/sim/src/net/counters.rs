@@ -21,7 +21,7 @@ pub struct PortCounters {
 pub(super) struct AllCounters {
     /// For each port where its counters stand.
     of: Vec<u32>,
-    /// At first those of every port that has counted nothing.
+    /// The counters; the first are those of every port that has counted nothing.
     all: Vec<PortCounters>,
 }
 

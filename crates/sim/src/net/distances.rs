@@ -52,8 +52,8 @@ fn closer<'a>(graph: &'a Graph, distances: &'a [u32], at: u32) -> impl Iterator<
     })
 }
 
-/// From every switch, the number of shortest paths to the one that the distances are to, or `u32::MAX` where there are
-/// more; zero where there is none.
+/// Returns, for every switch, the number of shortest paths from it to the one that the distances are to, or `u32::MAX` where
+/// there are more; zero where there is none.
 pub(super) fn path_counts(graph: &Graph, distances: &[u32]) -> Vec<u32> {
     let hosts = graph.host_count();
     let mut nearest_first: Vec<u32> =

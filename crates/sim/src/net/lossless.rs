@@ -55,7 +55,7 @@ impl Ports {
         taken
     }
 
-    /// The same where the port has its accounts to itself.
+    /// Does what [`Self::charge`] does at a port that has its accounts to itself.
     fn charge_account(&mut self, at: u32, class: usize, size: u32) -> bool {
         let (pfc, memory) = self.pfc_and_memory(at);
         let (before, paused) = (pfc.unsent(), pfc.account(class).pausing);
@@ -137,7 +137,7 @@ impl Ports {
         account.pausing && self.charge_pausing(at, class, size)
     }
 
-    /// The same at an account that pauses its link.
+    /// Does what [`Self::charge_alone`] does for an account that pauses its link.
     #[inline]
     fn charge_pausing(&mut self, at: u32, class: usize, size: u32) -> bool {
         let pfc = self.pfc_mut(at);

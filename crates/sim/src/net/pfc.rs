@@ -288,7 +288,7 @@ impl Pfc {
         (paused, again)
     }
 
-    /// The same classes, and this one if it is paused.
+    /// Returns the classes `paused`, and `class` among them just if it is paused.
     fn with_hold(&self, mut paused: ClassSet, class: usize) -> ClassSet {
         set(&mut paused, class as u8, self.holds[class].is_paused());
         paused

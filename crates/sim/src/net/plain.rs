@@ -83,7 +83,8 @@ pub(super) fn settle(
     }
 }
 
-/// As [`join`], at a port that is listed. Answers how many frames before the one that joins are to be marked.
+/// Does what [`join`] does, at a port that is listed. Returns how many frames before the one that joins are to be marked; `None`
+/// if there is no room for it.
 #[inline(never)]
 fn join_judging(
     port: &mut Port,
@@ -100,7 +101,7 @@ fn join_judging(
     append(port, departures, kind.capacity, (now, left), (size, slot)).then_some(marked)
 }
 
-/// Adds a frame to the list of a busy port with room for `capacity` bytes; whether there is room for it.
+/// Adds a frame to the list of a busy port with room for `capacity` bytes. Returns whether there is room for it.
 #[inline(always)]
 fn append(
     port: &mut Port,

@@ -21,7 +21,7 @@ pub fn allocation_bytes(slots: f64) -> f64 {
 pub struct SlottedLinks<'a> {
     network: &'a Network,
     slot: Span,
-    /// Of a link, the share that is for what has no timeslot.
+    /// The share of a link that is for what has no timeslot.
     control_share: f64,
     /// The longest frame that leaves in timeslots, on the wire.
     pub frame: Bytes,

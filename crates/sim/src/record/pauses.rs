@@ -29,7 +29,7 @@ table! {
         pauses: Run,
         /// PAUSEs and RESUMEs that the far end sent against the link, in all classes.
         pfc_frames: Run,
-        /// Those of them that were lost.
+        /// PAUSEs and RESUMEs of these that were lost.
         pfc_frames_lost: Run,
         /// Most bytes at once that the link had brought to the far end and that were still there.
         account_peak_bytes: Run,

@@ -75,7 +75,7 @@ pub(super) struct Crew {
 
 #[derive(Debug)]
 struct Worker {
-    /// None once the crew is dismissed.
+    /// Where jobs are sent; `None` once the crew is dismissed.
     jobs: Option<Sender<Job>>,
     done: Receiver<Domain>,
     thread: Option<JoinHandle<()>>,

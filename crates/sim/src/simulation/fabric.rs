@@ -116,7 +116,7 @@ impl Fabric {
         }
     }
 
-    /// The same; the parts of a frame fit the processor's registers, which a [`Frame`] does not.
+    /// Does the work of [`Self::offer_plain`]; the parts of a frame fit the processor's registers, which a [`Frame`] does not.
     #[inline(never)]
     fn send_plain<const NIC: bool>(
         &mut self,

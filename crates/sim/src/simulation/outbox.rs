@@ -16,7 +16,7 @@ pub(super) struct Exits {
     nodes: u32,
     /// The links out of the domain.
     links: Vec<Exit>,
-    /// Those at which frames are held.
+    /// The links at which frames are held, by their places in `links`.
     holding: Vec<u32>,
     /// When the first of these frames begins to leave, in picoseconds; the largest number if there is none.
     next_beginning: u64,

@@ -16,7 +16,7 @@ struct Flying {
     count: u64,
     /// The classes that any of them is about.
     classes: ClassSet,
-    /// Those of these in which the last is a PAUSE.
+    /// The classes of these in which the last is a PAUSE.
     pausing: ClassSet,
 }
 

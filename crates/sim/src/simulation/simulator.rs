@@ -23,7 +23,7 @@ const CHECK_EVERY: u64 = 8192;
 pub struct Simulation {
     pub(super) plan: Arc<Plan>,
     pub(super) domains: Vec<Domain>,
-    /// None where there is one domain.
+    /// The threads; `None` where there is one domain.
     pub(super) crew: Option<Crew>,
     /// Everything before this instant has happened.
     pub(super) time: Time,

@@ -58,7 +58,7 @@ impl Table {
         Table { name: Some(name.to_string()), ..Table::new(kind) }
     }
 
-    /// The same table with one key more.
+    /// Returns the table with one more key.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Table {
         self.set(key, value);
         self

@@ -60,7 +60,8 @@ impl PerSlot {
     /// The most that is counted.
     const MOST: u64 = (u16::MAX as u64) << 32;
 
-    /// As many packets as `packets` to `slots`, rounded up to a part in 2^32; 65,535 at most. Panics if `slots` is 0.
+    /// Returns a capacity of `packets` packets in `slots` slots, rounded up to a part in 2^32; 65,535 at most. Panics if `slots`
+    /// is 0.
     ///
     /// ```
     /// use clearway_proto::fastpass::allocator::PerSlot;

@@ -200,7 +200,7 @@ impl Demand {
         }
     }
 
-    /// The same, but not inlined, for a loop whose own variables it would drive out of the registers.
+    /// Does what [`Self::leave`] does, but is not inlined, for a loop whose own variables it would drive out of the registers.
     #[inline(never)]
     pub(super) fn leave_outlined(&mut self, pair: Pair) {
         self.leave(pair);

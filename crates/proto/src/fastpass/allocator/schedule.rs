@@ -16,7 +16,7 @@ pub struct Schedule {
     slots: u32,
 }
 
-/// As many slots as there can be, and the queue.
+/// Lists of a schedule: one for each slot that there can be, and the queue.
 const LISTS: usize = QUEUE + 1;
 /// The queue's number: no free slot is the 64th.
 const QUEUE: usize = 64;

@@ -48,9 +48,9 @@ pub(super) struct Clocks {
 /// How far an endpoint's clock is ahead of the arbiter's.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
-    /// At least so far.
+    /// The least that the clock can be ahead.
     least: Recent,
-    /// At most so far, negated.
+    /// The most that the clock can be ahead, negated.
     most: Recent,
     /// Added to the slots of its grants.
     translation: i64,

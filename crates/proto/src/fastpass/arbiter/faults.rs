@@ -36,14 +36,14 @@ pub(super) struct Faults {
     /// Whether reports are taken at all: without any, no link fails.
     takes_reports: bool,
     isolator: Option<Box<Isolator>>,
-    /// None where the arbiter is at no endpoint's link, so that no path leads to it.
+    /// The trials; `None` where the arbiter is at no endpoint's link, so that no path leads to it.
     trials: Option<Box<Trials>>,
     /// The endpoint at whose link the arbiter is.
     own: Option<Address>,
     trial_timeout: Span,
     /// Paths between two racks, at most.
     paths: Path,
-    /// None where the arbiter is at no endpoint's link.
+    /// The arbiter's own links; `None` where it is at no endpoint's link.
     own_links: Option<Box<OwnLinks>>,
     /// Packets to each endpoint: whose turn it is.
     turns: Box<[u32]>,

@@ -70,13 +70,13 @@ use succession::Succession;
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArbiterOutput {
-    /// To an endpoint, on this path if it is said.
+    /// A packet to an endpoint, on this path if one is given.
     Allocation(Allocation, Option<Path>),
-    /// To an endpoint, on this path if it is said.
+    /// A packet to an endpoint, on this path if one is given.
     Reset(Reset, Option<Path>),
-    /// To every other arbiter.
+    /// A packet to every other arbiter.
     Watchdog(Watchdog),
-    /// To an endpoint, on this path.
+    /// A packet to an endpoint, on this path.
     Trial(Trial, Path),
 }
 

@@ -104,11 +104,11 @@ impl Neighbours {
 const NEIGHBOURS: usize = 4 * OF_RACK;
 /// Kinds of trial paths by each endpoint: with the link on the way out, on the way back, and on that to each neighbour.
 const KINDS: usize = 2 + NEIGHBOURS;
-/// ControlPaths that are looked at in one search.
+/// Trial paths that are looked at in one search.
 const MOST_SEARCHED: usize = 1024;
 
 impl TrialPathFinder {
-    /// For an arbiter at the link of the endpoint `own`.
+    /// Returns a finder for an arbiter at the link of the endpoint `own`.
     pub(super) fn new(surroundings: &Surroundings, own: Address) -> TrialPathFinder {
         let Surroundings { racks, racks_per_pod, switches, cores } = surroundings;
         TrialPathFinder {

@@ -50,7 +50,7 @@ pub struct PathReport {
     pub path: Path,
     /// Packets of which it is known whether they arrived.
     pub sent: u16,
-    /// Those that did not.
+    /// Packets of these that did not arrive.
     pub lost: u16,
 }
 

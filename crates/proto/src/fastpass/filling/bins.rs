@@ -13,9 +13,9 @@ pub(super) struct Bin {
 /// The packets that a flow offers, in order. Bins that are alike are kept as one: a bulk flow has one entry, whatever it offers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bins {
-    /// The first, of which a part may have left already; empty if the flow offers nothing.
+    /// The first bin, of which a part may have left already; empty if the flow offers nothing.
     first: Bin,
-    /// Those after it, and how many times each comes in a row.
+    /// The bins after the first, and how many times each comes in a row.
     rest: VecDeque<(Bin, u32)>,
     count: u32,
     packets: u32,

@@ -12,7 +12,7 @@ pub(super) struct Loss {
     pub(super) path: Path,
     /// Packets that went the same way, from those on that the first report of a loss is about.
     pub(super) sent: u32,
-    /// None only where there is no entry.
+    /// Packets of these that were lost; 0 only where there is no entry.
     pub(super) lost: u32,
 }
 
@@ -95,7 +95,7 @@ impl Losses {
 pub(super) struct Evidence {
     /// Packets on each link of which it is known whether they arrived.
     sent: Box<[u32]>,
-    /// The same of each source.
+    /// Packets of each source of which it is known whether they arrived.
     of_source: Box<[u32]>,
     losses: Losses,
     empty: bool,

@@ -102,7 +102,7 @@ pub struct Isolator {
     verdict: Verdict,
     /// What is known of each link that can be avoided.
     records: Box<[Record]>,
-    /// Those of them that have failed, those with the highest rate of loss first.
+    /// The links that have failed, those with the highest rate of loss first.
     failed: Vec<usize>,
     reachability: Reachability,
     /// Links that are suspected together, while they are gathered.

@@ -9,10 +9,11 @@ pub(super) struct Reachability {
     racks_per_pod: usize,
     switches: usize,
     cores: usize,
-    /// By rack: the switches that it reaches, and those that reach it.
+    /// For each rack, the switches that it reaches, and those that reach it.
     up: Box<[u32]>,
     down: Box<[u32]>,
-    /// By pod and aggregation switch: the core switches that it reaches, and those that reach it. Empty without core switches.
+    /// For each pod and aggregation switch, the core switches that it reaches, and those that reach it. Empty without core
+    /// switches.
     to_core: Box<[u32]>,
     from_core: Box<[u32]>,
 }

@@ -34,10 +34,10 @@ struct Lost {
     all: u64,
     /// The packets that went the same ways since the first of them.
     sent: u64,
-    /// Those of the source that has the most, and which that is.
+    /// The losses of the source that has the most, and which source that is.
     most: u64,
     by: Address,
-    /// Those of the source whose losses are being counted.
+    /// The losses of the source whose losses are being counted.
     part: u64,
 }
 
@@ -185,8 +185,8 @@ impl Verdict {
         &self.failed
     }
 
-    /// Of a link that has been found the packets that were lost on it, of which no other is the reason, and those that went the
-    /// same ways since the first of them: what passed it before it failed is not among these.
+    /// Returns, for a link that has been found, the packets lost on it of which no other link is the reason, and the packets that
+    /// went the same ways since the first of these: what passed the link before it failed is not among them.
     pub(super) fn rate(&self, link: usize) -> (u64, u64) {
         self.failed.iter().position(|&failed| failed == link).map_or((0, 0), |at| self.found[at])
     }
@@ -231,8 +231,8 @@ impl Verdict {
         }
     }
 
-    /// Of those that may be considered the link whose fault explains most, if it explains enough; of several the one with the
-    /// lowest number.
+    /// Returns, of the links that may be considered, the one whose fault explains most, if it explains enough; of several the one
+    /// with the lowest number.
     fn worst(
         &self,
         params: &IsolatorParams,
@@ -252,7 +252,7 @@ impl Verdict {
         worst.map(|(link, _)| link)
     }
 
-    /// By how many bits a fault of the link is likelier than chance; 0 if it is not likely enough.
+    /// Returns by how many bits a fault of the link is likelier than chance; 0 if it is not likely enough.
     fn explains(&self, params: &IsolatorParams, evidence: &[Evidence; 2], link: usize) -> u64 {
         let (lost, sent) = (self.lost[link].all, sent(evidence, link));
         if !params.is_lossy(lost, sent) {

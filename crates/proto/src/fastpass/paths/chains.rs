@@ -28,7 +28,7 @@ pub(super) struct Chains {
 }
 
 impl Chains {
-    /// For tables of up to `cells` cells.
+    /// Returns room for tables of up to `cells` cells.
     pub(super) fn new(cells: usize) -> Chains {
         Chains { other: [0; NODES], joined: vec![Joined::default(); cells].into_boxed_slice() }
     }

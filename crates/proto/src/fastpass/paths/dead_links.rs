@@ -33,7 +33,7 @@ pub struct DeadLinks {
     carried: Box<[[u16; 2]]>,
     /// The switches that a rack cannot send to, and those that cannot send to it.
     of_racks: Box<[[PathSet; 2]]>,
-    /// By pod and aggregation switch: the core switches that it cannot send to, and those that cannot send to it.
+    /// For each pod and aggregation switch, the core switches that it cannot send to, and those that cannot send to it.
     of_cores: Box<[[PathSet; 2]]>,
 }
 

@@ -55,7 +55,8 @@ pub(super) struct Mender {
 }
 
 impl Mender {
-    /// For graphs with up to `edges` edges, whose nodes have these links; the packets are coloured with the paths `kept`.
+    /// Returns a mender for graphs with up to `edges` edges, whose nodes have these links; the packets are coloured with the
+    /// paths `kept`.
     pub(super) fn new(
         layout: Layout,
         edges: usize,
@@ -277,7 +278,7 @@ impl Mender {
         self.path_by_two_exchanges(edge, can, chosen)
     }
 
-    /// As [`Self::path_for`], where what has room at one end is dead at the other: makes room at both.
+    /// Does what [`Self::path_for`] does, where what has room at one end is dead at the other: makes room at both.
     fn path_by_two_exchanges(&mut self, edge: u16, can: u32, chosen: &mut [u8]) -> Option<u8> {
         let [sender, receiver] = self.seats.ends(edge);
         for path in bits(can) {

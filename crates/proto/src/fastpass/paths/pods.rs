@@ -27,7 +27,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// The same pod and direction, at another aggregation switch.
+    /// Returns the limit for the same pod and direction at another aggregation switch.
     pub(super) fn at(self, aggregation: u8) -> Limit {
         Limit { aggregation, ..self }
     }

@@ -8,7 +8,7 @@ use super::split::Splitter;
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     layout: Layout,
-    /// For how many levels there is room.
+    /// The number of levels for which there is room.
     max_levels: usize,
     /// How many packets each cell has in a node's graph, modulo the number of colours below that node: `max_levels` planes
     /// a node, the lowest bit first.
@@ -19,7 +19,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// For up to `1 << max_levels` colours.
+    /// Returns a tree for up to `1 << max_levels` colours.
     pub(super) fn new(layout: Layout, max_levels: usize) -> Tree {
         let nodes = 1 << max_levels;
         Tree {

@@ -63,11 +63,11 @@ pub struct ArbiterPlan {
 /// What the arbiter's work costs a core, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// To allocate a slot to a pair: [`Costs::grant_ns`].
+    /// The cost to allocate a slot to a pair: [`Costs::grant_ns`].
     pub grant: f64,
-    /// To select its path: [`Costs::path_ns`].
+    /// The cost to select a packet's path: [`Costs::path_ns`].
     pub path: f64,
-    /// For a control packet that comes or leaves: [`Costs::PACKET_NS`].
+    /// The cost of a control packet that comes or leaves: [`Costs::PACKET_NS`].
     pub packet: f64,
 }
 
@@ -102,9 +102,9 @@ pub struct Needs {
     pub grants: f64,
     /// Slots granted for each slot of data.
     pub slots_a_packet: f64,
-    /// Bytes of a request and of an allocation on the wire.
+    /// Bytes of a request on the wire, on average.
     pub request_bytes: f64,
-    /// The same of an allocation.
+    /// Bytes of an allocation on the wire, on average.
     pub allocation_bytes: f64,
     /// Cores for allocation, which one must do alone; for path selection; and for control packets.
     pub cores: [f64; 3],
@@ -114,11 +114,11 @@ pub struct Needs {
     pub host_link: [f64; 2],
     /// The share of a host's link that slots leave to them.
     pub left: f64,
-    /// From a message's coming to its first slot: mean and 99th percentile.
+    /// The time from a message's coming to its first slot: mean and 99th percentile.
     pub first_slot: Option<[Span; 2]>,
-    /// The same to its last slot.
+    /// The time from a message's coming to its last slot: mean and 99th percentile.
     pub last_slot: Option<[Span; 2]>,
-    /// From an allocation's decision until the last endpoint has heard of it.
+    /// The time from an allocation's decision until the last endpoint has heard of it.
     pub told: Span,
     /// Slots that [`ArbiterPlan::ahead`] must be at least, and may be at most.
     pub ahead: [u32; 2],

@@ -55,23 +55,23 @@ pub struct Rehearsal {
     pub destinations: u64,
     /// Slots that were granted.
     pub granted: u64,
-    /// Those of them for data.
+    /// Slots that were granted for data.
     pub data: u64,
-    /// From a message's coming to its first slot, a slot in 2^12 parts of a picosecond.
+    /// Times from a message's coming to its first slot, in units of which a slot has [`SLOT`].
     first: Histogram,
-    /// The same to its last slot.
+    /// Times from a message's coming to its last slot, in the same units.
     last: Histogram,
     /// Slots of data asked for and not granted at the end, and when half of the time had passed.
     waiting: [u64; 2],
 }
 
 impl Rehearsal {
-    /// Mean and 99th percentile in slots of the time from a message's coming to its first slot; `None` of no message.
+    /// Returns mean and 99th percentile in slots of the time from a message's coming to its first slot; `None` without a message.
     pub fn first_slot(&self) -> Option<[f64; 2]> {
         in_slots(&self.first)
     }
 
-    /// The same to its last slot.
+    /// Returns mean and 99th percentile in slots of the time from a message's coming to its last slot; `None` without a message.
     pub fn last_slot(&self) -> Option<[f64; 2]> {
         in_slots(&self.last)
     }

@@ -11,7 +11,7 @@ use crate::units::{Bytes, Rate, Span};
 pub struct VirtualQueue {
     /// The length at which that queue is held (q*). A larger one answers faster when the drain grows.
     pub target: Bytes,
-    /// Only while more than this waits.
+    /// The queue is held only while more than this waits.
     pub above: Bytes,
 }
 

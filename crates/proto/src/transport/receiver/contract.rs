@@ -9,13 +9,13 @@ use crate::units::Time;
 /// What a data packet was to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Seen for the first time.
+    /// A packet that had not arrived before.
     New,
-    /// Seen before.
+    /// A duplicate: this packet had arrived.
     Duplicate,
-    /// So far ahead that there is no room to note it: ignored, not acknowledged.
+    /// A packet too far ahead for the receiver to keep a note of it: ignored, not acknowledged.
     BeyondReach,
-    /// Ahead of one that is missing, at a receiver that takes packets in order only: thrown away.
+    /// A packet ahead of one that is missing, at a receiver that takes packets in order only: thrown away.
     OutOfOrder,
 }
 

@@ -8,7 +8,7 @@ use crate::random_net::case::{Table, Value};
 pub struct Transport {
     pub name: String,
     pub protocol: &'static str,
-    /// Beside payload and framing; none: the protocol's own.
+    /// Bytes of a frame beside payload and framing; `None`: the protocol's own.
     header: Option<u64>,
     /// The size of an acknowledgement; none: as the header.
     ack: Option<u64>,
