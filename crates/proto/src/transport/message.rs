@@ -84,7 +84,7 @@ impl Messages {
         self.sent.front().map(|oldest| oldest.end)
     }
 
-    /// Forgets those that end at or before packet `cumulative`; how many they are.
+    /// Forgets those that end at or before packet `cumulative`. Returns how many they are.
     pub(super) fn acknowledge(&mut self, cumulative: u32) -> u32 {
         let done = self.sent.partition_point(|message| message.end <= cumulative);
         self.sent.drain(..done);

@@ -23,7 +23,7 @@ impl SequenceSet {
         self.words[word] & bit != 0
     }
 
-    /// Adds a number; whether it is new.
+    /// Adds a number. Returns whether it is new.
     pub(super) fn insert(&mut self, seq: u32) -> bool {
         let (word, bit) = self.place(seq);
         let new = self.words[word] & bit == 0;
@@ -32,7 +32,7 @@ impl SequenceSet {
         new
     }
 
-    /// Takes a number out; whether it was in.
+    /// Takes a number out. Returns whether it was in.
     pub(super) fn remove(&mut self, seq: u32) -> bool {
         let (word, bit) = self.place(seq);
         let had = self.words[word] & bit != 0;

@@ -115,7 +115,7 @@ impl Seat {
         self.told
     }
 
-    /// Sets the timer for the local time `local`, unless it is set for an earlier one; whether it was set. It runs out when
+    /// Sets the timer for the local time `local`, unless it is set for an earlier one. Returns whether it was set. It runs out when
     /// a reading of the clock, with its error, shows that time.
     pub fn set_timer(&mut self, now: Time, local: Time) -> bool {
         if self.simulated(local).max(now) >= self.timer_at {
@@ -129,7 +129,7 @@ impl Seat {
         sooner
     }
 
-    /// Sets the timer for a simulated time, unless it is set for an earlier one; whether it was set.
+    /// Sets the timer for a simulated time, unless it is set for an earlier one. Returns whether it was set.
     pub fn set_timer_at(&mut self, at: Time) -> bool {
         let sooner = at < self.timer_at;
         if sooner {

@@ -93,7 +93,7 @@ def cdf(
     scale: float = 1.0,
     points: int = 300,
 ) -> Series:
-    """Take the cumulative distribution of a column times `scale`, in per cent, thinned to so many points."""
+    """Take the cumulative distribution of a column times `scale`, in per cent, thinned to `points` points."""
     values, weights = Weighted(run, table, column, match, weight=weight).finished()
     order = np.argsort(values, kind="stable")
     values, shares = values[order], np.cumsum(weights[order])

@@ -160,7 +160,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Forgets what an endpoint has demanded, and what it is granted in batches that have not come back. How many slots were
+    /// Forgets what an endpoint has demanded, and what it is granted in batches that have not come back. Returns how many slots were
     /// demanded and not granted.
     pub fn forget(&mut self, source: Address) -> u64 {
         let forgotten = self.allocator.forget(usize::from(source));
@@ -175,7 +175,7 @@ impl Batches {
         forgotten + (without_path - self.blocked.len() - self.cut_off.len()) as u64
     }
 
-    /// Forgets what all have demanded, as [`Batches::forget`] does for each. How many slots that is.
+    /// Forgets what all have demanded, as [`Batches::forget`] does for each. Returns how many slots that is.
     pub fn forget_all(&mut self) -> u64 {
         let without_path = self.blocked.len() + self.cut_off.len();
         let forgotten = self.allocator.forget_all() + without_path as u64;

@@ -96,7 +96,7 @@ impl Demands {
         of.needed = slots;
     }
 
-    /// Demands what is missing. How many slots that is.
+    /// Demands what is missing. Returns how many slots that is.
     pub(super) fn demand(&mut self, destination: Address) -> u32 {
         let of = &mut self.of[usize::from(destination)];
         let outstanding = of.demanded.wrapping_sub(of.granted);
@@ -202,7 +202,7 @@ impl Demands {
         self.unacknowledged.front().map(|&(at, _)| at)
     }
 
-    /// Has what was said `after` ago, and is not acknowledged, said again. How many destinations that is.
+    /// Has what was said `after` ago, and is not acknowledged, said again. Returns how many destinations that is.
     pub(super) fn say_again(&mut self, now: Time, after: Span) -> u64 {
         let mut again = 0;
         while let Some(&(at, destination)) = self.unacknowledged.front() {
@@ -226,7 +226,7 @@ impl Demands {
         }
     }
 
-    /// Counts from zero in a new term: only the grants held stay. How many slots are demanded.
+    /// Counts from zero in a new term: only the grants held stay. Returns how many slots are demanded.
     pub(super) fn start_over(&mut self) -> u64 {
         self.unsaid.clear();
         self.unacknowledged.clear();

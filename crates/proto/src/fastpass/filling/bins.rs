@@ -55,7 +55,7 @@ impl Bins {
         }
     }
 
-    /// Fills up the last bin. How many packets that takes.
+    /// Fills up the last bin. Returns how many packets that takes.
     fn fill_last(&mut self, room: u32, size: u32, packets: u32) -> u32 {
         let Some((last, times)) = self.rest.back_mut() else {
             let more = if self.count == 0 { 0 } else { packets.min((room - self.first.bytes) / size) };

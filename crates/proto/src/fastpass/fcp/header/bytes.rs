@@ -80,7 +80,7 @@ impl<'a> Writer<'a> {
         self.number(number as u64, 1 << signed_form(number));
     }
 
-    /// Writes the checksum into its place. How long the packet is.
+    /// Writes the checksum into its place. Returns how long the packet is.
     pub(super) fn finish(self) -> usize {
         let checksum = checksum(&self.buffer[..self.len]);
         self.buffer[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
