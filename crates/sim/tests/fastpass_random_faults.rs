@@ -1,6 +1,6 @@
 //! Fastpass in random networks in which one or two cables die or lose packets, in one direction or both, for ever or for a time:
 //! what flows is compared with a maximum flow, and nothing that lives and is of use may be avoided at the end. `FAULTS=300` runs
-//! so many, from network `FIRST` on.
+//! 300 networks, from network `FIRST` on.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;

@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(slots.start(u64::MAX), Time::NEVER);
     }
 
-    /// In nanoseconds, an instant of an agreed clock.
+    /// An instant of an agreed clock, in nanoseconds.
     const UNIX: u64 = 1_795_000_000_123_456_789;
 
     #[test]

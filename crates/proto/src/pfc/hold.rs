@@ -36,8 +36,8 @@ impl Default for Hold {
 }
 
 impl Hold {
-    /// A PAUSE for so long takes effect, or a RESUME, which is one for no time. When [`Self::expire`] is to be called, if that is
-    /// not to be anyway.
+    /// Lets a PAUSE for `pause` take effect, or a RESUME, which is one for no time. Returns when [`Self::expire`] is to be
+    /// called, if that is not to be anyway.
     pub fn take(&mut self, pause: Span, now: Time) -> Option<Time> {
         if pause == Span::ZERO {
             self.end(now);

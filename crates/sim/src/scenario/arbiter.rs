@@ -318,7 +318,7 @@ fn check_slot(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
     }
 }
 
-/// A grant comes so long before its slot that some are there in time, and no longer than an endpoint wants.
+/// Checks that grants come early enough before their slots that some are there in time, and no earlier than an endpoint wants.
 fn check_horizon(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
     let slots = |count: u32| arbiters.slot * u64::from(count);
     let params = scenario.transports.iter().find_map(endpoint_of);

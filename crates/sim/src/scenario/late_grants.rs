@@ -22,7 +22,7 @@ pub(super) struct LateGrants<'a> {
     arbiter: Span,
     /// The time on the way to the host.
     way: Span,
-    /// What endpoints take: so late a grant at most, and none that is further ahead.
+    /// The grants that endpoints take: at most `late` after their slot, and at most `early` before it.
     late: Span,
     early: Span,
 }
@@ -87,7 +87,7 @@ impl LateGrants<'_> {
         self.refused_after(self.arbiter + self.way)
     }
 
-    /// Returns how many are refused whose grants come so long after the arbiter has decided.
+    /// Returns how many slots are refused if their grants come `taken` after the arbiter has decided.
     fn refused_after(&self, taken: Span) -> u64 {
         let too_old = taken.saturating_sub(self.ahead() + self.late).as_ps();
         too_old.div_ceil(self.arbiters.slot.as_ps()).min(self.arbiters.batch.into())

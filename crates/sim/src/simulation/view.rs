@@ -294,8 +294,8 @@ impl Simulation {
                 .all(|domain| domain.hosts.incomplete == 0 && domain.hosts.operations.open_count() == 0)
     }
 
-    /// An instant before which [`Self::all_complete`] cannot hold: so long a run need not ask. The first flow that is not
-    /// complete has yet to send what it has not sent.
+    /// Returns an instant before which [`Self::all_complete`] cannot hold, so that a run need not ask until then. The first flow
+    /// that is not complete has yet to send what it has not sent.
     pub fn not_complete_before(&mut self) -> Time {
         let flows = self.awaited..self.plan.specs.len() as u32;
         let awaited = flows.clone().find_map(|flow| Some((flow, self.unsent(flow)?)));

@@ -11,15 +11,15 @@ pub enum Value {
     Whole(u64),
     Number(f64),
     Text(String),
-    /// In picoseconds.
+    /// A time in picoseconds.
     Time(u64),
     /// A range of times, both in picoseconds.
     Times(u64, u64),
-    /// In bytes.
+    /// A size in bytes.
     Size(u64),
-    /// In bits a second.
+    /// A rate in bits a second.
     Rate(u64),
-    /// In times a second.
+    /// A frequency in times a second.
     Frequency(u64),
     /// Hosts by number, in order.
     Hosts(Vec<u32>),
@@ -131,7 +131,7 @@ pub type SizePoints = Vec<(u64, f64)>;
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceLine {
-    /// In picoseconds.
+    /// When it starts, in picoseconds.
     pub start: u64,
     pub from: u32,
     pub to: u32,

@@ -52,7 +52,7 @@ def mean(rows: Weighted) -> float:
 def operation_latency(run: Run, q: float, tail_us: float, match: Mapping[str, Any] | None = None) -> float:
     """Take a quantile of the latency of operations issued after the warm-up and before the last `tail_us`.
 
-    Each of them had so long to finish: where that is longer than the quantile, it is exact whatever is
+    Each of them had `tail_us` to finish: where that is longer than the quantile, it is exact whatever is
     unfinished.
     """
     rows = rows_of(run, "operations", match, 0.0, math.inf)

@@ -50,7 +50,7 @@ pub struct Carries {
 /// Packets that a link carries in a slot, on average: above 0, and perhaps no whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerSlot {
-    /// In parts of [`PerSlot::ONE`].
+    /// The packets a slot, in parts of [`PerSlot::ONE`].
     parts: u64,
 }
 

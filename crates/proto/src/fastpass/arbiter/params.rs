@@ -31,7 +31,7 @@ pub struct ArbiterParams {
     pub ahead: u32,
     /// How often an endpoint is sent an allocation.
     pub pacer: Pacer,
-    /// An allocation that has not been acknowledged for so long is followed by one with the counts of now. Default: 200 us,
+    /// An allocation that has not been acknowledged for this long is followed by one with the counts of now. Default: 200 us,
     /// as in the release.
     pub retransmit: Span,
     /// A request is acknowledged after this time at the latest, by an allocation without grants if need be. Default: 100
@@ -39,7 +39,7 @@ pub struct ArbiterParams {
     pub acknowledge: Span,
     /// The time between two watchdogs (`T_w`). Default: 100 us, as in the paper.
     pub watchdog: Span,
-    /// A standby that has heard no watchdog for so long takes over (`T_d`). Default: 200 us, as in the paper; the release has
+    /// A standby that has heard no watchdog for this long takes over (`T_d`). Default: 200 us, as in the paper; the release has
     /// 2 ms.
     pub takeover: Span,
     /// Added to the slots that a new primary leaves out after those that the old one can have granted. Default: none.

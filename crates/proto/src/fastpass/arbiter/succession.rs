@@ -127,8 +127,8 @@ impl Succession {
         alive
     }
 
-    /// Returns whether this primary has been for so long without an endpoint that follows it that there may be another that it
-    /// did not hear of.
+    /// Returns whether there may be another primary that this one did not hear of: for longer than a takeover takes no endpoint
+    /// has followed it.
     pub(super) fn may_have_rival(&self, now: Time, params: &ArbiterParams) -> bool {
         !self.followed && now > self.since + params.takeover
     }

@@ -177,10 +177,10 @@ impl<A> Queue<A> {
         (alone + acks.div_ceil(sizes.acks)).min(count).min(by_bytes(bytes + acks_bytes, larger))
     }
 
-    /// Whose turn it is in a slot that begins `now`. Where there are packets of both lanes they take turns, but small ones only
-    /// if they fill the slot or have waited for so long: else as good as every other slot would go to the few that came
-    /// since the last. Acknowledgements go first if they need slots of their own and fill one, or
-    /// the oldest has waited for so long, or there is no data; but never twice in a row while there is data.
+    /// Returns whose turn it is in a slot that begins `now`. Where there are packets of both lanes they take turns, but small
+    /// ones only if they fill the slot or have waited for `longest_hold`: else as good as every other slot would go to the few
+    /// that came since the last. Acknowledgements go first if they need slots of their own and fill one, or
+    /// the oldest has waited for `longest_hold`, or there is no data; but never twice in a row while there is data.
     ///
     /// A full packet leaves no room for an acknowledgement. So if each left as soon as it could, two hosts that send to each
     /// other would spend every other slot on one of them. And where a host acknowledges a stream, a slotful of

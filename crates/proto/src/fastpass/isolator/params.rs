@@ -22,7 +22,7 @@ pub struct IsolatorParams {
     pub bits: u32,
     /// How often a link that is avoided is tried with a packet that nobody waits for. Default: 100 us.
     pub trial_interval: Span,
-    /// A trial that is not answered for so long is lost. Default: 1 ms.
+    /// A trial that is not answered for this long is lost. Default: 1 ms.
     pub trial_timeout: Span,
     /// Trials in a row that have to be answered before a link is used again; of one that did not lose everything, up to four
     /// times as many, as it answers some. Twice as many each time that it fails again within 1 s: a link that loses one packet in

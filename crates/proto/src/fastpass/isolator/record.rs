@@ -4,7 +4,7 @@ use crate::units::{Span, Time};
 
 use super::params::IsolatorParams;
 
-/// For so long after a link was used again a fault counts as the same one: [`IsolatorParams::trials`].
+/// For this long after a link was used again a fault counts as the same one: [`IsolatorParams::trials`].
 const REMEMBERED: Span = Span::from_secs(1);
 /// A link is dead if trials on this many paths in a row were not answered: on one of them something else may have failed that is
 /// not known.

@@ -27,7 +27,7 @@ use super::slot::{BLOCKED, BYPASS, MAX_PATHS};
 /// Moves allowed in a slot, for each packet that has lost its path and each packet of the slot.
 const MOVES_PER_PACKET: usize = 2;
 
-/// A packet without a path may displace another, that one another, so often.
+/// How long a chain of packets may be in which one without a path displaces another, and that one another.
 const DISPLACED: usize = 8;
 /// How often other packets are exchanged for one that an aggregation switch cannot pass on.
 const SHUFFLES: usize = 12;

@@ -56,7 +56,7 @@ table! {
         part: Nothing,
         /// The largest time of the bucket. The smallest is less than one part in 256 below it.
         delay_us: Nothing,
-        /// Acknowledgements, or for `nic` data packets, that arrived and of which the part took so long.
+        /// Acknowledgements, or for `nic` data packets, that arrived and of which the part took a time in this bucket.
         count: Measured,
     }
 }
