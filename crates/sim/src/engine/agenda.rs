@@ -186,8 +186,8 @@ mod tests {
     use crate::engine::event::Kind;
     use crate::random::{Entity, Stream};
 
-    /// Whether they are few, of one node or node by node, and in whatever order they stand, each event that happens is the first
-    /// of its node's that are left, also of those that its node has added meanwhile.
+    /// Each event that happens is the first of its node's that are left, also of those that the node has added meanwhile: of few
+    /// events and many, of one node or node by node, and in whatever order they stand.
     #[test]
     fn the_events_of_each_node_happen_in_order() {
         const NODES: u64 = 4;

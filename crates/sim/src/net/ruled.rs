@@ -63,7 +63,7 @@ pub enum Passed {
 }
 
 impl Ports {
-    /// Whether there is room for a frame of a class that comes to a ruled port at `now`, over the link to port `ingress`, or begins
+    /// Returns whether there is room for a frame of a class that comes to a ruled port at `now`, over the link to port `ingress`, or begins
     /// here ([`NO_PORT`]). Gives the port that has it on its account from now on, if one has.
     pub fn admit(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Option<u32> {
         let ingress = if self.has_account(ingress, class) { ingress } else { NO_PORT };
@@ -104,7 +104,7 @@ impl Ports {
         Some(NO_PORT)
     }
 
-    /// Whether there is room for a frame of a class.
+    /// Returns whether there is room for a frame of a class.
     #[inline]
     fn admits(&self, at: u32, class: usize, size: u32) -> bool {
         let rules = self.rules(at);
@@ -173,7 +173,7 @@ impl Ports {
         }
     }
 
-    /// Whether a ruled port has something to catch up with up to `until`.
+    /// Returns whether a ruled port has something to catch up with up to `until`.
     #[inline(always)]
     pub fn is_behind(&self, at: u32, until: u64) -> bool {
         let behind = self.port(at).busy_until <= until && self.rules(at).transmitting;
@@ -206,7 +206,7 @@ impl Ports {
         choose(rules, &self.classes, may_leave)
     }
 
-    /// Whether anything waits at a ruled port that may leave.
+    /// Returns whether anything waits at a ruled port that may leave.
     pub fn has_waiting(&self, at: u32) -> bool {
         let rules = self.rules(at);
         rules.queued & !rules.paused != 0 || rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0)
@@ -255,7 +255,7 @@ impl Ports {
         Some(arrives)
     }
 
-    /// Whether a lossy link loses a frame that begins to leave.
+    /// Returns whether a lossy link loses a frame that begins to leave.
     #[inline(never)]
     fn loses(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
         let rules = self.rules_mut(at);
@@ -299,7 +299,7 @@ impl Ports {
         }
     }
 
-    /// Whether there may be any port that is to catch up when the window ends.
+    /// Returns whether there may be any port that is to catch up when the window ends.
     #[inline(always)]
     pub fn any_behind(&self) -> bool {
         !self.behind.is_empty()
@@ -322,7 +322,7 @@ impl Ports {
         self.transmits(at).then(|| self.port(at).busy_until)
     }
 
-    /// Whether frames wait at a ruled port, paused or not.
+    /// Returns whether frames wait at a ruled port, paused or not.
     #[inline]
     pub fn has_queued(&self, at: u32) -> bool {
         self.rules(at).queued != 0

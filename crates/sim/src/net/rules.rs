@@ -144,7 +144,7 @@ impl Rules {
         !self.transmitting && self.waiting == 0
     }
 
-    /// Whether a frame of a class that comes now would leave at once.
+    /// Returns whether a frame of a class that comes now would leave at once.
     pub(super) fn is_free_for(&self, class: usize) -> bool {
         !self.transmitting && self.queued & !self.paused == 0 && self.paused & only(class) == 0
     }

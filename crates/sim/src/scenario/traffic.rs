@@ -304,7 +304,7 @@ impl PatternReader<'_> {
     }
 
     fn bytes(&self, r: &mut Section) -> Option<Bytes> {
-        let bytes = r.optional(&bytes_key("Of each flow."), "without end");
+        let bytes = r.optional(&bytes_key("The size of each flow."), "without end");
         match bytes {
             Some(bytes) => self.check_size(r, "bytes", bytes.get()),
             None => self.check_endless(r, "bytes", None),

@@ -16,20 +16,20 @@ use crate::random_net::rewriting::REWRITINGS;
 
 type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// A way to run a scenario. Whichever it is, the outcome is the same.
-pub struct Way {
+/// A mode of running a scenario. Whichever it is, the outcome is the same.
+pub struct RunMode {
     pub name: &'static str,
     pub run: Run,
 }
 
 type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Stopped>;
 
-/// The ways in which every scenario is run after the first time.
-pub const WAYS: &[Way] = &[
-    Way { name: "a second time", run: as_usual },
-    Way { name: "on 2 threads", run: on_threads::<2> },
-    Way { name: "on 3 threads", run: on_threads::<3> },
-    Way { name: "on 7 threads", run: on_threads::<7> },
+/// The modes in which every scenario is run after the first time.
+pub const RUN_MODES: &[RunMode] = &[
+    RunMode { name: "a second time", run: as_usual },
+    RunMode { name: "on 2 threads", run: on_threads::<2> },
+    RunMode { name: "on 3 threads", run: on_threads::<3> },
+    RunMode { name: "on 7 threads", run: on_threads::<7> },
 ];
 
 fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
@@ -94,7 +94,7 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
         let says = "after 3 s not all flows are complete, none of which should take so long";
         return Err(Failure::of("it ends with its flows", says));
     }
-    for way in WAYS {
+    for way in RUN_MODES {
         let check = format!("it is the same when it is run {}", way.name);
         let Some(Ok(again)) = run(case, way.run, MOST_HOPS_REPORTED)? else {
             return Err(Failure::of(check, "it is not run to its end"));

@@ -195,7 +195,7 @@ impl CongestionControl for RdmaControl {
         shared.patience.rto
     }
 
-    /// Whether packets are few is asked when the shorter time is over, as the paper of IRN has it in hardware.
+    /// Asks whether packets are few when the shorter time is over, as the paper of IRN has it in hardware.
     fn postpone(&mut self, shared: &RdmaShared, now: Time, timeout: &Timeout) -> Option<Time> {
         let Patience { few, longer, .. } = shared.patience;
         let many = timeout.next - timeout.cumulative > few;

@@ -18,7 +18,7 @@ pub(super) enum Lane {
 
 /// What goes first in a slot; what room it leaves is for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum SlotUse {
     /// Packets of flows in this lane.
     Data(Lane),
     Acknowledgements,
@@ -98,7 +98,7 @@ pub(super) struct Queue<A> {
     /// Since when small packets have waited for a turn, at most.
     pub(super) since: Time,
     /// Whose turn the last slot was.
-    last: Turn,
+    last: SlotUse,
     /// Which lane's turn it was last.
     last_lane: Lane,
 }
@@ -111,7 +111,7 @@ impl<A> Default for Queue<A> {
             small: Round::default(),
             large: Round::default(),
             since: Time::ZERO,
-            last: Turn::Data(Lane::Large),
+            last: SlotUse::Data(Lane::Large),
             last_lane: Lane::Large,
         }
     }
@@ -185,7 +185,7 @@ impl<A> Queue<A> {
     /// A full packet leaves no room for an acknowledgement. So if each left as soon as it could, two hosts that send to each
     /// other would spend every other slot on one of them. And where a host acknowledges a stream, a slotful of
     /// acknowledgements waits at any time: if they always went first, its own packets never would.
-    pub(super) fn take_turn(&mut self, now: Time, sizes: &Sizes, longest_hold: Span) -> Turn {
+    pub(super) fn take_turn(&mut self, now: Time, sizes: &Sizes, longest_hold: Span) -> SlotUse {
         let due = |since: Time| since + longest_hold <= now;
         let lane = match (self.small.is_empty(), self.large.is_empty()) {
             (false, true) => Lane::Small,
@@ -198,19 +198,19 @@ impl<A> Queue<A> {
         };
         let data = !(self.small.is_empty() && self.large.is_empty());
         let turn = match self.acks.front() {
-            None => Turn::Data(lane),
-            Some(_) if !data => Turn::Acknowledgements,
+            None => SlotUse::Data(lane),
+            Some(_) if !data => SlotUse::Acknowledgements,
             Some((since, ..)) => {
                 let first = self.ack_bytes >= sizes.room.into() || due(*since);
-                if first && self.last != Turn::Acknowledgements && self.own_acks() > 0 {
-                    Turn::Acknowledgements
+                if first && self.last != SlotUse::Acknowledgements && self.own_acks() > 0 {
+                    SlotUse::Acknowledgements
                 } else {
-                    Turn::Data(lane)
+                    SlotUse::Data(lane)
                 }
             }
         };
         self.last = turn;
-        if let Turn::Data(lane) = turn {
+        if let SlotUse::Data(lane) = turn {
             self.last_lane = lane;
             if lane == Lane::Small {
                 self.since = now;

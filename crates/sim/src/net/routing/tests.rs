@@ -104,7 +104,7 @@ fn assert_joins_all_nodes(network: &Network) {
     }
 }
 
-/// The same network written out as a list.
+/// Returns the network written out as a list.
 fn as_list(network: &Network) -> Network {
     let graph = Graph::build(network);
     let nodes = graph.nodes().iter().map(|node| ListedNode {
