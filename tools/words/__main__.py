@@ -26,10 +26,10 @@ _LEFT_OUT = (
 def files_of(root: Path) -> list[Path]:
     """Return the tracked files in which phrases are looked for."""
     command = ["git", "-C", str(root), "ls-files", "-z"]
-    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
+    listed = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - our own command
     return [
         root / name
-        for name in names
+        for name in listed.stdout.split("\0")
         if name.endswith(_SUFFIXES) and not name.startswith(_LEFT_OUT) and (root / name).is_file()
     ]
 
@@ -37,8 +37,8 @@ def files_of(root: Path) -> list[Path]:
 def problems(root: Path, files: list[Path]) -> list[str]:
     """Return an entry for each phrase in these files that none may have."""
     return [
-        f"{path.relative_to(root).as_posix()}:{found.line}:{found.column}: {found.words!r}: {found.phrase.reason}; "
-        f"write: {found.phrase.instead}"
+        f"{path.relative_to(root).as_posix()}:{found.line}:{found.column}: {found.words!r}: "
+        f"{found.phrase.reason}; write: {found.phrase.instead}"
         for path in files
         for found in found_in(path.read_text(encoding="utf-8"), path.name)
     ]

@@ -50,7 +50,8 @@ PHRASES = (
         suffix=".rs",
     ),
     Phrase(
-        r"///.*[.;] [Ww]hether (it|one|they|that) (did|was|is|were|are|does|was possible|is so|was set|is new)\.",
+        r"///.*[.;] [Ww]hether (it|one|they|that) "
+        r"(did|was|is|were|are|does|was possible|is so|was set|is new)\.",
         _BOOL,
         "Returns whether ...",
         "/// Takes a frame off the account. Whether it did.",
@@ -142,7 +143,8 @@ PHRASES = (
         begins_doc=True,
     ),
     Phrase(
-        r"(Of (those|every|each|whom)|By (rack|pod|transport|feature|flow|port)|To whom|For (graphs|tables|windows))\b",
+        r"(Of (those|every|each|whom)|By (rack|pod|transport|feature|flow|port)|To whom"
+        r"|For (graphs|tables|windows))\b",
         _NEIGHBOUR,
         "the noun, or a verb: For each rack, ...; Returns room for graphs with ...",
         "/// By rack: the switches that it reaches.\nup: Box<[u32]>,",
