@@ -462,7 +462,9 @@ fn one_dead_cable_blocks_no_packet_that_the_racks_living_links_carry() {
 #[test]
 fn two_dead_cables_block_only_what_they_must() {
     for shape in NETWORKS {
-        for (directions, own_racks) in DIRECTIONS.into_iter().flat_map(|directions| [(directions, true), (directions, false)]) {
+        for (directions, own_racks) in
+            DIRECTIONS.into_iter().flat_map(|directions| [(directions, true), (directions, false)])
+        {
             let tally = run(shape, 2, directions, own_racks);
             let told = format!("{shape:?}, {directions:?}: {tally:?}");
             assert!(tally.worse * 100 <= SLOTS, "more are blocked than must be: {told}");
@@ -476,7 +478,10 @@ fn four_dead_cables_block_hardly_more_than_they_must() {
     for shape in NETWORKS {
         for directions in DIRECTIONS {
             let tally = run(shape, 4, directions, false);
-            assert!((tally.blocked - tally.must) * 50 <= tally.packets, "{shape:?}, {directions:?}: {tally:?}");
+            assert!(
+                (tally.blocked - tally.must) * 50 <= tally.packets,
+                "{shape:?}, {directions:?}: {tally:?}"
+            );
         }
     }
 }
@@ -502,7 +507,10 @@ fn dead_links_to_the_core_cost_themselves() {
             // What must be blocked is counted at each pod alone, so that it is too few in small trees.
             let tally = run_tree(half, 2, true, directions);
             let share = if half == 2 { 40 } else { 1000 };
-            assert!((tally.blocked - tally.must) * share <= tally.packets, "{half}, {directions:?}: {tally:?}");
+            assert!(
+                (tally.blocked - tally.must) * share <= tally.packets,
+                "{half}, {directions:?}: {tally:?}"
+            );
         }
     }
 }

@@ -15,8 +15,8 @@ use clearway_proto::units::{Span, Time};
 
 use super::control_plan::ControlPlan;
 use super::domain::Domain;
-use super::exchanged::Exchanged;
 use super::domain_index::DomainIndex;
+use super::exchanged::Exchanged;
 use super::plan::Plan;
 use crate::engine::event::{Event, Kind};
 use crate::host::agent::{Agent, Seat};

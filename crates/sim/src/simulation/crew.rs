@@ -12,7 +12,7 @@ use super::barrier::Barrier;
 use super::domain::Domain;
 use super::outbox::Outbox;
 use super::plan::Plan;
-use super::run_mode::{Choice, Stretch, RunMode, STRETCH};
+use super::run_mode::{Choice, RunMode, Stretch, STRETCH};
 
 /// No window: nothing is to come.
 const NEVER: u64 = u64::MAX;

@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 use clearway_proto::units::Time;
 
 use super::agents::Agents;
+use super::domain_index::DomainIndex;
 use super::fabric::Fabric;
 use super::hosts::Hosts;
 use super::out::Out;
 use super::outbox::{Exits, Outbox};
 use super::parcels::Parcel;
-use super::domain_index::DomainIndex;
 use super::plan::Plan;
 use crate::engine::agenda::{self};
 use crate::engine::batches::{Batches, AHEAD};

@@ -2,8 +2,8 @@
 
 use clearway_proto::units::Time;
 
-use super::operations::{Channel, Initiator, OperationRecord};
 use super::domain_index::DomainIndex;
+use super::operations::{Channel, Initiator, OperationRecord};
 use crate::engine::calendar::Entry;
 use crate::engine::event::{Event, Frame};
 use crate::host::agent::Seat;
@@ -42,7 +42,8 @@ pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
     // touched that stand for a packet, and a few words around them.
     let (reach, packets) = (transport.protocol.tracked_packets() as usize / 8, packets.div_ceil(8) as usize);
     let out_of_order = 4 * (reach.min(packets.saturating_add(PAGE)) + BLOCK) + POINTERS;
-    let plan = size_of::<FlowSpec>() + 2 * size_of::<DomainIndex>() + size_of::<Losses>() + size_of::<[u8; 2]>();
+    let plan =
+        size_of::<FlowSpec>() + 2 * size_of::<DomainIndex>() + size_of::<Losses>() + size_of::<[u8; 2]>();
     // A start, and the timers of both ends and of pacing.
     let events = size_of::<(Time, u32)>() + 3 * EVENT;
     // Counters at the end of the warm-up, and what fairness remembers.

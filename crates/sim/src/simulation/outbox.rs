@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::parcels::{Parcel, Parcels};
 use super::domain_index::DomainIndex;
+use super::parcels::{Parcel, Parcels};
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry, MAX_NODES};
 use crate::engine::event::{Event, Meta};
 use crate::net::ports::Ports;

@@ -65,7 +65,8 @@ impl Partition {
             nodes.push(node);
             for &link in graph.outgoing(node) {
                 let links = &mut partition.links_in[domain];
-                partition.ports[link as usize] = DomainIndex { domain: domain as u32, at: links.len() as u32 };
+                partition.ports[link as usize] =
+                    DomainIndex { domain: domain as u32, at: links.len() as u32 };
                 links.push(link);
             }
         }

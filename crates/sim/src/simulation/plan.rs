@@ -5,8 +5,8 @@ use clearway_proto::transport::Path;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::control_plan::ControlPlan;
-use super::partition::Partition;
 use super::domain_index::DomainIndex;
+use super::partition::Partition;
 use crate::engine::calendar::Windows;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::host::transport::Maker;

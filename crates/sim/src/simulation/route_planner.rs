@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::control_plan::ControlPlan;
+use super::domain_index::DomainIndex;
 use super::footprint::CONTROL_WAYS;
 use super::partition::Partition;
-use super::domain_index::DomainIndex;
 use super::plan::ProbePlan;
 use crate::engine::event::MAX_LINKS;
 use crate::model::{Scenario, Transport};

@@ -97,8 +97,7 @@ impl Clocks {
     /// Takes what a request says of clocks, when the arbiter's shows slot `own`. Returns whether that can be true.
     pub(super) fn hear(&mut self, now: Time, request: &Request, own: u64) -> bool {
         let behind = request.arbiter_ahead.map_or(0, i64::from);
-        let Some(ahead) = self.difference(request.slot, own).filter(|_| behind.abs() <= self.max_skew)
-        else {
+        let Some(ahead) = self.difference(request.slot, own).filter(|_| behind.abs() <= self.max_skew) else {
             return false;
         };
         self.of[usize::from(request.source)].least.note(now, ahead);

@@ -61,7 +61,7 @@ use client::Client;
 use clocks::Clocks;
 use counts::Counts;
 use deadlines::Deadlines;
-use faults::{Faults, ControlPaths};
+use faults::{ControlPaths, Faults};
 use frame::Frame;
 use succession::Succession;
 

@@ -126,7 +126,11 @@ impl TrialPathFinder {
     }
 
     /// The failed links on a way.
-    pub(super) fn failed_on<'a>(&self, way: &TrialPath, isolator: &'a Isolator) -> impl Iterator<Item = Link> + 'a {
+    pub(super) fn failed_on<'a>(
+        &self,
+        way: &TrialPath,
+        isolator: &'a Isolator,
+    ) -> impl Iterator<Item = Link> + 'a {
         let last = way.last();
         let on = way.on.into_iter().flat_map({
             let to = way.to;
@@ -155,7 +159,8 @@ impl TrialPathFinder {
             if !is_there(to) || to == self.own {
                 continue;
             }
-            let Some(way) = self.trial_over(link, kind, to, at / (self.endpoints * KINDS) + at, isolator) else {
+            let Some(way) = self.trial_over(link, kind, to, at / (self.endpoints * KINDS) + at, isolator)
+            else {
                 continue;
             };
             if !is_there(way.last()) {
@@ -173,7 +178,14 @@ impl TrialPathFinder {
 
     /// The way over a link of this kind and by this endpoint. Its other legs take turns by `turn`, as a link on one of them may
     /// have failed that nobody has missed.
-    fn trial_over(&self, link: Link, kind: usize, to: Address, turn: usize, isolator: &Isolator) -> Option<TrialPath> {
+    fn trial_over(
+        &self,
+        link: Link,
+        kind: usize,
+        to: Address,
+        turn: usize,
+        isolator: &Isolator,
+    ) -> Option<TrialPath> {
         let own = self.own;
         let clear = |from: Address, to: Address| {
             let paths = self.paths();

@@ -28,9 +28,9 @@ mod evidence;
 mod likelihood;
 mod links;
 mod params;
+mod reachability;
 mod record;
 mod verdict;
-mod reachability;
 
 use crate::units::{Span, Time};
 
@@ -40,10 +40,10 @@ use super::paths::{FatTreeShape, PathError, Racks};
 use evidence::{Evidence, Loss};
 use links::{Links, Route};
 pub use params::IsolatorParams;
+use reachability::Reachability;
 use record::Record;
 pub use record::Silence;
 use verdict::Verdict;
-use reachability::Reachability;
 
 /// What became of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

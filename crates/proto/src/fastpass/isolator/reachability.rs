@@ -124,7 +124,10 @@ mod tests {
         let links = Links::leaf_spine(Racks::uniform(3, 2).expect("racks"), 2).expect("links");
         let mut reachability = Reachability::new(&links);
         assert!(reachability.close_if_spared(Link::FromRack { rack: 0, switch: 0 }));
-        assert!(!reachability.close_if_spared(Link::FromRack { rack: 0, switch: 1 }), "rack 0 could not send");
+        assert!(
+            !reachability.close_if_spared(Link::FromRack { rack: 0, switch: 1 }),
+            "rack 0 could not send"
+        );
         assert!(
             !reachability.close_if_spared(Link::ToRack { rack: 2, switch: 1 }),
             "rack 0 could not send to rack 2"
@@ -162,7 +165,10 @@ mod tests {
             !reachability.close_if_spared(Link::ToCore { pod: 0, aggregation: 0, core: 0 }),
             "pod 0 could not send"
         );
-        assert!(!reachability.close_if_spared(Link::ToRack { rack: 7, switch: 0 }), "pod 0 could not send to rack 7");
+        assert!(
+            !reachability.close_if_spared(Link::ToRack { rack: 7, switch: 0 }),
+            "pod 0 could not send to rack 7"
+        );
         assert!(reachability.close_if_spared(Link::ToRack { rack: 7, switch: 1 }));
         assert!(
             reachability.close_if_spared(Link::FromRack { rack: 1, switch: 1 }),
