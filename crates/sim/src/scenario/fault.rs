@@ -43,7 +43,7 @@ pub(super) fn split(all: Vec<Read>) -> Faults {
     let mut faults = Faults::default();
     for one in all {
         match one {
-            Read::Link(ways) => faults.links.extend(ways),
+            Read::Link(directions) => faults.links.extend(directions),
             Read::Crash(crash) => faults.arbiters.push(crash),
             Read::Bypass(bypass) => faults.relays.push(bypass),
         }
@@ -73,9 +73,9 @@ pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usiz
         otherwise: WANTED,
         schema: json!({ "type": "string", "pattern": "^[^>]+[>-][^>]+$", "x-unit": "link" }),
     };
-    let ways = r.parsed(&form, |node| {
-        let ways = parse(node, names)?;
-        Ok((ways, node_text(node).into()))
+    let directions = r.parsed(&form, |node| {
+        let directions = parse(node, names)?;
+        Ok((directions, node_text(node).into()))
     });
     let (from, until) = read_times(r);
     let loss = match kind {
@@ -85,7 +85,9 @@ pub(super) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usiz
         }
         _ => 1.0,
     };
-    Read::Link(ways.unwrap_or_default().into_iter().map(|link| Fault { link, from, until, loss }).collect())
+    Read::Link(
+        directions.unwrap_or_default().into_iter().map(|link| Fault { link, from, until, loss }).collect(),
+    )
 }
 
 fn read_crash(r: &mut Section, arbiters: Option<usize>) -> Crash {
@@ -168,11 +170,11 @@ fn parse(node: &Node, names: Option<&Names>) -> Result<Vec<(String, String)>, Mi
     let Some(names) = names else { return Ok(Vec::new()) };
     let known = |(a, b): &&(&str, &str)| names.contains(a) && names.contains(b);
     if let Some(&(a, b)) = pairs.iter().filter(known).find(|(a, b)| names.linked(a, b)) {
-        let mut ways = vec![(a.to_string(), b.to_string())];
+        let mut directions = vec![(a.to_string(), b.to_string())];
         if one_way.is_none() {
-            ways.push((b.to_string(), a.to_string()));
+            directions.push((b.to_string(), a.to_string()));
         }
-        return Ok(ways);
+        return Ok(directions);
     }
     if let Some((a, b)) = pairs.iter().find(known) {
         let message = format!("no link joins {a} and {b}; {a} is linked to {}", names.neighbours(a));

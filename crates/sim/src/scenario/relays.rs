@@ -121,10 +121,10 @@ fn fibres(scenario: &Scenario) -> BTreeSet<Fibre> {
 /// The fibres of a listed network, of which ports between datacenters may have a relay inside their switch.
 fn listed_fibres(nodes: &[ListedNode], links: &[ListedLink], inside: bool) -> BTreeSet<Fibre> {
     let role = |node: u32| nodes[node as usize].switch;
-    let ways = || links.iter().flat_map(|link| [(link, link.ends), (link, (link.ends.1, link.ends.0))]);
+    let directions = || links.iter().flat_map(|link| [(link, link.ends), (link, (link.ends.1, link.ends.0))]);
     let is_local = |(end, peer)| role(end) == Some(SwitchRole::Relay) && role(peer) != role(end);
     let local_rates: BTreeMap<u32, Rate> =
-        ways().filter(|(_, ends)| is_local(*ends)).map(|(link, (end, _))| (end, link.rate)).collect();
+        directions().filter(|(_, ends)| is_local(*ends)).map(|(link, (end, _))| (end, link.rate)).collect();
     let fibre = |(&ListedLink { rate, delay, .. }, (end, peer)): (&ListedLink, (u32, u32))| match (
         role(end)?,
         role(peer)?,
@@ -138,7 +138,7 @@ fn listed_fibres(nodes: &[ListedNode], links: &[ListedLink], inside: bool) -> BT
         }
         _ => None,
     };
-    ways().filter_map(fibre).collect()
+    directions().filter_map(fibre).collect()
 }
 
 /// The flow control at the end of a fibre, and the fibre as far as that depends on it.

@@ -72,13 +72,13 @@ impl ControlPlan {
         Some((self.first + before + at as u32, from > to))
     }
 
-    /// Returns which of the `ways` between two hosts a path is.
-    pub fn way(&self, path: fcp::Path, ways: u32) -> u32 {
+    /// Returns which of the `count` routes between two hosts a path is.
+    pub fn route_index(&self, path: fcp::Path, count: u32) -> u32 {
         let (path, aggregations) = (u32::from(path), self.aggregations);
-        match ways {
+        match count {
             1 => 0,
-            // Within a pod of a fat tree a way is an aggregation switch.
-            _ if ways == aggregations => path / self.cores,
+            // Within a pod of a fat tree a route is an aggregation switch.
+            _ if count == aggregations => path / self.cores,
             _ => path,
         }
     }

@@ -364,7 +364,7 @@ fn endpoint_in(agent: &mut Agent) -> &mut EndpointHost {
 
 /// A frame on the path of its grant.
 fn on_path(plan: &Plan, frame: &Frame, grant: &Grant) -> Frame {
-    let (first, ways) = plan.routes.of(plan.routes.conversation(frame.route()));
-    let way = plan.control().way(grant.path, ways);
-    Frame { route_seq: u64::from(first + way) << 32 | u64::from(frame.seq()), ..*frame }
+    let (first, count) = plan.routes.of(plan.routes.conversation(frame.route()));
+    let index = plan.control().route_index(grant.path, count);
+    Frame { route_seq: u64::from(first + index) << 32 | u64::from(frame.seq()), ..*frame }
 }
