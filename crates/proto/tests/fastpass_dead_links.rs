@@ -97,8 +97,8 @@ impl Case {
         (self.racks.rack_of(pair.0.into()), self.racks.rack_of(pair.1.into()))
     }
 
-    /// Panics if a packet takes a dead link or a link carries more than `hosts / spines` packets. Returns how many packets are blocked,
-    /// and at least how many must be.
+    /// Panics if a packet takes a dead link or a link carries more than `hosts / spines` packets. Returns how many packets are
+    /// blocked, and at least how many must be.
     fn check(&self, slot: &[Pair], paths: &[u8]) -> (usize, usize) {
         assert_eq!(slot.len(), paths.len());
         let most = self.hosts.div_ceil(self.spines);
@@ -357,7 +357,8 @@ impl Tree {
         way
     }
 
-    /// Panics if a packet takes a dead link or a link carries two. Returns how many packets are blocked, and at least how many must be.
+    /// Panics if a packet takes a dead link or a link carries two. Returns how many packets are blocked, and at least how many
+    /// must be.
     fn check(&self, slot: &[Pair], paths: &[FatTreePath]) -> (usize, usize) {
         assert_eq!(slot.len(), paths.len());
         let mut used = BTreeMap::new();

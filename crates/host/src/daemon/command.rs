@@ -259,7 +259,7 @@ fn told(reason: Reason) -> &'static str {
     match reason {
         Reason::Done => "it needs no more",
         Reason::Busy => "it has another sender, and takes one at a time",
-        Reason::Layout => "it does not take as many bytes, or packets of that size",
+        Reason::Layout => "it does not take this many bytes, or packets of this size",
         Reason::File => "it could not read or write its file",
         Reason::Interrupted => "it was interrupted",
     }

@@ -304,8 +304,8 @@ impl CongestionControl for Swift {
         (self.window(config) < 1.0 && config.params.pacing).then_some(self.gap)
     }
 
-    /// Returns the timeout by [`RtoRule`], without the pacing gap: the timer runs only while a packet is under way. It doubles with
-    /// every timeout since the last acknowledgement (RFC 6298 §5.5): a burst's queue may make the round trip longer than
+    /// Returns the timeout by [`RtoRule`], without the pacing gap: the timer runs only while a packet is under way. It doubles
+    /// with every timeout since the last acknowledgement (RFC 6298 §5.5): a burst's queue may make the round trip longer than
     /// any before, and a few timeouts within it would throw the window to its floor.
     #[inline]
     fn retransmission_timeout(&self, config: &SwiftConfig, timeouts: u32) -> Span {

@@ -249,7 +249,7 @@ fn addition(name: &'static str, doc: &'static str) -> Parameter<Span> {
     Parameter::new(name, doc, Span::ZERO..=Span::from_secs(1))
 }
 
-/// Returns how strongly a window answers to its delay.
+/// Returns a parameter that says how strongly a window answers to its delay.
 fn reaction(name: &'static str, doc: &'static str) -> Parameter<f64> {
     Parameter::new(name, doc, 0.0..=10.0)
 }

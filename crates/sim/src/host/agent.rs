@@ -115,8 +115,8 @@ impl Seat {
         self.told
     }
 
-    /// Sets the timer for the local time `local`, unless it is set for an earlier one. Returns whether it was set. It runs out when
-    /// a reading of the clock, with its error, shows that time.
+    /// Sets the timer for the local time `local`, unless it is set for an earlier one. Returns whether it was set. It runs out
+    /// when a reading of the clock, with its error, shows that time.
     pub fn set_timer(&mut self, now: Time, local: Time) -> bool {
         if self.simulated(local).max(now) >= self.timer_at {
             return false;

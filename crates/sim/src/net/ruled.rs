@@ -63,8 +63,9 @@ pub enum Passed {
 }
 
 impl Ports {
-    /// Takes a frame of a class that comes to a ruled port at `now`, over the link to port `ingress`, or begins here ([`NO_PORT`]).
-    /// Returns the port that has it on its account from now on, [`NO_PORT`] if none has; `None` if there is no room for the frame.
+    /// Takes a frame of a class that comes to a ruled port at `now`, over the link to port `ingress`, or begins here
+    /// ([`NO_PORT`]). Returns the port that has it on its account from now on, [`NO_PORT`] if none has; `None` if there is no
+    /// room for the frame.
     pub fn admit(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Option<u32> {
         let ingress = if self.has_account(ingress, class) { ingress } else { NO_PORT };
         let admitted = if ingress == NO_PORT {

@@ -55,7 +55,7 @@ impl Domain {
         }
     }
 
-    /// Sends a control packet on a conversation, `back` against its direction, by one of its ways.
+    /// Sends a control packet on a conversation, `back` against its direction, by the route of this index among its own.
     fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, index: u32, packet: Box<Packet>) {
         let bytes = packet.wire_bytes();
         assert!(bytes <= MOST_CONTROL, "a control packet of {bytes} bytes");
@@ -75,7 +75,7 @@ impl Domain {
         self.offer(plan, port, Frame { stamp: self.out.now, route_seq, meta });
     }
 
-    /// The way of the next packet on a conversation, `back` against its direction.
+    /// Returns the index of the route of the next packet on a conversation, `back` against its direction.
     fn next_route(&mut self, plan: &Plan, conversation: u32, back: bool) -> u32 {
         let count = plan.routes.of(conversation).1;
         let now = self.out.time();
@@ -101,7 +101,8 @@ impl Domain {
         self.send_control(plan, conversation, false, index, Box::new(Packet::Answer(answer)));
     }
 
-    /// A trial leaves an endpoint for another, on its path. One for a host without an endpoint goes nowhere, as it would on a wire.
+    /// A trial leaves an endpoint for another, on its path. One for a host without an endpoint goes nowhere, as it would on a
+    /// wire.
     pub(super) fn send_trial_on(&mut self, plan: &Plan, endpoint: usize, trial: Trial, path: Path) {
         let control = plan.control();
         let other = control.endpoint_of(trial.to);
@@ -161,8 +162,8 @@ impl Domain {
         }
     }
 
-    /// A packet of an arbiter leaves for an endpoint, on this path or one in its turn. What is for a host without an endpoint, as a
-    /// new primary tells all whose addresses it knows, goes nowhere.
+    /// A packet of an arbiter leaves for an endpoint, on this path or one in its turn. What is for a host without an endpoint, as
+    /// a new primary tells all whose addresses it knows, goes nowhere.
     fn send_to_endpoint(
         &mut self,
         plan: &Plan,

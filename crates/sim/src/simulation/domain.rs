@@ -114,8 +114,8 @@ impl Domain {
         });
     }
 
-    /// All that happens in a window at switches whose ports are plain. This is a function of its own for speed: with the fabric and
-    /// what happens next at fixed distances from one address, fewer registers are needed.
+    /// All that happens in a window at switches whose ports are plain. This is a function of its own for speed: with the fabric
+    /// and what happens next at fixed distances from one address, fewer registers are needed.
     #[inline(never)]
     fn forward_all(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         self.fabric.forward_all(plan, &mut self.out, start, entries, known);

@@ -81,8 +81,8 @@ impl RoutePlanner<'_> {
         routes
     }
 
-    /// The conversations of agents: probes, and then those of Fastpass's control packets. Between hosts these have all paths, by the
-    /// numbers that paths of packets in timeslots have. Those with an arbiter at a switch have several drawn ones, so that
+    /// The conversations of agents: probes, and then those of Fastpass's control packets. Between hosts these have all paths, by
+    /// the numbers that paths of packets in timeslots have. Those with an arbiter at a switch have several drawn ones, so that
     /// those of all endpoints do not meet on one link to it.
     fn agents(
         &self,

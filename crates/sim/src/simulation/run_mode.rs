@@ -105,7 +105,8 @@ impl Choice {
 mod tests {
     use super::*;
 
-    /// Runs some stretches; `speed` gives packet-hops a microsecond and the share of waiting in a mode. Returns the modes it chose.
+    /// Runs some stretches; `speed` gives packet-hops a microsecond and the share of waiting in a mode. Returns the modes it
+    /// chose.
     fn go(choice: &mut Choice, stretches: usize, speed: impl Fn(RunMode) -> (u64, f64)) -> Vec<RunMode> {
         (0..stretches)
             .map(|_| {

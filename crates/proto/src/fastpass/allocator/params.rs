@@ -66,7 +66,7 @@ pub enum ParamsError {
 }
 
 impl AllocatorParams {
-    /// Returns whether an allocator can be built.
+    /// Returns an error unless an allocator can be built.
     pub(in crate::fastpass) fn check(&self) -> Result<(), ParamsError> {
         if !(2..=MOST_NODES).contains(&self.nodes) {
             return Err(ParamsError::Nodes(self.nodes));

@@ -160,8 +160,8 @@ impl Batches {
         Ok(())
     }
 
-    /// Forgets what an endpoint has demanded, and what it is granted in batches that have not come back. Returns how many slots were
-    /// demanded and not granted.
+    /// Forgets what an endpoint has demanded, and what it is granted in batches that have not come back. Returns how many slots
+    /// were demanded and not granted.
     pub fn forget(&mut self, source: Address) -> u64 {
         let forgotten = self.allocator.forget(usize::from(source));
         self.outstanding -= forgotten;

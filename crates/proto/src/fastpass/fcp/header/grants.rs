@@ -169,7 +169,7 @@ pub(super) fn take(
     Ok(())
 }
 
-/// Returns whether these steps and paths, the first of them at offset `begin`, are what a packet may have.
+/// Returns an error unless these steps and paths, the first of them at offset `begin`, are what a packet may have.
 #[inline]
 fn check(steps: &[u16], paths: &[Path], form: Form, listed: usize, begin: usize) -> Result<(), DecodeError> {
     let unlisted = |step: u16| step.wrapping_sub(1 << GAP_BITS) >= (listed as u16) << GAP_BITS;
