@@ -70,6 +70,7 @@ lint: build $(VENV)/.tools
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m tools.structure
+	$(BIN)/python -m tools.words
 
 fmt: $(VENV)/.tools | needs-cargo
 	cargo fmt --all

@@ -189,7 +189,7 @@ def test_a_network_that_cannot_fit_is_not_built_to_look_its_nodes_up(
 
 
 def _run_in(addresses: int, text: str, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a scenario from standard input in a process that may have so many bytes of addresses."""
+    """Run a scenario from standard input in a process that may have `addresses` bytes of addresses."""
     return subprocess.run(
         [sys.executable, "-m", "clearway", "run", "-", "--out", str(out)],
         check=False,

@@ -1221,14 +1221,14 @@ LATE, EXACT = AtLeast(4.0), 4.0
 @pytest.mark.parametrize(
     ("holds", "of", "to", "verdict"),
     [
-        # A lower bound is at least so much, and may be anything from there on.
+        # What has a lower bound may be anything from there on.
         ({"at_least": 3}, LATE, 1.0, verdicts.REPRODUCED),
         ({"at_least": 5}, LATE, 1.0, verdicts.STRADDLES),
         ({"at_most": 5}, LATE, 1.0, verdicts.STRADDLES),
         ({"at_most": 3}, LATE, 1.0, verdicts.NOT_REPRODUCED),
         ({"between": [3, 5]}, LATE, 1.0, verdicts.STRADDLES),
         ({"between": [3, 5]}, EXACT, 1.0, verdicts.REPRODUCED),
-        # Over one, a ratio is at most so much; of two nothing is known.
+        # A ratio to a lower bound is an upper bound; of two lower bounds nothing is known.
         ({"at_most": 5}, EXACT, AtLeast(1.0), verdicts.REPRODUCED),
         ({"at_least": 3}, EXACT, AtLeast(1.0), verdicts.STRADDLES),
         ({"at_least": 5}, EXACT, AtLeast(1.0), verdicts.NOT_REPRODUCED),

@@ -135,7 +135,7 @@ LOST_NOTHING = Series(np.array([95.0]), np.array([0.0]))
 
 
 def bursts(rng: np.random.Generator, mean: float, size: float, kind: str) -> Losses:
-    """What so many bursts on average, of a size on average, take from ports of five seeds."""
+    """Return what `mean` bursts on average, of `size` packets on average, take from ports of five seeds."""
     lost = np.zeros(PORTS)
     for port in rng.integers(0, PORTS, rng.poisson(mean)):
         lost[port] += size if kind == "equal" else rng.geometric(1 / size)

@@ -84,7 +84,7 @@ __main__.main()
 
 
 def stopped(number: signal.Signals, instant: float) -> tuple[int, str]:
-    """Stop a command so many seconds after it began to hear signals; its status and standard error."""
+    """Stop a command `instant` seconds after it began to hear signals; return its status and stderr."""
     process = subprocess.Popen(
         [sys.executable, "-c", STARTED, "run", "-"],
         stdin=subprocess.PIPE,

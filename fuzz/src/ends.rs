@@ -119,7 +119,7 @@ impl Stage {
         self.transfers.extend(self.receiving.poll_transfer());
     }
 
-    /// What is under way to the receiver or to the sender.
+    /// Returns what is under way to the receiver or to the sender.
     fn way(&mut self, receiver: bool) -> &mut VecDeque<(SocketAddr, Vec<u8>)> {
         if receiver {
             &mut self.to_receiver
@@ -211,7 +211,7 @@ impl Stage {
         if argument & 2 != 0 {
             bytes[7] ^= script.byte();
         }
-        // Fields that are zero in most datagrams are left out: so many bytes from such an offset on.
+        // Overwrites some bytes, from an offset on: fields that are zero in most datagrams are left out of the script.
         let at = 9 + usize::from(script.byte()) % (PREFIX_BYTES - 9);
         let fields = script.take(usize::from(argument | 3));
         bytes.iter_mut().skip(at).zip(fields).for_each(|(byte, with)| *byte = *with);

@@ -29,7 +29,7 @@ traffic = [{ pattern = "incast", to = 0, bytes = "1MB" }]
 /// Hosts of the network that traces are read for, and most bytes of a flow.
 const TRACE: (u32, u64) = (8, 1_000_000_000_000);
 
-/// What was read, or nothing, once the refusal is seen to be one.
+/// Returns what was read, or nothing, once the refusal is seen to be one.
 fn checked<T>(read: Result<T, ScenarioError>, text: &str) -> Option<T> {
     read.map_err(|error| check_refused(&error, |file| (file == FILE).then_some(text))).ok()
 }

@@ -68,10 +68,10 @@ def run(
 
     Files that a text or a dict names are sought in the current directory. `sets` are values that override the
     scenario's by dotted key, such as `{"network.hosts": 10}`; None removes the key. `seed` is one from 0 to
-    2^53. With `seeds` it is run with so many (1 to 10,000), from its own on. What is returned then has the
+    2^53. With `seeds` it is run with that many (1 to 10,000), from its own on. What is returned then has the
     runs, and mean and 95 % interval of each figure (`intervals()`); `progress` is called with sums over all.
 
-    It runs on so many `threads` (1 to 64): by default one for a small run, and all cores for a large one. Its
+    It runs on `threads` threads (1 to 64): by default one for a small run, and all cores for a large one. Its
     results are the same on any number.
 
     `progress` is called some 20 times a second with the simulated microseconds, those at the end, and the

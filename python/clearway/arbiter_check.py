@@ -139,7 +139,7 @@ def _judged(plan: Mapping[str, Any], run: Run, slots: float) -> list[Checked]:
 
 
 def _scenario(plan: Mapping[str, Any], slots: float) -> str:
-    """Return the scenario of a plan, for so many slots."""
+    """Return the scenario of a plan, for `slots` slots."""
     network = plan["network"]
     hosts, racks, slot_us = network["hosts"], network["racks"], network["slot_us"]
     each = hosts // racks

@@ -103,7 +103,7 @@ def execute_each(
     """Run all scenarios; hand over each with its place as soon as it is done, or what went wrong with it.
 
     `keep` is called in the calling thread; what it raises stops the others. At most `jobs` run at once, or as
-    many as there are cores for, and never more than memory allows. Each has so many `threads`; by default one
+    many as there are cores for, and never more than memory allows. Each has `threads` threads; by default one
     if several run at once, and else as many as the simulator chooses. `positions` are kept up to date, those
     of the caller if it gives them. With `keep_partial` what there is after an interruption is handed over
     before that is raised: what is finished, and one run by itself as far as it came.
@@ -236,7 +236,7 @@ def collect(
     keep: Callable[[int, Run | BaseException], None],
     watch: Watch | None,
 ) -> None:
-    """Hand over so many outcomes as they come, and in between show how far all are."""
+    """Hand over `count` outcomes as they come, and in between show how far all are."""
     left = count
     while left:
         try:

@@ -233,7 +233,7 @@ def _ps(us: float) -> str:
 
 
 def _others(link: Mapping[str, Any], drain: float) -> str:
-    """Return a transport that leaves so much of a link."""
+    """Return a transport that leaves the share `drain` of a link."""
     rate = round((1 - drain) * link["rate_bps"])
     return _transport("others", "others", link["frame_bytes"], link, f"rate = '{rate}bps'\n")
 
@@ -292,7 +292,7 @@ def _in_step(link: Mapping[str, Any], xoff: int) -> float:
 
 
 def _cycle(delay: float, filling: float, drain: float) -> float:
-    """Return how long PAUSE and RESUME take in turn, in us, at a threshold of so many us at the line rate."""
+    """Return how long PAUSE and RESUME take in turn, in us, at a threshold of `filling` us at line rate."""
     starved = filling / drain < 2 * delay
     active = filling / (1 - drain) if starved else 2 * delay * drain / (1 - drain)
     return active + 2 * delay * (1 - drain) / drain + 4 * delay

@@ -67,7 +67,7 @@ class Run:
     wall_s: float
     summary: dict[str, Any]
     """Figures by name, each with its unit in the name; None where nothing was measured, of which `absent`
-    has the reasons by name. Those that `lower_bounds` names are at least so much: some flows or operations
+    has the reasons by name. Those that `lower_bounds` names may be larger: some flows or operations
     were unfinished at the end."""
     scenario: dict[str, Any]
     """The scenario as resolved, with every default filled in."""

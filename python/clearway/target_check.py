@@ -161,7 +161,7 @@ def _duration_us(answer: Mapping[str, Any], number: int) -> float:
 
 
 def _scenario(answer: Mapping[str, Any], number: int, *, scaled: bool) -> str:
-    """Return the scenario of so many flows."""
+    """Return the scenario of `number` flows."""
     network = answer["network"]
     senders = min(number, network["hosts"] - 1, _SENDERS)
     shape, receiver = _shape(network["topology"], senders)

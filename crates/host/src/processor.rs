@@ -13,8 +13,8 @@ pub fn thread_time() -> Span {
     read(ClockId::ThreadCPUTime)
 }
 
-/// How long the threads of this process, all together, have been ready to run while the processors had other work; none where
-/// the system does not count it.
+/// Returns how long the threads of this process, all together, have been ready to run while the processors had other work; `None`
+/// where the system does not count it.
 pub fn waited_time() -> Option<Span> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;
     let files = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok());

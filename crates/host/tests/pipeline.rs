@@ -7,7 +7,7 @@ use clearway_host::arbiter::pipeline::Pipeline;
 use clearway_host::arbiter::threads::ThreadedArbiter;
 use clearway_proto::fastpass::allocator::{AllocatorParams, Order};
 use clearway_proto::fastpass::arbiter::{
-    Arbiter, ArbiterOutput, ArbiterParams, Batch, Batches, PathParams, Selector, BLOCKED, MOST_APART,
+    Arbiter, ArbiterOutput, ArbiterParams, Batch, Batches, PathParams, Selector, BLOCKED, MOST_IN_FLIGHT,
 };
 use clearway_proto::fastpass::fcp::{Demand, Grant, PathReport, Request};
 use clearway_proto::fastpass::isolator::IsolatorParams;
@@ -75,7 +75,7 @@ enum Happening {
     Avoid(PathSet),
 }
 
-/// What happens before each batch: mostly requests, and from time to time other paths than before.
+/// Returns what happens before each batch: mostly requests, and from time to time other paths than before.
 fn happenings(seed: u64, batches: usize) -> Vec<Vec<Happening>> {
     let mut random = Random(seed);
     let mut one = || match random.below(400) {
@@ -149,8 +149,8 @@ fn in_line(params: &ArbiterParams, happenings: &[Vec<Happening>]) -> Grants {
     grants
 }
 
-/// The grants of batches whose paths are selected on two threads, and which are taken sooner or later. (Those that are void are not
-/// seen here if the batch comes back late, and so not there: nothing is forgotten.)
+/// The grants of batches whose paths are selected on two threads, and which are taken sooner or later. (Those that are void are
+/// not seen here if the batch comes back late, and so not there: nothing is forgotten.)
 fn on_two_threads(params: &ArbiterParams, happenings: &[Vec<Happening>], seed: u64) -> Grants {
     let mut random = Random(seed);
     let mut batches = Batches::new(params).expect("parameters that go together");
@@ -254,13 +254,13 @@ fn what_is_blocked_is_granted_later_and_once() {
 }
 
 #[test]
-fn an_arbiter_that_has_enough_batches_apart_allocates_none() {
+fn an_arbiter_that_has_enough_batches_in_flight_allocates_none() {
     let params = params(leaf_spine(), Order::MaxMin);
     let mut batches = Batches::new(&params).expect("parameters that go together");
     let mut selector = Selector::new(&params).expect("parameters that go together");
-    let mut apart: Vec<Batch> = (0..MOST_APART).map(|_| batches.allocate()).collect();
+    let mut in_flight: Vec<Batch> = (0..MOST_IN_FLIGHT).map(|_| batches.allocate()).collect();
     assert!(!batches.has_room());
-    let mut first = apart.remove(0);
+    let mut first = in_flight.remove(0);
     selector.select(first.avoided.as_ref(), &mut first.slots);
     batches.handle_selected(first, |_, _| ());
     assert!(batches.has_room());
@@ -268,7 +268,7 @@ fn an_arbiter_that_has_enough_batches_apart_allocates_none() {
 
 #[test]
 fn a_pipeline_that_is_dropped_ends_its_threads_whatever_they_wait_for() {
-    for number in [0, 3, MOST_APART] {
+    for number in [0, 3, MOST_IN_FLIGHT] {
         let params = params(leaf_spine(), Order::MaxMin);
         let mut batches = Batches::new(&params).expect("parameters that go together");
         let mut pipeline = Pipeline::new(Selector::new(&params).expect("parameters that go together"));

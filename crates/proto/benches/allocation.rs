@@ -71,7 +71,7 @@ fn show(what: &str, params: &AllocatorParams, load: f64, sizes: Sizes, must: Opt
     println!("  {name:<42} {least:.2} ns ({median:.2}), {:.1} Tbit/s a core{must}", terabits(least));
 }
 
-/// Throughput of one grant in so many nanoseconds, in Tbit/s.
+/// Returns the throughput, in Tbit/s, of one grant every `ns` nanoseconds.
 fn terabits(ns: f64) -> f64 {
     SLOT_BITS / ns / 1e3
 }
@@ -150,7 +150,7 @@ impl Random {
         (source as u16, (other + u64::from(other >= source)) as u16)
     }
 
-    /// From 0 to 1, without 0.
+    /// Returns a number from 0 to 1, without 0.
     fn share(&mut self) -> f64 {
         (self.next() + 1) as f64 / (1_u64 << 32) as f64
     }
@@ -160,7 +160,7 @@ impl Random {
         1 + (self.share().ln() / (1.0 - 1.0 / mean).ln()) as u32
     }
 
-    /// How many of a Poisson process's arrivals fall into a time in which `mean` do on average.
+    /// Returns how many of a Poisson process's arrivals fall into a time in which `mean` do on average.
     fn poisson(&mut self, mean: f64) -> usize {
         let mut time = 0.0;
         let mut arrivals = 0;

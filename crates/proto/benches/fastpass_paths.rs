@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// Selects the paths of a slot; how many.
+/// Selects the paths of a slot. Returns how many.
 type Select<'a> = &'a mut dyn FnMut(&[Pair]) -> Result<usize, PathError>;
 
 fn show(name: &str, racks: &Racks, dead: &DeadLinks, bar: &str, select: Select) {

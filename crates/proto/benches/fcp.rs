@@ -133,7 +133,7 @@ fn request(random: &mut Random, demands: usize, reports: usize) -> Packet {
     })
 }
 
-/// Slots of a link that is busy for so many percent of the time.
+/// Returns an allocation of slots of a link that is busy `busy` percent of the time.
 fn allocation(random: &mut Random, destinations: usize, slots: usize, busy: u64) -> Packet {
     let to = self::destinations(random, destinations);
     let granted = to

@@ -49,7 +49,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// How many spans there are.
+    /// Returns how many spans there are.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -59,7 +59,7 @@ impl Histogram {
         self.sum
     }
 
-    /// Mean in picoseconds; none of nothing.
+    /// Returns the mean in picoseconds; `None` for an empty histogram.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
@@ -69,8 +69,8 @@ impl Histogram {
         std::mem::take(&mut self.recent_max)
     }
 
-    /// The value that a `fraction` of all do not exceed, in picoseconds, at most one part in 256 too large; none
-    /// of nothing.
+    /// The value that a `fraction` of all do not exceed, in picoseconds, at most one part in 256 too large; `None`
+    /// for an empty histogram.
     pub fn quantile(&self, fraction: f64) -> Option<u64> {
         let rank = self.rank(fraction);
         let mut seen = 0;
@@ -88,7 +88,7 @@ impl Histogram {
         ((self.count as f64 * fraction).ceil() as u64).clamp(1, self.count.max(1))
     }
 
-    /// How many spans are in the bucket of this value, in picoseconds, or in one below.
+    /// Returns how many spans are in the bucket of this value, in picoseconds, or in one below.
     pub fn count_at_most(&self, value: u64) -> u64 {
         self.counts[..=bucket(value)].iter().sum()
     }

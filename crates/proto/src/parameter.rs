@@ -40,7 +40,7 @@ pub trait Parameters: Sized {
     /// Asks for each parameter, in the order in which people see them. What is not given is as in `defaults`.
     fn read(r: &mut impl ParameterReader, defaults: &Self) -> Self;
 
-    /// What does not go together, of parameters that are each in range.
+    /// Returns what does not go together, of parameters that are each in range.
     fn conflicts(&self) -> Vec<Conflict> {
         Vec::new()
     }
@@ -76,7 +76,7 @@ pub trait ParameterReader {
     /// A rate that need not be there; `otherwise` says what holds then.
     fn optional_rate(&mut self, parameter: &Parameter<Rate>, otherwise: &'static str) -> Option<Rate>;
 
-    /// Whether something is so.
+    /// Returns whether something is so.
     fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool;
 
     /// One of several values that have names; the default is among them.

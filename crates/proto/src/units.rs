@@ -39,7 +39,7 @@ impl Time {
         self.0 as f64 / PS_PER_US as f64
     }
 
-    /// How long after `earlier` this is; zero when it is not after.
+    /// Returns how long after `earlier` this is; zero when it is not after.
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -79,7 +79,7 @@ impl Span {
         self.0
     }
 
-    /// Picoseconds as a float; a length of more than 2^63, which is 106 days, counts as so many. Processors turn signed
+    /// Returns the picoseconds as a float; a length of more than 2^63 of them, 106 days, counts as 2^63. Processors turn signed
     /// numbers to floats and back in one instruction, which unsigned ones take many for.
     #[inline]
     pub fn as_ps_f64(self) -> f64 {
@@ -174,7 +174,7 @@ impl fmt::Display for Span {
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// So many bytes.
+    /// Returns this number of bytes.
     pub const fn new(bytes: u64) -> Bytes {
         Bytes(bytes)
     }
@@ -215,7 +215,7 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` take on the wire: `ceil(bits / rate)` picoseconds, exact for every rate.
+    /// Returns how long `bytes` take on the wire: `ceil(bits / rate)` picoseconds, exact for every rate.
     pub const fn transmission(self, bytes: Bytes) -> Span {
         let bits = bytes.0 as u128 * 8;
         Span((bits * PS_PER_SECOND as u128).div_ceil(self.0 as u128) as u64)

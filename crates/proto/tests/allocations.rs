@@ -17,7 +17,7 @@ thread_local! {
     static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How often this thread has asked for memory so far.
+/// Returns how often this thread has asked for memory so far.
 pub fn allocations() -> u64 {
     ALLOCATIONS.get()
 }

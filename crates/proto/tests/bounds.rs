@@ -14,7 +14,7 @@ const MIN_RTO: Span = Span::from_us(100);
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many packets go out, so many are acknowledged, and so long after they were sent.
+    /// `sent` packets go out, and `acked` packets are acknowledged `rtt_ns` after they were sent.
     Ack {
         sent: u32,
         acked: u32,

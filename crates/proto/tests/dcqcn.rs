@@ -1,4 +1,4 @@
-//! DCQCN against its own arithmetic: the rate after so many notifications, alpha in quiet, and the way back to the target.
+//! DCQCN against its own arithmetic: the rate after a number of notifications, alpha in quiet, and the way back to the target.
 
 use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
 use clearway_proto::baseline::rdma::dcqcn::{DcqcnParams, DcqcnSet};
@@ -26,7 +26,7 @@ fn paper() -> DcqcnParams {
     DcqcnSet::Paper.params()
 }
 
-/// Told of congestion every 50 us from the start on, so many times.
+/// Returns a reaction point that was told of congestion `times` times, every 50 us from the start on.
 fn told(config: &DcqcnConfig, times: u64) -> ReactionPoint {
     let mut point = ReactionPoint::new(config, Time::ZERO);
     for number in 0..times {
@@ -240,7 +240,7 @@ fn roce(recovery: RecoveryKind) -> RoceParams {
     RoceParams { recovery, congestion, ..RoceParams::default() }
 }
 
-/// What the receiver says to a packet that comes at this time.
+/// Returns what the receiver says to a packet that comes at this time.
 fn arrive(receiver: &mut impl Receiver, at_us: u64, seq: u32, marked: bool) -> (Arrival, Vec<Ack>) {
     let data = Data { seq, payload: 1000, last: false, sent: Time::ZERO };
     let arrival = receiver.handle_data(us(at_us), us(at_us), &data, marked, 3);

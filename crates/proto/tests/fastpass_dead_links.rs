@@ -44,7 +44,7 @@ impl Random {
 
 /// Which directions of a dead cable are dead.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Ways {
+enum Directions {
     Up,
     Down,
     Both,
@@ -66,11 +66,11 @@ impl Case {
         Case { hosts, spines, racks: uniform, dead, links: vec![] }
     }
 
-    fn kill(&mut self, rack: usize, switch: usize, ways: Ways) {
-        if ways != Ways::Down {
+    fn kill(&mut self, rack: usize, switch: usize, directions: Directions) {
+        if directions != Directions::Down {
             self.links.push(Link::FromRack { rack, switch });
         }
-        if ways != Ways::Up {
+        if directions != Directions::Up {
             self.links.push(Link::ToRack { rack, switch });
         }
         for &link in &self.links {
@@ -82,7 +82,7 @@ impl Case {
         !self.links.contains(&link)
     }
 
-    /// Whether a packet between two racks can take a path.
+    /// Returns whether a packet between two racks can take a path.
     fn can(&self, (from, to): (usize, usize), switch: usize) -> bool {
         self.lives(Link::FromRack { rack: from, switch }) && self.lives(Link::ToRack { rack: to, switch })
     }
@@ -97,8 +97,8 @@ impl Case {
         (self.racks.rack_of(pair.0.into()), self.racks.rack_of(pair.1.into()))
     }
 
-    /// Panics if a packet takes a dead link or a link carries more than `hosts / spines` packets. How many packets are blocked,
-    /// and at least how many must be.
+    /// Panics if a packet takes a dead link or a link carries more than `hosts / spines` packets. Returns how many packets are
+    /// blocked, and at least how many must be.
     fn check(&self, slot: &[Pair], paths: &[u8]) -> (usize, usize) {
         assert_eq!(slot.len(), paths.len());
         let most = self.hosts.div_ceil(self.spines);
@@ -193,7 +193,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether all packets but `blocked` of them can have paths; `None` if too many steps do not tell.
+    /// Returns whether all packets but `blocked` of them can have paths; `None` if too many steps do not tell.
     fn exists(
         packets: &[(usize, usize)],
         paths: usize,
@@ -277,8 +277,8 @@ impl Tally {
 const NETWORKS: [(usize, usize, usize); 5] = [(4, 4, 4), (4, 8, 8), (4, 16, 4), (16, 16, 16), (16, 16, 4)];
 const SLOTS: usize = 300;
 
-/// Slots of full load in random networks with so many dead cables, of racks of their own or of any.
-fn run(shape: (usize, usize, usize), cables: usize, ways: Ways, own_racks: bool) -> Tally {
+/// Tallies slots of full load in random networks with `cables` dead cables, each of another rack or of any.
+fn run(shape: (usize, usize, usize), cables: usize, directions: Directions, own_racks: bool) -> Tally {
     let (racks, hosts, spines) = shape;
     let mut random = Random(7);
     let mut tally = Tally::default();
@@ -287,7 +287,7 @@ fn run(shape: (usize, usize, usize), cables: usize, ways: Ways, own_racks: bool)
         let order = random.shuffled(racks);
         for &rack in &order[..cables] {
             let rack = if own_racks { rack.into() } else { random.below(racks) };
-            case.kill(rack, random.below(spines), ways);
+            case.kill(rack, random.below(spines), directions);
         }
         let slot = random.matching(&case.racks, &case.dead);
         let mut network = case.network();
@@ -323,7 +323,7 @@ impl Tree {
     }
 
     /// Kills a cable between a rack and an aggregation switch, or between that and a core switch.
-    fn kill_cable(&mut self, random: &mut Random, of_core: bool, ways: Ways) {
+    fn kill_cable(&mut self, random: &mut Random, of_core: bool, directions: Directions) {
         let [aggregation, core] = [random.below(self.half), random.below(self.half)];
         let (pod, rack) = (random.below(2 * self.half), random.below(2 * self.half * self.half));
         let cable = if of_core {
@@ -331,10 +331,10 @@ impl Tree {
         } else {
             [Link::FromRack { rack, switch: aggregation }, Link::ToRack { rack, switch: aggregation }]
         };
-        if ways != Ways::Down {
+        if directions != Directions::Down {
             self.kill(cable[0]);
         }
-        if ways != Ways::Up {
+        if directions != Directions::Up {
             self.kill(cable[1]);
         }
     }
@@ -357,7 +357,8 @@ impl Tree {
         way
     }
 
-    /// Panics if a packet takes a dead link or a link carries two. How many packets are blocked, and at least how many must be.
+    /// Panics if a packet takes a dead link or a link carries two. Returns how many packets are blocked, and at least how many
+    /// must be.
     fn check(&self, slot: &[Pair], paths: &[FatTreePath]) -> (usize, usize) {
         assert_eq!(slot.len(), paths.len());
         let mut used = BTreeMap::new();
@@ -428,13 +429,13 @@ impl Tree {
     }
 }
 
-/// Slots of full load in fat trees with so many dead cables.
-fn run_tree(half: usize, cables: usize, of_core: bool, ways: Ways) -> Tally {
+/// Tallies slots of full load in fat trees with `cables` dead cables.
+fn run_tree(half: usize, cables: usize, of_core: bool, directions: Directions) -> Tally {
     let mut random = Random(11);
     let mut tally = Tally::default();
     for number in 0..SLOTS {
         let mut tree = Tree::new(half);
-        (0..cables).for_each(|_| tree.kill_cable(&mut random, of_core, ways));
+        (0..cables).for_each(|_| tree.kill_cable(&mut random, of_core, directions));
         let slot = random.matching(&tree.racks, &tree.dead);
         let mut network = FatTree::new(tree.racks.clone(), tree.shape).unwrap();
         network.avoid(&tree.dead).unwrap();
@@ -445,14 +446,14 @@ fn run_tree(half: usize, cables: usize, of_core: bool, ways: Ways) -> Tally {
     tally
 }
 
-const WAYS: [Ways; 3] = [Ways::Up, Ways::Down, Ways::Both];
+const DIRECTIONS: [Directions; 3] = [Directions::Up, Directions::Down, Directions::Both];
 
 #[test]
 fn one_dead_cable_blocks_no_packet_that_the_racks_living_links_carry() {
     for shape in NETWORKS {
-        for ways in WAYS {
-            let tally = run(shape, 1, ways, true);
-            assert_eq!((tally.slots, tally.blocked), (SLOTS, 0), "{shape:?}, {ways:?}: {tally:?}");
+        for directions in DIRECTIONS {
+            let tally = run(shape, 1, directions, true);
+            assert_eq!((tally.slots, tally.blocked), (SLOTS, 0), "{shape:?}, {directions:?}: {tally:?}");
         }
     }
 }
@@ -462,9 +463,11 @@ fn one_dead_cable_blocks_no_packet_that_the_racks_living_links_carry() {
 #[test]
 fn two_dead_cables_block_only_what_they_must() {
     for shape in NETWORKS {
-        for (ways, own_racks) in WAYS.into_iter().flat_map(|ways| [(ways, true), (ways, false)]) {
-            let tally = run(shape, 2, ways, own_racks);
-            let told = format!("{shape:?}, {ways:?}: {tally:?}");
+        for (directions, own_racks) in
+            DIRECTIONS.into_iter().flat_map(|directions| [(directions, true), (directions, false)])
+        {
+            let tally = run(shape, 2, directions, own_racks);
+            let told = format!("{shape:?}, {directions:?}: {tally:?}");
             assert!(tally.worse * 100 <= SLOTS, "more are blocked than must be: {told}");
             assert!(tally.blocked * 200 <= tally.packets, "too many are blocked: {told}");
         }
@@ -474,9 +477,12 @@ fn two_dead_cables_block_only_what_they_must() {
 #[test]
 fn four_dead_cables_block_hardly_more_than_they_must() {
     for shape in NETWORKS {
-        for ways in WAYS {
-            let tally = run(shape, 4, ways, false);
-            assert!((tally.blocked - tally.must) * 50 <= tally.packets, "{shape:?}, {ways:?}: {tally:?}");
+        for directions in DIRECTIONS {
+            let tally = run(shape, 4, directions, false);
+            assert!(
+                (tally.blocked - tally.must) * 50 <= tally.packets,
+                "{shape:?}, {directions:?}: {tally:?}"
+            );
         }
     }
 }
@@ -484,11 +490,11 @@ fn four_dead_cables_block_hardly_more_than_they_must() {
 #[test]
 fn dead_links_between_racks_and_aggregation_switches_cost_themselves() {
     for half in [2, 4] {
-        for ways in WAYS {
-            let tally = run_tree(half, 1, false, ways);
-            assert_eq!(tally.blocked, 0, "{half}, {ways:?}: {tally:?}");
-            let tally = run_tree(half, 2, false, ways);
-            assert!(tally.worse * 75 <= SLOTS, "{half}, {ways:?}: {tally:?}");
+        for directions in DIRECTIONS {
+            let tally = run_tree(half, 1, false, directions);
+            assert_eq!(tally.blocked, 0, "{half}, {directions:?}: {tally:?}");
+            let tally = run_tree(half, 2, false, directions);
+            assert!(tally.worse * 75 <= SLOTS, "{half}, {directions:?}: {tally:?}");
         }
     }
 }
@@ -496,13 +502,16 @@ fn dead_links_between_racks_and_aggregation_switches_cost_themselves() {
 #[test]
 fn dead_links_to_the_core_cost_themselves() {
     for half in [2, 4] {
-        for ways in WAYS {
-            let tally = run_tree(half, 1, true, ways);
-            assert_eq!(tally.worse, 0, "{half}, {ways:?}: {tally:?}");
+        for directions in DIRECTIONS {
+            let tally = run_tree(half, 1, true, directions);
+            assert_eq!(tally.worse, 0, "{half}, {directions:?}: {tally:?}");
             // What must be blocked is counted at each pod alone, so that it is too few in small trees.
-            let tally = run_tree(half, 2, true, ways);
+            let tally = run_tree(half, 2, true, directions);
             let share = if half == 2 { 40 } else { 1000 };
-            assert!((tally.blocked - tally.must) * share <= tally.packets, "{half}, {ways:?}: {tally:?}");
+            assert!(
+                (tally.blocked - tally.must) * share <= tally.packets,
+                "{half}, {directions:?}: {tally:?}"
+            );
         }
     }
 }
@@ -513,7 +522,7 @@ fn links_carry_what_they_are_said_to() {
     for carried in [4, 8] {
         let mut case = Case::new(2, 16, 4);
         case.dead = case.dead.carrying([(carried, carried); 2]);
-        case.kill(0, 2, Ways::Up);
+        case.kill(0, 2, Directions::Up);
         let slot: Vec<_> = (0..carried).map(|host| (host, 16 + host)).collect();
         let mut network = case.network();
         let paths = network.select(&slot).unwrap();
@@ -525,7 +534,7 @@ fn links_carry_what_they_are_said_to() {
     }
     // Of links that carry more than the slot has packets, those that live carry all of them.
     let mut case = Case::new(2, 16, 4);
-    case.kill(0, 2, Ways::Up);
+    case.kill(0, 2, Directions::Up);
     let slot: Vec<_> = (0..4).map(|host| (host, 16 + host)).collect();
     assert!(case.network().select(&slot).unwrap().iter().all(|&path| path < 4 && path != 2));
 }
@@ -533,7 +542,7 @@ fn links_carry_what_they_are_said_to() {
 #[test]
 fn a_rack_without_a_living_link_is_blocked_and_no_other() {
     let mut case = Case::new(3, 2, 2);
-    (0..2).for_each(|spine| case.kill(1, spine, Ways::Up));
+    (0..2).for_each(|spine| case.kill(1, spine, Directions::Up));
     assert_eq!((case.dead.capacity(1), case.dead.capacity(0)), ((0, 2), (2, 2)));
     let slot = [(0, 4), (1, 2), (2, 0), (3, 5), (4, 3), (5, 4)];
     let selected = case.network().select(&slot).unwrap().to_vec();
@@ -542,12 +551,12 @@ fn a_rack_without_a_living_link_is_blocked_and_no_other() {
     assert_eq!(selected[5], BYPASS);
     // Racks 1 and 2 are parted: the one cannot send up to 0, nor the other get from 1.
     let mut case = Case::new(3, 2, 2);
-    case.kill(1, 0, Ways::Up);
-    case.kill(2, 1, Ways::Down);
+    case.kill(1, 0, Directions::Up);
+    case.kill(2, 1, Directions::Down);
     assert_eq!(case.network().select(&[(2, 4), (2, 0), (0, 4)]).unwrap(), [BLOCKED, 1, 0]);
     // Nothing lives.
     let mut case = Case::new(3, 2, 2);
-    (0..6).for_each(|link| case.kill(link / 2, link % 2, Ways::Both));
+    (0..6).for_each(|link| case.kill(link / 2, link % 2, Directions::Both));
     assert_eq!(case.network().select(&[(0, 2), (1, 0)]).unwrap(), [BLOCKED, BYPASS]);
 }
 
@@ -559,7 +568,7 @@ fn links_that_live_again_leave_no_trace() {
         let slots: Vec<_> = (0..20).map(|_| random.matching(&case.racks, &case.dead)).collect();
         let mut fresh = LeafSpine::new(case.racks.clone(), shape.2).unwrap();
         let mut used = case.network();
-        case.kill(1, 1, Ways::Both);
+        case.kill(1, 1, Directions::Both);
         used.avoid(&case.dead).unwrap();
         for slot in &slots {
             // In any order, the same slot has the same paths.

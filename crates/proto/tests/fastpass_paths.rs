@@ -196,7 +196,7 @@ fn check_fat_tree(half: usize, slot: &[Pair]) {
     }
 }
 
-/// Every endpoint sends, to one so many further on.
+/// Returns pairs in which every endpoint sends to the one `by` further on.
 fn shifted(endpoints: usize, by: usize) -> Vec<Pair> {
     (0..endpoints).map(|source| (source as u16, ((source + by) % endpoints) as u16)).collect()
 }

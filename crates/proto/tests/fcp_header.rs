@@ -37,7 +37,7 @@ fn counts(most: usize) -> impl Strategy<Value = Vec<(u16, u32)>> {
     })
 }
 
-/// What requests and allocations both have: an endpoint, an incarnation, a term, a number, those heard, a slot.
+/// Returns what requests and allocations both have: an endpoint, an incarnation, a term, a number, those heard, a slot.
 fn common() -> impl Strategy<Value = (u16, u32, u32, u32, Heard, u64)> {
     (any::<u16>(), number32(), number32(), number32(), heard(), number())
 }
@@ -236,7 +236,7 @@ fn allocation_by_hand() -> Vec<u8> {
     [&fixed[..], &numbers, &slot, &mask, &destinations, &ahead, &grants, &paths].concat()
 }
 
-/// The same without the grants that are more than 15 slots after the one before.
+/// Returns that allocation without the grants that are more than 15 slots after the one before.
 fn near_allocation_by_hand() -> Vec<u8> {
     let mut bytes = allocation_by_hand();
     (bytes[1], bytes[8]) = (3, 2 << 4 | 3);

@@ -22,7 +22,7 @@ enum Step {
     Ack(u32),
     /// A flow takes back what it offers.
     Withdraw(usize),
-    /// A slot comes after so many.
+    /// A slot comes, this many after the last.
     Slot(u64),
 }
 

@@ -389,7 +389,7 @@ fn what_nobody_tries_is_used_again_after_its_probation_and_later_each_time() {
 /// Nothing else that has failed was on the way of a trial, on which none was answered before.
 const ALONE: Silence = Silence { alone: true, answered_before: false };
 
-/// Tries a link as its driver would for so long, and says whether it is in use again, and after how many trials.
+/// Tries a link, at most `most` times, as its driver would. Returns whether it is in use again, and after how many trials.
 fn try_link(net: &mut Net, link: Link, answers: impl Fn(u32) -> bool, most: u32) -> (bool, u32) {
     let mut trials = 0;
     while trials < most && net.failed().contains(&link) {
@@ -461,8 +461,8 @@ fn trials_tell_two_links_of_one_path_apart() {
     }
 }
 
-/// Two uplinks lose packets of all that goes to one rack: its downlink is the likeliest reason, until it has answered more trials than
-/// it would if it were. Then it is the two.
+/// Two uplinks lose packets of all that goes to one rack: its downlink is the likeliest reason, until it has answered more trials
+/// than it would if it were. Then it is the two.
 #[test]
 fn a_link_that_trials_prove_whole_is_no_reason_for_what_two_others_lose() {
     let (some, all) = (Link::FromRack { rack: 0, switch: 0 }, Link::FromRack { rack: 3, switch: 0 });
@@ -479,8 +479,8 @@ fn a_link_that_trials_prove_whole_is_no_reason_for_what_two_others_lose() {
     assert!(found.len() == 2 && found.contains(&some) && found.contains(&all), "{found:?}");
 }
 
-/// Of two suspects one is tried on ways on which something unknown is dead, so it seems to be. The other one, which answers nothing
-/// either, stays a suspect; one that answers is used again at once.
+/// Of two suspects one is tried on ways on which something unknown is dead, so it seems to be. The other one, which answers
+/// nothing either, stays a suspect; one that answers is used again at once.
 #[test]
 fn a_suspect_that_answers_no_trial_is_not_used_again_because_another_is_dead() {
     let (up, down) = (Link::FromRack { rack: 0, switch: 1 }, Link::ToRack { rack: 1, switch: 1 });
@@ -546,7 +546,8 @@ fn what_is_known_to_be_dead_is_avoided_whatever_that_cuts_off() {
     assert_eq!(avoided(&net.isolator).len(), SPINES - 1, "the last one stays in");
 }
 
-/// Losses are told once: when the link that was the reason for them is used again, they are no evidence against it or its neighbours.
+/// Losses are told once: when the link that was the reason for them is used again, they are no evidence against it or its
+/// neighbours.
 #[test]
 fn losses_that_a_failed_link_explains_are_no_evidence_when_it_is_used_again() {
     let link = Link::ToRack { rack: 1, switch: 0 };
@@ -561,7 +562,8 @@ fn losses_that_a_failed_link_explains_are_no_evidence_when_it_is_used_again() {
     }
 }
 
-/// Two links that explain the same losses are suspected together, unless one of them has lost some trials and answered others of late.
+/// Two links that explain the same losses are suspected together, unless one of them has lost some trials and answered others of
+/// late.
 #[test]
 fn a_link_known_to_lose_some_packets_is_suspected_before_others() {
     let (up, down) = (Link::FromRack { rack: 0, switch: 1 }, Link::ToRack { rack: 1, switch: 1 });

@@ -129,7 +129,7 @@ impl<P: Scheme> World<P> {
         self.made += 1;
     }
 
-    /// When each copy of a packet reaches the host's NIC and when it is processed.
+    /// Returns when each copy of a packet reaches the host's NIC and when it is processed.
     fn carry(&mut self, fate: Option<&Fate>) -> Vec<(Time, Time)> {
         let Some(fate) = fate else {
             let at = self.now + Span::from_us(10);

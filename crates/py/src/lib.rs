@@ -51,7 +51,7 @@ impl Scenario {
         self.loaded.scenario.seed
     }
 
-    /// When the run ends at the latest, in microseconds.
+    /// Returns when the run ends at the latest, in microseconds.
     #[getter]
     fn duration_us(&self) -> f64 {
         microseconds(self.loaded.scenario.duration.as_ps())
@@ -77,7 +77,7 @@ impl Scenario {
         self.loaded.warnings.clone()
     }
 
-    /// Whether every seed gives the same run, for certain; false says nothing.
+    /// Returns whether every seed gives the same run, for certain; false says nothing.
     #[getter]
     fn leaves_nothing_to_chance(&self) -> bool {
         self.loaded.scenario.leaves_nothing_to_chance()
@@ -95,9 +95,9 @@ impl Scenario {
         clearway_sim::worthwhile_threads(&self.loaded.scenario, cores())
     }
 
-    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on so many `threads`, at
-    /// most one a host, or as many as the simulator sees fit. The result is the same for any number. With `keep_partial` a run that
-    /// is stopped, by `progress` or by Ctrl-C, has a result too: of what was simulated until then.
+    /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on `threads`
+    /// threads, at most one a host, or as many as the simulator sees fit. The result is the same for any number. With
+    /// `keep_partial` a run that is stopped, by `progress` or by Ctrl-C, has a result too: of what was simulated until then.
     #[pyo3(signature = (progress=None, threads=None, keep_partial=false))]
     fn run(
         &self,
@@ -181,28 +181,29 @@ fn schema() -> String {
     scenario::schema().to_string()
 }
 
-/// What each table of a run, and each of its columns, means, as JSON.
+/// Returns what each table of a run, and each of its columns, means, as JSON.
 #[pyfunction]
 fn tables() -> String {
     result::definitions().to_string()
 }
 
-/// What a long link needs to be lossless, as JSON, for options as a person writes them. Raises `PlanError` with a list of (name,
-/// fault).
+/// Returns what a long link needs to be lossless, as JSON, for options as a person writes them. Raises `PlanError` with a list of
+/// (name, fault).
 #[pyfunction]
 fn plan_dci_buffer(given: BTreeMap<String, String>) -> PyResult<String> {
     plan::dci_buffer(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)
 }
 
-/// What an arbiter needs, as JSON, for options as a person writes them; what its work costs is measured on this machine if
-/// `measure`. Raises `PlanError` with a list of (name, fault).
+/// Returns what an arbiter needs, as JSON, for options as a person writes them; what its work costs is measured on this machine
+/// if `measure`. Raises `PlanError` with a list of (name, fault).
 #[pyfunction]
 fn plan_arbiter(py: Python<'_>, given: BTreeMap<String, String>, measure: bool) -> PyResult<String> {
     let answer = py.detach(|| arbiter_plan::arbiter(&given, measure));
     answer.map(|answer| answer.to_string()).map_err(PlanError::new_err)
 }
 
-/// Which target delay Swift should have, as JSON, for options as a person writes them. Raises `PlanError` with a list of (name, fault).
+/// Returns which target delay Swift should have, as JSON, for options as a person writes them. Raises `PlanError` with a list of
+/// (name, fault).
 #[pyfunction]
 fn plan_target_delay(given: BTreeMap<String, String>) -> PyResult<String> {
     target_plan::target(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)

@@ -7,8 +7,8 @@ use clearway_proto::units::{Bytes, Rate, Span, RATES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What the closed forms say of a link of this rate and delay one way, before a buffer that drains at the share `drain` of
-/// the rate: shares of the rate that PFC and the relay carry, and PFC's cycle at this `threshold` (that of the paper if none
+/// Returns what the closed forms say of a link of this rate and delay one way, before a buffer that drains at the share `drain`
+/// of the rate: shares of the rate that PFC and the relay carry, and PFC's cycle at this `threshold` (that of the paper if none
 /// is given). Times are in microseconds. Raises `ValueError` unless the drain is more than 0 and less than 1.
 #[pyfunction]
 #[pyo3(signature = (rate_bps, delay_ps, buffer, drain, threshold=None))]

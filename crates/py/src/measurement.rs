@@ -34,7 +34,7 @@ enum Kind {
 
 #[pymethods]
 impl Measurement {
-    /// What a person calls it.
+    /// Returns what a person calls it.
     #[getter]
     fn name(&self) -> &str {
         &self.name
@@ -46,7 +46,7 @@ impl Measurement {
         self.seed
     }
 
-    /// What progress counts up to.
+    /// Returns what progress counts up to.
     #[classattr]
     fn duration_us() -> f64 {
         1.0
@@ -58,7 +58,7 @@ impl Measurement {
         self.resolved.to_string()
     }
 
-    /// None: what is odd is refused.
+    /// Returns no warnings: what is odd is refused.
     #[classattr]
     fn warnings() -> Vec<String> {
         Vec::new()

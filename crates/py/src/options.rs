@@ -32,7 +32,7 @@ impl<'a> Options<'a> {
         self.problems.push((name.into(), detail.into()));
     }
 
-    /// A number with its unit; none if it is not given or is wrong.
+    /// A number with its unit; `None` if it is not given or is wrong.
     pub fn quantity(&mut self, name: &str, units: Units, example: &str) -> Option<u64> {
         let text = self.given.get(name)?;
         let detail = match quantity::parse(text, units) {
@@ -68,7 +68,7 @@ impl<'a> Options<'a> {
         found.and_then(|time| self.within(name, time, &(Span::ZERO..=most))).unwrap_or(default)
     }
 
-    /// A size of this range; none if it is not given or is wrong.
+    /// A size of this range; `None` if it is not given or is wrong.
     pub fn size(&mut self, name: &str, range: &RangeInclusive<Bytes>) -> Option<Bytes> {
         let found = self.quantity(name, quantity::BYTES, "9000B").map(Bytes::new)?;
         self.within(name, found, range)

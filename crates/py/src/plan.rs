@@ -82,7 +82,7 @@ fn metres(options: &mut Options) -> Option<u64> {
     None
 }
 
-/// How far `buffer` reaches, in whole metres; none: not even across the transponders.
+/// Returns how far `buffer` reaches, in whole metres; `None`: not even across the transponders.
 fn reach(link: &DciLink, scheme: Scheme, buffer: Bytes, transponder: Span) -> Option<u64> {
     let delay = link.longest_delay(scheme, buffer)?;
     let fibre = delay.as_ps().checked_sub((transponder * 2).as_ps())?;

@@ -25,7 +25,7 @@ impl Observer {
         Observer { callback, due: now() + PROGRESS_INTERVAL, keeps_part, failure: None }
     }
 
-    /// Whether to continue; the arguments of the progress function are asked for when it is due.
+    /// Returns whether to continue; the arguments of the progress function are asked for when it is due.
     pub fn observe(&mut self, arguments: impl FnOnce() -> (f64, f64, u64)) -> ControlFlow<()> {
         if now() < self.due {
             return ControlFlow::Continue(());
@@ -44,7 +44,7 @@ impl Observer {
         }
     }
 
-    /// Whether to continue: a function that returns nothing only wants to know.
+    /// Returns whether to continue: a function that returns nothing only wants to know.
     fn ask(&self, py: Python<'_>, arguments: (f64, f64, u64)) -> PyResult<bool> {
         py.check_signals()?;
         match &self.callback {

@@ -33,7 +33,7 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// The result of what ended so, after so long, on so many threads.
+    /// Returns the result of a run with this outcome that took `wall_s` seconds on `threads` threads.
     pub fn new(py: Python<'_>, outcome: Outcome, wall_s: f64, threads: usize) -> PyResult<Self> {
         let tables = PyDict::new(py);
         for table in outcome.tables {
@@ -51,7 +51,7 @@ impl RunResult {
     }
 }
 
-/// What the tables of runs mean, as JSON: for each its name, what has a row, and its columns.
+/// Returns what the tables of runs mean, as JSON: for each its name, what has a row, and its columns.
 pub fn definitions() -> serde_json::Value {
     let covers = |covers| match covers {
         Covers::Nothing => "nothing",

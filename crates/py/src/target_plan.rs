@@ -53,7 +53,7 @@ fn shape(options: &mut Options, given: &BTreeMap<String, String>) -> (&'static s
     })
 }
 
-/// Whether Swift can be set so.
+/// Reports what keeps Swift from being set like this.
 fn check(options: &mut Options, plan: &TargetPlan) {
     let params = plan.params();
     let longest = plan.empty(plan.switches).as_us_f64();
@@ -108,8 +108,8 @@ fn answer(plan: &TargetPlan, topology: &str, hosts: u32) -> Value {
     })
 }
 
-/// What the target of the longest path is made of, each part with round trip and goodput of all flows without it where there is more
-/// to that than a path that takes longer than its target.
+/// Returns what the target of the longest path is made of, each part with round trip and goodput of all flows without it where
+/// there is more to that than a path that takes longer than its target.
 fn parts(plan: &TargetPlan) -> Value {
     let without = |changed: TargetPlan| outcome(&changed, plan.flows, plan.switches);
     json!([
@@ -137,7 +137,7 @@ fn parts(plan: &TargetPlan) -> Value {
     ])
 }
 
-/// What so many flows get on the longest path and on the shortest.
+/// Returns what `flows` flows get on the longest path and on the shortest.
 fn of_flows(plan: &TargetPlan, flows: u32) -> Value {
     json!({
         "flows": flows,

@@ -97,7 +97,7 @@ fn workloads() -> Vec<Workload> {
     ]
 }
 
-/// What a scenario's file says.
+/// Returns what a scenario's file says.
 fn of_file(text: &str) -> Scenario {
     load_text(text, "bench", Path::new(""), &[], None).expect("a scenario without mistakes").scenario
 }
@@ -208,7 +208,7 @@ fn rdma_fat_tree(protocol: Protocol) -> Scenario {
     scenario
 }
 
-/// The same with flow control at every switch, as in Swing's experiments: each link is paused above 288 kB.
+/// Returns the scenario with flow control at every switch, as in Swing's experiments: each link is paused above 288 kB.
 fn lossless(mut scenario: Scenario) -> Scenario {
     let pfc = Pfc {
         xoff: Xoff::Static(Bytes::new(288_000)),
@@ -339,7 +339,7 @@ fn count_instructions(wanted: &[String]) {
     }
 }
 
-/// What cachegrind says at the end of one run of a workload by this very program.
+/// Returns what cachegrind says at the end of one run of a workload by this very program.
 fn cachegrind(workload: &str) -> String {
     let program = std::env::current_exe().expect("this program has a path");
     let output = std::process::Command::new("valgrind")

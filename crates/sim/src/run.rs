@@ -47,7 +47,7 @@ pub fn run(
     run_on(scenario, 1, progress)
 }
 
-/// Simulates a scenario on at most so many threads; the outcome is the same for any number. `progress` is called every
+/// Simulates a scenario on at most `threads` threads; the outcome is the same for any number. `progress` is called every
 /// few thousand events and at every look, and may stop the run.
 ///
 /// Panics when the simulator has lost track of a frame: conservation is checked at the end of every run.
@@ -110,7 +110,7 @@ fn simulate(
         }
     }
     simulation.assert_conservation();
-    simulation.forget_what_is_to_come();
+    simulation.free_event_memory();
     Ok(Outcome { interrupted: interrupted && now < end, ..observer.finish(&simulation, now) })
 }
 

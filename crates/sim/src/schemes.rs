@@ -196,7 +196,7 @@ macro_rules! receivers {
                 }
             }
 
-            /// Whether [`Receiver::readiness`] is `Ready`.
+            /// Returns whether [`Receiver::readiness`] is `Ready`.
             #[inline(always)]
             pub fn is_due(&self) -> bool {
                 match self { $(AnyReceiver::$Kind(r) => r.readiness() == Readiness::Ready,)* }
@@ -234,8 +234,8 @@ receivers! {
 }
 
 impl AnyReceiver {
-    /// Memory in bytes for what is not held in place.
-    pub fn apart(&self) -> usize {
+    /// Returns the bytes that a receiver has on the heap, beside its own size.
+    pub fn heap_bytes(&self) -> usize {
         match self {
             AnyReceiver::SelectiveReceiver(_) => 0,
             AnyReceiver::RdmaReceiver(_) => size_of::<RdmaReceiver>(),

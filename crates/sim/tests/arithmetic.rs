@@ -22,7 +22,7 @@ fn slowest(bytes: u64, links: &[Link]) -> u64 {
 }
 
 /// A network and the links from one of its hosts to another.
-struct Way {
+struct TestPath {
     network: &'static str,
     from: u32,
     to: u32,
@@ -31,13 +31,13 @@ struct Way {
 
 const GBPS: u64 = 1_000_000_000;
 
-/// A way across each topology. The uplinks of the leaf-spine: 3 hosts * 33.3 Gb/s / (2 spines * 1.5).
-fn ways() -> Vec<Way> {
+/// Returns a path across each topology. The uplinks of the leaf-spine: 3 hosts * 33.3 Gb/s / (2 spines * 1.5).
+fn ways() -> Vec<TestPath> {
     let fat_tree = "topology = 'fat_tree'\nk = 4\nrate = '7Gbps'\ndelay = '333ns'";
     let leaf_spine = "topology = 'leaf_spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 3\n\
                       oversubscription = 1.5\nrate = '33.3Gbps'\ndelay = '2us'";
     let uplink = 3 * 33_300_000_000 / 3;
-    let way = |network, from, to, links| Way { network, from, to, links };
+    let way = |network, from, to, links| TestPath { network, from, to, links };
     vec![
         way("topology = 'star'\nhosts = 3\nrate = '7Gbps'\ndelay = '1.5us'", 0, 2, vec![(7 * GBPS, 1_500_000); 2]),
         way(
@@ -93,10 +93,10 @@ impl Weights {
 }
 
 /// One flow from end to end, alone in the network.
-fn lone_flow(way: &Way, weights: Weights, window: Option<u64>, demand: &str, duration: &str) -> String {
+fn lone_flow(way: &TestPath, weights: Weights, window: Option<u64>, demand: &str, duration: &str) -> String {
     let Weights { mtu, framing, header, ack } = weights;
     let window = window.map_or(String::new(), |packets| format!("window = {packets}"));
-    let Way { network, from, to, .. } = way;
+    let TestPath { network, from, to, .. } = way;
     format!(
         "format = 1\nname = 'lone'\nduration = '{duration}'\n[network]\n{network}\nmtu = '{mtu}B'\n\
          framing = '{framing}B'\n[transport.t]\nprotocol = 'none'\nheader = '{header}B'\nack = '{ack}B'\n{window}\n\
@@ -105,7 +105,7 @@ fn lone_flow(way: &Way, weights: Weights, window: Option<u64>, demand: &str, dur
 }
 
 /// From a lone flow's start to the arrival of its last byte.
-fn completion(way: &Way, weights: Weights, window: Option<u64>, bytes: u64) -> u64 {
+fn completion(way: &TestPath, weights: Weights, window: Option<u64>, bytes: u64) -> u64 {
     let outcome =
         run(&lone_flow(way, weights, window, &format!("bytes = '{bytes}B'\nstart = '3us'"), "100ms"));
     picoseconds(&outcome, "flows", "fct_us")[0]
@@ -157,9 +157,9 @@ fn each_part_of_a_frame_weighs_what_it_is_said_to() {
     }
 }
 
-/// When packet `i` of a lone flow with a window arrives, counted from the flow's start: packets arrive in trains of
+/// Returns when packet `i` of a lone flow with a window arrives, counted from the flow's start: packets arrive in trains of
 /// a window, one slowest transmission apart; trains follow each other after a round trip, or at once.
-fn arrival(i: u64, window: u64, weights: Weights, way: &Way) -> u64 {
+fn arrival(i: u64, window: u64, weights: Weights, way: &TestPath) -> u64 {
     let frame = weights.data(weights.mtu);
     let there = crossing(frame, &way.links);
     let round_trip = there + crossing(weights.acknowledgement(), &way.links);
@@ -232,7 +232,7 @@ fn alone_and_unlimited_a_flow_has_a_slowdown_of_one() {
     }
 }
 
-/// When the last of a train of frames has crossed store-and-forward links, all of them ready at once.
+/// Returns when the last of a train of frames has crossed store-and-forward links, all of them ready at once.
 fn train(frames: &[u64], links: &[Link]) -> u64 {
     let mut ready = vec![0; frames.len()];
     for &(rate, delay) in links {
@@ -246,12 +246,12 @@ fn train(frames: &[u64], links: &[Link]) -> u64 {
 }
 
 /// Operations on one flow, alone in the network.
-fn lone_loop(way: &Way, keys: &str, duration: &str) -> experiment::Outcome {
+fn lone_loop(way: &TestPath, keys: &str, duration: &str) -> experiment::Outcome {
     let demand = keys.to_string() + "\n[record]\noperations = true";
     run(&lone_flow(way, WEIGHTS, None, &demand, duration).replace("'incast'", "'closed_loop'"))
 }
 
-/// When operations that were issued at 3 us or after were done, counted from there.
+/// Returns when operations that were issued at 3 us or after were done, counted from there.
 fn done(outcome: &experiment::Outcome) -> Vec<u64> {
     let done = experiment::floats(outcome, "operations", "completed_us").iter().filter(|us| us.is_finite());
     done.map(|us| (us * 1e6).round() as u64 - 3_000_000).collect()
@@ -325,7 +325,7 @@ fn a_loop_does_as_many_operations_as_fit_one_after_another() {
     }
 }
 
-/// As a window of so many packets would: trains of operations, a round trip apart or at line rate.
+/// With `outstanding` operations under way, trains of operations are a round trip apart or at line rate, as packets of a window.
 #[test]
 fn more_outstanding_operations_do_more_up_to_line_rate() {
     for way in ways() {

@@ -10,7 +10,7 @@ use clearway_sim::net::memory::{Memory, SharedBuffer};
 use clearway_sim::net::pfc::NO_PORT;
 use clearway_sim::net::port::{Port, PortKind};
 use clearway_sim::net::ports::Ports;
-use clearway_sim::net::ruled::{Joined, Leaves, Transmission, Turn};
+use clearway_sim::net::ruled::{Joined, Leaves, NextToSend, Transmission};
 use clearway_sim::net::rules::Rules;
 use clearway_sim::net::scheduling::{Rule, Scheduler};
 use clearway_sim::random::{Entity, Stream};
@@ -26,7 +26,7 @@ struct Coming {
     bytes: u32,
 }
 
-/// When each frame has left, by the port of the simulator. A transmission that ends when a frame comes has ended before.
+/// Returns when each frame has left, by the port of the simulator. A transmission that ends when a frame comes has ended before.
 fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
     let kind = PortKind::new(Rate::from_gbps(8), Span::from_ps(1), u32::MAX);
     let mut ports = Ports::new(vec![kind], rules.to_vec());
@@ -52,7 +52,7 @@ fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
             left[frame.route() as usize] = ends;
             ports.end_transmission(0);
             sending = ports.next(0, 0).map(|turn| match turn {
-                Turn::Queue(class) => ports.send_queued(0, class, ends),
+                NextToSend::Queue(class) => ports.send_queued(0, class, ends),
                 turn => panic!("{turn:?} at a switch"),
             });
         } else {
@@ -68,7 +68,7 @@ struct Tagged {
     finish: u128,
 }
 
-/// The same by the definition: tags in units in which a byte of any weight is a whole number.
+/// The order by its definition: tags in units in which a byte of any weight is a whole number.
 struct Definition<'a> {
     rules: &'a [Rule],
     comings: &'a [Coming],

@@ -31,7 +31,7 @@ fn incast(transport: &str, from: &str, to: u32, rest: &str) -> String {
     )
 }
 
-/// What a class sent, dropped or had marked over a link in the measured time.
+/// Returns what a class sent, dropped or had marked over a link in the measured time.
 fn of_class(outcome: &Outcome, link: &str, class: &str, what: &str) -> u64 {
     let (links, classes) = (texts(outcome, "link_classes", "link"), texts(outcome, "link_classes", "class"));
     let row = links.iter().zip(classes).position(|(l, c)| *l == link && c == class);

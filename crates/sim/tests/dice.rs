@@ -27,7 +27,7 @@ impl Dice {
         least + self.below(most - least + 1)
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns `true` in `percent` of a hundred cases.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -71,7 +71,7 @@ fn ends_on_the_grid(outcome: &Outcome) -> bool {
 /// A scenario's name, and the names of what it has that acts.
 type Joined = (&'static str, Vec<&'static str>);
 
-/// What each scenario joins, in the order of their names.
+/// Returns what each scenario joins, in the order of their names.
 fn joined() -> Vec<Joined> {
     let join = |Known { name, text, outcome }: &'static Known| {
         let has = |feature: &&Feature| {

@@ -44,7 +44,7 @@ fn throughput(outcome: &Outcome) -> Vec<(f64, f64)> {
     times.zip(floats(outcome, "throughput", "goodput_gbps")).map(|(time, gbps)| (*time, *gbps)).collect()
 }
 
-/// What became of a flow of one packet of which the arbiter at `h2` hears: its completion time and its round trip, in
+/// Returns what became of a flow of one packet of which the arbiter at `h2` hears: its completion time and its round trip, in
 /// picoseconds.
 fn one_packet(transport: &str) -> (u64, u64) {
     let rest = "[arbiter]\nat = 'h2'\n[[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 1\nbytes = '1448B'\nstart = '103us'\n";

@@ -7,7 +7,7 @@ use crate::experiment::{figure, floats, integers, run, texts, Outcome};
 /// The least share of what living links carry that has to flow after a fault.
 const ENOUGH: f64 = 0.95;
 
-/// Four racks of so many hosts, joined by so many spine switches at 10 Gb/s, in which rack 0 sends to rack 1, host by host. The
+/// Returns four racks of `hosts` hosts, joined by `spines` spine switches at 10 Gb/s; rack 0 sends to rack 1, host by host. The
 /// arbiter is at the last host.
 fn two_racks(hosts: usize, spines: usize, duration: &str, rest: &str) -> String {
     let mut text = format!(
@@ -104,8 +104,8 @@ fn a_cable_that_returns_is_used_again() {
     }
 }
 
-/// A single flow has all its host's link though one of the paths is dead: what one endpoint says of a link that nobody else uses is
-/// believed.
+/// A single flow has all its host's link though one of the paths is dead: what one endpoint says of a link that nobody else uses
+/// is believed.
 #[test]
 fn a_lone_flow_avoids_a_dead_link() {
     let text = two_racks(4, 4, "30ms", &fault("kind = 'down'", "tor0>spine2", "5ms", ""));

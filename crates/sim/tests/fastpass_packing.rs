@@ -49,8 +49,8 @@ fn of_host(outcome: &Outcome, host: u64, column: &str) -> f64 {
     integers(outcome, "endpoints", column)[place.expect("an endpoint")] as f64
 }
 
-/// The fewest slots that so many writes and acknowledgements fit into, whatever the order: the best mixture of two of the ways
-/// to fill one.
+/// Returns the fewest slots that `writes` writes of `bytes` bytes and `acks` acknowledgements fit into, whatever the order: the
+/// best mixture of two of the ways to fill a slot.
 fn fewest(bytes: u64, writes: f64, acks: f64) -> f64 {
     let frame = bytes + OVERHEAD;
     let ways: Vec<_> =

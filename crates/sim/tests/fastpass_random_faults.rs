@@ -1,6 +1,6 @@
 //! Fastpass in random networks in which one or two cables die or lose packets, in one direction or both, for ever or for a time:
-//! what flows is compared with a maximum flow, and nothing that lives and is of use may be avoided at the end. `FAULTS=300` runs so
-//! many, from network `FIRST` on.
+//! what flows is compared with a maximum flow, and nothing that lives and is of use may be avoided at the end. `FAULTS=300` runs
+//! 300 networks, from network `FIRST` on.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -94,7 +94,7 @@ impl Living<'_> {
         self.network.cables.iter().filter(|(a, _)| a == of).map(|(_, b)| &b[..]).collect()
     }
 
-    /// How many paths lead from a rack to another.
+    /// Returns how many paths lead from a rack to another.
     fn paths(&self, from: usize, to: usize) -> usize {
         let (from, to) = (tor(from), tor(to));
         let through = |up: &str| -> usize {
@@ -118,7 +118,7 @@ impl Living<'_> {
         self.above(&from).into_iter().map(through).sum()
     }
 
-    /// Whether the links of racks and pods, and the paths between racks, are enough for all of these flows.
+    /// Returns whether the links of racks and pods, and the paths between racks, are enough for all of these flows.
     fn carries(&self, flows: impl Iterator<Item = (usize, usize)>) -> bool {
         let racks_per_pod = self.network.racks / self.network.pods;
         let pod = |rack: usize| rack / racks_per_pod;
@@ -146,14 +146,15 @@ impl Living<'_> {
         used.into_iter().all(|(what, used)| used <= room(what))
     }
 
-    /// Whether packets get from each of two racks to the other.
+    /// Returns whether packets get from each of two racks to the other.
     fn joins(&self, a: usize, b: usize) -> bool {
         a == b || (self.paths(a, b) > 0 && self.paths(b, a) > 0)
     }
 }
 
 impl Living<'_> {
-    /// Whether a link lives and some path between two of these racks that lives leads over it: nobody can use others, or try them.
+    /// Returns whether a link lives and some path between two of these racks that lives leads over it: nobody can use others, or
+    /// try them.
     fn is_of_use(&self, link: &(String, String), racks: &BTreeSet<usize>) -> bool {
         let mut dead = self.dead.clone();
         let was_alive = dead.insert(link.clone());
@@ -168,8 +169,9 @@ fn tor(rack: usize) -> String {
     format!("tor{rack}")
 }
 
-/// The most of the flows, by rack, that links of one flow each carry at a time: no rack sends or receives more than its living links,
-/// and none sends another more than there are paths; nor does more leave a pod or come into it than its links to the core carry.
+/// The most of the flows, by rack, that links of one flow each carry at a time: no rack sends or receives more than its living
+/// links, and none sends another more than there are paths; nor does more leave a pod or come into it than its links to the core
+/// carry.
 fn maximum_flow(living: &Living, flows: &[(usize, usize)]) -> usize {
     if living.network.pods == 1 {
         return between_racks(living, flows);
@@ -274,7 +276,7 @@ impl Experiment {
         Experiment { number, network, arbiter, flows, faults }
     }
 
-    /// As a scenario.
+    /// Returns the experiment as the text of a scenario.
     fn text(&self) -> String {
         let Experiment { number, network, arbiter, flows, faults } = self;
         let mut text = format!(
@@ -297,7 +299,7 @@ impl Experiment {
         self.faults.iter().filter(|fault| of(fault)).flat_map(|fault| fault.links.clone()).collect()
     }
 
-    /// What is wrong with its run, if anything is.
+    /// Returns what is wrong with its run, if anything is.
     fn trouble(&self) -> Result<(), String> {
         let Experiment { network, flows, .. } = self;
         let outcome = run(&self.text());
@@ -340,7 +342,7 @@ impl Experiment {
     }
 }
 
-/// What is wrong with the network of this number, if anything is.
+/// Returns what is wrong with the network of this number, if anything is.
 fn trouble(number: u64) -> Result<(), String> {
     let experiment = Experiment::draw(number);
     if experiment.flows.is_empty() {

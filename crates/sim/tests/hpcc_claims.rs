@@ -24,7 +24,7 @@ fn queue(outcome: &Outcome, share: f64) -> f64 {
     percentile(bytes.iter().map(|&bytes| bytes as f64).collect(), share)
 }
 
-/// Slowdowns of the Poisson flows that are complete, of up to so many bytes.
+/// A quantile of the slowdowns of the Poisson flows of up to `up_to` bytes that are complete.
 fn slowdown(outcome: &Outcome, up_to: u64, share: f64) -> f64 {
     let sizes = integers(outcome, "flows", "bytes");
     let slowdowns = floats(outcome, "flows", "slowdown");

@@ -7,7 +7,7 @@ use crate::experiment::{figure, floats, integers, link_value, picoseconds, run, 
 /// Picoseconds there and back on the empty path: 2 x (1230.4 ns + 1 us) and 2 x (67.2 ns + 1 us).
 const PATH: u64 = 6_595_200;
 
-/// A star of so many hosts that wait for interrupts, each 70 us after the last, which their stacks answer after 3 us.
+/// Returns a star of `hosts` hosts that wait for interrupts, each 70 us after the last, which their stacks answer after 3 us.
 fn star(hosts: u32, duration: &str, host: &str, rest: &str) -> String {
     let default = ["wake_interval = '70us'", "wake_spread = 0.0", "softirq = '3us'", "softirq_mean = '0us'"];
     let default = default.iter().filter(|line| {

@@ -98,7 +98,7 @@ fn flow_control(dice: &mut Dice, frame: u64, text: &mut String) {
     }
 }
 
-/// What is drawn from a seed.
+/// Returns what is drawn from a seed.
 fn draw(seed: u64) -> Network {
     let dice = &mut Dice::new(seed);
     let gbps = dice.pick(&[10, 40, 100, 400]);
@@ -147,7 +147,7 @@ fn draw(seed: u64) -> Network {
     Network { text, file, has_cycles }
 }
 
-/// Classes, transports and flows of some tens of packets between so many hosts.
+/// Draws classes, transports and flows of some tens of packets between `hosts` hosts.
 fn draw_traffic(dice: &mut Dice, (mtu, hosts): (u64, u64), text: &mut String) {
     let classes = dice.between(0, 2);
     for class in 0..classes {
@@ -220,14 +220,14 @@ fn drops(outcome: &Outcome) -> u64 {
     drops.filter(|(class, _)| *class != "lossy").map(|(_, drops)| drops).sum()
 }
 
-/// Runs what a seed draws on so many threads.
+/// Runs what a seed draws, on each of these numbers of threads.
 fn run_seed(seed: u64, threads: &[usize]) -> (Network, Vec<Outcome>) {
     let network = draw(seed);
     let outcomes = run_network(&network, seed, threads);
     (network, outcomes)
 }
 
-/// Runs a network on so many threads.
+/// Runs a network on each of these numbers of threads.
 fn run_network(network: &Network, seed: u64, threads: &[usize]) -> Vec<Outcome> {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -14,7 +14,7 @@ fn star(hosts: u32, keys: &str, traffic: &str) -> String {
     )
 }
 
-/// How many operations went from each initiator to each target.
+/// Returns how many operations went from each initiator to each target.
 fn by_pair(outcome: &Outcome) -> BTreeMap<(u64, u64), usize> {
     let pairs =
         integers(outcome, "operations", "initiator").iter().zip(integers(outcome, "operations", "target"));
@@ -25,7 +25,7 @@ fn by_pair(outcome: &Outcome) -> BTreeMap<(u64, u64), usize> {
     counts
 }
 
-/// When operations were issued, in order.
+/// Returns when operations were issued, in order.
 fn issued(outcome: &Outcome) -> Vec<u64> {
     let mut issued = picoseconds(outcome, "operations", "issued_us");
     issued.sort_unstable();

@@ -11,9 +11,9 @@ use clearway_sim::run_on;
 
 use crate::experiment::{figure, floats, integers, texts};
 
-/// Every frame weighs so much on the wire.
+/// Bytes of every frame on the wire.
 const FRAME: u64 = 1000;
-/// What a PAUSE weighs.
+/// Bytes of a PAUSE on the wire.
 const PAUSE: u64 = 84;
 
 fn try_run(text: &str) -> Result<Outcome, Stopped> {
@@ -129,7 +129,7 @@ fn incast(switch: &str, more: &str) -> String {
     )
 }
 
-/// What flow control did to the links from the first four hosts.
+/// Returns what flow control did to the links from the first four hosts.
 fn of_hosts<T>(all: &[T]) -> &[T] {
     &all[..4]
 }

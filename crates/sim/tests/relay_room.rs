@@ -75,7 +75,7 @@ fn draw_file(dice: &mut Dice, kind: Kind, gbps: u64, ns: u64) -> (String, Vec<u6
     (nodes + &links, sites)
 }
 
-/// What is drawn from a seed.
+/// Returns what is drawn from a seed.
 fn draw(seed: u64) -> Network {
     let dice = &mut Dice::new(seed ^ 0x7E1A);
     let kind = if dice.percent(60) { Kind::Inside } else { Kind::SafeBox };
@@ -174,7 +174,7 @@ fn load(text: &str, folder: &std::path::Path) -> Loaded {
     load_text(text, "scenario", folder, &[], None).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
-/// Runs what a seed draws with the room that is derived, which it returns with the outcomes on so many threads.
+/// Runs what a seed draws with the room that is derived. Returns that room, and the outcomes on each of these numbers of threads.
 fn run_seed(seed: u64, threads: &[usize]) -> (Network, u64, Vec<Outcome>) {
     let mut network = draw(seed);
     let folder = std::env::temp_dir().join(format!("clearway-room-{}-{seed}", std::process::id()));

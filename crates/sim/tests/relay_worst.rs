@@ -135,13 +135,13 @@ fn peak(outcome: &Outcome, link: &str) -> u64 {
     integers(outcome, "pauses", "account_peak_bytes")[row(outcome, link)]
 }
 
-/// How long the fibre was paused so far, in picoseconds.
+/// Returns how long the fibre was paused so far, in picoseconds.
 fn paused(line: &Line) -> u64 {
     let outcome = line.outcome();
     (floats(&outcome, "pauses", "paused_us")[row(&outcome, "west>east")] * 1e6).round() as u64
 }
 
-/// The delay next to 20 us at which what a grant may be long is so many whole frames.
+/// Returns the first delay from 20 us on at which the room for a grant inside a switch is a whole number of frames.
 fn delay_inside() -> Span {
     let whole = |ps: &u64| room_inside(Span::from_ps(*ps)) % FRAME == 0;
     Span::from_ps((20_000_000..).step_by(40).find(whole).expect("one of some thousands"))
@@ -151,7 +151,8 @@ fn delay_inside() -> Span {
 fn one_grant_after_a_long_hold_fills_the_room_inside_a_switch_to_the_byte() {
     let (delay, us) = (delay_inside(), 1_000_000);
     let room = room_inside(delay);
-    // The drain stops, and what waits and comes holds the far end. Long after, so many frames leave that it is let go once.
+    // The drain stops, and what waits and comes holds the far end. Long after, frames leave, enough for it
+    // to be let go once.
     let line = |back: Option<u64>, end: u64| Line {
         delay,
         relays: false,
@@ -193,7 +194,7 @@ fn one_grant_after_a_long_hold_fills_the_room_inside_a_switch_to_the_byte() {
 
 #[test]
 fn a_drain_that_stops_fills_the_room_of_a_box_to_the_byte() {
-    // The round trip, an own frame and a PAUSE are so many whole frames.
+    // The round trip, an own frame and a PAUSE are together a whole number of frames.
     let us = 1_000_000;
     let delay = Span::from_ps((200 * FRAME_PS - FRAME_PS - 84 * PS_PER_BYTE) / 2);
     let needed = fibre(delay).headroom();

@@ -27,7 +27,7 @@ fn mean_target(outcome: &Outcome) -> f64 {
     mean_target_over(25.0, outcome)
 }
 
-/// The same with another base target, in microseconds.
+/// Returns the target by the formula of §3.5, as [`mean_target`] does, with the base target `base` in microseconds.
 fn mean_target_over(base: f64, outcome: &Outcome) -> f64 {
     let slope = 75.0 / (1.0 / 0.015f64.sqrt() - 1.0 / 256f64.sqrt());
     let scaling = |cwnd: f64| (slope / cwnd.sqrt() - slope / 256f64.sqrt()).clamp(0.0, 75.0);

@@ -1,5 +1,5 @@
-//! `scenarios/three_systems.toml`: Swift, Fastpass and Swing in one network, class by class, before, during and after an arbiter and a
-//! relay fail. Bounds are arithmetic on the links that classes fill, not on how a congestion control gets there.
+//! `scenarios/three_systems.toml`: Swift, Fastpass and Swing in one network, class by class, before, during and after an arbiter
+//! and a relay fail. Bounds are arithmetic on the links that classes fill, not on how a congestion control gets there.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn goodput(outcome: &Outcome, transport: &str, (from, until): (f64, f64)) -> f64
     all.iter().sum::<f64>() / all.len() as f64
 }
 
-/// What the two classes that share the link of host 16 take of it, in Gb/s on the wire.
+/// Returns what the two classes that share the link of host 16 take of it, in Gb/s on the wire.
 fn shared_link(outcome: &Outcome, phase: (f64, f64)) -> f64 {
     (goodput(outcome, "rdma", phase) * RDMA + goodput(outcome, "beside", phase) * SWIFT) / PAYLOAD
 }

@@ -105,7 +105,7 @@ class _Room:
 
     @contextmanager
     def taken(self, needed: int, goes_on: Callable[[], bool]) -> Iterator[None]:
-        """Wait until there is room for so many bytes, and take it while the body runs."""
+        """Wait until there is room for `needed` bytes, and take it while the body runs."""
         with self._changed:
             while not self._fits(needed) and goes_on():
                 self._changed.wait(_LOOK_S)

@@ -203,7 +203,7 @@ def plan_target_delay(
         _option("--jitter", "TIME", "What hosts and timestamps add to a round trip; by default 0us."),
     ] = None,
     mtu: Annotated[
-        str | None, _option("--mtu", "SIZE", "Of every link; by default 4160B, 4096 of them payload.")
+        str | None, _option("--mtu", "SIZE", "Largest frame; by default 4160B, 4096 of them payload.")
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Simulate such flows; status 1 if they do otherwise.")

@@ -191,7 +191,7 @@ def _judge(experiment: Experiment, claim: Table, runs: Runs) -> Judged:
         else _reason(claim, verdict)
     )
     if bounds := dict.fromkeys(lower_bounds_in(claim["ours"], runs)):
-        reason = f"{reason} At least so much, as something was unfinished: {', '.join(bounds)}.".strip()
+        reason = f"{reason} A lower bound, as something was unfinished: {', '.join(bounds)}.".strip()
     if waited := _waited(runs_in(claim["ours"]), runs):
         reason = f"{reason} {waited}".strip()
     kind: Kind = claim.get("kind", "plain")

@@ -49,7 +49,7 @@ def samples(
 ) -> list[Any]:
     """Return what an expression is worth on the seeds that all its runs have; once if it has no run.
 
-    With `unbounded`, what is only known to be at least so much is taken as infinite.
+    With `unbounded`, a figure that is only a lower bound is taken as infinite.
     """
     if is_pooled(expression):
         return [evaluate(expression, runs, swaps, unbounded=unbounded)]

@@ -200,7 +200,7 @@ def distribution(source: Source, seeds: Iterable[Distribution]) -> list[Line]:
 def series(
     source: Source, seeds: Sequence[tuple[Floats, Floats]], merge: Callable[..., Any], lines: int
 ) -> list[Line]:
-    """Draw what was sampled over time, each seed's times and values, as one line; none of nothing."""
+    """Draw what was sampled over time, each seed's times and values, as one line; no line of no samples."""
     some = [(times, values) for times, values in seeds if len(times)]
     if not some:
         return []

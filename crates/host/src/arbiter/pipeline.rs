@@ -3,14 +3,14 @@
 //!
 //! The exact order of allocation does not let itself be divided among threads; path selection does, as no slot's paths depend on
 //! another's. So one thread, the caller's, allocates batches ([`Arbiter`](clearway_proto::fastpass::arbiter::Arbiter), or its
-//! [`Batches`](clearway_proto::fastpass::arbiter::Batches) alone), and hands each to a [`Pipeline`], which hands most of its slots to the
-//! other thread, in *parts* of a few slots, as many as keep it busy during the next allocation. What there is no room for the caller selects the
-//! paths of itself, so that neither waits for the other, whichever has more to do. Batches come back in their order. **The grants
-//! are the same as with one thread**: who selects a slot's paths makes no difference to them.
+//! [`Batches`](clearway_proto::fastpass::arbiter::Batches) alone), and hands each to a [`Pipeline`], which hands most of its
+//! slots to the other thread, in *parts* of a few slots, as many as keep it busy during the next allocation. What there is no
+//! room for the caller selects the paths of itself, so that neither waits for the other, whichever has more to do. Batches come
+//! back in their order. **The grants are the same as with one thread**: who selects a slot's paths makes no difference to them.
 //!
-//! Parts go to the other thread through a queue behind a lock, and come back through a ring with one producer and one consumer: 16
-//! messages a batch of 64 slots at most. The queue has a lock so that parts can be taken back: where the system does not let the
-//! other thread run, the caller does its work. Memory goes round with the parts.
+//! Parts go to the other thread through a queue behind a lock, and come back through a ring with one producer and one consumer:
+//! 16 messages a batch of 64 slots at most. The queue has a lock so that parts can be taken back: where the system does not let
+//! the other thread run, the caller does its work. Memory goes round with the parts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,12 +18,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use clearway_proto::fastpass::arbiter::{Batch, Selector, Slot, MOST_APART};
+use clearway_proto::fastpass::arbiter::{Batch, Selector, Slot, MOST_IN_FLIGHT};
 use clearway_proto::fastpass::paths::DeadLinks;
 use rtrb::{Consumer, PopError, Producer, PushError, RingBuffer};
 
-/// Slots of a part: so many that a hand-over (some 100 ns) weighs little, so few that the last part of a batch does not keep one thread
-/// waiting for the other.
+/// Slots of a part: enough that a hand-over (some 100 ns) weighs little, and few enough that the last part of a batch does not
+/// keep one thread waiting for the other.
 const PART: usize = 8;
 /// The most parts that wait for the other thread: as many slots as it selects the paths of while a batch of 64 is allocated.
 const AHEAD: usize = 6;
@@ -108,13 +108,13 @@ impl Pipeline {
         let there = Arc::new(Parts::default());
         there.change(|queue| queue.reserve(AHEAD));
         // The ring has room for all parts that there can be.
-        let (selected, back) = RingBuffer::new(MOST_APART as usize * 64_usize.div_ceil(PART));
+        let (selected, back) = RingBuffer::new(MOST_IN_FLIGHT as usize * 64_usize.div_ceil(PART));
         let (other, parts) = (selector.clone(), Arc::clone(&there));
         Pipeline {
             selector,
             there,
             back,
-            pending: VecDeque::with_capacity(MOST_APART as usize),
+            pending: VecDeque::with_capacity(MOST_IN_FLIGHT as usize),
             spares: Vec::new(),
             thread: Some(thread::spawn(move || select_all(other, &parts, selected))),
             counters: PipelineCounters::default(),
@@ -126,7 +126,7 @@ impl Pipeline {
     /// Panics if more batches than an arbiter lets out of its hands have not been taken.
     pub fn select(&mut self, mut batch: Batch) {
         assert!(
-            self.pending.len() < MOST_APART as usize,
+            self.pending.len() < MOST_IN_FLIGHT as usize,
             "more batches than an arbiter lets out of its hands"
         );
         let (mut first, mut missing) = (0, 0);
@@ -150,7 +150,8 @@ impl Pipeline {
         self.take_back();
     }
 
-    /// Does what the other thread was to do for the oldest batch and has not begun: for a caller that can go on only when that batch is ready.
+    /// Does what the other thread was to do for the oldest batch and has not begun: for a caller that can go on only when that
+    /// batch is ready.
     pub fn relieve(&mut self) {
         self.take_back();
         while self.pending.front().is_some_and(|pending| pending.missing > 0) {
@@ -188,7 +189,7 @@ impl Pipeline {
         self.spares.push(part.slots);
     }
 
-    /// The next batch with paths, in the order in which they were handed over; none if it is not ready.
+    /// The next batch with paths, in the order in which they were handed over; `None` if it is not ready.
     pub fn poll_selected(&mut self) -> Option<Batch> {
         self.take_back();
         if self.pending.front()?.missing > 0 {
@@ -197,12 +198,12 @@ impl Pipeline {
         self.pending.pop_front().map(|pending| pending.batch)
     }
 
-    /// Whether no batch is to be taken, now or later.
+    /// Returns whether no batch is to be taken, now or later.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// What has been counted so far.
+    /// Returns what has been counted so far.
     pub fn counters(&self) -> PipelineCounters {
         self.counters
     }

@@ -46,8 +46,8 @@ impl Clock {
     }
 }
 
-/// How long the threads of this process have waited for a processor that had other work, so far; zero where the system does
-/// not tell.
+/// Returns how long the threads of this process have waited for a processor that had other work, so far; zero where the system
+/// does not tell.
 pub fn waited() -> Duration {
     #[cfg(target_os = "linux")]
     return Duration::from_nanos(processor::waited_time().map_or(0, |time| time.as_ps() / 1000));

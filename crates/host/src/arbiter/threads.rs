@@ -20,14 +20,14 @@ pub struct ThreadedArbiter {
 }
 
 impl ThreadedArbiter {
-    /// Puts an arbiter that selects paths itself on two threads. None if its selector has been taken.
+    /// Puts an arbiter that selects paths itself on two threads. `None` if its selector has been taken.
     pub fn new(mut machine: Arbiter) -> Option<ThreadedArbiter> {
         let pipeline = Pipeline::new(machine.take_selector()?);
         Some(ThreadedArbiter { machine, pipeline })
     }
 
-    /// Does what time has come for, and has paths selected for the batches that were allocated. Waits for the other thread only if a
-    /// batch is due for which there is no room until an earlier one is ready.
+    /// Does what time has come for, and has paths selected for the batches that were allocated. Waits for the other thread only
+    /// if a batch is due for which there is no room until an earlier one is ready.
     pub fn handle_timeout(&mut self, now: Time) {
         loop {
             self.machine.handle_timeout(now);
@@ -44,7 +44,7 @@ impl ThreadedArbiter {
         }
     }
 
-    /// Takes what batches are ready, and has their endpoints told. Whether there were any.
+    /// Takes what batches are ready, and has their endpoints told. Returns whether there were any.
     pub fn advance(&mut self) -> bool {
         let mut any = false;
         while let Some(batch) = self.pipeline.poll_selected() {
@@ -65,7 +65,7 @@ impl ThreadedArbiter {
         }
     }
 
-    /// How the work was divided.
+    /// Returns how the work was divided.
     pub fn counters(&self) -> PipelineCounters {
         self.pipeline.counters()
     }

@@ -71,7 +71,7 @@ impl Clock {
         since(self.start, instant())
     }
 
-    /// When a datagram that is looked at `now` arrived: by its stamp, or `now` where it has none or one that lies in
+    /// Returns when a datagram that is looked at `now` arrived: by its stamp, or `now` where it has none or one that lies in
     /// the future.
     pub fn arrival(&mut self, now: Time, stamp: Option<Stamp>) -> Time {
         let Some(stamp) = stamp else { return now };

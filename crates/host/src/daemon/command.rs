@@ -138,7 +138,7 @@ fn attempt(args: &SendArgs, peer: SocketAddr, answer_timeout: Span) -> Result<At
 }
 
 impl Attempt {
-    /// Whether there seems to be no receiver at this address.
+    /// Returns whether there seems to be no receiver at this address.
     fn met_nobody(&self) -> bool {
         matches!(self.error, Some(SendError::NoAnswer(_) | SendError::Unsendable(_)))
     }
@@ -259,7 +259,7 @@ fn told(reason: Reason) -> &'static str {
     match reason {
         Reason::Done => "it needs no more",
         Reason::Busy => "it has another sender, and takes one at a time",
-        Reason::Layout => "it does not take so much, or in such packets",
+        Reason::Layout => "it does not take this many bytes, or packets of this size",
         Reason::File => "it could not read or write its file",
         Reason::Interrupted => "it was interrupted",
     }

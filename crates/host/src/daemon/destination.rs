@@ -62,7 +62,7 @@ pub fn open_source(path: &Path) -> Result<(File, u64), FileError> {
     Ok((file, metadata.len()))
 }
 
-/// What a file is, unless it is a regular one.
+/// Returns what a file is, unless it is a regular one.
 fn what_it_is(kind: FileType) -> Option<&'static str> {
     if kind.is_file() {
         None

@@ -43,14 +43,14 @@ pub trait Endpoint {
     /// A timer may have run out.
     fn handle_timeout(&mut self, now: Time);
 
-    /// When [`Self::handle_timeout`] is wanted.
+    /// Returns when [`Self::handle_timeout`] is wanted.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Whether a datagram is to be sent.
+    /// Returns whether a datagram is to be sent.
     fn readiness(&self, now: Time) -> Readiness;
 
     /// Writes the datagram that is ready into `buffer`, which has room for the longest, and returns its length and its
-    /// receiver; none if there is none after all.
+    /// receiver; `None` if there is none after all.
     fn transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)>;
 
     /// A datagram could not be sent.

@@ -86,7 +86,7 @@ impl Layout {
         seq / each * self.size + seq % each * u64::from(self.mtu)
     }
 
-    /// Where a flow's packet belongs; none for a packet that the flow does not have.
+    /// Returns where a flow's packet belongs; `None` for a packet that the flow does not have.
     pub fn place(&self, flow: u32, seq: u32) -> Option<Place> {
         if flow >= self.flows || seq >= self.packets_of(flow) {
             return None;

@@ -100,7 +100,7 @@ impl Progress {
         Progress { shown, next: Time::ZERO, last: (Time::ZERO, 0), drawn: false }
     }
 
-    /// Whether it is time for another line of progress.
+    /// Returns whether it is time for another line of progress.
     pub fn is_due(&self, now: Time) -> bool {
         self.shown && now >= self.next
     }

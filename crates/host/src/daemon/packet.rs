@@ -126,7 +126,7 @@ pub enum Reason {
     Done,
     /// The receiver is busy with another sender.
     Busy,
-    /// The receiver does not accept so much data, or data in such pieces.
+    /// The receiver does not accept this amount of data, or packets of this size.
     Layout,
     /// The peer could not read or write its file.
     File,

@@ -26,7 +26,7 @@ impl Local {
         })
     }
 
-    /// As [`Self::v4`], for IPv6 and for IPv4 that an IPv6 socket has received.
+    /// Does what [`Self::v4`] does, for IPv6 and for IPv4 that an IPv6 socket has received.
     pub(crate) fn v6(told: in6_pktinfo) -> Local {
         Local::V6(in6_pktinfo { ipi6_ifindex: 0, ..told })
     }

@@ -122,12 +122,12 @@ impl Receiving {
         }
     }
 
-    /// Whether no sender is open, and none that is done has to be told again.
+    /// Returns whether no sender is open, and none that is done has to be told again.
     pub fn is_quiet(&self) -> bool {
         self.connection.is_none() && self.linger.is_none() && self.replies.is_empty()
     }
 
-    /// Whether answers wait to be sent, beside acknowledgements.
+    /// Returns whether answers wait to be sent, beside acknowledgements.
     pub fn has_replies(&self) -> bool {
         !self.replies.is_empty()
     }
@@ -137,7 +137,7 @@ impl Receiving {
         self.connection.as_ref().map(|connection| &connection.received)
     }
 
-    /// Where ignored datagrams are counted: in the connection's report, or in that of the next one.
+    /// Returns where ignored datagrams are counted: in the connection's report, or in that of the next one.
     fn ignored(&mut self) -> &mut Ignored {
         self.connection.as_mut().map_or(&mut self.ignored, |connection| &mut connection.received.ignored)
     }

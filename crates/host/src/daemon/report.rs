@@ -230,7 +230,7 @@ pub struct Effort {
     pub overflow: u32,
 }
 
-/// Payload over time, in Gb/s; none if no time has passed.
+/// Payload over time, in Gb/s; `None` if no time has passed.
 pub fn goodput_gbps(bytes: u64, took: Span) -> Option<f64> {
     (took > Span::ZERO).then(|| bytes as f64 * 8.0 / took.as_secs_f64() / 1e9)
 }
@@ -287,7 +287,7 @@ impl Figures {
     }
 }
 
-/// The time from a transfer's beginning to its latest progress; none where there was no progress.
+/// The time from a transfer's beginning to its latest progress; `None` where there was no progress.
 fn elapsed(began: Option<Time>, ended: Option<Time>) -> Option<Span> {
     Some(ended?.since(began?))
 }
@@ -366,7 +366,7 @@ fn loss_rate(sent: Option<u64>, arrived: Option<u64>) -> Option<f64> {
     Some(sent.saturating_sub(arrived) as f64 / sent as f64)
 }
 
-/// A value with its unit; none for a missing value and for a zero count of ignored datagrams.
+/// A value with its unit; `None` for a missing value and for a zero count of ignored datagrams.
 fn readable(key: &str, value: &Value) -> Option<String> {
     let scaled = |value: f64, scales: &[(f64, &str)]| {
         let &(scale, unit) =

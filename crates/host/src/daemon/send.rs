@@ -161,7 +161,7 @@ impl Sending {
         }
     }
 
-    /// Whether nothing more will happen.
+    /// Returns whether nothing more will happen.
     pub fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
@@ -448,7 +448,7 @@ impl Ignored {
         decoded.ok()
     }
 
-    /// Whether a datagram belongs to this connection and comes from its peer.
+    /// Returns whether a datagram belongs to this connection and comes from its peer.
     pub(crate) fn of_connection(&mut self, same: bool, from: SocketAddr, peer: SocketAddr) -> bool {
         if !same {
             self.connection += 1;

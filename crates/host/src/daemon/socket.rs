@@ -67,12 +67,12 @@ struct Outgoing {
 }
 
 impl Outbox {
-    /// Whether no further datagram fits.
+    /// Returns whether no further datagram fits.
     pub fn is_full(&self) -> bool {
         self.datagrams.len() >= BATCH
     }
 
-    /// Whether no datagram waits.
+    /// Returns whether no datagram waits.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
@@ -90,7 +90,7 @@ impl Outbox {
         }
     }
 
-    /// How many datagrams, from the first on, can leave joined: they have one length and one peer, and the last may be
+    /// Returns how many datagrams, from the first on, can leave joined: they have one length and one peer, and the last may be
     /// shorter.
     fn run(&self, from: usize, joined: bool) -> usize {
         let first = self.datagrams[from];
@@ -222,7 +222,7 @@ impl Socket {
         Ok(self.inbox.received.len())
     }
 
-    /// The datagram of run `run` that begins at byte `at`, which moves on, with the outbox for answers; none after the
+    /// The datagram of run `run` that begins at byte `at`, which moves on, with the outbox for answers; `None` after the
     /// last.
     pub fn next(&mut self, run: usize, at: &mut usize) -> Option<(Envelope, &[u8], &mut Outbox)> {
         let received = self.inbox.received[run];
@@ -337,7 +337,7 @@ fn headers() -> MultiHeaders<SockaddrStorage> {
     MultiHeaders::preallocate(RECEIVED_AT_ONCE, Some(control))
 }
 
-/// Whether the device, or the packets' length, does not allow datagrams to be joined: each is then sent by itself,
+/// Returns whether the device, or the packets' length, does not allow datagrams to be joined: each is then sent by itself,
 /// which shows what is wrong, if anything is.
 fn unjoinable(error: &io::Error) -> bool {
     let errors = [Errno::INVAL, Errno::IO, Errno::OPNOTSUPP, Errno::MSGSIZE];

@@ -174,7 +174,7 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    /// As conventional TCP (RFC 8257 §3.5): half, once a window of data. A cut for a mark in the same window
+    /// Halves the window once a window of data, as conventional TCP does (RFC 8257 §3.5). A cut for a mark in the same window
     /// does not spare it; after it, marks in the same window cut no more.
     fn on_loss(&mut self, params: &DctcpParams, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {

@@ -129,7 +129,7 @@ impl CongestionControl for Gcn {
         }
     }
 
-    /// As DCTCP and conventional TCP: half, once a window of data.
+    /// Halves the window once a window of data, as DCTCP and conventional TCP do.
     fn on_loss(&mut self, params: &GcnParams, _now: Time, cumulative: u32, next: u32) {
         if self.tcp.is_new_loss(cumulative) {
             self.tcp.recover(self.tcp.cwnd / 2.0, params.tcp.min_cwnd, next);

@@ -50,7 +50,7 @@ impl Scheme for GoBackNParams {
         self.window.next_power_of_two().max(u64::BITS)
     }
 
-    fn noted(&self) -> u32 {
+    fn tracked_packets(&self) -> u32 {
         0
     }
 

@@ -77,7 +77,7 @@ impl TcpParams {
         }
     }
 
-    /// What does not go together.
+    /// Returns what does not go together.
     pub(super) fn conflicts(&self) -> Vec<Conflict> {
         common::check_windows([self.min_cwnd, self.initial_cwnd, self.max_cwnd], self.reach)
     }
@@ -135,7 +135,7 @@ impl TcpWindow {
         self.recovering &= sample.cumulative < self.recovery_end;
     }
 
-    /// Whether the window, and not the application or the NIC, has kept the sender back within this window of data:
+    /// Returns whether the window, and not the application or the NIC, has kept the sender back within this window of data:
     /// else an acknowledgement proves nothing of a larger one (RFC 7661 §4.3, RFC 9438 §5.8). Not only now, as a host
     /// may process several acknowledgements before its next packet leaves.
     #[inline]
@@ -163,14 +163,14 @@ impl TcpWindow {
         self.cwnd = (self.cwnd + ai * acked / self.cwnd.max(1.0)).min(max_cwnd);
     }
 
-    /// Whether this is the first loss in its window of data.
+    /// Returns whether this is the first loss in its window of data.
     pub(super) fn is_new_loss(&self, cumulative: u32) -> bool {
         cumulative >= self.recovery_end
     }
 
     /// The number of packets that a loss shows to have been too many: those from the lowest unacknowledged one on,
-    /// selectively acknowledged ones too (RFC 5681's `FlightSize`), but no more than the window allowed. More are out when those above a
-    /// hole have arrived and let new ones go; RFC 5681 §3.2, step 2, leaves these out. Counted in, they would set the
+    /// selectively acknowledged ones too (RFC 5681's `FlightSize`), but no more than the window allowed. More are out when those
+    /// above a hole have arrived and let new ones go; RFC 5681 §3.2, step 2, leaves these out. Counted in, they would set the
     /// threshold after a timeout above the window that overflowed the path.
     pub(super) fn flight_size(&self, cumulative: u32, next: u32) -> f64 {
         f64::from(next - cumulative).min(self.cwnd)

@@ -22,7 +22,7 @@ pub struct EndpointSettings {
     pub early: Span,
     /// Grants that are too late or too early are refused.
     pub age_check: bool,
-    /// With demand and no word from any arbiter for so long, flows go on by Swift. 1 ms: longer than a takeover.
+    /// With demand and no word from any arbiter for this long, flows go on by Swift. 1 ms: longer than a takeover.
     pub fallback_after: Span,
 }
 

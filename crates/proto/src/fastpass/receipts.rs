@@ -14,9 +14,9 @@ use crate::units::{Span, Time};
 const KNOWN: u32 = u128::BITS;
 /// A number that is so far behind the latest is of another life of the sender, which has begun anew.
 const ANOTHER_LIFE: u32 = 1 << 16;
-/// A packet that so many later ones have overtaken is lost: as many as the transport's threshold (16), for the same reason.
+/// A packet that this many later ones have overtaken is lost: as many as the transport's threshold (16), for the same reason.
 const OVERTAKEN_BY: u32 = 16;
-/// So is one that was overtaken by one sent so much later.
+/// A packet is lost, too, once one that was sent this long after it has overtaken it.
 const OVERTAKEN_AFTER: Span = Span::from_us(50);
 /// Packets of one destination whose fate is awaited; the oldest are given up for unknown if there are more.
 const MOST_FLYING: usize = 4096;
@@ -74,7 +74,7 @@ impl Arrivals {
         *self = Arrivals { latest: other.latest, known: other.known | before };
     }
 
-    /// How far a number is behind the latest; none if it is ahead of it, or nothing has come.
+    /// Returns how far a number is behind the latest; `None` if it is ahead of it, or nothing has come.
     fn behind(&self, number: u32) -> Option<u32> {
         let behind = self.latest.wrapping_sub(number);
         (self.known != 0 && behind <= u32::MAX / 2).then_some(behind)
@@ -124,8 +124,8 @@ pub(super) struct Receipts {
 }
 
 impl Receipts {
-    /// The header of a packet that leaves now. `seed` is the number of the first packet: higher than any of an earlier life of the
-    /// endpoint.
+    /// The header of a packet that leaves now. `seed` is the number of the first packet: higher than any of an earlier life of
+    /// the endpoint.
     pub(super) fn send(&mut self, now: Time, path: Path, seed: u32) -> SlotHeader {
         let first = *self.first.get_or_insert(seed);
         let number = first.wrapping_add(self.flying.len() as u32);
@@ -155,7 +155,8 @@ impl Receipts {
         Some(Settled { number, path, fate })
     }
 
-    /// Whether the latest packet known to have come, which is so far behind the oldest under way, was sent long after that.
+    /// Returns whether the latest packet known to have come, which is so far behind the oldest under way, was sent long after
+    /// that.
     fn is_overtaken(&self, behind: u32, at: Time) -> bool {
         self.flying.get(behind as usize).is_some_and(|latest| latest.at >= at + OVERTAKEN_AFTER)
     }

@@ -2,14 +2,14 @@
 
 use crate::units::{Span, Time};
 
-/// For so long the path by which the arbiter was heard is taken for every second request at least.
+/// For this long the path by which the arbiter was heard is taken for every second request at least.
 const REMEMBERED: Span = Span::from_secs(1);
 
 /// The paths of control packets from one machine to another, by number.
 ///
-/// An arbiter knows which links have failed and keeps off them in both directions; an endpoint does not. So it answers by the path by
-/// which it was spoken to. But what came may not come back that way, as a link can fail in one direction: requests that nothing
-/// was heard after are followed by one on another path.
+/// An arbiter knows which links have failed and keeps off them in both directions; an endpoint does not. So it answers by the
+/// path by which it was spoken to. But what came may not come back that way, as a link can fail in one direction: requests that
+/// nothing was heard after are followed by one on another path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rotation {
     next: u32,
@@ -26,8 +26,8 @@ impl Rotation {
         (self.heard, self.fresh) = (Some((path, now)), true);
     }
 
-    /// The path of a packet that leaves now, of `paths`: the one by which the other side was heard since the last packet; if it was
-    /// not, that one and the next of all in turn.
+    /// The path of a packet that leaves now, of `paths`: the one by which the other side was heard since the last packet; if it
+    /// was not, that one and the next of all in turn.
     pub fn choose(&mut self, now: Time, paths: u32) -> u32 {
         if let Some((path, _)) = self.heard.filter(|&(_, at)| now < at + REMEMBERED) {
             self.answered = self.fresh || !self.answered;

@@ -1,8 +1,8 @@
 //! Timeslots (§3): time cut into equal pieces, in each of which an endpoint sends one packet of full size.
 //!
-//! All machines of a network have to count the same slots. A driver's clock begins at zero when the driver starts, which is another instant
-//! on each host. So [`Timeslots::agreed`] counts slots from the beginning of a clock that hosts agree on, such as Unix time
-//! or TAI, as a driver reads it once; from then on its own clock, which never goes back, tells the slots.
+//! All machines of a network have to count the same slots. A driver's clock begins at zero when the driver starts, which is
+//! another instant on each host. So [`Timeslots::agreed`] counts slots from the beginning of a clock that hosts agree on, such as
+//! Unix time or TAI, as a driver reads it once; from then on its own clock, which never goes back, tells the slots.
 
 use crate::units::{Span, Time};
 
@@ -22,8 +22,8 @@ impl Timeslots {
         Timeslots { length, first: 0, over: Span::ZERO }
     }
 
-    /// The same slots, counted from an agreed epoch: slot 0 began so many nanoseconds before the clock showed zero. That may
-    /// be the Unix time at which the driver's clock began.
+    /// Returns the same slots, counted from an agreed epoch: slot 0 began `nanoseconds` before the clock showed zero. That may be
+    /// the Unix time at which the driver's clock began.
     #[must_use]
     pub fn agreed(self, nanoseconds: u64) -> Timeslots {
         let (length, since) = (u128::from(self.length.as_ps()), u128::from(nanoseconds) * 1000);
@@ -36,7 +36,8 @@ impl Timeslots {
         self.length
     }
 
-    /// When slot `slot` begins: the clock's zero for one that began before, and [`Time::NEVER`] for one later than a clock can show.
+    /// Returns when slot `slot` begins: the clock's zero for one that began before, and [`Time::NEVER`] for one later than a
+    /// clock can show.
     pub fn start(self, slot: u64) -> Time {
         let Some(slots) = slot.checked_sub(self.first) else { return Time::ZERO };
         let since_first = slots.checked_mul(self.length.as_ps()).map_or(Time::NEVER, Time::from_ps);
@@ -61,7 +62,7 @@ impl Timeslots {
         span.as_ps() / self.length.as_ps()
     }
 
-    /// The time that so many slots take; the longest there is where that would be longer.
+    /// Returns the duration of `slots` slots, saturating at the longest [`Span`].
     pub fn span(self, slots: u64) -> Span {
         Span::from_ps(slots.saturating_mul(self.length.as_ps()))
     }
@@ -81,7 +82,7 @@ mod tests {
         assert_eq!(slots.start(u64::MAX), Time::NEVER);
     }
 
-    /// In nanoseconds, an instant of an agreed clock.
+    /// An instant of an agreed clock, in nanoseconds.
     const UNIX: u64 = 1_795_000_000_123_456_789;
 
     #[test]

@@ -20,7 +20,7 @@ use crate::units::{Bytes, Span, Time};
 pub struct FastpassParams {
     /// What the endpoints do whose flows these are.
     pub endpoint: EndpointSettings,
-    /// Flows of at most so many packets send at once, without timeslots. 0: none do. A short message then need not wait for an
+    /// Flows of at most this many packets send at once, without timeslots. 0: none do. A short message then need not wait for an
     /// arbiter's answer, and may meet others in a queue.
     pub unscheduled: u32,
     /// The longest retransmission timeout of packets that had a timeslot. 50 ms: what is lost is lost by a fault, and an
@@ -54,7 +54,7 @@ impl Parameters for FastpassParams {
             "Longest retransmission timeout of packets that had a timeslot; the first is 1 ms if that is shorter.",
             Span::from_us(1)..=Span::from_secs(100),
         );
-        let doc = "Flows of at most so many packets send at once, without timeslots.";
+        let doc = "Flows of at most this many packets send at once, without timeslots.";
         let unscheduled = Parameter::new("unscheduled", doc, 0..=1000);
         FastpassParams {
             endpoint: EndpointSettings::read(r, &d.endpoint),

@@ -35,7 +35,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Requests between so many endpoints, at least two, for `mean` slots each on average; the same for the same seed.
+    /// Returns requests between `nodes` endpoints, at least two, for `mean` slots each on average; the same for the same seed.
     ///
     /// Panics if there is only one endpoint, or none.
     pub fn new(seed: u64, nodes: u16, mean: u32, sizes: Sizes) -> Requests {
@@ -43,12 +43,12 @@ impl Requests {
         Requests { random: Random(seed), nodes, mean, sizes }
     }
 
-    /// Those that arrive in a time in which `mean` do on average.
+    /// Returns the requests that arrive in a time in which `mean` arrive on average.
     pub fn batch(&mut self, mean: f64) -> Vec<Request> {
         (0..self.random.poisson(mean)).map(|_| self.one()).collect()
     }
 
-    /// The next one.
+    /// Returns the next request.
     pub fn one(&mut self) -> Request {
         let (source, destination) = self.random.pair(self.nodes.into());
         let slots = match self.sizes {
@@ -72,7 +72,7 @@ pub struct Matchings {
 }
 
 impl Matchings {
-    /// Matchings of so many endpoints; the same for the same seed.
+    /// Returns matchings of `endpoints` endpoints; the same for the same seed.
     pub fn new(seed: u64, endpoints: u16) -> Matchings {
         Matchings { random: Random(seed), endpoints: endpoints.into() }
     }
@@ -114,7 +114,7 @@ impl Random {
         (source as u16, (other + u64::from(other >= source)) as u16)
     }
 
-    /// From 0 to 1, without 0.
+    /// Returns a number from 0 to 1, without 0.
     fn share(&mut self) -> f64 {
         (self.next() + 1) as f64 / (1_u64 << 32) as f64
     }
@@ -124,7 +124,7 @@ impl Random {
         1 + (self.share().ln() / (1.0 - 1.0 / mean).ln()) as u32
     }
 
-    /// How many of a Poisson process's arrivals fall into a time in which `mean` do on average.
+    /// Returns how many of a Poisson process's arrivals fall into a time in which `mean` do on average.
     fn poisson(&mut self, mean: f64) -> usize {
         let mut time = 0.0;
         let mut arrivals = 0;

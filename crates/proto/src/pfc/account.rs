@@ -1,8 +1,8 @@
 //! The account of a link in a lossless class: when what it has brought makes the port pause it.
 //!
-//! Up to a threshold, XOFF, an account takes *common* room; above it, *headroom*. As soon as it takes headroom, the port tells the
-//! link's other end to PAUSE; when it takes none any more, and is so far below XOFF as the hysteresis says, to RESUME. What finds
-//! no headroom either is dropped. A frame that leaves gives headroom back first.
+//! Up to a threshold, XOFF, an account takes *common* room; above it, *headroom*. As soon as it takes headroom, the port tells
+//! the link's other end to PAUSE; when it takes none any more, and is so far below XOFF as the hysteresis says, to RESUME. What
+//! finds no headroom either is dropped. A frame that leaves gives headroom back first.
 
 /// When an account pauses its link.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,15 +18,15 @@ pub struct Thresholds {
 /// The bytes of common room that an account may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// So many, of its own.
+    /// This many bytes, of its own.
     Static(u64),
-    /// So many times what is free of the switch's memory.
+    /// This many times the bytes that are free of the switch's memory.
     Dynamic(f64),
 }
 
 impl Threshold {
-    /// In bytes, with so many bytes of the switch's memory free; none: it has no memory of which a threshold is a share. Panics
-    /// where the threshold is one.
+    /// Returns the threshold in bytes while `free` bytes of the switch's memory are free; `free` is `None` for a switch without a
+    /// memory of which a threshold is a share. Panics if it is `None` and the threshold is such a share.
     #[inline]
     pub fn now(self, free: Option<u64>) -> u64 {
         match (self, free) {
@@ -36,7 +36,7 @@ impl Threshold {
         }
     }
 
-    /// Whether it depends on what else is at the switch.
+    /// Returns whether it depends on what else is at the switch.
     #[inline]
     pub fn is_dynamic(self) -> bool {
         matches!(self, Threshold::Dynamic(_))
@@ -52,7 +52,8 @@ impl Thresholds {
         }
     }
 
-    /// XON: bytes in common room at which an account tells its link to go on, with so many of the switch's memory free.
+    /// Returns XON: the bytes in common room at which an account tells its link to go on, while `free` bytes of the switch's
+    /// memory are free.
     #[inline]
     pub fn resumes_at(&self, free: Option<u64>) -> u64 {
         self.xoff.now(free).saturating_sub(self.hysteresis)
@@ -95,7 +96,8 @@ impl Account {
         self.common + self.headroom
     }
 
-    /// A frame of `size` bytes has come over the link; so many bytes of the switch's memory are free, if thresholds are shares of one.
+    /// Charges a frame of `size` bytes that has come over the link; `free` bytes of the switch's memory are free, if thresholds
+    /// are shares of one.
     #[inline]
     pub fn charge(&mut self, thresholds: &Thresholds, size: u64, free: Option<u64>) -> Charged {
         let common = self.common_of(thresholds, size, free).min(free.unwrap_or(u64::MAX));
@@ -111,7 +113,7 @@ impl Account {
         self.count(size, self.common_of(thresholds, size, None));
     }
 
-    /// Whether the link is to be told to pause after [`Self::take`].
+    /// Returns whether the link is to be told to pause after [`Self::take`].
     #[inline]
     pub fn pauses_if_above(&mut self) -> bool {
         let pauses = self.headroom > 0 && !self.pausing;
@@ -142,7 +144,7 @@ impl Account {
         size - headroom
     }
 
-    /// Whether the link is to be told to go on: something has left, and so many bytes of the switch's memory are free.
+    /// Returns whether the link is to be told to go on, after something has left; `free` bytes of the switch's memory are free.
     #[inline]
     pub fn resume_if_below(&mut self, thresholds: &Thresholds, free: Option<u64>) -> bool {
         let resumes = self.pausing && self.headroom == 0 && self.common <= thresholds.resumes_at(free);

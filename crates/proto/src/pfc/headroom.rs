@@ -53,7 +53,7 @@ pub struct LosslessLink {
     pub frame: Bytes,
     /// Longest frame that may be in transmission towards the peer, of any priority; zero: nothing goes that way.
     pub own_frame: Bytes,
-    /// From the arrival of a PAUSE until its receiver begins no further frame.
+    /// The time from the arrival of a PAUSE until its receiver begins no further frame.
     pub response: Span,
     /// How many priorities of the link are lossless, this one included.
     pub priorities: u8,
@@ -74,7 +74,7 @@ pub struct Headroom {
     pub pfc_ahead: Span,
     /// PAUSE itself.
     pub pause_frame: Span,
-    /// From the arrival of PAUSE until it works.
+    /// The time from the arrival of a PAUSE until it works.
     pub response: Span,
     /// How many frames begin while all of that passes, the last with its tail outside.
     pub after_crossing: u64,
@@ -120,7 +120,7 @@ impl LosslessLink {
         self.rate.transmission(PFC_FRAME) * (of_others + own_resume)
     }
 
-    /// What this link needs above XOFF. Panics on a frame of no bytes.
+    /// Returns what this link needs above XOFF. Panics on a frame of no bytes.
     pub fn headroom(&self) -> Headroom {
         assert!(self.frame > Bytes::new(0), "a frame of no bytes");
         let mut headroom = Headroom {

@@ -36,8 +36,8 @@ impl Default for Hold {
 }
 
 impl Hold {
-    /// A PAUSE for so long takes effect, or a RESUME, which is one for no time. When [`Self::expire`] is to be called, if that is not
-    /// to be anyway.
+    /// Lets a PAUSE for `pause` take effect, or a RESUME, which is one for no time. Returns when [`Self::expire`] is to be
+    /// called, if that is not to be anyway.
     pub fn take(&mut self, pause: Span, now: Time) -> Option<Time> {
         if pause == Span::ZERO {
             self.end(now);
@@ -82,18 +82,18 @@ impl Hold {
         None
     }
 
-    /// Whether the class is paused.
+    /// Returns whether the class is paused.
     #[inline]
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// Whether the last PAUSE does not hold any more when all before `now` has happened.
+    /// Returns whether the last PAUSE does not hold any more when all before `now` has happened.
     pub fn has_run_out(&self, now: Time) -> bool {
         self.until < now
     }
 
-    /// How long the class was paused so far.
+    /// Returns how long the class was paused so far.
     pub fn paused_for(&self, now: Time) -> Span {
         if self.paused {
             self.total + now.since(self.since)

@@ -15,7 +15,7 @@ pub const LONGEST: u16 = u16::MAX;
 const BITS: u128 = 512;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// How long `quanta` last on a link of this rate, rounded down: a PAUSE that is repeated by then is repeated in time.
+/// Returns how long `quanta` last on a link of this rate, rounded down: a PAUSE that is repeated by then is repeated in time.
 pub const fn lasting(quanta: u16, rate: Rate) -> Span {
     Span::from_ps((quanta as u128 * BITS * PS_PER_SECOND / rate.as_bps() as u128) as u64)
 }
@@ -31,9 +31,9 @@ pub const fn covering(span: Span, rate: Rate) -> u16 {
     }
 }
 
-/// The longest time from one PAUSE to its repetition such that the second is there before the first has run out; `wait` is
-/// the longest that a PAUSE may stand behind other frames before it goes out, as the second may wait and the first not.
-/// None: no interval will do, as a PAUSE of so many quanta runs out within `wait`.
+/// Returns the longest time from one PAUSE to its repetition such that the second is there before the first has run out; `wait`
+/// is the longest that a PAUSE may stand behind other frames before it goes out, as the second may wait and the first not.
+/// `None`: no interval will do, as a PAUSE of `quanta` runs out within `wait`.
 pub fn refresh_interval(quanta: u16, rate: Rate, wait: Span) -> Option<Span> {
     let left = lasting(quanta, rate).saturating_sub(wait);
     (left > Span::ZERO).then_some(left)

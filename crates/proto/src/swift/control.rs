@@ -85,7 +85,7 @@ pub struct Swift {
 struct EndpointDelay {
     /// When the last sample came; [`Time::ZERO`] before the first.
     updated: Time,
-    /// In picoseconds. Zero as long as no host has taken any time.
+    /// The average in picoseconds; zero as long as no host has taken any time.
     average_ps: f64,
 }
 
@@ -145,7 +145,7 @@ impl Swift {
     /// A gap is at most the flow's limit, and where the limit holds, between half of it and all: flows with one gap would
     /// send in step, and those that meet each other's queue would meet it every time.
     #[inline]
-    fn space(&mut self, config: &SwiftConfig, hops: u8) {
+    fn update_pacing_gap(&mut self, config: &SwiftConfig, hops: u8) {
         let window = self.window(config);
         if window < 1.0 && config.params.pacing {
             let rtt =
@@ -235,7 +235,7 @@ impl CongestionControl for Swift {
             gap: Span::ZERO,
             gap_limit: config.params.gap_limit,
         };
-        swift.space(config, ASSUMED_HOPS);
+        swift.update_pacing_gap(config, ASSUMED_HOPS);
         swift
     }
 
@@ -264,7 +264,7 @@ impl CongestionControl for Swift {
         } else {
             self.endpoint_delay.updated = now;
         }
-        self.space(config, sample.hops);
+        self.update_pacing_gap(config, sample.hops);
     }
 
     fn on_loss(&mut self, config: &SwiftConfig, now: Time, _cumulative: u32, _next: u32) {
@@ -275,7 +275,7 @@ impl CongestionControl for Swift {
             let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
             self.endpoint.on_fast_recovery(endpoint, &config.endpoint);
         }
-        self.space(config, ASSUMED_HOPS);
+        self.update_pacing_gap(config, ASSUMED_HOPS);
     }
 
     fn on_timeout(&mut self, config: &SwiftConfig, now: Time, timeout: &Timeout) {
@@ -286,7 +286,7 @@ impl CongestionControl for Swift {
             let endpoint = Moment { now, rtt, last_decrease: &mut self.endpoint_decrease };
             self.endpoint.on_timeout(endpoint, retransmit_cnt, &config.endpoint);
         }
-        self.space(config, ASSUMED_HOPS);
+        self.update_pacing_gap(config, ASSUMED_HOPS);
     }
 
     #[inline]
@@ -305,8 +305,8 @@ impl CongestionControl for Swift {
         (self.window(config) < 1.0 && config.params.pacing).then_some(self.gap)
     }
 
-    /// As [`RtoRule`] says, without the pacing gap: the timer runs only while a packet is under way. It doubles with
-    /// every timeout since the last acknowledgement (RFC 6298 §5.5): a burst's queue may make the round trip longer than
+    /// Returns the timeout by [`RtoRule`], without the pacing gap: the timer runs only while a packet is under way. It doubles
+    /// with every timeout since the last acknowledgement (RFC 6298 §5.5): a burst's queue may make the round trip longer than
     /// any before, and a few timeouts within it would throw the window to its floor.
     #[inline]
     fn retransmission_timeout(&self, config: &SwiftConfig, timeouts: u32) -> Span {

@@ -56,7 +56,7 @@ pub enum Packet {
 /// Why bytes are no header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderError {
-    /// Fewer bytes than a header has; how many there are.
+    /// This number of bytes, which is fewer than a header has.
     Truncated(usize),
     /// The first byte is of no known version and type.
     VersionOrType(u8),

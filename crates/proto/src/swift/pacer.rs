@@ -3,7 +3,7 @@
 
 use crate::units::Span;
 
-/// Least time between the starts of two packets; none where acknowledgements are the clock.
+/// Least time between the starts of two packets; `None` where acknowledgements are the clock.
 #[inline]
 pub fn pacing_gap(rtt: Span, cwnd: f64) -> Option<Span> {
     (cwnd < 1.0).then(|| Span::from_ps_f64(rtt.as_ps_f64() / cwnd))

@@ -119,7 +119,7 @@ impl SwiftParams {
         self.initial_rto.unwrap_or_else(follows)
     }
 
-    /// Whether there is a window for the endpoint delay beside the fabric's: Swift-v0 has none (§5.4).
+    /// Returns whether there is a window for the endpoint delay beside the fabric's: Swift-v0 has none (§5.4).
     #[inline]
     pub fn watches_endpoint(&self) -> bool {
         self.endpoint_window && self.variant == Variant::Swift
@@ -249,7 +249,7 @@ fn addition(name: &'static str, doc: &'static str) -> Parameter<Span> {
     Parameter::new(name, doc, Span::ZERO..=Span::from_secs(1))
 }
 
-/// How strongly a window answers to its delay.
+/// Returns a parameter that says how strongly a window answers to its delay.
 fn reaction(name: &'static str, doc: &'static str) -> Parameter<f64> {
     Parameter::new(name, doc, 0.0..=10.0)
 }

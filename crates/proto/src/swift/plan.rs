@@ -1,10 +1,10 @@
-//! Which target delay a network should have, and what that costs: base, hop scaling and flow scaling (§3.5) from the delays of the
-//! empty path, and round trip and goodput of flows that share one link, from the law by which windows move (Algorithm 1).
+//! Which target delay a network should have, and what that costs: base, hop scaling and flow scaling (§3.5) from the delays of
+//! the empty path, and round trip and goodput of flows that share one link, from the law by which windows move (Algorithm 1).
 //!
-//! The target of the longest path is what that takes when it is empty, and room for a few flows' queue and for the hosts' jitter. For
-//! each switch it has what a switch adds to the empty path. Flow scaling adds the difference of the mean queues of many flows and of
-//! one: N paced flows of random phase keep a queue of sqrt(πN/8) packets on average (figure 4; the deviation of N uniform phases is
-//! a Brownian bridge, whose largest value has a Rayleigh distribution).
+//! The target of the longest path is what that takes when it is empty, and room for a few flows' queue and for the hosts' jitter.
+//! For each switch it has what a switch adds to the empty path. Flow scaling adds the difference of the mean queues of many flows
+//! and of one: N paced flows of random phase keep a queue of sqrt(πN/8) packets on average (figure 4; the deviation of N uniform
+//! phases is a Brownian bridge, whose largest value has a Rayleigh distribution).
 
 use std::f64::consts::{FRAC_PI_8, PI};
 
@@ -50,7 +50,7 @@ pub struct Outcome {
     pub share: f64,
 }
 
-/// The mean queue of so many paced flows of random phase at a link that they fill, in packets: figure 4.
+/// Returns the mean queue, in packets, of `flows` paced flows of random phase at a link that they fill: figure 4.
 pub fn mean_queue(flows: u32) -> f64 {
     (FRAC_PI_8 * f64::from(flows)).sqrt()
 }
@@ -60,12 +60,13 @@ impl TargetPlan {
         self.rate.transmission(self.frame)
     }
 
-    /// What a link, and the switch before it, add to the round trip of an empty path (ħ): a frame there, an acknowledgement back.
+    /// Returns what a link, and the switch before it, add to the round trip of an empty path (ħ): a frame there, an
+    /// acknowledgement back.
     pub fn per_hop(&self) -> Span {
         self.frame_time() + self.rate.transmission(self.ack) + self.delay * 2
     }
 
-    /// The round trip of an empty path over so many switches, which has a link more.
+    /// Returns the round trip of an empty path over `switches` switches, which has one link more than switches.
     pub fn empty(&self, switches: u8) -> Span {
         self.per_hop() * (u64::from(switches) + 1)
     }
@@ -75,7 +76,7 @@ impl TargetPlan {
         self.frame_time() * u64::from(self.few)
     }
 
-    /// What flow scaling adds at most: the time of the mean queue of all flows, less that of one.
+    /// Returns what flow scaling adds at most: the time of the mean queue of all flows, less that of one.
     pub fn range(&self) -> Span {
         if self.flow_scaling {
             self.frame_time().scaled(mean_queue(self.flows) - mean_queue(1))
@@ -94,8 +95,8 @@ impl TargetPlan {
         time.as_ps_f64() / self.frame_time().as_ps_f64()
     }
 
-    /// Swift's parameters. All of the range is added at the window that each of all flows has, and none at that of one flow alone: so
-    /// that flows of different windows always have different targets, which is what makes them fair.
+    /// Swift's parameters. All of the range is added at the window that each of all flows has, and none at that of one flow
+    /// alone: so that flows of different windows always have different targets, which is what makes them fair.
     pub fn params(&self) -> SwiftParams {
         let (least, range) = (self.least_target(), self.range());
         let unscaled = SwiftParams {
@@ -116,13 +117,13 @@ impl TargetPlan {
         }
     }
 
-    /// What `flows` flows get, each from a host with few of them, on a path over so many switches.
+    /// Returns what `flows` flows get, each from a host with few of them, on a path over `switches` switches.
     ///
-    /// A flow alone waits in its own host, before its packets count. Of several, each raises its window by `ai` in a round trip that
-    /// is below the target, and lowers it by the share `β (D - t) / D` in one that is above (Algorithm 1). So
+    /// A flow alone waits in its own host, before its packets count. Of several, each raises its window by `ai` in a round trip
+    /// that is below the target, and lowers it by the share `β (D - t) / D` in one that is above (Algorithm 1). So
     /// `P(D < t) ai = β w E[max(0, D - t)] / D` in the mean, where w is the window that is lowered: the mean one, and the
-    /// `ai` by which it has just been raised. D is taken as normal around its mean, with the deviation of a sawtooth of the height of
-    /// what all flows add in a round trip: `ai` for each flow, or for each packet where there are fewer of them.
+    /// `ai` by which it has just been raised. D is taken as normal around its mean, with the deviation of a sawtooth of the
+    /// height of what all flows add in a round trip: `ai` for each flow, or for each packet where there are fewer of them.
     pub fn outcome(&self, flows: u32, switches: u8) -> Outcome {
         let params = self.params();
         let (scaled, empty) = (FabricTarget::new(&params), self.empty(switches));

@@ -48,7 +48,7 @@ pub struct WindowRules {
 }
 
 impl WindowRules {
-    /// Those of the fabric's window.
+    /// Returns the rules of the fabric's window.
     pub fn fabric(params: &SwiftParams) -> WindowRules {
         WindowRules {
             ai: params.ai,
@@ -60,7 +60,7 @@ impl WindowRules {
         }
     }
 
-    /// Those of the endpoint's window: another reaction, and a floor that may be higher.
+    /// Returns the rules of the endpoint's window: another reaction, and a floor that may be higher.
     pub fn endpoint(params: &SwiftParams) -> WindowRules {
         let fabric = WindowRules::fabric(params);
         let min_cwnd = fabric.min_cwnd.max(params.endpoint_min_cwnd);

@@ -54,13 +54,13 @@ impl Sliding {
         }
     }
 
-    /// What was added in the last while before `now`.
+    /// Returns what was added in the last while before `now`.
     pub(super) fn sum(&mut self, now: Time) -> u64 {
         self.forget_until(now);
         self.total
     }
 
-    /// When the oldest part is forgotten, after the last time that was added to or asked for.
+    /// Returns when the oldest part is forgotten, after the last time that was added to or asked for.
     pub(super) fn next_part(&self) -> Time {
         Time::from_ps((self.newest + 1) * self.part_ps)
     }

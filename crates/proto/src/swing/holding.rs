@@ -55,7 +55,7 @@ const AHEAD_OF_EACH: u64 = 3;
 pub struct Holding {
     /// There and back.
     pub round_trip: Span,
-    /// From a decision to say PAUSE until the last that was sent before it works has arrived.
+    /// The time from a decision to say PAUSE until the last that was sent before it works has arrived.
     pub window: Span,
     /// What a grant may bring beyond its length.
     pub overrun: Bytes,

@@ -43,11 +43,11 @@ pub enum ShortOfHeadroom {
 /// One cycle of PFC at a constant drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// From the lowest count, with input, up to the threshold: equation (2).
+    /// The time from the lowest count, with input, up to the threshold: equation (2).
     pub t1: Span,
-    /// From the highest count, without input, down to the threshold: equation (3).
+    /// The time from the highest count, without input, down to the threshold: equation (3).
     pub t2: Span,
-    /// From the threshold, without input, until the buffer is empty: equation (1).
+    /// The time from the threshold, without input, until the buffer is empty: equation (1).
     pub t3: Span,
     /// How long the link carries data in each cycle (`t_active`).
     pub active: Span,
@@ -75,7 +75,7 @@ impl LongLink {
         Bytes::new(buffer.get().saturating_sub(self.bdp().get()))
     }
 
-    /// The highest threshold at which `buffer` drops nothing while at least the share `least` drains; none: any threshold
+    /// The highest threshold at which `buffer` drops nothing while at least the share `least` drains; `None`: any threshold
     /// drops.
     pub fn highest_threshold(&self, buffer: Bytes, least: f64) -> Option<Bytes> {
         let headroom = self.of_bdp(1.0 - checked(least)).ceil() as u64;
@@ -152,8 +152,8 @@ impl LongLink {
         }
     }
 
-    /// What waits in the relay at a constant drain, for as long as the source has data: what waits there and what is under
-    /// way with permission are one BDP together. The paper does not say so.
+    /// Returns what waits in the relay at a constant drain, for as long as the source has data: what waits there and what is
+    /// under way with permission are one BDP together. The paper does not say so.
     pub fn standing_queue(&self, drain: f64) -> Bytes {
         Bytes::new(self.of_bdp(1.0 - checked(drain)).round() as u64)
     }

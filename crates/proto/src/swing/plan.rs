@@ -25,7 +25,7 @@ pub struct DciLink {
     pub rate: Rate,
     /// Propagation one way, transponders included.
     pub delay: Span,
-    /// The same between relay and switch.
+    /// Propagation one way between relay and switch.
     pub local_delay: Span,
     /// The lowest share of the rate that surely drains; below it frames may be dropped.
     pub least_drain: f64,
@@ -46,9 +46,9 @@ pub struct DciLink {
 /// What a lossless priority is set to at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// Above this the peer is told to pause.
+    /// The bytes above which the peer is told to pause.
     pub xoff: Bytes,
-    /// At this it is told to resume.
+    /// The bytes at which the peer is told to resume.
     pub xon: Bytes,
     /// Room above XOFF.
     pub headroom: Bytes,
@@ -103,7 +103,7 @@ impl Thresholds {
 }
 
 impl DciLink {
-    /// What the headroom of the long link is made of.
+    /// Returns what the headroom of the long link is made of.
     pub fn headroom(&self) -> Headroom {
         self.lossless(self.delay).headroom()
     }
@@ -113,7 +113,7 @@ impl DciLink {
         self.fluid().bdp()
     }
 
-    /// PFC's thresholds at the switch. None for the relay: its port R has no threshold.
+    /// PFC's thresholds at the switch. `None` for the relay: its port R has no threshold.
     pub fn thresholds(&self, scheme: Scheme) -> Option<Thresholds> {
         match scheme {
             // A frame waits when the peer resumes.
@@ -165,7 +165,7 @@ impl DciLink {
         cycle.active.as_secs_f64() / cycle.period.as_secs_f64()
     }
 
-    /// The longest delay one way at which `buffer` is enough for the link, all priorities together; none: for no delay.
+    /// The longest delay one way at which `buffer` is enough for the link, all priorities together; `None`: for no delay.
     pub fn longest_delay(&self, scheme: Scheme, buffer: Bytes) -> Option<Span> {
         let fits = |delay: Span| DciLink { delay, ..self.clone() }.link_buffer(scheme) <= buffer;
         if !fits(Span::ZERO) {
@@ -184,7 +184,7 @@ impl DciLink {
         Some(low)
     }
 
-    /// How many such links a switch with `buffer` for them may have.
+    /// Returns how many such links a switch with `buffer` for them may have.
     pub fn links(&self, scheme: Scheme, buffer: Bytes) -> u64 {
         buffer.get() / self.switch_buffer(scheme).get()
     }

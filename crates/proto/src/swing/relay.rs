@@ -120,7 +120,8 @@ impl Relay {
         }
     }
 
-    /// A relay with the same parameters that has heard nothing, though so much waits in it: what came in on each port, by priority.
+    /// Returns a relay with the same parameters that has heard nothing, though frames wait in it: `waiting` has the bytes that
+    /// came in on a port, of a priority.
     #[must_use]
     pub fn anew(&self, waiting: impl Fn(Port, usize) -> Bytes, now: Time) -> Relay {
         let mut relay = Relay::new(&self.params);
@@ -193,7 +194,7 @@ impl Relay {
         }
     }
 
-    /// Whether `port` may begin a frame.
+    /// Returns whether `port` may begin a frame.
     pub fn may_begin(&self, port: Port, priority: usize, now: Time) -> bool {
         self.priorities[priority].paused_until[port as usize] <= now
     }
@@ -203,7 +204,8 @@ impl Relay {
         self.pending[port as usize].pop()
     }
 
-    /// When `handle_timeout` is wanted: a PAUSE is to be repeated, a port's pause runs out, or the far relay is to be held.
+    /// Returns when `handle_timeout` is wanted: a PAUSE is to be repeated, a port's pause runs out, or the far relay is to be
+    /// held.
     pub fn poll_timeout(&self) -> Time {
         let of_priority = |state: &Priority| {
             let pauses = state.paused_until.iter().copied().filter(|&until| until > Time::ZERO);
@@ -248,12 +250,12 @@ impl Relay {
         })
     }
 
-    /// Whether the far relay is held for a reason beyond the paper.
+    /// Returns whether the far relay is held for a reason beyond the paper.
     pub fn holds(&self, priority: usize) -> bool {
         self.priorities[priority].refresh_hold.is_some()
     }
 
-    /// The bytes above which the far relay is held; none: it is not.
+    /// The bytes above which the far relay is held; `None`: it is not.
     pub fn safety(&self) -> Option<Bytes> {
         self.params.safety
     }
@@ -308,8 +310,8 @@ impl Relay {
         unsafe_now || too_long
     }
 
-    /// What waits, and what grants may bring beyond their length: those that have ended, and the one that has not or that would
-    /// begin.
+    /// Returns what waits, and what grants may bring beyond their length: those that have ended, and the one that has not or that
+    /// would begin.
     fn beside_grants(&mut self, priority: usize, now: Time) -> u64 {
         let open = self.grants(priority, now) || self.holds(priority);
         let state = &mut self.priorities[priority];
@@ -317,8 +319,8 @@ impl Relay {
         state.remote + state.overruns.sum(now) + of_open
     }
 
-    /// When what waits and what may come could first exceed `safety` if nothing comes and nothing leaves; while the far relay
-    /// is held and nothing waits, so that nothing will leave, when grants are next forgotten.
+    /// Returns when what waits and what may come could first exceed `safety` if nothing comes and nothing leaves; while the far
+    /// relay is held and nothing waits, so that nothing will leave, when grants are next forgotten.
     fn when_to_look(&mut self, safety: Bytes, priority: usize, now: Time) -> Time {
         let (holds, grants) = (self.holds(priority), self.grants(priority, now));
         let beside = self.beside_grants(priority, now);
@@ -337,7 +339,7 @@ impl Relay {
         now + (self.params.rate.lasting(room) + Span::from_ps(1)).saturating_sub(granted)
     }
 
-    /// Whether the far relay is allowed to send, as far as it has been or is being told.
+    /// Returns whether the far relay is allowed to send, as far as it has been or is being told.
     fn grants(&self, priority: usize, now: Time) -> bool {
         let state = &self.priorities[priority];
         state.refresh_hold.is_none() && state.paused_until[Port::Local as usize] <= now

@@ -27,7 +27,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Nothing to say, with room for all that so many priorities may have to say.
+    /// Returns an empty queue, with room for all that `priorities` priorities may have to say.
     pub(super) fn new(priorities: usize) -> Signals {
         Signals { waiting: VecDeque::with_capacity(priorities * MOST_OF_A_PRIORITY) }
     }

@@ -9,7 +9,7 @@ use crate::units::{Span, Time};
 /// What one acknowledgement tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckSample {
-    /// From the packet's sending to its acknowledgement's processing, t6 - t1 (Swift §3.2).
+    /// The time from the packet's sending to its acknowledgement's processing, t6 - t1 (Swift §3.2).
     pub rtt: Span,
     /// The part of `rtt` spent in hosts: remote queuing (t4 - t2) and local receive queue (t6 - t5).
     pub endpoint_delay: Span,
@@ -57,7 +57,7 @@ pub enum Notice {
     Congestion,
     /// From now on the flow's packets have timeslots of their own (Fastpass).
     Scheduled,
-    /// From now on they have none, as no arbiter answers.
+    /// From now on the flow's packets have no timeslots, as no arbiter answers.
     Unscheduled,
 }
 
@@ -106,8 +106,8 @@ pub trait CongestionControl: Clone {
     /// before [`Self::on_loss`].
     fn on_notice(&mut self, _shared: &Self::Shared, _now: Time, _notice: Notice) {}
 
-    /// When [`Self::handle_timer`] is wanted; none while the control waits for no time of its own. Asked anew after every
-    /// call, as all that a driver asks.
+    /// Returns when [`Self::handle_timer`] is wanted; `None` while the control waits for no time of its own. Asked anew after
+    /// every call, as all that a driver asks.
     fn poll_timer(&self, _shared: &Self::Shared) -> Option<Time> {
         None
     }
@@ -118,10 +118,10 @@ pub trait CongestionControl: Clone {
     /// Packets that may be under way. Below one, a single packet may be, spaced by [`Self::pacing_gap`].
     fn window(&self, shared: &Self::Shared) -> f64;
 
-    /// Least time between the starts of two packets; none where acknowledgements are the clock.
+    /// Least time between the starts of two packets; `None` where acknowledgements are the clock.
     fn pacing_gap(&self, shared: &Self::Shared) -> Option<Span>;
 
-    /// How long to wait for an acknowledgement before everything under way counts as lost, when the timer has run out
+    /// Returns how long to wait for an acknowledgement before everything under way counts as lost, when the timer has run out
     /// `timeouts` times since the last acknowledgement.
     fn retransmission_timeout(&self, shared: &Self::Shared, timeouts: u32) -> Span;
 
@@ -131,7 +131,7 @@ pub trait CongestionControl: Clone {
         None
     }
 
-    /// What there is to look at; beside the window, nothing.
+    /// Returns what there is to look at; beside the window, nothing.
     fn windows(&self, shared: &Self::Shared) -> Windows {
         Windows {
             cwnd: self.window(shared),

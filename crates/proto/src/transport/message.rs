@@ -52,7 +52,7 @@ impl Messages {
         self.endless = endless;
     }
 
-    /// First packet that none of these offers; `u32::MAX` with data without end, none where nothing waits.
+    /// First packet that none of these offers; `u32::MAX` with data without end, `None` where nothing waits.
     pub(super) fn offered(&self) -> Option<u32> {
         if self.endless {
             return Some(u32::MAX);
@@ -84,7 +84,7 @@ impl Messages {
         self.sent.front().map(|oldest| oldest.end)
     }
 
-    /// Forgets those that end at or before packet `cumulative`; how many they are.
+    /// Forgets those that end at or before packet `cumulative`. Returns how many they are.
     pub(super) fn acknowledge(&mut self, cumulative: u32) -> u32 {
         let done = self.sent.partition_point(|message| message.end <= cumulative);
         self.sent.drain(..done);
@@ -107,7 +107,7 @@ mod tests {
         sender
     }
 
-    /// Payload of the next packets, and whether they end messages; all that may be sent up to so many.
+    /// Sends what may be sent, up to `packets` packets. Returns the payload of each, and whether it ends a message.
     fn send(sender: &mut SenderOf<NoneParams>, packets: u32) -> Vec<(u32, bool)> {
         let ready =
             |sender: &SenderOf<NoneParams>| sender.readiness(Time::ZERO) == crate::machine::Readiness::Ready;
@@ -124,7 +124,7 @@ mod tests {
         acknowledge_sent_at(sender, cumulative, Time::ZERO)
     }
 
-    /// The same, where the last of the packets was sent at `echo`.
+    /// Acknowledges every packet before `cumulative`, the last of which was sent at `echo`. Returns how many messages are done.
     fn acknowledge_sent_at(sender: &mut SenderOf<NoneParams>, cumulative: u32, echo: Time) -> u32 {
         let ack = Ack {
             seq: cumulative - 1,

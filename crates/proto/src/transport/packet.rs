@@ -65,7 +65,7 @@ impl Ack {
         self.seq > self.cumulative
     }
 
-    /// What the packet waited in the remote host.
+    /// Returns what the packet waited in the remote host.
     pub fn remote_queuing(&self) -> Span {
         Span::from_us(u64::from(self.remote_queuing_us))
     }

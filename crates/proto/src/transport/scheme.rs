@@ -54,20 +54,20 @@ pub trait Scheme {
     /// What a data frame carries beside payload and framing, unless a scenario says otherwise.
     const HEADER: Bytes;
 
-    /// Whether data may be marked where it would be dropped early (ECN).
+    /// Returns whether data may be marked where it would be dropped early (ECN).
     fn ecn_capable(&self) -> bool {
         false
     }
 
-    /// What the flows on such a path share.
+    /// Returns what the flows on such a path share.
     fn shared(&self, path: Path) -> <Self::Control as CongestionControl>::Shared;
 
-    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets.
+    /// Returns how far ahead of the lowest unacknowledged packet a sender may be, in packets.
     fn reach(&self) -> u32;
 
     /// For how many packets, from the lowest unacknowledged one on, each end may have to keep a note of its own. Zero for
     /// go-back-N.
-    fn noted(&self) -> u32 {
+    fn tracked_packets(&self) -> u32 {
         self.reach()
     }
 

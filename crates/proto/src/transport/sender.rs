@@ -4,8 +4,6 @@
 
 mod sending;
 
-pub use sending::Offered;
-
 use std::sync::Arc;
 
 use super::message::{Boundary, Messages};
@@ -92,6 +90,17 @@ pub struct Flight {
     pub inflight: u32,
 }
 
+/// What a sender may send now, one packet after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// Packets sent again, which go first. Their payloads are not known before.
+    pub lost: u32,
+    /// The first packet never sent.
+    pub next: u32,
+    /// The first packet after it that may not be sent.
+    pub until: u32,
+}
+
 impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     /// A sender with nothing to send yet. Panics on an MTU or a reach of zero.
     pub fn new(common: Arc<Common<C::Shared, R>>) -> Sender<C, R> {
@@ -115,12 +124,12 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         &self.control
     }
 
-    /// How long the retransmission timer waits from now on, if no timeout comes before.
+    /// Returns how long the retransmission timer waits from now on, if no timeout comes before.
     pub fn retransmission_timeout(&self) -> Span {
         self.control.retransmission_timeout(&self.common.control, 0)
     }
 
-    /// What the congestion control lets be seen.
+    /// Returns what the congestion control lets be seen.
     pub fn windows(&self) -> Windows {
         self.control.windows(&self.common.control)
     }
@@ -182,7 +191,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         rare_of(&mut self.rare)
     }
 
-    /// Whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
+    /// Returns whether an acknowledgement can be: it speaks of no packet never sent, and of no arrival that it denies.
     #[inline]
     pub fn believes(&self, ack: &Ack) -> bool {
         ack.cumulative <= self.next && ack.seq < self.next && ack.seq != ack.cumulative
@@ -271,7 +280,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         self.calm_until > 0
     }
 
-    /// After a change of what is known of packets, or of the oldest message.
+    /// Computes anew until when the sender is calm, after a change of what is known of packets or of the oldest message.
     fn look_around(&mut self) {
         let calm = self.repair().is_none_or(Repair::is_over);
         let oldest = self.rare.as_ref().and_then(|rare| rare.messages.oldest_end());
@@ -335,7 +344,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         }
     }
 
-    /// When [`Self::handle_timeout`] is wanted.
+    /// Returns when [`Self::handle_timeout`] is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         let first = match self.control.poll_timer(&self.common.control) {

@@ -8,7 +8,7 @@ pub(super) struct SequenceSet {
 }
 
 impl SequenceSet {
-    /// For windows of up to `reach` packets.
+    /// Returns an empty set for windows of up to `reach` packets.
     pub(super) fn new(reach: u32) -> SequenceSet {
         let words = reach.div_ceil(u64::BITS).next_power_of_two();
         SequenceSet { words: vec![0; words as usize].into_boxed_slice(), len: 0 }
@@ -23,7 +23,7 @@ impl SequenceSet {
         self.words[word] & bit != 0
     }
 
-    /// Adds a number; whether it is new.
+    /// Adds a number. Returns whether it is new.
     pub(super) fn insert(&mut self, seq: u32) -> bool {
         let (word, bit) = self.place(seq);
         let new = self.words[word] & bit == 0;
@@ -32,7 +32,7 @@ impl SequenceSet {
         new
     }
 
-    /// Takes a number out; whether it was in.
+    /// Takes a number out. Returns whether it was in.
     pub(super) fn remove(&mut self, seq: u32) -> bool {
         let (word, bit) = self.place(seq);
         let had = self.words[word] & bit != 0;

@@ -45,7 +45,7 @@ impl Telemetry for () {
 pub const MOST_HOPS: usize = 8;
 
 /// The state of each port on a packet's way, in order. Where more than [`MOST_HOPS`] switches are on the way, those after
-/// the first so many find no room and write nothing.
+/// the first [`MOST_HOPS`] find no room and write nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopRecords {
     count: u8,
@@ -59,7 +59,7 @@ impl HopRecords {
         &self.ports[..usize::from(self.count)]
     }
 
-    /// Whether two packets went over the same links, as far as these were written.
+    /// Returns whether two packets went over the same links, as far as these were written.
     pub fn is_same_path(&self, other: &HopRecords) -> bool {
         let links = |records: &HopRecords, at: usize| records.ports[at].link;
         self.count == other.count

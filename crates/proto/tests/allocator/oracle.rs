@@ -130,7 +130,7 @@ impl Used {
         }
     }
 
-    /// Whether the slot of this number can carry one packet more between these two.
+    /// Returns whether the slot of this number can carry one packet more between these two.
     pub fn fits(&self, params: &AllocatorParams, slot: u64, source: usize, destination: usize) -> bool {
         let (from, to) = (node(params, source), node(params, destination));
         let ends =
@@ -161,7 +161,7 @@ impl Used {
     }
 }
 
-/// What links have carried by the end of a slot, less what they have by its beginning: whole packets of an even flow.
+/// Returns what links have carried by the end of a slot, less what they have by its beginning: whole packets of an even flow.
 fn carried(links: Carries, slot: u64) -> u32 {
     let by = |slots: u64| (slots as f64 * links.each.as_f64()).floor();
     u32::from(links.links) * (by(slot + 1) - by(slot)) as u32

@@ -27,7 +27,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// Clocks of endpoints and of arbiters are up to so many picoseconds from real time.
+    /// Makes a trial; `skew` has the picoseconds that clocks of endpoints, and of arbiters, are at most from real time.
     fn new(seed: u64, arbiters: u8, skew: (u64, u64), mischief: Mischief) -> Trial {
         let mut random = Random(seed);
         let signed = |span: u64| i64::try_from(span).expect("a skew of less than a second");
@@ -81,7 +81,7 @@ impl Trial {
     }
 }
 
-/// Runs so many seeds, or as many as the environment says.
+/// Returns how many seeds to run: 50, or as many as the environment says.
 fn seeds() -> u64 {
     std::env::var("CLEARWAY_FASTPASS_SEEDS").map_or(50, |seeds| seeds.parse().expect("a number of seeds"))
 }

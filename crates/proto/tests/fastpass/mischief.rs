@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use crate::fastpass::net::{us, Mischief, Net};
 use crate::fastpass::{arbiter, endpoint};
 
-/// After so many microseconds, from, to, packets.
+/// When packets are offered, in microseconds from the start; their source, their destination, and how many they are.
 type Offer = (u64, u16, u16, u32);
 
-/// What happens in a network of 8 endpoints in two racks: what is offered, and what the network does.
+/// Returns what happens in a network of 8 endpoints in two racks: what is offered, and what the network does.
 fn schedule() -> impl Strategy<Value = (Vec<Offer>, Mischief, u64)> {
     let ends = (0..8_u16, 0..7_u16).prop_map(|(from, to)| (from, to + u16::from(to >= from)));
     let packets = prop_oneof![4 => 1..20_u32, 1 => 20..300_u32];
@@ -52,7 +52,7 @@ proptest! {
         let demanded: u64 = net.endpoints.iter().map(|endpoint| endpoint.counters().demanded).sum();
         let counters = *net.primary().expect("an arbiter").counters();
         prop_assert_eq!(counters.demanded, counters.granted + counters.forgotten);
-        // One that lost so many packets that it fell back has asked for some slots twice, once in each incarnation.
+        // An endpoint that fell back, as many packets were lost, has asked for some slots twice, once in each incarnation.
         if net.endpoints.iter().all(|endpoint| endpoint.counters().fallbacks == 0) {
             prop_assert_eq!(demanded, counters.demanded);
         }

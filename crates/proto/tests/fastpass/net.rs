@@ -37,7 +37,7 @@ impl Random {
         self.next() % n
     }
 
-    /// Whether something of this many percent happens.
+    /// Returns whether something of this many percent happens.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -197,7 +197,7 @@ impl Net {
         net
     }
 
-    /// How a machine counts slots.
+    /// Returns how a machine counts slots.
     fn timeslots(&self, machine: Machine) -> Timeslots {
         let timeslots = self.params.0.timeslots;
         self.agreed.map_or(timeslots, |ns| {
@@ -218,12 +218,12 @@ impl Net {
         self.endpoints.len()
     }
 
-    /// What a machine's clock shows.
+    /// Returns what a machine's clock shows.
     pub fn clock(&self, machine: Machine) -> Time {
         Time::from_ps((self.now + START).as_ps().saturating_add_signed(self.offsets[machine]))
     }
 
-    /// When a machine's clock will show `local`, but not before now.
+    /// Returns when a machine's clock will show `local`, but not before now.
     fn real(&self, machine: Machine, local: Time) -> Time {
         let real = local.as_ps().saturating_add_signed(-self.offsets[machine]);
         Time::from_ps(real.saturating_sub(START.as_ps())).max(self.now)

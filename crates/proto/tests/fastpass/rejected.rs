@@ -212,7 +212,7 @@ fn allocation() -> Allocation {
     allocation_of(SLOT + 20, 2, 1)
 }
 
-/// An allocation of one slot, and that destination 2 has been granted so many.
+/// Returns an allocation of one slot, which says that destination 2 has been granted `granted` slots.
 fn allocation_of(slot: u64, destination: Address, granted: u32) -> Allocation {
     let granted = [Granted { destination: 2, granted }].into_iter().collect();
     let mut allocation =

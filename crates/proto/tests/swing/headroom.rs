@@ -148,7 +148,7 @@ fn link(gbps: u64, delay: Span, frame: u64) -> LosslessLink {
     LosslessLink::new(Rate::from_gbps(gbps), delay, Bytes::new(frame))
 }
 
-/// What the peak is above XOFF, when nothing leaves.
+/// Returns what the peak is above XOFF, when nothing leaves.
 fn excess(link: &LosslessLink, xoff: u64) -> u64 {
     Port::new(link, xoff).peak(9_000, Span::ZERO) - xoff
 }
@@ -181,7 +181,8 @@ fn each_term_is_needed() {
     assert_eq!(frames(&LosslessLink { response: Span::ZERO, ..whole.clone() }), 1 + 18);
     assert_eq!(frames(&LosslessLink { own_frame: Bytes::new(0), ..whole.clone() }), 1 + 18);
     assert_eq!(frames(&LosslessLink { delay: Span::from_ns(900), ..whole.clone() }), 1 + 18);
-    // 2.159_88 us, the own frame and the response are 20 frames less 120 ps, without PAUSE's 6.72 ns; with it they are more than 20.
+    // 2.159_88 us, the own frame and the response are 20 frames less 120 ps, without PAUSE's 6.72 ns; with it they are more than
+    // 20.
     let short_of = LosslessLink { delay: Span::from_ps(1_079_940), ..whole };
     assert_eq!(frames(&short_of), 1 + 21);
 }

@@ -56,7 +56,7 @@ fn pfc(delay: usize, rate: f64, threshold: f64, drain: f64) -> Fluid {
     Fluid { throughput: carried / period / rate, lowest, highest, period, active: carried / rate }
 }
 
-/// The same fluid in a unit of steps of `step_us`.
+/// Returns the fluid of a link with PFC in steps of a part of its delay, and the length of a step in seconds.
 fn pfc_of(link: LongLink, threshold: Bytes, drain: f64, steps_per_delay: usize) -> (Fluid, f64) {
     let step_s = link.delay.as_secs_f64() / steps_per_delay as f64;
     let rate = link.rate.as_bps() as f64 / 8.0 * step_s;

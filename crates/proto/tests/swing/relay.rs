@@ -257,7 +257,7 @@ fn params() -> RelayParams {
 
 const BDP: u64 = 1_000_000;
 
-/// One BDP and its frames: what a threshold of zero needs as headroom, where PFC frames wait for so long.
+/// Returns one BDP and its frames: what a threshold of zero needs as headroom, where PFC frames wait for `wait`.
 fn one_bdp(wait: Span) -> u64 {
     let link = LosslessLink::new(Rate::from_gbps(100), Span::from_us(40), FRAME);
     LosslessLink { own_frame: Bytes::new(0), response: wait, ..link }.headroom().bytes().get()

@@ -60,7 +60,7 @@ fn check_alike(r: &Section, fastpass: &[&Transport]) {
     }
 }
 
-/// An arbiter knows so many endpoints, racks and paths, and has to know how they are joined.
+/// Checks the number of endpoints, racks and paths, and that an arbiter knows how they are joined.
 fn check_network(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
     let served = Served::by(arbiters, &scenario.network);
     let hosts = served.hosts.len();

@@ -65,8 +65,8 @@ fn links_that_carry_no_whole_number(links: &SlottedLinks) -> Option<String> {
     })
 }
 
-/// Warns of links between racks on which what the arbiter tells hosts that wait for slots needs more than slots leave: of all such
-/// the ones that lack the most.
+/// Warns of links between racks on which what the arbiter tells hosts that wait for slots needs more than slots leave: of all
+/// such the ones that lack the most.
 fn allocations_over_few_links(links: &SlottedLinks, arbiters: &Arbiters) -> Option<String> {
     let one = small_bps(arbiters.acknowledge);
     let far = |joint: &Joint| arbiters.nodes.first().is_some_and(|node| !joint.hosts.contains(node));
@@ -127,7 +127,7 @@ fn request_interval(arbiters: &Arbiters, endpoint: &EndpointSettings) -> Span {
     endpoint.report_interval.max(arbiters.slot * SLOTS_A_REQUEST)
 }
 
-/// Warns of requests to so many arbiters that they do not fit beside the slots of a host.
+/// Warns of requests to more arbiters than fit beside the slots of a host.
 fn requests_to_many_arbiters(
     links: &SlottedLinks,
     arbiters: &Arbiters,
@@ -150,7 +150,7 @@ fn requests_to_many_arbiters(
     })
 }
 
-/// What the smallest control packets take of a link, one in this time, in bits per second.
+/// Returns what the smallest control packets take of a link, one in this time, in bits per second.
 fn small_bps(interval: Span) -> f64 {
     8.0 * LEAST_BYTES as f64 / interval.as_secs_f64()
 }

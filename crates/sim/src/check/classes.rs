@@ -59,7 +59,7 @@ pub(super) fn check_pfc(r: &Section, scenario: &Scenario) {
 }
 
 /// A PAUSE is repeated when half of it has passed, and must not run out before: a frame may be under way then, and a PAUSE
-/// of every other class may go first. Whether that is so.
+/// of every other class may go first. Returns whether `pfc_quanta` allows for that.
 fn check_quanta(r: &Section, scenario: &Scenario, role: SwitchRole) -> bool {
     let Some(pfc) = &scenario.switches.of(role).pfc else { return true };
     let frame = scenario.longest_frame().get();

@@ -22,7 +22,7 @@ pub(super) struct LateGrants<'a> {
     arbiter: Span,
     /// The time on the way to the host.
     way: Span,
-    /// What endpoints take: so late a grant at most, and none that is further ahead.
+    /// The grants that endpoints take: at most `late` after their slot, and at most `early` before it.
     late: Span,
     early: Span,
 }
@@ -72,28 +72,28 @@ fn farthest(scenario: &Scenario, arbiters: &Arbiters, transport: usize) -> Optio
 }
 
 impl LateGrants<'_> {
-    /// How long before its first slot a batch is allocated.
+    /// Returns how long before its first slot a batch is allocated.
     fn ahead(&self) -> Span {
         self.arbiters.slot * u64::from(self.arbiters.ahead)
     }
 
-    /// How long after the beginning of a batch's first slot its grants come.
+    /// Returns how long after the beginning of a batch's first slot its grants come.
     fn by(&self) -> Span {
         (self.arbiter + self.way).saturating_sub(self.ahead())
     }
 
-    /// How many slots of a batch are refused, as their grants are older than endpoints take.
+    /// Returns how many slots of a batch are refused, as their grants are older than endpoints take.
     fn refused(&self) -> u64 {
         self.refused_after(self.arbiter + self.way)
     }
 
-    /// How many are refused whose grants come so long after the arbiter has decided.
+    /// Returns how many slots are refused if their grants come `taken` after the arbiter has decided.
     fn refused_after(&self, taken: Span) -> u64 {
         let too_old = taken.saturating_sub(self.ahead() + self.late).as_ps();
         too_old.div_ceil(self.arbiters.slot.as_ps()).min(self.arbiters.batch.into())
     }
 
-    /// Whether the way alone is so long that the host takes no grant at all.
+    /// Returns whether the way alone is so long that the host takes no grant at all.
     pub(super) fn never_arrive(&self) -> bool {
         self.refused_after(self.way) == u64::from(self.arbiters.batch)
     }

@@ -47,7 +47,7 @@ fn irn_that_is_paused(scenario: &Scenario, transport: &Transport) -> Option<Stri
     ))
 }
 
-/// What does not suit the longest empty path of an IRN transport.
+/// Returns what does not suit the longest empty path of an IRN transport.
 fn irn_on(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Vec<String> {
     let network = &scenario.network;
     let transport = &scenario.transports[transport];

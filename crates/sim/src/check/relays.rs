@@ -99,7 +99,7 @@ fn buffer_below_need(fibre: &Fibre, pfc: &Pfc, link: &LosslessLink) -> Option<St
 }
 
 impl Fibre {
-    /// What a relay at its end is set to, as far as that depends on the fibre.
+    /// Returns what a relay at its end is set to, as far as that depends on the fibre.
     fn params(&self, pfc: &Pfc, link: &LosslessLink) -> RelayParams {
         let headroom = (self.role == SwitchRole::Relay).then_some(Bytes::new(0));
         relay::params(pfc, link, headroom, usize::from(link.priorities.max(1)))
@@ -122,10 +122,10 @@ fn fibres(scenario: &Scenario) -> BTreeSet<Fibre> {
 /// The fibres of a listed network, of which ports between datacenters may have a relay inside their switch.
 fn listed_fibres(nodes: &[ListedNode], links: &[ListedLink], inside: bool) -> BTreeSet<Fibre> {
     let role = |node: u32| nodes[node as usize].switch;
-    let ways = || links.iter().flat_map(|link| [(link, link.ends), (link, (link.ends.1, link.ends.0))]);
+    let directions = || links.iter().flat_map(|link| [(link, link.ends), (link, (link.ends.1, link.ends.0))]);
     let is_local = |(end, peer)| role(end) == Some(SwitchRole::Relay) && role(peer) != role(end);
     let local_rates: BTreeMap<u32, Rate> =
-        ways().filter(|(_, ends)| is_local(*ends)).map(|(link, (end, _))| (end, link.rate)).collect();
+        directions().filter(|(_, ends)| is_local(*ends)).map(|(link, (end, _))| (end, link.rate)).collect();
     let fibre = |(&ListedLink { rate, delay, .. }, (end, peer)): (&ListedLink, (u32, u32))| match (
         role(end)?,
         role(peer)?,
@@ -139,7 +139,7 @@ fn listed_fibres(nodes: &[ListedNode], links: &[ListedLink], inside: bool) -> BT
         }
         _ => None,
     };
-    ways().filter_map(fibre).collect()
+    directions().filter_map(fibre).collect()
 }
 
 /// The flow control at the end of a fibre, and the fibre as far as that depends on it.
@@ -195,7 +195,7 @@ fn check_fibre(r: &Section, scenario: &Scenario, fibre: &Fibre) {
     }
 }
 
-/// How many bits a second the rates of a relay's links differ.
+/// Returns how many bits a second the rates of a relay's links differ.
 fn difference(fibre: &Fibre) -> u64 {
     fibre.rate.as_bps().abs_diff(fibre.local.as_bps())
 }

@@ -53,7 +53,7 @@ impl Load {
         Load { offered, to_each }
     }
 
-    /// What of it crosses a cut.
+    /// Returns what of it crosses a cut.
     fn crossing(&self, cut: &Cut) -> Crossing {
         let OfferedLoad { from, to, comes_back, .. } = &self.offered;
         let receivers = cut.hosts.iter().filter(|host| to.binary_search(host).is_ok()).count() as f64;
@@ -73,7 +73,7 @@ impl Load {
     }
 }
 
-/// What a source offers to one receiver, in bits per second; it does not talk to itself.
+/// Returns what a source offers to one receiver, in bits per second; it does not talk to itself.
 fn to_each(offered: &OfferedLoad, source: usize) -> f64 {
     let own = usize::from(offered.to.binary_search(&offered.from[source]).is_ok());
     match offered.to.len() - own {

@@ -16,7 +16,7 @@ use crate::topology::routing::{most_paths, path_between};
 use crate::topology::shape;
 use crate::topology::Graph;
 
-/// A measurement that is a smaller part than one of so many of the time until its end is little.
+/// A measurement is little if this many times its length is less than the time until its end.
 const LEAST_MEASURED: u64 = 10;
 
 /// The most probes whose paths are examined.
@@ -245,7 +245,7 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
     few.into_iter()
         .map(|(transport, threshold)| {
             let consequence = match &transport.protocol {
-                protocol if protocol.noted() == 0 => "go-back-N sends everything again from each that is overtaken".into(),
+                protocol if protocol.tracked_packets() == 0 => "go-back-N sends everything again from each that is overtaken".into(),
                 _ => format!("with a dup_threshold of {threshold} many will count as lost that are only late"),
             };
             let name = &transport.name;

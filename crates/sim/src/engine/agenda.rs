@@ -24,7 +24,7 @@ pub fn node_of(item: Item) -> u32 {
     (item.tag >> 32) as u32
 }
 
-/// Whether an item is the arrival of a frame.
+/// Returns whether an item is the arrival of a frame.
 #[inline(always)]
 pub fn is_arrival(item: Item) -> bool {
     is_key_of_arrival(item.order as u32)
@@ -62,7 +62,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// An agenda without events, for so many nodes.
+    /// Returns an agenda without events, for `nodes` nodes.
     pub fn new(nodes: usize) -> Agenda {
         Agenda {
             start: 0,
@@ -153,7 +153,7 @@ impl Agenda {
         Some(item)
     }
 
-    /// When an item happens, in picoseconds.
+    /// Returns when an item happens, in picoseconds.
     #[inline(always)]
     pub fn time_of(&self, item: Item) -> u64 {
         self.start + (item.order >> TIME_AT)
@@ -186,8 +186,8 @@ mod tests {
     use crate::engine::event::Kind;
     use crate::random::{Entity, Stream};
 
-    /// Whether they are few, of one node or node by node, and in whatever order they stand, each event that happens is the first
-    /// of its node's that are left, also of those that its node has added meanwhile.
+    /// Each event that happens is the first of its node's that are left, also of those that the node has added meanwhile: of few
+    /// events and many, of one node or node by node, and in whatever order they stand.
     #[test]
     fn the_events_of_each_node_happen_in_order() {
         const NODES: u64 = 4;

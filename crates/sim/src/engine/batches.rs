@@ -8,14 +8,14 @@
 use super::calendar::{node_of, part_of, Entry, MAX_NODES, PARTS};
 use super::order::{deal, FEW};
 
-/// With so many, they are dealt out by the part of the window, too. With more it does not pay: dealt out by time, the events
+/// Numbers of events that are dealt out by the part of the window, too. With more it does not pay: dealt out by time, the events
 /// of a node come from everywhere, and the lines of memory to which they go do not stay in a cache.
 const MANY: std::ops::Range<usize> = 1024..HUGE;
 
-/// Where there are so many events, what a window touches does not stay in a core's caches until the next.
+/// With at least this many events, what a window touches does not stay in a core's caches until the next.
 const HUGE: usize = 100_000;
 
-/// So many events of nodes that share a batch are enough for one.
+/// A batch that nodes share is complete once it has this many events.
 const ENOUGH: usize = 64;
 
 /// How many entries can be read behind a batch, of events to be prefetched.
@@ -28,7 +28,7 @@ pub struct Batches {
     count: usize,
     /// The events as they came, or in the order of the parts of the window; behind them anything.
     entries: Vec<Entry>,
-    /// The same, batch by batch; behind them anything.
+    /// The events batch by batch; behind them anything.
     dealt: Vec<Entry>,
     /// Where each batch ends in `dealt`.
     ends: Vec<usize>,
@@ -58,7 +58,7 @@ impl Batches {
         &mut self.entries
     }
 
-    /// How many events the window has.
+    /// Returns how many events the window has.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -76,22 +76,24 @@ impl Batches {
         }
     }
 
-    /// Whether what will be touched had better be asked for ahead of its time.
+    /// Returns whether what will be touched had better be asked for ahead of its time.
     pub fn are_huge(&self) -> bool {
         self.count >= HUGE
     }
 
-    /// Whether the events of each batch stand in the order of the parts of the window in which they happen.
+    /// Returns whether the events of each batch stand in the order of the parts of the window in which they happen.
     pub fn are_near_their_places(&self) -> bool {
         MANY.contains(&self.count)
     }
 
-    /// Where a batch ends in what was dealt out, if there are so many; the next begins there, and the first at 0.
+    /// Returns where batch number `batch` ends in what was dealt out; `None` if there are fewer. The next begins there, the first
+    /// at 0.
     pub fn end_of(&self, batch: usize) -> Option<usize> {
         self.ends.get(batch).copied()
     }
 
-    /// The events batch by batch, and behind the last batch [`AHEAD`] of any events. To be given back.
+    /// Returns the events of one window, batch by batch, padded with [`AHEAD`] events of any kind for the prefetcher. Return it
+    /// with [`Self::give_back`].
     pub fn take_dealt(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.dealt)
     }
@@ -170,8 +172,8 @@ impl Batches {
         self.ends.extend(ends);
     }
 
-    /// Puts those of the first so many active nodes that are to share batches before all others; how many these are. So what is
-    /// ahead of a visit is mostly another.
+    /// Puts those of the first `count` active nodes that are to share batches before all others. Returns how many these are. So
+    /// what is ahead of a visit is mostly another.
     fn put_in_order(&mut self, count: usize, forwards: impl Fn(u32) -> bool) -> usize {
         if self.spare.len() < count {
             self.spare.resize(count, 0);

@@ -20,7 +20,7 @@ pub type Entry = u64;
 
 /// Node numbers are below this.
 pub const MAX_NODES: usize = 1 << 24;
-/// A window has at most so many parts, all but the last of one length.
+/// The most parts of a window; all but the last are of one length.
 pub const PARTS: usize = 256;
 
 /// The entry of an event.
@@ -83,7 +83,7 @@ impl Windows {
         ((product >> 64) as u64, product as u64 >> (u64::BITS - PARTS.trailing_zeros()))
     }
 
-    /// How long a window is at most, in picoseconds.
+    /// Returns how long a window is at most, in picoseconds.
     #[inline]
     pub fn length(self) -> u64 {
         self.length
@@ -141,7 +141,7 @@ pub struct Schedule {
 }
 
 impl Calendar {
-    /// A calendar of so many nodes, without events.
+    /// Returns a calendar without events, for `nodes` nodes.
     pub fn new(windows: Windows, nodes: u32) -> Calendar {
         let schedule = Schedule {
             windows,
@@ -157,7 +157,7 @@ impl Calendar {
         Calendar { events: Vec::new(), free: Vec::new(), schedule }
     }
 
-    /// How time is cut.
+    /// Returns how time is cut.
     pub fn windows(&self) -> Windows {
         self.schedule.windows
     }

@@ -17,7 +17,7 @@ const STARTS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x6c62_272e_07bb_0142];
 const VERSION: u32 = 2;
 
 impl Digest {
-    /// The digest of nothing yet.
+    /// Returns a digest to which nothing has been added.
     pub fn new() -> Digest {
         Digest { sums: STARTS }
     }

@@ -146,7 +146,7 @@ impl Meta {
         (self.0 >> SIZE_BITS) & (MAX_LINKS - 1)
     }
 
-    /// The same, one link on.
+    /// Returns this with one more link crossed.
     #[inline]
     #[must_use]
     pub fn crossed(self) -> Meta {
@@ -159,7 +159,7 @@ impl Meta {
         (self.0 >> (SIZE_BITS + HOP_BITS)) & (MAX_LINKS - 1)
     }
 
-    /// The same with an echoed hop count.
+    /// Returns this with an echoed hop count.
     #[inline]
     #[must_use]
     pub fn echoing(self, hops: u32) -> Meta {
@@ -173,20 +173,20 @@ impl Meta {
         self.0 & Meta::LAST
     }
 
-    /// Whether all of `flags` are set.
+    /// Returns whether all of `flags` are set.
     #[inline]
     pub fn contains(self, flags: u32) -> bool {
         self.0 & flags == flags
     }
 
-    /// The same without `flags`.
+    /// Returns this without `flags`.
     #[inline]
     #[must_use]
     pub fn without(self, flags: u32) -> Meta {
         Meta(self.0 & !flags)
     }
 
-    /// The same with `flags` set.
+    /// Returns this with `flags` set.
     #[inline]
     #[must_use]
     pub fn with(self, flags: u32) -> Meta {
@@ -213,7 +213,7 @@ pub fn key(kind: Kind, id: u32) -> u32 {
     (kind as u32) << ID_BITS | id
 }
 
-/// Whether such a key is an arrival's.
+/// Returns whether such a key is an arrival's.
 #[inline(always)]
 pub fn is_key_of_arrival(key: u32) -> bool {
     key >> ID_BITS == Kind::Arrival as u32
@@ -239,19 +239,19 @@ impl Event {
         Event { time, stamp: 0, route_seq: 0, key: u64::from(key(kind, id)) << 32 }
     }
 
-    /// Whether a frame arrives.
+    /// Returns whether a frame arrives.
     #[inline(always)]
     pub fn is_arrival(&self) -> bool {
         is_key_of_arrival((self.key >> 32) as u32)
     }
 
-    /// What happens.
+    /// Returns what happens.
     #[inline]
     pub fn kind(&self) -> Kind {
         KINDS[(self.key >> (32 + ID_BITS)) as usize]
     }
 
-    /// Whether it carries a frame.
+    /// Returns whether it carries a frame.
     #[inline]
     pub fn carries(&self) -> bool {
         matches!(self.kind(), Kind::Arrival | Kind::Depart | Kind::DepartAck)

@@ -98,7 +98,7 @@ fn settle(items: &mut [Item]) {
     }
 }
 
-/// Moves an item to where it belongs among those before it, which are in order; how many places that is. Apart from
+/// Moves an item to where it belongs among those before it, which are in order. Returns how many places that is. Apart from
 /// [`settle`], whose loop then needs few registers for the items that are in order: most of them.
 #[inline(never)]
 pub(super) fn move_back(items: &mut [Item], from: usize) -> usize {
@@ -112,7 +112,7 @@ pub(super) fn move_back(items: &mut [Item], from: usize) -> usize {
     from - at
 }
 
-/// So few are sorted by counting.
+/// Up to this many items are sorted by counting.
 pub const FEW: usize = 24;
 /// The bits that tell that many apart.
 const NUMBER_BITS: u32 = 5;

@@ -39,7 +39,7 @@ impl Agent {
         }
     }
 
-    /// Whether it has something to send, or when.
+    /// Returns whether it has something to send, or when.
     pub fn readiness(&self, now: Time) -> Readiness {
         match self {
             Agent::Prober(prober) => prober.readiness(now),
@@ -115,8 +115,8 @@ impl Seat {
         self.told
     }
 
-    /// Sets the timer for the local time `local`, unless it is set for an earlier one; whether it was set. It runs out when
-    /// a reading of the clock, with its error, shows that time.
+    /// Sets the timer for the local time `local`, unless it is set for an earlier one. Returns whether it was set. It runs out
+    /// when a reading of the clock, with its error, shows that time.
     pub fn set_timer(&mut self, now: Time, local: Time) -> bool {
         if self.simulated(local).max(now) >= self.timer_at {
             return false;
@@ -129,7 +129,7 @@ impl Seat {
         sooner
     }
 
-    /// Sets the timer for a simulated time, unless it is set for an earlier one; whether it was set.
+    /// Sets the timer for a simulated time, unless it is set for an earlier one. Returns whether it was set.
     pub fn set_timer_at(&mut self, at: Time) -> bool {
         let sooner = at < self.timer_at;
         if sooner {
@@ -138,7 +138,7 @@ impl Seat {
         sooner
     }
 
-    /// Whether the timer runs out at `now`. Then the time for which it was set has come, as far as the machine can tell.
+    /// Returns whether the timer runs out at `now`. Then the time for which it was set has come, as far as the machine can tell.
     pub fn runs_out(&mut self, now: Time) -> bool {
         if self.timer_at != now {
             return false;

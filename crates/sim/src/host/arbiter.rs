@@ -32,7 +32,7 @@ pub struct ArbiterHost {
     /// Its place in the order of takeover.
     pub rank: usize,
     params: ArbiterParams,
-    /// None while it is dead.
+    /// The machine; `None` while the arbiter is dead.
     machine: Option<Box<Arbiter>>,
     costs: Costs,
     /// When it dies or starts again, soonest first, and which of them.
@@ -91,7 +91,7 @@ impl ArbiterHost {
         }
     }
 
-    /// The machine; none while it is dead.
+    /// The machine; `None` while it is dead.
     pub fn machine(&self) -> Option<&Arbiter> {
         self.machine.as_deref()
     }
@@ -117,7 +117,7 @@ impl ArbiterHost {
         self.inbox.push_back((self.busy, packet));
     }
 
-    /// When an idle processor looks at its NIC next.
+    /// Returns when an idle processor looks at its NIC next.
     fn next_look(&self, now: Time) -> Time {
         match self.costs.poll.as_ps() {
             0 => now,
@@ -125,7 +125,7 @@ impl ArbiterHost {
         }
     }
 
-    /// The processor has so much more to do.
+    /// Adds `cost` to what the processor has to do.
     fn work(&mut self, cost: Span) {
         self.busy = self.busy + cost;
         self.worked += cost.as_ps();
@@ -181,7 +181,7 @@ impl ArbiterHost {
         pop_due(&mut self.outbox, now)
     }
 
-    /// When [`Self::run`] is wanted next: in simulated time, and by the arbiter's own clock.
+    /// Returns when [`Self::run`] is wanted next: in simulated time, and by the arbiter's own clock.
     pub fn wanted(&self, local: Time) -> (Time, Time) {
         let firsts = [
             self.changes.front().map(|(at, _)| *at),

@@ -28,7 +28,7 @@ impl LocalClock {
         LocalClock { offset, drift, jitter: clock.jitter.as_ps(), errors, map_seed }
     }
 
-    /// What the clock shows at simulated time `at`, without the error of a reading.
+    /// Returns what the clock shows at simulated time `at`, without the error of a reading.
     fn shows(&self, at: i128) -> i128 {
         i128::from(Clock::BASE.as_ps()) + at + (at * self.drift).div_euclid(1_000_000_000) + self.offset
     }
@@ -39,7 +39,7 @@ impl LocalClock {
         self.shows(i128::from(at)) + error
     }
 
-    /// What the clock shows at simulated time `at`, as a local time.
+    /// Returns what the clock shows at simulated time `at`, as a local time.
     pub fn local(&self, at: Time) -> Time {
         if at == Time::NEVER {
             return at;
@@ -111,13 +111,13 @@ impl HostClocks {
         }
     }
 
-    /// When a packet arrived at the NIC, as the stack, which takes it `now`, makes it out (t2 of Swift §3.2).
+    /// Returns when a packet arrived at the NIC, as the stack, which takes it `now`, makes it out (t2 of Swift §3.2).
     pub fn arrival(&mut self, now: Time, arrived: Time) -> Time {
         let host = self.host.read(now.as_ps());
         before(now, host - self.mapped(now, arrived))
     }
 
-    /// When a packet was sent and its acknowledgement arrived at the NIC (t1 and t5), as the stack, which takes it
+    /// Returns when a packet was sent and its acknowledgement arrived at the NIC (t1 and t5), as the stack, which takes it
     /// `now`, makes them out.
     pub fn stamps(&mut self, now: Time, sent: Time, arrived: Time) -> Stamps {
         let host = self.host.read(now.as_ps());

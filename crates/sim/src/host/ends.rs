@@ -107,7 +107,7 @@ pub struct ReceivingEnd {
 }
 
 impl ReceivingEnd {
-    /// Takes a data frame; how many messages are whole with it.
+    /// Takes a data frame. Returns how many messages are whole with it.
     #[inline(always)]
     pub fn handle(&mut self, maker: &Maker, now: Time, received: Time, frame: &Frame) -> u32 {
         let data = Data {

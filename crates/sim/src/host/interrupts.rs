@@ -60,7 +60,7 @@ impl Interrupts {
         }
     }
 
-    /// When the stack takes the first of the frames that wait. Where it has begun to take them: at once.
+    /// Returns when the stack takes the first of the frames that wait. Where it has begun to take them: at once.
     pub fn wake(&mut self, now: u64) -> u64 {
         if self.left > 0 {
             return now;
@@ -89,7 +89,7 @@ impl Interrupts {
         self.send_rate.map_or(0, |rate| rate.transmission(Bytes::new(size.into())).as_ps())
     }
 
-    /// Whether frames take time from the stack to the NIC.
+    /// Returns whether frames take time from the stack to the NIC.
     pub fn has_delay(&self) -> bool {
         self.model.send_delay.as_ps() + self.model.send_jitter.as_ps() > 0
     }

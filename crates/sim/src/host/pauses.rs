@@ -40,7 +40,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// The pauses of `host`, so long and on average so many picoseconds apart.
+    /// Returns the pauses of `host`, each of a length drawn from `length`, on average `interval` picoseconds apart.
     pub fn new(seed: u64, host: u32, interval: u64, length: Length) -> Pauses {
         let stream = Stream::new(seed, Entity::HostPause, u64::from(host));
         let mut pauses =
@@ -57,7 +57,7 @@ impl Pauses {
         self.until = self.from + self.length.draw(&mut self.stream);
     }
 
-    /// When work of this length is done that begins at `start`. Instants asked about may not fall behind the end of
+    /// Returns when work of this length is done that begins at `start`. Instants asked about may not fall behind the end of
     /// work already begun.
     pub fn work(&mut self, start: u64, cost: u64) -> u64 {
         let (mut at, mut left) = (self.end(start), cost);

@@ -33,7 +33,7 @@ impl Prober {
         }
     }
 
-    /// Whether a probe is due.
+    /// Returns whether a probe is due.
     pub fn readiness(&self, now: Time) -> Readiness {
         if self.next >= self.stop {
             Readiness::Idle
@@ -71,7 +71,7 @@ impl Responder {
         self.due.push_back(Message { answers: true, ..*probe });
     }
 
-    /// Whether an answer is due.
+    /// Returns whether an answer is due.
     pub fn readiness(&self) -> Readiness {
         if self.due.is_empty() {
             Readiness::Idle

@@ -50,7 +50,7 @@ pub enum Costs {
 }
 
 impl Costs {
-    /// The costs of a model; none where work costs nothing.
+    /// The costs of a model; `None` where work costs nothing.
     pub fn of(model: &HostModel) -> Option<Costs> {
         match model {
             HostModel::Ideal => None,
@@ -158,8 +158,8 @@ impl Processor {
         leaves
     }
 
-    /// When a packet can leave whose timeslot has come: a stack that stands still is late, and so is one that is still busy with
-    /// the packets before it. What leaves in slots costs a processor that serves all by itself nothing.
+    /// Returns when a packet can leave whose timeslot has come: a stack that stands still is late, and so is one that is still
+    /// busy with the packets before it. What leaves in slots costs a processor that serves all by itself nothing.
     pub fn slot_at(&mut self, now: u64) -> u64 {
         match &mut self.work {
             Work::Snap(_) => now,
@@ -178,13 +178,13 @@ impl Processor {
         }
     }
 
-    /// Whether what leaves in timeslots reaches the NIC later.
+    /// Returns whether what leaves in timeslots reaches the NIC later.
     pub fn delays_slots(&self) -> bool {
         matches!(&self.work, Work::Interrupts(interrupts) if interrupts.has_delay())
     }
 
-    /// When a frame that can leave the stack at `at` does, in the order of those of its kind and end; none where it reaches
-    /// the NIC at once.
+    /// Returns when a frame that can leave the stack at `at` does, in the order of those of its kind and end; `None` where it
+    /// reaches the NIC at once.
     pub fn leave(&mut self, now: u64, at: u64, kind_and_end: u32) -> Option<u64> {
         match &mut self.work {
             Work::Snap(snap) => Some(snap.leave(now, at, kind_and_end)),
@@ -192,7 +192,7 @@ impl Processor {
         }
     }
 
-    /// Whether frames that leave the stack reach the NIC later: in batches, or each after a constant time.
+    /// Returns whether frames that leave the stack reach the NIC later: in batches, or each after a constant time.
     pub fn has_batches(&self) -> bool {
         match &self.work {
             Work::Snap(snap) => snap.has_batches(),
@@ -221,7 +221,7 @@ impl Processor {
         }
     }
 
-    /// Whether a received frame is being served that keeps the stack from sending.
+    /// Returns whether a received frame is being served that keeps the stack from sending.
     pub fn is_occupied(&self) -> bool {
         self.serving && matches!(self.work, Work::Snap(_))
     }

@@ -29,7 +29,7 @@ impl Processors {
         self.all.iter().flat_map(Processor::frames)
     }
 
-    /// What a processor has counted.
+    /// Returns what a processor has counted.
     pub fn counters(&self, at: u32) -> ProcessorCounters {
         self.all[at as usize].counters
     }

@@ -28,7 +28,7 @@ pub struct Snap {
     jitter: Stream,
     /// Frames that leave the stack now or later: when, and of which kind and end.
     leaving: Vec<(u64, u32)>,
-    /// What its work costs; the same for all hosts of a kind.
+    /// What the processor's work costs, which is the same for all hosts of a kind.
     model: Arc<SnapHost>,
 }
 
@@ -46,7 +46,7 @@ impl Snap {
         }
     }
 
-    /// The processor takes a received frame with so many bytes of payload: when it will be done, and what it costs.
+    /// Has the processor take a received frame with `payload` bytes of payload. Returns when it will be done, and what it costs.
     pub fn serve(&mut self, now: u64, frame: &Frame, payload: u32) -> (u64, u64) {
         let cost = self.model.service(frame.meta, payload);
         (self.work(now, cost), cost)
@@ -68,7 +68,7 @@ impl Snap {
         self.pauses.end(asked.max(self.free_at))
     }
 
-    /// When a frame that can leave the stack at `at` does: those of one kind and end (see [`crate::engine::event::key`])
+    /// Returns when a frame that can leave the stack at `at` does: those of one kind and end (see [`crate::engine::event::key`])
     /// leave one after the other, and none before 1 ps.
     pub fn leave(&mut self, now: u64, at: u64, kind_and_end: u32) -> u64 {
         self.leaving.retain(|&(leaves, _)| leaves >= now);
@@ -78,7 +78,7 @@ impl Snap {
         leaves
     }
 
-    /// Whether the stack hands frames to the NIC in batches, not one by one as they leave.
+    /// Returns whether the stack hands frames to the NIC in batches, not one by one as they leave.
     pub fn has_batches(&self) -> bool {
         self.model.jitter > Span::ZERO
     }
@@ -103,7 +103,7 @@ impl Snap {
 }
 
 impl SnapHost {
-    /// How long the processor takes for a received frame with so many bytes of payload, in picoseconds.
+    /// Returns how long the processor takes for a received frame with `payload` bytes of payload, in picoseconds.
     pub fn service(&self, meta: Meta, payload: u32) -> u64 {
         let last = meta.contains(Meta::LAST);
         let copy = self.copy_rate.transmission(Bytes::new(u64::from(payload)));

@@ -25,7 +25,7 @@ pub struct Maker {
     pub ecn_capable: bool,
     /// Its packets leave in timeslots.
     pub slotted: bool,
-    /// But not those of flows of at most so many bytes.
+    /// Flows of at most this many bytes send at once even if `slotted`.
     pub unscheduled: u64,
 }
 
@@ -59,7 +59,7 @@ impl Maker {
         Path::new(frame, links[0].0).with_base_rtt(base_rtt)
     }
 
-    /// Whether switches write telemetry into its data frames.
+    /// Returns whether switches write telemetry into its data frames.
     pub fn has_telemetry(&self) -> bool {
         self.protocol.has_telemetry()
     }

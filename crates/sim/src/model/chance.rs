@@ -7,7 +7,7 @@ use super::topology::Topology;
 use super::traffic::{Pattern, Traffic};
 
 impl Scenario {
-    /// Whether every seed gives the same run, for certain. `false` says nothing: what is drawn may make no difference.
+    /// Returns whether every seed gives the same run, for certain. `false` says nothing: what is drawn may make no difference.
     ///
     /// This excludes all that draws from the seed, which is every [`Entity`](crate::random::Entity); a choice of paths is none
     /// where two ends have one path between them. WHATEVER IS NEW AND DRAWS HAS TO BE EXCLUDED HERE.

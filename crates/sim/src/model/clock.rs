@@ -69,7 +69,7 @@ impl Clock {
     /// Simulated time from one reading of both of a host's clocks to the next, for the map between them.
     pub const MAP_INTERVAL: Span = Span::from_ms(100);
 
-    /// Whether every reading is [`Clock::BASE`] and the simulated time.
+    /// Returns whether every reading is [`Clock::BASE`] and the simulated time.
     pub fn is_exact(&self) -> bool {
         (self.offset, self.drift, self.jitter) == (Span::ZERO, PartsPerBillion(0), Span::ZERO)
     }

@@ -55,8 +55,8 @@ impl HostKinds {
             kinds.push(kind);
         }
         ranges.sort_unstable_by_key(|(range, _)| range.start);
-        let apart = ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
-        assert!(apart, "a host of two kinds");
+        let disjoint = ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
+        assert!(disjoint, "a host of two kinds");
         HostKinds { kinds, ranges }
     }
 
@@ -86,7 +86,7 @@ impl HostKinds {
         starts.zip(ends).map(|(start, end)| start..end).filter(|gap| !gap.is_empty()).collect()
     }
 
-    /// Whether no kind's work costs anything.
+    /// Returns whether no kind's work costs anything.
     pub fn all_ideal(&self) -> bool {
         self.kinds.iter().all(|kind| kind.model == HostModel::Ideal)
     }
@@ -117,7 +117,7 @@ pub enum HostModel {
 }
 
 impl HostModel {
-    /// Room in a host's receive queue; none where frames do not wait for their host.
+    /// Room in a host's receive queue; `None` where frames do not wait for their host.
     pub fn receive_queue(&self) -> Option<Bytes> {
         match self {
             HostModel::Ideal => None,

@@ -48,15 +48,15 @@ pub enum Safety {
 /// The threshold above which a link is paused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Xoff {
-    /// So many bytes, which each account has to itself.
+    /// A number of bytes, which each account has to itself.
     Static(Bytes),
-    /// So many times what is free of the switch's shared buffer.
+    /// This many times what is free of the switch's shared buffer.
     Dynamic(f64),
 }
 
 impl Pfc {
-    /// A link of this rate and delay whose end has this flow control, as far as headroom depends on it: no frame on it is
-    /// longer than `frame`, and so many classes are lossless.
+    /// Returns what headroom depends on of a link with this rate and delay whose end has this flow control: no frame on it is
+    /// longer than `frame`, and `classes` classes are lossless.
     pub fn lossless_link(&self, (rate, delay): (Rate, Span), frame: Bytes, classes: usize) -> LosslessLink {
         LosslessLink {
             response: self.response,

@@ -47,7 +47,7 @@ macro_rules! protocol {
                 match self { $(Protocol::$Kind(p) => p.ecn_capable(),)* }
             }
 
-            /// Whether switches write telemetry into its data packets; see [`CongestionControl::Telemetry`].
+            /// Returns whether switches write telemetry into its data packets; see [`CongestionControl::Telemetry`].
             pub fn has_telemetry(&self) -> bool {
                 match self {
                     $(Protocol::$Kind(_) => {
@@ -57,8 +57,8 @@ macro_rules! protocol {
             }
 
             /// See [`Scheme::noted`].
-            pub fn noted(&self) -> u32 {
-                match self { $(Protocol::$Kind(p) => p.noted(),)* }
+            pub fn tracked_packets(&self) -> u32 {
+                match self { $(Protocol::$Kind(p) => p.tracked_packets(),)* }
             }
 
             /// See [`Scheme::max_window`].

@@ -55,12 +55,13 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// How many classes switches with flow control keep lossless: those that are said to be, or the only one that there is.
+    /// Returns how many classes switches with flow control keep lossless: those that are said to be, or the only one that there
+    /// is.
     pub fn lossless_classes(&self) -> usize {
         self.classes.iter().filter(|class| class.lossless).count().max(1)
     }
 
-    /// Whether switches write telemetry into the packets of any transport.
+    /// Returns whether switches write telemetry into the packets of any transport.
     pub fn has_telemetry(&self) -> bool {
         self.transports.iter().any(|transport| transport.protocol.has_telemetry())
     }

@@ -73,7 +73,7 @@ impl SwitchKinds {
         }
     }
 
-    /// Whether any of them has flow control.
+    /// Returns whether any of them has flow control.
     pub fn any_pfc(&self) -> bool {
         SwitchRole::ALL.iter().any(|&role| self.of(role).pfc.is_some())
     }
@@ -152,8 +152,8 @@ pub enum Ecn {
 /// Where a frame meets the queue by whose length it is marked, and which bytes that are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkPoint {
-    /// As its transmission begins: the bytes that wait behind it.
+    /// The frame is judged as its transmission begins, by the bytes that wait behind it.
     Dequeue,
-    /// As it arrives: the bytes before it, with the frame in transmission.
+    /// The frame is judged as it arrives, by the bytes before it, with the frame in transmission.
     Enqueue,
 }

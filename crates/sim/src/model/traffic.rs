@@ -21,7 +21,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// How long its flows go on at most, in a run of this duration.
+    /// Returns how long its flows go on at most, in a run of this duration.
     pub fn active(&self, duration: Span) -> Span {
         let end = Time::ZERO + duration;
         self.stop.map_or(end, |stop| stop.min(end)).since(self.start.0)

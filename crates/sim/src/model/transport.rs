@@ -24,12 +24,12 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Whether the packets of a flow take more than one path.
+    /// Returns whether the packets of a flow take more than one path.
     pub fn has_several_paths(&self) -> bool {
         self.spray == Spray::Packet || matches!(self.protocol, Protocol::Fastpass(_))
     }
 
-    /// Congestion control of an RDMA transport; none of any other.
+    /// Congestion control of an RDMA transport; `None` of any other.
     pub fn rdma_congestion(&self) -> Option<&CongestionParams> {
         match &self.protocol {
             Protocol::Roce(params) => Some(&params.congestion),
@@ -38,7 +38,7 @@ impl Transport {
         }
     }
 
-    /// Whether receivers send congestion notifications (CNPs).
+    /// Returns whether receivers send congestion notifications (CNPs).
     pub fn has_notifications(&self) -> bool {
         self.rdma_congestion().is_some_and(|params| params.congestion == Congestion::Dcqcn)
     }

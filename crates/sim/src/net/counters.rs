@@ -21,7 +21,7 @@ pub struct PortCounters {
 pub(super) struct AllCounters {
     /// For each port where its counters stand.
     of: Vec<u32>,
-    /// At first those of every port that has counted nothing.
+    /// The counters; the first are those of every port that has counted nothing.
     all: Vec<PortCounters>,
 }
 
@@ -37,7 +37,7 @@ impl AllCounters {
         self.of.push(0);
     }
 
-    /// What a port has counted.
+    /// Returns what a port has counted.
     pub fn get(&self, port: u32) -> &PortCounters {
         &self.all[self.of[port as usize] as usize]
     }
@@ -50,7 +50,7 @@ impl AllCounters {
         counters.dropped_bytes += u64::from(size);
     }
 
-    /// A port has marked so many frames.
+    /// Counts `frames` frames that a port has marked.
     #[inline(never)]
     pub fn count_marks(&mut self, port: u32, frames: u64) {
         self.at(port).marked_frames += frames;

@@ -26,7 +26,8 @@ fn ideal_completion(links: &[(Rate, Span)], full_frame: Bytes, last_frame: Bytes
 }
 
 /// The time that no schedule of these frames over any of `paths` beats, from the first bit at the NIC to the last bit's
-/// arrival. All paths begin with one NIC's link and end with one host's. Over a single path it is the time that a train of frames takes.
+/// arrival. All paths begin with one NIC's link and end with one host's. Over a single path it is the time that a train of frames
+/// takes.
 ///
 /// Two bounds, of which the larger counts. All frames cross the NIC's link one after the other, and the last of them then
 /// crosses the quickest path alone. And all cross the last link one after the other, which none reaches before the first
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    /// When the last of some frames arrives of which each takes the path with this number, every link serving in order of
+    /// Returns when the last of some frames arrives of which each takes the path with this number, every link serving in order of
     /// arrival.
     fn over_paths(paths: &[Vec<(Rate, Span)>], sizes: &[Bytes], choice: &[usize]) -> Span {
         let (mut nic_free, mut ready) = (Span::ZERO, Vec::new());

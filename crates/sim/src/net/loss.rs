@@ -25,7 +25,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Whether the frame is lost whose transmission begins at `now`, in picoseconds.
+    /// Returns whether the frame is lost whose transmission begins at `now`, in picoseconds.
     pub fn strikes(&mut self, now: u64) -> bool {
         let now = Time::from_ps(now);
         let mut lost = false;

@@ -20,7 +20,7 @@ pub struct Told {
 }
 
 impl Ports {
-    /// Whether a port has an account of this class for what comes over its link.
+    /// Returns whether a port has an account of this class for what comes over its link.
     pub fn has_account(&self, at: u32, class: usize) -> bool {
         at != NO_PORT && self.rules_if_any(at).is_some_and(|rules| rules.lossless & only(class) != 0)
     }
@@ -39,7 +39,7 @@ impl Ports {
         (pfc, memory)
     }
 
-    /// A frame has come to a port, which has it on its account from now on. Whether there is room.
+    /// Puts a frame that has come to a port on its account. Returns `false` if there is no room.
     pub(super) fn charge(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
         let taken = match self.pfc_mut(at).relay {
             None => self.charge_account(at, class, size),
@@ -55,7 +55,7 @@ impl Ports {
         taken
     }
 
-    /// The same where the port has its accounts to itself.
+    /// Does what [`Self::charge`] does at a port that has its accounts to itself.
     fn charge_account(&mut self, at: u32, class: usize, size: u32) -> bool {
         let (pfc, memory) = self.pfc_and_memory(at);
         let (before, paused) = (pfc.unsent(), pfc.account(class).pausing);
@@ -100,30 +100,31 @@ impl Ports {
         }
     }
 
-    /// Whether any port's flow control may have something to say or to be asked for, or has begun to pause a link.
+    /// Returns whether any port's flow control may have something to say or to be asked for, or has begun to pause a link.
     #[inline]
     pub fn has_told(&self) -> bool {
         !self.told.is_empty() || !self.pausing_anew.is_empty()
     }
 
-    /// A port of which an account has begun to pause its link, so that who may have frames on it is to be watched; none where all are.
+    /// A port of which an account has begun to pause its link, so that who may have frames on it is to be watched; `None` where
+    /// all are.
     pub fn next_pausing(&mut self) -> Option<u32> {
         self.pausing_anew.pop()
     }
 
-    /// A port whose flow control may have something to say or to be asked for, and the class that it is about; none where all
+    /// A port whose flow control may have something to say or to be asked for, and the class that it is about; `None` where all
     /// is said.
     pub fn next_told(&mut self) -> Option<(u32, usize)> {
         self.told.pop().map(|(at, class)| (at, class.into()))
     }
 
-    /// Whether a port has anything to say to the link's other end.
+    /// Returns whether a port has anything to say to the link's other end.
     pub fn is_told(&self, at: u32) -> bool {
         self.rules(at).pfc().is_some_and(|pfc| pfc.unsent() > 0)
     }
 
-    /// Puts a frame that has come to a port on the port's account, if that needs nothing else: either nobody need know how much is
-    /// on it exactly, or it pauses its link already and has room. Returns whether it did.
+    /// Puts a frame that has come to a port on the port's account, if that needs nothing else: either nobody need know how much
+    /// is on it exactly, or it pauses its link already and has room. Returns whether it did.
     #[inline(always)]
     pub(super) fn charge_alone(&mut self, at: u32, class: usize, size: u32) -> bool {
         let Some(PortAccount { account, unseen_up_to, .. }) = self.account_mut(at, class) else {
@@ -136,14 +137,14 @@ impl Ports {
         account.pausing && self.charge_pausing(at, class, size)
     }
 
-    /// The same at an account that pauses its link.
+    /// Does what [`Self::charge_alone`] does for an account that pauses its link.
     #[inline]
     fn charge_pausing(&mut self, at: u32, class: usize, size: u32) -> bool {
         let pfc = self.pfc_mut(at);
         pfc.is_lazy && pfc.charge(class, size, None) != Charged::Overflow
     }
 
-    /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Whether it did.
+    /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Returns whether it did.
     #[inline(always)]
     pub(super) fn release_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
         let Some(PortAccount { account, unseen_up_to, .. }) = self.account_mut(at, class) else {
@@ -162,12 +163,12 @@ impl Ports {
         self.rules.get_mut(place as usize)?.pfc.as_mut()?.accounts.get_mut(class)
     }
 
-    /// Whether a ruled port transmits.
+    /// Returns whether a ruled port transmits.
     pub fn transmits(&self, at: u32) -> bool {
         self.rules(at).transmitting
     }
 
-    /// When it is to be asked whether a PAUSE must be repeated, if that is not to come anyway and a class is paused.
+    /// Returns when it is to be asked whether a PAUSE must be repeated, if that is not to come anyway and a class is paused.
     pub fn arm_repeat(&mut self, at: u32, class: usize, now: u64) -> Option<u64> {
         let pfc = self.pfc_mut(at);
         if let Some((relay, _)) = pfc.relay {

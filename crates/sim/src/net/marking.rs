@@ -19,7 +19,7 @@ impl Marking {
     /// No marking.
     pub const NONE: Marking = Marking { at: MarkPoint::Dequeue, above: u32::MAX, red: None };
 
-    /// Marks a frame that meets `held` bytes of the queue at this point; whether it did. Only ECN-capable ones are.
+    /// Marks a frame that meets `held` bytes of the queue at this point. Returns whether it did. Only ECN-capable ones are.
     #[inline]
     pub(super) fn mark(&mut self, at: MarkPoint, held: u32, frame: &mut Frame) -> bool {
         let marks = at == self.at && self.marks(held) && frame.meta.contains(Meta::ECT);

@@ -13,7 +13,7 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// Whether a queue that holds `held` bytes may take `size` more.
+    /// Returns whether a queue that holds `held` bytes may take `size` more.
     #[inline]
     pub fn admits(&self, held: u32, size: u32) -> bool {
         let free = self.size - self.used;
@@ -24,7 +24,7 @@ impl SharedBuffer {
 /// The memory that a ruled port uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// A buffer of its own, of so many bytes; a frame that finds the port idle needs none.
+    /// A buffer of its own, of this many bytes; a frame that finds the port idle needs none.
     Own(u32),
     /// The shared buffer of this index in its domain.
     Shared(u32),

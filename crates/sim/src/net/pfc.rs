@@ -36,7 +36,7 @@ pub struct Pause {
 pub struct PortAccount {
     /// What has come over the link in a class and is still here.
     pub account: Account,
-    /// Up to so many bytes frames come and go without anybody's need to know; 0 where each changes something. See
+    /// Up to this many bytes, frames come and go without anybody's need to know; 0 where each changes something. See
     /// [`super::switches`].
     pub(super) unseen_up_to: u64,
     /// When the PAUSE is to be repeated, in picoseconds.
@@ -76,7 +76,7 @@ pub struct Pfc {
     /// The classes of which a PAUSE was sent last, and not a RESUME.
     pub told: ClassSet,
     /// The classes of which the link has lost what was sent last.
-    pub told_in_vain: ClassSet,
+    pub last_signal_lost: ClassSet,
     /// What has taken effect at this port of those that the other end sent.
     pub received: u64,
     /// The classes in which a PAUSE has taken effect last, and not a RESUME.
@@ -103,7 +103,7 @@ pub struct Overflow {
 }
 
 impl Pfc {
-    /// Flow control of a port with so many classes, which pauses nobody.
+    /// Returns the flow control of a port with `classes` classes, which pauses nobody.
     pub fn new(classes: usize) -> Pfc {
         Pfc {
             lossless: 0,
@@ -120,7 +120,7 @@ impl Pfc {
             sent: 0,
             lost: 0,
             told: 0,
-            told_in_vain: 0,
+            last_signal_lost: 0,
             received: 0,
             heard: 0,
         }
@@ -139,7 +139,7 @@ impl Pfc {
         Pfc { lossless, accounts, thresholds, memory, pause, response, ..Pfc::new(classes) }
     }
 
-    /// Flow control of a relay's port, which says what the relay decides: port R has so much room, and no threshold.
+    /// Returns the flow control of a relay's port, which says what the relay decides: port R has `room` bytes, and no threshold.
     #[must_use]
     pub fn of_relay(self, relay: u32, side: Side, room: Option<u64>) -> Pfc {
         let without_threshold =
@@ -183,8 +183,8 @@ impl Pfc {
         charged
     }
 
-    /// Says anew up to which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever had,
-    /// unless it pauses its link.
+    /// Says anew up to which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever
+    /// had, unless it pauses its link.
     pub(super) fn note_unseen(&mut self, class: usize) {
         let PortAccount { account, unseen_up_to, .. } = &mut self.accounts[class];
         *unseen_up_to = match self.thresholds.xoff {
@@ -225,15 +225,15 @@ impl Pfc {
         self.sent += 1;
         self.lost += u64::from(lost);
         set(&mut self.told, pause.class, pause.time > 0);
-        set(&mut self.told_in_vain, pause.class, lost);
+        set(&mut self.last_signal_lost, pause.class, lost);
     }
 
-    /// What is to be said last of a class, if anything is still to be said.
+    /// Returns what is to be said last of a class, if anything is still to be said.
     pub fn last_unsent(&self, class: usize) -> Option<Pause> {
         self.signals.iter().rev().find(|pause| usize::from(pause.class) == class).copied()
     }
 
-    /// Whether XOFF is so many bytes, whatever else is at the switch.
+    /// Returns whether XOFF is a fixed number of bytes, whatever else is at the switch.
     pub fn is_static(&self) -> bool {
         !self.thresholds.xoff.is_dynamic()
     }
@@ -288,19 +288,19 @@ impl Pfc {
         (paused, again)
     }
 
-    /// The same classes, and this one if it is paused.
+    /// Returns the classes `paused`, and `class` among them just if it is paused.
     fn with_hold(&self, mut paused: ClassSet, class: usize) -> ClassSet {
         set(&mut paused, class as u8, self.holds[class].is_paused());
         paused
     }
 
-    /// Whether the last PAUSE of a class, after which no RESUME has come, does not hold any more when all before `now` has
-    /// happened.
+    /// Returns whether the last PAUSE of a class, after which no RESUME has come, does not hold any more when all before `now`
+    /// has happened.
     pub fn has_run_out(&self, class: usize, now: u64) -> bool {
         self.holds[class].has_run_out(Time::from_ps(now))
     }
 
-    /// How often a PAUSE has run out here.
+    /// Returns how often a PAUSE has run out here.
     pub fn ran_out(&self) -> u64 {
         self.holds.iter().map(|hold| hold.ran_out).sum()
     }
@@ -315,7 +315,7 @@ impl Pfc {
         &self.holds[class]
     }
 
-    /// How long a class was paused so far.
+    /// Returns how long a class was paused so far.
     pub fn paused_for(&self, class: usize, now: u64) -> Span {
         self.holds[class].paused_for(Time::from_ps(now))
     }
@@ -325,7 +325,7 @@ impl Pfc {
         Span::from_ps(self.response)
     }
 
-    /// Whether it is that of a relay's port.
+    /// Returns whether it is that of a relay's port.
     pub fn is_of_relay(&self) -> bool {
         self.relay.is_some()
     }

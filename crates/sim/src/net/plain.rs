@@ -67,8 +67,8 @@ pub(super) fn send<const NIC: bool>(
     Some(left + kind.delay.as_ps())
 }
 
-/// Frees the frames of a port that have left by `now`. Those that began to leave meanwhile with more than `threshold` bytes behind
-/// are to be marked.
+/// Frees the frames of a port that have left by `now`. Those that began to leave meanwhile with more than `threshold` bytes
+/// behind are to be marked.
 #[inline(never)]
 pub(super) fn settle(
     port: &mut Port,
@@ -83,7 +83,8 @@ pub(super) fn settle(
     }
 }
 
-/// As [`join`], at a port that is listed. Answers how many frames before the one that joins are to be marked.
+/// Does what [`join`] does, at a port that is listed. Returns how many frames before the one that joins are to be marked; `None`
+/// if there is no room for it.
 #[inline(never)]
 fn join_judging(
     port: &mut Port,
@@ -100,7 +101,7 @@ fn join_judging(
     append(port, departures, kind.capacity, (now, left), (size, slot)).then_some(marked)
 }
 
-/// Adds a frame to the list of a busy port with room for `capacity` bytes; whether there is room for it.
+/// Adds a frame to the list of a busy port with room for `capacity` bytes. Returns whether there is room for it.
 #[inline(always)]
 fn append(
     port: &mut Port,
@@ -143,7 +144,7 @@ fn join(
     append(port, departures, capacity, (now, left), (size, slot)).then_some(held)
 }
 
-/// What a plain port has sent and what waits, at `now`.
+/// Returns what a plain port has sent and what waits, at `now`.
 pub(super) fn figures(port: &Port, departures: &Departures, now: u64) -> PortFigures {
     let mut figures = PortFigures {
         sent_bytes: port.sent_bytes,
@@ -172,7 +173,8 @@ pub(super) fn figures(port: &Port, departures: &Departures, now: u64) -> PortFig
     figures
 }
 
-/// How many frames that began to leave a plain port before `now` are marked by what waited behind them and not counted yet.
+/// Returns how many frames that began to leave a plain port before `now` are marked by what waited behind them and not counted
+/// yet.
 pub(super) fn uncounted_marks(port: &Port, departures: &Departures, threshold: u32, now: u64) -> u64 {
     let (mut held, mut marked) = (port.backlog.held, 0);
     let frames = departures.iter(port.backlog);

@@ -55,13 +55,13 @@ impl PortKind {
         PortKind { rate, delay, capacity, mark_above: u32::MAX, mark_behind: u32::MAX, byte_time }
     }
 
-    /// Whether they mark frames as these begin to leave.
+    /// Returns whether they mark frames as these begin to leave.
     #[inline(always)]
     pub fn marks_behind(&self) -> bool {
         self.mark_behind != u32::MAX
     }
 
-    /// How long a frame of `size` bytes takes on the wire, in picoseconds.
+    /// Returns how long a frame of `size` bytes takes on the wire, in picoseconds.
     #[inline(always)]
     pub fn transmission(&self, size: u32) -> u64 {
         if self.byte_time == 0 {
@@ -100,7 +100,7 @@ impl Port {
         }
     }
 
-    /// Whether any of `flags` is set.
+    /// Returns whether any of `flags` is set.
     #[inline]
     pub fn intersects(&self, flags: u8) -> bool {
         self.flags & flags != 0

@@ -106,12 +106,12 @@ impl Ports {
         &self.kinds[self.port(at).kind as usize]
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -131,7 +131,7 @@ impl Ports {
         self.rules.get(*self.rules_of.get(at as usize)? as usize)
     }
 
-    /// A frame comes to a plain port: when it arrives at the link's end, and the port; none if there was no room for it. That
+    /// A frame comes to a plain port: when it arrives at the link's end, and the port; `None` if there was no room for it. That
     /// arrival will stand in `slot`; at a NIC that does not matter.
     #[inline(always)]
     pub fn send<const NIC: bool>(
@@ -178,7 +178,7 @@ impl Ports {
         self.departures.mark(events);
     }
 
-    /// Whether a frame that comes to a port now leaves at once; its class is asked for where that matters.
+    /// Returns whether a frame that comes to a port now leaves at once; its class is asked for where that matters.
     #[inline(always)]
     pub fn is_free(&self, at: u32, now: u64, class: impl FnOnce() -> usize) -> bool {
         let port = self.port(at);
@@ -190,7 +190,7 @@ impl Ports {
         }
     }
 
-    /// How long a frame takes at a port, in picoseconds.
+    /// Returns how long a frame takes at a port, in picoseconds.
     pub fn transmission(&self, at: u32, size: u32) -> u64 {
         self.kind(at).transmission(size)
     }
@@ -200,7 +200,7 @@ impl Ports {
         self.kind(at).rate
     }
 
-    /// What a port has counted of losses and marks, when all before `now` has happened.
+    /// Returns what a port has counted of losses and marks, when all before `now` has happened.
     pub fn counters(&self, at: u32, now: u64) -> PortCounters {
         let mut counters = *self.counters.get(at);
         if self.marks_what_waits(at) {
@@ -210,12 +210,12 @@ impl Ports {
         counters
     }
 
-    /// Whether a frame that waits at a port, and is an event already, may be marked there before it leaves.
+    /// Returns whether a frame that waits at a port, and is an event already, may be marked there before it leaves.
     pub fn marks_what_waits(&self, at: u32) -> bool {
         !self.port(at).intersects(Port::RULED) && self.kind(at).marks_behind()
     }
 
-    /// What a port has sent and what waits at it, when all before `now` has happened.
+    /// Returns what a port has sent and what waits at it, when all before `now` has happened.
     pub fn figures(&self, at: u32, now: u64) -> PortFigures {
         let port = self.port(at);
         match self.rules_if_any(at) {
@@ -224,13 +224,13 @@ impl Ports {
         }
     }
 
-    /// Whether a frame that arrives from a plain port at `arrival` still waits there when all before `now` has
+    /// Returns whether a frame that arrives from a plain port at `arrival` still waits there when all before `now` has
     /// happened. What waits at a ruled port is no event yet.
     pub fn still_waits(&self, at: u32, frame: &Frame, arrival: u64, now: u64) -> bool {
         !self.port(at).intersects(Port::RULED) && self.begins(at, frame, arrival) >= now
     }
 
-    /// When a frame began to leave a port, or will, that arrives at the link's end at `arrival`, in picoseconds.
+    /// Returns when a frame began to leave a port, or will, that arrives at the link's end at `arrival`, in picoseconds.
     pub fn begins(&self, at: u32, frame: &Frame, arrival: u64) -> u64 {
         let kind = self.kind(at);
         arrival - kind.delay.as_ps() - kind.transmission(frame.meta.size())

@@ -28,8 +28,8 @@ pub struct RelayNode {
     pub(super) has_failed: bool,
 }
 
-/// What a relay at the end of this fibre is set to, whose port L has so much headroom; none: it is inside a switch, where there
-/// is no port L.
+/// Returns the parameters of a relay at the end of this fibre; `headroom` is that of its port L, `None` inside a switch, where
+/// there is no port L.
 pub fn params(
     pfc: &model::Pfc,
     fibre: &LosslessLink,
@@ -84,7 +84,7 @@ impl RelayNode {
         RelayNode { outages, ..self }
     }
 
-    /// Whether a bypass is to be in its place at this instant.
+    /// Returns whether a bypass is to be in its place at this instant.
     pub(super) fn is_out(&self, now: u64) -> bool {
         self.outages.iter().any(|outage| outage.contains(&now))
     }

@@ -24,7 +24,7 @@ impl Ports {
         self.relays[relay as usize].ports[side as usize] = at;
     }
 
-    /// A frame has come to a relay's port. Whether there is room.
+    /// Takes account of a frame that has come to a relay's port. Returns `false` if there is no room.
     pub(super) fn charge_relay(
         &mut self,
         (relay, side): (u32, Side),
@@ -60,7 +60,8 @@ impl Ports {
         self.tell_of_relay(relay);
     }
 
-    /// A PAUSE or RESUME comes to the port of a relay in whose place there is a bypass: it leaves by the other. Whether it did.
+    /// A PAUSE or RESUME comes to the port of a relay in whose place there is a bypass: it leaves by the other. Returns whether
+    /// it did.
     pub(super) fn bypass_signal(&mut self, at: u32, pause: Pause) -> bool {
         if !self.is_bypassed(at) {
             return false;
@@ -74,12 +75,12 @@ impl Ports {
         true
     }
 
-    /// Whether a bypass is in the place of the relay of which a port is one.
+    /// Returns whether a bypass is in the place of the relay of which a port is one.
     pub fn is_bypassed(&self, at: u32) -> bool {
         self.relay_of(at).is_some_and(|relay| relay.bypassed)
     }
 
-    /// Whether a bypass is, or was, in the place of the relay of which a port is one.
+    /// Returns whether a bypass is, or was, in the place of the relay of which a port is one.
     pub fn has_failed(&self, at: u32) -> bool {
         self.relay_of(at).is_some_and(|relay| relay.has_failed)
     }
@@ -174,7 +175,7 @@ impl Ports {
         self.tell_of_relay(relay);
     }
 
-    /// Port L of the relay of which a port is R; none of any other port, and inside a switch.
+    /// Port L of the relay of which a port is R; `None` of any other port, and inside a switch.
     pub fn other_side(&self, at: u32) -> Option<u32> {
         let (relay, side) = self.pfc(at)?.relay?;
         let local = self.relays[relay as usize].ports[Side::Local as usize];
@@ -199,7 +200,7 @@ impl Ports {
         }
     }
 
-    /// When a relay is to be asked whether a PAUSE must be repeated, if that is not to come anyway.
+    /// Returns when a relay is to be asked whether a PAUSE must be repeated, if that is not to come anyway.
     pub(super) fn arm_relay(&mut self, relay: u32, now: u64) -> Option<u64> {
         let relay = &mut self.relays[relay as usize];
         if relay.bypassed {
@@ -229,7 +230,7 @@ impl Ports {
         self.arm_relay(relay, now)
     }
 
-    /// The most bytes for which a relay lets the far end send, of which a port is R; none where it is not held for that.
+    /// The most bytes for which a relay lets the far end send, of which a port is R; `None` where it is not held for that.
     pub fn safety(&self, at: u32) -> Option<Bytes> {
         let (relay, _) = self.pfc(at)?.relay?;
         self.relays[relay as usize].machine.safety()

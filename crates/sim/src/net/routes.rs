@@ -60,7 +60,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// No routes yet, for paths of up to `longest` links and so many conversations; `several` says whether any of
+    /// Returns an empty table for paths of up to `longest` links and `conversations` conversations; `several` says whether any of
     /// these may have more than one route.
     pub fn new(longest: usize, conversations: usize, several: bool) -> Routes {
         let half = (longest + 1).next_power_of_two();
@@ -93,12 +93,12 @@ impl Routes {
         }
     }
 
-    /// How many routes there are.
+    /// Returns how many routes there are.
     pub fn len(&self) -> u32 {
         self.steps.len() as u32 / self.line
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -118,13 +118,13 @@ impl Routes {
         self.conversation.get(route as usize).copied().unwrap_or(route)
     }
 
-    /// Where a frame goes next.
+    /// Returns where a frame goes next.
     #[inline(always)]
     pub fn next(&self, route: u32, meta: Meta) -> Next {
         Next::of(self.code(route, meta))
     }
 
-    /// The end for which a frame has arrived at a stack; none where it goes on or is for an agent.
+    /// The end for which a frame has arrived at a stack; `None` where it goes on or is for an agent.
     #[inline(always)]
     pub fn end(&self, route: u32, meta: Meta) -> Option<u32> {
         let code = self.code(route, meta);
@@ -137,7 +137,7 @@ impl Routes {
         self.steps[self.line(route, back) + meta.hop() as usize]
     }
 
-    /// Where the steps of a route begin, there or (1) back.
+    /// Returns where the steps of a route begin, there or (1) back.
     #[inline(always)]
     fn line(&self, route: u32, back: usize) -> usize {
         route as usize * self.line as usize + back * self.half as usize

@@ -19,7 +19,7 @@ use crate::model::MarkPoint;
 
 /// What a port sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum NextToSend {
     /// The first frame that waits in this class.
     Queue(usize),
     /// What this class's sources at the host have to send, which asked for the port.
@@ -42,7 +42,7 @@ pub struct Transmission {
 pub enum Leaves {
     /// Its last bit arrives at the link's end at this time, in picoseconds.
     Arriving(u64),
-    /// The same, and telemetry is to be written into it before.
+    /// Its last bit arrives at this time, and telemetry is to be written into it before.
     Written(u64),
     /// The link loses it.
     Lost,
@@ -77,8 +77,9 @@ pub enum Passed {
 }
 
 impl Ports {
-    /// Whether there is room for a frame of a class that comes to a ruled port at `now`, over the link to port `ingress`, or begins
-    /// here ([`NO_PORT`]). Gives the port that has it on its account from now on, if one has.
+    /// Takes a frame of a class that comes to a ruled port at `now`, over the link to port `ingress`, or begins here
+    /// ([`NO_PORT`]). Returns the port that has it on its account from now on, [`NO_PORT`] if none has; `None` if there is no
+    /// room for the frame.
     pub fn admit(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Option<u32> {
         let ingress = if self.has_account(ingress, class) { ingress } else { NO_PORT };
         let admitted = if ingress == NO_PORT {
@@ -118,7 +119,7 @@ impl Ports {
         Some(NO_PORT)
     }
 
-    /// Whether there is room for a frame of a class.
+    /// Returns whether there is room for a frame of a class.
     #[inline]
     fn admits(&self, at: u32, class: usize, size: u32) -> bool {
         let rules = self.rules(at);
@@ -187,7 +188,7 @@ impl Ports {
         }
     }
 
-    /// Whether a ruled port has something to catch up with up to `until`.
+    /// Returns whether a ruled port has something to catch up with up to `until`.
     #[inline(always)]
     pub fn is_behind(&self, at: u32, until: u64) -> bool {
         let behind = self.port(at).busy_until <= until && self.rules(at).transmitting;
@@ -197,15 +198,15 @@ impl Ports {
 
     /// What a ruled port sends next that transmits nothing: a frame that waits, or one of those that the classes in
     /// `asking` have at its host. None if there is nothing.
-    pub fn next(&mut self, at: u32, asking: ClassSet) -> Option<Turn> {
+    pub fn next(&mut self, at: u32, asking: ClassSet) -> Option<NextToSend> {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
         assert!(!rules.transmitting, "a port that transmits has no turn to give");
         if rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0) {
-            return Some(Turn::Signal);
+            return Some(NextToSend::Signal);
         }
         let class = choose(rules, &self.classes, (rules.queued | asking) & !rules.paused)?;
-        Some(if rules.queued & only(class) == 0 { Turn::Pull(class) } else { Turn::Queue(class) })
+        Some(if rules.queued & only(class) == 0 { NextToSend::Pull(class) } else { NextToSend::Queue(class) })
     }
 
     /// The class whose first frame a ruled port sends next that catches up. What flow control has to say by now, it had not then.
@@ -220,7 +221,7 @@ impl Ports {
         choose(rules, &self.classes, may_leave)
     }
 
-    /// Whether anything waits at a ruled port that may leave.
+    /// Returns whether anything waits at a ruled port that may leave.
     pub fn has_waiting(&self, at: u32) -> bool {
         let rules = self.rules(at);
         rules.queued & !rules.paused != 0 || rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0)
@@ -293,7 +294,7 @@ impl Ports {
         }
     }
 
-    /// Whether a link loses a frame that begins to leave.
+    /// Returns whether a link loses a frame that begins to leave.
     fn loses(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
         let rules = self.rules_mut(at);
         let lost = rules.special.as_mut().is_some_and(|special| special.loses(now));
@@ -336,7 +337,7 @@ impl Ports {
         }
     }
 
-    /// Whether there may be any port that is to catch up when the window ends.
+    /// Returns whether there may be any port that is to catch up when the window ends.
     #[inline(always)]
     pub fn any_behind(&self) -> bool {
         !self.behind.is_empty()
@@ -359,7 +360,7 @@ impl Ports {
         self.transmits(at).then(|| self.port(at).busy_until)
     }
 
-    /// Whether frames wait at a ruled port, paused or not.
+    /// Returns whether frames wait at a ruled port, paused or not.
     #[inline]
     pub fn has_queued(&self, at: u32) -> bool {
         self.rules(at).queued != 0

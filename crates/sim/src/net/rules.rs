@@ -49,7 +49,7 @@ pub(super) struct Special {
 }
 
 impl Special {
-    /// Whether the link loses a frame that begins to leave at `now`, in picoseconds.
+    /// Returns whether the link loses a frame that begins to leave at `now`, in picoseconds.
     pub(super) fn loses(&mut self, now: u64) -> bool {
         self.loss.as_mut().is_some_and(|loss| loss.strikes(now))
     }
@@ -166,7 +166,7 @@ impl Rules {
         !self.transmitting && self.waiting == 0
     }
 
-    /// Whether a frame of a class that comes now would leave at once.
+    /// Returns whether a frame of a class that comes now would leave at once.
     pub(super) fn is_free_for(&self, class: usize) -> bool {
         !self.transmitting && self.queued & !self.paused == 0 && self.paused & only(class) == 0
     }

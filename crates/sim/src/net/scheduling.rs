@@ -89,7 +89,7 @@ impl Scheduler {
         }
     }
 
-    /// The class to serve of those that wait; none where none waits. To be asked when a transmission has ended, and
+    /// The class to serve of those that wait; `None` where none waits. To be asked when a transmission has ended, and
     /// then as often as one likes until [`Self::serve`] says what was sent.
     pub fn choose(&mut self, rules: &[Rule], waiting: ClassSet) -> Option<usize> {
         self.tag(rules, waiting);

@@ -7,8 +7,8 @@ use clearway_proto::fastpass::fcp::Address;
 use crate::model::{Arbiters, Network, Topology};
 use crate::topology::shape::{self, RackPaths};
 
-/// The hosts that arbiters serve, and how these are joined: the whole network, or of several datacenters the one in which the arbiters
-/// are. An arbiter knows nothing of other datacenters, and what crosses the links between them has no timeslots.
+/// The hosts that arbiters serve, and how these are joined: the whole network, or of several datacenters the one in which the
+/// arbiters are. An arbiter knows nothing of other datacenters, and what crosses the links between them has no timeslots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Served {
     /// How the hosts are joined.
@@ -18,12 +18,12 @@ pub struct Served {
 }
 
 impl Served {
-    /// What these arbiters serve, which are in one datacenter.
+    /// Returns what these arbiters serve, which are in one datacenter.
     pub fn by(arbiters: &Arbiters, network: &Network) -> Served {
         Served::from_node(&network.topology, arbiters.nodes.first().copied().unwrap_or_default())
     }
 
-    /// What an arbiter at this node serves.
+    /// Returns what an arbiter at this node serves.
     pub fn from_node(topology: &Topology, node: u32) -> Served {
         match shape::datacenter_of(topology, node) {
             Some((topology, hosts)) => Served { topology, hosts },

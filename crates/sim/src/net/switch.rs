@@ -10,8 +10,8 @@ use super::pfc::NO_PORT;
 pub(super) struct Switch {
     /// The first of its ports, which stand one after the other.
     pub first: u32,
-    /// For each port the bits of those that may have frames on their accounts which are at it; what is on none counts as the first
-    /// port's.
+    /// For each port the bits of those that may have frames on their accounts which are at it; what is on none counts as the
+    /// first port's.
     pub seen: Vec<u64>,
     /// The ports of which an account pauses the link; all where the end of each transmission is to be an event.
     pub pausing: u64,
@@ -25,8 +25,8 @@ impl Switch {
         self.first..self.first + self.seen.len() as u32
     }
 
-    /// A frame comes to a port that is on the account of port `ingress`, and nothing else waits there if it is `alone`. Whether the
-    /// end of what the port transmits has to be an event.
+    /// A frame comes to a port that is on the account of port `ingress`, and nothing else waits there if it is `alone`. Returns
+    /// whether the end of what the port transmits has to be an event.
     #[inline(always)]
     pub fn see(&mut self, at: u32, ingress: u32, alone: bool) -> bool {
         let bit = self.bit(ingress);

@@ -6,9 +6,9 @@
 //! event at the ports where a frame may wait that is on such an account, and at all ports of a switch of which a relay is part or
 //! whose thresholds are shares of a memory, where each frame that leaves changes what is decided elsewhere.
 //!
-//! Until then an account may have more on it than is there, and a shared memory less room. That does not matter to an account below
-//! XOFF and below the most that it ever had, nor to a memory that has room all the same; otherwise all ports of the switch catch up
-//! first.
+//! Until then an account may have more on it than is there, and a shared memory less room. That does not matter to an account
+//! below XOFF and below the most that it ever had, nor to a memory that has room all the same; otherwise all ports of the switch
+//! catch up first.
 
 use std::ops::Range;
 
@@ -44,8 +44,8 @@ impl Ports {
         switch.filter(|switch| !switch.every_end)
     }
 
-    /// The next port of a switch, from this one on, that may have frames on an account of port `ingress`; none if what happens there
-    /// is known at once.
+    /// The next port of a switch, from this one on, that may have frames on an account of port `ingress`; `None` if what happens
+    /// there is known at once.
     #[inline]
     pub fn next_with_account(&self, from: u32, ingress: u32) -> Option<u32> {
         let switch = self.lazy_switch(ingress)?;
@@ -92,7 +92,7 @@ impl Ports {
         }
     }
 
-    /// Whether the end of the transmission of a switch's ruled port has to be an event.
+    /// Returns whether the end of the transmission of a switch's ruled port has to be an event.
     #[inline(always)]
     pub fn is_watched(&self, at: u32) -> bool {
         let switch = &self.switches[self.rules(at).switch as usize];

@@ -12,7 +12,7 @@ use crate::topology::shape::{self, Uplinks};
 /// Bytes on the wire of the smallest control packets, such as a request for one destination: the shortest frame.
 pub const LEAST_BYTES: u64 = 84;
 
-/// Bytes on the wire of an allocation of so many slots, about: 110 of 16, 230 of 64.
+/// Returns about how many bytes an allocation of `slots` slots takes on the wire: 110 of 16, 230 of 64.
 pub fn allocation_bytes(slots: f64) -> f64 {
     75.0 + 2.4 * slots
 }
@@ -21,7 +21,7 @@ pub fn allocation_bytes(slots: f64) -> f64 {
 pub struct SlottedLinks<'a> {
     network: &'a Network,
     slot: Span,
-    /// Of a link, the share that is for what has no timeslot.
+    /// The share of a link that is for what has no timeslot.
     control_share: f64,
     /// The longest frame that leaves in timeslots, on the wire.
     pub frame: Bytes,
@@ -44,7 +44,7 @@ pub struct Joint {
 }
 
 impl<'a> SlottedLinks<'a> {
-    /// The links of a scenario; none if no transport's packets leave in timeslots.
+    /// The links of a scenario; `None` if no transport's packets leave in timeslots.
     pub fn new(scenario: &'a Scenario, arbiters: &Arbiters) -> Option<SlottedLinks<'a>> {
         let network = &scenario.network;
         let slotted = scenario.transports.iter().filter(|of| matches!(of.protocol, Protocol::Fastpass(_)));
@@ -94,7 +94,8 @@ impl<'a> SlottedLinks<'a> {
         shape::of(&self.network.topology).uplinks().into_iter().map(joint).collect()
     }
 
-    /// What the links between racks carry; none where there are none to say it of. Some may limit only when others have failed.
+    /// Returns what the links between racks carry; `None` where there are none to say it of. Some may limit only when others have
+    /// failed.
     pub fn capacities(&self) -> Option<Capacities> {
         let joints = self.joints();
         let nodes = |(rack, joint): (usize, &Joint)| vec![Node::endpoint(rack); joint.hosts.len()];

@@ -16,9 +16,9 @@ pub(super) struct Bounded {
 
 /// A sample of which some times were not over.
 pub(super) trait Censored {
-    /// The mean; a lower bound as soon as anything is unfinished. None of nothing.
+    /// Returns the mean, a lower bound as soon as anything is unfinished; `None` for an empty sample.
     fn mean(&self) -> Option<Bounded>;
-    /// The value that a `fraction` of all do not exceed. None of nothing.
+    /// Returns the value that a `fraction` of all do not exceed; `None` for an empty sample.
     fn quantile(&self, fraction: f64) -> Option<Bounded>;
 }
 

@@ -8,7 +8,7 @@ use crate::model::Scenario;
 use crate::simulation::Simulation;
 use crate::traffic::{Demand, Part};
 
-/// Jain's index, `(Σx)² / (n Σx²)`: 1 when all values are equal, 1/n when one has everything. None for no values, or
+/// Jain's index, `(Σx)² / (n Σx²)`: 1 when all values are equal, 1/n when one has everything. `None` for no values, or
 /// where all are zero.
 ///
 /// ```

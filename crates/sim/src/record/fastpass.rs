@@ -59,7 +59,7 @@ table! {
     }
 }
 
-/// The table of endpoints: a row for each; none where there is no endpoint. All counts are of the whole run.
+/// The table of endpoints: a row for each; `None` where there is no endpoint. All counts are of the whole run.
 pub(super) fn endpoints(measured: &Measured) -> Option<Table> {
     let all: Vec<_> = measured.simulation.endpoints().collect();
     let count = |value: fn(&EndpointCounters) -> u64| {
@@ -141,7 +141,7 @@ table! {
     }
 }
 
-/// The table of arbiters: a row for each, in the order of their ranks; none where there is no arbiter. Counts are of the
+/// The table of arbiters: a row for each, in the order of their ranks; `None` where there is no arbiter. Counts are of the
 /// whole run, of all lives of an arbiter.
 pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
     let all: Vec<_> = measured.simulation.arbiters().collect();
@@ -203,7 +203,7 @@ fn link_name(served: &Served, link: Link) -> String {
         Some(RackPaths::FatTree { half }) => half as usize,
         _ => 0,
     };
-    // Of datacenters that are all alike, so many come before the one that is served.
+    // All datacenters are alike; this many come before the one that is served.
     let before = served.hosts.start as usize / served.hosts.len();
     let (racks, spines) = (before * 2 * half * half, before * half * half);
     let middle = |rack: usize, switch: usize| match half {

@@ -41,7 +41,7 @@ pub(super) struct LinkFigures {
 }
 
 impl Measured<'_> {
-    /// When the measurement ended.
+    /// Returns when the measurement ended.
     pub fn until(&self) -> Time {
         self.stop.as_ref().map_or(self.end, |stop| stop.time)
     }
@@ -114,7 +114,7 @@ impl Measured<'_> {
         (at != Time::NEVER).then(|| at.since(self.simulation.specs()[flow as usize].start))
     }
 
-    /// The time since the start of a sized flow that was under way when the run ended; none of any other.
+    /// The time since the start of a sized flow that was under way when the run ended; `None` of any other.
     pub fn age(&self, flow: u32) -> Option<Span> {
         let start = self.simulation.specs()[flow as usize].start;
         let unfinished = self.size(flow).is_some() && self.completion(flow).is_none() && start < self.end;

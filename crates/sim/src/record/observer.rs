@@ -112,7 +112,7 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// What each table that a run may have means, in the order in which runs have them.
+/// Returns what each table that a run may have means, in the order in which runs have them.
 pub fn definitions() -> Vec<Definition> {
     let always = [tables::Flows::DEFINITION, tables::Links::DEFINITION, tables::Rtt::DEFINITION];
     let others = [

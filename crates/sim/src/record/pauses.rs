@@ -9,7 +9,8 @@ use super::outcome::{Column, Table, Value};
 use crate::simulation::LinkPauses;
 use crate::topology::shape::Shape;
 
-/// Memory in bytes for a row of the table `pauses`, and for what it is made of, where the class's name has so many characters.
+/// Returns the memory in bytes for a row of the table `pauses`, and for what it is made of, if the class's name has `name`
+/// characters.
 pub fn pause_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
     link_text_bytes(shape) + text_bytes(name) + NUMBER * 7.0 + size_of::<LinkPauses>() as f64
 }
@@ -28,7 +29,7 @@ table! {
         pauses: Run,
         /// PAUSEs and RESUMEs that the far end sent against the link, in all classes.
         pfc_frames: Run,
-        /// Those of them that were lost.
+        /// PAUSEs and RESUMEs of these that were lost.
         pfc_frames_lost: Run,
         /// Most bytes at once that the link had brought to the far end and that were still there.
         account_peak_bytes: Run,
@@ -76,7 +77,7 @@ table! {
     }
 }
 
-/// The table of links that wait for each other for ever, each for the next and the last for the first; none where there
+/// The table of links that wait for each other for ever, each for the next and the last for the first; `None` where there
 /// are none.
 pub(super) fn deadlock(measured: &Measured) -> Option<Table> {
     let links = measured.simulation.deadlock();

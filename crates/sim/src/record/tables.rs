@@ -18,7 +18,7 @@ use clearway_proto::units::Span;
 
 const GBPS: f64 = 8.0 / 1e9;
 
-/// Memory in bytes for a row of [`flows`], where the transport's name has so many characters.
+/// Returns the memory in bytes for a row of [`flows`], if the transport's name has `name` characters.
 pub fn flow_row_bytes(name: usize) -> f64 {
     NUMBER * 12.0 + text_bytes(name) + text_bytes("requests".len())
 }
@@ -28,7 +28,7 @@ pub fn link_row_bytes(shape: &dyn Shape) -> f64 {
     link_text_bytes(shape) + NUMBER * 10.0 + size_of::<LinkFigures>() as f64
 }
 
-/// Memory in bytes for a row of [`link_classes`], where the class's name has so many characters.
+/// Returns the memory in bytes for a row of [`link_classes`], if the class's name has `name` characters.
 pub fn link_class_row_bytes(shape: &dyn Shape, name: usize) -> f64 {
     link_text_bytes(shape) + text_bytes(name) + NUMBER * 5.0
 }
@@ -212,7 +212,7 @@ table! {
 }
 
 /// The table of classes at links: a row for each directed link and class that sent or dropped anything in the measured
-/// time; none where there are no classes.
+/// time; `None` where there are no classes.
 pub(super) fn link_classes(measured: &Measured) -> Option<Table> {
     let names = &measured.scenario.classes;
     if names.is_empty() {

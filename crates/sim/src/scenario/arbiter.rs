@@ -202,7 +202,7 @@ fn read_times(r: &mut Section) -> Times {
     times
 }
 
-/// Whether a transport's packets have timeslots.
+/// Returns whether a transport's packets have timeslots.
 pub(crate) fn is_fastpass(transport: &Transport) -> bool {
     matches!(transport.protocol, Protocol::Fastpass(_))
 }

@@ -84,7 +84,7 @@ impl Table {
         self.walk(path).0
     }
 
-    /// Whether there is a key of this path.
+    /// Returns whether there is a key of this path.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.walk(path).1
     }

@@ -23,7 +23,7 @@ pub(crate) const MAX_SEED: u64 = 1 << 53;
 
 const PROBES: &str = "Packets that measure the round-trip time of a path.";
 
-/// Tells whether a network with so many classes fits into memory.
+/// Tells whether a network, and the number of classes that is given, fit into memory.
 pub(crate) type Fits<'a> = &'a dyn Fn(&Network, usize) -> bool;
 
 /// Reads a scenario whose files are in `base`. Returns `None` if anything is wrong. What tables demand of each other is not checked.
@@ -117,7 +117,7 @@ fn read_ends(r: &mut Section) -> (bool, bool) {
     (stop_when_complete, r.flag("allow_loss", doc, false))
 }
 
-/// Reads the tables that speak of nodes by name. None if anything is wrong in one.
+/// Reads the tables that speak of nodes by name. `None` if anything is wrong in one.
 fn read_at_nodes(r: &mut Section, scene: &node::Scene) -> Option<(Vec<Probe>, Option<Arbiters>, Faults)> {
     let probes = r.list("probe", PROBES, false, |r| probe::read(r, scene));
     let doc = "Fastpass's arbiters; needed by transports with protocol = \"fastpass\".";
@@ -199,7 +199,7 @@ fn read_measure_until(r: &mut Section, [warmup, duration]: [Span; 2], traffic: O
     until
 }
 
-/// When the last traffic stops; none where some goes on until the run ends.
+/// Returns when the last traffic stops; `None` where some goes on until the run ends.
 fn last_stop(traffic: &[Traffic]) -> Option<Span> {
     let stops: Option<Vec<Time>> = traffic.iter().map(|table| table.stop).collect();
     stops?.into_iter().max().map(|stop| stop.since(Time::ZERO))

@@ -43,7 +43,7 @@ pub(crate) fn split(all: Vec<Read>) -> Faults {
     let mut faults = Faults::default();
     for one in all {
         match one {
-            Read::Link(ways) => faults.links.extend(ways),
+            Read::Link(directions) => faults.links.extend(directions),
             Read::Crash(crash) => faults.arbiters.push(crash),
             Read::Bypass(bypass) => faults.relays.push(bypass),
         }
@@ -53,8 +53,8 @@ pub(crate) fn split(all: Vec<Read>) -> Faults {
 
 const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \"h0-tor0\"";
 
-/// Reads one table. Without names, where the network is not known, only the form of a link is checked; there are so many
-/// `arbiters`; none where their table is wrong.
+/// Reads one table. Without names, where the network is not known, only the form of a link is checked. `arbiters` is the
+/// number of arbiters, `None` where their table is wrong.
 pub(crate) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usize>) -> Read {
     let kinds =
         [("loss", Kind::Loss), ("down", Kind::Down), ("crash", Kind::Crash), ("bypass", Kind::Bypass)];
@@ -73,9 +73,9 @@ pub(crate) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usiz
         otherwise: WANTED,
         schema: json!({ "type": "string", "pattern": "^[^>]+[>-][^>]+$", "x-unit": "link" }),
     };
-    let ways = r.parsed(&form, |node| {
-        let ways = parse(node, names)?;
-        Ok((ways, node_text(node).into()))
+    let directions = r.parsed(&form, |node| {
+        let directions = parse(node, names)?;
+        Ok((directions, node_text(node).into()))
     });
     let (from, until) = read_times(r);
     let loss = match kind {
@@ -85,7 +85,9 @@ pub(crate) fn read(r: &mut Section, names: Option<&Names>, arbiters: Option<usiz
         }
         _ => 1.0,
     };
-    Read::Link(ways.unwrap_or_default().into_iter().map(|link| Fault { link, from, until, loss }).collect())
+    Read::Link(
+        directions.unwrap_or_default().into_iter().map(|link| Fault { link, from, until, loss }).collect(),
+    )
 }
 
 fn read_crash(r: &mut Section, arbiters: Option<usize>) -> Crash {
@@ -134,7 +136,7 @@ fn read_bypass(r: &mut Section, names: Option<&Names>) -> Bypass {
     Bypass { relay: relay.unwrap_or_default(), from, until }
 }
 
-/// When a fault begins and ends.
+/// Returns when a fault begins and ends.
 fn read_times(r: &mut Section) -> (Time, Time) {
     let instant = || Span::ZERO..=Span::from_secs(1000);
     let at = r.get(&Key::new("at", "When it begins.", instant()).or(Span::ZERO));
@@ -168,11 +170,11 @@ fn parse(node: &Node, names: Option<&Names>) -> Result<Vec<(String, String)>, Mi
     let Some(names) = names else { return Ok(Vec::new()) };
     let known = |(a, b): &&(&str, &str)| names.contains(a) && names.contains(b);
     if let Some(&(a, b)) = pairs.iter().filter(known).find(|(a, b)| names.linked(a, b)) {
-        let mut ways = vec![(a.to_string(), b.to_string())];
+        let mut directions = vec![(a.to_string(), b.to_string())];
         if one_way.is_none() {
-            ways.push((b.to_string(), a.to_string()));
+            directions.push((b.to_string(), a.to_string()));
         }
-        return Ok(ways);
+        return Ok(directions);
     }
     if let Some((a, b)) = pairs.iter().find(known) {
         let message = format!("no link joins {a} and {b}; {a} is linked to {}", names.neighbours(a));

@@ -62,7 +62,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     })
 }
 
-/// What the operating system said, without its number.
+/// Returns what the operating system said, without its number.
 fn reason(error: &std::io::Error) -> String {
     let said = error.to_string();
     said.split(" (os error").next().unwrap_or_default().to_lowercase()

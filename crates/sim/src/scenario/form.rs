@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 /// The names that tables and groups can be given, as a pattern.
 pub(crate) const NAME_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_-]*$";
 
-/// Whether `text` matches [`NAME_PATTERN`].
+/// Returns whether `text` matches [`NAME_PATTERN`].
 pub(crate) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');

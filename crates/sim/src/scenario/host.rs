@@ -39,7 +39,7 @@ pub(crate) fn read(r: &mut Section, known: Known) -> Option<HostKinds> {
         let hosts = read_hosts(r, known);
         (hosts, read_kind(r))
     })?;
-    check_apart(r, &others)?;
+    check_disjoint(r, &others)?;
     let others = others.into_iter().map(|(name, (hosts, kind))| (HostKind { name, ..kind }, hosts));
     let default = HostKind { name: "default".into(), ..default? };
     Some(HostKinds::new(default, others.map(|(kind, hosts)| (kind, hosts.ranges())).collect()))
@@ -59,9 +59,9 @@ fn read_hosts(r: &mut Section, known: Known) -> HostSet {
     set.unwrap_or_else(HostSet::none)
 }
 
-/// Checks the tables of hosts; none, with the problem noted, where two tables list one host or there are too many
+/// Checks the tables of hosts; `None`, with the problem noted, where two tables list one host or there are too many
 /// tables.
-fn check_apart(r: &Section, kinds: &[(String, (HostSet, HostKind))]) -> Option<()> {
+fn check_disjoint(r: &Section, kinds: &[(String, (HostSet, HostKind))]) -> Option<()> {
     if kinds.len() > MAX_KINDS {
         let message = format!("found {} tables beside default; the most is {MAX_KINDS}", kinds.len());
         r.conflict_at(&kinds[MAX_KINDS].0, message);

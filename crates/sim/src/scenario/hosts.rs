@@ -53,7 +53,7 @@ impl HostSet {
         self.0.iter().map(|(start, end)| u64::from(end - start)).sum()
     }
 
-    /// Whether this host is in the set.
+    /// Returns whether this host is in the set.
     pub(crate) fn contains(&self, host: u32) -> bool {
         self.0.iter().any(|(start, end)| (*start..*end).contains(&host))
     }

@@ -8,6 +8,7 @@ pub(crate) mod document;
 pub(crate) mod error;
 pub(crate) mod experiment;
 mod fault;
+mod file_readers;
 pub(crate) mod files;
 pub(crate) mod form;
 pub(crate) mod host;
@@ -21,7 +22,6 @@ pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod operations;
 mod parameters;
-mod parts;
 mod pfc;
 pub(crate) mod probe;
 pub(crate) mod reader;
@@ -43,7 +43,7 @@ use std::path::Path;
 use source::Source;
 
 pub use error::{Problem, ScenarioError};
-pub use parts::{read_sizes, read_topology, read_trace};
+pub use file_readers::{read_sizes, read_topology, read_trace};
 pub use text::Override;
 
 /// The JSON Schema (draft 2020-12) of a scenario file.

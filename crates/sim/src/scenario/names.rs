@@ -41,12 +41,12 @@ impl<'a> Names<'a> {
         &self.graph().nodes()[node as usize].name
     }
 
-    /// Whether there is a node of this name.
+    /// Returns whether there is a node of this name.
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.number(name).is_some()
     }
 
-    /// Whether a link joins the two.
+    /// Returns whether a link joins the two.
     pub(crate) fn linked(&self, a: &str, b: &str) -> bool {
         self.graph().link_between(a, b).is_some()
     }

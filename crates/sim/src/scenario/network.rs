@@ -48,8 +48,8 @@ const SHAPES: &[(&str, Shape)] = &[
 /// Reads the table; paths in it are relative to `base`.
 pub(crate) fn read(r: &mut Section, base: &Path) -> Network {
     let shape = r.choice("topology", "The shape of the network.", None, SHAPES);
-    let rate = r.get(&rate_key("rate", "Of every link.").or(Rate::from_gbps(100)));
-    let delay = r.get(&delay_key("delay", "Of every link, one way.").or(Span::from_us(1)));
+    let rate = r.get(&rate_key("rate", "The rate of every link.").or(Rate::from_gbps(100)));
+    let delay = r.get(&delay_key("delay", "The delay of every link, one way.").or(Span::from_us(1)));
     let mtu = Key::new("mtu", "Largest payload of a frame.", Bytes::new(1)..=Bytes::new(65_000));
     let framing = Key::new(
         "framing",

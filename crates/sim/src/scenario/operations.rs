@@ -66,7 +66,7 @@ impl PatternReader<'_> {
         let read = r.choice("operation", doc, Some("write"), &[("write", false), ("read", true)]);
         let kind = if read {
             let largest = Bytes::new(1_000_000_000);
-            let request = Key::new("request_bytes", "Of a request.", Bytes::new(1)..=largest);
+            let request = Key::new("request_bytes", "The size of a request.", Bytes::new(1)..=largest);
             OperationKind::Read(r.get(&request.or(Bytes::new(64))))
         } else {
             OperationKind::Write

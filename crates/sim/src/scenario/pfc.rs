@@ -98,7 +98,7 @@ fn read_signals(r: &mut Section) -> Signals {
     Signals { quanta, response, replaces_unsent }
 }
 
-/// What a relay does with what comes over the fibre.
+/// Returns what a relay does with what comes over the fibre.
 fn read_relay(
     r: &mut Section,
     usual: Relay,

@@ -1,12 +1,12 @@
 //! JSON Schema of what the reading functions read.
 //!
-//! A table whose keys depend on a choice says by a chain of `if`, `then` and `else` which closed object holds for each value of the
-//! choice, with its own defaults and required keys: what is wrong is then said of the key, and not that no object of many fits.
-//! Beside the chain stand all keys with what they mean, for editors that look at no conditions.
+//! A table whose keys depend on a choice says by a chain of `if`, `then` and `else` which closed object holds for each value of
+//! the choice, with its own defaults and required keys: what is wrong is then said of the key, and not that no object of many
+//! fits. Beside the chain stand all keys with what they mean, for editors that look at no conditions.
 //!
 //! Beside the standard words every key carries `x-unit` (time, bytes, rate, frequency, parts, number, integer, fraction, boolean,
-//! choice, name, text, hosts, host, node, nodes, times, sizes, file, link, table, tables), quantities carry `x-min` and `x-max` as
-//! a file spells them, and `x-default` says in words what holds without the key where that is not one value. A table with
+//! choice, name, text, hosts, host, node, nodes, times, sizes, file, link, table, tables), quantities carry `x-min` and `x-max`
+//! as a file spells them, and `x-default` says in words what holds without the key where that is not one value. A table with
 //! `x-optional` may be absent though it has required keys.
 
 use serde_json::{json, Map, Value as Json};
@@ -54,7 +54,7 @@ pub(crate) fn table(variants: &[Variant]) -> Map<String, Json> {
     schema
 }
 
-/// The schema of these variants, which make the same choices but for those after so many.
+/// Returns the schema of these variants, which agree in their first `made` choices.
 fn chosen(variants: &[&Variant], made: usize) -> Map<String, Json> {
     if let [only] = variants {
         return closed(only);
@@ -87,7 +87,7 @@ fn chosen(variants: &[&Variant], made: usize) -> Map<String, Json> {
     schema
 }
 
-/// What the keys of all variants mean, for editors that look at no conditions. It allows everything, so that what is
+/// Returns what the keys of all variants mean, for editors that look at no conditions. It allows everything, so that what is
 /// wrong is said once.
 fn hints(variants: &[&Variant]) -> Map<String, Json> {
     let mut properties = Map::new();
@@ -178,7 +178,7 @@ pub(crate) fn heir(variants: &[Variant], of: &str, parent: &Map<String, Json>) -
     }))
 }
 
-/// Whether a table of this schema has the key in any variant.
+/// Returns whether a table of this schema has the key in any variant.
 fn has_key(schema: &Map<String, Json>, key: &str) -> bool {
     objects(schema).iter().any(|object| object["properties"].get(key).is_some())
 }

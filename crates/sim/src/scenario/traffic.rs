@@ -87,7 +87,7 @@ fn spelled(time: Time) -> String {
     time.since(Time::ZERO).shown()
 }
 
-/// How long the earliest flow of a table may send.
+/// Returns how long the earliest flow of a table may send.
 fn active(scene: &Scene, start: Time, stop: Option<Time>) -> Option<Span> {
     let end = Time::ZERO + scene.directory?.duration;
     Some(stop.map_or(end, |stop| stop.min(end)).since(start))
@@ -304,7 +304,7 @@ impl PatternReader<'_> {
     }
 
     fn bytes(&self, r: &mut Section) -> Option<Bytes> {
-        let bytes = r.optional(&bytes_key("Of each flow."), "without end");
+        let bytes = r.optional(&bytes_key("The size of each flow."), "without end");
         match bytes {
             Some(bytes) => self.check_size(r, "bytes", bytes.get()),
             None => self.check_endless(r, "bytes", None),
@@ -322,7 +322,7 @@ impl PatternReader<'_> {
     }
 
     /// Limits what a flow that only the clock ends can send at line rate; where `messages` are given, in messages of
-    /// that size, so many a round trip.
+    /// that size, and that number of them a round trip.
     pub(crate) fn check_endless(&self, r: &Section, name: &str, messages: Option<(Bytes, u32)>) {
         let (true, Some(active), Some(network)) = (r.sound(), self.active, self.scene.network) else {
             return;

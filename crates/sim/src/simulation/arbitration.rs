@@ -15,8 +15,8 @@ use clearway_proto::units::{Span, Time};
 
 use super::control_plan::ControlPlan;
 use super::domain::Domain;
+use super::domain_index::DomainIndex;
 use super::exchanged::Exchanged;
-use super::place::Place;
 use super::plan::Plan;
 use crate::engine::event::{Event, Kind};
 use crate::host::agent::{Agent, Seat};
@@ -37,7 +37,7 @@ pub(super) fn control_plan(
     scenario: &Scenario,
     specs: &[FlowSpec],
     first: u32,
-    seat: &mut impl FnMut(u32) -> Place,
+    seat: &mut impl FnMut(u32) -> DomainIndex,
 ) -> Option<ControlPlan> {
     let arbiters = scenario.arbiters.as_ref()?;
     let slotted = |spec: &&FlowSpec| {
@@ -129,7 +129,7 @@ pub(super) fn seat_all(scenario: &Scenario, plan: &Plan, domains: &mut [Domain])
     }
 }
 
-fn take_seat(domain: &mut Domain, plan: &Plan, (node, place): (u32, Place), seat: Seat) {
+fn take_seat(domain: &mut Domain, plan: &Plan, (node, place): (u32, DomainIndex), seat: Seat) {
     assert_eq!(domain.agents.seats.len(), place.at as usize, "seats are given in their order");
     domain.nodes[plan.partition.node(node).at as usize].forwards = false;
     domain.agents.seats.push(seat);
@@ -264,7 +264,7 @@ fn costs(arbiters: &Arbiters) -> Costs {
     }
 }
 
-/// When the arbiter of this rank dies and starts again.
+/// Returns when the arbiter of this rank dies and starts again.
 fn changes(arbiters: &Arbiters, rank: usize) -> Vec<(Time, Change)> {
     let of_rank = arbiters.crashes.iter().filter(|crash| crash.rank == rank);
     let mut changes: Vec<(Time, Change)> =

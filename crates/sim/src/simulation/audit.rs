@@ -77,13 +77,13 @@ impl Simulation {
         }
     }
 
-    /// What was sent and taken on a conversation of control packets, by its number among these, there and back.
+    /// Returns what was sent and taken on a conversation of control packets, by its number among these, there and back.
     pub(super) fn exchanged(&self, number: usize) -> [Exchanged; 2] {
         let each = self.domains.iter().map(|domain| domain.agents.exchanged[number]);
         each.fold([Exchanged::default(); 2], |all, one| [0, 1].map(|way| all[way].and(one[way])))
     }
 
-    /// What agents of Fastpass whose class is meant have sent and taken at their nodes.
+    /// Returns what agents of Fastpass whose class is meant have sent and taken at their nodes.
     fn by_control(&self, meant: impl Fn(usize) -> bool) -> Vec<(u32, Amount, Amount)> {
         let mut all = Vec::new();
         let Some(control) = self.plan.control.as_ref().filter(|c| meant(self.plan.class_of_data(c.first)))

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-/// How often one of `threads` looks whether the others have come before it goes to sleep. On a machine with a core for
+/// Returns how often one of `threads` looks whether the others have come before it goes to sleep. On a machine with a core for
 /// each thread they mostly come while it looks; where a neighbour has taken a core, sleeping gives this one to the
 /// thread that all wait for. Where threads outnumber cores, that thread may need this very core: it sleeps at once. On
-/// the machine where the number was tried, so many looks take 19 us, and a thread takes 15 us to wake up.
+/// the machine where the number was tried, that many looks take 19 us, and a thread takes 15 us to wake up.
 fn looks_of(threads: usize, cores: usize) -> u32 {
     if threads <= cores {
         2000
@@ -36,7 +36,7 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
-    /// A meeting place of so many threads.
+    /// Returns a barrier for `threads` threads.
     pub(super) fn new(threads: usize) -> Barrier {
         let cores = available_parallelism().map_or(1, NonZero::get);
         Barrier {
@@ -51,7 +51,7 @@ impl Barrier {
         }
     }
 
-    /// How often a thread that waits for another looks whether it has come, before it goes to sleep.
+    /// Returns how often a thread that waits for another looks whether it has come, before it goes to sleep.
     pub(super) fn looks(&self) -> u32 {
         self.looks
     }

@@ -6,16 +6,16 @@ use super::agents::Agents;
 use super::arbitration::{self, control_plan};
 use super::control_plan::ControlPlan;
 use super::domain::{Domain, NodeState};
+use super::domain_index::DomainIndex;
 use super::fabric::Fabric;
 use super::hosts::{HostState, Hosts, NONE};
 use super::operations::Operations;
 use super::out::Out;
 use super::outbox::{Exits, Outbox};
 use super::partition::Partition;
-use super::place::Place;
 use super::plan::{sized, Plan, ProbePlan};
+use super::port_builder::PortBuilder;
 use super::route_planner::RoutePlanner;
-use super::wiring::Wiring;
 use crate::engine::batches::Batches;
 use crate::engine::calendar::Windows;
 use crate::engine::event::{Event, Kind, MAX_ID};
@@ -41,7 +41,7 @@ const LONGEST_WINDOW: u64 = 1 << 24;
 /// The smallest control packet on the wire: the smallest Ethernet frame, preamble and gap.
 const LEAST_CONTROL: u64 = 84;
 
-/// The plan of a scenario, over at most so many domains.
+/// Returns the plan of a scenario, over at most `domains` domains.
 pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let graph = Graph::build(&scenario.network);
     let maker = |transport| Maker::new(transport, &scenario.network);
@@ -88,13 +88,13 @@ fn look_ahead(graph: &Graph, makers: &[Maker], scenario: &Scenario) -> u64 {
 }
 
 /// The places of all sending and receiving ends: in each domain in the order of the flows.
-fn places(partition: &Partition, specs: &[FlowSpec]) -> (Vec<Place>, Vec<Place>) {
+fn places(partition: &Partition, specs: &[FlowSpec]) -> (Vec<DomainIndex>, Vec<DomainIndex>) {
     let mut next = vec![[0_u32; 2]; partition.domains()];
     let mut place = |host: u32, which: usize| {
         let domain = partition.node(host).domain;
         let at = next[domain as usize][which];
         next[domain as usize][which] += 1;
-        Place { domain, at }
+        DomainIndex { domain, at }
     };
     specs.iter().map(|spec| (place(spec.from, 0), place(spec.to, 1))).unzip()
 }
@@ -127,11 +127,11 @@ impl Seats<'_> {
     }
 
     /// The next seat at a node.
-    fn next(&mut self, node: u32) -> Place {
+    fn next(&mut self, node: u32) -> DomainIndex {
         let domain = self.partition.node(node).domain;
         let at = self.next[domain as usize];
         self.next[domain as usize] += 1;
-        Place { domain, at }
+        DomainIndex { domain, at }
     }
 }
 
@@ -146,9 +146,9 @@ fn probe_plans(seats: &mut Seats, probes: &[Probe]) -> Vec<ProbePlan> {
 
 /// The domains of a plan, at time zero.
 pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
-    let mut wiring = Wiring::new(scenario, plan);
+    let mut builder = PortBuilder::new(scenario, plan);
     let mut domains: Vec<Domain> = (0..plan.partition.domains() as u32)
-        .map(|number| domain(scenario, plan, number, &mut wiring))
+        .map(|number| domain(scenario, plan, number, &mut builder))
         .collect();
     let mut new_senders = NewSenders::default();
     for (flow, spec) in plan.specs.iter().enumerate() {
@@ -174,10 +174,10 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
     domains
 }
 
-fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) -> Domain {
+fn domain(scenario: &Scenario, plan: &Plan, number: u32, builder: &mut PortBuilder) -> Domain {
     let nodes = plan.partition.nodes_in(number);
     let mut exits = Exits::new(nodes.len() as u32);
-    let ports = wiring.ports(number, &mut exits);
+    let ports = builder.ports(number, &mut exits);
     let (mut hosts, mut processors, mut all_clocks) = (Vec::new(), Vec::new(), Vec::new());
     let costs: Vec<Option<Costs>> = scenario.hosts.kinds.iter().map(|kind| Costs::of(&kind.model)).collect();
     let mut states = Vec::with_capacity(nodes.len());
@@ -214,7 +214,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, wiring: &mut Wiring) ->
         all: hosts,
         senders: Vec::new(),
         receivers: Vec::new(),
-        processors: Processors::new(processors, wiring.classes()),
+        processors: Processors::new(processors, builder.classes()),
         clocks: all_clocks,
         slots: Vec::new(),
         offers: Vec::new(),

@@ -21,7 +21,7 @@ impl Domain {
         let back = usize::from(frame.meta.contains(Meta::ACK));
         self.agents.exchanged[conversation as usize][back].taken.add(1, frame.meta.size().into());
         let now = self.out.time();
-        let way = frame.route() - plan.routes.of(conversation + control.first).0;
+        let index = frame.route() - plan.routes.of(conversation + control.first).0;
         let at = &mut self.agents.seats[seat as usize];
         let local = at.tell(now);
         match &mut at.agent {
@@ -37,8 +37,8 @@ impl Domain {
                     Packet::Request(_) | Packet::Watchdog(_) | Packet::Trial(_) | Packet::Answer(_) => None,
                 };
                 if !matches!(packet, Packet::Trial(_)) {
-                    let ways = plan.routes.of(conversation + control.first).1;
-                    let back = back.map_or(way, |path| control.way(path, ways));
+                    let count = plan.routes.of(conversation + control.first).1;
+                    let back = back.map_or(index, |path| control.route_index(path, count));
                     self.agents.rotations[conversation as usize][0].hear(now, back);
                 }
                 match packet {
@@ -55,8 +55,8 @@ impl Domain {
         }
     }
 
-    /// Sends a control packet on a conversation, `back` against its direction, by one of its ways.
-    fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, way: u32, packet: Box<Packet>) {
+    /// Sends a control packet on a conversation, `back` against its direction, by the route of this index among its own.
+    fn send_control(&mut self, plan: &Plan, conversation: u32, back: bool, index: u32, packet: Box<Packet>) {
         let bytes = packet.wire_bytes();
         assert!(bytes <= MOST_CONTROL, "a control packet of {bytes} bytes");
         if cfg!(debug_assertions) {
@@ -66,7 +66,7 @@ impl Domain {
         let sent = &mut self.agents.exchanged[(conversation - first) as usize][usize::from(back)].sent;
         sent.add(1, bytes.into());
         let place = self.out.parcels.put(Parcel::Control(packet));
-        let route = plan.routes.of(conversation).0 + way;
+        let route = plan.routes.of(conversation).0 + index;
         let meta = Meta::new(bytes, Meta::POOLED | if back { Meta::ACK } else { 0 });
         let Next::Port(port) = plan.routes.next(route, meta) else {
             unreachable!("a conversation has two ends, apart from each other");
@@ -75,12 +75,12 @@ impl Domain {
         self.offer(plan, port, Frame { stamp: self.out.now, route_seq, meta });
     }
 
-    /// The way of the next packet on a conversation, `back` against its direction.
-    fn next_way(&mut self, plan: &Plan, conversation: u32, back: bool) -> u32 {
-        let ways = plan.routes.of(conversation).1;
+    /// Returns the index of the route of the next packet on a conversation, `back` against its direction.
+    fn next_route(&mut self, plan: &Plan, conversation: u32, back: bool) -> u32 {
+        let count = plan.routes.of(conversation).1;
         let now = self.out.time();
         let rotations = &mut self.agents.rotations[(conversation - plan.control().first) as usize];
-        rotations[usize::from(back)].choose(now, ways)
+        rotations[usize::from(back)].choose(now, count)
     }
 
     /// An endpoint's request leaves for every arbiter.
@@ -88,8 +88,8 @@ impl Domain {
         let control = plan.control();
         for rank in 0..control.arbiters.len() {
             let conversation = control.of_endpoint(endpoint, rank);
-            let way = self.next_way(plan, conversation, false);
-            self.send_control(plan, conversation, false, way, Box::new(Packet::Request(*request)));
+            let index = self.next_route(plan, conversation, false);
+            self.send_control(plan, conversation, false, index, Box::new(Packet::Request(*request)));
         }
     }
 
@@ -97,11 +97,12 @@ impl Domain {
     pub(super) fn send_answer(&mut self, plan: &Plan, endpoint: usize, answer: Answer, path: Path) {
         let control = plan.control();
         let conversation = control.of_endpoint(endpoint, answer.rank.into());
-        let way = control.way(path, plan.routes.of(conversation).1);
-        self.send_control(plan, conversation, false, way, Box::new(Packet::Answer(answer)));
+        let index = control.route_index(path, plan.routes.of(conversation).1);
+        self.send_control(plan, conversation, false, index, Box::new(Packet::Answer(answer)));
     }
 
-    /// A trial leaves an endpoint for another, on its path. One for a host without an endpoint goes nowhere, as it would on a wire.
+    /// A trial leaves an endpoint for another, on its path. One for a host without an endpoint goes nowhere, as it would on a
+    /// wire.
     pub(super) fn send_trial_on(&mut self, plan: &Plan, endpoint: usize, trial: Trial, path: Path) {
         let control = plan.control();
         let other = control.endpoint_of(trial.to);
@@ -109,8 +110,8 @@ impl Domain {
         else {
             return;
         };
-        let way = control.way(path, plan.routes.of(conversation).1);
-        self.send_control(plan, conversation, back, way, Box::new(Packet::Trial(trial)));
+        let index = control.route_index(path, plan.routes.of(conversation).1);
+        self.send_control(plan, conversation, back, index, Box::new(Packet::Trial(trial)));
     }
 
     /// Lets an arbiter do what is due, and sets its timer.
@@ -153,16 +154,16 @@ impl Domain {
             ArbiterOutput::Watchdog(watchdog) => {
                 for other in (0..control.arbiters.len()).filter(|&other| other != rank) {
                     let conversation = control.of_arbiters(rank.min(other), rank.max(other));
-                    let way = self.next_way(plan, conversation, other < rank);
+                    let index = self.next_route(plan, conversation, other < rank);
                     let packet = Box::new(Packet::Watchdog(watchdog));
-                    self.send_control(plan, conversation, other < rank, way, packet);
+                    self.send_control(plan, conversation, other < rank, index, packet);
                 }
             }
         }
     }
 
-    /// A packet of an arbiter leaves for an endpoint, on this path or one in its turn. What is for a host without an endpoint, as a
-    /// new primary tells all whose addresses it knows, goes nowhere.
+    /// A packet of an arbiter leaves for an endpoint, on this path or one in its turn. What is for a host without an endpoint, as
+    /// a new primary tells all whose addresses it knows, goes nowhere.
     fn send_to_endpoint(
         &mut self,
         plan: &Plan,
@@ -174,12 +175,12 @@ impl Domain {
         let control = plan.control();
         let Some(endpoint) = control.endpoint_of(to) else { return };
         let conversation = control.of_endpoint(endpoint, rank);
-        let ways = plan.routes.of(conversation).1;
-        let way = match path {
-            Some(path) => control.way(path, ways),
-            None => self.next_way(plan, conversation, true),
+        let count = plan.routes.of(conversation).1;
+        let index = match path {
+            Some(path) => control.route_index(path, count),
+            None => self.next_route(plan, conversation, true),
         };
-        self.send_control(plan, conversation, true, way, packet);
+        self.send_control(plan, conversation, true, index, packet);
     }
 
     /// The timer of an endpoint or an arbiter runs out.

@@ -2,11 +2,12 @@
 
 use clearway_proto::fastpass::fcp;
 
-use super::place::Place;
+use super::domain_index::DomainIndex;
 use crate::net::served::Served;
 
 /// Who exchanges control packets with whom. A conversation of an endpoint with an arbiter leads from the endpoint to the
-/// arbiter, and one of two arbiters from the one of the lower rank to the other. Two endpoints exchange nothing but trials of links.
+/// arbiter, and one of two arbiters from the one of the lower rank to the other. Two endpoints exchange nothing but trials of
+/// links.
 #[derive(Debug)]
 pub struct ControlPlan {
     /// The first of these conversations; they follow those of the probes.
@@ -20,9 +21,9 @@ pub struct ControlPlan {
     /// The endpoints that send each other trials, by their places among all: the lower one first, in rising order.
     pub neighbours: Vec<(u32, u32)>,
     /// The seat of each endpoint.
-    pub endpoint_seats: Vec<Place>,
+    pub endpoint_seats: Vec<DomainIndex>,
     /// The seat of each arbiter.
-    pub arbiter_seats: Vec<Place>,
+    pub arbiter_seats: Vec<DomainIndex>,
     /// Aggregation switches of a fat tree's pod; the spine switches of other networks.
     pub aggregations: u32,
     /// Core switches that each of them reaches; 1 but in a fat tree.
@@ -30,14 +31,14 @@ pub struct ControlPlan {
 }
 
 impl ControlPlan {
-    /// How many conversations there are.
+    /// Returns how many conversations there are.
     pub fn conversations(&self) -> u32 {
         let arbiters = self.arbiters.len() as u32;
         self.endpoints.len() as u32 * arbiters + arbiters * (arbiters - 1) / 2 + self.neighbours.len() as u32
     }
 
     /// The nodes between which each conversation is, and their seats.
-    pub fn ends(&self) -> impl Iterator<Item = ([u32; 2], [Place; 2])> + '_ {
+    pub fn ends(&self) -> impl Iterator<Item = ([u32; 2], [DomainIndex; 2])> + '_ {
         let ranks = 0..self.arbiters.len();
         let arbiter = |rank: usize| (self.arbiters[rank], self.arbiter_seats[rank]);
         let of_endpoints = self.endpoints.iter().zip(&self.endpoint_seats).flat_map(move |(&host, &seat)| {
@@ -62,8 +63,8 @@ impl ControlPlan {
         self.first + (self.endpoints.len() * count + before + b - a - 1) as u32
     }
 
-    /// The conversation of two endpoints, by their places among all, and whether it leads from the second to the first. None if they
-    /// are no neighbours.
+    /// The conversation of two endpoints, by their places among all, and whether it leads from the second to the first. `None` if
+    /// they are no neighbours.
     pub(super) fn of_neighbours(&self, from: usize, to: usize) -> Option<(u32, bool)> {
         let (a, b) = (from.min(to) as u32, from.max(to) as u32);
         let at = self.neighbours.binary_search(&(a, b)).ok()?;
@@ -71,18 +72,18 @@ impl ControlPlan {
         Some((self.first + before + at as u32, from > to))
     }
 
-    /// Which of the `ways` between two hosts a path is.
-    pub fn way(&self, path: fcp::Path, ways: u32) -> u32 {
+    /// Returns which of the `count` routes between two hosts a path is.
+    pub fn route_index(&self, path: fcp::Path, count: u32) -> u32 {
         let (path, aggregations) = (u32::from(path), self.aggregations);
-        match ways {
+        match count {
             1 => 0,
-            // Within a pod of a fat tree a way is an aggregation switch.
-            _ if ways == aggregations => path / self.cores,
+            // Within a pod of a fat tree a route is an aggregation switch.
+            _ if count == aggregations => path / self.cores,
             _ => path,
         }
     }
 
-    /// The place of the endpoint with this address among all; none if its host has none.
+    /// The place of the endpoint with this address among all; `None` if its host has none.
     pub fn endpoint_of(&self, address: fcp::Address) -> Option<usize> {
         self.endpoints.binary_search(&self.served.host(address)).ok()
     }

@@ -59,8 +59,8 @@ impl TransportCounters {
         self.lost_measured += u64::from(measured);
     }
 
-    /// What a measurement that ended with `self` has counted in a run that ended with `whole`: losses, latencies and waits of
-    /// what began in it are known by then, wherever they came out later.
+    /// Returns what a measurement that ended with `self` has counted in a run that ended with `whole`: losses, latencies and
+    /// waits of what began in it are known by then, wherever they came out later.
     #[must_use]
     pub fn completed_by(mut self, whole: &TransportCounters) -> TransportCounters {
         self.lost_data = whole.lost_data;

@@ -12,7 +12,7 @@ use super::barrier::Barrier;
 use super::domain::Domain;
 use super::outbox::Outbox;
 use super::plan::Plan;
-use super::ways::{Choice, Stretch, Way, STRETCH};
+use super::run_mode::{Choice, RunMode, Stretch, STRETCH};
 
 /// No window: nothing is to come.
 const NEVER: u64 = u64::MAX;
@@ -75,14 +75,14 @@ pub(super) struct Crew {
 
 #[derive(Debug)]
 struct Worker {
-    /// None once the crew is dismissed.
+    /// Where jobs are sent; `None` once the crew is dismissed.
     jobs: Option<Sender<Job>>,
     done: Receiver<Domain>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Crew {
-    /// Threads for so many domains of a plan.
+    /// Starts the threads that run `domains` domains of a plan: one each, but for the first, which the caller's thread runs.
     pub(super) fn new(plan: &Arc<Plan>, domains: usize) -> Crew {
         let exchange = Arc::new(Exchange {
             barrier: Barrier::new(domains),
@@ -105,9 +105,9 @@ impl Crew {
         loop {
             let begun = now();
             let before = hops_of(domains);
-            let (halt, waited) = match self.choice.way() {
-                Way::Threads => self.run_on_threads(plan, domains, limit, proceed),
-                Way::InTurn => (run_in_turn(plan, domains, limit, proceed), Duration::ZERO),
+            let (halt, waited) = match self.choice.mode() {
+                RunMode::Threads => self.run_on_threads(plan, domains, limit, proceed),
+                RunMode::InTurn => (run_in_turn(plan, domains, limit, proceed), Duration::ZERO),
             };
             let packet_hops = hops_of(domains) - before;
             self.choice.note(Stretch { packet_hops, took: begun.elapsed(), waited });
@@ -197,7 +197,7 @@ fn hops_of(domains: &[Domain]) -> u64 {
     domains.iter().map(|domain| domain.out.packet_hops).sum()
 }
 
-/// What it is by the machine's clock: it decides which thread does the work, not what comes of it.
+/// Returns what it is by the machine's clock: it decides which thread does the work, not what comes of it.
 #[allow(clippy::disallowed_methods)]
 fn now() -> Instant {
     Instant::now()
@@ -232,7 +232,7 @@ impl Worker {
     }
 }
 
-/// Receives what comes next; none where the other side is gone. As at a meeting, it mostly comes soon: the thread looks
+/// Receives what comes next; `None` where the other side is gone. As at a meeting, it mostly comes soon: the thread looks
 /// for a while before it goes to sleep.
 fn await_next<T>(inbox: &Receiver<T>, looks: u32) -> Option<T> {
     for _ in 0..looks {

@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 use clearway_proto::units::Time;
 
 use super::agents::Agents;
+use super::domain_index::DomainIndex;
 use super::fabric::Fabric;
 use super::hosts::{Hosts, NONE};
 use super::out::Out;
 use super::outbox::{Exits, Outbox};
 use super::parcels::Parcel;
-use super::place::Place;
 use super::plan::Plan;
 use crate::engine::agenda::{self};
 use crate::engine::batches::{Batches, AHEAD};
@@ -267,7 +267,7 @@ impl Domain {
 
     /// Passes what a window leaves for other domains to `send`.
     #[inline(always)]
-    pub(super) fn send_out(&mut self, send: impl FnMut(Place, Event, Option<Parcel>)) {
+    pub(super) fn send_out(&mut self, send: impl FnMut(DomainIndex, Event, Option<Parcel>)) {
         self.fabric.ports.mark_until(self.out.end, self.out.calendar.parts().0);
         self.exits.empty(
             &mut self.out.calendar,
@@ -282,7 +282,7 @@ impl Domain {
     pub(super) fn fill_outboxes(&mut self) {
         self.fabric.ports.mark_until(self.out.end, self.out.calendar.parts().0);
         let outboxes = &mut self.outboxes;
-        let send = |to: Place, event, parcel| outboxes[to.domain as usize].add(to.at, event, parcel);
+        let send = |to: DomainIndex, event, parcel| outboxes[to.domain as usize].add(to.at, event, parcel);
         self.exits.empty(
             &mut self.out.calendar,
             &mut self.out.parcels,

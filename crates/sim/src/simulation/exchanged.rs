@@ -21,9 +21,9 @@ impl Amount {
 /// Control packets sent and taken, in one direction of a conversation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchanged {
-    /// Those that left here.
+    /// Packets that left here.
     pub sent: Amount,
-    /// Those that arrived here.
+    /// Packets that arrived here.
     pub taken: Amount,
 }
 

@@ -100,7 +100,7 @@ impl Fabric {
         }
     }
 
-    /// The same; the parts of a frame fit the processor's registers, which a [`Frame`] does not.
+    /// Does what [`Self::offer_plain`] says; the parts of a frame fit the processor's registers, which a [`Frame`] does not.
     #[inline(never)]
     fn send_plain<const NIC: bool>(
         &mut self,

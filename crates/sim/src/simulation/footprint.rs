@@ -3,9 +3,9 @@
 use clearway_proto::units::Time;
 
 use super::counters::TransportCounters;
+use super::domain_index::DomainIndex;
 use super::operations::{Channel, Initiator, OperationRecord};
 use super::parcels::{Parcel, Told};
-use super::place::Place;
 use crate::engine::calendar::Entry;
 use crate::engine::event::{Event, Frame};
 use crate::host::agent::Seat;
@@ -35,15 +35,16 @@ const POINTERS: usize = 64;
 /// A set of bits that takes more than a page takes whole pages.
 const PAGE: usize = 4096;
 
-/// Memory in bytes for a flow of this transport and so many packets, without its routes and the row of its table.
+/// Returns the memory in bytes for a flow of this transport and `packets` packets, without its routes and the row of its table.
 pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
-    let apart = transport.protocol.receiver().apart();
-    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>() + apart.next_multiple_of(BLOCK);
+    let heap = transport.protocol.receiver().heap_bytes();
+    let ends = size_of::<SendingEnd>() + size_of::<ReceivingEnd>() + heap.next_multiple_of(BLOCK);
     // What each end knows of packets out of order, once there are any: four sets of bits, of which only those are
     // touched that stand for a packet, and a few words around them.
-    let (reach, packets) = (transport.protocol.noted() as usize / 8, packets.div_ceil(8) as usize);
+    let (reach, packets) = (transport.protocol.tracked_packets() as usize / 8, packets.div_ceil(8) as usize);
     let out_of_order = 4 * (reach.min(packets.saturating_add(PAGE)) + BLOCK) + POINTERS;
-    let plan = size_of::<FlowSpec>() + 2 * size_of::<Place>() + size_of::<Losses>() + size_of::<[u8; 2]>();
+    let plan =
+        size_of::<FlowSpec>() + 2 * size_of::<DomainIndex>() + size_of::<Losses>() + size_of::<[u8; 2]>();
     // A start, and the timers of both ends and of pacing.
     let events = size_of::<(Time, u32)>() + 3 * EVENT;
     // Counters at the end of the warm-up, and what fairness remembers.
@@ -56,20 +57,20 @@ pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
 /// Memory in bytes for a port with its link and a node. A plain port has no `queues` of its own, any other at least one.
 pub fn port_bytes(queues: usize) -> f64 {
     let link = size_of::<Link>() + 3 * size_of::<u32>() + size_of::<Node>() + 2 * BLOCK;
-    let port = size_of::<Port>() + size_of::<PortCounters>() + size_of::<Place>();
+    let port = size_of::<Port>() + size_of::<PortCounters>() + size_of::<DomainIndex>();
     let observed = size_of::<PortFigures>() + size_of::<f64>() + size_of::<PortCounters>();
     let queue = size_of::<ClassQueue>() + 2 * size_of::<ClassCounters>();
     let rules = if queues == 0 { 0 } else { size_of::<Rules>() + 2 * BLOCK + queue * queues };
     (link + port + observed + rules + EVENT) as f64
 }
 
-/// Memory in bytes for flow control at a port with so many classes, with two events of each.
+/// Returns the memory in bytes for flow control at a port with `classes` classes, with two events of each.
 pub fn pfc_bytes(classes: usize) -> f64 {
     let of_class = size_of::<PortAccount>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
     (size_of::<Pfc>() + 4 * BLOCK + of_class * classes) as f64
 }
 
-/// Memory in bytes for a relay with so many lossless classes: for each, three sums over a round trip in 257 parts.
+/// Returns the memory in bytes for a relay with `classes` lossless classes: for each, three sums over a round trip in 257 parts.
 pub fn relay_bytes(classes: usize) -> f64 {
     let of_class = 3 * (257 * size_of::<u64>() + BLOCK) + 2 * POINTERS;
     (size_of::<RelayNode>() + EVENT + of_class * classes) as f64
@@ -86,7 +87,7 @@ pub fn transport_bytes() -> f64 {
     2.0 * TransportCounters::bytes() as f64
 }
 
-/// Memory in bytes for a prober and its responder that exchange so many packets.
+/// Returns the memory in bytes for a prober and its responder that exchange `packets` packets.
 pub fn probe_bytes(packets: f64) -> f64 {
     let seats = 2 * (size_of::<Seat>() + EVENT) + size_of::<Losses>();
     seats as f64 + packets * size_of::<(Time, Option<Time>)>() as f64
@@ -104,14 +105,14 @@ pub const OPERATION: f64 = (3 * size_of::<OperationRecord>()) as f64;
 /// Ways drawn for each conversation of control packets, which take them in turn.
 pub const CONTROL_WAYS: usize = 16;
 
-/// Memory in bytes for an endpoint that knows so many: its machine has a few words for each, its host a queue.
+/// Returns the memory in bytes for one of `endpoints` endpoints: its machine has a few words for each, its host a queue.
 pub fn endpoint_bytes(endpoints: f64) -> f64 {
     let own = size_of::<Seat>() + size_of::<EndpointHost>() + size_of::<Slots>() + EVENT;
     // A destination's counts, and its queue with the node of the map that holds it; slots held and remembered.
     own as f64 + endpoints * 448.0 + 200_000.0
 }
 
-/// Memory in bytes for an arbiter of so many endpoints: 24 bytes for each pair, and what it knows of each.
+/// Returns the memory in bytes for an arbiter of `endpoints` endpoints: 24 bytes for each pair, and what it knows of each.
 pub fn arbiter_bytes(endpoints: f64) -> f64 {
     size_of::<ArbiterHost>() as f64 + endpoints * endpoints * 40.0 + endpoints * 4096.0
 }

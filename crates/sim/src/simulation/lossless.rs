@@ -71,7 +71,7 @@ fn why_relay_was_full(fibre: &LosslessLink, pfc: &Pfc, safety: Option<Bytes>) ->
 type Held = (u32, usize);
 
 impl Simulation {
-    /// What flow control has done to a link, for each lossless class; nothing where its end pauses nobody.
+    /// Returns what flow control has done to a link, for each lossless class; nothing where its end pauses nobody.
     pub fn link_pauses(&self, link: u32) -> Vec<LinkPauses> {
         let (receiving, account_at) = self.domain_of_port(link ^ 1);
         let (sending, at) = self.domain_of_port(link);
@@ -92,7 +92,7 @@ impl Simulation {
         each(far.lossless).map(row).collect()
     }
 
-    /// The first frame of a lossless class that was dropped, and what was missing, in words; none if there is none.
+    /// The first frame of a lossless class that was dropped, and what was missing, in words; `None` if there is none.
     pub fn first_lossless_drop(&self) -> Option<String> {
         let drops = self.domains.iter().filter_map(|domain| domain.fabric.ports.overflow());
         let drop = drops.min_by_key(|drop| (drop.at, drop.link))?;

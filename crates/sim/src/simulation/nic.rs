@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::host::round::Round;
 use crate::net::port::Port;
-use crate::net::ruled::Turn;
+use crate::net::ruled::NextToSend;
 
 impl Domain {
     /// A flow is ready that does not wait for its NIC. In the end its timer is as it wants it.
@@ -85,7 +85,7 @@ impl Domain {
         }
     }
 
-    /// Whether a packet of this flow that is sent over its NIC now leaves at once.
+    /// Returns whether a packet of this flow that is sent over its NIC now leaves at once.
     #[inline(always)]
     fn is_free(&self, plan: &Plan, nic: u32, end: u32) -> bool {
         self.fabric
@@ -142,7 +142,7 @@ impl Domain {
         }
     }
 
-    /// The next flow of a round that is still ready sends. Whether one did.
+    /// Lets the next flow of a round that is still ready send. Returns whether one did.
     fn pull_from(&mut self, plan: &Plan, host: u32, round: usize) -> bool {
         while let Some(end) = self.hosts.take_turn(round) {
             if self.hosts.senders[end as usize].sender.readiness(self.out.time()) != Readiness::Ready {
@@ -165,16 +165,16 @@ impl Domain {
         }
         while let Some(turn) = self.fabric.ports.next(nic, asking(&self.hosts)) {
             match turn {
-                Turn::Queue(class) => {
+                NextToSend::Queue(class) => {
                     let transmission = self.fabric.ports.send_queued(nic, class, self.out.now);
                     self.fabric.follow(plan, &mut self.out, nic, &transmission);
                     return self.arm_if_asked(plan, host);
                 }
-                Turn::Signal => {
+                NextToSend::Signal => {
                     self.fabric.send_signal(&mut self.out, nic);
                     return self.arm_if_asked(plan, host);
                 }
-                Turn::Pull(class) => {
+                NextToSend::Pull(class) => {
                     if self.pull_one(plan, host, rounds as usize + class) {
                         return;
                     }
@@ -194,7 +194,7 @@ impl Domain {
         }
     }
 
-    /// The flow whose turn it is in a round sends, unless it is not ready any more. Whether it did.
+    /// The flow whose turn it is in a round sends, unless it is not ready any more. Returns whether it did.
     fn pull_one(&mut self, plan: &Plan, host: u32, round: usize) -> bool {
         let Some(end) = self.hosts.take_turn(round) else { return false };
         if self.hosts.senders[end as usize].sender.readiness(self.out.time()) != Readiness::Ready {

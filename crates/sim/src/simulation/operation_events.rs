@@ -117,7 +117,7 @@ impl Domain {
         }
     }
 
-    /// A target answers so many reads over its sending end `end`.
+    /// A target answers `reads` reads over its sending end `end`.
     pub(super) fn answer(&mut self, plan: &Plan, host: u32, end: u32, reads: u32) {
         let flow = self.hosts.senders[end as usize].flow;
         let answer = self.hosts.operations.table(&plan.specs[flow as usize]).answer;

@@ -98,14 +98,14 @@ pub struct OperationRecord {
 }
 
 impl Channel {
-    /// Since when it has an operation open and none has been done; none if none is open.
+    /// Since when it has an operation open and none has been done; `None` if none is open.
     fn waits_since(&self) -> Option<Time> {
         Some(self.last_done.max(*self.issued.front()?))
     }
 }
 
 impl Initiator {
-    /// When its next operation is due.
+    /// Returns when its next operation is due.
     pub(super) fn next(&mut self) -> Time {
         match self.arrivals {
             Arrivals::Poisson => self.elapsed_ps += self.stream.exponential(self.gap_ps),
@@ -216,7 +216,7 @@ impl Operations {
         Some(first + turn as usize)
     }
 
-    /// How many operations are issued and not complete.
+    /// Returns how many operations are issued and not complete.
     pub fn open_count(&self) -> u64 {
         self.open
     }
@@ -250,13 +250,13 @@ impl Operations {
         self.initiators.iter().map(move |initiator| (first_flow(initiator), initiator.refused))
     }
 
-    /// Whether this operation has failed by `now`: it was not done in time.
+    /// Returns whether this operation has failed by `now`: it was not done in time.
     pub fn is_late(&self, spec: &FlowSpec, operation: &OperationRecord, now: Time) -> bool {
         let deadline = self.table(spec).deadline;
         deadline.is_some_and(|deadline| operation.done.min(now).since(operation.issued) > deadline)
     }
 
-    /// How many bytes an operation of this flow moves.
+    /// Returns how many bytes an operation of this flow moves.
     pub fn bytes(&self, spec: &FlowSpec) -> Bytes {
         let table = self.table(spec);
         if table.flows_each == 1 {

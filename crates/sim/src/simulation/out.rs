@@ -55,7 +55,7 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// That of a domain with so many nodes, at time zero.
+    /// What happens next in a domain of `nodes` nodes, at time zero: nothing yet.
     pub fn new(plan: &Plan, nodes: usize) -> Out {
         Out {
             now: 0,
@@ -119,7 +119,7 @@ impl Out {
         }
     }
 
-    /// Whether what happened at `time` is within the measurement.
+    /// Returns whether what happened at `time` is within the measurement.
     #[inline]
     pub fn is_measured(&self, time: Time) -> bool {
         self.measured.contains(&time)

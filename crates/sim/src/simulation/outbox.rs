@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::domain_index::DomainIndex;
 use super::parcels::{Parcel, Parcels};
-use super::place::Place;
 use crate::engine::calendar::{node_of, slot_of, Calendar, Entry, MAX_NODES};
 use crate::engine::event::{Event, Meta};
 use crate::net::ports::Ports;
@@ -16,7 +16,7 @@ pub(super) struct Exits {
     nodes: u32,
     /// The links out of the domain.
     links: Vec<Exit>,
-    /// Those at which frames are held.
+    /// The links at which frames are held, by their places in `links`.
     holding: Vec<u32>,
     /// When the first of these frames begins to leave, in picoseconds; the largest number if there is none.
     next_beginning: u64,
@@ -28,7 +28,7 @@ pub(super) struct Exits {
 #[derive(Debug)]
 struct Exit {
     /// The node at its end.
-    end: Place,
+    end: DomainIndex,
     /// The port that feeds it, if that may mark a frame until it begins to leave: it is held here till then.
     waits_at: Option<u32>,
     /// The slots of the frames that are held, in the order in which they leave.
@@ -36,22 +36,22 @@ struct Exit {
 }
 
 impl Exits {
-    /// No links lead out of a domain with so many nodes yet.
+    /// Returns the exits of a domain with `nodes` nodes: none yet.
     pub fn new(nodes: u32) -> Exits {
         Exits { nodes, links: Vec::new(), holding: Vec::new(), next_beginning: u64::MAX, leaving: Vec::new() }
     }
 
     /// Adds a link that leads to a node of another domain, and gives the number that stands for that. It is said which
     /// port feeds it where that may mark a frame that waits.
-    pub fn add(&mut self, end: Place, waits_at: Option<u32>) -> u32 {
+    pub fn add(&mut self, end: DomainIndex, waits_at: Option<u32>) -> u32 {
         self.links.push(Exit { end, waits_at, held: VecDeque::new() });
         let number = self.nodes + (self.links.len() - 1) as u32;
         assert!((number as usize) < MAX_NODES, "a domain of more than {MAX_NODES} nodes and links to others");
         number
     }
 
-    /// When the first of the frames that are held begins to leave, in picoseconds. It goes on when the window that contains that
-    /// instant has passed, which is before the window in which it arrives.
+    /// Returns when the first of the frames that are held begins to leave, in picoseconds. It goes on when the window that
+    /// contains that instant has passed, which is before the window in which it arrives.
     pub fn next_beginning(&self) -> Option<u64> {
         (!self.holding.is_empty()).then_some(self.next_beginning)
     }
@@ -69,7 +69,7 @@ impl Exits {
         calendar: &mut Calendar,
         parcels: &mut Parcels,
         (ports, end): (&Ports, u64),
-        mut send: impl FnMut(Place, Event, Option<Parcel>),
+        mut send: impl FnMut(DomainIndex, Event, Option<Parcel>),
     ) {
         self.leaving.clear();
         calendar.take_elsewhere(&mut self.leaving);
@@ -109,7 +109,7 @@ impl Exits {
         &mut self,
         calendar: &mut Calendar,
         (ports, end): (&Ports, u64),
-        send: &mut impl FnMut(&mut Calendar, Place, u32),
+        send: &mut impl FnMut(&mut Calendar, DomainIndex, u32),
     ) {
         self.next_beginning = u64::MAX;
         let (links, next) = (&mut self.links, &mut self.next_beginning);
@@ -130,7 +130,7 @@ impl Exits {
     }
 }
 
-/// When a frame begins to leave a port, from its arrival at the link's end.
+/// Returns when a frame begins to leave a port, from its arrival at the link's end.
 fn begins(ports: &Ports, at: u32, arrival: &Event) -> u64 {
     ports.begins(at, &arrival.frame(), arrival.time)
 }

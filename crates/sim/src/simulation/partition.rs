@@ -1,6 +1,6 @@
 //! Which domain owns which node, and in which place everything of a node stands there.
 
-use super::place::Place;
+use super::domain_index::DomainIndex;
 use crate::net::routes::Next;
 use crate::topology::Graph;
 
@@ -11,9 +11,9 @@ use crate::topology::Graph;
 #[derive(Debug)]
 pub struct Partition {
     /// The place of each node.
-    nodes: Vec<Place>,
+    nodes: Vec<DomainIndex>,
     /// For each link the place of the port that feeds it.
-    ports: Vec<Place>,
+    ports: Vec<DomainIndex>,
     /// For each domain its nodes, in order.
     nodes_in: Vec<Vec<u32>>,
     /// For each domain the links that its ports feed, in order.
@@ -51,7 +51,7 @@ impl Partition {
     }
 
     fn of(graph: &Graph, domains: usize, owner: impl Fn(u32) -> usize) -> Partition {
-        let nowhere = Place { domain: 0, at: 0 };
+        let nowhere = DomainIndex { domain: 0, at: 0 };
         let mut partition = Partition {
             nodes: Vec::with_capacity(graph.nodes().len()),
             ports: vec![nowhere; graph.links().len()],
@@ -61,30 +61,31 @@ impl Partition {
         for node in 0..graph.nodes().len() as u32 {
             let domain = owner(node);
             let nodes = &mut partition.nodes_in[domain];
-            partition.nodes.push(Place { domain: domain as u32, at: nodes.len() as u32 });
+            partition.nodes.push(DomainIndex { domain: domain as u32, at: nodes.len() as u32 });
             nodes.push(node);
             for &link in graph.outgoing(node) {
                 let links = &mut partition.links_in[domain];
-                partition.ports[link as usize] = Place { domain: domain as u32, at: links.len() as u32 };
+                partition.ports[link as usize] =
+                    DomainIndex { domain: domain as u32, at: links.len() as u32 };
                 links.push(link);
             }
         }
         partition
     }
 
-    /// How many domains there are.
+    /// Returns how many domains there are.
     pub fn domains(&self) -> usize {
         self.nodes_in.len()
     }
 
     /// The place of a node.
-    pub fn node(&self, node: u32) -> Place {
+    pub fn node(&self, node: u32) -> DomainIndex {
         self.nodes[node as usize]
     }
 
     /// The place of the port that feeds a link.
     #[inline]
-    pub fn port(&self, link: u32) -> Place {
+    pub fn port(&self, link: u32) -> DomainIndex {
         self.ports[link as usize]
     }
 

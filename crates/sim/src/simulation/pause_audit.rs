@@ -16,7 +16,7 @@ struct Flying {
     count: u64,
     /// The classes that any of them is about.
     classes: ClassSet,
-    /// Those of these in which the last is a PAUSE.
+    /// The classes of these in which the last is a PAUSE.
     pausing: ClassSet,
 }
 
@@ -73,7 +73,7 @@ impl Simulation {
         }
     }
 
-    /// What of flow control is on its way over each link.
+    /// Returns what of flow control is on its way over each link.
     fn pauses_on_links(&self) -> Vec<Flying> {
         let events = self.domains.iter().flat_map(Domain::events);
         let mut events: Vec<_> = events.filter(|event| event.kind() == Kind::Pause).collect();
@@ -137,7 +137,7 @@ fn assert_account_is_heard(link: &dyn Fn() -> String, pauses: &Pfc, class: usize
 /// What a link's sender has heard last in a class is what was said last, unless that is on its way or lost.
 fn assert_sender_obeys((link, class): (&str, usize), pauses: &Pfc, paused: &Pfc, flying: Flying) {
     let class_set = only(class);
-    if pauses.told_in_vain & class_set != 0 {
+    if pauses.last_signal_lost & class_set != 0 {
         return;
     }
     let last = if flying.classes & class_set != 0 { flying.pausing } else { paused.heard };

@@ -5,8 +5,8 @@ use clearway_proto::transport::Path;
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use super::control_plan::ControlPlan;
+use super::domain_index::DomainIndex;
 use super::partition::Partition;
-use super::place::Place;
 use crate::engine::calendar::Windows;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::host::transport::Maker;
@@ -20,7 +20,7 @@ pub struct ProbePlan {
     /// The nodes of the prober and of the responder.
     pub nodes: [u32; 2],
     /// Their seats.
-    pub seats: [Place; 2],
+    pub seats: [DomainIndex; 2],
     /// What a packet weighs on the wire.
     pub bytes: u32,
 }
@@ -36,9 +36,9 @@ pub struct Plan {
     /// What a flow is, by flow number.
     pub specs: Vec<FlowSpec>,
     /// Where each flow's sending end is, by flow number.
-    pub senders: Vec<Place>,
+    pub senders: Vec<DomainIndex>,
     /// Where each flow's receiving end is, by flow number.
-    pub receivers: Vec<Place>,
+    pub receivers: Vec<DomainIndex>,
     /// The probes, by number. Their conversations follow those of the flows.
     pub probes: Vec<ProbePlan>,
     /// Who exchanges Fastpass's control packets; none where there is no arbiter.
@@ -87,13 +87,13 @@ impl Plan {
         self.classes.max(1)
     }
 
-    /// How many conversations there are: of flows, of probes, and of Fastpass's agents.
+    /// Returns how many conversations there are: of flows, of probes, and of Fastpass's agents.
     pub fn conversations(&self) -> usize {
         let of_control = self.control.as_ref().map_or(0, ControlPlan::conversations);
         self.specs.len() + self.probes.len() + of_control as usize
     }
 
-    /// Whether the packets of a flow leave in timeslots while there is an arbiter.
+    /// Returns whether the packets of a flow leave in timeslots while there is an arbiter.
     pub fn takes_slots(&self, flow: u32) -> bool {
         let spec = &self.specs[flow as usize];
         let maker = &self.makers[spec.transport as usize];
@@ -105,7 +105,7 @@ impl Plan {
         self.control.as_ref().expect("control packets where there is an arbiter")
     }
 
-    /// The flow of a frame; none if the frame is no flow's.
+    /// The flow of a frame; `None` if the frame is no flow's.
     pub fn flow_of(&self, frame: &Frame) -> Option<u32> {
         Some(self.routes.conversation(frame.route())).filter(|&flow| (flow as usize) < self.specs.len())
     }
@@ -127,7 +127,7 @@ impl Plan {
         })
     }
 
-    /// What a flow's sender knows of its path, which is the first of its routes.
+    /// Returns what a flow's sender knows of its path, which is the first of its routes.
     pub fn path_of(&self, flow: u32) -> Path {
         let links = self.paths_there(flow).next().expect("a flow has a route");
         self.makers[self.specs[flow as usize].transport as usize].path(&links)

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::control_plan::ControlPlan;
+use super::domain_index::DomainIndex;
 use super::footprint::CONTROL_WAYS;
 use super::partition::Partition;
-use super::place::Place;
 use super::plan::ProbePlan;
 use crate::model::MAX_LINKS;
 use crate::model::{Scenario, Transport};
@@ -28,8 +28,8 @@ impl RoutePlanner<'_> {
     /// sprayed.
     pub fn plan(
         &self,
-        senders: &[Place],
-        receivers: &[Place],
+        senders: &[DomainIndex],
+        receivers: &[DomainIndex],
         probes: &[ProbePlan],
         control: Option<&ControlPlan>,
     ) -> Routes {
@@ -129,6 +129,6 @@ impl RoutePlanner<'_> {
 
 /// Two agents that exchange frames: their seats, and for each of their ways the links there and back.
 struct AgentPaths {
-    seats: [Place; 2],
+    seats: [DomainIndex; 2],
     paths: Vec<[Vec<u32>; 2]>,
 }

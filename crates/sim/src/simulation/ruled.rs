@@ -6,7 +6,7 @@ use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
-use crate::net::ruled::{Joined, Leaves, Passed, Transmission, Turn};
+use crate::net::ruled::{Joined, Leaves, NextToSend, Passed, Transmission};
 
 impl Fabric {
     /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
@@ -228,12 +228,12 @@ impl Fabric {
             return;
         }
         match self.ports.next(at, 0) {
-            Some(Turn::Queue(class)) => {
+            Some(NextToSend::Queue(class)) => {
                 let transmission = self.ports.send_queued(at, class, out.now);
                 self.follow(plan, out, at, &transmission);
             }
-            Some(Turn::Signal) => self.send_signal(out, at),
-            Some(Turn::Pull(_)) => unreachable!("nothing is pulled at a switch"),
+            Some(NextToSend::Signal) => self.send_signal(out, at),
+            Some(NextToSend::Pull(_)) => unreachable!("nothing is pulled at a switch"),
             None => (),
         }
     }

@@ -23,7 +23,7 @@ const CHECK_EVERY: u64 = 8192;
 pub struct Simulation {
     pub(super) plan: Arc<Plan>,
     pub(super) domains: Vec<Domain>,
-    /// None where there is one domain.
+    /// The threads; `None` where there is one domain.
     pub(super) crew: Option<Crew>,
     /// Everything before this instant has happened.
     pub(super) time: Time,
@@ -34,8 +34,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The network and traffic of a scenario at time zero, to be run by at most so many threads. The result is the
-    /// same for any number.
+    /// Builds the network and traffic of a scenario at time zero, to be run by at most `threads` threads. The result is the same
+    /// for any number.
     pub fn new(scenario: &Scenario, threads: usize) -> Simulation {
         let plan = Arc::new(build::plan(scenario, threads));
         let domains = build::domains(scenario, &plan);
@@ -76,7 +76,7 @@ impl Simulation {
 
     /// Frees the events to come and the room that windows use, so that there is room for tables. Nothing can happen
     /// afterwards.
-    pub fn forget_what_is_to_come(&mut self) {
+    pub fn free_event_memory(&mut self) {
         for domain in &mut self.domains {
             domain.out.calendar = Calendar::new(self.plan.windows, 0);
             domain.out.agenda = Agenda::new(0);
@@ -104,7 +104,7 @@ fn run_alone(
     ControlFlow::Continue(())
 }
 
-/// When the last flow with a size starts and the last without one stops; those that have no stop either never end.
+/// Returns when the last flow with a size starts and the last without one stops; those that have no stop either never end.
 fn no_end_before(specs: &[FlowSpec]) -> Time {
     let each = specs.iter().map(|spec| match sized(spec) {
         Some(_) => spec.start,

@@ -20,14 +20,14 @@ use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 
 impl Domain {
-    /// Whether packets of this flow wait for timeslots at this host now.
+    /// Returns whether packets of this flow wait for timeslots at this host now.
     #[inline]
     pub(super) fn is_scheduled(&self, plan: &Plan, host: u32, flow: u32) -> bool {
         let slots = self.hosts.all[host as usize].slots;
         slots != NONE && self.hosts.slots[slots as usize].mode == Mode::Scheduled && plan.takes_slots(flow)
     }
 
-    /// Whether a flow's host has an endpoint for it, which has an arbiter.
+    /// Returns whether a flow's host has an endpoint for it, which has an arbiter.
     pub(super) fn has_arbiter(&self, plan: &Plan, host: u32, end: u32) -> bool {
         let slots = self.hosts.all[host as usize].slots;
         let transport = self.hosts.senders[end as usize].transport;
@@ -214,7 +214,7 @@ impl Domain {
         Frame { route_seq, meta: frame.meta.with(Meta::POOLED), ..*frame }
     }
 
-    /// What leaves next in a slot.
+    /// Returns what leaves next in a slot.
     fn next_in_slot(&mut self, plan: &Plan, slots: u32, slot: &mut Slot) -> Option<Next<Frame, u32>> {
         let senders = &self.hosts.senders;
         let filling = &mut self.hosts.slots[slots as usize].filling;
@@ -342,7 +342,7 @@ impl Domain {
     }
 }
 
-/// When a host's stack can send in a timeslot that has come.
+/// Returns when a host's stack can send in a timeslot that has come.
 fn stack_free_at(processors: &mut Processors, processor: u32, now: Time) -> Time {
     if processor == NONE {
         return now;
@@ -365,7 +365,7 @@ fn endpoint_in(agent: &mut Agent) -> &mut EndpointHost {
 
 /// A frame on the path of its grant.
 fn on_path(plan: &Plan, frame: &Frame, grant: &Grant) -> Frame {
-    let (first, ways) = plan.routes.of(plan.routes.conversation(frame.route()));
-    let way = plan.control().way(grant.path, ways);
-    Frame { route_seq: u64::from(first + way) << 32 | u64::from(frame.seq()), ..*frame }
+    let (first, count) = plan.routes.of(plan.routes.conversation(frame.route()));
+    let index = plan.control().route_index(grant.path, count);
+    Frame { route_seq: u64::from(first + index) << 32 | u64::from(frame.seq()), ..*frame }
 }

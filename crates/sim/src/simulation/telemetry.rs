@@ -57,7 +57,7 @@ impl Domain {
                 let route_seq = u64::from(frame.route()) << 32 | u64::from(seq);
                 let frame = Frame { route_seq, meta: frame.meta.without(Meta::POOLED), ..*frame };
                 self.out.parcels.told = Some(told);
-                self.land(plan, host, end, &frame, received);
+                self.receive_data(plan, host, end, &frame, received);
                 // No acknowledgement was due at once.
                 if let Some(told) = self.out.parcels.told.take() {
                     self.out.parcels.keep(told);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clearway_proto::units::{Span, Time};
 
-use super::ways::{Choice, Way, STRETCH};
+use super::run_mode::{Choice, RunMode, STRETCH};
 use super::Simulation;
 use crate::check::load_text;
 use crate::net::pfc::{Pause, Pfc};
@@ -35,10 +35,10 @@ const SCENARIO: &str = r#"
 fn threads_and_one_after_the_other_come_to_the_same() {
     let loaded = load_text(SCENARIO, "crossing", Path::new(""), &[], None);
     let scenario = loaded.expect("it can be read").scenario;
-    let run = |threads: usize, way: Way| {
+    let run = |threads: usize, mode: RunMode| {
         let mut simulation = Simulation::new(&scenario, threads);
         if let Some(crew) = &mut simulation.crew {
-            crew.choice = Choice::only(way);
+            crew.choice = Choice::only(mode);
         }
         for limit in [300, 301, 20_000] {
             let limit = Time::from_ps(limit * 1_000_000);
@@ -54,10 +54,10 @@ fn threads_and_one_after_the_other_come_to_the_same() {
         );
         digest(&simulation).to_string()
     };
-    let alone = run(1, Way::Threads);
+    let alone = run(1, RunMode::Threads);
     for threads in [2, 3] {
-        for way in [Way::Threads, Way::InTurn] {
-            assert_eq!(run(threads, way), alone, "{threads} {way:?}");
+        for mode in [RunMode::Threads, RunMode::InTurn] {
+            assert_eq!(run(threads, mode), alone, "{threads} {mode:?}");
         }
     }
 }
@@ -153,7 +153,7 @@ fn paused_network() -> Simulation {
 /// Something that is done to flow control where a link is paused from, and where it is paused.
 type Tamper = fn(&mut Pfc, &mut Pfc);
 
-/// What the audit says of the network when something has been done to flow control at both ends of host 0's link.
+/// Returns what the audit says of the network when something has been done to flow control at both ends of host 0's link.
 fn audited(tamper: Tamper) -> Option<String> {
     let mut simulation = paused_network();
     let [(far_in, far_at), (near_in, near_at)] = ends_of_first_link(&mut simulation);

@@ -21,7 +21,7 @@ impl Domain {
             let ack = plain_ack(frame);
             self.acknowledge(plan, host, end, ack, received);
         } else {
-            self.land(plan, host, end, frame, received);
+            self.receive_data(plan, host, end, frame, received);
         }
     }
 
@@ -51,7 +51,7 @@ impl Domain {
 
     /// A data packet has reached its destination.
     #[inline(never)]
-    pub(super) fn land(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
+    pub(super) fn receive_data(&mut self, plan: &Plan, host: u32, end: u32, frame: &Frame, received: Time) {
         let now = self.out.time();
         let received = self.hosts.arrival_as_read(host, now, received);
         let receiver = &mut self.hosts.receivers[end as usize];

@@ -33,17 +33,17 @@ impl Simulation {
         &self.plan.graph
     }
 
-    /// How many domains, and threads, the network is cut into.
+    /// Returns how many domains, and threads, the network is cut into.
     pub fn threads(&self) -> usize {
         self.domains.len()
     }
 
-    /// How many transports there are.
+    /// Returns how many transports there are.
     pub fn transports(&self) -> usize {
         self.plan.makers.len()
     }
 
-    /// How many traffic classes there are; 0 where the network knows none.
+    /// Returns how many traffic classes there are; 0 where the network knows none.
     pub fn classes(&self) -> usize {
         self.plan.classes
     }
@@ -60,7 +60,7 @@ impl Simulation {
         &self.domains[place.domain as usize].hosts.receivers[place.at as usize]
     }
 
-    /// What a conversation, such as the flow of this number, has lost.
+    /// Returns what a conversation, such as the flow of this number, has lost.
     pub fn losses(&self, conversation: u32) -> Losses {
         let each = self.domains.iter().map(|domain| domain.out.losses[conversation as usize]);
         each.fold(Losses::default(), |all, one| Losses {
@@ -69,7 +69,7 @@ impl Simulation {
         })
     }
 
-    /// How many ports there are: one a directed link, by whose number they go.
+    /// Returns how many ports there are: one a directed link, by whose number they go.
     pub fn links(&self) -> u32 {
         self.plan.graph.links().len() as u32
     }
@@ -85,13 +85,13 @@ impl Simulation {
         domain.fabric.ports.port(at)
     }
 
-    /// What a port has sent so far, and what waits at it.
+    /// Returns what a port has sent so far, and what waits at it.
     pub fn port_figures(&self, link: u32) -> PortFigures {
         let (domain, at) = self.domain_of_port(link);
         domain.fabric.ports.figures(at, self.time.as_ps())
     }
 
-    /// What a port has counted of losses and marks.
+    /// Returns what a port has counted of losses and marks.
     pub fn port_counters(&self, link: u32) -> PortCounters {
         let (domain, at) = self.domain_of_port(link);
         domain.fabric.ports.counters(at, self.time.as_ps())
@@ -112,7 +112,7 @@ impl Simulation {
         figures.sent_bytes as f64 - left_ps as f64 * rate.as_bps() as f64 / 8e12
     }
 
-    /// What the processor of each host that has one has counted, with the host's number, by host.
+    /// Returns what the processor of each host that has one has counted, with the host's number, by host.
     pub fn processors(&self) -> impl Iterator<Item = (u32, ProcessorCounters)> + '_ {
         (0..self.plan.graph.host_count()).filter_map(|host| {
             let place = self.plan.partition.node(host);
@@ -122,7 +122,7 @@ impl Simulation {
         })
     }
 
-    /// What each probe has measured: for each of its packets when it was sent, and its round trip as the prober's clock
+    /// Returns what each probe has measured: for each of its packets when it was sent, and its round trip as the prober's clock
     /// had it, if its answer has come.
     pub fn probes(&self) -> impl Iterator<Item = Vec<(Time, Option<Span>)>> + '_ {
         (0..self.plan.probes.len()).map(|probe| {
@@ -156,7 +156,7 @@ impl Simulation {
             })
     }
 
-    /// What arbiters serve; nothing where there are none.
+    /// Returns what arbiters serve; nothing where there are none.
     pub fn served(&self) -> Option<&Served> {
         self.plan.control.as_ref().map(|control| &control.served)
     }
@@ -260,23 +260,23 @@ impl Simulation {
         all.into_iter().map(|(_, refused)| refused).collect()
     }
 
-    /// Whether an operation has failed by now: it was not done in time.
+    /// Returns whether an operation has failed by now: it was not done in time.
     pub fn is_late(&self, operation: &OperationRecord) -> bool {
         let spec = &self.plan.specs[operation.flow as usize];
         self.domains[0].hosts.operations.is_late(spec, operation, self.time)
     }
 
-    /// How many bytes an operation of a flow moves.
+    /// Returns how many bytes an operation of a flow moves.
     pub fn operation_bytes(&self, flow: u32) -> Bytes {
         self.domains[0].hosts.operations.bytes(&self.plan.specs[flow as usize])
     }
 
-    /// Whether what happened at `time` is within the measurement.
+    /// Returns whether what happened at `time` is within the measurement.
     pub fn is_measured(&self, time: Time) -> bool {
         self.domains[0].out.is_measured(time)
     }
 
-    /// How many packet-hops there have been so far.
+    /// Returns how many packet-hops there have been so far.
     pub fn packet_hops(&self) -> u64 {
         self.domains.iter().map(|domain| domain.out.packet_hops).sum()
     }
@@ -286,7 +286,7 @@ impl Simulation {
         self.time
     }
 
-    /// Whether every sized flow has arrived whole, every other has stopped, and no operation is open.
+    /// Returns whether every sized flow has arrived whole, every other has stopped, and no operation is open.
     pub fn all_complete(&self) -> bool {
         self.time >= self.no_end_before
             && self
@@ -295,8 +295,8 @@ impl Simulation {
                 .all(|domain| domain.hosts.incomplete == 0 && domain.hosts.operations.open_count() == 0)
     }
 
-    /// An instant before which [`Self::all_complete`] cannot hold: so long a run need not ask. The first flow that is not
-    /// complete has yet to send what it has not sent.
+    /// Returns an instant before which [`Self::all_complete`] cannot hold, so that a run need not ask until then. The first flow
+    /// that is not complete has yet to send what it has not sent.
     pub fn not_complete_before(&mut self) -> Time {
         let flows = self.awaited..self.plan.specs.len() as u32;
         let awaited = flows.clone().find_map(|flow| Some((flow, self.unsent(flow)?)));
@@ -307,7 +307,7 @@ impl Simulation {
         self.no_end_before.max(self.time.max(spec.start) + rate.transmission(unsent))
     }
 
-    /// The payload that a sized flow which is not complete has never sent; none if it is complete, or has no size.
+    /// The payload that a sized flow which is not complete has never sent; `None` if it is complete, or has no size.
     fn unsent(&self, flow: u32) -> Option<Bytes> {
         let spec = &self.plan.specs[flow as usize];
         let bytes = sized(spec)?.get();
@@ -320,7 +320,7 @@ impl Simulation {
         Some(Bytes::new(bytes.saturating_sub(packets * u64::from(maker.data_frame - maker.overhead))))
     }
 
-    /// How long a sized flow would take at least, alone and never held back, over all paths that it may take: first bit
+    /// Returns how long a sized flow would take at least, alone and never held back, over all paths that it may take: first bit
     /// at its NIC to last bit at its destination.
     pub fn ideal_completion(&self, flow: u32, mtu: u32) -> Option<Span> {
         let spec = &self.plan.specs[flow as usize];

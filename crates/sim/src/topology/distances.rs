@@ -52,23 +52,23 @@ fn closer<'a>(graph: &'a Graph, distances: &'a [u32], at: u32) -> impl Iterator<
     })
 }
 
-/// From every switch, the number of shortest paths to the one that the distances are to, or `u32::MAX` where there are
-/// more; zero where there is none.
-pub(super) fn ways(graph: &Graph, distances: &[u32]) -> Vec<u32> {
+/// Returns, for every switch, the number of shortest paths from it to the one that the distances are to, or `u32::MAX` where
+/// there are more; zero where there is none.
+pub(super) fn path_counts(graph: &Graph, distances: &[u32]) -> Vec<u32> {
     let hosts = graph.host_count();
     let mut nearest_first: Vec<u32> =
         (0..distances.len() as u32).filter(|&switch| distances[switch as usize] != UNREACHED).collect();
     nearest_first.sort_unstable_by_key(|&switch| distances[switch as usize]);
-    let mut ways = vec![0u32; distances.len()];
+    let mut counts = vec![0u32; distances.len()];
     for switch in nearest_first {
-        ways[switch as usize] = match distances[switch as usize] {
+        counts[switch as usize] = match distances[switch as usize] {
             0 => 1,
             _ => closer(graph, distances, hosts + switch)
-                .map(|link| ways[(graph.link(link).to - hosts) as usize])
+                .map(|link| counts[(graph.link(link).to - hosts) as usize])
                 .fold(0, u32::saturating_add),
         };
     }
-    ways
+    counts
 }
 
 /// Breadth first over switches; hosts do not forward. Every link has its way back, so distances from a switch

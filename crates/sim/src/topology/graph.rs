@@ -67,7 +67,7 @@ impl Graph {
         &self.nodes
     }
 
-    /// The role of a switch; none for a host.
+    /// The role of a switch; `None` for a host.
     pub fn role(&self, node: u32) -> Option<SwitchRole> {
         match self.nodes[node as usize].kind {
             NodeKind::Host(_) => None,
@@ -117,13 +117,13 @@ impl Graph {
         self.outgoing(from).iter().copied().find(|&link| self.link(link).to == to)
     }
 
-    /// What a person calls a link: `h0>tor0`.
+    /// Returns what a person calls a link: `h0>tor0`.
     pub fn link_name(&self, link: u32) -> String {
         let Link { from, to, .. } = *self.link(link);
         format!("{}>{}", self.nodes[from as usize].name, self.nodes[to as usize].name)
     }
 
-    /// What a person calls each link, by number.
+    /// Returns what a person calls each link, by number.
     pub fn link_names(&self) -> Vec<String> {
         (0..self.links.len() as u32).map(|link| self.link_name(link)).collect()
     }

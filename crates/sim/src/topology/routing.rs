@@ -5,7 +5,7 @@
 
 use super::distances::{descend, distances_to, UNREACHED};
 use super::graph::Graph;
-use super::shape::{self, Ways};
+use super::shape::{self, ShortestPaths};
 use crate::model::Network;
 use crate::random::mix;
 
@@ -13,13 +13,13 @@ use crate::random::mix;
 #[derive(Debug)]
 pub struct Router {
     hosts: u32,
-    ways: Box<dyn Ways>,
+    ways: Box<dyn ShortestPaths>,
 }
 
 impl Router {
     /// The router of `graph`, which was built from `network`.
     pub fn new(graph: &Graph, network: &Network) -> Router {
-        Router { hosts: graph.host_count(), ways: shape::of(&network.topology).ways(graph) }
+        Router { hosts: graph.host_count(), ways: shape::of(&network.topology).shortest_paths(graph) }
     }
 
     /// Replaces `out` by the directed links of a shortest path, from the NIC of `from` to the link into `to`.

@@ -47,7 +47,7 @@ pub enum Part {
 }
 
 impl Demand {
-    /// What it carries of operations, if any.
+    /// Returns what it carries of operations, if any.
     pub fn part(self) -> Option<Part> {
         match self {
             Demand::ClosedLoop(part) | Demand::OpenLoop(part) => Some(part),

@@ -20,14 +20,14 @@ pub fn generate(scenario: &Scenario) -> Vec<FlowSpec> {
     flows
 }
 
-/// How many flows [`generate`] will make: exactly, save for Poisson tables, whose mean this counts, and for pairs of hosts
-/// under one switch that loops leave out, which it counts too. Cheap, so that a scenario with too many can be refused
+/// Returns how many flows [`generate`] will make: exactly, save for Poisson tables, whose mean this counts, and for pairs of
+/// hosts under one switch that loops leave out, which it counts too. Cheap, so that a scenario with too many can be refused
 /// before they are made.
 pub fn expected_flows(scenario: &Scenario) -> f64 {
     Table::all(scenario).map(|table| pattern::of(&table.traffic.pattern).flows(&table)).sum()
 }
 
-/// How many flows [`generate`] will make at most: what it draws stays below with five standard deviations.
+/// Returns how many flows [`generate`] will make at most: what it draws stays below with five standard deviations.
 pub fn most_flows(scenario: &Scenario) -> f64 {
     Table::all(scenario).map(|table| pattern::of(&table.traffic.pattern).most_flows(&table)).sum()
 }

@@ -27,7 +27,7 @@ impl Table<'_> {
         Stream::new(self.scenario.seed, kind, in_table(self.number, index))
     }
 
-    /// When member `index` of the table starts.
+    /// Returns when member `index` of the table starts.
     pub fn start(&self, index: u32) -> Time {
         let (earliest, latest) = self.traffic.start;
         let range = latest.since(earliest).as_ps();

@@ -20,13 +20,13 @@ pub fn run_seeded(text: &str, seed: Option<u64>) -> Outcome {
     run_on(text, seed, 1)
 }
 
-/// Runs a scenario with another seed on so many threads.
+/// Runs a scenario on `threads` threads, with another seed if one is given.
 pub fn run_on(text: &str, seed: Option<u64>, threads: usize) -> Outcome {
     clearway_sim::run_on(&loaded(text, seed).scenario, threads, &mut |_| ControlFlow::Continue(()))
         .expect("nothing interrupts it")
 }
 
-/// What is kept of a run that is stopped when it asks for the `asks`th time whether to go on.
+/// Returns what is kept of a run that is stopped when it asks for the `asks`th time whether to go on.
 pub fn part_of(text: &str, seed: Option<u64>, threads: usize, asks: usize) -> Outcome {
     let mut asked = 0;
     clearway_sim::run_keeping_part(&loaded(text, seed).scenario, threads, &mut |_| {
@@ -109,7 +109,7 @@ pub fn lower_bounds(outcome: &Outcome) -> &[String] {
     }
 }
 
-/// Why a figure of the summary is missing; none where it is not.
+/// Why a figure of the summary is missing; `None` where it is not.
 pub fn reason(outcome: &Outcome, name: &str) -> Option<&'static str> {
     match summary(outcome, "absent") {
         Some(Value::Reasons(reasons)) => reasons.iter().find(|(of, _)| of == name).map(|(_, why)| *why),

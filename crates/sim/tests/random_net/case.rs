@@ -11,15 +11,15 @@ pub enum Value {
     Whole(u64),
     Number(f64),
     Text(String),
-    /// In picoseconds.
+    /// A time in picoseconds.
     Time(u64),
     /// A range of times, both in picoseconds.
     Times(u64, u64),
-    /// In bytes.
+    /// A size in bytes.
     Size(u64),
-    /// In bits a second.
+    /// A rate in bits a second.
     Rate(u64),
-    /// In times a second.
+    /// A frequency in times a second.
     Frequency(u64),
     /// Hosts by number, in order.
     Hosts(Vec<u32>),
@@ -58,7 +58,7 @@ impl Table {
         Table { name: Some(name.to_string()), ..Table::new(kind) }
     }
 
-    /// The same table with one key more.
+    /// Returns the table with one more key.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Table {
         self.set(key, value);
         self
@@ -73,12 +73,12 @@ impl Table {
         }
     }
 
-    /// What a key is set to, if it is there.
+    /// Returns what a key is set to, if it is there.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.keys.iter().find(|(other, _)| other == key).map(|(_, value)| value)
     }
 
-    /// Whether the key is there.
+    /// Returns whether the key is there.
     pub fn gives(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -91,7 +91,7 @@ impl Table {
         }
     }
 
-    /// Whether the key is set to this text.
+    /// Returns whether the key is set to this text.
     pub fn says(&self, key: &str, text: &str) -> bool {
         self.text(key) == Some(text)
     }
@@ -131,7 +131,7 @@ pub type SizePoints = Vec<(u64, f64)>;
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceLine {
-    /// In picoseconds.
+    /// When it starts, in picoseconds.
     pub start: u64,
     pub from: u32,
     pub to: u32,
@@ -162,7 +162,7 @@ impl Case {
         self.tables.iter().filter(move |table| table.kind == kind)
     }
 
-    /// Whether a table of this kind is as wanted.
+    /// Returns whether a table of this kind is as wanted.
     pub fn any(&self, kind: &str, wanted: impl FnMut(&Table) -> bool) -> bool {
         self.all(kind).any(wanted)
     }
@@ -182,7 +182,7 @@ impl Case {
         self.all("network").find_map(|network| network.number("mtu")).unwrap_or(4096.0)
     }
 
-    /// What the heaviest frame weighs at most, in bytes.
+    /// Returns what the heaviest frame weighs at most, in bytes.
     pub fn full_frame(&self) -> f64 {
         let framing = self.all("network").find_map(|network| network.number("framing")).unwrap_or(38.0);
         let weight = |table: &Table| {

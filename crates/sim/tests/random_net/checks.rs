@@ -16,27 +16,27 @@ use crate::random_net::rewriting::REWRITINGS;
 
 type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// A way to run a scenario. Whichever it is, the outcome is the same.
-pub struct Way {
+/// A mode of running a scenario. Whichever it is, the outcome is the same.
+pub struct RunMode {
     pub name: &'static str,
     pub run: Run,
 }
 
 type Run = fn(&Loaded, OnProgress) -> Result<Outcome, Stopped>;
 
-/// The ways in which every scenario is run after the first time.
-pub const WAYS: &[Way] = &[
-    Way { name: "a second time", run: as_usual },
-    Way { name: "on 2 threads", run: on_threads::<2> },
-    Way { name: "on 3 threads", run: on_threads::<3> },
-    Way { name: "on 7 threads", run: on_threads::<7> },
+/// The modes in which every scenario is run after the first time.
+pub const RUN_MODES: &[RunMode] = &[
+    RunMode { name: "a second time", run: as_usual },
+    RunMode { name: "on 2 threads", run: on_threads::<2> },
+    RunMode { name: "on 3 threads", run: on_threads::<3> },
+    RunMode { name: "on 7 threads", run: on_threads::<7> },
 ];
 
 fn as_usual(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
     clearway_sim::run(&loaded.scenario, progress)
 }
 
-/// Runs a domain of the network on each of so many threads.
+/// Runs the network on `N` threads, a domain on each.
 fn on_threads<const N: usize>(loaded: &Loaded, progress: OnProgress) -> Result<Outcome, Stopped> {
     clearway_sim::run_on(&loaded.scenario, N, progress)
 }
@@ -94,7 +94,7 @@ pub fn check(case: &Case) -> Result<Verdict, Failure> {
         let says = "after 3 s not all flows are complete, none of which should take so long";
         return Err(Failure::of("it ends with its flows", says));
     }
-    for way in WAYS {
+    for way in RUN_MODES {
         let check = format!("it is the same when it is run {}", way.name);
         let Some(Ok(again)) = run(case, way.run, MOST_HOPS_REPORTED)? else {
             return Err(Failure::of(check, "it is not run to its end"));
@@ -123,7 +123,7 @@ pub fn read_and_run(case: &Case, most_hops: u64) -> Result<Option<Result<Outcome
     run(case, as_usual, most_hops)
 }
 
-/// Reads and runs a case. The inner error is a refusal; none if it was given up, after so many packet-hops; a panic is a
+/// Reads and runs a case. The inner error is a refusal; `None` if it was given up after `most_hops` packet-hops; a panic is a
 /// failure.
 fn run(case: &Case, run: Run, most_hops: u64) -> Result<Option<Result<Outcome, String>>, Failure> {
     let folder = Folder::of(case);
@@ -196,7 +196,7 @@ fn longest_trip(case: &Case) -> f64 {
     2.0 * LINKS * (delay + case.full_frame() * 8e12 / slowest)
 }
 
-/// Whether all flows of a case are sure to be complete within 3 s, if nothing is wrong: where frames are lost often,
+/// Returns whether all flows of a case are sure to be complete within 3 s, if nothing is wrong: where frames are lost often,
 /// timers that double may take any time.
 pub fn must_end(case: &Case) -> bool {
     let long_enough = case.top().number("duration").is_some_and(|ps| ps >= LONG_ENOUGH as f64);
@@ -233,7 +233,7 @@ pub fn must_end(case: &Case) -> bool {
         && !case.any("host", |host| room(host, "receive_queue") < full_frame * 12.0)
 }
 
-/// Whether switches pause what sends to them: links of a network with cycles may then wait for each other for ever.
+/// Returns whether switches pause what sends to them: links of a network with cycles may then wait for each other for ever.
 pub fn is_paused(case: &Case) -> bool {
     case.any("switch", |switch| switch.gives("pfc"))
 }

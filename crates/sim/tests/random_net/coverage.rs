@@ -265,7 +265,7 @@ fn record(case: &Case, key: &str) -> bool {
     case.any("record", |record| record.gives(key))
 }
 
-/// Whether classes have different values of a key.
+/// Returns whether classes have different values of a key.
 fn differ(case: &Case, key: &str, default: f64) -> bool {
     let mut values = case.all("class").map(|class| class.number(key).unwrap_or(default));
     let first = values.next();
@@ -335,13 +335,13 @@ pub fn features_of(case: &Case) -> Vec<&'static str> {
 
 /// How often each feature, each pair of features and each happening was met.
 pub struct Coverage {
-    /// By feature and feature; of a feature and itself how often it was met at all.
+    /// How often two features were met together, by the one and the other; for a feature and itself, how often it was met at all.
     pairs: Vec<Vec<usize>>,
     happenings: Vec<usize>,
 }
 
 impl Coverage {
-    /// A count of nothing yet.
+    /// Returns a coverage in which nothing has been counted.
     pub fn new() -> Coverage {
         let pairs = vec![vec![0; FEATURES.len()]; FEATURES.len()];
         Coverage { pairs, happenings: vec![0; HAPPENINGS.len()] }

@@ -6,7 +6,7 @@
 //! command `clearway run` can be given it. Of the first scenarios the digests are known too (`expected.txt`), so that a
 //! change of results that breaks no rule is seen.
 //!
-//! A new way to run a scenario is a line of `checks::WAYS`, a new way to write one a line of `rewriting::REWRITINGS`, a
+//! A new way to run a scenario is a line of `checks::RUN_MODES`, a new way to write one a line of `rewriting::REWRITINGS`, a
 //! new key a line where its table is drawn (`draw`) and one in `coverage::FEATURES`.
 //!
 //! Drawn scenarios with odd values are refused or run, too (`edges`).
@@ -37,7 +37,7 @@ const ENOUGH_FOR_PAIRS: u64 = 6000;
 /// Failing scenarios after which there is no need to look for more.
 const MOST_FAILURES: usize = 20;
 
-/// What a variable of the environment says, or else this.
+/// Returns what a variable of the environment says, or else this.
 fn setting(variable: &str, otherwise: u64) -> u64 {
     let Ok(text) = std::env::var(variable) else { return otherwise };
     text.parse().unwrap_or_else(|_| panic!("{variable}: found \"{text}\", expected a whole number"))

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use clearway_sim::record::{Column, Outcome, Table, Value};
 
-/// The first difference between two outcomes; none if they are the same.
+/// The first difference between two outcomes; `None` if they are the same.
 pub fn difference(one: &Outcome, other: &Outcome) -> Option<String> {
     if one.digest != other.digest {
         return difference_of_tables(one, other)
@@ -80,7 +80,7 @@ fn difference_of_values(path: &str, one: &Value, other: &Value) -> Option<String
     })
 }
 
-/// A figure of the summary; none where nothing was measured.
+/// A figure of the summary; `None` where nothing was measured.
 pub fn figure(outcome: &Outcome, name: &str) -> Option<f64> {
     let Value::Object(figures) = &outcome.summary else { return None };
     match &figures.iter().find(|(other, _)| other == name)?.1 {
@@ -119,7 +119,7 @@ pub fn texts<'a>(outcome: &'a Outcome, table: &str, name: &str) -> Vec<&'a str> 
     }
 }
 
-/// What no run can have done; none if all is possible.
+/// Returns what no run can have done; `None` if all is possible.
 pub fn impossible(outcome: &Outcome) -> Option<String> {
     // A last bit may be rounded up.
     const ROUNDING: f64 = 1e-9;
@@ -141,7 +141,7 @@ pub fn impossible(outcome: &Outcome) -> Option<String> {
     above.map(|link| format!("link {link}: the mean queue, {}, is longer than the longest", means[link]))
 }
 
-/// The first total of the summary that is not the sum over the links' rows; none if all are.
+/// The first total of the summary that is not the sum over the links' rows; `None` if all are.
 fn other_totals(outcome: &Outcome) -> Option<String> {
     ["drops", "marks", "fault_losses"].into_iter().find_map(|name| {
         let (sum, said) = (counts(outcome, "links", name).iter().sum::<u64>(), figure(outcome, name)?);
@@ -150,7 +150,7 @@ fn other_totals(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// The sum of the rates of the links to the hosts that receive flows, and how many these are; none where a host is not
+/// The sum of the rates of the links to the hosts that receive flows, and how many these are; `None` where a host is not
 /// called by its number, as in a topology file.
 fn receivers_rate(outcome: &Outcome) -> Option<(f64, usize)> {
     let receivers: BTreeSet<u64> = counts(outcome, "flows", "to").iter().copied().collect();
@@ -163,8 +163,8 @@ fn receivers_rate(outcome: &Outcome) -> Option<(f64, usize)> {
     found.map(|rates| (rates.iter().sum(), rates.len()))
 }
 
-/// What says that receivers were given more payload than the links to them carry; none if they were not. After a warm-up
-/// that ends at this time, in microseconds, each may be given a frame that was on its way when the warm-up ended; of what
+/// Returns what says that receivers were given more payload than the links to them carry; `None` if they were not. After a
+/// warm-up that ends at this time, in microseconds, each may be given a frame that was on its way when the warm-up ended; of what
 /// then waited for a host's processor nothing is said.
 pub fn faster_than_links(outcome: &Outcome, warmup: f64, full_frame: f64) -> Option<String> {
     const ROUNDING: f64 = 1e-9;

@@ -9,7 +9,7 @@ use crate::random_net::outcomes::{difference, difference_of_tables, figure, text
 /// A way to write a scenario that changes nothing about what happens in it.
 pub struct Rewriting {
     pub name: &'static str,
-    /// None where the scenario cannot be written so.
+    /// Writes the scenario in another way; `None` where it cannot be written so.
     pub rewrite: fn(&Case, &Outcome) -> Option<Case>,
     /// What the two outcomes have to have in common.
     pub difference: fn(&Outcome, &Outcome) -> Option<String>,

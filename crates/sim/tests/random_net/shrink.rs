@@ -119,7 +119,7 @@ fn without_a_transport(case: &Case, number: usize) -> Option<Case> {
     Some(simpler)
 }
 
-/// Without arbiters and what needs them.
+/// Returns the case without arbiters and what needs them.
 fn without_arbiters(case: &Case, number: usize) -> Option<Case> {
     if number > 0 || !case.any("arbiter", |_| true) {
         return None;
@@ -133,7 +133,7 @@ fn without_arbiters(case: &Case, number: usize) -> Option<Case> {
     Some(simpler)
 }
 
-/// Without all classes, or without one of them.
+/// Returns the case without all classes, or without one of them.
 fn without_classes(case: &Case, number: usize) -> Option<Case> {
     let mut names: Vec<String> = case.all("class").filter_map(|class| class.name.clone()).collect();
     if number > 0 {
@@ -152,7 +152,7 @@ fn without_classes(case: &Case, number: usize) -> Option<Case> {
     (number == 0 || !names.is_empty()).then_some(simpler)
 }
 
-/// With the hosts of groups where their names stood.
+/// Returns the case with the hosts of groups where their names stood.
 fn without_groups(case: &Case, number: usize) -> Option<Case> {
     let groups = case.all("groups").next()?.keys.clone();
     let mut simpler = case.clone();
@@ -169,7 +169,7 @@ fn without_groups(case: &Case, number: usize) -> Option<Case> {
     (number == 0).then_some(simpler)
 }
 
-/// On a star of as few hosts as this number and two; faults that make no sense there are left out.
+/// Returns the case on a star of as few hosts as this number and two; faults that make no sense there are left out.
 fn on_a_star(case: &Case, number: usize) -> Option<Case> {
     let hosts = number as u32 + 2;
     let network = case.all("network").next()?;

@@ -50,7 +50,7 @@ def jain(run: Run, transports: Sequence[str], from_us: float, to_us: float) -> f
 def deviation_among(run: Run, flows: int) -> float:
     """Take the standard deviation across transports of their goodput, in Mb/s: the median of intervals.
 
-    The intervals are those of the recorded throughput in which exactly so many transports had traffic, and
+    The intervals are those of the recorded throughput in which exactly `flows` transports had traffic, and
     had it from beginning to end. It is the deviation of a sample: with n - 1 below.
     """
     rates = [rate for rate in _rates_with(run, flows) if len(rate) > 1]
@@ -81,7 +81,7 @@ def largest_lead(run: Run, transports: Sequence[str], joins: str) -> float:
 
 
 def _rates_with(run: Run, flows: int) -> list[Floats]:
-    """Return the goodput of each transport for intervals in which just so many have traffic throughout."""
+    """Return the goodput of each transport for intervals in which just `flows` have traffic throughout."""
     step = amount_of(run.scenario["record"]["throughput"])
     times = {table["transport"]: _times_us(run, table) for table in run.scenario["traffic"]}
     if len(times) < len(run.scenario["traffic"]):

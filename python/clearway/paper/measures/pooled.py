@@ -27,7 +27,7 @@ from clearway.runs import Run
 
 _NORMAL = 1.959963984540054  # of 97.5 %
 _TAIL = 0.025
-_OF_NONE = -math.log(0.05)  # so many on average are none in one of twenty cases: 3, but for a thousandth
+_OF_NONE = -math.log(0.05)  # with this many on average there are none in one of twenty cases: nearly 3
 
 
 @of_run
@@ -114,7 +114,7 @@ def _worst(found: Sequence[Between]) -> Between:
 
 
 def _rate(of: Losses, place: int, unseen: float) -> Between:
-    """Take the rate in a bin; a loss that was not seen would have been so many bytes, or as the largest."""
+    """Take the rate in a bin; a loss that was not seen would have been `unseen` bytes, or as the largest."""
     lost, squares, offered = of.lost[place], of.squares[place], of.offered[place]
     if not lost > 0:
         return Between(0.0, 0.0, _OF_NONE * unseen / offered)
@@ -157,7 +157,7 @@ def _quantile(values: Floats, q: float) -> Between:
     if not count:
         return Between(math.nan, math.nan, math.nan)
     down = np.sort(values)[::-1]
-    at_most = np.cumsum(_binomial(count, 1 - q))  # the chance that no more than so many are above
+    at_most = np.cumsum(_binomial(count, 1 - q))  # the chances that no more than 0, 1, 2, ... are above
     rank = min(math.floor(count * (1 - q) + 1e-9), count - 1)
     # Fewer than `within` are above in no more than this share of cases, and so are more than `beyond`.
     within = int(np.searchsorted(at_most, _TAIL, side="right"))
@@ -167,7 +167,7 @@ def _quantile(values: Floats, q: float) -> Between:
 
 
 def _binomial(count: int, chance: float) -> Floats:
-    """Return the chances of 0, 1, 2, ... of so many."""
+    """Return the chances of 0, 1, 2, ... of `count`, each of which has this chance."""
     many = np.arange(count + 1)
     logs = np.array([math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in many])
     return np.asarray(np.exp(logs + many * math.log(chance) + (count - many) * math.log1p(-chance)))

@@ -91,8 +91,8 @@ def knee(series: Series, share: float = 0.95) -> float:
 def highest_below(series: Series, limit: float) -> float:
     """Take the highest x up to which a series stays below a limit; 0 if it never is.
 
-    So much load a service carries that sheds whatever would take its latency above the limit. What stays
-    below at every point has its last x: more was not tried.
+    That is the load that a service carries which sheds whatever would take its latency above the limit. What
+    stays below at every point has its last x: more was not tried.
     """
     order = np.argsort(series.x)
     x, y = series.x[order], series.y[order]

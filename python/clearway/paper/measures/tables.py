@@ -52,7 +52,7 @@ def mean(rows: Weighted) -> float:
 def operation_latency(run: Run, q: float, tail_us: float, match: Mapping[str, Any] | None = None) -> float:
     """Take a quantile of the latency of operations issued after the warm-up and before the last `tail_us`.
 
-    Each of them had so long to finish: where that is longer than the quantile, it is exact whatever is
+    Each of them had `tail_us` to finish: where that is longer than the quantile, it is exact whatever is
     unfinished.
     """
     rows = rows_of(run, "operations", match, 0.0, math.inf)
@@ -93,7 +93,7 @@ def cdf(
     scale: float = 1.0,
     points: int = 300,
 ) -> Series:
-    """Take the cumulative distribution of a column times `scale`, in per cent, thinned to so many points."""
+    """Take the cumulative distribution of a column times `scale`, in per cent, thinned to `points` points."""
     values, weights = Weighted(run, table, column, match, weight=weight).finished()
     order = np.argsort(values, kind="stable")
     values, shares = values[order], np.cumsum(weights[order])

@@ -160,7 +160,7 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Pro
     }
 }
 
-/// What `clap` says, its first line as the problem and the rest as the remedy.
+/// Returns what `clap` says, its first line as the problem and the rest as the remedy.
 fn problem(error: &clap::Error) -> Problem {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);

@@ -132,7 +132,7 @@ impl<'a> Given<'a> {
         })
     }
 
-    /// What `read` makes of the value that was given; none where nothing was, or nothing that is right.
+    /// Returns what `read` makes of the value that was given; none where nothing was, or nothing that is right.
     fn optional<T>(&mut self, name: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
         let value: &OsString = self.matches.get_one(name)?;
         let text = value.to_str().ok_or_else(|| format!("found {value:?}, which is no text (UTF-8)"));

@@ -51,7 +51,7 @@ impl CongestionParams {
         }
     }
 
-    /// What does not go together.
+    /// Returns what does not go together.
     pub(super) fn conflicts(&self) -> Vec<Conflict> {
         let (scale, congestion) = (("scale_window", true), ("congestion", "none"));
         let alone = self.scale_window && self.congestion == Congestion::None;
@@ -61,12 +61,12 @@ impl CongestionParams {
             .collect()
     }
 
-    /// Whether packets may be marked.
+    /// Returns whether packets may be marked.
     pub(super) fn ecn_capable(&self) -> bool {
         self.congestion == Congestion::Dcqcn
     }
 
-    /// Whether a parameter of DCQCN is set that nothing reads.
+    /// Returns whether a parameter of DCQCN is set that nothing reads.
     pub fn is_unread(&self) -> bool {
         self.congestion == Congestion::None && self.dcqcn != DcqcnSet::Paper.params()
     }
@@ -89,7 +89,7 @@ impl CongestionParams {
 pub(super) struct Patience {
     /// The first timeout.
     pub(super) rto: Span,
-    /// With more packets than so many from the lowest unacknowledged one on, it waits longer.
+    /// With more packets than this from the lowest unacknowledged one on, it waits longer.
     pub(super) few: u32,
     /// How much longer it then waits.
     pub(super) longer: Span,
@@ -125,7 +125,7 @@ pub struct RdmaControl {
 }
 
 impl RdmaControl {
-    /// DCQCN's rate and what moves it; none before the flow's first notification.
+    /// DCQCN's rate and what moves it; `None` before the flow's first notification.
     pub fn reaction(&self) -> Option<&ReactionPoint> {
         self.reaction.as_ref()
     }
@@ -196,7 +196,7 @@ impl CongestionControl for RdmaControl {
         shared.patience.rto
     }
 
-    /// Whether packets are few is asked when the shorter time is over, as the paper of IRN has it in hardware.
+    /// Asks whether packets are few when the shorter time is over, as the paper of IRN has it in hardware.
     fn postpone(&mut self, shared: &RdmaShared, now: Time, timeout: &Timeout) -> Option<Time> {
         let Patience { few, longer, .. } = shared.patience;
         let many = timeout.next - timeout.cumulative > few;

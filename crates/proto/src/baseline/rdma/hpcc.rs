@@ -97,8 +97,8 @@ impl Scheme for HpccParams {
         self.recovery.reach(self.reach)
     }
 
-    fn noted(&self) -> u32 {
-        self.recovery.noted(self.reach)
+    fn tracked_packets(&self) -> u32 {
+        self.recovery.tracked_packets(self.reach)
     }
 
     fn recovery(&self) -> RoceRecovery {

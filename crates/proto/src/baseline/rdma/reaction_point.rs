@@ -116,8 +116,8 @@ impl ReactionPoint {
         }
     }
 
-    /// The first tick after `now` of those at which Mellanox's rule looks whether a notification has come: every decrease interval
-    /// from the first notification on.
+    /// The first tick after `now` of those at which Mellanox's rule looks whether a notification has come: every decrease
+    /// interval from the first notification on.
     fn tick_after(&self, config: &DcqcnConfig, now: Time) -> Time {
         let interval = config.params.decrease_interval;
         if now < self.next_cut || interval == Span::ZERO {
@@ -127,7 +127,7 @@ impl ReactionPoint {
         self.next_cut + interval * (passed + 1)
     }
 
-    /// A packet left with so much payload.
+    /// Takes account of a packet with `payload` bytes of payload that left.
     pub fn on_sent(&mut self, config: &DcqcnConfig, payload: u32) {
         let each = config.params.byte_counter.get() as u32;
         if each == 0 || self.increase_at == Time::NEVER {
@@ -141,7 +141,7 @@ impl ReactionPoint {
         }
     }
 
-    /// When [`Self::advance`] is wanted.
+    /// Returns when [`Self::advance`] is wanted.
     #[inline]
     pub fn poll_timer(&self) -> Option<Time> {
         let first = self.increase_at.min(self.cut_at());

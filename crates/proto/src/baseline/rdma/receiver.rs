@@ -9,7 +9,7 @@ use crate::units::{Span, Time};
 #[derive(Debug)]
 pub struct RdmaReceiver {
     order: Order,
-    /// None where congestion is told to nobody.
+    /// What notifies the sender of congestion; `None` where congestion is told to nobody.
     notification_point: Option<NotificationPoint>,
 }
 

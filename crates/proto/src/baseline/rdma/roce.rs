@@ -36,7 +36,7 @@ impl RecoveryKind {
     }
 
     /// See [`Scheme::noted`].
-    pub(super) fn noted(self, reach: u32) -> u32 {
+    pub(super) fn tracked_packets(self, reach: u32) -> u32 {
         match self {
             RecoveryKind::GoBackN => 0,
             RecoveryKind::SelectiveRepeat => reach,
@@ -112,8 +112,8 @@ impl Parameters for RoceParams {
 
     fn conflicts(&self) -> Vec<Conflict> {
         let mut conflicts = common::check_reach(self.reach);
-        let noted = self.recovery == RecoveryKind::SelectiveRepeat;
-        if let Some(window) = self.window.filter(|window| noted && *window > self.reach) {
+        let selective = self.recovery == RecoveryKind::SelectiveRepeat;
+        if let Some(window) = self.window.filter(|window| selective && *window > self.reach) {
             conflicts.push(Conflict::between(("window", window), "is above", ("reach", self.reach)));
         }
         if self.congestion.scale_window && self.window.is_none() {
@@ -145,8 +145,8 @@ impl Scheme for RoceParams {
         self.recovery.reach(self.reach)
     }
 
-    fn noted(&self) -> u32 {
-        self.recovery.noted(self.reach)
+    fn tracked_packets(&self) -> u32 {
+        self.recovery.tracked_packets(self.reach)
     }
 
     fn max_window(&self) -> f64 {

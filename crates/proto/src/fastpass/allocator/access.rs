@@ -6,7 +6,7 @@ use super::pair::Pair;
 /// The free slots of each endpoint as sender and as receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
-    /// Those of sending, by address, and then those of receiving, by [`Pair::receiver`]: one for each number that a `u16`
+    /// Free slots for sending, by address, and then for receiving, by [`Pair::receiver`]: one for each number that a `u16`
     /// can be, so that no index needs a check. Only what is used is touched. Even receivers stay without free slots.
     free: Box<[u64; 2 * ADDRESSES]>,
     nodes: usize,
@@ -48,8 +48,8 @@ impl Links for Access {
         self.free[ADDRESSES + usize::from(pair.receiver())] ^= slots;
     }
 
-    // What follows is what an arbiter does most of the time. So it makes no difference between pairs that find a slot and those that
-    // do not, as it cannot be foretold which they are: a processor that guesses wrong loses the time of several grants.
+    // What follows is what an arbiter does most of the time. So it makes no difference between pairs that find a slot and those
+    // that do not, as it cannot be foretold which they are: a processor that guesses wrong loses the time of several grants.
 
     #[inline(always)]
     fn take_first(&mut self, pair: Pair) -> u32 {

@@ -50,7 +50,7 @@ pub struct Carries {
 /// Packets that a link carries in a slot, on average: above 0, and perhaps no whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerSlot {
-    /// In parts of [`PerSlot::ONE`].
+    /// The packets a slot, in parts of [`PerSlot::ONE`].
     parts: u64,
 }
 
@@ -60,7 +60,8 @@ impl PerSlot {
     /// The most that is counted.
     const MOST: u64 = (u16::MAX as u64) << 32;
 
-    /// As many packets as `packets` to `slots`, rounded up to a part in 2^32; 65,535 at most. Panics if `slots` is 0.
+    /// Returns a capacity of `packets` packets in `slots` slots, rounded up to a part in 2^32; 65,535 at most. Panics if `slots`
+    /// is 0.
     ///
     /// ```
     /// use clearway_proto::fastpass::allocator::PerSlot;
@@ -88,7 +89,7 @@ impl PerSlot {
 }
 
 impl Carries {
-    /// Whether anything passes.
+    /// Returns whether anything passes.
     pub(super) fn is_nothing(self) -> bool {
         self.links == 0 || self.each.parts == 0
     }
@@ -106,7 +107,7 @@ impl Carries {
 }
 
 impl Rack {
-    /// A rack that one link joins to the others, which carries so many packets a slot in each direction.
+    /// Returns a rack that one link joins to the others, which carries `up` packets a slot out of the rack and `down` into it.
     pub fn whole(up: u16, down: u16) -> Rack {
         let link = |packets: u16| Carries { links: 1, each: PerSlot::new(packets.into(), 1) };
         Rack { up: link(up), down: link(down) }
@@ -162,7 +163,7 @@ impl Capacity {
         }
     }
 
-    /// What is carried in the slots with least.
+    /// Returns what is carried in the slots with least.
     fn least(self) -> u32 {
         match self {
             Capacity::Constant(packets) => packets,
@@ -230,7 +231,7 @@ impl Counted {
         assert!(places.next().is_none(), "as many racks as the allocator was made for");
     }
 
-    /// Whether anything limits more than that each node sends one packet a slot and receives one.
+    /// Returns whether anything limits more than that each node sends one packet a slot and receives one.
     pub(super) fn limits(&self) -> bool {
         let carries = |(counter, &size): (&Counter, &u32)| counter.capacity.least() >= size;
         let free = |counters: &[Counter]| counters.iter().zip(&self.sizes).all(carries);
@@ -252,7 +253,7 @@ impl Counted {
 }
 
 impl Counter {
-    /// All of it is free in a batch of so many slots that begins with the slot `first`; `batch` has a bit for each of them.
+    /// Frees all of it in a batch of `slots` slots that begins with the slot `first`; `batch` has a bit for each of them.
     fn open(&mut self, first: u64, slots: u32, batch: u64) {
         self.free = batch;
         match self.capacity {

@@ -3,7 +3,7 @@
 //! A request of a pair that is not in the queue is put at its tail, and a bit says that it is there. A top-up must find its pair,
 //! wherever that has got to: so it is only tallied, in a table by pair, and the pair takes account of it when the next batch
 //! walks the queue. With thousands of endpoints that table is larger than the caches, so nothing else touches it: a pair has a
-//! tally only once it has been topped up, or has asked for so much at once that its grants pay for it.
+//! tally only once it has been topped up, or has asked at once for enough slots that its grants pay for it.
 
 use std::fmt;
 
@@ -66,7 +66,7 @@ const MOST: usize = 0;
 const MORE: usize = 1;
 
 impl Demand {
-    /// No demand between so many nodes.
+    /// Returns an empty demand matrix for `nodes` nodes, of at most `limit` slots a pair.
     pub(super) fn new(nodes: usize, limit: u16) -> Demand {
         let pairs = nodes * nodes;
         let mut demand = Demand {
@@ -119,7 +119,7 @@ impl Demand {
         }
     }
 
-    /// A request of a pair that is in the queue, or that is for so much that it is tallied at once.
+    /// Takes a request of a pair that is in the queue, or one for enough slots that it is tallied at once.
     #[inline(never)]
     fn request_tallied(&mut self, pair: Pair, schedule: &mut Schedule) -> Result<(), Refusal> {
         let at = self.place(pair);
@@ -200,9 +200,9 @@ impl Demand {
         }
     }
 
-    /// The same, but not inlined, for a loop whose own variables it would drive out of the registers.
+    /// Does what [`Self::leave`] does, but is not inlined, for a loop whose own variables it would drive out of the registers.
     #[inline(never)]
-    pub(super) fn leave_apart(&mut self, pair: Pair) {
+    pub(super) fn leave_outlined(&mut self, pair: Pair) {
         self.leave(pair);
     }
 
@@ -244,7 +244,7 @@ impl Demand {
         forgotten
     }
 
-    /// Where the tables tell of the pair.
+    /// Returns where the tables tell of the pair.
     #[inline(always)]
     fn place(&self, pair: Pair) -> usize {
         usize::from(pair.source()) * self.nodes + usize::from(pair.destination())

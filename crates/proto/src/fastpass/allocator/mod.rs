@@ -143,18 +143,19 @@ impl Allocator {
         self.demand.forget(source, &mut self.schedule)
     }
 
-    /// Forgets what all sources wait for, as [`Allocator::forget`] does for each of them: it is then as good as new. The slots that
-    /// were forgotten.
+    /// Forgets what all sources wait for, as [`Allocator::forget`] does for each of them: it is then as good as new. The slots
+    /// that were forgotten.
     ///
     /// Takes a step for each waiting pair.
     pub fn forget_all(&mut self) -> u64 {
         self.demand.forget_all(&mut self.schedule)
     }
 
-    /// From the next batch on, the links of the racks carry this, one entry for each rack of the [`Capacities`] that the allocator was
-    /// made with. What waits stays and keeps its order.
+    /// From the next batch on, the links of the racks carry this, one entry for each rack of the [`Capacities`] that the
+    /// allocator was made with. What waits stays and keeps its order.
     ///
-    /// Takes a step for each rack. Panics if the allocator was made without capacities or with another number of racks, or if a rack carries nothing.
+    /// Takes a step for each rack. Panics if the allocator was made without capacities or with another number of racks, or if a
+    /// rack carries nothing.
     pub fn limit_racks(&mut self, racks: impl IntoIterator<Item = Rack>) {
         let counted = self.links.counted.as_mut().expect("an allocator that was made with capacities");
         counted.limit(racks);
@@ -213,8 +214,8 @@ fn serve_queue(demand: &mut Demand, links: &mut impl Links, schedule: &mut Sched
     });
 }
 
-/// Serves the pairs that were granted a slot once more, for later ones. Those that there is no slot for go to the queue, and so do
-/// those that wait for nothing more.
+/// Serves the pairs that were granted a slot once more, for later ones. Those that there is no slot for go to the queue, and so
+/// do those that wait for nothing more.
 #[inline(never)]
 fn serve_granted(slot: u32, links: &mut impl Links, schedule: &mut Schedule) {
     let (places, mut lists) = schedule.served_in(slot);
@@ -231,7 +232,7 @@ fn min_fct(demand: &mut Demand, links: &mut impl Links, schedule: &mut Schedule,
         if pair.waits() {
             return Some(pair);
         }
-        demand.leave_apart(pair);
+        demand.leave_outlined(pair);
         None
     });
 }

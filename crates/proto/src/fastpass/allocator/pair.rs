@@ -43,14 +43,14 @@ impl Pair {
         ((self.0 >> REMAINING) as u16).wrapping_add(1)
     }
 
-    /// Where what the destination can receive is found: an odd number for one that the pair waits for, an even one if it
+    /// Returns where what the destination can receive is found: an odd number for one that the pair waits for, an even one if it
     /// waits for nothing more.
     #[inline(always)]
     pub(super) fn receiver(self) -> u16 {
         (self.0 >> RECEIVER) as u16
     }
 
-    /// Whether the pair waits for a slot.
+    /// Returns whether the pair waits for a slot.
     #[inline(always)]
     pub(super) fn waits(self) -> bool {
         self.waits_as_number() == 1
@@ -74,14 +74,14 @@ impl Pair {
         Pair(self.0.wrapping_add(1 << REMAINING))
     }
 
-    /// The pair when it waits for so many slots more, which have been tallied.
+    /// Returns the pair when it waits for `slots` slots more, which have been tallied.
     #[inline(always)]
     pub(super) fn topped_up(self, slots: u16) -> Pair {
         debug_assert!(self.waits());
         Pair((self.0 + (u64::from(slots) << REMAINING)) | TALLIED)
     }
 
-    /// Whether the pair's demand has been tallied.
+    /// Returns whether the pair's demand has been tallied.
     #[inline(always)]
     pub(super) fn is_tallied(self) -> bool {
         self.0 & TALLIED != 0

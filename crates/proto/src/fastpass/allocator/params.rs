@@ -66,7 +66,7 @@ pub enum ParamsError {
 }
 
 impl AllocatorParams {
-    /// Whether an allocator can be built.
+    /// Returns an error unless an allocator can be built.
     pub(in crate::fastpass) fn check(&self) -> Result<(), ParamsError> {
         if !(2..=MOST_NODES).contains(&self.nodes) {
             return Err(ParamsError::Nodes(self.nodes));
@@ -81,7 +81,7 @@ impl AllocatorParams {
     }
 }
 
-/// Whether these capacities are of so many nodes, and each lets something pass.
+/// Returns an error unless these capacities are of `nodes` nodes and each lets something pass.
 fn check_capacities(capacities: &Capacities, nodes: usize) -> Result<(), ParamsError> {
     if capacities.nodes.len() != nodes {
         return Err(ParamsError::CapacitiesOf(capacities.nodes.len()));

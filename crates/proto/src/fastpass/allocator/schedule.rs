@@ -16,7 +16,7 @@ pub struct Schedule {
     slots: u32,
 }
 
-/// As many slots as there can be, and the queue.
+/// Lists of a schedule: one for each slot that there can be, and the queue.
 const LISTS: usize = QUEUE + 1;
 /// The queue's number: no free slot is the 64th.
 const QUEUE: usize = 64;
@@ -150,7 +150,7 @@ impl Schedule {
         self.ends[QUEUE] = head + kept;
     }
 
-    /// Where the pairs of a slot are.
+    /// Returns where the pairs of a slot are.
     #[inline(always)]
     fn places(&self, slot: u32) -> Range<usize> {
         slot as usize * self.stride..self.ends[slot as usize % QUEUE]
@@ -168,8 +168,8 @@ pub(super) struct Lists<'a> {
 }
 
 impl Lists<'_> {
-    /// Serves each pair at these places with a slot that `take` names, or 64, which is the queue. A place of the queue must not be
-    /// before as many as are appended to it meanwhile.
+    /// Serves each pair at these places with a slot that `take` names, or 64, which is the queue. A place of the queue must not
+    /// be before as many as are appended to it meanwhile.
     ///
     /// Four pairs are served at a time, one after the other: a processor waits with reading where a list ends until it knows all
     /// places that are still to be written to, and so it waits a quarter as often.

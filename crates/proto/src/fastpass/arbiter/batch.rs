@@ -1,7 +1,7 @@
 //! A batch of slots on its way through path selection, and who selects.
 //!
-//! Which way a packet takes depends on its slot alone: so a driver may have the slots of a batch seen to elsewhere, in any order and
-//! by any number of selectors, and the grants are the same.
+//! Which way a packet takes depends on its slot alone: so a driver may have the slots of a batch seen to elsewhere, in any order
+//! and by any number of selectors, and the grants are the same.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Batch {
         self.slots.iter().map(|slot| slot.pairs.len() as u64).sum()
     }
 
-    /// Whether there may be packets without a path.
+    /// Returns whether there may be packets without a path.
     pub(super) fn may_be_blocked(&self) -> bool {
         self.avoided.is_some()
     }

@@ -1,12 +1,14 @@
 //! Batches of slots (§3): when each is allocated, and what comes of it when its paths are selected.
 //!
-//! Allocation and path selection are apart, so that a driver may do the second elsewhere, on another thread: [`Batches::allocate`]
-//! gives a [`Batch`], a [`Selector`](super::Selector) selects its paths, and [`Batches::handle_selected`] takes it back. Meanwhile the next ones may
-//! be allocated. **When a batch comes back makes no difference to what is granted**, as long as there [is room](Batches::has_room).
+//! Allocation and path selection are apart, so that a driver may do the second elsewhere, on another thread:
+//! [`Batches::allocate`] gives a [`Batch`], a [`Selector`](super::Selector) selects its paths, and [`Batches::handle_selected`]
+//! takes it back. Meanwhile the next ones may be allocated. **When a batch comes back makes no difference to what is granted**,
+//! as long as there [is room](Batches::has_room).
 //!
 //! A packet without a path ([`BLOCKED`]) is asked for again. So that this, too, happens at the same instant whoever selects, it
 //! joins the queue with the [`REJOINS`]th batch after its own, behind what was requested until then. Where that may happen, an
-//! earlier batch has to be back before. A packet between two racks that no living links join waits until the links to avoid change.
+//! earlier batch has to be back before. A packet between two racks that no living links join waits until the links to avoid
+//! change.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,8 +23,8 @@ use super::network::BLOCKED;
 use super::params::{ArbiterError, ArbiterParams, PathParams};
 
 /// Batches that may have been allocated and not come back.
-pub const MOST_APART: u64 = 8;
-/// A packet without a path joins again so many batches after its own: the arbiter may allocate one while it learns of it.
+pub const MOST_IN_FLIGHT: u64 = 8;
+/// A packet without a path joins again this many batches after its own: the arbiter may allocate one while it learns of it.
 pub const REJOINS: u64 = 2;
 
 /// The allocator, and which batch is next.
@@ -38,7 +40,7 @@ pub struct Batches {
     avoided: Option<Arc<DeadLinks>>,
     /// Slots of a batch.
     width: u64,
-    /// A batch is allocated so many slots before it begins.
+    /// How many slots before it begins a batch is allocated.
     ahead: u64,
     /// The first slot of the next batch, a multiple of `width`.
     next: u64,
@@ -106,7 +108,7 @@ impl Batches {
             outstanding: 0,
             void_before: vec![0; params.allocator.nodes].into_boxed_slice(),
             void_until: 0,
-            spares: Vec::with_capacity(MOST_APART as usize),
+            spares: Vec::with_capacity(MOST_IN_FLIGHT as usize),
         })
     }
 
@@ -125,11 +127,11 @@ impl Batches {
         self.next
     }
 
-    /// Whether a batch may be allocated: too many are with the driver otherwise.
+    /// Returns whether a batch may be allocated: too many are with the driver otherwise.
     pub fn has_room(&self) -> bool {
         // None of those that are with the driver avoids anything, if the last one that did is back.
         let avoiding = self.last_avoiding >= Some(self.returned);
-        self.allocated - self.returned < if avoiding { REJOINS } else { MOST_APART }
+        self.allocated - self.returned < if avoiding { REJOINS } else { MOST_IN_FLIGHT }
     }
 
     /// The slot at whose beginning the next batch is to be allocated; `None` while nothing is demanded.
@@ -158,8 +160,8 @@ impl Batches {
         Ok(())
     }
 
-    /// Forgets what an endpoint has demanded, and what it is granted in batches that have not come back. How many slots were
-    /// demanded and not granted.
+    /// Forgets what an endpoint has demanded, and what it is granted in batches that have not come back. Returns how many slots
+    /// were demanded and not granted.
     pub fn forget(&mut self, source: Address) -> u64 {
         let forgotten = self.allocator.forget(usize::from(source));
         self.outstanding -= forgotten;
@@ -173,7 +175,7 @@ impl Batches {
         forgotten + (without_path - self.blocked.len() - self.cut_off.len()) as u64
     }
 
-    /// Forgets what all have demanded, as [`Batches::forget`] does for each. How many slots that is.
+    /// Forgets what all have demanded, as [`Batches::forget`] does for each. Returns how many slots that is.
     pub fn forget_all(&mut self) -> u64 {
         let without_path = self.blocked.len() + self.cut_off.len();
         let forgotten = self.allocator.forget_all() + without_path as u64;
@@ -186,8 +188,8 @@ impl Batches {
         forgotten
     }
 
-    /// From the next batch on no packet takes these links, and racks are granted what their others carry. What is demanded stays so,
-    /// and keeps its order.
+    /// From the next batch on no packet takes these links, and racks are granted what their others carry. What is demanded stays
+    /// so, and keeps its order.
     pub fn avoid(&mut self, links: Arc<DeadLinks>) {
         self.allocator.limit_racks(racks_left(&self.racks, &links, self.own, &self.sizes));
         self.avoided = (!links.is_empty()).then_some(links);
@@ -305,7 +307,7 @@ mod tests {
                 batches.avoid(one_dead(&params));
             }
             batches.request(100, 0, 3, 1).expect("room");
-            let mut apart = VecDeque::new();
+            let mut in_flight = VecDeque::new();
             let mut granted = Vec::new();
             for number in 0..6 {
                 if batches.due().is_none() {
@@ -313,9 +315,9 @@ mod tests {
                 }
                 let mut batch = batches.allocate();
                 select(&mut batch, blocked && number == 0);
-                apart.push_back(batch);
-                while apart.len() > usize::from(late) {
-                    let batch = apart.pop_front().expect("some");
+                in_flight.push_back(batch);
+                while in_flight.len() > usize::from(late) {
+                    let batch = in_flight.pop_front().expect("some");
                     batches.handle_selected(batch, |_, grant| granted.push(grant.slot));
                 }
             }
@@ -333,7 +335,8 @@ mod tests {
         }
     }
 
-    /// A packet between racks that no living links join waits, costs no batch meanwhile, and is granted when a link is used again.
+    /// A packet between racks that no living links join waits, costs no batch meanwhile, and is granted when a link is used
+    /// again.
     #[test]
     fn what_is_cut_off_waits_until_links_are_used_again() {
         let params = ArbiterParams {

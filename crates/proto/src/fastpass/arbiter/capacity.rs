@@ -5,8 +5,8 @@ use crate::fastpass::paths::{DeadLinks, PathError, Racks};
 
 use super::params::{ArbiterParams, PathParams};
 
-/// The allocator's capacities while nothing is avoided. Where there are several paths they have racks, so that what those carry may
-/// be changed; they limit nothing if the parameters do not.
+/// The allocator's capacities while nothing is avoided. Where there are several paths they have racks, so that what those carry
+/// may be changed; they limit nothing if the parameters do not.
 pub(super) fn capacities(params: &ArbiterParams) -> Option<Capacities> {
     let (racks, switches) = match &params.paths {
         PathParams::Single => return params.allocator.capacities.clone(),
@@ -41,9 +41,10 @@ pub(super) fn own_rack(params: &ArbiterParams) -> Option<usize> {
 /// 1/240 of a link, and what it is told 1/349; a third more than that is left to them.
 const ENDPOINTS_A_LINK: u64 = 160;
 
-/// What is left of each rack's links without the dead ones, and without a part for the control packets of its endpoints: in the
-/// arbiter's own rack, of all endpoints, and so in the others of its pod where those share what is left of the links to the core. For
-/// the latter there was room before, as the arbiter's host sends nothing else, and for the former in the links that are dead.
+/// Returns what is left of each rack's links without the dead ones, and without a part for the control packets of its endpoints:
+/// in the arbiter's own rack, of all endpoints, and so in the others of its pod where those share what is left of the links to
+/// the core. For the latter there was room before, as the arbiter's host sends nothing else, and for the former in the links that
+/// are dead.
 pub(super) fn racks_left<'a>(
     racks: &'a [Rack],
     dead: &'a DeadLinks,

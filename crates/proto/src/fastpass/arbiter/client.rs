@@ -13,7 +13,7 @@ use super::params::ArbiterParams;
 const MOST_PENDING: usize = 256;
 /// Allocations of which it is remembered what they said: as many as an acknowledgement can speak of.
 const MOST_UNACKNOWLEDGED: usize = 32;
-/// An allocation that so many later ones have overtaken is lost: they take different paths, and may queue.
+/// An allocation that this many later ones have overtaken is lost: they take different paths, and may queue.
 const OVERTAKEN_BY: u32 = 16;
 /// An endpoint that is silent is not told its counts more often than this without a word from it.
 const MOST_REPEATED: u8 = 16;
@@ -142,7 +142,8 @@ impl Client {
         self.paths.push_back((self.seq, path));
     }
 
-    /// An allocation of which it is known by now whether it came: its path, and whether it was lost. To be asked until there is none.
+    /// An allocation of which it is known by now whether it came: its path, and whether it was lost. To be asked until there is
+    /// none.
     pub(super) fn poll_fate(&mut self, heard: Heard) -> Option<(Path, bool)> {
         // What is older than the endpoint can speak of may have come or not.
         while self.paths.front().is_some_and(|&(seq, _)| heard.latest.saturating_sub(seq) >= 32) {
@@ -200,7 +201,7 @@ impl Client {
         self.unacknowledged.push_back(Sent { seq: self.seq, at: now, granted, lost: false });
     }
 
-    /// Takes the allocations for lost that have not been acknowledged in time. Whether there were any.
+    /// Takes the allocations for lost that have not been acknowledged in time. Returns whether there were any.
     pub(super) fn give_up(&mut self, now: Time, after: Span) -> bool {
         let mut any = false;
         for place in 0..self.unacknowledged.len() {
@@ -216,7 +217,7 @@ impl Client {
         any
     }
 
-    /// When the endpoint is to be sent something next, if nothing happens meanwhile.
+    /// Returns when the endpoint is to be sent something next, if nothing happens meanwhile.
     pub(super) fn wake_at(&self, params: &ArbiterParams) -> Time {
         if self.reset {
             return self.reset_at;

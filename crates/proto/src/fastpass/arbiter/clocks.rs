@@ -22,7 +22,7 @@ use crate::fastpass::timeslots::Timeslots;
 use crate::units::{Span, Time};
 
 /// Clocks further apart than this are not believed.
-const MOST_APART: Span = Span::from_secs(1);
+const MAX_SKEW: Span = Span::from_secs(1);
 /// The arbiter's count of slots is moved if it is further than this from most endpoints': as much as the last slot of a
 /// batch may be further ahead without being refused, with batches, pre-allocation and limits of age as they are by default.
 const MOVED_BEYOND: Span = Span::from_us(10);
@@ -40,7 +40,7 @@ pub(super) struct Clocks {
     /// The median of late, and until when it is taken for that.
     median: Clock,
     median_until: Time,
-    most_apart: i64,
+    max_skew: i64,
     moved_beyond: i64,
     translated_beyond: i64,
 }
@@ -48,9 +48,9 @@ pub(super) struct Clocks {
 /// How far an endpoint's clock is ahead of the arbiter's.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
-    /// At least so far.
+    /// The least that the clock can be ahead.
     least: Recent,
-    /// At most so far, negated.
+    /// The most that the clock can be ahead, negated.
     most: Recent,
     /// Added to the slots of its grants.
     translation: i64,
@@ -77,28 +77,27 @@ impl Clocks {
             sorted: Vec::with_capacity(nodes),
             median: Clock::default(),
             median_until: Time::ZERO,
-            most_apart: slots(MOST_APART),
+            max_skew: slots(MAX_SKEW),
             moved_beyond: slots(MOVED_BEYOND),
             translated_beyond: slots(TRANSLATED_BEYOND),
         }
     }
 
-    /// How far a slot of another machine's clock is ahead of that of this one's, `own`; `None` if that cannot be true.
+    /// Returns how far a slot of another machine's clock is ahead of that of this one's, `own`; `None` if that cannot be true.
     fn difference(&self, slot: u64, own: u64) -> Option<i64> {
         let difference = i64::try_from(i128::from(slot) - i128::from(own)).ok()?;
-        (-self.most_apart..=self.most_apart).contains(&difference).then_some(difference)
+        (-self.max_skew..=self.max_skew).contains(&difference).then_some(difference)
     }
 
-    /// Whether slots are too far apart to be true.
+    /// Returns whether slots are too far apart to be true.
     pub(super) fn is_absurd(&self, slot: u64, own: u64) -> bool {
         self.difference(slot, own).is_none()
     }
 
-    /// Takes what a request says of clocks, when the arbiter's shows slot `own`. Whether that can be true.
+    /// Takes what a request says of clocks, when the arbiter's shows slot `own`. Returns whether that can be true.
     pub(super) fn hear(&mut self, now: Time, request: &Request, own: u64) -> bool {
         let behind = request.arbiter_ahead.map_or(0, i64::from);
-        let Some(ahead) = self.difference(request.slot, own).filter(|_| behind.abs() <= self.most_apart)
-        else {
+        let Some(ahead) = self.difference(request.slot, own).filter(|_| behind.abs() <= self.max_skew) else {
             return false;
         };
         self.of[usize::from(request.source)].least.note(now, ahead);
@@ -108,7 +107,7 @@ impl Clocks {
     /// Takes what a request in the present term says of this arbiter's clock.
     fn hear_of_own(&mut self, now: Time, request: &Request) {
         let Some(ahead) = request.arbiter_ahead else { return };
-        if i64::from(ahead).abs() <= self.most_apart {
+        if i64::from(ahead).abs() <= self.max_skew {
             self.of[usize::from(request.source)].most.note(now, ahead.into());
         }
     }
@@ -161,7 +160,7 @@ impl Clocks {
         }
     }
 
-    /// Where an arbiter that takes over should move its count of slots. `most` is how many slots it allocates ahead.
+    /// Returns where an arbiter that takes over should move its count of slots. `most` is how many slots it allocates ahead.
     pub(super) fn advise_new_primary(&mut self, now: Time, frame: i64, most: u32) -> Option<i64> {
         for clock in &mut self.of {
             // That was about the arbiter's clock when it was primary before.
@@ -201,14 +200,14 @@ impl Clocks {
 }
 
 impl Clock {
-    /// Whether the clock is certainly further than this from one that is `frame` ahead of the arbiter's.
+    /// Returns whether the clock is certainly further than this from one that is `frame` ahead of the arbiter's.
     fn is_beyond(&self, now: Time, frame: i64, slots: i64) -> bool {
         let ahead = self.least.greatest(now).is_some_and(|least| least > frame + slots);
         let behind = self.most.greatest(now).is_some_and(|most| -most < frame - slots);
         ahead || behind
     }
 
-    /// How far the clock is ahead of the arbiter's: the middle of what is possible, or the least if that is all there is.
+    /// Returns how far the clock is ahead of the arbiter's: the middle of what is possible, or the least if that is all there is.
     fn estimate(&self, now: Time) -> Option<i64> {
         let least = self.least.greatest(now)?;
         Some(self.most.greatest(now).map_or(least, |most| (least - most).div_euclid(2)))

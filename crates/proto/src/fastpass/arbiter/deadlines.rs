@@ -13,7 +13,7 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Never, for each of so many endpoints.
+    /// Returns the deadlines of `nodes` endpoints, none of them set.
     pub(super) fn new(nodes: usize) -> Deadlines {
         let size = nodes.next_power_of_two();
         let mut winner = vec![0; 2 * size].into_boxed_slice();

@@ -14,20 +14,20 @@ use super::batch::Slot;
 use super::capacity::dead_links;
 use super::own_links::OwnLinks;
 use super::params::{ArbiterParams, PathParams};
-use super::trial_ways::{Surroundings, WayFinder};
+use super::trial_paths::{Surroundings, TrialPathFinder};
 use super::trials::Trials;
 
 /// The paths of a packet to an endpoint and of its answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ways {
+pub(super) struct ControlPaths {
     /// The path of the packet; `None` leaves it to the driver.
     pub(super) out: Option<Path>,
     /// The path that answers are to take; `None` for the same.
     pub(super) back: Option<Path>,
 }
 
-/// One in so many packets to an endpoint may take a path on which there is hardly any room: the others may have failed, and nobody
-/// has missed anything yet.
+/// One in this many packets to an endpoint may take a path on which there is hardly any room: the others may have failed, and
+/// nobody has missed anything yet.
 const BY_ANY_PATH: u32 = 16;
 
 /// Finds failed links, where there is more than one path, and tries them.
@@ -36,14 +36,14 @@ pub(super) struct Faults {
     /// Whether reports are taken at all: without any, no link fails.
     takes_reports: bool,
     isolator: Option<Box<Isolator>>,
-    /// None where the arbiter is at no endpoint's link, so that no path leads to it.
+    /// The trials; `None` where the arbiter is at no endpoint's link, so that no path leads to it.
     trials: Option<Box<Trials>>,
     /// The endpoint at whose link the arbiter is.
     own: Option<Address>,
     trial_timeout: Span,
     /// Paths between two racks, at most.
     paths: Path,
-    /// None where the arbiter is at no endpoint's link.
+    /// The arbiter's own links; `None` where it is at no endpoint's link.
     own_links: Option<Box<OwnLinks>>,
     /// Packets to each endpoint: whose turn it is.
     turns: Box<[u32]>,
@@ -72,7 +72,7 @@ impl Faults {
         let around = params.address.zip(surroundings);
         let paths = around.as_ref().map_or(1, |(_, around)| around.switches * around.cores) as Path;
         let own_links = around.as_ref().map(|(own, around)| Box::new(OwnLinks::new(around, *own)));
-        let trials = around.map(|(own, around)| Box::new(Trials::new(WayFinder::new(&around, own))));
+        let trials = around.map(|(own, around)| Box::new(Trials::new(TrialPathFinder::new(&around, own))));
         Ok(Faults {
             takes_reports: params.fault_isolation,
             isolator: isolator.map(Box::new),
@@ -112,12 +112,12 @@ impl Faults {
         }
     }
 
-    /// The ways of the next packet to an endpoint and of its answers: each path in its turn, or while links are avoided those over
-    /// none of them by which the arbiter's rack has most room. None where there is but one path, or the arbiter is at no
-    /// endpoint's link.
-    pub(super) fn next_ways(&mut self, to: Address) -> Ways {
+    /// Returns the paths of the next packet to an endpoint and of its answers: each path in its turn, or while links are avoided
+    /// those over none of them by which the arbiter's rack has most room. Both are `None` where there is but one path, or the
+    /// arbiter is at no endpoint's link.
+    pub(super) fn next_paths(&mut self, to: Address) -> ControlPaths {
         let (Some(own_links), Some(isolator), Some(own)) = (&self.own_links, &self.isolator, self.own) else {
-            return Ways::default();
+            return ControlPaths::default();
         };
         let paths = self.paths;
         let turn = &mut self.turns[usize::from(to)];
@@ -126,7 +126,7 @@ impl Faults {
         let first = ((*turn + *turn / BY_ANY_PATH) % u32::from(paths)) as Path;
         let by_any = *turn % BY_ANY_PATH == 0;
         if isolator.avoided().next().is_none() {
-            return Ways { out: Some(first), back: None };
+            return ControlPaths { out: Some(first), back: None };
         }
         let find =
             |suits: &dyn Fn(Path) -> bool| (0..paths).map(|i| (first + i) % paths).find(|&path| suits(path));
@@ -136,7 +136,7 @@ impl Faults {
         let back = find(&|path| returns(path) && (by_any || own_links.has_room_back(path)));
         let out = out.or_else(|| find(&leads)).unwrap_or(first);
         let back = back.or_else(|| find(&returns)).unwrap_or(out);
-        Ways { out: Some(out), back: (back != out).then_some(back) }
+        ControlPaths { out: Some(out), back: (back != out).then_some(back) }
     }
 
     /// Takes the answer to a trial.
@@ -148,7 +148,7 @@ impl Faults {
         }
     }
 
-    /// When [`Self::handle_timeout`] is wanted next; [`Time::NEVER`] while nothing is reported.
+    /// Returns when [`Self::handle_timeout`] is wanted next; [`Time::NEVER`] while nothing is reported.
     pub(super) fn timeout(&self) -> Time {
         self.next
     }
@@ -183,7 +183,7 @@ impl Faults {
         changed.then(|| self.avoided())
     }
 
-    /// Whether a trial is to leave.
+    /// Returns whether a trial is to leave.
     pub(super) fn has_trial(&self) -> bool {
         self.trials.as_ref().is_some_and(|trials| trials.is_ready())
     }

@@ -17,7 +17,7 @@ impl Frame {
         self.timeslots.of(now).saturating_add_signed(self.ahead)
     }
 
-    /// When a slot begins by the arbiter's clock; the clock's zero for one that began before.
+    /// Returns when a slot begins by the arbiter's clock; the clock's zero for one that began before.
     pub(super) fn start(&self, slot: u64) -> Time {
         self.timeslots.start(slot.saturating_add_signed(-self.ahead))
     }

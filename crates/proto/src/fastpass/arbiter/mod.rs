@@ -39,16 +39,16 @@ mod params;
 mod requests;
 mod succession;
 mod takeover;
-mod trial_ways;
+mod trial_paths;
 mod trials;
 
 pub use batch::{Batch, Selector, Slot};
-pub use batches::{Batches, Outcome, MOST_APART, REJOINS};
+pub use batches::{Batches, Outcome, MOST_IN_FLIGHT, REJOINS};
 pub use counters::ArbiterCounters;
 pub use network::BLOCKED;
 pub use params::{ArbiterError, ArbiterParams, Pacer, PathParams};
 pub use succession::Role;
-pub use trial_ways::Neighbours;
+pub use trial_paths::Neighbours;
 
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ use client::Client;
 use clocks::Clocks;
 use counts::Counts;
 use deadlines::Deadlines;
-use faults::{Faults, Ways};
+use faults::{ControlPaths, Faults};
 use frame::Frame;
 use succession::Succession;
 
@@ -70,13 +70,13 @@ use succession::Succession;
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArbiterOutput {
-    /// To an endpoint, on this path if it is said.
+    /// A packet to an endpoint, on this path if one is given.
     Allocation(Allocation, Option<Path>),
-    /// To an endpoint, on this path if it is said.
+    /// A packet to an endpoint, on this path if one is given.
     Reset(Reset, Option<Path>),
-    /// To every other arbiter.
+    /// A packet to every other arbiter.
     Watchdog(Watchdog),
-    /// To an endpoint, on this path.
+    /// A packet to an endpoint, on this path.
     Trial(Trial, Path),
 }
 
@@ -188,15 +188,15 @@ impl Arbiter {
     }
 
     /// Gives the driver what selects paths: from now on the driver has to do so, here or on other threads, for the batches that
-    /// [`Arbiter::poll_batch`] gives. None if that has been given before.
+    /// [`Arbiter::poll_batch`] gives. `None` if that has been given before.
     pub fn take_selector(&mut self) -> Option<Selector> {
         self.selector.take()
     }
 
     /// The next batch of which the driver has to select the paths. To be asked for after each
     /// [`Arbiter::handle_timeout`], and to be handed back with paths in the same order, by [`Arbiter::handle_selected`]; until
-    /// then its grants are not told. As long as [`MOST_APART`] of them are not back, or [`REJOINS`] that avoid failed links, no
-    /// further one is allocated.
+    /// then its grants are not told. As long as [`MOST_IN_FLIGHT`] of them are not back, or [`REJOINS`] that avoid failed links,
+    /// no further one is allocated.
     pub fn poll_batch(&mut self) -> Option<Batch> {
         self.allocated.pop_front()
     }
@@ -227,18 +227,18 @@ impl Arbiter {
         }
     }
 
-    /// When the next batch is to be allocated.
+    /// Returns when the next batch is to be allocated.
     fn batch_at(&self) -> Option<Time> {
         self.batches.due().map(|slot| self.frame.start(slot))
     }
 
-    /// Whether a batch is due that cannot be allocated before earlier ones have come back: the driver has to hand these back now and
-    /// call [`Arbiter::handle_timeout`] again.
+    /// Returns whether a batch is due that cannot be allocated before earlier ones have come back: the driver has to hand these
+    /// back now and call [`Arbiter::handle_timeout`] again.
     pub fn lacks_room(&self, now: Time) -> bool {
         !self.batches.has_room() && self.batch_at().is_some_and(|at| at <= now)
     }
 
-    /// When [`Arbiter::handle_timeout`] is wanted next.
+    /// Returns when [`Arbiter::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Option<Time> {
         let own = match self.succession.role {
             Role::Primary => self.batch_at(),
@@ -248,7 +248,7 @@ impl Arbiter {
         (first != Time::NEVER).then_some(first)
     }
 
-    /// Whether there is a packet for [`Arbiter::transmit`] to give.
+    /// Returns whether there is a packet for [`Arbiter::transmit`] to give.
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
         let first = self.succession.watchdog_at.min(self.deadlines.first().0);
@@ -276,7 +276,7 @@ impl Arbiter {
             return ArbiterOutput::Trial(trial, path);
         }
         let (_, endpoint) = self.deadlines.first();
-        let Ways { out: path, back } = self.faults.next_ways(endpoint);
+        let ControlPaths { out: path, back } = self.faults.next_paths(endpoint);
         let output = if self.clients[usize::from(endpoint)].reset {
             ArbiterOutput::Reset(self.reset(now, endpoint, back), path)
         } else {
@@ -295,7 +295,7 @@ impl Arbiter {
         self.deadlines.set(endpoint, self.clients[usize::from(endpoint)].wake_at(&self.params));
     }
 
-    /// Whether this arbiter is the primary.
+    /// Returns whether this arbiter is the primary.
     pub fn role(&self) -> Role {
         self.succession.role
     }
@@ -320,7 +320,7 @@ impl Arbiter {
         self.faults.failed()
     }
 
-    /// What has been counted.
+    /// Returns what has been counted.
     pub fn counters(&self) -> &ArbiterCounters {
         &self.counters
     }

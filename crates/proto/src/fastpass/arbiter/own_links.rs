@@ -1,14 +1,14 @@
 //! How busy the links above the arbiter's own rack are with packets in timeslots, while links are avoided.
 //!
-//! Packets in slots leave a hundredth of each link to control packets. All that the arbiter says and hears passes its rack's links,
-//! which is more than that; but its host sends nothing else, so the links together have room. While no link is avoided they
-//! are alike. While some are, racks whose links are all whole make little use of some paths and all of others.
+//! Packets in slots leave a hundredth of each link to control packets. All that the arbiter says and hears passes its rack's
+//! links, which is more than that; but its host sends nothing else, so the links together have room. While no link is avoided
+//! they are alike. While some are, racks whose links are all whole make little use of some paths and all of others.
 
 use crate::fastpass::fcp::{Address, Path};
 use crate::fastpass::paths::Racks;
 
 use super::batch::Slot;
-use super::trial_ways::Surroundings;
+use super::trial_paths::Surroundings;
 
 /// The packets of late on the links between the arbiter's rack and the switches above it.
 #[derive(Clone, Debug)]
@@ -59,12 +59,12 @@ impl OwnLinks {
         }
     }
 
-    /// Whether the link by which a path leaves the rack has room for control packets.
+    /// Returns whether the link by which a path leaves the rack has room for control packets.
     pub(super) fn has_room_out(&self, path: Path) -> bool {
         self.has_room(path, 0)
     }
 
-    /// Whether the link by which a path comes into the rack has room for control packets.
+    /// Returns whether the link by which a path comes into the rack has room for control packets.
     pub(super) fn has_room_back(&self, path: Path) -> bool {
         self.has_room(path, 1)
     }

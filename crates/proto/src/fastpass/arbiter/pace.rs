@@ -15,7 +15,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// When the next may follow.
+    /// Returns when the next may follow.
     pub(super) fn next(&self, pacer: &Pacer) -> Time {
         Time::from_ps(self.virtual_at.since(Time::ZERO + pacer.slack).as_ps()).max(self.gap_until)
     }
@@ -26,7 +26,7 @@ impl Pace {
         self.gap_until = now + pacer.gap;
     }
 
-    /// Whether one more may happen now, in which case it is noted.
+    /// Returns whether one more may happen now, in which case it is noted.
     pub(super) fn admits(&mut self, now: Time, interval: Span, burst: u32) -> bool {
         let pacer = Pacer { gap: Span::ZERO, interval, slack: interval * u64::from(burst.saturating_sub(1)) };
         let admitted = self.next(&pacer) <= now;

@@ -19,19 +19,19 @@ pub struct ArbiterParams {
     pub allocator: AllocatorParams,
     /// What ways there are through the network. Default: one.
     pub paths: PathParams,
-    /// Whether failed links are found from lost packets, and avoided. Without it reports change nothing, and every path is used: what
-    /// the mechanism is worth. Default: true.
+    /// Whether failed links are found from lost packets, and avoided. Without it reports change nothing, and every path is used:
+    /// what the mechanism is worth. Default: true.
     pub fault_isolation: bool,
     /// When a link counts as failed, by what endpoints report; the length of a slot is taken from `timeslots`.
     pub isolator: IsolatorParams,
     /// The endpoint at whose link to the network the arbiter is, if it is at one: then it can try failed links, and keep its own
     /// packets off them. Default: none.
     pub address: Option<Address>,
-    /// A batch is allocated so many slots before its first slot begins. Default: 40, as in the release.
+    /// How many slots before its first slot begins a batch is allocated. Default: 40, as in the release.
     pub ahead: u32,
     /// How often an endpoint is sent an allocation.
     pub pacer: Pacer,
-    /// An allocation that has not been acknowledged for so long is followed by one with the counts of now. Default: 200 us,
+    /// An allocation that has not been acknowledged for this long is followed by one with the counts of now. Default: 200 us,
     /// as in the release.
     pub retransmit: Span,
     /// A request is acknowledged after this time at the latest, by an allocation without grants if need be. Default: 100
@@ -39,7 +39,7 @@ pub struct ArbiterParams {
     pub acknowledge: Span,
     /// The time between two watchdogs (`T_w`). Default: 100 us, as in the paper.
     pub watchdog: Span,
-    /// A standby that has heard no watchdog for so long takes over (`T_d`). Default: 200 us, as in the paper; the release has
+    /// A standby that has heard no watchdog for this long takes over (`T_d`). Default: 200 us, as in the paper; the release has
     /// 2 ms.
     pub takeover: Span,
     /// Added to the slots that a new primary leaves out after those that the old one can have granted. Default: none.
@@ -132,7 +132,7 @@ pub enum ArbiterError {
     RacksOf(usize),
     /// There are ways to choose from, and nodes with room for several packets a slot, of which none are chosen.
     SeveralPackets,
-    /// There is no arbiter of this rank among so many.
+    /// The rank, the first number, is not below the number of arbiters, the second.
     Rank(u8, u8),
     /// A standby takes over before the next watchdog can have come.
     Takeover,

@@ -5,7 +5,7 @@ use crate::fastpass::fcp::{Address, Demand, News, PathReport, Request};
 use crate::units::Time;
 
 use super::clocks::Advice;
-use super::succession::Standing;
+use super::succession::TermOrder;
 use super::{Arbiter, Role};
 
 impl Arbiter {
@@ -24,13 +24,13 @@ impl Arbiter {
             self.counters.absurd_clock += 1;
         }
         self.wakes_late(now);
-        match self.succession.standing(request.term) {
-            Standing::Absurd => self.counters.absurd_term += 1,
-            Standing::Newer => self.hear_newer_term(now, request),
-            Standing::Older if self.succession.role == Role::Primary => self.answer_older_term(now, request),
-            Standing::Own if self.succession.role == Role::Primary => self.answer(now, request),
-            Standing::Own => self.overhear(now, request),
-            Standing::Older => {}
+        match self.succession.term_order(request.term) {
+            TermOrder::Absurd => self.counters.absurd_term += 1,
+            TermOrder::Newer => self.hear_newer_term(now, request),
+            TermOrder::Older if self.succession.role == Role::Primary => self.answer_older_term(now, request),
+            TermOrder::Own if self.succession.role == Role::Primary => self.answer(now, request),
+            TermOrder::Own => self.overhear(now, request),
+            TermOrder::Older => {}
         }
         self.reschedule(source);
     }
@@ -103,8 +103,8 @@ impl Arbiter {
         }
     }
 
-    /// Whether a request is of the endpoint's present incarnation. A newer one than was known makes all else that was known of
-    /// the endpoint void.
+    /// Returns whether a request is of the endpoint's present incarnation. A newer one than was known makes all else that was
+    /// known of the endpoint void.
     fn is_of_this_life(&mut self, request: &Request) -> bool {
         let known = self.clients[usize::from(request.source)].incarnation;
         if request.incarnation < known {

@@ -46,7 +46,7 @@ pub(super) struct Succession {
 
 /// What a term is to an arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum TermOrder {
     /// Its own.
     Own,
     /// Older, or none.
@@ -74,17 +74,17 @@ impl Succession {
         }
     }
 
-    /// What a term is to this arbiter.
-    pub(super) fn standing(&self, term: u32) -> Standing {
+    /// Returns what a term is to this arbiter.
+    pub(super) fn term_order(&self, term: u32) -> TermOrder {
         match term.checked_sub(self.term) {
-            None => Standing::Older,
-            Some(0) => Standing::Own,
-            Some(newer) if newer > MOST_NEWER => Standing::Absurd,
-            Some(_) => Standing::Newer,
+            None => TermOrder::Older,
+            Some(0) => TermOrder::Own,
+            Some(newer) if newer > MOST_NEWER => TermOrder::Absurd,
+            Some(_) => TermOrder::Newer,
         }
     }
 
-    /// Becomes the primary of the next term that is this arbiter's own. Whether there is one.
+    /// Becomes the primary of the next term that is this arbiter's own. Returns `false` if there is none.
     pub(super) fn take_over(&mut self, now: Time, params: &ArbiterParams) -> bool {
         let arbiters = u32::from(params.arbiters);
         let delta = (u32::from(params.rank) + arbiters - self.term % arbiters) % arbiters;
@@ -96,8 +96,8 @@ impl Succession {
         true
     }
 
-    /// When a standby takes over if it hears nothing: the first rank after `T_d`, each further one a `T_w` later. (The rank of
-    /// the primary that fell silent does not count.)
+    /// Returns when a standby takes over if it hears nothing: the first rank after `T_d`, each further one a `T_w` later. (The
+    /// rank of the primary that fell silent does not count.)
     pub(super) fn takeover_at(&self, params: &ArbiterParams) -> Option<Time> {
         let primary = self.term.checked_sub(1).map(|term| term % u32::from(params.arbiters));
         let gone = primary.is_some_and(|primary| primary < u32::from(params.rank));
@@ -127,13 +127,14 @@ impl Succession {
         alive
     }
 
-    /// Whether this primary has been for so long without an endpoint that follows it that there may be another that it did not
-    /// hear of.
+    /// Returns whether there may be another primary that this one did not hear of: for longer than a takeover takes no endpoint
+    /// has followed it.
     pub(super) fn may_have_rival(&self, now: Time, params: &ArbiterParams) -> bool {
         !self.followed && now > self.since + params.takeover
     }
 
-    /// When the watchdog after one that leaves now follows: sooner at the beginning of a term, so that a rival learns of it.
+    /// Returns when the watchdog after one that leaves now follows: sooner at the beginning of a term, so that a rival learns of
+    /// it.
     pub(super) fn next_watchdog(&self, now: Time, params: &ArbiterParams) -> Time {
         let new = now < self.since + params.watchdog;
         now + if new { params.watchdog / 4 } else { params.watchdog }
@@ -144,16 +145,16 @@ impl Succession {
         *self = Succession { horizon: self.horizon, ..Succession::standby(now, term) };
     }
 
-    /// Whether a watchdog can be true: of another arbiter, and of a term that is its own.
+    /// Returns whether a watchdog can be true: of another arbiter, and of a term that is its own.
     pub(super) fn is_true(&self, watchdog: &Watchdog, params: &ArbiterParams) -> bool {
         let owner = watchdog.term.checked_sub(1).map(|term| term % u32::from(params.arbiters));
         owner == Some(u32::from(watchdog.rank))
             && watchdog.rank != params.rank
-            && self.standing(watchdog.term) != Standing::Absurd
+            && self.term_order(watchdog.term) != TermOrder::Absurd
     }
 
-    /// Whether this arbiter has missed its time by so much that it must have stood still: to send a watchdog as the primary,
-    /// or to take over as a standby.
+    /// Returns whether this arbiter has missed its time by more than it can unless it stood still: its time to send a watchdog as
+    /// the primary, or to take over as a standby.
     pub(super) fn is_late(&self, now: Time, params: &ArbiterParams) -> bool {
         let missed = match self.takeover_at(params) {
             Some(at) => at + params.watchdog,

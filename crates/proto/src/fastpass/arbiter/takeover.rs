@@ -37,7 +37,7 @@
 //! have been lost for a slot to be used twice. A primary that no endpoint has followed for `T_d` may have a rival that it did
 //! not hear of: when a request reaches it at last, it begins its slots a `T_w` later than it would.
 
-use super::succession::Standing;
+use super::succession::TermOrder;
 use super::{Address, Arbiter, Role, Time, Watchdog};
 
 impl Arbiter {
@@ -129,7 +129,7 @@ impl Arbiter {
             self.counters.bad_watchdogs += 1;
             return;
         }
-        if self.succession.standing(watchdog.term) != Standing::Older {
+        if self.succession.term_order(watchdog.term) != TermOrder::Older {
             self.counters.stepped_down += u64::from(self.succession.role == Role::Primary);
             self.follow(now, watchdog.term);
             self.succession.horizon = Some((watchdog.horizon, now));

@@ -1,8 +1,8 @@
 //! Trials of failed links (§6): packets that the arbiter sends to endpoints over links that are avoided, and that come back. They
 //! cost nobody a packet or a timeslot; when enough have come back, the isolator lets the link in again.
 //!
-//! Which ways a trial can take stands in `trial_ways`. A trial that does not come back says little of the link that it was meant for
-//! as long as something else on its way may have failed, so the next one takes another way.
+//! Which paths a trial can take stands in `trial_paths`. A trial that does not come back says little of the link that it was
+//! meant for as long as something else on its way may have failed, so the next one takes another way.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,12 @@ use crate::fastpass::fcp::{Address, Path, Trial};
 use crate::fastpass::isolator::{Isolator, Link, Silence};
 use crate::units::{Span, Time};
 
-use super::trial_ways::{Way, WayFinder};
+use super::trial_paths::{TrialPath, TrialPathFinder};
 
 /// Trials under way.
 #[derive(Clone, Debug)]
 pub(super) struct Trials {
-    finder: WayFinder,
+    finder: TrialPathFinder,
     token: u32,
     /// Oldest first.
     under_way: VecDeque<UnderWay>,
@@ -31,7 +31,7 @@ pub(super) struct Trials {
 struct UnderWay {
     token: u32,
     link: Link,
-    way: Way,
+    way: TrialPath,
     /// Whether nothing else that has failed was on the way.
     alone: bool,
     at: Time,
@@ -42,7 +42,7 @@ struct UnderWay {
 struct Tried {
     link: Link,
     /// How its trials go, if a way is known.
-    way: Option<Way>,
+    way: Option<TrialPath>,
     /// Whether one of them was answered.
     answered: bool,
     /// Where the search for a way goes on.
@@ -50,7 +50,7 @@ struct Tried {
 }
 
 impl Trials {
-    pub(super) fn new(finder: WayFinder) -> Trials {
+    pub(super) fn new(finder: TrialPathFinder) -> Trials {
         Trials {
             finder,
             token: 0,
@@ -96,7 +96,7 @@ impl Trials {
         }
     }
 
-    /// When the oldest trial counts as lost; [`Time::NEVER`] if none is under way.
+    /// Returns when the oldest trial counts as lost; [`Time::NEVER`] if none is under way.
     pub(super) fn times_out(&self, timeout: Span) -> Time {
         self.under_way.front().map_or(Time::NEVER, |trial| trial.at + timeout)
     }
@@ -117,7 +117,7 @@ impl Trials {
         }
     }
 
-    /// Whether a trial is to leave.
+    /// Returns whether a trial is to leave.
     pub(super) fn is_ready(&self) -> bool {
         !self.outbox.is_empty()
     }
@@ -127,14 +127,14 @@ impl Trials {
         self.outbox.pop_front()
     }
 
-    /// How to try a link, and whether nothing else that has failed is on the way: as before, or else on another way. None if no
-    /// endpoint is there for it, as far as was searched.
+    /// Returns how to try a link, and whether nothing else that has failed is on the way: as before, or else on another way. None
+    /// if no endpoint is there for it, as far as was searched.
     fn way(
         &mut self,
         link: Link,
         isolator: &Isolator,
         is_there: impl Fn(Address) -> bool,
-    ) -> Option<(Way, bool)> {
+    ) -> Option<(TrialPath, bool)> {
         let Trials { finder, tried, .. } = self;
         tried.retain(|tried| isolator.failed().any(|failed| failed == tried.link));
         let at = tried.iter().position(|tried| tried.link == link).unwrap_or_else(|| {
@@ -143,7 +143,7 @@ impl Trials {
         });
         let tried = &mut tried[at];
         let usual = tried.way.filter(|way| is_there(way.to) && is_there(way.last()));
-        let alone = |way: &Way| finder.failed_on(way, isolator).count() == 1;
+        let alone = |way: &TrialPath| finder.failed_on(way, isolator).count() == 1;
         if let Some(way) = usual.filter(&alone) {
             return Some((way, true));
         }

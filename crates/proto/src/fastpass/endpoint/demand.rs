@@ -1,7 +1,7 @@
 //! What an endpoint demands (§5): cumulative counts for each destination, and which of them the arbiter is known to have.
 //!
-//! A destination's packets *need* so many slots. The endpoint *has* those demanded and not granted yet, and those granted and
-//! not used yet; what is missing is demanded. So slots that were granted in a lost packet, or refused, are demanded again by
+//! A destination's packets *need* a number of slots. The endpoint *has* those demanded and not granted yet, and those granted
+//! and not used yet; what is missing is demanded. So slots that were granted in a lost packet, or refused, are demanded again by
 //! themselves.
 
 use std::collections::VecDeque;
@@ -58,7 +58,7 @@ struct Said {
 /// What a count of granted slots meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
-    /// So many more than before.
+    /// This many slots more than were known.
     More(u32),
     /// An older count than the one known.
     Old,
@@ -67,7 +67,7 @@ pub(super) enum Count {
 }
 
 impl Demands {
-    /// No demands of an endpoint among so many.
+    /// Returns the demands of an endpoint that has none yet, among `nodes` endpoints.
     pub(super) fn new(nodes: u16, limit: u32) -> Demands {
         Demands {
             of: vec![Destination::default(); usize::from(nodes)].into_boxed_slice(),
@@ -79,12 +79,12 @@ impl Demands {
         }
     }
 
-    /// Whether there is an endpoint of this address.
+    /// Returns whether there is an endpoint of this address.
     pub(super) fn knows(&self, destination: Address) -> bool {
         usize::from(destination) < self.of.len()
     }
 
-    /// Whether any packets wait.
+    /// Returns whether any packets wait.
     pub(super) fn is_needy(&self) -> bool {
         self.needy > 0
     }
@@ -96,7 +96,7 @@ impl Demands {
         of.needed = slots;
     }
 
-    /// Demands what is missing. How many slots that is.
+    /// Demands what is missing. Returns how many slots that is.
     pub(super) fn demand(&mut self, destination: Address) -> u32 {
         let of = &mut self.of[usize::from(destination)];
         let outstanding = of.demanded.wrapping_sub(of.granted);
@@ -149,7 +149,7 @@ impl Demands {
         }
     }
 
-    /// How many destinations the next request has something to say of.
+    /// Returns how many destinations the next request has something to say of.
     pub(super) fn unsaid(&self) -> usize {
         self.unsaid.len()
     }
@@ -191,18 +191,18 @@ impl Demands {
         }
     }
 
-    /// Whether a destination was last spoken of at this time, and that is not known to have been heard.
+    /// Returns whether a destination was last spoken of at this time, and that is not known to have been heard.
     fn is_unacknowledged(&self, at: Time, destination: Address) -> bool {
         let of = &self.of[usize::from(destination)];
         of.said_at == at && of.acknowledged != of.demanded
     }
 
-    /// When the oldest demand that is not acknowledged was said.
+    /// Returns when the oldest demand that is not acknowledged was said.
     pub(super) fn oldest_unacknowledged(&self) -> Option<Time> {
         self.unacknowledged.front().map(|&(at, _)| at)
     }
 
-    /// Has what was said `after` ago, and is not acknowledged, said again. How many destinations that is.
+    /// Has what was said `after` ago, and is not acknowledged, said again. Returns how many destinations that is.
     pub(super) fn say_again(&mut self, now: Time, after: Span) -> u64 {
         let mut again = 0;
         while let Some(&(at, destination)) = self.unacknowledged.front() {
@@ -226,7 +226,7 @@ impl Demands {
         }
     }
 
-    /// Counts from zero in a new term: only the grants held stay. How many slots are demanded.
+    /// Counts from zero in a new term: only the grants held stay. Returns how many slots are demanded.
     pub(super) fn start_over(&mut self) -> u64 {
         self.unsaid.clear();
         self.unacknowledged.clear();

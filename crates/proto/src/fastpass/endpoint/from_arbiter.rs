@@ -79,12 +79,12 @@ impl Endpoint {
         held.is_ok()
     }
 
-    /// Whether grants are refused for their age.
+    /// Returns whether grants are refused for their age.
     pub(super) fn checks_age(&self) -> bool {
         self.params.age_check && self.params.send == SendMode::AtSlot
     }
 
-    /// Whether the slot of a grant began too long ago.
+    /// Returns whether the slot of a grant began too long ago.
     pub(super) fn is_late(&self, now: Time, grant: &Grant) -> bool {
         self.checks_age() && self.params.timeslots.start(grant.slot) + self.params.late < now
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::fastpass::fcp::Grant;
 
-/// Grants that an endpoint holds at most. An arbiter is some 60 slots ahead, so that so many never come.
+/// Grants that an endpoint holds at most. An arbiter is some 60 slots ahead, so that this many never come.
 const MOST_HELD: usize = 1 << 13;
 
 /// Grants, earliest slot first.

@@ -23,7 +23,8 @@
 //! [`Mode::Unscheduled`]: the driver sends by other means (Swift, say). The endpoint forgets its term, and goes on asking under a
 //! new *incarnation*: that number, in all its requests, tells one life of an endpoint from the next, and makes void what arbiters
 //! knew of the demand of the one before. The next reset brings the endpoint back, unless it is of an older term than one that the
-//! endpoint has heard of in the last ten times that long: that is of a primary which has a successor. Later it is better than none.
+//! endpoint has heard of in the last ten times that long: that is of a primary which has a successor. Later it is better than
+//! none.
 
 mod counters;
 mod demand;
@@ -50,7 +51,7 @@ use reports::Reports;
 
 /// Trials that can wait to be answered. More in a moment are not.
 const MOST_TRIALS: usize = 16;
-/// A term is remembered for so many times as long as it takes to fall back.
+/// A term is remembered this many times as long as it takes to fall back.
 const MEMORY: u64 = 10;
 
 /// Whether an endpoint sends in slots.
@@ -174,7 +175,7 @@ impl Endpoint {
         }
     }
 
-    /// What becomes of a trial.
+    /// Returns what becomes of a trial.
     fn reflect(&self, trial: Trial) -> EndpointOutput {
         if let Some((to, path)) = trial.on {
             return EndpointOutput::Trial(Trial { to, on: None, ..trial }, path);
@@ -183,7 +184,7 @@ impl Endpoint {
         EndpointOutput::Answer(answer, trial.back)
     }
 
-    /// Whether a term is older than one that was heard of late.
+    /// Returns whether a term is older than one that was heard of late.
     fn knows_newer(&self, now: Time, term: u32) -> bool {
         let (newest, heard) = self.newest;
         term < newest && now < heard + self.params.fallback * MEMORY
@@ -206,8 +207,8 @@ impl Endpoint {
         self.spoken.push_back(from);
     }
 
-    /// Gives a packet sent to a destination whose fate is known by what [headers](Endpoint::handle_header) have said, each once and
-    /// in the order in which they were sent to that destination. Of a lost packet the driver tells its transport.
+    /// Gives a packet sent to a destination whose fate is known by what [headers](Endpoint::handle_header) have said, each once
+    /// and in the order in which they were sent to that destination. Of a lost packet the driver tells its transport.
     pub fn poll_settled(&mut self) -> Option<(Address, Settled)> {
         while let Some(&from) = self.spoken.front() {
             let settled = self.receipts.get_mut(&from).and_then(Receipts::poll_settled);
@@ -242,14 +243,14 @@ impl Endpoint {
         }
     }
 
-    /// When [`Endpoint::handle_timeout`] is wanted next.
+    /// Returns when [`Endpoint::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Option<Time> {
         let again = self.demands.oldest_unacknowledged().map(|at| at + self.params.retransmit);
         [again, self.doubts_at(), self.fallback_at()].into_iter().flatten().min()
     }
 
-    /// When the endpoint says a demand again that has been acknowledged, as its arbiter has granted it nothing since: it may
-    /// have others to serve first, or be dead. Early enough for two answers to be lost before the endpoint falls back. While
+    /// Returns when the endpoint says a demand again that has been acknowledged, as its arbiter has granted it nothing since: it
+    /// may have others to serve first, or be dead. Early enough for two answers to be lost before the endpoint falls back. While
     /// the next request has something to say anyway, that is to be answered first.
     fn doubts_at(&self) -> Option<Time> {
         let said = self.demands.is_needy() && self.demands.unsaid() == 0;
@@ -258,13 +259,13 @@ impl Endpoint {
         waits.then(|| heard_or_asked + (self.params.fallback / 4).max(self.params.report_interval))
     }
 
-    /// When the endpoint falls back if nothing is heard.
+    /// Returns when the endpoint falls back if nothing is heard.
     fn fallback_at(&self) -> Option<Time> {
         let alone = self.mode == Mode::Scheduled && self.demands.is_needy();
         alone.then(|| self.alone_since + self.params.fallback)
     }
 
-    /// Whether there is a request or a slot for [`Endpoint::transmit`] to give.
+    /// Returns whether there is a request or a slot for [`Endpoint::transmit`] to give.
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
         let first = self.request_at().min(self.slot_at());
@@ -277,7 +278,7 @@ impl Endpoint {
         }
     }
 
-    /// When the first slot held may be used.
+    /// Returns when the first slot held may be used.
     #[inline]
     fn slot_at(&self) -> Time {
         match (self.grants.first(), self.params.send) {
@@ -287,7 +288,7 @@ impl Endpoint {
         }
     }
 
-    /// When the next request may leave.
+    /// Returns when the next request may leave.
     #[inline]
     fn request_at(&self) -> Time {
         let after = |span| self.requested.map_or(Time::ZERO, |at| at + span);
@@ -356,7 +357,7 @@ impl Endpoint {
         request
     }
 
-    /// Whether the endpoint sends in slots.
+    /// Returns whether the endpoint sends in slots.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -371,7 +372,7 @@ impl Endpoint {
         self.incarnation
     }
 
-    /// What has been counted.
+    /// Returns what has been counted.
     pub fn counters(&self) -> &EndpointCounters {
         &self.counters
     }

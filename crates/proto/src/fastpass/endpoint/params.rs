@@ -17,7 +17,7 @@ pub struct EndpointParams {
     pub report_interval: Span,
     /// The least time between two requests, urgent ones too. Default: 2.048 us, the release's interval of maintenance.
     pub urgent_interval: Span,
-    /// A demand that no arbiter has acknowledged for so long is said again. Default: 200 us, as in the release.
+    /// A demand that no arbiter has acknowledged for this long is said again. Default: 200 us, as in the release.
     pub retransmit: Span,
     /// An allocation is acknowledged after this time at the latest. Default: 100 us, half of what arbiters wait.
     pub acknowledge: Span,
@@ -30,7 +30,7 @@ pub struct EndpointParams {
     pub early: Span,
     /// Whether grants are refused for their age. Default: yes; no is for experiments that show what it is good for.
     pub age_check: bool,
-    /// With packets waiting and nothing heard from any arbiter for so long, the endpoint sends without slots. Default: 1
+    /// With packets waiting and nothing heard from any arbiter for this long, the endpoint sends without slots. Default: 1
     /// ms, five times as long as a standby waits until it takes over.
     pub fallback: Span,
 }

@@ -48,7 +48,7 @@ impl Reports {
         }
     }
 
-    /// Whether losses have not been reported.
+    /// Returns whether losses have not been reported.
     pub(super) fn has_losses(&self) -> bool {
         self.lossy > 0
     }

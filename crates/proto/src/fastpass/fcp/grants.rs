@@ -42,12 +42,12 @@ impl Default for Grants {
 }
 
 impl Grants {
-    /// How many they are.
+    /// Returns how many they are.
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -67,14 +67,15 @@ impl Grants {
         &self.paths[..self.len()]
     }
 
-    /// The places of `count` steps, at most [`MOST_GRANTS`], and of all paths that there can be, to be overwritten: whatever
-    /// there was, there are now so many grants.
+    /// Makes this `count` grants, at most [`MOST_GRANTS`], whatever there was. Returns the places of their steps, and of all
+    /// paths that there can be, for the caller to overwrite.
     pub(super) fn resized(&mut self, count: usize) -> (&mut [u16], &mut [Path; MOST_GRANTS]) {
         self.len = count as u8;
         (&mut self.steps[..count], &mut self.paths)
     }
 
-    /// Adds a grant to the destination of this number, from 1 to [`MOST_GRANTED`]. Whether there was room for it.
+    /// Adds a grant to the destination of this number, from 1 to [`MOST_GRANTED`]. Returns `false`, and drops
+    /// it, if there is no room.
     pub(super) fn push(&mut self, slot: u64, number: usize, path: Path) -> bool {
         let (before, len) = (if self.is_empty() { slot } else { self.last }, self.len());
         let gap = slot.wrapping_sub(before);

@@ -40,7 +40,7 @@ impl Heard {
         }
     }
 
-    /// Whether it is known that the packet of this number has come.
+    /// Returns whether it is known that the packet of this number has come.
     pub fn contains(self, seq: u32) -> bool {
         match self.latest.checked_sub(seq) {
             Some(0) => seq > 0,

@@ -17,7 +17,7 @@ impl<T: Copy + Default, const N: usize> Default for List<T, N> {
 }
 
 impl<T: Copy + Default, const N: usize> List<T, N> {
-    /// Appends a value. Whether there was room for it.
+    /// Appends a value. Returns `false`, and drops it, if the list is full.
     pub fn push(&mut self, value: T) -> bool {
         let Some(place) = self.values.get_mut(usize::from(self.len)) else { return false };
         *place = value;
@@ -25,7 +25,7 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
         true
     }
 
-    /// The first `count` values, at most `N`, to be overwritten: whatever the list held, it now has so many.
+    /// Makes this a list of `count` values, at most `N`, whatever it held, and returns them for the caller to overwrite.
     #[inline]
     pub(super) fn resized(&mut self, count: usize) -> &mut [T] {
         let values = &mut self.values[..count];
@@ -33,7 +33,7 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
         values
     }
 
-    /// Whether no further value has room.
+    /// Returns whether no further value has room.
     pub fn is_full(&self) -> bool {
         usize::from(self.len) == N
     }

@@ -50,7 +50,7 @@ pub struct PathReport {
     pub path: Path,
     /// Packets of which it is known whether they arrived.
     pub sent: u16,
-    /// Those that did not.
+    /// Packets of these that did not arrive.
     pub lost: u16,
 }
 
@@ -87,8 +87,8 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// Adds a grant and, if its destination is not listed, that with a count of 0. Whether that was possible: there are bounds
-    /// to the number of grants ([`MOST_GRANTS`]) and of destinations ([`MOST_GRANTED`]), and no slot may be before that of
+    /// Adds a grant and, if its destination is not listed, that with a count of 0. Returns whether that was possible: there are
+    /// bounds to the number of grants ([`MOST_GRANTS`]) and of destinations ([`MOST_GRANTED`]), and no slot may be before that of
     /// the last grant, or more than [`MOST_GAP`] after it. What is impossible changes nothing.
     pub fn grant(&mut self, Grant { slot, destination, path }: Grant) -> bool {
         let listed = self.granted.iter().position(|granted| granted.destination == destination);

@@ -13,9 +13,9 @@ pub(super) struct Bin {
 /// The packets that a flow offers, in order. Bins that are alike are kept as one: a bulk flow has one entry, whatever it offers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bins {
-    /// The first, of which a part may have left already; empty if the flow offers nothing.
+    /// The first bin, of which a part may have left already; empty if the flow offers nothing.
     first: Bin,
-    /// Those after it, and how many times each comes in a row.
+    /// The bins after the first, and how many times each comes in a row.
     rest: VecDeque<(Bin, u32)>,
     count: u32,
     packets: u32,
@@ -43,7 +43,7 @@ impl Bins {
         self.first
     }
 
-    /// Adds so many packets of `size` bytes, which is at most `room`, the bytes of a slot.
+    /// Adds `packets` packets of `size` bytes, which is at most `room`, the bytes of a slot.
     pub(super) fn push(&mut self, room: u32, size: u32, packets: u32) {
         self.packets += packets;
         self.bytes += u64::from(size) * u64::from(packets);
@@ -55,7 +55,7 @@ impl Bins {
         }
     }
 
-    /// Fills up the last bin. How many packets that takes.
+    /// Fills up the last bin. Returns how many packets that takes.
     fn fill_last(&mut self, room: u32, size: u32, packets: u32) -> u32 {
         let Some((last, times)) = self.rest.back_mut() else {
             let more = if self.count == 0 { 0 } else { packets.min((room - self.first.bytes) / size) };
@@ -74,7 +74,7 @@ impl Bins {
         more
     }
 
-    /// Adds a bin that comes so many times.
+    /// Adds `times` bins like `bin`.
     fn add(&mut self, bin: Bin, times: u32) {
         self.count += times;
         let behind = if self.first.packets == 0 && times > 0 {

@@ -38,11 +38,11 @@ use std::collections::BTreeMap;
 use super::fcp::Address;
 use crate::units::{Span, Time};
 use bins::Bins;
-use queue::{Lane, Queue, Share, Turn};
+use queue::{Lane, Queue, Share, SlotUse};
 use sizes::Sizes;
 
 /// Slots for which other data goes before small packets that fill none, and all data before such acknowledgements: so these take
-/// one slot in so many at most while there is other data. That is shorter than the wait for a slot of one's own.
+/// at most one slot in this many while there is other data. That is shorter than the wait for a slot of one's own.
 const SLOTS_HELD: u64 = 32;
 
 /// Flows with large packets that are asked whether their next packet fits into the rest of a slot.
@@ -73,11 +73,11 @@ enum Part {
 
 impl Part {
     /// The parts of a slot in their order.
-    fn of(turn: Turn) -> &'static [Part] {
+    fn of(turn: SlotUse) -> &'static [Part] {
         match turn {
-            Turn::Data(Lane::Large) => &[Part::First, Part::Acks, Part::Small, Part::Large],
-            Turn::Data(Lane::Small) => &[Part::Small, Part::Acks, Part::Large],
-            Turn::Acknowledgements => &[Part::Acks, Part::Small, Part::Large],
+            SlotUse::Data(Lane::Large) => &[Part::First, Part::Acks, Part::Small, Part::Large],
+            SlotUse::Data(Lane::Small) => &[Part::Small, Part::Acks, Part::Large],
+            SlotUse::Acknowledgements => &[Part::Acks, Part::Small, Part::Large],
         }
     }
 }
@@ -86,7 +86,7 @@ impl Part {
 #[derive(Debug)]
 pub struct Slot {
     queue: u32,
-    turn: Turn,
+    turn: SlotUse,
     parts: &'static [Part],
     /// Bytes that fit into a slot, and bytes that have left in this one.
     whole: u32,
@@ -196,8 +196,8 @@ impl<A, F: Copy> Filling<A, F> {
         })
     }
 
-    /// From `now` on a flow offers so many packets of `size` bytes more, behind those that it has offered. One larger than a slot leaves in a
-    /// slot of its own.
+    /// From `now` on a flow offers `packets` more packets of `size` bytes, behind those that it has offered. One larger than a
+    /// slot leaves in a slot of its own.
     ///
     /// Panics if they have no size.
     pub fn offer(&mut self, now: Time, flow: Handle, size: u32, packets: u32) {
@@ -270,8 +270,8 @@ impl<A, F: Copy> Filling<A, F> {
         let queue = &mut self.queues[place as usize];
         let turn = queue.take_turn(now, &self.sizes, self.longest_hold);
         let first = match turn {
-            Turn::Data(lane) => turn_round(queue, &mut self.flows, lane),
-            Turn::Acknowledgements => None,
+            SlotUse::Data(lane) => turn_round(queue, &mut self.flows, lane),
+            SlotUse::Acknowledgements => None,
         };
         let left = first.map_or(0, |flow| self.flows[flow as usize].bins.first().packets);
         let first = first.unwrap_or(u32::MAX);
@@ -279,7 +279,7 @@ impl<A, F: Copy> Filling<A, F> {
         Slot { queue: place, turn, parts, whole, filled: 0, left, first, passed: 0, is_empty: true }
     }
 
-    /// What leaves next in a slot; nothing if nothing more fits. `size` gives the size of a flow's next packet.
+    /// Returns what leaves next in a slot; nothing if nothing more fits. `size` gives the size of a flow's next packet.
     pub fn next(&mut self, slot: &mut Slot, mut size: impl FnMut(F) -> u32) -> Option<Next<A, F>> {
         while let Some(part) = slot.parts.first().filter(|_| slot.room() >= self.least) {
             let next = match part {
@@ -355,7 +355,7 @@ impl<A, F: Copy> Filling<A, F> {
     /// Ends a slot, and counts it.
     pub fn end(&mut self, slot: &Slot) {
         *(if slot.is_empty { &mut self.unused } else { &mut self.used }) += 1;
-        if slot.turn != Turn::Data(Lane::Small) {
+        if slot.turn != SlotUse::Data(Lane::Small) {
             return;
         }
         // The flow that went first goes last.

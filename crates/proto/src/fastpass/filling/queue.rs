@@ -18,7 +18,7 @@ pub(super) enum Lane {
 
 /// What goes first in a slot; what room it leaves is for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum SlotUse {
     /// Packets of flows in this lane.
     Data(Lane),
     Acknowledgements,
@@ -57,7 +57,7 @@ impl Share {
 }
 
 impl Round {
-    /// Whether no flow offers anything.
+    /// Returns whether no flow offers anything.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.bins == 0
@@ -75,7 +75,7 @@ impl Round {
         }
     }
 
-    /// Whether they fill a slot, so that nothing more may fit.
+    /// Returns whether they fill a slot, so that nothing more may fit.
     fn fills(&self, sizes: &Sizes) -> bool {
         self.bytes > u64::from(sizes.room - self.largest)
     }
@@ -98,7 +98,7 @@ pub(super) struct Queue<A> {
     /// Since when small packets have waited for a turn, at most.
     pub(super) since: Time,
     /// Whose turn the last slot was.
-    last: Turn,
+    last: SlotUse,
     /// Which lane's turn it was last.
     last_lane: Lane,
 }
@@ -111,7 +111,7 @@ impl<A> Default for Queue<A> {
             small: Round::default(),
             large: Round::default(),
             since: Time::ZERO,
-            last: Turn::Data(Lane::Large),
+            last: SlotUse::Data(Lane::Large),
             last_lane: Lane::Large,
         }
     }
@@ -131,7 +131,7 @@ impl<A> Queue<A> {
         self.acks.push_back((now, size, ack));
     }
 
-    /// The oldest acknowledgement, if it has room in so many bytes, and its size.
+    /// Removes and returns the oldest acknowledgement with its size; `None` if there is none or it is larger than `room` bytes.
     pub(super) fn pop_ack(&mut self, room: u32) -> Option<(u32, A)> {
         self.acks.front().filter(|(_, size, _)| *size <= room)?;
         let (_, size, ack) = self.acks.pop_front()?;
@@ -158,11 +158,12 @@ impl<A> Queue<A> {
         self.large.bins + shared
     }
 
-    /// Slots that the small packets and so many acknowledgements need.
+    /// Returns the slots that the small packets and `acks` acknowledgements need.
     fn shared(&self, sizes: &Sizes, acks: u64) -> u64 {
         let Round { bins, packets, bytes, largest, .. } = self.small;
         let acks_bytes = self.ack_bytes.min(acks * u64::from(sizes.ack));
-        // So many fit for certain; and so many bytes leave unless nothing is left, which then fits into one slot.
+        // Packets that fit into a slot for certain, and slots by bytes: each but the last leaves less room than the largest
+        // packet.
         let at_least = |largest: u32| u64::from(sizes.room / largest);
         let by_bytes = |bytes: u64, largest: u32| {
             1 + bytes.saturating_sub(sizes.room.into()).div_ceil(u64::from(sizes.room - largest) + 1)
@@ -176,15 +177,15 @@ impl<A> Queue<A> {
         (alone + acks.div_ceil(sizes.acks)).min(count).min(by_bytes(bytes + acks_bytes, larger))
     }
 
-    /// Whose turn it is in a slot that begins `now`. Where there are packets of both lanes they take turns, but small ones only
-    /// if they fill the slot or have waited for so long: else as good as every other slot would go to the few that came
-    /// since the last. Acknowledgements go first if they need slots of their own and fill one, or
-    /// the oldest has waited for so long, or there is no data; but never twice in a row while there is data.
+    /// Returns whose turn it is in a slot that begins `now`. Where there are packets of both lanes they take turns, but small
+    /// ones only if they fill the slot or have waited for `longest_hold`: else as good as every other slot would go to the few
+    /// that came since the last. Acknowledgements go first if they need slots of their own and fill one, or
+    /// the oldest has waited for `longest_hold`, or there is no data; but never twice in a row while there is data.
     ///
     /// A full packet leaves no room for an acknowledgement. So if each left as soon as it could, two hosts that send to each
     /// other would spend every other slot on one of them. And where a host acknowledges a stream, a slotful of
     /// acknowledgements waits at any time: if they always went first, its own packets never would.
-    pub(super) fn take_turn(&mut self, now: Time, sizes: &Sizes, longest_hold: Span) -> Turn {
+    pub(super) fn take_turn(&mut self, now: Time, sizes: &Sizes, longest_hold: Span) -> SlotUse {
         let due = |since: Time| since + longest_hold <= now;
         let lane = match (self.small.is_empty(), self.large.is_empty()) {
             (false, true) => Lane::Small,
@@ -197,19 +198,19 @@ impl<A> Queue<A> {
         };
         let data = !(self.small.is_empty() && self.large.is_empty());
         let turn = match self.acks.front() {
-            None => Turn::Data(lane),
-            Some(_) if !data => Turn::Acknowledgements,
+            None => SlotUse::Data(lane),
+            Some(_) if !data => SlotUse::Acknowledgements,
             Some((since, ..)) => {
                 let first = self.ack_bytes >= sizes.room.into() || due(*since);
-                if first && self.last != Turn::Acknowledgements && self.own_acks() > 0 {
-                    Turn::Acknowledgements
+                if first && self.last != SlotUse::Acknowledgements && self.own_acks() > 0 {
+                    SlotUse::Acknowledgements
                 } else {
-                    Turn::Data(lane)
+                    SlotUse::Data(lane)
                 }
             }
         };
         self.last = turn;
-        if let Turn::Data(lane) = turn {
+        if let SlotUse::Data(lane) = turn {
             self.last_lane = lane;
             if lane == Lane::Small {
                 self.since = now;

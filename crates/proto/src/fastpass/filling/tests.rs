@@ -12,7 +12,7 @@ fn slot(number: u64) -> Time {
     Time::from_ps(number * 1_000_000 + 500_000)
 }
 
-/// What leaves in a slot: for each packet its flow, for each acknowledgement "ack". `size` are the flows' sizes.
+/// Returns what leaves in a slot: for each packet its flow, for each acknowledgement "ack". `size` are the flows' sizes.
 fn fill(
     filling: &mut Filling<u32, &'static str>,
     now: Time,

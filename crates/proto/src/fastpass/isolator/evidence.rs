@@ -12,7 +12,7 @@ pub(super) struct Loss {
     pub(super) path: Path,
     /// Packets that went the same way, from those on that the first report of a loss is about.
     pub(super) sent: u32,
-    /// None only where there is no entry.
+    /// Packets of these that were lost; 0 only where there is no entry.
     pub(super) lost: u32,
 }
 
@@ -39,7 +39,7 @@ impl Losses {
         Losses { places, len: 0, moving, of_source: vec![0; endpoints].into_boxed_slice() }
     }
 
-    /// Adds to an entry. Whether there was room. What was not lost adds to an entry that there is, and makes none.
+    /// Adds to an entry. Returns whether there was room. What was not lost adds to an entry that there is, and makes none.
     fn add(&mut self, loss: Loss) -> bool {
         let key = |loss: &Loss| {
             u64::from(loss.source) << 32 | u64::from(loss.destination) << 16 | u64::from(loss.path)
@@ -95,7 +95,7 @@ impl Losses {
 pub(super) struct Evidence {
     /// Packets on each link of which it is known whether they arrived.
     sent: Box<[u32]>,
-    /// The same of each source.
+    /// Packets of each source of which it is known whether they arrived.
     of_source: Box<[u32]>,
     losses: Losses,
     empty: bool,
@@ -121,7 +121,7 @@ impl Evidence {
         self.of_source[usize::from(source)]
     }
 
-    /// Notes packets, `loss.lost` of which were lost. Whether there was room for the losses.
+    /// Notes packets, `loss.lost` of which were lost. Returns whether there was room for the losses.
     pub(super) fn note(&mut self, links: impl Iterator<Item = usize>, loss: Loss) -> bool {
         for link in links {
             self.sent[link] = self.sent[link].saturating_add(loss.sent);
@@ -140,7 +140,8 @@ impl Evidence {
         places.iter().filter(|loss| loss.lost > 0)
     }
 
-    /// Drops what went the same ways as losses of which a link is the reason that `has_failed`: it says nothing of the others there.
+    /// Drops what went the same ways as losses of which a link is the reason that `has_failed`: it says nothing of the others
+    /// there.
     pub(super) fn drop_explained(&mut self, links: &Links, has_failed: impl Fn(usize) -> bool) {
         if self.losses.len == 0 {
             return;

@@ -19,7 +19,7 @@ fn log2(number: u64) -> i128 {
     log
 }
 
-/// By how many bits the losses on a link are likelier if it loses packets at just this rate than if it loses one in
+/// Returns by how many bits the losses on a link are likelier if it loses packets at just this rate than if it loses one in
 /// `background`, where that is the lower rate (the likelihood ratio of two binomial distributions; 10 bits are odds of about 1000
 /// to 1). 0 where the link loses no more than that.
 pub(super) fn bits(lost: u64, sent: u64, background: u32) -> u64 {

@@ -157,7 +157,7 @@ impl Links {
         number
     }
 
-    /// The links of a packet. None if there is no such packet: an unknown endpoint or path, or one endpoint as both.
+    /// The links of a packet. `None` if there is no such packet: an unknown endpoint or path, or one endpoint as both.
     pub(super) fn route(&self, source: Address, destination: Address, path: Path) -> Option<Route> {
         let (from, to) = self.racks.of((source, destination)).ok()?;
         let (from, to, path) = (usize::from(from), usize::from(to), usize::from(path));

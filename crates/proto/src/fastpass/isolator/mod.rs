@@ -1,8 +1,8 @@
 //! The fault isolator (Fastpass §6): which link has failed, from what endpoints say of lost packets, and when it is whole again.
 //!
-//! The paper leaves the search for failed links to a service of its own; the rules here are ours. An endpoint reports of each path
-//! how many packets it sent and how many did not arrive ([`PathReport`]). As it is known which links are on which path, every
-//! report counts for the links of its path. (The names in code style are parameters, [`IsolatorParams`], or files.)
+//! The paper leaves the search for failed links to a service of its own; the rules here are ours. An endpoint reports of each
+//! path how many packets it sent and how many did not arrive ([`PathReport`]). As it is known which links are on which path,
+//! every report counts for the links of its path. (The names in code style are parameters, [`IsolatorParams`], or files.)
 //!
 //! 1. `evidence` keeps what was reported in the last `window`: packets by link, losses by source, destination and path.
 //! 2. `verdict` looks for the link whose fault would be the likeliest reason for the losses, takes what passed it as accounted
@@ -11,9 +11,9 @@
 //!    what is not true can have a link avoided that nobody else uses, and no other. No endpoint can claim more packets than
 //!    there were slots, or take more than its share of the memory.
 //! 4. The link between an endpoint and its rack's switch cannot be avoided: it is named and nothing else. So it is with a link
-//!    without which some rack could not reach another (`ways`); of several the one that loses least stays in use.
+//!    without which some rack could not reach another (`reachability`); of several the one that loses least stays in use.
 //! 5. All other failed links get no packets. Each is *tried* every `trial_interval`: the driver sends a packet over it for which
-//!    nobody waits. After so many in a row that arrived it is used again ([`IsolatorParams::trials`]). What nobody can try, as no
+//!    nobody waits. Once [`IsolatorParams::trials`] of them in a row have arrived it is used again. What nobody can try, as no
 //!    endpoint is there to answer, gets live packets after `probation`.
 //!
 //! Where two links carry the same packets, such as an uplink and a downlink between two racks without a third, both are suspects
@@ -28,9 +28,9 @@ mod evidence;
 mod likelihood;
 mod links;
 mod params;
+mod reachability;
 mod record;
 mod verdict;
-mod ways;
 
 use crate::units::{Span, Time};
 
@@ -40,10 +40,10 @@ use super::paths::{FatTreeShape, PathError, Racks};
 use evidence::{Evidence, Loss};
 use links::{Links, Route};
 pub use params::IsolatorParams;
+use reachability::Reachability;
 use record::Record;
 pub use record::Silence;
 use verdict::Verdict;
-use ways::Ways;
 
 /// What became of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,9 +102,9 @@ pub struct Isolator {
     verdict: Verdict,
     /// What is known of each link that can be avoided.
     records: Box<[Record]>,
-    /// Those of them that have failed, those with the highest rate of loss first.
+    /// The links that have failed, those with the highest rate of loss first.
     failed: Vec<usize>,
-    ways: Ways,
+    reachability: Reachability,
     /// Links that are suspected together, while they are gathered.
     suspects: Vec<usize>,
     /// The number of the last links that were suspected together.
@@ -148,7 +148,7 @@ impl Isolator {
             verdict: Verdict::new(&links),
             records: vec![Record::default(); links.avoidable()].into_boxed_slice(),
             failed: Vec::with_capacity(links.avoidable()),
-            ways: Ways::new(&links),
+            reachability: Reachability::new(&links),
             suspects: Vec::with_capacity(links.avoidable()),
             group: 0,
             endpoints: Vec::with_capacity(MOST_ENDPOINTS),
@@ -237,7 +237,8 @@ impl Isolator {
         self.drop_explained();
     }
 
-    /// Drops the losses of which failed links are the reason: when one is used again, they are no evidence against its neighbours.
+    /// Drops the losses of which failed links are the reason: when one is used again, they are no evidence against its
+    /// neighbours.
     fn drop_explained(&mut self) {
         let Isolator { links, records, evidence, .. } = self;
         let has_failed = |link: usize| records.get(link).is_some_and(Record::has_failed);
@@ -249,14 +250,14 @@ impl Isolator {
     /// Chooses anew which of the failed links to avoid: those with the highest rate of loss first, as long as every rack can
     /// reach every other.
     fn avoid_again(&mut self) {
-        let Isolator { records, failed, ways, links, counters, .. } = self;
+        let Isolator { records, failed, reachability, links, counters, .. } = self;
         failed.sort_unstable_by(|&a, &b| records[b].loss().total_cmp(&records[a].loss()).then(a.cmp(&b)));
-        ways.open_all();
+        reachability.open_all();
         for &link in failed.iter().filter(|&&link| records[link].is_dead()) {
-            ways.close(links.link(link));
+            reachability.close(links.link(link));
         }
         for &link in &*failed {
-            let avoided = records[link].is_dead() || ways.close_if_spared(links.link(link));
+            let avoided = records[link].is_dead() || reachability.close_if_spared(links.link(link));
             counters.last_path += u64::from(!avoided && records[link].is_new());
             records[link].set_avoided(avoided);
         }
@@ -270,12 +271,12 @@ impl Isolator {
         self.avoid_again();
     }
 
-    /// When [`Isolator::handle_timeout`] is wanted next.
+    /// Returns when [`Isolator::handle_timeout`] is wanted next.
     pub fn poll_timeout(&self) -> Time {
         self.failed.iter().map(|&link| self.records[link].probation_ends()).fold(self.next, Time::min)
     }
 
-    /// When a failed link is to be tried next; [`Time::NEVER`] if there is none.
+    /// Returns when a failed link is to be tried next; [`Time::NEVER`] if there is none.
     pub fn poll_trial(&self) -> Time {
         self.failed.iter().map(|&link| self.records[link].next_trial()).fold(Time::NEVER, Time::min)
     }
@@ -311,8 +312,8 @@ impl Isolator {
         }
     }
 
-    /// A link has failed, or one of those that are as good a reason for the same losses and not proven to be whole: all of them are
-    /// suspects until trials tell, or only those that are known to lose some packets.
+    /// A link has failed, or one of those that are as good a reason for the same losses and not proven to be whole: all of them
+    /// are suspects until trials tell, or only those that are known to lose some packets.
     fn accuse(&mut self, now: Time, link: usize) {
         if self.records[link].has_failed() {
             // It is a suspect with another one that was found.
@@ -359,7 +360,7 @@ impl Isolator {
         self.avoid_again();
     }
 
-    /// Whether the links to avoid have changed since this was last asked.
+    /// Returns whether the links to avoid have changed since this was last asked.
     pub fn poll_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
@@ -369,7 +370,7 @@ impl Isolator {
         self.failed.iter().filter(|&&link| self.records[link].is_avoided()).map(|&link| self.links.link(link))
     }
 
-    /// Whether a packet on this path would pass a link to avoid.
+    /// Returns whether a packet on this path would pass a link to avoid.
     pub fn is_avoided(&self, source: Address, destination: Address, path: Path) -> bool {
         let avoided = |link: usize| self.records.get(link).is_some_and(Record::is_avoided);
         self.links.route(source, destination, path).is_some_and(|route| route.iter().any(avoided))
@@ -392,7 +393,7 @@ impl Isolator {
         self.failed.iter().chain(&self.endpoints).map(|&link| self.links.link(link))
     }
 
-    /// What became of reports.
+    /// Returns what became of reports.
     pub fn counters(&self) -> &IsolatorCounters {
         &self.counters
     }

@@ -4,12 +4,12 @@ use crate::units::{Span, Time};
 
 use super::params::IsolatorParams;
 
-/// For so long after a link was used again a fault counts as the same one: [`IsolatorParams::trials`].
+/// For this long after a link was used again a fault counts as the same one: [`IsolatorParams::trials`].
 const REMEMBERED: Span = Span::from_secs(1);
-/// A link is dead if trials on so many ways in a row were not answered: on one of them something else may have failed that is not
-/// known.
+/// A link is dead if trials on this many paths in a row were not answered: on one of them something else may have failed that is
+/// not known.
 const IN_VAIN: u8 = 2;
-/// A link that was not tried for so many intervals cannot be.
+/// A link that was not tried for this many intervals cannot be tried.
 const UNTRIED: u64 = 10;
 
 /// How a trial of a link was not answered.
@@ -29,7 +29,8 @@ pub(super) struct Record {
     remembered: Time,
     /// Whether it answered some trials on a way and others not, before it was used again last.
     loses_some: bool,
-    /// Whether it answered all trials before it was used again last, and more than a link would that loses what it was suspected of.
+    /// Whether it answered all trials before it was used again last, and more than a link would that loses what it was suspected
+    /// of.
     proven: bool,
     /// How many trials in a row, or which probation, the last failure asked for.
     trials: u32,
@@ -62,7 +63,7 @@ struct Failure {
 }
 
 impl Record {
-    /// The link has failed: of so many packets it has lost so many.
+    /// Records that the link has failed: of `sent` packets it has lost `lost`.
     pub(super) fn fail(&mut self, now: Time, (lost, sent): (u64, u64), group: u64, params: &IsolatorParams) {
         let again = now < self.remembered;
         (self.loses_some, self.proven) = (false, false);
@@ -90,7 +91,7 @@ impl Record {
         self.failure.is_some()
     }
 
-    /// The number of the links that were suspected with this one; none if it has not failed.
+    /// The number of the links that were suspected with this one; `None` if it has not failed.
     pub(super) fn group(&self) -> Option<u64> {
         self.failure.map(|failure| failure.group)
     }
@@ -109,7 +110,7 @@ impl Record {
         self.failure.is_some_and(|failure| failure.avoided)
     }
 
-    /// Whether it is to be decided for the first time whether the link is avoided.
+    /// Returns whether it is to be decided for the first time whether the link is avoided.
     pub(super) fn is_new(&self) -> bool {
         self.failure.is_some_and(|failure| failure.new)
     }
@@ -120,7 +121,7 @@ impl Record {
         }
     }
 
-    /// When the link is to be tried next; [`Time::NEVER`] if it has not failed.
+    /// Returns when the link is to be tried next; [`Time::NEVER`] if it has not failed.
     pub(super) fn next_trial(&self) -> Time {
         self.failure.map_or(Time::NEVER, |failure| failure.next_trial)
     }
@@ -139,7 +140,7 @@ impl Record {
         }
     }
 
-    /// Takes word of a trial that was answered. Whether the link is whole, and used again.
+    /// Takes word of a trial that was answered. Returns whether the link is whole, and used again.
     pub(super) fn hear_answer(&mut self, now: Time) -> bool {
         let Some(failure) = &mut self.failure else { return false };
         failure.answered += 1;
@@ -153,18 +154,18 @@ impl Record {
         whole
     }
 
-    /// Whether others are suspected before this one: it was found whole of late, when it was suspected of losing packets.
+    /// Returns whether others are suspected before this one: it was found whole of late, when it was suspected of losing packets.
     pub(super) fn is_proven(&self, now: Time) -> bool {
         self.proven && now < self.remembered
     }
 
-    /// Whether the link may be whole although no trial tells: it has answered the last one, or none can be made on which nothing
-    /// else has failed.
+    /// Returns whether the link may be whole although no trial tells: it has answered the last one, or none can be made on which
+    /// nothing else has failed.
     pub(super) fn may_be_whole(&self) -> bool {
         self.failure.is_some_and(|failure| failure.answered > 0 || failure.last_trial.is_none())
     }
 
-    /// Takes word of a trial that was not answered. Whether the link is dead, which was not known before.
+    /// Takes word of a trial that was not answered. Returns whether the link is dead, which was not known before.
     pub(super) fn hear_silence(&mut self, silence: Silence) -> bool {
         let Some(failure) = &mut self.failure else { return false };
         failure.answered = 0;
@@ -175,22 +176,23 @@ impl Record {
         found
     }
 
-    /// Whether the link was used again of late though it has answered some trials and others not: it is suspected before others.
+    /// Returns whether the link was used again of late though it has answered some trials and others not: it is suspected before
+    /// others.
     pub(super) fn loses_some(&self, now: Time) -> bool {
         self.loses_some && now < self.remembered
     }
 
-    /// Whether the link answers nothing.
+    /// Returns whether the link answers nothing.
     pub(super) fn is_dead(&self) -> bool {
         self.failure.is_some_and(|failure| failure.dead)
     }
 
-    /// When the link is used again if nobody can try it.
+    /// Returns when the link is used again if nobody can try it.
     pub(super) fn probation_ends(&self) -> Time {
         self.failure.map_or(Time::NEVER, |failure| failure.probation_ends)
     }
 
-    /// Ends the probation of a link that nobody can try, or puts it off. Whether the link is used again.
+    /// Ends the probation of a link that nobody can try, or puts it off. Returns whether the link is used again.
     pub(super) fn ends_probation(&mut self, now: Time, params: &IsolatorParams) -> bool {
         let Some(failure) = &mut self.failure else { return false };
         if failure.probation_ends > now {

@@ -1,5 +1,5 @@
-//! Which links account for the losses: the one first whose fault explains most, then, without what that one explains, the next; as
-//! long as a fault is a likelier reason than chance.
+//! Which links account for the losses: the one first whose fault explains most, then, without what that one explains, the next;
+//! as long as a fault is a likelier reason than chance.
 //!
 //! How much the fault of a link explains is a likelihood ratio ([`likelihood`]): the same losses explain more on a link that few
 //! packets passed than on one that many passed which arrived.
@@ -18,14 +18,14 @@ const MOST_CONSIDERED: usize = 32;
 
 /// A link, with what is known of it while the reports are weighed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Standing {
+enum LinkState {
     /// Nothing yet.
     #[default]
-    Open,
+    Unknown,
     /// It accounts for the losses of what passed it.
     Failed,
     /// It does not, whatever the losses.
-    Ruled,
+    RuledOut,
 }
 
 /// The losses on a link of which no failed link is the reason.
@@ -34,10 +34,10 @@ struct Lost {
     all: u64,
     /// The packets that went the same ways since the first of them.
     sent: u64,
-    /// Those of the source that has the most, and which that is.
+    /// The losses of the source that has the most, and which source that is.
     most: u64,
     by: Address,
-    /// Those of the source whose losses are being counted.
+    /// The losses of the source whose losses are being counted.
     part: u64,
 }
 
@@ -54,16 +54,16 @@ impl Lost {
         }
     }
 
-    /// Whether what the others sent, of the `sent` packets on the link, speaks against what the source with most losses says. Of
-    /// that one it is only known how much it sent on all links: `own`.
+    /// Returns whether what the others sent, of the `sent` packets on the link, speaks against what the source with most losses
+    /// says. Of that one it is only known how much it sent on all links: `own`.
     fn is_contradicted(self, sent: u64, own: u64) -> bool {
         let own = own.min(sent).max(1);
         let expected = (sent - own.min(sent)) * self.most / own;
         expected >= EXPECTED && 4 * (self.all - self.most) < expected
     }
 
-    /// Whether too many of the `sent` packets on the link went where nothing was lost, for the rate of loss where something was: then it
-    /// is rather some other link that the lost packets have in common.
+    /// Returns whether too many of the `sent` packets on the link went where nothing was lost, for the rate of loss where
+    /// something was: then it is rather some other link that the lost packets have in common.
     fn is_uneven(self, sent: u64) -> bool {
         sent.saturating_sub(self.sent) * self.all >= EXPECTED * self.sent
     }
@@ -72,7 +72,7 @@ impl Lost {
 /// What weighing needs, reused from time to time.
 #[derive(Clone, Debug)]
 pub(super) struct Verdict {
-    standing: Box<[Standing]>,
+    state: Box<[LinkState]>,
     lost: Box<[Lost]>,
     /// All losses, by source and path.
     losses: Vec<Loss>,
@@ -86,7 +86,7 @@ pub(super) struct Verdict {
 impl Verdict {
     pub(super) fn new(links: &Links) -> Verdict {
         Verdict {
-            standing: vec![Standing::Open; links.count()].into_boxed_slice(),
+            state: vec![LinkState::Unknown; links.count()].into_boxed_slice(),
             lost: vec![Lost::default(); links.count()].into_boxed_slice(),
             losses: Vec::with_capacity(2 * Evidence::most_losses(links.endpoints())),
             touched: Vec::with_capacity(links.count()),
@@ -96,8 +96,8 @@ impl Verdict {
     }
 
     /// Finds the links that account for the losses reported in two periods. What passed a link of `known` is accounted for
-    /// already. A `proven` link is the reason only for what no other link is that loses alike wherever packets go from it: else it would
-    /// be the likeliest reason for the losses of two that share it.
+    /// already. A `proven` link is the reason only for what no other link is that loses alike wherever packets go from it: else
+    /// it would be the likeliest reason for the losses of two that share it.
     pub(super) fn weigh(
         &mut self,
         params: &IsolatorParams,
@@ -123,9 +123,9 @@ impl Verdict {
             let own = evidence.iter().map(|period| u64::from(period.of_source(lost.by))).sum();
             let one_alone = worst >= links.first_to_endpoint() && lost.all == lost.most;
             if one_alone || lost.is_contradicted(sent(evidence, worst), own) {
-                self.standing[worst] = Standing::Ruled;
+                self.state[worst] = LinkState::RuledOut;
             } else {
-                self.standing[worst] = Standing::Failed;
+                self.state[worst] = LinkState::Failed;
                 self.failed.push(worst);
                 self.found.push((lost.all, lost.sent));
             }
@@ -133,19 +133,19 @@ impl Verdict {
         self.drop_superfluous(params, links, evidence);
     }
 
-    /// Puts the losses of two periods in order. Whether there are any.
+    /// Puts the losses of two periods in order. Returns whether there are any.
     fn gather(&mut self, evidence: &[Evidence; 2], known: impl Fn(usize) -> bool) -> bool {
         self.losses.clear();
         self.losses.extend(evidence.iter().flat_map(Evidence::losses).copied());
         self.losses.sort_unstable_by_key(|loss| loss.source);
-        for (link, standing) in self.standing.iter_mut().enumerate() {
-            *standing = if known(link) { Standing::Failed } else { Standing::Open };
+        for (link, state) in self.state.iter_mut().enumerate() {
+            *state = if known(link) { LinkState::Failed } else { LinkState::Unknown };
         }
         !self.losses.is_empty()
     }
 
-    /// The other links that can be avoided whose faults explain nearly as well what the fault of this one does, which has been found:
-    /// nine tenths of its losses are on them, too, and the odds are not clearly against them.
+    /// The other links that can be avoided whose faults explain nearly as well what the fault of this one does, which has been
+    /// found: nine tenths of its losses are on them, too, and the odds are not clearly against them.
     pub(super) fn alike(
         &mut self,
         found: usize,
@@ -154,7 +154,7 @@ impl Verdict {
         evidence: &[Evidence; 2],
         mut give: impl FnMut(usize),
     ) {
-        self.standing[found] = Standing::Open;
+        self.state[found] = LinkState::Unknown;
         self.count(links);
         let all = self.lost[found].all;
         self.lost.fill(Lost::default());
@@ -170,14 +170,14 @@ impl Verdict {
         let bits = |link: usize, lost: u64| likelihood::bits(lost, sent(evidence, link), params.background);
         let enough = bits(found, all).saturating_sub(params.bits.into());
         for link in
-            (0..links.avoidable()).filter(|&link| link != found && self.standing[link] == Standing::Open)
+            (0..links.avoidable()).filter(|&link| link != found && self.state[link] == LinkState::Unknown)
         {
             let lost = self.lost[link].all;
             if lost > 0 && 10 * lost >= 9 * all && bits(link, lost) >= enough {
                 give(link);
             }
         }
-        self.standing[found] = Standing::Failed;
+        self.state[found] = LinkState::Failed;
     }
 
     /// The links that [`Verdict::weigh`] has found.
@@ -185,14 +185,14 @@ impl Verdict {
         &self.failed
     }
 
-    /// Of a link that has been found the packets that were lost on it, of which no other is the reason, and those that went the same ways
-    /// since the first of them: what passed it before it failed is not among these.
+    /// Returns, for a link that has been found, the packets lost on it of which no other link is the reason, and the packets that
+    /// went the same ways since the first of these: what passed the link before it failed is not among them.
     pub(super) fn rate(&self, link: usize) -> (u64, u64) {
         self.failed.iter().position(|&failed| failed == link).map_or((0, 0), |at| self.found[at])
     }
 
     fn is_explained(&self, route: &Route) -> bool {
-        route.iter().any(|link| self.standing[link] == Standing::Failed)
+        route.iter().any(|link| self.state[link] == LinkState::Failed)
     }
 
     /// Counts the losses that no failed link accounts for, source by source.
@@ -231,8 +231,8 @@ impl Verdict {
         }
     }
 
-    /// Of those that may be considered the link whose fault explains most, if it explains enough; of several the one with the lowest
-    /// number.
+    /// Returns, of the links that may be considered, the one whose fault explains most, if it explains enough; of several the one
+    /// with the lowest number.
     fn worst(
         &self,
         params: &IsolatorParams,
@@ -241,7 +241,7 @@ impl Verdict {
     ) -> Option<usize> {
         let mut worst: Option<(usize, u64)> = None;
         for link in 0..self.lost.len() {
-            if self.lost[link].all == 0 || self.standing[link] != Standing::Open || !is_considered(link) {
+            if self.lost[link].all == 0 || self.state[link] != LinkState::Unknown || !is_considered(link) {
                 continue;
             }
             let bits = self.explains(params, evidence, link);
@@ -252,7 +252,7 @@ impl Verdict {
         worst.map(|(link, _)| link)
     }
 
-    /// By how many bits a fault of the link is likelier than chance; 0 if it is not likely enough.
+    /// Returns by how many bits a fault of the link is likelier than chance; 0 if it is not likely enough.
     fn explains(&self, params: &IsolatorParams, evidence: &[Evidence; 2], link: usize) -> u64 {
         let (lost, sent) = (self.lost[link].all, sent(evidence, link));
         if !params.is_lossy(lost, sent) {
@@ -270,13 +270,13 @@ impl Verdict {
     fn drop_superfluous(&mut self, params: &IsolatorParams, links: &Links, evidence: &[Evidence; 2]) {
         for i in (0..self.failed.len()).rev() {
             let link = self.failed[i];
-            self.standing[link] = Standing::Open;
+            self.state[link] = LinkState::Unknown;
             self.count(links);
             if self.explains(params, evidence, link) == 0 {
                 self.failed.remove(i);
                 self.found.remove(i);
             } else {
-                self.standing[link] = Standing::Failed;
+                self.state[link] = LinkState::Failed;
             }
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct Balancer {
 }
 
 impl Balancer {
-    /// For graphs with up to `nodes` senders and receivers and `edges` edges.
+    /// Returns a balancer for graphs with up to `nodes` senders and receivers and `edges` edges.
     pub(super) fn new(nodes: usize, edges: usize, paths: usize) -> Result<Balancer, PathError> {
         if !(1..=MAX_PATHS).contains(&paths) {
             return Err(PathError::Paths(paths));

@@ -28,7 +28,7 @@ pub(super) struct Chains {
 }
 
 impl Chains {
-    /// For tables of up to `cells` cells.
+    /// Returns room for tables of up to `cells` cells.
     pub(super) fn new(cells: usize) -> Chains {
         Chains { other: [0; NODES], joined: vec![Joined::default(); cells].into_boxed_slice() }
     }
@@ -40,7 +40,7 @@ impl Chains {
         self.take_out::<SHIFT>(count, half, picked);
     }
 
-    /// Puts all edges in; how many there are.
+    /// Puts all edges in. Returns how many there are.
     #[inline(always)]
     fn join<const SHIFT: u32>(&mut self, edges: &[u64]) -> usize {
         let Chains { other, joined } = self;

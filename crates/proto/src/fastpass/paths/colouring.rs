@@ -42,7 +42,8 @@ pub(super) struct Colouring {
 }
 
 impl Colouring {
-    /// For graphs with up to `nodes` senders and receivers, `edges` edges and `1 << max_levels` colours; with one, at first.
+    /// Returns a colouring for graphs with up to `nodes` senders and receivers, `edges` edges and `1 << max_levels` colours; with
+    /// one, at first.
     pub(super) fn new(nodes: usize, edges: usize, max_levels: usize) -> Colouring {
         let layout = Layout::new(nodes);
         Colouring {

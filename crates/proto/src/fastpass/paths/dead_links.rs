@@ -33,7 +33,7 @@ pub struct DeadLinks {
     carried: Box<[[u16; 2]]>,
     /// The switches that a rack cannot send to, and those that cannot send to it.
     of_racks: Box<[[PathSet; 2]]>,
-    /// By pod and aggregation switch: the core switches that it cannot send to, and those that cannot send to it.
+    /// For each pod and aggregation switch, the core switches that it cannot send to, and those that cannot send to it.
     of_cores: Box<[[PathSet; 2]]>,
 }
 
@@ -85,8 +85,8 @@ impl DeadLinks {
         })
     }
 
-    /// The same network, in which the links of each rack carry together so many packets a slot out of it and into it
-    /// while all are alive, rack by rack: fewer than it has endpoints where it is oversubscribed.
+    /// Returns this network with other capacities: `racks` has, rack by rack, the packets a slot that a rack's links carry
+    /// together out of it and into it while all are alive, which are fewer than it has endpoints where it is oversubscribed.
     #[must_use]
     pub fn carrying(mut self, racks: impl IntoIterator<Item = (u16, u16)>) -> DeadLinks {
         for (carried, (up, down)) in self.carried.iter_mut().zip(racks) {
@@ -121,26 +121,26 @@ impl DeadLinks {
         self.of_cores.get_mut(group).map(|entry| &mut entry[direction])
     }
 
-    /// Whether no link is dead.
+    /// Returns whether no link is dead.
     pub fn is_empty(&self) -> bool {
         self.of_racks.iter().chain(&*self.of_cores).flatten().all(|dead| dead.is_empty())
     }
 
-    /// Whether no dead link changes what a rack can send and receive.
+    /// Returns whether no dead link changes what a rack can send and receive.
     pub fn spares(&self, rack: usize) -> bool {
         let first = rack / self.racks_per_pod * self.paths;
         let of_cores = self.of_cores.iter().skip(first).take(self.paths);
         of_cores.chain([&self.of_racks[rack]]).flatten().all(|dead| dead.is_empty())
     }
 
-    /// Whether two racks are of one pod that has a dead link to or from the core: their packets share the others.
+    /// Returns whether two racks are of one pod that has a dead link to or from the core: their packets share the others.
     pub fn share_fewer_cores(&self, rack: usize, other: usize) -> bool {
         let pod = rack / self.racks_per_pod;
         let mut of_pod = self.of_cores.iter().skip(pod * self.paths).take(self.paths).flatten();
         pod == other / self.racks_per_pod && of_pod.any(|dead| !dead.is_empty())
     }
 
-    /// Whether living links lead from a rack to another.
+    /// Returns whether living links lead from a rack to another.
     ///
     /// Panics if there is no such rack.
     pub fn joins(&self, from: usize, to: usize) -> bool {
@@ -182,7 +182,7 @@ impl DeadLinks {
         (of(UP), of(DOWN))
     }
 
-    /// Whether these are the links of a fat tree of this shape.
+    /// Returns whether these are the links of a fat tree of this shape.
     pub(super) fn is_of(&self, racks: usize, shape: FatTreeShape) -> bool {
         let FatTreeShape { racks_per_pod, aggregation, cores } = shape;
         self.racks() == racks

@@ -92,7 +92,7 @@ impl FatTree {
         Ok(())
     }
 
-    /// As [`Self::avoid`], where no link is dead.
+    /// Does what [`Self::avoid`] does when no link is dead.
     pub fn avoid_none(&mut self) {
         let none = DeadLinks::fat_tree(&self.racks, self.shape).expect("it was made for this network");
         self.avoid(&none).expect("links of the same network");

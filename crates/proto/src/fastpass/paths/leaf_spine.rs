@@ -46,7 +46,7 @@ impl LeafSpine {
         Ok(())
     }
 
-    /// As [`Self::avoid`], where no link is dead.
+    /// Does what [`Self::avoid`] does when no link is dead.
     pub fn avoid_none(&mut self) {
         let none = DeadLinks::leaf_spine(&self.racks, self.paths).expect("it was made for this network");
         self.balancer.avoid(none.above_racks(), None);

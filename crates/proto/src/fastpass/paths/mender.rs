@@ -7,8 +7,8 @@
 //! 2. Every packet that is still on a dead link is taken from its path. It gets another one with room at both its racks.
 //! 3. If there is none, let its sender have room on path `p` and its receiver on `q`. An *exchange* at the receiver makes room on
 //!    `p`: one of its packets there moves to `q`; if that is one too many for the link at the packet's sender, one of those
-//!    moves from `q` to `p`, and so on: a chain of two colours (Kempe), as `transfer` has them. What is new is that a chain must not
-//!    pass a rack whose link for the next packet is dead: then it is undone, and other paths are tried.
+//!    moves from `q` to `p`, and so on: a chain of two colours (Kempe), as `transfer` has them. What is new is that a chain must
+//!    not pass a rack whose link for the next packet is dead: then it is undone, and other paths are tried.
 //! 4. If no exchange helps, the packet takes the path of another, and that one looks for a path in its place, a few times over.
 //! 5. A packet that gets none is [`BLOCKED`].
 //!
@@ -27,7 +27,7 @@ use super::slot::{BLOCKED, BYPASS, MAX_PATHS};
 /// Moves allowed in a slot, for each packet that has lost its path and each packet of the slot.
 const MOVES_PER_PACKET: usize = 2;
 
-/// A packet without a path may displace another, that one another, so often.
+/// How long a chain of packets may be in which one without a path displaces another, and that one another.
 const DISPLACED: usize = 8;
 /// How often other packets are exchanged for one that an aggregation switch cannot pass on.
 const SHUFFLES: usize = 12;
@@ -55,7 +55,8 @@ pub(super) struct Mender {
 }
 
 impl Mender {
-    /// For graphs with up to `edges` edges, whose nodes have these links; the packets are coloured with the paths `kept`.
+    /// Returns a mender for graphs with up to `edges` edges, whose nodes have these links; the packets are coloured with the
+    /// paths `kept`.
     pub(super) fn new(
         layout: Layout,
         edges: usize,
@@ -85,8 +86,8 @@ impl Mender {
         }
     }
 
-    /// Gives the packets on dead links, and those too many on a living one, other paths, or [`BLOCKED`]. Of several that are as good
-    /// it is the next one from `first` on.
+    /// Gives the packets on dead links, and those too many on a living one, other paths, or [`BLOCKED`]. Of several that are as
+    /// good it is the next one from `first` on.
     // Not inlined as most networks have no dead link.
     #[inline(never)]
     pub(super) fn mend(&mut self, edges: &[Edge], chosen: &mut [u8], first: u8) {
@@ -178,7 +179,7 @@ impl Mender {
         }
     }
 
-    /// Moves packets so that the limits allow more of them. Whether that was possible.
+    /// Moves packets so that the limits allow more of them. Returns whether that was possible.
     fn relieve_by_one(&mut self, pods: &Pods, limit: Limit, chosen: &mut [u8]) -> bool {
         let excess = pods.excess(&self.seats);
         self.lost.clear();
@@ -277,7 +278,7 @@ impl Mender {
         self.path_by_two_exchanges(edge, can, chosen)
     }
 
-    /// As [`Self::path_for`], where what has room at one end is dead at the other: makes room at both.
+    /// Does what [`Self::path_for`] does, where what has room at one end is dead at the other: makes room at both.
     fn path_by_two_exchanges(&mut self, edge: u16, can: u32, chosen: &mut [u8]) -> Option<u8> {
         let [sender, receiver] = self.seats.ends(edge);
         for path in bits(can) {
@@ -303,13 +304,13 @@ impl Mender {
     }
 
     /// Moves one packet of a node from a path to another that has room there, and what it drives out, and so on.
-    /// Whether that has come to an end; if not, nothing has changed.
+    /// Returns whether that has come to an end; if not, nothing has changed.
     fn exchange(&mut self, node: usize, from: u8, to: u8, chosen: &mut [u8]) -> bool {
         self.moves.clear();
         self.chain(node, from, to, NONE, chosen) || self.undo(chosen)
     }
 
-    /// Moves a packet from a path to another, and what it drives out at both ends, and so on. Whether that has come to an
+    /// Moves a packet from a path to another, and what it drives out at both ends, and so on. Returns whether that has come to an
     /// end; if not, nothing has changed.
     fn flip(&mut self, edge: u16, from: u8, to: u8, chosen: &mut [u8]) -> bool {
         self.moves.clear();

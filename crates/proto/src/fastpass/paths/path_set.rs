@@ -41,7 +41,7 @@ impl PathSet {
         PathSet(self.0 & other.0)
     }
 
-    /// Whether `path` is in the set.
+    /// Returns whether `path` is in the set.
     pub fn contains(self, path: usize) -> bool {
         path < MAX_PATHS && self.0 >> path & 1 == 1
     }
@@ -51,7 +51,7 @@ impl PathSet {
         self.0.count_ones() as usize
     }
 
-    /// Whether there is no path in the set.
+    /// Returns whether there is no path in the set.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -27,14 +27,14 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// The same pod and direction, at another aggregation switch.
+    /// Returns the limit for the same pod and direction at another aggregation switch.
     pub(super) fn at(self, aggregation: u8) -> Limit {
         Limit { aggregation, ..self }
     }
 }
 
 impl Pods {
-    /// The limits of dead links; none if all links to the core live.
+    /// The limits of dead links; `None` if all links to the core live.
     pub(super) fn new(dead: &DeadLinks, racks_per_pod: usize) -> Option<Pods> {
         let mut limits = vec![];
         let mut carried = vec![[0; 2]; dead.racks() / racks_per_pod];
@@ -77,7 +77,7 @@ impl Pods {
         self.packets(limit, seats).count().saturating_sub(limit.most)
     }
 
-    /// Whether a limit does not allow some packets that other aggregation switches of its pod could take.
+    /// Returns whether a limit does not allow some packets that other aggregation switches of its pod could take.
     pub(super) fn can_relieve(&self, limit: Limit, seats: &Seats) -> bool {
         let excess = self.excess_of(limit, seats);
         let of_all = |aggregation| self.packets(limit.at(aggregation), seats).count();

@@ -77,7 +77,7 @@ impl Racks {
         Ok((row, column))
     }
 
-    /// Whether all endpoints of a slot's packets are known.
+    /// Returns an error unless all endpoints of a slot's packets are known.
     pub(super) fn check(&self, slot: &[Pair]) -> Result<(), PathError> {
         let most = slot.iter().fold(0, |most, pair| pair.0.max(pair.1).max(most));
         if usize::from(most) < self.endpoints {

@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::path_set::PathSet;
 use super::slot::{BYPASS, MAX_RACKS};
 
-/// In place of an edge.
+/// A mark that stands in the place of an edge where there is none.
 pub(super) const NONE: u16 = u16::MAX;
 /// Senders from 0, then receivers from the table's side.
 pub(super) const NODES: usize = 2 * MAX_RACKS;
@@ -35,7 +35,8 @@ pub(super) struct Seats {
 }
 
 impl Seats {
-    /// For graphs with up to `edges` edges, whose nodes have these links and whose packets take the paths `kept`.
+    /// Returns empty seats for graphs with up to `edges` edges, whose nodes have these links and whose packets take the paths
+    /// `kept`.
     pub(super) fn new(
         layout: Layout,
         edges: usize,
@@ -179,7 +180,7 @@ impl Seats {
         self.ends(edge).into_iter().for_each(|node| self.note_room(node, path.into()));
     }
 
-    /// As [`Self::seat`], without looking whether the links have room still.
+    /// Does what [`Self::seat`] does, without looking whether the links have room still.
     fn join(&mut self, edge: u16, path: u8) {
         for (side, node) in self.ends(edge).into_iter().enumerate() {
             let place = self.place(node, usize::from(path));

@@ -12,7 +12,7 @@ use super::layout::Layout;
 use super::path_set::PathSet;
 use super::slot::{BYPASS, MAX_PATHS, MAX_RACKS};
 
-/// In place of an edge: none has this colour.
+/// A mark that stands in the place of an edge: none has this colour.
 const NONE: u16 = u16::MAX;
 /// Senders, then receivers.
 const NODES: usize = 2 * MAX_RACKS;
@@ -44,7 +44,7 @@ struct Part {
 }
 
 impl Transfer {
-    /// For graphs with up to `edges` edges.
+    /// Returns room for graphs with up to `edges` edges.
     pub(super) fn new(layout: Layout, edges: usize) -> Transfer {
         // Every node's last part may be nearly empty.
         let entries = 2 * edges + NODES * MAX_PATHS;

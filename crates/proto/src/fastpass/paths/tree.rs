@@ -8,7 +8,7 @@ use super::split::Splitter;
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     layout: Layout,
-    /// For how many levels there is room.
+    /// The number of levels for which there is room.
     max_levels: usize,
     /// How many packets each cell has in a node's graph, modulo the number of colours below that node: `max_levels` planes
     /// a node, the lowest bit first.
@@ -19,7 +19,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// For up to `1 << max_levels` colours.
+    /// Returns a tree for up to `1 << max_levels` colours.
     pub(super) fn new(layout: Layout, max_levels: usize) -> Tree {
         let nodes = 1 << max_levels;
         Tree {
@@ -37,13 +37,13 @@ impl Tree {
         &self.picks[node * words..][..words]
     }
 
-    /// Whether a cell is among the picks of a node of the tree, 0 or 1.
+    /// Returns whether a cell is among the picks of a node of the tree, 0 or 1.
     #[inline]
     pub(super) fn pick(&self, node: usize, cell: usize) -> usize {
         (self.picks[node * self.layout.words() + (cell >> 6)] >> (cell & 63)) as usize & 1
     }
 
-    /// Splits the graph with so many packets in each cell (modulo 256), `levels` times.
+    /// Splits the graph `levels` times; `packets` has the packets in each cell, modulo 256.
     pub(super) fn split(&mut self, packets: &[u8], levels: usize) {
         assert!(levels <= self.max_levels && packets.len() == self.layout.cells());
         self.count(packets, levels);

@@ -70,7 +70,7 @@ impl Turns {
         }
     }
 
-    /// From planes of bits to bytes, of the tree's nodes below `NODES`.
+    /// Turns planes of bits into bytes, for the tree's nodes below `NODES`.
     fn spread<const NODES: usize>(&mut self, tree: &Tree) {
         let planes: [&[u64]; NODES] = std::array::from_fn(|node| tree.picks(node));
         for (word, cells) in self.splits[..self.cells].chunks_exact_mut(64).enumerate() {

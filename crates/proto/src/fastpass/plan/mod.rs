@@ -63,11 +63,11 @@ pub struct ArbiterPlan {
 /// What the arbiter's work costs a core, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// To allocate a slot to a pair: [`Costs::grant_ns`].
+    /// The cost to allocate a slot to a pair: [`Costs::grant_ns`].
     pub grant: f64,
-    /// To select its path: [`Costs::path_ns`].
+    /// The cost to select a packet's path: [`Costs::path_ns`].
     pub path: f64,
-    /// For a control packet that comes or leaves: [`Costs::PACKET_NS`].
+    /// The cost of a control packet that comes or leaves: [`Costs::PACKET_NS`].
     pub packet: f64,
 }
 
@@ -76,15 +76,16 @@ impl Costs {
     /// counts a network card and its driver, of which encoding and decoding are 30 to 100 ns.
     pub const PACKET_NS: f64 = 660.0;
 
-    /// What a grant costs, as measured at a load of 0.86 (docs/PERFORMANCE.md): 3.1, 3.4 and 4.5 ns for 256, 1024 and 4096 endpoints
-    /// in batches of 64 slots, and 1.6 times as much in batches of 16.
+    /// Returns what a grant costs, as measured at a load of 0.86 (docs/PERFORMANCE.md): 3.1, 3.4 and 4.5 ns for 256, 1024 and
+    /// 4096 endpoints in batches of 64 slots, and 1.6 times as much in batches of 16.
     pub fn grant_ns(hosts: u16, batch: u32) -> f64 {
         let doublings = f64::from(hosts.max(256)).log2() - 8.0;
         let whole = if doublings <= 2.0 { 3.1 + 0.15 * doublings } else { 3.4 + 0.55 * (doublings - 2.0) };
         whole * (1.0 + 0.3 * (64.0 / f64::from(batch)).log2().max(0.0))
     }
 
-    /// What selecting a packet's path costs, as measured: 6.8 ns for up to 32 racks and 23 ns for 100 (docs/PERFORMANCE.md).
+    /// Returns what selecting a packet's path costs, as measured: 6.8 ns for up to 32 racks and 23 ns for 100
+    /// (docs/PERFORMANCE.md).
     pub fn path_ns(racks: u16) -> f64 {
         6.8 + f64::from(racks.saturating_sub(32)) * (23.0 - 6.8) / 68.0
     }
@@ -101,9 +102,9 @@ pub struct Needs {
     pub grants: f64,
     /// Slots granted for each slot of data.
     pub slots_a_packet: f64,
-    /// Bytes of a request and of an allocation on the wire.
+    /// Bytes of a request on the wire, on average.
     pub request_bytes: f64,
-    /// The same of an allocation.
+    /// Bytes of an allocation on the wire, on average.
     pub allocation_bytes: f64,
     /// Cores for allocation, which one must do alone; for path selection; and for control packets.
     pub cores: [f64; 3],
@@ -113,11 +114,11 @@ pub struct Needs {
     pub host_link: [f64; 2],
     /// The share of a host's link that slots leave to them.
     pub left: f64,
-    /// From a message's coming to its first slot: mean and 99th percentile.
+    /// The time from a message's coming to its first slot: mean and 99th percentile.
     pub first_slot: Option<[Span; 2]>,
-    /// The same to its last slot.
+    /// The time from a message's coming to its last slot: mean and 99th percentile.
     pub last_slot: Option<[Span; 2]>,
-    /// From an allocation's decision until the last endpoint has heard of it.
+    /// The time from an allocation's decision until the last endpoint has heard of it.
     pub told: Span,
     /// Slots that [`ArbiterPlan::ahead`] must be at least, and may be at most.
     pub ahead: [u32; 2],
@@ -162,7 +163,8 @@ impl ArbiterPlan {
         }
     }
 
-    /// What the plan comes to, rehearsed for so many grants with what `seed` draws: [`GRANTS`], or fewer for less exact waits.
+    /// Returns what the plan comes to, rehearsed with what `seed` draws for `grants` grants: [`GRANTS`], or fewer for less exact
+    /// waits.
     ///
     /// Errors: as an allocator's.
     pub fn needs(&self, seed: u64, grants: f64) -> Result<Needs, ParamsError> {
@@ -220,8 +222,8 @@ impl ArbiterPlan {
         f64::from(self.hosts) * each / batch.as_secs_f64()
     }
 
-    /// Bytes on the wire of a request and of an allocation: a shortest frame of 84 or 38 of framing, the IP header, some 15 and 25
-    /// of the packets' own, 5 for each destination, and in an allocation a slot of a byte and its path.
+    /// Bytes on the wire of a request and of an allocation: a shortest frame of 84 or 38 of framing, the IP header, some 15 and
+    /// 25 of the packets' own, 5 for each destination, and in an allocation a slot of a byte and its path.
     fn bytes(&self, done: &Rehearsal) -> [f64; 2] {
         let demands = done.demands as f64 / done.requests.max(1) as f64;
         let allocations = done.allocations.max(1) as f64;
@@ -260,7 +262,7 @@ impl Needs {
         self.cores.iter().sum::<f64>().ceil().max(1.0) as u32
     }
 
-    /// How many of `hosts` hosts the arbiter's link can tell of their slots.
+    /// Returns how many of `hosts` hosts the arbiter's link can tell of their slots.
     pub fn hosts_told(&self, hosts: u16) -> u32 {
         (f64::from(hosts) / self.arbiter_link[0].max(self.arbiter_link[1])) as u32
     }

@@ -1,9 +1,9 @@
 //! What an arbiter would have to do, by letting its allocator do it: messages come to endpoints as a Poisson process between
-//! hosts drawn uniformly, endpoints ask as [`crate::fastpass::endpoint`] does, at most once in an interval, and the allocator grants
-//! batch by batch. Nothing is lost, and nothing but these rules takes time.
+//! hosts drawn uniformly, endpoints ask as [`crate::fastpass::endpoint`] does, at most once in an interval, and the allocator
+//! grants batch by batch. Nothing is lost, and nothing but these rules takes time.
 //!
-//! What is received is acknowledged in slots of its own: an acknowledgement asks for one, and takes along those for the same sender
-//! that come until then, as many as fit.
+//! What is received is acknowledged in slots of its own: an acknowledgement asks for one, and takes along those for the same
+//! sender that come until then, as many as fit.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -55,29 +55,29 @@ pub struct Rehearsal {
     pub destinations: u64,
     /// Slots that were granted.
     pub granted: u64,
-    /// Those of them for data.
+    /// Slots that were granted for data.
     pub data: u64,
-    /// From a message's coming to its first slot, a slot in 2^12 parts of a picosecond.
+    /// Times from a message's coming to its first slot, in units of which a slot has [`SLOT`].
     first: Histogram,
-    /// The same to its last slot.
+    /// Times from a message's coming to its last slot, in the same units.
     last: Histogram,
     /// Slots of data asked for and not granted at the end, and when half of the time had passed.
     waiting: [u64; 2],
 }
 
 impl Rehearsal {
-    /// Mean and 99th percentile in slots of the time from a message's coming to its first slot; none of no message.
+    /// Returns mean and 99th percentile in slots of the time from a message's coming to its first slot; `None` without a message.
     pub fn first_slot(&self) -> Option<[f64; 2]> {
         in_slots(&self.first)
     }
 
-    /// The same to its last slot.
+    /// Returns mean and 99th percentile in slots of the time from a message's coming to its last slot; `None` without a message.
     pub fn last_slot(&self) -> Option<[f64; 2]> {
         in_slots(&self.last)
     }
 
-    /// Whether more is asked for than granted, all the time: nearly every slot of `hosts` hosts is granted, or more waits at the
-    /// end than chance lets so many messages of so many slots differ by.
+    /// Returns whether more is asked for than granted, all the time: nearly every slot of `hosts` hosts is granted, or more waits
+    /// at the end than chance explains for messages of `message` slots.
     pub fn falls_behind(&self, hosts: u16, message: u32) -> bool {
         let full = self.granted as f64 > FULL * (f64::from(hosts) * self.slots as f64);
         let [end, half] = self.waiting.map(|slots| slots as f64);

@@ -11,7 +11,7 @@ use crate::units::{Bytes, Rate, Span};
 pub struct VirtualQueue {
     /// The length at which that queue is held (q*). A larger one answers faster when the drain grows.
     pub target: Bytes,
-    /// Only while more than this waits.
+    /// The queue is held only while more than this waits.
     pub above: Bytes,
 }
 
@@ -67,7 +67,7 @@ impl Default for RelayParams {
 }
 
 impl RelayParams {
-    /// What does not go together.
+    /// Returns what does not go together.
     pub fn conflicts(&self) -> Vec<Conflict> {
         let mut found = Vec::new();
         let mut at_most = |name: (&'static str, Bytes), other: (&'static str, Bytes)| {
@@ -103,7 +103,7 @@ impl RelayParams {
         found
     }
 
-    /// When port L pauses the local switch.
+    /// Returns when port L pauses the local switch.
     pub(super) fn thresholds(&self) -> Thresholds {
         Thresholds {
             xoff: Threshold::Static(self.xoff.get()),

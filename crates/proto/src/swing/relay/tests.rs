@@ -8,7 +8,7 @@ fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// What is to be sent out of a port, as (priority, quanta).
+/// Returns what is to be sent out of a port, as (priority, quanta).
 fn polled(relay: &mut Relay, port: Port) -> Vec<(usize, u16)> {
     std::iter::from_fn(|| relay.poll_pfc(port)).map(|pfc| (pfc.priority, pfc.quanta)).collect()
 }

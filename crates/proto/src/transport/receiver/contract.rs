@@ -9,13 +9,13 @@ use crate::units::Time;
 /// What a data packet was to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Seen for the first time.
+    /// A packet that had not arrived before.
     New,
-    /// Seen before.
+    /// A duplicate: this packet had arrived.
     Duplicate,
-    /// So far ahead that there is no room to note it: ignored, not acknowledged.
+    /// A packet too far ahead for the receiver to keep a note of it: ignored, not acknowledged.
     BeyondReach,
-    /// Ahead of one that is missing, at a receiver that takes packets in order only: thrown away.
+    /// A packet ahead of one that is missing, at a receiver that takes packets in order only: thrown away.
     OutOfOrder,
 }
 
@@ -35,13 +35,13 @@ pub trait Receiver: Debug {
     /// A timer may have run out, such as the one of an acknowledgement that waits.
     fn handle_timeout(&mut self, now: Time);
 
-    /// When [`Self::handle_timeout`] is wanted.
+    /// Returns when [`Self::handle_timeout`] is wanted.
     fn poll_timeout(&self) -> Option<Time>;
 
     /// Messages wholly arrived since this was last asked.
     fn poll_completed(&mut self) -> u32;
 
-    /// Whether an acknowledgement is to be sent.
+    /// Returns whether an acknowledgement is to be sent.
     fn readiness(&self) -> Readiness;
 
     /// The acknowledgement that is due, sent `now` (t4). To be called when [`Self::readiness`] is `Ready`.

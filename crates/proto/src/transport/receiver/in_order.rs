@@ -58,7 +58,7 @@ impl InOrderReceiver {
         }
     }
 
-    /// What a packet is, and whether it is answered.
+    /// Returns what a packet is, and whether it is answered.
     fn judge(&mut self, data: &Data) -> (Arrival, bool) {
         match data.seq.cmp(&self.expected) {
             Ordering::Equal => {
@@ -158,7 +158,7 @@ mod tests {
         receiver.handle_data(Time::ZERO, Time::ZERO, &data, marked, 1)
     }
 
-    /// What a packet is, and which packet is acknowledged up to which, if one is.
+    /// Returns what a packet is, and which packet is acknowledged up to which, if one is.
     fn answer(receiver: &mut InOrderReceiver, seq: u32) -> (Arrival, Option<(u32, u32)>) {
         let arrival = arrive(receiver, seq, false);
         let ready = receiver.readiness() == Readiness::Ready;

@@ -110,7 +110,7 @@ impl Special {
         self.early.as_ref().is_none_or(|early| early.arrived.len() == 0)
     }
 
-    /// A packet came; whether it is acknowledged at once.
+    /// Takes a packet. Returns whether it is acknowledged at once.
     fn note(&mut self, now: Time, seq: u32, in_order: bool, congestion_experienced: bool) -> bool {
         self.newest = seq;
         let Some(delayed) = &mut self.delayed else { return true };

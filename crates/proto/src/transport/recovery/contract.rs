@@ -20,11 +20,11 @@ pub trait Recovery: Clone + Debug {
     /// `una` is.
     fn give_up(&mut self, now: Time, una: u32, next: u32);
 
-    /// Takes word from below the transport that the last transmission of a packet was lost; `again` if that was not its first. A way
-    /// of recovering that knows of no such word goes by acknowledgements alone.
+    /// Takes word from below the transport that the last transmission of a packet was lost; `again` if that was not its first. A
+    /// way of recovering that knows of no such word goes by acknowledgements alone.
     fn mark_lost(&mut self, _una: u32, _next: u32, _seq: u32, _again: bool) {}
 
-    /// The lost packet to be sent next, which is under way from now on; none if no packet is lost.
+    /// The lost packet to be sent next, which is under way from now on; `None` if no packet is lost.
     fn take_lost(&mut self, una: u32, next: u32) -> Option<u32>;
 
     /// Packets that are given up and wait to be sent again.
@@ -33,8 +33,8 @@ pub trait Recovery: Clone + Debug {
     /// Packets that are under way: neither known to have arrived nor given up.
     fn under_way(&self, una: u32, next: u32) -> u32;
 
-    /// Whether a timeout has left one packet to send at once, to ask what has become of the others. It is the next lost one,
-    /// and the window does not hold it back.
+    /// Returns whether a timeout has left one packet to send at once, to ask what has become of the others. It is the next lost
+    /// one, and the window does not hold it back.
     fn asks(&self) -> bool {
         false
     }

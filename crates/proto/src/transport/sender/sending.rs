@@ -1,17 +1,6 @@
 //! What a sender sends next: whether it may, which packet, and how much that carries.
 
-use super::{Boundary, CongestionControl, Data, Readiness, Recovery, Sender, Time};
-
-/// What a sender may send now, one packet after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offered {
-    /// Packets sent again, which go first. Their payloads are not known before.
-    pub lost: u32,
-    /// The first packet never sent.
-    pub next: u32,
-    /// The first packet after it that may not be sent.
-    pub until: u32,
-}
+use super::{Boundary, CongestionControl, Data, Offered, Readiness, Recovery, Sender, Time};
 
 /// How many packets there are of each kind.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +13,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// Whether the retransmission timer has something to wait for: packets are under way, and the one that asks whether
+    /// Returns whether the retransmission timer has something to wait for: packets are under way, and the one that asks whether
     /// they are lost has left.
     pub(super) fn is_waited_for(&self) -> bool {
         self.under_way > 0 && !self.asks
@@ -32,7 +21,7 @@ impl Packets {
 }
 
 impl<C: CongestionControl, R: Recovery> Sender<C, R> {
-    /// Whether a packet may be sent.
+    /// Returns whether a packet may be sent.
     #[inline]
     pub fn readiness(&self, now: Time) -> Readiness {
         let packets = self.packets();

@@ -38,12 +38,12 @@ fn kilobytes(file: &str, name: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What a control group (version 2) may take beyond what it has; none where it has no limit.
+/// Returns what a control group (version 2) may take beyond what it has; `None` where it has no limit.
 fn left_of_group(most: &str, current: &str) -> Option<u64> {
     Some(most.trim().parse::<u64>().ok()?.saturating_sub(current.trim().parse().ok()?))
 }
 
-/// What is left of the addresses that the process may have (`ulimit -v`); none where there is no limit.
+/// Returns what is left of the addresses that the process may have (`ulimit -v`); `None` where there is no limit.
 fn left_of_addresses(limits: &str, status: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let most = line.split_whitespace().next()?.parse::<u64>().ok()?;

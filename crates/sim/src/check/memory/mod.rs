@@ -55,8 +55,8 @@ pub(super) fn check(scenario: &Scenario, limit: u64) -> Result<(), (String, Stri
     Err((biggest.key, message))
 }
 
-/// Whether the network alone, with so many traffic classes, fits into the memory that may be used. The limit may not be
-/// known: then nothing fits.
+/// Returns whether the network alone, with `classes` traffic classes, fits into the memory that may be used. The limit may not
+/// be known: then nothing fits.
 pub(super) fn network_fits(network: &Network, classes: usize) -> bool {
     let needed = network::least_bytes(network, classes);
     limit().is_ok_and(|limit| needed <= limit as f64)

@@ -11,8 +11,8 @@ use crate::simulation::footprint::{pfc_bytes, port_bytes, relay_bytes, FRAME, TO
 use crate::topology::shape::{self, Shape};
 use crate::traffic::Table;
 
-/// Memory in bytes for the ports and routes of a network whose ports have so many queues of their own, without the rows
-/// of tables.
+/// Returns the memory in bytes for the ports and routes of a network whose ports have `queues` queues each, without the rows of
+/// tables.
 pub(super) fn least_bytes(network: &Network, queues: usize) -> f64 {
     let shape = shape::of(&network.topology);
     2.0 * shape.links() * port_bytes(queues) + shape.route_bytes()

@@ -24,7 +24,7 @@ pub(super) fn flows(table: &Table<'_>) -> f64 {
     pattern::of(&table.traffic.pattern).most_flows(table)
 }
 
-/// Memory in bytes for so many flows of this table: their ends, one route there and back, and their rows.
+/// Returns the memory in bytes for `flows` flows of this table: their ends, one route there and back, and their rows.
 fn bytes(table: &Table<'_>, flows: f64) -> f64 {
     let transport = &table.scenario.transports[table.traffic.transport];
     let route = shape::of(&table.scenario.network.topology).path_bytes();

@@ -390,7 +390,7 @@ fn defaults_stand_in_the_schema() {
     assert_eq!(swift["properties"]["ack"]["x-default"], "header");
 }
 
-/// What a line of the file says: what is set, each with its value, and what is said of it.
+/// Returns what a line of the file says: what is set, each with its value, and what is said of it.
 fn bad_swift_values() -> impl Iterator<Item = (Vec<(&'static str, &'static str)>, &'static str)> {
     let lines = include_str!("../../../../proto/tests/bad_swift_values.txt").lines();
     lines.filter(|line| !line.starts_with('#')).map(|line| {

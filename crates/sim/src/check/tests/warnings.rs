@@ -39,7 +39,7 @@ fn a_target_below_the_empty_path_is_shown_with_its_arithmetic() {
     assert_eq!(warnings(&unscaled).len(), 1);
 }
 
-/// The same round trip, against the timer before the first sample.
+/// A round trip is compared with the timer before the first sample.
 #[test]
 fn a_first_timeout_below_the_empty_path_is_shown_with_its_arithmetic() {
     assert_eq!(

@@ -1,12 +1,12 @@
 use super::*;
 
-/// Flow control with so many bytes up to XOFF, as many less at XON, and so many beyond XOFF.
+/// Returns flow control that pauses at `xoff`, resumes `hysteresis` bytes below it, and has `headroom` bytes beyond it.
 fn with(xoff: Threshold, hysteresis: u64, headroom: u64) -> Pfc {
     let thresholds = Thresholds { xoff, hysteresis, headroom };
     Pfc::pausing(2, only(1), thresholds, None, (1000, 0))
 }
 
-/// What it has to say, as times of the second class.
+/// Returns what it has to say, as times of the second class.
 fn said(pfc: &mut Pfc) -> Vec<u64> {
     pfc.signals.drain(..).map(|pause| [pause.time, u64::MAX][usize::from(pause.class != 1)]).collect()
 }

@@ -19,14 +19,14 @@ pub struct Sampled {
     pub row_bytes: f64,
 }
 
-/// A column with room for so many rows. Memory is taken only as they come, whereas a column that grows is copied, and leaves
-/// holes behind; which is why only one of more than [`MOST_AT_ONCE`] rows does.
+/// Returns a column with room for `rows` rows. Memory is taken only as they come, whereas a column that grows is copied, and
+/// leaves holes behind; which is why only one of more than [`MOST_AT_ONCE`] rows does.
 pub(super) fn column<T>(rows: usize) -> Vec<T> {
     Vec::with_capacity(rows.min(MOST_AT_ONCE))
 }
 
 impl Sampled {
-    /// Samples with at most `rows` rows at each instant; none where there is no interval.
+    /// Samples with at most `rows` rows at each instant; `None` where there is no interval.
     pub(in crate::record) fn every(
         key: &'static str,
         interval: Option<Span>,
@@ -39,7 +39,7 @@ impl Sampled {
     }
 }
 
-/// How often there is a sample at most, one each interval.
+/// Returns how often there is a sample at most, one each interval.
 pub(super) fn instants(scenario: &Scenario, interval: Span) -> f64 {
     scenario.duration.as_secs_f64() / interval.as_secs_f64()
 }

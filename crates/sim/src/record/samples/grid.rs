@@ -14,7 +14,7 @@ impl Grid {
         Grid { step, next: step.map_or(Time::NEVER, |step| Time::ZERO + step) }
     }
 
-    /// Whether `now` is on the grid; if so, moves on.
+    /// Returns whether `now` is on the grid; if so, moves on.
     pub(super) fn strikes(&mut self, now: Time) -> bool {
         match self.step {
             Some(step) if now >= self.next => {

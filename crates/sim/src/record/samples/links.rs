@@ -52,9 +52,9 @@ pub(super) struct LinkSamples {
 /// What is kept of a link. While it has never sent or dropped anything, nothing is.
 #[derive(Clone, Debug, Default)]
 struct OfLink {
-    /// At each instant.
+    /// The utilisation at each instant.
     utilisation: Vec<f64>,
-    /// At each instant, for each class: sent bytes, dropped bytes, dropped frames.
+    /// Sent bytes, dropped bytes and dropped frames of each class at each instant.
     counts: Vec<[u64; 3]>,
 }
 
@@ -70,7 +70,7 @@ impl LinkSamples {
         Sampled::every("record.links", scenario.record.links, rows, row_bytes, scenario)
     }
 
-    /// No samples yet, and room for so many instants.
+    /// Returns an empty set of samples, with room for `instants` instants.
     pub(super) fn new(simulation: &Simulation, instants: usize) -> LinkSamples {
         let links = simulation.links() as usize;
         LinkSamples {

@@ -46,7 +46,7 @@ impl QueueSamples {
         Sampled::every("record.queues", scenario.record.queues, ports, row_bytes, scenario)
     }
 
-    /// No samples yet, and room for so many instants.
+    /// Returns an empty set of samples, with room for `instants` instants.
     pub(super) fn new(simulation: &Simulation, instants: usize) -> QueueSamples {
         let bytes = vec![Vec::new(); simulation.links() as usize];
         QueueSamples { time_us: column(instants), bytes, instants }

@@ -55,7 +55,7 @@ impl RttSamples {
         Sampled::every("record.rtt", scenario.record.rtt, rows, row_bytes, scenario)
     }
 
-    /// No samples yet, and room for so many.
+    /// Returns an empty set of samples, with room for `rows` rows.
     pub(super) fn new(simulation: &Simulation, rows: usize) -> RttSamples {
         let none = vec![Times::default(); simulation.transports()];
         RttSamples { series: Series::new(rows), counts: column(rows), last: none.clone(), kept: none }

@@ -17,7 +17,7 @@ pub(super) struct Series<const N: usize> {
 }
 
 impl<const N: usize> Series<N> {
-    /// No values yet, and room for so many rows.
+    /// Returns an empty series, with room for `rows` rows.
     pub(super) fn new(rows: usize) -> Series<N> {
         let values = std::array::from_fn(|_| column(rows));
         Series { time_us: column(rows), transport: column(rows), values }

@@ -38,7 +38,7 @@ impl ThroughputSamples {
         Sampled::every("record.throughput", scenario.record.throughput, rows, row_bytes, scenario)
     }
 
-    /// No samples yet, and room for so many.
+    /// Returns an empty set of samples, with room for `rows` rows.
     pub(super) fn new(simulation: &Simulation, rows: usize) -> ThroughputSamples {
         ThroughputSamples { series: Series::new(rows), last: vec![0; simulation.transports()] }
     }

@@ -46,7 +46,7 @@ impl WindowSamples {
         Sampled::every("record.windows", scenario.record.windows, rows, row_bytes, scenario)
     }
 
-    /// No samples yet, and room for so many.
+    /// Returns an empty set of samples, with room for `rows` rows.
     pub(super) fn new(rows: usize) -> WindowSamples {
         let windows = std::array::from_fn(|_| column(rows));
         WindowSamples { time_us: column(rows), flow: column(rows), windows }

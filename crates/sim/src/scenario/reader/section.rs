@@ -94,22 +94,22 @@ impl<'a> Section<'a> {
         (self.sound().then_some(value), self.resolved)
     }
 
-    /// Whether the walk only lists keys.
+    /// Returns whether the walk only lists keys.
     pub(crate) fn describing(&self) -> bool {
         self.script.is_some()
     }
 
-    /// Whether a table is being read and nothing is wrong with it so far: values are the file's, not placeholders.
+    /// Returns whether a table is being read and nothing is wrong with it so far: values are the file's, not placeholders.
     pub(crate) fn sound(&self) -> bool {
         !self.describing() && self.source.count() == self.problems_before
     }
 
-    /// Whether the file, or the table that is inherited from, gives this key.
+    /// Returns whether the file, or the table that is inherited from, gives this key.
     pub(crate) fn given(&self, name: &str) -> bool {
         self.entry(name).is_some()
     }
 
-    /// Whether the file gives the key of this path, which may lie deeper.
+    /// Returns whether the file gives the key of this path, which may lie deeper.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.table.is_some_and(|table| table.has(path))
     }
@@ -171,7 +171,7 @@ impl<'a> Section<'a> {
         self.entry(name).map(|entry| &entry.node)
     }
 
-    /// What the schema says so far of a key of this section, while it is described.
+    /// Returns what the schema says so far of a key of this section, while it is described.
     pub(super) fn described(&self, name: &str) -> Map<String, Json> {
         let field = self.fields.iter().find(|field| field.name == name);
         field.map_or_else(Map::new, |field| field.schema.clone())

@@ -92,7 +92,7 @@ impl<'a> Section<'a> {
         (self.source.count() == before).then_some(values)
     }
 
-    /// Whether a table without the key `own` has a name like a known one's, which then is said.
+    /// Returns whether a table without the key `own` has a name like a known one's, which then is said.
     fn is_misspelt(&self, entry: &Entry, own: &str) -> bool {
         let given = matches!(&entry.node.value, Value::Table(table) if table.get(own).is_some());
         let nearest = suggest::nearest(&entry.key, self.known().iter().copied());

@@ -26,16 +26,16 @@ pub struct Cut {
 /// Counts that may be large are `f64`, which does not overflow. `rate` and `delay` are those of the network: of every
 /// link for which the shape gives no other.
 pub trait Shape {
-    /// How many hosts there are.
+    /// Returns how many hosts there are.
     fn hosts(&self) -> u32;
 
-    /// How many two-way links there are.
+    /// Returns how many two-way links there are.
     fn links(&self) -> f64;
 
     /// The roles that the switches have, lowest first.
     fn roles(&self) -> Vec<SwitchRole>;
 
-    /// How many switches of a role there are, and how many ports they have together.
+    /// Returns how many switches of a role there are, and how many ports they have together.
     fn switch_ports(&self, role: SwitchRole) -> (f64, f64);
 
     /// The delay of a host's link; in a listed network, whose links may differ, the delay of its shortest link.
@@ -72,7 +72,7 @@ pub trait Shape {
     fn draw(&self, plan: &mut Plan, rate: Rate, delay: Span);
 
     /// Routing through the graph that was drawn.
-    fn ways(&self, graph: &Graph) -> Box<dyn Ways>;
+    fn shortest_paths(&self, graph: &Graph) -> Box<dyn ShortestPaths>;
 
     /// The characters of the longest name of a node at most: a role's, and a number below that of links.
     fn longest_name(&self) -> usize {
@@ -82,7 +82,7 @@ pub trait Shape {
     /// The largest number of shortest paths between any two hosts, or `u32::MAX` where there are more.
     fn most_paths(&self) -> u32;
 
-    /// Whether a rule joins all nodes, by paths of few links: it then need not be built to be checked.
+    /// Returns whether a rule joins all nodes, by paths of few links: it then need not be built to be checked.
     fn is_regular(&self) -> bool {
         true
     }
@@ -102,12 +102,12 @@ pub trait Shape {
 ///
 /// Shapes that route in closed form compute link numbers from the order in which they draw: first every host's link, then
 /// each tier's towards the next.
-pub trait Ways: Debug {
+pub trait ShortestPaths: Debug {
     /// Adds the links of a path on which `choose` takes one of the equal-cost links at each hop; it is given the hop,
     /// counted from the first switch, and how many there are.
     fn cross(&self, hosts: (u32, u32), choose: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>);
 
-    /// How many shortest paths there are, or `u32::MAX` where there are more.
+    /// Returns how many shortest paths there are, or `u32::MAX` where there are more.
     fn paths(&self, from: u32, to: u32) -> u32;
 
     /// Calls `visit` with the links of every shortest path, in rising order of links.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{Cut, Shape, Ways};
+use super::contract::{Cut, Shape, ShortestPaths};
 use super::listed::Routes;
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
@@ -174,7 +174,7 @@ impl Shape for Datacenters {
         }
     }
 
-    fn ways(&self, graph: &Graph) -> Box<dyn Ways> {
+    fn shortest_paths(&self, graph: &Graph) -> Box<dyn ShortestPaths> {
         Box::new(Routes::new(graph))
     }
 

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{down, up, Cut, Shape, Ways};
+use super::contract::{down, up, Cut, Shape, ShortestPaths};
 use super::racks::{RackPaths, Uplinks};
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
@@ -74,7 +74,7 @@ impl Shape for Dumbbell {
         plan.join(tor, tor + 1, self.bottleneck, self.bottleneck_delay);
     }
 
-    fn ways(&self, _: &Graph) -> Box<dyn Ways> {
+    fn shortest_paths(&self, _: &Graph) -> Box<dyn ShortestPaths> {
         Box::new(*self)
     }
 
@@ -83,7 +83,7 @@ impl Shape for Dumbbell {
     }
 }
 
-impl Ways for Dumbbell {
+impl ShortestPaths for Dumbbell {
     fn cross(&self, (from, to): (u32, u32), _: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
         out.push(up(from));
         let middle = self.hosts();

@@ -3,7 +3,7 @@
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{down, up, Shape, Ways};
+use super::contract::{down, up, Shape, ShortestPaths};
 use super::racks::RackPaths;
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
@@ -74,7 +74,7 @@ impl Shape for FatTree {
         }
     }
 
-    fn ways(&self, _: &Graph) -> Box<dyn Ways> {
+    fn shortest_paths(&self, _: &Graph) -> Box<dyn ShortestPaths> {
         Box::new(*self)
     }
 
@@ -83,7 +83,7 @@ impl Shape for FatTree {
     }
 }
 
-impl Ways for FatTree {
+impl ShortestPaths for FatTree {
     fn cross(&self, (from, to): (u32, u32), choose: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
         let half = self.half();
         // Each tier has as many links to the next as there are hosts.

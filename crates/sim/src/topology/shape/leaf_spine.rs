@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{down, up, Cut, Shape, Ways};
+use super::contract::{down, up, Cut, Shape, ShortestPaths};
 use super::racks::{RackPaths, Uplinks};
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
@@ -90,7 +90,7 @@ impl Shape for LeafSpine {
         }
     }
 
-    fn ways(&self, _: &Graph) -> Box<dyn Ways> {
+    fn shortest_paths(&self, _: &Graph) -> Box<dyn ShortestPaths> {
         Box::new(*self)
     }
 
@@ -103,7 +103,7 @@ impl Shape for LeafSpine {
     }
 }
 
-impl Ways for LeafSpine {
+impl ShortestPaths for LeafSpine {
     fn cross(&self, (from, to): (u32, u32), choose: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
         out.push(up(from));
         let (leaf, to_leaf) = (from / self.hosts_per_leaf, to / self.hosts_per_leaf);

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{Cut, Shape, Ways};
+use super::contract::{Cut, Shape, ShortestPaths};
 use super::rates::HostRates;
 use crate::model::MAX_LINKS;
 use crate::model::{ListedLink, ListedNode, SwitchRole};
-use crate::topology::distances::{descend, distances_to, each_descent, ways, UNREACHED};
+use crate::topology::distances::{descend, distances_to, each_descent, path_counts, UNREACHED};
 use crate::topology::graph::{Graph, NodeKind, Plan};
 
 /// See [`Topology::Listed`](crate::model::Topology::Listed).
@@ -135,7 +135,7 @@ impl Shape for Listed<'_> {
         self.add_to(plan);
     }
 
-    fn ways(&self, graph: &Graph) -> Box<dyn Ways> {
+    fn shortest_paths(&self, graph: &Graph) -> Box<dyn ShortestPaths> {
         Box::new(Routes::new(graph))
     }
 
@@ -203,14 +203,14 @@ impl Routes {
     fn most_paths(&self) -> u32 {
         let first = self.graph.host_count();
         let all = self.distances.values().flat_map(|distances| {
-            let ways = ways(&self.graph, distances);
-            self.distances.keys().map(move |from| ways[(from - first) as usize])
+            let counts = path_counts(&self.graph, distances);
+            self.distances.keys().map(move |from| counts[(from - first) as usize])
         });
         all.max().unwrap_or(0)
     }
 }
 
-impl Ways for Routes {
+impl ShortestPaths for Routes {
     fn cross(&self, (from, to): (u32, u32), choose: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
         let (first, distances) = self.ends(from, to);
         out.push(self.graph.nic(from));
@@ -220,7 +220,7 @@ impl Ways for Routes {
 
     fn paths(&self, from: u32, to: u32) -> u32 {
         let (first, distances) = self.ends(from, to);
-        ways(&self.graph, distances)[(first - self.graph.host_count()) as usize]
+        path_counts(&self.graph, distances)[(first - self.graph.host_count()) as usize]
     }
 
     fn each_path(&self, from: u32, to: u32, visit: &mut dyn FnMut(&[u32])) {

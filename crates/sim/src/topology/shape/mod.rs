@@ -17,7 +17,7 @@ use std::ops::Range;
 use clearway_proto::units::Span;
 
 use crate::model::{Network, Topology};
-pub use contract::{Cut, Shape, Ways};
+pub use contract::{Cut, Shape, ShortestPaths};
 pub use racks::{RackPaths, Uplinks};
 pub use rates::HostRates;
 

@@ -26,7 +26,7 @@ impl HostRates {
         hosts.iter().map(|&host| self.get(host).as_bps() as f64).sum()
     }
 
-    /// The fastest among the hosts of these ranges; none if there are none.
+    /// The fastest among the hosts of these ranges; `None` if there are none.
     pub fn fastest_of(&self, hosts: &[Range<u32>]) -> Option<Rate> {
         match self {
             HostRates::Alike(rate) => hosts.first().map(|_| *rate),
@@ -36,7 +36,7 @@ impl HostRates {
         }
     }
 
-    /// The slowest of all hosts; none if there is no host.
+    /// The slowest of all hosts; `None` if there is no host.
     pub fn slowest(&self) -> Option<Rate> {
         match self {
             HostRates::Alike(rate) => Some(*rate),
@@ -44,7 +44,7 @@ impl HostRates {
         }
     }
 
-    /// The fastest of all hosts; none if there is no host.
+    /// The fastest of all hosts; `None` if there is no host.
     pub fn fastest(&self) -> Option<Rate> {
         match self {
             HostRates::Alike(rate) => Some(*rate),

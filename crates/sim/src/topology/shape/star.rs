@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Rate, Span};
 
-use super::contract::{down, up, Shape, Ways};
+use super::contract::{down, up, Shape, ShortestPaths};
 use super::racks::RackPaths;
 use crate::model::SwitchRole;
 use crate::topology::graph::{Graph, Plan};
@@ -45,7 +45,7 @@ impl Shape for Star {
         }
     }
 
-    fn ways(&self, _: &Graph) -> Box<dyn Ways> {
+    fn shortest_paths(&self, _: &Graph) -> Box<dyn ShortestPaths> {
         Box::new(*self)
     }
 
@@ -54,7 +54,7 @@ impl Shape for Star {
     }
 }
 
-impl Ways for Star {
+impl ShortestPaths for Star {
     fn cross(&self, (from, to): (u32, u32), _: &dyn Fn(u64, u32) -> u32, out: &mut Vec<u32>) {
         out.extend([up(from), down(to)]);
     }

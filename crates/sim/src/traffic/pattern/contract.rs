@@ -14,11 +14,11 @@ pub trait TrafficPattern {
     /// Appends the flows of this table.
     fn generate(&self, table: &Table<'_>, flows: &mut Vec<FlowSpec>);
 
-    /// How many flows there are: exactly, except for a pattern that draws its flows, which says its mean, and for
+    /// Returns how many flows there are: exactly, except for a pattern that draws its flows, which says its mean, and for
     /// loops, which count pairs under one switch even if they leave them out.
     fn flows(&self, table: &Table<'_>) -> f64;
 
-    /// How many flows there are at most; what is drawn stays below with five standard deviations.
+    /// Returns how many flows there are at most; what is drawn stays below with five standard deviations.
     fn most_flows(&self, table: &Table<'_>) -> f64 {
         self.flows(table)
     }
@@ -34,32 +34,33 @@ pub trait TrafficPattern {
         ("flows_per_pair", "lower flows_per_pair, or list fewer hosts")
     }
 
-    /// The loop of operations that the pattern is; none where it is not one.
+    /// The loop of operations that the pattern is; `None` where it is not one.
     fn operation_loop(&self) -> Option<OperationLoop<'_>> {
         None
     }
 
-    /// How many operations there are; none where the pattern has none.
+    /// Returns how many operations there are; `None` where the pattern has none.
     fn operation_count(&self, _table: &Table<'_>) -> Option<OperationCount> {
         None
     }
 
-    /// What an open loop offers at most, where each initiator has so many targets; none for other patterns.
+    /// Returns what an open loop offers at most; `targets` has the number of targets of each initiator. `None` for other
+    /// patterns.
     fn most_offered(&self, _table: &Table<'_>, _targets: &[u64]) -> Option<MostOffered> {
         None
     }
 
-    /// The payload that hosts offer whatever becomes of it; none where a flow's completion or an acknowledgement decides.
+    /// The payload that hosts offer whatever becomes of it; `None` where a flow's completion or an acknowledgement decides.
     fn offered(&self, _table: &Table<'_>) -> Option<OfferedLoad> {
         None
     }
 
-    /// How many members the table has, which start one stagger after the other: by default each flow is one.
+    /// Returns how many members the table has, which start one stagger after the other: by default each flow is one.
     fn members(&self, table: &Table<'_>) -> f64 {
         self.flows(table)
     }
 
-    /// How much later than its start a member's flow starts, which the pattern says itself.
+    /// Returns how much later than its start a member's flow starts, which the pattern says itself.
     fn delay(&self, _member: u32) -> Span {
         Span::ZERO
     }
@@ -67,7 +68,7 @@ pub trait TrafficPattern {
     /// Some pairs of hosts that talk, from sender to receiver; of what a trace lists, up to `most`.
     fn some_pairs(&self, most: usize) -> Vec<(u32, u32)>;
 
-    /// Why flows never complete by themselves, and what to do about it; none where they do.
+    /// Why flows never complete by themselves, and what to do about it; `None` where they do.
     fn endless(&self) -> Option<&'static str>;
 }
 
@@ -117,7 +118,7 @@ pub struct OperationCount {
     pub remedy: &'static str,
 }
 
-/// What a flow of this size offers; one without a size never ends.
+/// Returns what a flow of this size offers; one without a size never ends.
 pub(super) fn sized(bytes: Option<Bytes>) -> Demand {
     bytes.map_or(Demand::Endless, Demand::Sized)
 }

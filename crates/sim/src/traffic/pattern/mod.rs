@@ -16,7 +16,7 @@ pub use contract::{MostOffered, OfferedLoad, OperationCount, OperationLoop, Traf
 
 use crate::model::Pattern;
 
-/// What a pattern of the model does.
+/// Returns what a pattern of the model does.
 pub fn of(pattern: &Pattern) -> Box<dyn TrafficPattern + '_> {
     match pattern {
         Pattern::Incast { from, to, flows_per_pair, bytes } => {

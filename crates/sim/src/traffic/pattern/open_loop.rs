@@ -93,7 +93,7 @@ impl TrafficPattern for OpenLoop<'_> {
 }
 
 impl OpenLoop<'_> {
-    /// How many operations the initiators issue at most; what is drawn stays below with five standard deviations.
+    /// Returns how many operations the initiators issue at most; what is drawn stays below with five standard deviations.
     fn arrivals(&self, table: &Table<'_>) -> f64 {
         let rates = host_rates(&table.scenario.network);
         let active = table.traffic.active(table.scenario.duration).as_ps() as f64;

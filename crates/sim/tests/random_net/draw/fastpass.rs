@@ -45,7 +45,7 @@ fn draw_queue(dice: &mut Dice, world: &World, arbiter: &mut Table) {
     }
 }
 
-/// Whether the network is one whose paths an arbiter knows, with links that carry a packet a slot.
+/// Returns whether the network is one whose paths an arbiter knows, with links that carry a packet a slot.
 fn suits(world: &World, tables: &[Table]) -> bool {
     let network = &world.network;
     let unknown = |table: &Table| ["file", "datacenters"].iter().any(|shape| table.says("topology", shape));

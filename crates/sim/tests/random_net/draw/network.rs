@@ -26,7 +26,7 @@ pub struct Network {
     pub longest: u64,
 }
 
-/// What a link takes for so many bytes, in picoseconds.
+/// Returns how long a link takes for `bytes` bytes, in picoseconds.
 pub fn transmission(bytes: u64, bps: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(bps)) as u64
 }

@@ -113,7 +113,7 @@ fn draw_switch(world: &mut World, role: &str) -> Table {
     table
 }
 
-/// Draws what hosts cost; none: nothing.
+/// Draws what hosts cost; `None`: nothing.
 pub fn draw_host(world: &mut World) -> Option<Table> {
     let mut table = Table::named("host", "default");
     if world.dice.percent(60) {
@@ -347,8 +347,8 @@ pub fn draw_relays(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
         table.set("pfc_xoff", Value::Size(xoff));
         table.set("pfc_xon", Value::Size(dice.multiple(xoff, &[0.0, 0.5, 1.0], 0).min(xoff)));
     }
-    // With safety, and inside, as much room as is held for: each frame more would be dropped. Without it, each PAUSE that waits for
-    // a frame and whose RESUME does not adds to what waits.
+    // With safety, and inside, as much room as is held for: each frame more would be dropped. Without it, each PAUSE that waits
+    // for a frame and whose RESUME does not adds to what waits.
     let needed = 2.0 * held + 50.0 * world.heaviest as f64;
     let safety = dice.percent(60).then_some(Value::Size((2.0 * needed) as u64));
     if let Some(safety) = safety.clone() {
@@ -373,7 +373,7 @@ pub fn draw_relays(dice: &mut Dice, world: &World, tables: &mut Vec<Table>) {
     tables.push(table);
 }
 
-/// Whether the table of a role has flow control.
+/// Returns whether the table of a role has flow control.
 fn pauses(table: &Table) -> bool {
     table.kind == "switch" && (table.says("pfc", "static") || table.says("pfc", "dynamic"))
 }

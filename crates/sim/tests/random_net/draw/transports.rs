@@ -8,7 +8,7 @@ use crate::random_net::case::{Table, Value};
 pub struct Transport {
     pub name: String,
     pub protocol: &'static str,
-    /// Beside payload and framing; none: the protocol's own.
+    /// Bytes of a frame beside payload and framing; `None`: the protocol's own.
     header: Option<u64>,
     /// The size of an acknowledgement; none: as the header.
     ack: Option<u64>,
@@ -97,7 +97,7 @@ pub fn draw_keys(world: &mut World, transport: &Transport) -> Table {
     table
 }
 
-/// Draws keys into a table, each in so many of a hundred cases.
+/// Draws keys into a table, each in a given share of the cases.
 struct Keys<'a> {
     world: &'a mut World,
     table: &'a mut Table,

@@ -23,7 +23,7 @@ impl Allocation {
         }
     }
 
-    /// How many slots the first grant is ahead of the slot in which the packet is sent; nothing without a grant.
+    /// Returns how many slots the first grant is ahead of the slot in which the packet is sent; nothing without a grant.
     // A slot that is behind is far ahead in 2^64, and meant to wrap.
     #[allow(clippy::cast_possible_wrap)]
     fn ahead(&self) -> Option<i64> {

@@ -80,7 +80,7 @@ impl<'a> Writer<'a> {
         self.number(number as u64, 1 << signed_form(number));
     }
 
-    /// Writes the checksum into its place. How long the packet is.
+    /// Writes the checksum into its place. Returns how long the packet is.
     pub(super) fn finish(self) -> usize {
         let checksum = checksum(&self.buffer[..self.len]);
         self.buffer[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         self.take().map(u64::from_be_bytes)
     }
 
-    /// A number of `len` bytes, 1 to 8.
+    /// Reads a number of `len` bytes, 1 to 8.
     #[inline]
     pub(super) fn number(&mut self, len: usize) -> Result<u64, DecodeError> {
         if let Some(eight) = self.bytes.get(self.at..self.at + 8) {
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         Ok(self.slice(len)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
-    /// The same, refused if fewer bytes would do.
+    /// Reads a number of `len` bytes, 1 to 8, and refuses it if fewer bytes would do.
     #[inline]
     pub(super) fn shortest(&mut self, len: usize) -> Result<u64, DecodeError> {
         let number = self.number(len)?;
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// That nothing follows.
+    /// Returns an error if bytes follow.
     pub(super) fn end(&self) -> Result<(), DecodeError> {
         if self.at == self.bytes.len() {
             Ok(())

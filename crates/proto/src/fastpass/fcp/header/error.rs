@@ -29,9 +29,9 @@ impl std::error::Error for EncodeError {}
 /// Why bytes are no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// The bytes end before the packet does; how many there are.
+    /// The bytes, of this number, end before the packet does.
     Truncated(usize),
-    /// More follows where the packet, or its last grant, ends; the offset.
+    /// More follows at this offset, where the packet, or its last grant, ends.
     Excess(usize),
     /// The first byte is of no known version and type.
     VersionOrType(u8),

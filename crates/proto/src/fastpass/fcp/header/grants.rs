@@ -1,8 +1,8 @@
 //! The slots that an allocation grants: one byte each, and 0, 1, 2, 4, 8 or 16 bits for the path, as many as the packet's
 //! highest path needs.
 //!
-//! A grant's byte is `dg`: it goes to the d-th destination listed, d = 1 to 15, and is g = 0 to 15 slots after the grant before it.
-//! If one of a packet's grants is later than that, all have two bytes: `dg gg`, up to 4095 slots after the one before.
+//! A grant's byte is `dg`: it goes to the d-th destination listed, d = 1 to 15, and is g = 0 to 15 slots after the grant before
+//! it. If one of a packet's grants is later than that, all have two bytes: `dg gg`, up to 4095 slots after the one before.
 //!
 //! The first grant is of the base slot itself.
 
@@ -56,12 +56,12 @@ impl Form {
         1 << self.width >> 1
     }
 
-    /// Bytes of the steps of so many grants, and of their paths.
+    /// Returns the bytes of the steps of `grants` grants, and of their paths.
     fn parts(self, grants: usize) -> (usize, usize) {
         (grants << u32::from(self.far), (grants * self.path_bits()).div_ceil(8))
     }
 
-    /// Bytes of so many grants.
+    /// Returns the bytes of `grants` grants.
     pub(super) fn bytes(self, grants: usize) -> usize {
         let (steps, paths) = self.parts(grants);
         steps + paths
@@ -169,7 +169,7 @@ pub(super) fn take(
     Ok(())
 }
 
-/// Whether these steps and paths, the first of them at offset `begin`, are what a packet may have.
+/// Returns an error unless these steps and paths, the first of them at offset `begin`, are what a packet may have.
 #[inline]
 fn check(steps: &[u16], paths: &[Path], form: Form, listed: usize, begin: usize) -> Result<(), DecodeError> {
     let unlisted = |step: u16| step.wrapping_sub(1 << GAP_BITS) >= (listed as u16) << GAP_BITS;

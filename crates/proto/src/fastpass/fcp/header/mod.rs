@@ -95,7 +95,7 @@ const LEAST_BYTES: usize = 8;
 const MASK: u8 = 0x80;
 
 impl Packet {
-    /// Writes the packet to the front of `buffer`. How many bytes it takes.
+    /// Writes the packet to the front of `buffer`. Returns how many bytes it takes.
     ///
     /// ```
     /// use clearway_proto::fastpass::fcp::header::{DecodeError, MAX_BYTES};

@@ -5,26 +5,27 @@ use super::Link;
 
 /// The links in use, as sets of switches: bit `i` for spine, aggregation or core switch `i`.
 #[derive(Clone, Debug)]
-pub(super) struct Ways {
+pub(super) struct Reachability {
     racks_per_pod: usize,
     switches: usize,
     cores: usize,
-    /// By rack: the switches that it reaches, and those that reach it.
+    /// For each rack, the switches that it reaches, and those that reach it.
     up: Box<[u32]>,
     down: Box<[u32]>,
-    /// By pod and aggregation switch: the core switches that it reaches, and those that reach it. Empty without core switches.
+    /// For each pod and aggregation switch, the core switches that it reaches, and those that reach it. Empty without core
+    /// switches.
     to_core: Box<[u32]>,
     from_core: Box<[u32]>,
 }
 
-impl Ways {
+impl Reachability {
     /// All links are in use.
-    pub(super) fn new(links: &Links) -> Ways {
+    pub(super) fn new(links: &Links) -> Reachability {
         let (racks, switches, cores) = (links.racks(), links.switches(), links.cores());
         let of_racks = vec![0; racks].into_boxed_slice();
         let aggregations = if cores == 0 { 0 } else { racks / links.racks_per_pod() * switches };
         let of_cores = vec![0; aggregations].into_boxed_slice();
-        let mut ways = Ways {
+        let mut reachability = Reachability {
             racks_per_pod: links.racks_per_pod(),
             switches,
             cores,
@@ -33,8 +34,8 @@ impl Ways {
             to_core: of_cores.clone(),
             from_core: of_cores,
         };
-        ways.open_all();
-        ways
+        reachability.open_all();
+        reachability
     }
 
     /// Takes all links into use.
@@ -46,7 +47,7 @@ impl Ways {
         self.from_core.fill(all(self.cores));
     }
 
-    /// The set that a link between switches is in, and its place there; none for an endpoint's.
+    /// The set that a link between switches is in, and its place there; `None` for an endpoint's.
     fn place(&mut self, link: Link) -> Option<(&mut u32, usize)> {
         let switches = self.switches;
         match link {
@@ -69,7 +70,7 @@ impl Ways {
         }
     }
 
-    /// Takes a link out of use, unless racks that could reach each other could not then. Whether it is out of use.
+    /// Takes a link out of use, unless racks that could reach each other could not then. Returns whether it is out of use.
     pub(super) fn close_if_spared(&mut self, link: Link) -> bool {
         let pairs_before = self.joined(link);
         self.close(link);
@@ -82,7 +83,7 @@ impl Ways {
         false
     }
 
-    /// How many pairs of racks that packets pass this link between can reach each other.
+    /// Returns how many pairs of racks that packets pass this link between can reach each other.
     fn joined(&self, link: Link) -> usize {
         let racks = 0..self.up.len();
         let of_pod = |pod: usize| pod * self.racks_per_pod..(pod + 1) * self.racks_per_pod;
@@ -121,29 +122,32 @@ mod tests {
     #[test]
     fn the_last_way_stays_open() {
         let links = Links::leaf_spine(Racks::uniform(3, 2).expect("racks"), 2).expect("links");
-        let mut ways = Ways::new(&links);
-        assert!(ways.close_if_spared(Link::FromRack { rack: 0, switch: 0 }));
-        assert!(!ways.close_if_spared(Link::FromRack { rack: 0, switch: 1 }), "rack 0 could not send");
+        let mut reachability = Reachability::new(&links);
+        assert!(reachability.close_if_spared(Link::FromRack { rack: 0, switch: 0 }));
         assert!(
-            !ways.close_if_spared(Link::ToRack { rack: 2, switch: 1 }),
+            !reachability.close_if_spared(Link::FromRack { rack: 0, switch: 1 }),
+            "rack 0 could not send"
+        );
+        assert!(
+            !reachability.close_if_spared(Link::ToRack { rack: 2, switch: 1 }),
             "rack 0 could not send to rack 2"
         );
         assert!(
-            ways.close_if_spared(Link::ToRack { rack: 0, switch: 1 }),
+            reachability.close_if_spared(Link::ToRack { rack: 0, switch: 1 }),
             "the others can, through switch 0"
         );
-        ways.open_all();
-        assert!(ways.close_if_spared(Link::FromRack { rack: 0, switch: 1 }));
+        reachability.open_all();
+        assert!(reachability.close_if_spared(Link::FromRack { rack: 0, switch: 1 }));
         // What is known to be dead is closed all the same, and what racks it cut off cannot lose anything more.
-        ways.close(Link::ToRack { rack: 1, switch: 0 });
-        assert!(!ways.reaches(0, 1) && ways.reaches(0, 2) && ways.reaches(2, 1));
+        reachability.close(Link::ToRack { rack: 1, switch: 0 });
+        assert!(!reachability.reaches(0, 1) && reachability.reaches(0, 2) && reachability.reaches(2, 1));
         assert!(
-            !ways.close_if_spared(Link::ToRack { rack: 2, switch: 0 }),
+            !reachability.close_if_spared(Link::ToRack { rack: 2, switch: 0 }),
             "rack 0 could not send to rack 2"
         );
-        ways.close(Link::FromRack { rack: 0, switch: 0 });
+        reachability.close(Link::FromRack { rack: 0, switch: 0 });
         assert!(
-            ways.close_if_spared(Link::ToRack { rack: 2, switch: 0 }),
+            reachability.close_if_spared(Link::ToRack { rack: 2, switch: 0 }),
             "rack 1 can send through switch 1"
         );
     }
@@ -152,19 +156,22 @@ mod tests {
     fn a_fat_tree_has_ways_through_each_aggregation_switch() {
         let shape = FatTreeShape { racks_per_pod: 2, aggregation: 2, cores: 2 };
         let links = Links::fat_tree(Racks::uniform(8, 2).expect("racks"), shape).expect("links");
-        let mut ways = Ways::new(&links);
+        let mut reachability = Reachability::new(&links);
         for core in 0..2 {
-            assert!(ways.close_if_spared(Link::ToCore { pod: 0, aggregation: 1, core }));
+            assert!(reachability.close_if_spared(Link::ToCore { pod: 0, aggregation: 1, core }));
         }
-        assert!(ways.close_if_spared(Link::ToCore { pod: 0, aggregation: 0, core: 1 }));
+        assert!(reachability.close_if_spared(Link::ToCore { pod: 0, aggregation: 0, core: 1 }));
         assert!(
-            !ways.close_if_spared(Link::ToCore { pod: 0, aggregation: 0, core: 0 }),
+            !reachability.close_if_spared(Link::ToCore { pod: 0, aggregation: 0, core: 0 }),
             "pod 0 could not send"
         );
-        assert!(!ways.close_if_spared(Link::ToRack { rack: 7, switch: 0 }), "pod 0 could not send to rack 7");
-        assert!(ways.close_if_spared(Link::ToRack { rack: 7, switch: 1 }));
         assert!(
-            ways.close_if_spared(Link::FromRack { rack: 1, switch: 1 }),
+            !reachability.close_if_spared(Link::ToRack { rack: 7, switch: 0 }),
+            "pod 0 could not send to rack 7"
+        );
+        assert!(reachability.close_if_spared(Link::ToRack { rack: 7, switch: 1 }));
+        assert!(
+            reachability.close_if_spared(Link::FromRack { rack: 1, switch: 1 }),
             "rack 0 is reached through either"
         );
     }

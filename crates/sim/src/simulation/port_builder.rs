@@ -26,7 +26,7 @@ use crate::net::scheduling::{only, ClassSet, Rule, Scheduler};
 use crate::random::{Entity, Stream};
 
 /// Makes the ports of a network, domain by domain.
-pub(super) struct Wiring<'a> {
+pub(super) struct PortBuilder<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     kinds: Vec<PortKind>,
@@ -48,14 +48,14 @@ struct Shared {
 /// What tells kinds of port apart: the link, and whose end of it.
 type KindKey = (Rate, Span, Option<SwitchRole>);
 
-impl<'a> Wiring<'a> {
-    /// The wiring of this scenario with this plan.
-    pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Wiring<'a> {
+impl<'a> PortBuilder<'a> {
+    /// The builder of this scenario with this plan.
+    pub(super) fn new(scenario: &'a Scenario, plan: &'a Plan) -> PortBuilder<'a> {
         for maker in &plan.makers {
             let heaviest = maker.data_frame.max(maker.ack_frame);
             assert!(heaviest < MAX_FRAME, "a frame heavier than its size field can say");
         }
-        let mut wiring = Wiring {
+        let mut builder = PortBuilder {
             scenario,
             plan,
             kinds: Vec::new(),
@@ -64,15 +64,15 @@ impl<'a> Wiring<'a> {
             classes: classes(scenario),
         };
         for link in 0..plan.graph.links().len() as u32 {
-            wiring.note_kind(link);
+            builder.note_kind(link);
         }
         for fault in &scenario.faults {
-            wiring.note_fault(fault);
+            builder.note_fault(fault);
         }
-        wiring
+        builder
     }
 
-    /// How each class is served; one class where the scenario has none.
+    /// Returns how each class is served; one class where the scenario has none.
     pub(super) fn classes(&self) -> &[Rule] {
         &self.classes
     }
@@ -82,7 +82,7 @@ impl<'a> Wiring<'a> {
         (of.rate, of.delay, self.role(link))
     }
 
-    /// The role of the switch from which a link leads, or of that port of it; none for a host.
+    /// The role of the switch from which a link leads, or of that port of it; `None` for a host.
     fn role(&self, link: u32) -> Option<SwitchRole> {
         let link = self.plan.graph.link(link);
         Some(self.plan.graph.role(link.from)?.of_port(self.plan.graph.role(link.to)))
@@ -174,14 +174,14 @@ impl<'a> Wiring<'a> {
         Some(rules)
     }
 
-    /// Whether frames that leave over a link may be on the account of another port of its switch.
+    /// Returns whether frames that leave over a link may be on the account of another port of its switch.
     fn leaves_accounts(&self, link: u32) -> bool {
         let from = self.plan.graph.link(link).from;
         self.scenario.switches.any_pfc()
             && self.plan.graph.outgoing(from).iter().any(|&other| self.pauses(other))
     }
 
-    /// Whether the node from which a link leads pauses what sends to it over the way back.
+    /// Returns whether the node from which a link leads pauses what sends to it over the way back.
     fn pauses(&self, link: u32) -> bool {
         self.role(link).is_some_and(|role| self.scenario.switches.of(role).pfc.is_some())
     }
@@ -213,7 +213,7 @@ impl<'a> Wiring<'a> {
         pfc.lossless_link((of.rate, of.delay), self.plan.longest_frame, self.lossless().count_ones() as usize)
     }
 
-    /// The side of a relay that feeds a link; none if no relay does.
+    /// The side of a relay that feeds a link; `None` if no relay does.
     fn side(&self, link: u32) -> Option<Side> {
         let to = self.plan.graph.role(self.plan.graph.link(link).to);
         match self.role(link)? {
@@ -252,7 +252,7 @@ impl<'a> Wiring<'a> {
         RelayNode::new(params).failing_in(of_node.map(|bypass| bypass.from..bypass.until))
     }
 
-    /// What the relay at this end of a fibre is set to.
+    /// Returns what the relay at this end of a fibre is set to.
     fn relay_params(&self, fibre: u32) -> RelayParams {
         let role = self.role(fibre).expect("a relay is no host");
         let pfc = self.scenario.switches.of(role).pfc.as_ref().expect("a relay has flow control");
@@ -277,7 +277,7 @@ impl<'a> Wiring<'a> {
         (0..classes.len()).filter(|&class| classes[class].lossless).map(only).fold(0, |all, one| all | one)
     }
 
-    /// How a class marks at the port of a switch that feeds a link. No two queues share a random stream.
+    /// Returns how a class marks at the port of a switch that feeds a link. No two queues share a random stream.
     fn marking(&self, link: u32, class: usize, switch: Option<&SwitchKind>) -> Marking {
         let Some(switch) = switch else { return Marking::NONE };
         let own = self.scenario.classes.get(class).and_then(|class| class.ecn);
@@ -294,7 +294,7 @@ impl<'a> Wiring<'a> {
     }
 }
 
-/// How each class of a scenario is served; one class where it has none.
+/// Returns how each class of a scenario is served; one class where it has none.
 fn classes(scenario: &Scenario) -> Vec<Rule> {
     if scenario.classes.is_empty() {
         return vec![Rule { level: 0, weight: 1 }];

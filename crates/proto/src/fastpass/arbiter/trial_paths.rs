@@ -1,8 +1,8 @@
-//! The ways of trials: over one link that has failed, and otherwise over links that are in use.
+//! The paths of trials: over one link that has failed, and otherwise over links that are in use.
 //!
-//! A trial goes from the arbiter to an endpoint and comes back, with the link on one of these two legs. Or it goes to an endpoint,
-//! from there over the link to another, a *neighbour*, and comes back from that one: so a link can be tried as well whose every path
-//! to the arbiter has something else that has failed.
+//! A trial goes from the arbiter to an endpoint and comes back, with the link on one of these two legs. Or it goes to an
+//! endpoint, from there over the link to another, a *neighbour*, and comes back from that one: so a link can be tried as well
+//! whose every path to the arbiter has something else that has failed.
 
 use crate::fastpass::fcp::{Address, Path};
 use crate::fastpass::isolator::{Isolator, Link};
@@ -18,9 +18,9 @@ pub(super) struct Surroundings {
     pub(super) cores: usize,
 }
 
-/// Finds ways of trials.
+/// Finds paths of trials.
 #[derive(Clone, Debug)]
-pub(super) struct WayFinder {
+pub(super) struct TrialPathFinder {
     /// The host at which the arbiter is.
     own: Address,
     switches: usize,
@@ -31,7 +31,7 @@ pub(super) struct WayFinder {
 
 /// How a link is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct TrialPath {
     /// The endpoint that the trial is sent to, and by which path.
     pub(super) to: Address,
     pub(super) out: Path,
@@ -41,7 +41,7 @@ pub(super) struct Way {
     pub(super) back: Path,
 }
 
-impl Way {
+impl TrialPath {
     /// The endpoint that answers.
     pub(super) fn last(&self) -> Address {
         self.on.map_or(self.to, |(next, _)| next)
@@ -51,8 +51,8 @@ impl Way {
 /// Endpoints of a rack that send others trials, and are sent them.
 const OF_RACK: usize = 3;
 
-/// Which endpoints send each other trials: the first three of each rack and those of the next rack of the same pod, and of the same
-/// rack in the next pod.
+/// Which endpoints send each other trials: the first three of each rack and those of the next rack of the same pod, and of the
+/// same rack in the next pod.
 #[derive(Clone, Debug)]
 pub struct Neighbours {
     racks_per_pod: usize,
@@ -62,7 +62,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// The neighbours of endpoints in these racks, so many of which are a pod.
+    /// Returns the neighbours of endpoints in these racks, `racks_per_pod` of which are a pod.
     pub fn new(racks: &Racks, racks_per_pod: usize) -> Neighbours {
         let mut first = vec![Vec::new(); racks.racks()].into_boxed_slice();
         for endpoint in 0..racks.endpoints() {
@@ -79,7 +79,8 @@ impl Neighbours {
         (0..2 * OF_RACK).filter_map(move |number| self.of(endpoint, number))
     }
 
-    /// An endpoint with which this one exchanges trials, by number: below [`NEIGHBOURS`]. The first half are those of the next racks.
+    /// An endpoint with which this one exchanges trials, by number: below [`NEIGHBOURS`]. The first half are those of the next
+    /// racks.
     fn of(&self, endpoint: Address, number: usize) -> Option<Address> {
         let rack = self.rack_of.rack_of(endpoint.into());
         if !self.first[rack].contains(&endpoint) {
@@ -101,16 +102,16 @@ impl Neighbours {
 
 /// Endpoints with which one exchanges trials, at most.
 const NEIGHBOURS: usize = 4 * OF_RACK;
-/// Kinds of ways by each endpoint: with the link on the way out, on the way back, and on that to each neighbour.
+/// Kinds of trial paths by each endpoint: with the link on the way out, on the way back, and on that to each neighbour.
 const KINDS: usize = 2 + NEIGHBOURS;
-/// Ways that are looked at in one search.
+/// Trial paths that are looked at in one search.
 const MOST_SEARCHED: usize = 1024;
 
-impl WayFinder {
-    /// For an arbiter at the link of the endpoint `own`.
-    pub(super) fn new(surroundings: &Surroundings, own: Address) -> WayFinder {
+impl TrialPathFinder {
+    /// Returns a finder for an arbiter at the link of the endpoint `own`.
+    pub(super) fn new(surroundings: &Surroundings, own: Address) -> TrialPathFinder {
         let Surroundings { racks, racks_per_pod, switches, cores } = surroundings;
-        WayFinder {
+        TrialPathFinder {
             own,
             switches: *switches,
             cores: *cores,
@@ -125,7 +126,11 @@ impl WayFinder {
     }
 
     /// The failed links on a way.
-    pub(super) fn failed_on<'a>(&self, way: &Way, isolator: &'a Isolator) -> impl Iterator<Item = Link> + 'a {
+    pub(super) fn failed_on<'a>(
+        &self,
+        way: &TrialPath,
+        isolator: &'a Isolator,
+    ) -> impl Iterator<Item = Link> + 'a {
         let last = way.last();
         let on = way.on.into_iter().flat_map({
             let to = way.to;
@@ -137,15 +142,15 @@ impl WayFinder {
             .chain(isolator.failed_on(last, self.own, way.back))
     }
 
-    /// The next way over a link on which nothing else has failed, from `next` on, or if there is none any other; as far as one search
-    /// goes. The next search begins behind it.
+    /// The next way over a link on which nothing else has failed, from `next` on, or if there is none any other; as far as one
+    /// search goes. The next search begins behind it.
     pub(super) fn search(
         &self,
         link: Link,
         next: &mut usize,
         isolator: &Isolator,
         is_there: impl Fn(Address) -> bool,
-    ) -> Option<Way> {
+    ) -> Option<TrialPath> {
         let all = self.endpoints * KINDS * self.paths();
         let mut other = None;
         for at in (0..all.min(MOST_SEARCHED)).map(|i| (*next + i) % all) {
@@ -154,7 +159,8 @@ impl WayFinder {
             if !is_there(to) || to == self.own {
                 continue;
             }
-            let Some(way) = self.way_by(link, kind, to, at / (self.endpoints * KINDS) + at, isolator) else {
+            let Some(way) = self.trial_over(link, kind, to, at / (self.endpoints * KINDS) + at, isolator)
+            else {
                 continue;
             };
             if !is_there(way.last()) {
@@ -172,7 +178,14 @@ impl WayFinder {
 
     /// The way over a link of this kind and by this endpoint. Its other legs take turns by `turn`, as a link on one of them may
     /// have failed that nobody has missed.
-    fn way_by(&self, link: Link, kind: usize, to: Address, turn: usize, isolator: &Isolator) -> Option<Way> {
+    fn trial_over(
+        &self,
+        link: Link,
+        kind: usize,
+        to: Address,
+        turn: usize,
+        isolator: &Isolator,
+    ) -> Option<TrialPath> {
         let own = self.own;
         let clear = |from: Address, to: Address| {
             let paths = self.paths();
@@ -182,17 +195,17 @@ impl WayFinder {
         match kind {
             0 => {
                 let back = self.path_over(link, to, own, isolator)?;
-                Some(Way { to, out: clear(own, to)?, on: None, back })
+                Some(TrialPath { to, out: clear(own, to)?, on: None, back })
             }
             1 => {
                 let out = self.path_over(link, own, to, isolator)?;
-                Some(Way { to, out, on: None, back: clear(to, own)? })
+                Some(TrialPath { to, out, on: None, back: clear(to, own)? })
             }
             _ => {
                 let next = self.neighbours.of(to, kind - 2).filter(|&next| next != own)?;
                 let path = self.path_over(link, to, next, isolator)?;
                 let (out, back) = (clear(own, to)?, clear(next, own)?);
-                Some(Way { to, out, on: Some((next, path)), back })
+                Some(TrialPath { to, out, on: Some((next, path)), back })
             }
         }
     }
