@@ -16,7 +16,7 @@ _CHECKED_FOR_LENGTH = (_PACKAGE, "tests", "tools")
 
 
 def problems(root: Path) -> list[str]:
-    """Return what is wrong with the source tree, an entry for each circle, arrow up, long function and unnamed file."""
+    """Return what is wrong with the tree: circles, imports that go up, long functions, unnamed files."""
     packages = sorted(path.parent for path in root.glob("crates/*/Cargo.toml"))
     imports = [*rust_imports.imports_of(root, packages), *python_imports.imports_of(root, root / _PACKAGE)]
     found = [described(circle, imports) for circle in circles(imports)]
@@ -28,7 +28,7 @@ def problems(root: Path) -> list[str]:
         )
     for package in packages:
         found.extend(
-            f"{file.relative_to(root).as_posix()}: no file of its crate names it with `mod`, so it is not compiled"
+            f"{file.relative_to(root).as_posix()}: no file of its crate names it with `mod`: not compiled"
             for file in unnamed_files(package)
         )
     return found

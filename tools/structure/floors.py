@@ -27,7 +27,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "run": "model topology simulation record",
     }.items()
 }
-"""For each folder or file of the simulator those that it may import, beside itself. Tests may import anything."""
+"""For each folder or file of the simulator, what it may import beside itself. Tests may import anything."""
 
 
 def arrows_up(imports: Iterable[Import]) -> list[str]:
@@ -40,8 +40,8 @@ def arrows_up(imports: Iterable[Import]) -> list[str]:
         if imported not in MAY_IMPORT.get(importer, frozenset()):
             allowed = ", ".join(sorted(MAY_IMPORT.get(importer, ()))) or "nothing"
             found.append(
-                f"{each.importer}:{each.line}: {each.name} is of {imported}; {importer} may import {allowed} "
-                "(tools/structure/floors.py)"
+                f"{each.importer}:{each.line}: {each.name} is of {imported}; "
+                f"{importer} may import {allowed} (tools/structure/floors.py)"
             )
     return found
 

@@ -12,7 +12,7 @@ _OWNERS = ("lib.rs", "main.rs", "mod.rs")
 
 
 def unnamed_files(package: Path) -> Iterator[Path]:
-    """Yield the files below a package's src and tests that neither a program nor a library of it names as a module.
+    """Yield the files below a package's src and tests that no program or library of it names as a module.
 
     Only a package whose tests are one program, tests/main.rs, is looked at.
     """

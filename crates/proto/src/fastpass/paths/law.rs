@@ -31,12 +31,11 @@ pub(super) fn check_living(
     graph: impl Iterator<Item = ((usize, usize), u8)>,
     most: impl Fn(usize, usize) -> [u16; 2],
 ) {
-    let loads = count(graph);
-    for node in 0..MAX_RACKS {
-        for path in 0..MAX_PATHS {
-            let load = loads.map(|nodes| nodes[node][path]);
-            let out = load == [0; 2] || load.iter().zip(most(node, path)).all(|(&load, most)| load <= most);
-            assert!(out, "path {path} has {load:?} packets out of and into {node}");
+    let [out, into] = count(graph);
+    for (node, (out, into)) in out.iter().zip(&into).enumerate() {
+        for (path, load) in out.iter().zip(into).map(|(&out, &into)| [out, into]).enumerate() {
+            let fits = load == [0; 2] || load.iter().zip(most(node, path)).all(|(&load, most)| load <= most);
+            assert!(fits, "path {path} has {load:?} packets out of and into {node}");
         }
     }
 }
