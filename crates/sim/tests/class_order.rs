@@ -10,9 +10,9 @@ use clearway_sim::net::memory::{Memory, SharedBuffer};
 use clearway_sim::net::pfc::NO_PORT;
 use clearway_sim::net::port::{Port, PortKind};
 use clearway_sim::net::ports::Ports;
-use clearway_sim::net::ruled::{Joined, Leaves, NextToSend, Transmission};
 use clearway_sim::net::rules::Rules;
 use clearway_sim::net::scheduling::{Rule, Scheduler};
+use clearway_sim::net::transmission::{Joined, Leaves, NextToSend, Transmission};
 use clearway_sim::random::{Entity, Stream};
 
 /// At 8 Gb/s.

@@ -22,3 +22,4 @@ pub mod served;
 mod switch;
 pub mod switches;
 pub mod timeslots;
+pub mod transmission;

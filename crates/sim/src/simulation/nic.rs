@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::host::round::Round;
 use crate::net::port::Port;
-use crate::net::ruled::NextToSend;
+use crate::net::transmission::NextToSend;
 
 impl Domain {
     /// A flow is ready that does not wait for its NIC. In the end its timer is as it wants it.

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::net::pfc::NO_PORT;
 use crate::net::port::Port;
-use crate::net::ruled::{Joined, Leaves, NextToSend, Passed, Transmission};
+use crate::net::transmission::{Joined, Leaves, NextToSend, Passed, Transmission};
 
 impl Fabric {
     /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
