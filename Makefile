@@ -1,4 +1,4 @@
-# What a person does here: make demo, front-page, test, random-net, bench, lint, fmt, wheel, site, audit, oldest, lock. Needs
+# What a person does here: make demo, front-page, test, adding, random-net, bench, lint, fmt, wheel, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -20,7 +20,7 @@ ifeq ($(shell uname -s),Linux)
 DAEMON := python/clearway/bin/clearwayd
 endif
 
-.PHONY: demo front-page test test-rust test-python digests random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
+.PHONY: demo front-page test test-rust test-python digests adding random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
@@ -43,6 +43,10 @@ test-python: build $(VENV)/.tools
 digests: | needs-cargo
 	cargo test --quiet -p clearway-sim --test all -- digests:: digest_pairs::
 	cargo test --quiet -p clearway-sim --test all --release -- digests:: digest_pairs::
+
+# The examples of docs/ADDING.md, compiled and tested in a copy of the tree.
+adding: | needs-cargo
+	$(PYTHON) -m tools.adding
 
 # Runs random scenarios of all schemes in every way and checks their figures: how many ran, were refused and failed, and the
 # seeds that failed. make random-net COUNT=2000 SEED=1

@@ -56,7 +56,7 @@ macro_rules! protocol {
                 }
             }
 
-            /// See [`Scheme::noted`].
+            /// See [`Scheme::tracked_packets`].
             pub fn tracked_packets(&self) -> u32 {
                 match self { $(Protocol::$Kind(p) => p.tracked_packets(),)* }
             }
