@@ -1,31 +1,32 @@
 //! What the daemon does with a command line: one transfer sent, or transfers received, each with its report.
 
+mod outcome;
+mod receiving;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 
-use clearway_proto::quantity;
 use clearway_proto::units::{Bytes, Span, Time};
-use serde_json::{json, Map, Value};
+use serde_json::{json, Map};
 
-use crate::daemon::address::HostPort;
-use crate::daemon::args::{self, Command, ReceiveArgs, SendArgs};
+use crate::daemon::args::{self, Command, SendArgs};
 use crate::daemon::clock::Clock;
 use crate::daemon::content::Source;
-use crate::daemon::destination::{self, Destination, FileError};
+use crate::daemon::destination::{self};
 use crate::daemon::driver::drive;
 use crate::daemon::layout::Layout;
 use crate::daemon::output::{print, write_error, Problem, Progress};
 use crate::daemon::packet::{Reason, IP_UDP_BYTES, PREFIX_BYTES};
-use crate::daemon::receive::{Place, ReceiveError, Receiving, Transfer};
-use crate::daemon::report::{received_figures, sent_figures, Effort, Figures, Sent};
+use crate::daemon::report::{sent_figures, Effort, Sent};
 use crate::daemon::send::{SendError, Sending, Task, Unmet};
 use crate::daemon::socket::Socket;
 use crate::daemon::stops;
 use crate::processor;
+use outcome::{addresses, file_problem, spell, told, trouble, Outcome};
+use receiving::receive;
 
-const FAILED: u8 = 1;
 const BAD_INPUT: u8 = 2;
 /// The longest wait for an answer from one of several addresses, before the next is tried.
 const ONE_OF_SEVERAL: Span = Span::from_secs(1);
@@ -71,16 +72,6 @@ fn send_to(args: &SendArgs, peers: &[SocketAddr]) -> Result<u8, Problem> {
         }
     }
     attempt(args, *last, args.idle_timeout)?.show(args, others)
-}
-
-/// The addresses of a host, in the order in which they are to be tried.
-fn addresses(option: &str, host: &HostPort) -> Result<Vec<SocketAddr>, Problem> {
-    stops::unless_stopped(|| host.addresses()).map_err(|error| {
-        Problem::new(
-            format!("{option}: {host}: {error}"),
-            "is the name right? An address such as 10.0.0.2 needs no name service",
-        )
-    })
 }
 
 /// A transfer to one address of the receiver that is over.
@@ -251,182 +242,11 @@ fn content(args: &SendArgs) -> Result<(Source, Layout), Problem> {
     Ok((source, layout))
 }
 
-fn file_problem(error: &FileError) -> Problem {
-    Problem::new(format!("{}: {}", error.named.display(), error.what), error.remedy)
-}
-
-fn told(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Done => "it needs no more",
-        Reason::Busy => "it has another sender, and takes one at a time",
-        Reason::Layout => "it does not take this many bytes, or packets of this size",
-        Reason::File => "it could not read or write its file",
-        Reason::Interrupted => "it was interrupted",
-    }
-}
-
-fn receive(args: &ReceiveArgs) -> Result<u8, Problem> {
-    if let Some(path) = &args.out {
-        Destination::find(path).map_err(|error| file_problem(&error))?;
-    }
-    let mut socket = listen(&args.listen)?;
-    let mut clock = Clock::start();
-    let local = socket.local_addr().map_err(|e| trouble("the socket", &e))?;
-    if !args.json {
-        print(&format!("listening at {local}\n"))?;
-    }
-    let mut receiving = Receiving::new(Place { out: args.out.clone(), idle_timeout: args.idle_timeout });
-    let mut progress = Progress::new(args.json);
-    let mut effort_before = Span::ZERO;
-    loop {
-        let mut ended = None;
-        drive(&mut socket, &mut clock, &mut receiving, |receiving, now| {
-            if let Some(received) = receiving.report().filter(|_| progress.is_due(now)) {
-                progress.show(now, received.payload, received.layout.bytes(), "");
-            }
-            ended = receiving.poll_transfer();
-            ended.is_some() || stops::status().is_some()
-        })
-        .map_err(|e| trouble("the socket", &e))?;
-        progress.clear();
-        let interrupted = ended.is_none();
-        if interrupted {
-            receiving.interrupt();
-            ended = receiving.poll_transfer();
-            drive(&mut socket, &mut clock, &mut receiving, |receiving, _| !receiving.has_replies())
-                .map_err(|e| trouble("the socket", &e))?;
-        }
-        let Some(mut transfer) = ended else {
-            Problem::bare("interrupted").show();
-            return Ok(stops::status().unwrap_or(FAILED));
-        };
-        if matches!(transfer.error, Some(ReceiveError::Closed(Reason::Interrupted)))
-            && stops::status().is_some()
-        {
-            // Both ends were told to stop, and the other one was quicker.
-            transfer.error = Some(ReceiveError::Interrupted);
-        }
-        let cpu = processor::process_time();
-        let effort = Effort { cpu: cpu.saturating_sub(effort_before), overflow: socket.overflow() };
-        effort_before = cpu;
-        let status = show_transfer(&transfer, &effort, args)?;
-        if interrupted {
-            return Ok(status);
-        }
-        if args.once {
-            // A sender that did not hear that it is done may ask again.
-            drive(&mut socket, &mut clock, &mut receiving, |receiving, _| {
-                receiving.is_quiet() || stops::status().is_some()
-            })
-            .map_err(|e| trouble("the socket", &e))?;
-            return Ok(status);
-        }
-    }
-}
-
-/// A socket at the first address of a host that can be had.
-fn listen(at: &HostPort) -> Result<Socket, Problem> {
-    let remedy = "--listen takes an address of this host and a port that is free";
-    let mut problem = None;
-    for address in addresses("--listen", at)? {
-        match Socket::bind(address) {
-            Ok(socket) => return Ok(socket),
-            Err(error) => problem = Some(Problem::new(format!("{address}: {error}"), remedy)),
-        }
-    }
-    Err(problem.unwrap_or_else(|| Problem::new(format!("{at}: no address"), remedy)))
-}
-
-fn show_transfer(transfer: &Transfer, effort: &Effort, args: &ReceiveArgs) -> Result<u8, Problem> {
-    let received = &transfer.received;
-    let mut head = Map::new();
-    head.insert("role".into(), json!("receive"));
-    head.insert("peer".into(), json!(received.peer.to_string()));
-    let result = Outcome {
-        head,
-        began: received.began.is_some(),
-        figures: received_figures(received, effort),
-        problem: transfer.error.as_ref().map(|error| receive_problem(error, transfer, args)),
-    };
-    result.show(args.json)
-}
-
-fn receive_problem(error: &ReceiveError, transfer: &Transfer, args: &ReceiveArgs) -> Problem {
-    let received = &transfer.received;
-    let peer = received.peer;
-    match error {
-        ReceiveError::Stopped(idle) => Problem::new(
-            format!("{peer} made no progress for {}", spell(*idle)),
-            "--idle-timeout waits longer",
-        ),
-        ReceiveError::Closed(reason) => {
-            Problem::bare(format!("{peer} ended the connection: {}", told(*reason)))
-        }
-        ReceiveError::Differs => Problem::new(
-            format!("other bytes came from {peer} than it sent"),
-            "something between the two changes data, or the file changed meanwhile",
-        ),
-        ReceiveError::Sink(error) => {
-            let file = args.out.as_ref().map_or("nowhere".into(), |out| out.display().to_string());
-            let named = error.get_ref().and_then(|inner| inner.downcast_ref::<FileError>());
-            let remedy = named.map_or("is there room, and may this user write there?", |named| named.remedy);
-            Problem::new(format!("{file}: {error}"), remedy)
-        }
-        ReceiveError::Interrupted => {
-            let (came, of) = (received.payload, received.layout.bytes());
-            Problem::bare(format!("interrupted: {came} of {of} bytes had come, nothing is kept"))
-        }
-    }
-}
-
 /// A random number that nobody can guess.
 fn connection() -> io::Result<u64> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u64::from_ne_bytes(bytes))
-}
-
-fn spell(span: Span) -> String {
-    quantity::spell(span.as_ps(), quantity::TIME)
-}
-
-fn trouble(what: &str, error: &io::Error) -> Problem {
-    Problem::bare(format!("{what}: {error}"))
-}
-
-/// A transfer that is over, as it is shown.
-struct Outcome {
-    /// What JSON says of the transfer before its figures.
-    head: Map<String, Value>,
-    /// Whether there was a connection, so that there is more than a problem to show.
-    began: bool,
-    figures: Figures,
-    problem: Option<Problem>,
-}
-
-impl Outcome {
-    /// Writes the figures and the problem, and returns the exit status. To be unable to write the figures of a transfer
-    /// that went well is an error.
-    fn show(mut self, json: bool) -> Result<u8, Problem> {
-        let printed = if json {
-            self.head.insert("ok".into(), json!(self.problem.is_none()));
-            self.head.insert("error".into(), json!(self.problem.as_ref().map(|problem| &problem.message)));
-            print(&format!("{:#}\n", self.figures.json(self.head)))
-        } else if self.began {
-            let role = self.head["role"].as_str().unwrap_or("");
-            let (verb, peer) = (if role == "send" { "sent to" } else { "received from" }, &self.head["peer"]);
-            let how = if self.problem.is_none() { "" } else { " (failed)" };
-            print(&format!("{verb} {}{how}\n{}", peer.as_str().unwrap_or(""), self.figures.table()))
-        } else {
-            Ok(())
-        };
-        let Some(problem) = self.problem else { return printed.map(|()| 0) };
-        problem.show();
-        if let Err(problem) = printed {
-            problem.show();
-        }
-        Ok(stops::status().unwrap_or(FAILED))
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! What an end measured, as a table for people and as one JSON object under the simulator's names.
 
+mod readable;
+
 use std::fmt::Write;
 use std::net::SocketAddr;
 
 use clearway_proto::histogram::Histogram;
 use clearway_proto::transport::Windows;
 use clearway_proto::units::{Span, Time};
+use readable::readable;
 use serde_json::{json, Map, Value};
 
 use crate::daemon::layout::Layout;
+use crate::daemon::packet::Datagram;
 
 /// Round trips after which the smallest is taken for one that met no queue.
 const SAMPLES_TO_TELL: u64 = 32;
@@ -42,6 +46,23 @@ impl Ignored {
             "sequence": self.sequence,
             "unexpected": self.unexpected,
         })
+    }
+
+    /// Decodes `bytes` as a datagram, if they are one.
+    pub(crate) fn decoded<'a>(&mut self, bytes: &'a [u8]) -> Option<(Datagram, &'a [u8])> {
+        let decoded = Datagram::decode(bytes);
+        self.malformed += u64::from(decoded.is_err());
+        decoded.ok()
+    }
+
+    /// Returns whether a datagram belongs to this connection and comes from its peer.
+    pub(crate) fn of_connection(&mut self, same: bool, from: SocketAddr, peer: SocketAddr) -> bool {
+        if !same {
+            self.connection += 1;
+        } else if from != peer {
+            self.address += 1;
+        }
+        same && from == peer
     }
 }
 
@@ -364,46 +385,6 @@ pub fn received_figures(received: &Received, effort: &Effort) -> Figures {
 fn loss_rate(sent: Option<u64>, arrived: Option<u64>) -> Option<f64> {
     let (sent, arrived) = (sent.filter(|&sent| sent > 0)?, arrived?);
     Some(sent.saturating_sub(arrived) as f64 / sent as f64)
-}
-
-/// A value with its unit; `None` for a missing value and for a zero count of ignored datagrams.
-fn readable(key: &str, value: &Value) -> Option<String> {
-    let scaled = |value: f64, scales: &[(f64, &str)]| {
-        let &(scale, unit) =
-            scales.iter().find(|(scale, _)| value >= *scale).unwrap_or(&scales[scales.len() - 1]);
-        format!("{} {unit}", four(value / scale))
-    };
-    if let Value::Object(counts) = value {
-        let said: Vec<String> = counts
-            .iter()
-            .filter(|(_, count)| count.as_u64() != Some(0))
-            .map(|(name, count)| format!("{count} {name}"))
-            .collect();
-        return (!said.is_empty()).then(|| said.join(", "));
-    }
-    let number = value.as_f64()?;
-    Some(match key.rsplit('_').next().unwrap_or(key) {
-        "us" => scaled(number, &[(1e6, "s"), (1e3, "ms"), (1.0, "us"), (1e-3, "ns")]),
-        "bytes" => scaled(number, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")]),
-        "gbps" => scaled(number, &[(1e3, "Tb/s"), (1.0, "Gb/s"), (1e-3, "Mb/s")]),
-        "rate" => format!("{} %", four(number * 100.0)),
-        "packets" if !value.is_u64() => format!("{} packets", four(number)),
-        _ => value.to_string(),
-    })
-}
-
-/// A number with four significant figures, as in the simulator's tables.
-fn four(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_string();
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
-    } else {
-        text
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The sending end: opens a connection, lets Swift's machines send what there is, and asks the peer whether all of it
 //! arrived.
 
+mod endpoint;
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -10,13 +12,12 @@ use clearway_proto::swift::header::Packet;
 use clearway_proto::swift::{SwiftParams, Variant};
 use clearway_proto::transport::{Path, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Span, Time, RATES};
-use rustix::io::Errno;
 
 use crate::daemon::content::{Digest, Source};
-use crate::daemon::driver::{Arrival, Endpoint};
+use crate::daemon::driver::Arrival;
 use crate::daemon::layout::Layout;
-use crate::daemon::packet::{Body, Datagram, Finish, Finished, Open, Reason, Verdict, PREFIX_BYTES};
-use crate::daemon::report::{Delays, Ignored, Sent};
+use crate::daemon::packet::{Body, Datagram, Finished, Reason, Verdict, PREFIX_BYTES};
+use crate::daemon::report::{Delays, Sent};
 
 /// The time between two attempts to open or to finish a connection.
 const RETRY: Span = Span::from_ms(50);
@@ -340,121 +341,5 @@ impl Flow {
             self.issued.push_back(now);
             self.sender.handle_message(Bytes::new(size));
         }
-    }
-}
-
-impl Endpoint for Sending {
-    const ANSWERS_EACH: bool = false;
-
-    fn handle_datagram(&mut self, now: Time, arrival: &Arrival, bytes: &[u8]) {
-        let Some((datagram, _)) = self.sent.ignored.decoded(bytes) else { return };
-        if !self.sent.ignored.of_connection(
-            datagram.connection == self.task.connection,
-            arrival.from,
-            self.task.peer,
-        ) {
-            return;
-        }
-        match datagram.body {
-            Body::Accept => self.accepted(now),
-            Body::Flow(id, packet) => self.acknowledged(now, arrival, id, packet),
-            Body::Finished(finished) => self.finished(now, finished),
-            Body::Close(reason) if self.stage != Stage::Over => {
-                self.fail(SendError::Closed(reason), Stage::Over);
-            }
-            Body::Open(_) | Body::Finish(_) | Body::Close(_) => self.sent.ignored.unexpected += 1,
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        if self.stage == Stage::Over {
-            return;
-        }
-        if now.since(self.last_progress) >= self.patience() {
-            let error = match self.stage {
-                Stage::Opening => SendError::NoAnswer(self.attempts),
-                _ => SendError::Stopped(self.task.idle_timeout),
-            };
-            self.fail(error, Stage::Over);
-            return;
-        }
-        if self.stage == Stage::Transferring {
-            self.flows.iter_mut().for_each(|flow| flow.sender.handle_timeout(now));
-        }
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        let idle = self.last_progress + self.patience();
-        match self.stage {
-            Stage::Over => None,
-            Stage::Transferring => {
-                let timers = self.flows.iter().filter_map(|flow| flow.sender.poll_timeout());
-                timers.chain([idle]).min()
-            }
-            Stage::Opening | Stage::Finishing | Stage::Closing(_) => Some(idle),
-        }
-    }
-
-    fn readiness(&self, now: Time) -> Readiness {
-        match self.stage {
-            Stage::Opening | Stage::Finishing if now < self.retry => Readiness::At(self.retry),
-            Stage::Opening | Stage::Finishing | Stage::Closing(_) => Readiness::Ready,
-            Stage::Transferring => self.next_flow(now).map_or_else(|not| not, |_| Readiness::Ready),
-            Stage::Over => Readiness::Idle,
-        }
-    }
-
-    fn transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
-        match self.stage {
-            Stage::Opening => {
-                self.retry = now + RETRY;
-                self.attempts += 1;
-                let open = Open { layout: self.task.layout, reach: self.task.swift.reach };
-                Some(self.control(Body::Open(open), PREFIX_BYTES + self.task.layout.mtu as usize, buffer))
-            }
-            Stage::Transferring => self.transmit_data(now, buffer),
-            Stage::Finishing => {
-                self.retry = now + RETRY;
-                let sent = self.flows.iter().map(|flow| flow.sender.flight().sent).sum();
-                let finish = Finish { sent, digest: self.digest.value() };
-                Some(self.control(Body::Finish(finish), PREFIX_BYTES, buffer))
-            }
-            Stage::Closing(reason) => {
-                self.stage = Stage::Over;
-                Some(self.control(Body::Close(reason), PREFIX_BYTES, buffer))
-            }
-            Stage::Over => None,
-        }
-    }
-
-    /// Before the peer has answered, an error ends the transfer unless it may pass; afterwards the datagram counts as
-    /// lost, as others may be.
-    fn handle_send_error(&mut self, _now: Time, error: &io::Error) {
-        self.sent.unsendable += 1;
-        let passes = [Errno::NOBUFS, Errno::NOMEM].map(Some).contains(&Errno::from_io_error(error));
-        if self.stage == Stage::Opening && !passes {
-            let error =
-                error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
-            self.fail(SendError::Unsendable(error), Stage::Over);
-        }
-    }
-}
-
-impl Ignored {
-    /// Decodes `bytes` as a datagram, if they are one.
-    pub(crate) fn decoded<'a>(&mut self, bytes: &'a [u8]) -> Option<(Datagram, &'a [u8])> {
-        let decoded = Datagram::decode(bytes);
-        self.malformed += u64::from(decoded.is_err());
-        decoded.ok()
-    }
-
-    /// Returns whether a datagram belongs to this connection and comes from its peer.
-    pub(crate) fn of_connection(&mut self, same: bool, from: SocketAddr, peer: SocketAddr) -> bool {
-        if !same {
-            self.connection += 1;
-        } else if from != peer {
-            self.address += 1;
-        }
-        same && from == peer
     }
 }

@@ -31,7 +31,10 @@ fn draws_nothing(traffic: &Traffic) -> bool {
     let (earliest, latest) = traffic.start;
     let fixed = matches!(
         traffic.pattern,
-        Pattern::Incast { .. } | Pattern::AllToAll { .. } | Pattern::ClosedLoop { .. } | Pattern::Trace { .. }
+        Pattern::Incast { .. }
+            | Pattern::AllToAll { .. }
+            | Pattern::ClosedLoop { .. }
+            | Pattern::Trace { .. }
     );
     earliest == latest && fixed
 }

@@ -2,7 +2,9 @@ use std::net::UdpSocket;
 use std::sync::mpsc;
 use std::thread;
 
+use super::outcome::FAILED;
 use super::*;
+use crate::daemon::receive::{Place, Receiving};
 
 /// A name whose first address is nobody's, as `localhost` where the receiver listens at one of two.
 #[test]
