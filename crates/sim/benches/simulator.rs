@@ -42,7 +42,7 @@ fn main() {
             measure(name, [must, htsim], &scenario, runs);
         }
     }
-    for name in ["ft1024", "ft8192"] {
+    for name in ["ft1024", "ft8192", "ft128-pfc"] {
         if wanted.is_empty() || wanted.iter().any(|w| w == "threads") {
             compare_threads(name, runs);
         }
