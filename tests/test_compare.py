@@ -9,7 +9,8 @@ import pytest
 from clearway.comparison import compare
 from clearway.figures import FIGURES
 from clearway.overview import Overview
-from clearway.runs import Run, Seeds
+from clearway.runs import Run
+from clearway.seeds import Seeds
 
 from tests.conftest import SMALL, Clearway, written
 

@@ -13,7 +13,7 @@ import pytest
 from clearway import columns as on_disk
 from clearway import documents
 from clearway.errors import ClearwayError
-from clearway.runs import Seeds
+from clearway.seeds import Seeds
 
 from tests.conftest import SMALL, Answer, Clearway, nothing_but, written
 from tests.mutations import damage

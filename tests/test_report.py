@@ -16,7 +16,8 @@ from clearway.report import charts
 from clearway.report.chart import Line, coinciding
 from clearway.report.recorded import recorded
 from clearway.report.slowdowns import slowdowns
-from clearway.runs import HOW_TO_RECORD, Run, Seeds
+from clearway.runs import HOW_TO_RECORD, Run
+from clearway.seeds import Seeds
 
 from tests.conftest import SMALL, Clearway, written
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from clearway.comparison import Comparison
     from clearway.errors import ClearwayError
     from clearway.planning import dci_buffer
-    from clearway.runs import Run, Seeds
+    from clearway.runs import Run
+    from clearway.seeds import Seeds
     from clearway.sweeping import sweep
     from clearway.sweeps.sweep import Sweep
     from clearway.target_planning import plan_target_delay
@@ -44,7 +45,8 @@ _EXPORTS = {
     "clearway.comparison": ["Comparison"],
     "clearway.errors": ["ClearwayError"],
     "clearway.planning": ["dci_buffer"],
-    "clearway.runs": ["Run", "Seeds"],
+    "clearway.runs": ["Run"],
+    "clearway.seeds": ["Seeds"],
     "clearway.sweeping": ["sweep"],
     "clearway.sweeps.sweep": ["Sweep"],
     "clearway.target_planning": ["plan_target_delay"],

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from clearway import _clearway, arguments, comparison, documents, files, runs
+from clearway import _clearway, arguments, comparison, documents, files
 from clearway.arguments import Source
 from clearway.errors import ClearwayError, reason
 from clearway.execution import execute, fitting, watching
-from clearway.runs import Run, Seeds
+from clearway.runs import Run
+from clearway.seeds import Seeds, load_directory
 
 Sets = Mapping[str, Any]
 """Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`.
@@ -100,7 +101,7 @@ def load_run(path: str | os.PathLike[str]) -> Run | Seeds:
 
     Raises `ClearwayError` for what is none, and for files in it that are damaged.
     """
-    return runs.load(arguments.path("path", path))
+    return load_directory(arguments.path("path", path))
 
 
 def compare(
@@ -214,7 +215,7 @@ def gather(
             continue
         source = arguments.source(item, f"item {index + 1}", _ITEMS)
         if isinstance(source, Path) and source.is_dir():
-            found = runs.load(source)
+            found = load_directory(source)
             gathered[index] = (str(source), found if isinstance(found, Seeds) else Seeds([found]))
         else:
             scenarios.extend(with_seeds(source, sets, None, seeds))

@@ -28,7 +28,7 @@ from clearway.figures import (
     unfinished_beside,
 )
 from clearway.overview import MAIN, Overview, reasons_in_words
-from clearway.runs import Seeds
+from clearway.seeds import Seeds
 from clearway.statistics import Interval, exact, p_value, told_apart
 
 _WORTH_SAYING = 0.01  # relative; below it no difference is worth a word

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from clearway import _clearway
 from clearway.errors import ClearwayError
 from clearway.figures import readable
-from clearway.runs import Run, seeds_in_words
+from clearway.runs import Run
+from clearway.seeds import seeds_in_words
 
 _POLL_S = 0.05
 _GRACE_S = 0.5  # in which a run that is told to stop does; set-up looks at nothing

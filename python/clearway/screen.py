@@ -20,7 +20,8 @@ from clearway.console import say, say_beside, show_json, show_warning, terminal,
 from clearway.execution import Position, Watch, execute
 from clearway.figures import interval_in_words, readable
 from clearway.overview import Overview
-from clearway.runs import Run, Seeds
+from clearway.runs import Run
+from clearway.seeds import Seeds
 from clearway.tables import Column, draw
 
 if TYPE_CHECKING:

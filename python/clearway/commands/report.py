@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from clearway import console, directory, report, runs, stops
+from clearway import console, directory, report, stops
 from clearway.errors import shown
+from clearway.seeds import load_directory
 
 app = typer.Typer(add_completion=False)
 
@@ -20,7 +21,7 @@ def write_report(
 ) -> None:
     """Write one self-contained HTML page about one run or several."""
     directory.check_file_writable(output)
-    loaded = [(shown(path.name), runs.load(path)) for path in directories]
+    loaded = [(shown(path.name), load_directory(path)) for path in directories]
     directory.write_text(output, report.page(report.labelled(loaded)))
     stops.wrote(output)
     console.say(f"report: {output}")

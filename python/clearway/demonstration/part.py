@@ -11,7 +11,8 @@ from clearway.comparison import Comparison, Row
 from clearway.figures import WHOLE_MARK, readable
 from clearway.report.chart import Chart
 from clearway.report.sources import Labelled
-from clearway.runs import Run, Seeds
+from clearway.runs import Run
+from clearway.seeds import Seeds
 
 Rows = Sequence[tuple[str, Sequence[str]]]
 """Rows of a table: what each is called, and a cell for each run."""

@@ -17,7 +17,8 @@ from clearway.report.recorded import recorded
 from clearway.report.scenarios import scenarios
 from clearway.report.slowdowns import HEADINGS, slowdowns
 from clearway.report.sources import COLOURS, Labelled, Look, looks
-from clearway.runs import Run, Seeds
+from clearway.runs import Run
+from clearway.seeds import Seeds
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 

@@ -15,7 +15,8 @@ from clearway.columns import REMEDY, where
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.report.chart import Floats, Line
-from clearway.runs import Run, Seeds
+from clearway.runs import Run
+from clearway.seeds import Seeds
 from clearway.statistics import CONFIDENCE, t_quantile
 
 Labelled = Sequence[tuple[str, Seeds]]

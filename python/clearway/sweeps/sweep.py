@@ -12,7 +12,8 @@ from clearway.arguments import Source
 from clearway.execution import Watch
 from clearway.figures import figures_in
 from clearway.overview import Overview
-from clearway.runs import Run, Seeds
+from clearway.runs import Run
+from clearway.seeds import Seeds
 from clearway.statistics import Interval
 from clearway.sweeps import page, table
 from clearway.sweeps.figures import intervals, name_of, with_unfinished, written
