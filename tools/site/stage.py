@@ -34,6 +34,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "design",
         "deviations",
         "performance",
+        "performance_tried",
         "changelog",
     ),
 }
