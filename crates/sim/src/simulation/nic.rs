@@ -52,7 +52,8 @@ impl Domain {
     #[inline(never)]
     fn offer_to_ruled(&mut self, plan: &Plan, at: u32, frame: Frame) {
         self.fabric.offer_own(plan, &mut self.out, at, frame);
-        if self.fabric.ports.port(at).intersects(Port::NIC) {
+        let port = self.fabric.ports.port(at);
+        if port.intersects(Port::NIC) && !port.intersects(Port::ARMED) {
             let host = self.nodes[self.out.node as usize].host;
             self.arm_if_asked(plan, host);
         }

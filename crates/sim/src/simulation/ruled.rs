@@ -47,6 +47,7 @@ impl Fabric {
     }
 
     /// A frame that begins here is to leave over a ruled port.
+    #[inline(always)]
     pub(super) fn offer_own(&mut self, plan: &Plan, out: &mut Out, at: u32, frame: Frame) {
         let class = plan.class_of(&frame);
         self.catch_up(plan, out, at, out.now);
