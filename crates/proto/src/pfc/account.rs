@@ -221,4 +221,17 @@ mod tests {
         assert!(account.resume_if_below(&thresholds, Some(10_000)));
         assert_eq!(thresholds.room(), u64::MAX);
     }
+
+    #[test]
+    fn what_somebody_else_found_room_for_is_counted_and_may_pause() {
+        let thresholds = of(Threshold::Static(3000), 1000, 500);
+        let mut account = Account::default();
+        account.take(&thresholds, 2900);
+        assert_eq!((account.common, account.headroom, account.pauses_if_above()), (2900, 0, false));
+        account.take(&thresholds, 700);
+        assert_eq!((account.common, account.headroom, account.held()), (3000, 600, 3600));
+        assert_eq!((account.peak, account.peak_headroom), (3600, 600));
+        assert!(account.pauses_if_above() && !account.pauses_if_above(), "PAUSE is said once");
+        assert!(!Threshold::Static(1).is_dynamic() && Threshold::Dynamic(1.0).is_dynamic());
+    }
 }
