@@ -20,7 +20,7 @@ ifeq ($(shell uname -s),Linux)
 DAEMON := python/clearway/bin/clearwayd
 endif
 
-.PHONY: demo front-page test test-rust test-python digests adding random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
+.PHONY: demo front-page test test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
@@ -62,6 +62,11 @@ bench: | needs-cargo
 	cargo bench --quiet -p clearway-sim
 	cargo bench --quiet -p clearway-proto
 	cargo bench --quiet -p clearway-host --bench pipeline
+
+# Mutants of flow control's accounts and holds, of which the tests beside them must catch every one that compiles: a few minutes. Needs
+# cargo-mutants (cargo install cargo-mutants).
+mutants: | needs-cargo
+	cargo mutants -p clearway-proto -f crates/proto/src/pfc/account.rs -f crates/proto/src/pfc/hold.rs -- --lib pfc
 
 # What a packet-hop costs in instructions, mispredicted branches and cache misses: the same on every machine.
 bench-instructions: | needs-cargo needs-valgrind

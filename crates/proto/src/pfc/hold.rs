@@ -126,4 +126,15 @@ mod tests {
         assert_eq!(hold.expire(at(1011)), None);
         assert_eq!(hold.ran_out, 1);
     }
+
+    #[test]
+    fn a_pause_has_run_out_after_its_last_instant_and_is_asked_about_once() {
+        let (at, span) = (Time::from_ps, Span::from_ps);
+        let mut hold = Hold::default();
+        assert_eq!(hold.take(span(100), at(10)), Some(at(110)));
+        let run_out: Vec<bool> = [at(109), at(110), at(111)].map(|now| hold.has_run_out(now)).to_vec();
+        assert_eq!(run_out, [false, false, true]);
+        // One that ends at the same instant needs no second call.
+        assert_eq!(hold.take(span(60), at(50)), None);
+    }
 }
