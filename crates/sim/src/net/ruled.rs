@@ -38,8 +38,8 @@ impl Ports {
             counters.dropped_bytes += u64::from(size);
             return None;
         }
-        if let (Memory::Shared(memory), NO_PORT) = (self.rules(at).memory, ingress) {
-            self.memories[memory as usize].used += u64::from(size);
+        if ingress == NO_PORT {
+            self.take_memory(at, size);
         }
         Some(ingress)
     }
@@ -55,10 +55,16 @@ impl Ports {
         if self.has_account(ingress, class) || !self.admits(at, class, size) {
             return None;
         }
+        self.take_memory(at, size);
+        Some(NO_PORT)
+    }
+
+    /// Takes room of the memory of a port, if others share it.
+    #[inline(always)]
+    fn take_memory(&mut self, at: u32, size: u32) {
         if let Memory::Shared(memory) = self.rules(at).memory {
             self.memories[memory as usize].used += u64::from(size);
         }
-        Some(NO_PORT)
     }
 
     /// Returns whether there is room for a frame of a class.

@@ -226,7 +226,7 @@ impl Domain {
             Kind::Answer => self.answer(plan, host, event.id(), 1),
             Kind::Act => self.wake_agent(plan, event.id()),
             Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire => {
-                if self.fabric.control_flow(plan, &mut self.out, event).is_some() {
+                if self.fabric.control_flow(plan, &mut self.out, event) {
                     self.go_on(plan, host);
                 }
             }

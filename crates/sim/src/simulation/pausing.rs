@@ -60,52 +60,51 @@ impl Fabric {
         out.calendar.add(port.node, event);
     }
 
-    /// Something happens at a port that is flow control's. Returns the NIC at which a class may be free again, if it is one: its
-    /// host has to say what it sends.
+    /// Something happens at a port that is flow control's. Returns whether a class may be free again at a NIC, whose host then has to
+    /// say what it sends.
     #[cold]
-    pub(super) fn control_flow(&mut self, plan: &Plan, out: &mut Out, event: &Event) -> Option<u32> {
+    pub(super) fn control_flow(&mut self, plan: &Plan, out: &mut Out, event: &Event) -> bool {
         match event.kind() {
-            Kind::Pause => self.take_pause(plan, out, event),
-            Kind::Expire => self.end_pauses(plan, out, event.id()),
+            Kind::Pause => return self.take_pause(plan, out, event),
+            Kind::Expire => return self.end_pauses(plan, out, event.id()),
             Kind::Bypass => self.bypass_relay(plan, out, event.id()),
             Kind::Repeat => self.repeat_pauses(plan, out, event.id()),
             kind => unreachable!("{kind:?} is none of flow control's"),
         }
+        false
     }
 
     /// A PAUSE or RESUME takes effect.
-    fn take_pause(&mut self, plan: &Plan, out: &mut Out, event: &Event) -> Option<u32> {
+    fn take_pause(&mut self, plan: &Plan, out: &mut Out, event: &Event) -> bool {
         let at = plan.partition.port(event.id() ^ 1).at;
         let pause = Pause { class: event.route_seq as u8, time: event.stamp };
         self.catch_up(plan, out, at, out.now);
         if let Some(expires) = self.ports.hold(at, pause, out.now) {
             out.schedule(Event::bare(expires, Kind::Expire, at));
         }
-        let nic = if pause.time == 0 { self.go_on(plan, out, at) } else { None };
+        let frees_nic = pause.time == 0 && self.go_on(plan, out, at);
         self.tell_peers(plan, out, None);
-        nic
+        frees_nic
     }
 
     /// A relay fails, or is back.
-    fn bypass_relay(&mut self, plan: &Plan, out: &mut Out, at: u32) -> Option<u32> {
+    fn bypass_relay(&mut self, plan: &Plan, out: &mut Out, at: u32) {
         for frame in self.ports.bypass(at, out.now) {
             out.lose(plan, &frame);
         }
         self.tell_peers(plan, out, None);
-        None
     }
 
-    fn repeat_pauses(&mut self, plan: &Plan, out: &mut Out, at: u32) -> Option<u32> {
+    fn repeat_pauses(&mut self, plan: &Plan, out: &mut Out, at: u32) {
         for again in self.ports.repeat(at, out.now) {
             out.schedule(Event::bare(again, Kind::Repeat, at));
         }
         self.catch_up(plan, out, at, out.now);
         self.say_what_is_told(out, at);
         self.tell_peers(plan, out, None);
-        None
     }
 
-    fn end_pauses(&mut self, plan: &Plan, out: &mut Out, at: u32) -> Option<u32> {
+    fn end_pauses(&mut self, plan: &Plan, out: &mut Out, at: u32) -> bool {
         self.catch_up(plan, out, at, out.now);
         for again in self.ports.expire(at, out.now) {
             out.schedule(Event::bare(again, Kind::Expire, at));
@@ -113,14 +112,14 @@ impl Fabric {
         self.go_on(plan, out, at)
     }
 
-    /// A class of a port may be free again: a switch's port goes on, and a NIC is returned.
-    fn go_on(&mut self, plan: &Plan, out: &mut Out, at: u32) -> Option<u32> {
+    /// A class of a port may be free again: a switch's port goes on. Returns whether the port is a NIC, which is left to its host.
+    fn go_on(&mut self, plan: &Plan, out: &mut Out, at: u32) -> bool {
         if self.ports.port(at).intersects(Port::NIC) {
-            return Some(at);
+            return true;
         }
         if !self.ports.transmits(at) {
             self.go_on_at_switch(plan, out, at);
         }
-        None
+        false
     }
 }
