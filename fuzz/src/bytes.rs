@@ -1,6 +1,6 @@
 //! A script read from bytes: numbers one after the other, until there are no more.
 
-/// What is left of the bytes of a script.
+/// The bytes of a script that were not read yet.
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {

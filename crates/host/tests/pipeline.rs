@@ -125,7 +125,7 @@ fn block(batch: &mut Batch) {
     }
 }
 
-/// What is granted: which source what.
+/// Grants, each with its source, in the order in which they are given.
 type Grants = Vec<(u16, Grant)>;
 
 fn take(batches: &mut Batches, mut batch: Batch, grants: &mut Grants) -> u64 {

@@ -99,7 +99,7 @@ struct World<P: Scheme> {
     receiver: P::Receiver,
     schedule: Schedule,
     counts: Counts,
-    /// What is under way, by time and then in the order in which it was made.
+    /// Packets and acknowledgements under way, by time and then in the order in which it was made.
     events: BTreeMap<(Time, u64), Event>,
     made: u64,
     /// Timeouts until the last packet left.

@@ -11,13 +11,13 @@ use clearway_proto::units::{Bytes, Rate, Span, RATES};
 /// Preamble 8, header 14, frame check sequence 4, gap 12.
 pub const BEYOND_MTU: u64 = 38;
 
-/// What is wrong with an option: its name, and the fault.
+/// The name of an option that is wrong, and the fault.
 pub type Problem = (String, String);
 
 /// What a person gave, option by option.
 pub struct Options<'a> {
     given: &'a BTreeMap<String, String>,
-    /// What is wrong with what was given.
+    /// A sentence that says what is wrong with the value that was given.
     pub problems: Vec<Problem>,
 }
 

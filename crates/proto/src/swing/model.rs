@@ -30,7 +30,7 @@ pub struct LongLink {
     pub delay: Span,
 }
 
-/// What is plotted where a buffer is smaller than one BDP, so that not even a threshold of zero leaves a BDP of headroom.
+/// The value that is plotted where a buffer is smaller than one BDP, so that not even a threshold of zero leaves a BDP of headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShortOfHeadroom {
     /// Zero, as the drain might stop and frames would be dropped: figures 5 and 12.

@@ -1,4 +1,4 @@
-//! What is wrong with a packet is counted under a name, and does no harm to others.
+//! Each fault of a packet is counted under a name, and does no harm to other packets.
 
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterCounters, ArbiterOutput, ArbiterParams, Role};
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointCounters, EndpointOutput, Mode};

@@ -61,13 +61,13 @@ pub struct Pfc {
     pub(super) pause: u64,
     /// Time from the arrival of a PAUSE at the other end until that begins no further frame, in picoseconds.
     pub(super) response: u64,
-    /// What is said of a class takes the place of what was to be said of it and has not left.
+    /// A PAUSE or RESUME of a class takes the place of one of the same class that has not left.
     replaces_unsent: bool,
-    /// What is on an account may be known late: see [`super::switches`].
+    /// The bytes on an account may be known late: see [`super::switches`].
     pub(super) is_lazy: bool,
     /// The classes that the other end pauses, by class.
     pub(crate) holds: Vec<Hold>,
-    /// What is to be sent, oldest first.
+    /// The PAUSEs and RESUMEs to be sent, oldest first.
     pub(crate) signals: VecDeque<Pause>,
     /// What was sent of these.
     pub sent: u64,
@@ -148,7 +148,8 @@ impl Pfc {
         Pfc { relay: Some((relay, side)), thresholds, ..self }
     }
 
-    /// What is said takes the place of what has not left yet, where a port sends its state and not its history.
+    /// With `replaces_unsent`, a PAUSE or RESUME takes the place of one that has not left yet: the port sends its state, not its
+    /// history.
     #[must_use]
     pub fn replacing_unsent(self, replaces_unsent: bool) -> Pfc {
         Pfc { replaces_unsent, ..self }

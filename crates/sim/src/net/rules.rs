@@ -26,7 +26,7 @@ pub struct Rules {
     /// Bytes waiting, without the frame in transmission.
     pub(super) waiting: u32,
     pub(super) memory: Memory,
-    /// What is done for frames that begin to leave, beyond what every port does; none at most ports.
+    /// Losses of the link, and telemetry that is written into frames that begin to leave; `None` at most ports.
     pub(super) special: Option<Box<Special>>,
     /// The classes that the link's other end pauses.
     pub(super) paused: ClassSet,

@@ -1,6 +1,6 @@
 //! Times of which some were not over when the run ended: right-censored samples.
 //!
-//! Of what is unfinished, only its age is known, and its time is at least that. So a quantile over the times and the ages
+//! Of an unfinished flow or operation, only its age is known, and its time is at least that. So a quantile over the times and the ages
 //! together is a lower bound of the true one. It is the true one where enough *finished* times are as short: then it does
 //! not matter how long the others will take.
 

@@ -67,7 +67,7 @@ pub(crate) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) ->
     Some(Pfc { xoff, hysteresis, headroom, quanta, response, replaces_unsent, relay })
 }
 
-/// What is said, how long it holds, and when it has taken effect.
+/// How long a PAUSE holds, when it has taken effect, and whether it replaces one that has not left.
 struct Signals {
     quanta: u16,
     response: Span,

@@ -92,7 +92,7 @@ pub struct Endpoint {
     demands: Demands,
     grants: Grants,
     reports: Reports,
-    /// What is known of the slots used between this endpoint and others.
+    /// Receipts for the slots used between this endpoint and others: which arrived, which are lost.
     receipts: BTreeMap<Address, Receipts>,
     /// Trials that have come, to be answered or sent on.
     trials: VecDeque<Trial>,

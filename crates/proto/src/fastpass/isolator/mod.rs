@@ -100,7 +100,7 @@ pub struct Isolator {
     /// When the reports are weighed next; [`Time::NEVER`] if there are none.
     next: Time,
     verdict: Verdict,
-    /// What is known of each link that can be avoided.
+    /// The record of each link that can be avoided.
     records: Box<[Record]>,
     /// The links that have failed, those with the highest rate of loss first.
     failed: Vec<usize>,

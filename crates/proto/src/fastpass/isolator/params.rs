@@ -17,7 +17,7 @@ pub struct IsolatorParams {
     pub one_in: u32,
     /// A link without a fault may lose one packet of this many. Default: 10,000.
     pub background: u32,
-    /// By how many bits a fault has to be a likelier reason for the losses on a link than chance. Default: 50, odds of 10^15 to
+    /// The bits by which a fault has to be a likelier reason for the losses on a link than chance. Default: 50, odds of 10^15 to
     /// 1: four packets of four, 8 of 300 or 13 of 4000.
     pub bits: u32,
     /// How often a link that is avoided is tried with a packet that nobody waits for. Default: 100 us.

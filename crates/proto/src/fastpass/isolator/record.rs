@@ -1,4 +1,4 @@
-//! What is known of a link that can be avoided.
+//! The record of a link that can be avoided: what trials and losses have shown of it.
 
 use crate::units::{Span, Time};
 

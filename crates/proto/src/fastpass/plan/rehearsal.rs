@@ -2,7 +2,7 @@
 //! hosts drawn uniformly, endpoints ask as [`crate::fastpass::endpoint`] does, at most once in an interval, and the allocator
 //! grants batch by batch. Nothing is lost, and nothing but these rules takes time.
 //!
-//! What is received is acknowledged in slots of its own: an acknowledgement asks for one, and takes along those for the same
+//! Packets that arrive are acknowledged in slots of their own: an acknowledgement asks for one, and takes along those for the same
 //! sender that come until then, as many as fit.
 
 use std::cmp::Reverse;
@@ -17,7 +17,7 @@ use crate::units::Span;
 /// Parts of a slot in which times are counted.
 const SLOT: u64 = 1 << 12;
 
-/// What is rehearsed. Times are in slots.
+/// The load and the delays that a rehearsal runs. Times are in slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RehearsalParams {
     /// Endpoints.

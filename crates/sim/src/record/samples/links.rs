@@ -49,7 +49,7 @@ pub(super) struct LinkSamples {
     last: Vec<[u64; 3]>,
 }
 
-/// What is kept of a link. While it has never sent or dropped anything, nothing is.
+/// The samples of a link: none while it has never sent or dropped anything.
 #[derive(Clone, Debug, Default)]
 struct OfLink {
     /// The utilisation at each instant.
