@@ -4,12 +4,10 @@
 //! Its answer to marks (§4.6) is left out: its packets are not ECN-capable. Slow start is RFC 5681's, without
 //! `HyStart++` (§4.10); spurious losses are not undone (§4.9).
 
-use super::tcp::{self, TcpParams, TcpWindow};
+use super::tcp::{self, TcpParams, TcpScheme, TcpWindow};
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
-use crate::transport::{
-    AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
-};
-use crate::units::{Bytes, Span, Time};
+use crate::transport::{AckSample, CongestionControl, Timeout, Windows};
+use crate::units::{Span, Time};
 
 /// Cubic's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,36 +46,11 @@ impl Parameters for CubicParams {
     }
 }
 
-impl Scheme for CubicParams {
+impl TcpScheme for CubicParams {
     type Control = Cubic;
-    type Recovery = SelectiveRepeat;
-    type Receiver = SelectiveReceiver;
 
-    /// IPv4 20, TCP 20, timestamps 12.
-    const HEADER: Bytes = Bytes::new(52);
-
-    fn shared(&self, _path: Path) -> CubicParams {
-        self.clone()
-    }
-
-    fn reach(&self) -> u32 {
-        self.tcp.reach
-    }
-
-    fn max_window(&self) -> f64 {
-        self.tcp.max_cwnd
-    }
-
-    fn dup_threshold(&self) -> u32 {
-        self.tcp.dup_threshold
-    }
-
-    fn recovery(&self) -> SelectiveRepeat {
-        SelectiveRepeat::new(self.tcp.reach, self.tcp.dup_threshold)
-    }
-
-    fn receiver(&self) -> SelectiveReceiver {
-        tcp::receiver(&self.tcp, false)
+    fn tcp(&self) -> &TcpParams {
+        &self.tcp
     }
 }
 
@@ -216,25 +189,13 @@ impl CongestionControl for Cubic {
         self.tcp.cwnd
     }
 
-    /// Acknowledgements are the clock.
-    #[inline]
-    fn pacing_gap(&self, _params: &CubicParams) -> Option<Span> {
-        None
-    }
-
     #[inline]
     fn retransmission_timeout(&self, params: &CubicParams, _timeouts: u32) -> Span {
         self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
     }
 
     fn windows(&self, _params: &CubicParams) -> Windows {
-        Windows {
-            cwnd: self.tcp.cwnd,
-            fcwnd: f64::NAN,
-            ecwnd: f64::NAN,
-            srtt: self.tcp.rto.srtt,
-            rate: f64::NAN,
-        }
+        Windows::new(self.tcp.cwnd, self.tcp.rto.srtt)
     }
 }
 

@@ -3,12 +3,10 @@
 //! Counted in packets where the RFC counts bytes. What is not about marks is conventional TCP: slow start and
 //! the reaction to loss (RFC 5681, 6675), the retransmission timer (RFC 6298).
 
-use super::tcp::{self, TcpParams, TcpWindow};
+use super::tcp::{TcpParams, TcpScheme, TcpWindow};
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
-use crate::transport::{
-    AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
-};
-use crate::units::{Bytes, Span, Time};
+use crate::transport::{AckSample, CongestionControl, Timeout, Windows};
+use crate::units::{Span, Time};
 
 /// DCTCP's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,40 +45,13 @@ impl Parameters for DctcpParams {
     }
 }
 
-impl Scheme for DctcpParams {
+impl TcpScheme for DctcpParams {
     type Control = Dctcp;
-    type Recovery = SelectiveRepeat;
-    type Receiver = SelectiveReceiver;
 
-    /// IPv4 20, TCP 20, timestamps 12.
-    const HEADER: Bytes = Bytes::new(52);
+    const ECN_CAPABLE: bool = true;
 
-    fn ecn_capable(&self) -> bool {
-        true
-    }
-
-    fn shared(&self, _path: Path) -> DctcpParams {
-        self.clone()
-    }
-
-    fn reach(&self) -> u32 {
-        self.tcp.reach
-    }
-
-    fn max_window(&self) -> f64 {
-        self.tcp.max_cwnd
-    }
-
-    fn dup_threshold(&self) -> u32 {
-        self.tcp.dup_threshold
-    }
-
-    fn recovery(&self) -> SelectiveRepeat {
-        SelectiveRepeat::new(self.tcp.reach, self.tcp.dup_threshold)
-    }
-
-    fn receiver(&self) -> SelectiveReceiver {
-        tcp::receiver(&self.tcp, false)
+    fn tcp(&self) -> &TcpParams {
+        &self.tcp
     }
 }
 
@@ -193,24 +164,12 @@ impl CongestionControl for Dctcp {
         self.tcp.cwnd
     }
 
-    /// Acknowledgements are the clock.
-    #[inline]
-    fn pacing_gap(&self, _params: &DctcpParams) -> Option<Span> {
-        None
-    }
-
     #[inline]
     fn retransmission_timeout(&self, params: &DctcpParams, _timeouts: u32) -> Span {
         self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
     }
 
     fn windows(&self, _params: &DctcpParams) -> Windows {
-        Windows {
-            cwnd: self.tcp.cwnd,
-            fcwnd: f64::NAN,
-            ecwnd: f64::NAN,
-            srtt: self.tcp.rto.srtt,
-            rate: f64::NAN,
-        }
+        Windows::new(self.tcp.cwnd, self.tcp.rto.srtt)
     }
 }

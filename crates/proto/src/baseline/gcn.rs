@@ -6,13 +6,11 @@
 //! knows the fraction of the window before: mostly none.) All else is DCTCP's. Nobody published the constants.
 
 use super::dctcp::MarkedFraction;
-use super::tcp::{self, TcpParams, TcpWindow};
+use super::tcp::{TcpParams, TcpScheme, TcpWindow};
 use crate::parameter::{Conflict, ParameterReader, Parameters};
 use crate::transport::common;
-use crate::transport::{
-    AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
-};
-use crate::units::{Bytes, Span, Time};
+use crate::transport::{AckSample, CongestionControl, Timeout, Windows};
+use crate::units::{Span, Time};
 
 /// GCN's parameters. The paper gives none; what is not said to have a source is DCTCP's here, so that the two differ
 /// in what the paper names and in nothing else.
@@ -43,40 +41,14 @@ impl Parameters for GcnParams {
     }
 }
 
-impl Scheme for GcnParams {
+impl TcpScheme for GcnParams {
     type Control = Gcn;
-    type Recovery = SelectiveRepeat;
-    type Receiver = SelectiveReceiver;
 
-    /// IPv4 20, TCP 20, timestamps 12.
-    const HEADER: Bytes = Bytes::new(52);
+    const ECN_CAPABLE: bool = true;
+    const MARKED_AT_ONCE: bool = true;
 
-    fn ecn_capable(&self) -> bool {
-        true
-    }
-
-    fn shared(&self, _path: Path) -> GcnParams {
-        self.clone()
-    }
-
-    fn reach(&self) -> u32 {
-        self.tcp.reach
-    }
-
-    fn max_window(&self) -> f64 {
-        self.tcp.max_cwnd
-    }
-
-    fn dup_threshold(&self) -> u32 {
-        self.tcp.dup_threshold
-    }
-
-    fn recovery(&self) -> SelectiveRepeat {
-        SelectiveRepeat::new(self.tcp.reach, self.tcp.dup_threshold)
-    }
-
-    fn receiver(&self) -> SelectiveReceiver {
-        tcp::receiver(&self.tcp, true)
+    fn tcp(&self) -> &TcpParams {
+        &self.tcp
     }
 }
 
@@ -148,24 +120,12 @@ impl CongestionControl for Gcn {
         self.tcp.cwnd
     }
 
-    /// Acknowledgements are the clock.
-    #[inline]
-    fn pacing_gap(&self, _params: &GcnParams) -> Option<Span> {
-        None
-    }
-
     #[inline]
     fn retransmission_timeout(&self, params: &GcnParams, _timeouts: u32) -> Span {
         self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
     }
 
     fn windows(&self, _params: &GcnParams) -> Windows {
-        Windows {
-            cwnd: self.tcp.cwnd,
-            fcwnd: f64::NAN,
-            ecwnd: f64::NAN,
-            srtt: self.tcp.rto.srtt,
-            rate: f64::NAN,
-        }
+        Windows::new(self.tcp.cwnd, self.tcp.rto.srtt)
     }
 }

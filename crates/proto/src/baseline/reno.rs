@@ -4,12 +4,10 @@
 //! Which packets are lost, and when they go out again, is the shared scoreboard's; here is what a loss costs: once a
 //! window of data, and the window stands until that window is acknowledged.
 
-use super::tcp::{self, TcpParams, TcpWindow};
+use super::tcp::{self, TcpParams, TcpScheme, TcpWindow};
 use crate::parameter::{Conflict, ParameterReader, Parameters};
-use crate::transport::{
-    AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout, Windows,
-};
-use crate::units::{Bytes, Span, Time};
+use crate::transport::{AckSample, CongestionControl, Timeout, Windows};
+use crate::units::{Span, Time};
 
 /// Reno's parameters.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -28,36 +26,11 @@ impl Parameters for RenoParams {
     }
 }
 
-impl Scheme for RenoParams {
+impl TcpScheme for RenoParams {
     type Control = Reno;
-    type Recovery = SelectiveRepeat;
-    type Receiver = SelectiveReceiver;
 
-    /// IPv4 20, TCP 20, timestamps 12.
-    const HEADER: Bytes = Bytes::new(52);
-
-    fn shared(&self, _path: Path) -> RenoParams {
-        self.clone()
-    }
-
-    fn reach(&self) -> u32 {
-        self.tcp.reach
-    }
-
-    fn max_window(&self) -> f64 {
-        self.tcp.max_cwnd
-    }
-
-    fn dup_threshold(&self) -> u32 {
-        self.tcp.dup_threshold
-    }
-
-    fn recovery(&self) -> SelectiveRepeat {
-        SelectiveRepeat::new(self.tcp.reach, self.tcp.dup_threshold)
-    }
-
-    fn receiver(&self) -> SelectiveReceiver {
-        tcp::receiver(&self.tcp, false)
+    fn tcp(&self) -> &TcpParams {
+        &self.tcp
     }
 }
 
@@ -101,24 +74,12 @@ impl CongestionControl for Reno {
         self.tcp.cwnd
     }
 
-    /// Acknowledgements are the clock.
-    #[inline]
-    fn pacing_gap(&self, _params: &RenoParams) -> Option<Span> {
-        None
-    }
-
     #[inline]
     fn retransmission_timeout(&self, params: &RenoParams, _timeouts: u32) -> Span {
         self.tcp.rto.timeout(params.tcp.min_rto, params.tcp.initial_rto)
     }
 
     fn windows(&self, _params: &RenoParams) -> Windows {
-        Windows {
-            cwnd: self.tcp.cwnd,
-            fcwnd: f64::NAN,
-            ecwnd: f64::NAN,
-            srtt: self.tcp.rto.srtt,
-            rate: f64::NAN,
-        }
+        Windows::new(self.tcp.cwnd, self.tcp.rto.srtt)
     }
 }

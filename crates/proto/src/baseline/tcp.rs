@@ -4,10 +4,14 @@
 //! Counted in packets, of which a window may hold fractions. What an acknowledgement counts for is the packets that it
 //! tells of for the first time, selectively or not: byte counting (RFC 3465), without that RFC's limit L, as Linux.
 
+use std::fmt::Debug;
+
 use crate::parameter::{Conflict, Parameter, ParameterReader};
 use crate::transport::common;
-use crate::transport::{AckPolicy, AckSample, SelectiveReceiver, Timeout};
-use crate::units::Span;
+use crate::transport::{
+    AckPolicy, AckSample, CongestionControl, Path, Scheme, SelectiveReceiver, SelectiveRepeat, Timeout,
+};
+use crate::units::{Bytes, Span};
 
 /// Longest that backing off makes the retransmission timeout: the least that RFC 6298 (2.5) allows as a limit.
 const MAX_RTO: Span = Span::from_secs(60);
@@ -83,9 +87,56 @@ impl TcpParams {
     }
 }
 
-/// A receiver that acknowledges every packet at once, or every `ack_every` packets and at the latest after `ack_delay`.
-pub(super) fn receiver(params: &TcpParams, marked_at_once: bool) -> SelectiveReceiver {
-    SelectiveReceiver::new(ack_policy(params, marked_at_once), params.reach)
+/// A scheme that is TCP but for what moves its window.
+pub trait TcpScheme: Clone + Debug {
+    /// The congestion control of one flow.
+    type Control: CongestionControl<Shared = Self>;
+
+    /// See [`Scheme::ecn_capable`].
+    const ECN_CAPABLE: bool = false;
+    /// Whether a packet with a mark is acknowledged without delay.
+    const MARKED_AT_ONCE: bool = false;
+
+    /// What every TCP has.
+    fn tcp(&self) -> &TcpParams;
+}
+
+impl<P: TcpScheme> Scheme for P {
+    type Control = P::Control;
+    type Recovery = SelectiveRepeat;
+    type Receiver = SelectiveReceiver;
+
+    /// IPv4 20, TCP 20, timestamps 12.
+    const HEADER: Bytes = Bytes::new(52);
+
+    fn ecn_capable(&self) -> bool {
+        P::ECN_CAPABLE
+    }
+
+    fn shared(&self, _path: Path) -> P {
+        self.clone()
+    }
+
+    fn reach(&self) -> u32 {
+        self.tcp().reach
+    }
+
+    fn max_window(&self) -> f64 {
+        self.tcp().max_cwnd
+    }
+
+    fn dup_threshold(&self) -> u32 {
+        self.tcp().dup_threshold
+    }
+
+    fn recovery(&self) -> SelectiveRepeat {
+        SelectiveRepeat::new(self.reach(), self.dup_threshold())
+    }
+
+    /// It acknowledges every packet at once, or every `ack_every` packets and at the latest after `ack_delay`.
+    fn receiver(&self) -> SelectiveReceiver {
+        SelectiveReceiver::new(ack_policy(self.tcp(), P::MARKED_AT_ONCE), self.reach())
+    }
 }
 
 fn ack_policy(params: &TcpParams, marked_at_once: bool) -> AckPolicy {

@@ -1,7 +1,7 @@
 //! What an operator may set of an endpoint; what follows from the network is in the endpoint's own parameters.
 
 use super::endpoint::SendMode;
-use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
+use crate::parameter::{Parameter, ParameterReader, Parameters};
 use crate::units::Span;
 
 /// Parameters of an endpoint.
@@ -48,50 +48,29 @@ impl Default for EndpointSettings {
     }
 }
 
+const SEND: &str =
+    "When a packet leaves that was granted a timeslot: in the slot, or as soon as the allocation comes.";
+const SENDS: &[(&str, SendMode)] = &[("at_slot", SendMode::AtSlot), ("on_arrival", SendMode::OnArrival)];
+const REPORT_INTERVAL: &str = "Least time between two requests, but for the first after a silence.";
+const RETRANSMIT: &str = "How long a request waits for an answer before it is made again.";
+const LIMIT: &str = "Most timeslots outstanding for one destination.";
+const LATE: &str = "How old a granted timeslot may be on arrival; never less than 16 slots.";
+const EARLY: &str = "How far ahead of its time a granted timeslot may arrive; never less than 64 slots.";
+const AGE_CHECK: &str = "Refuse timeslots that arrive too late or too early.";
+const FALLBACK: &str = "Time without word from any arbiter until flows go on by Swift.";
+
 impl Parameters for EndpointSettings {
     fn read(r: &mut impl ParameterReader, d: &EndpointSettings) -> EndpointSettings {
         let span = |name, doc| Parameter::new(name, doc, Span::from_ns(100)..=Span::from_secs(10));
-        let modes = [("at_slot", SendMode::AtSlot), ("on_arrival", SendMode::OnArrival)];
-        let doc = "When a packet leaves that was granted a timeslot: in the slot, or as soon as the allocation comes.";
-        let limit = Parameter::new("limit", "Most timeslots outstanding for one destination.", 1..=1 << 15);
         EndpointSettings {
-            send: r.choice("send", doc, &modes, d.send),
-            report_interval: r.time(
-                &span(
-                    "report_interval",
-                    "Least time between two requests, but for the first after a silence.",
-                ),
-                d.report_interval,
-            ),
-            retransmit: r.time(
-                &span("request_timeout", "How long a request waits for an answer before it is made again."),
-                d.retransmit,
-            ),
-            limit: r.count(&limit, d.limit),
-            late: r.time(
-                &span("late", "How old a granted timeslot may be on arrival; never less than 16 slots."),
-                d.late,
-            ),
-            early: r.time(
-                &span(
-                    "early",
-                    "How far ahead of its time a granted timeslot may arrive; never less than 64 slots.",
-                ),
-                d.early,
-            ),
-            age_check: r.flag(
-                "age_check",
-                "Refuse timeslots that arrive too late or too early.",
-                d.age_check,
-            ),
-            fallback_after: r.time(
-                &span("fallback_after", "Time without word from any arbiter until flows go on by Swift."),
-                d.fallback_after,
-            ),
+            send: r.choice("send", SEND, SENDS, d.send),
+            report_interval: r.time(&span("report_interval", REPORT_INTERVAL), d.report_interval),
+            retransmit: r.time(&span("request_timeout", RETRANSMIT), d.retransmit),
+            limit: r.count(&Parameter::new("limit", LIMIT, 1..=1 << 15), d.limit),
+            late: r.time(&span("late", LATE), d.late),
+            early: r.time(&span("early", EARLY), d.early),
+            age_check: r.flag("age_check", AGE_CHECK, d.age_check),
+            fallback_after: r.time(&span("fallback_after", FALLBACK), d.fallback_after),
         }
-    }
-
-    fn conflicts(&self) -> Vec<Conflict> {
-        Vec::new()
     }
 }

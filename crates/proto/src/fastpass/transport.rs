@@ -65,9 +65,7 @@ impl Parameters for FastpassParams {
     }
 
     fn conflicts(&self) -> Vec<Conflict> {
-        let mut conflicts = self.endpoint.conflicts();
-        conflicts.extend(self.fallback.conflicts());
-        conflicts
+        self.fallback.conflicts()
     }
 }
 
@@ -137,13 +135,7 @@ impl CongestionControl for Fastpass {
     fn windows(&self, config: &FastpassConfig) -> Windows {
         match &self.fallback {
             Some(swift) => swift.windows(&config.fallback),
-            None => Windows {
-                cwnd: config.window,
-                fcwnd: f64::NAN,
-                ecwnd: f64::NAN,
-                srtt: Span::ZERO,
-                rate: f64::NAN,
-            },
+            None => Windows::new(config.window, Span::ZERO),
         }
     }
 }

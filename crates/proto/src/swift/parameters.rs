@@ -167,45 +167,71 @@ const VARIANT: &str = "What the windows watch: swift, fabric and endpoint delay 
 const VARIANTS: &[(&str, Variant)] = &[("swift", Variant::Swift), ("v0", Variant::V0)];
 const RTO_RULE: &str = "What the retransmission timeout is made of: twice_srtt, twice the smoothed round trip or the last, whichever is longer; rfc6298, that and four times its deviation.";
 const RTO_RULES: &[(&str, RtoRule)] = &[("twice_srtt", RtoRule::TwiceSrtt), ("rfc6298", RtoRule::Rfc6298)];
-const TOPOLOGY_SCALING: &str = "Scale the target with the path.";
-const FLOW_SCALING: &str = "Scale the target with the window.";
-const ENDPOINT_WINDOW: &str = "Keep a window for the delay in the hosts, too.";
+const FS_RANGE: &str = "Most that flow scaling adds to the fabric target.";
+const FS_MIN_CWND: &str = "Window in packets at and below which all of fs_range is added.";
+const FS_MAX_CWND: &str = "Window in packets at and above which nothing is added.";
+const ENDPOINT_GAIN: &str = "Share of a new endpoint delay in its moving average after one round trip.";
+const ENDPOINT_BETA: &str = "Reaction of the endpoint window to the relative excess over its target.";
+const ENDPOINT_MIN_CWND: &str =
+    "Smallest window in packets for the delay in the hosts, where that is above min_cwnd.";
+const BETA: &str = "Reaction of the fabric window to the relative excess over its target.";
+const MAX_MDF: &str = "Largest decrease in one round trip, as a share of the window.";
 const CWND_BELOW_ONE: &str = "Let windows fall below one packet; if not, their floor is one.";
+const GAP_LIMIT: &str = "Longest gap between packets of a window below one, until the network shows it to be too short; 1000s: the paper's rule, without a limit.";
+const GAP_LIMIT_MAX: &str =
+    "Longest that gap_limit grows to while flows at their limits are too many for a link.";
 const INITIAL_CWND: &str =
     "what the path holds, the NIC's rate times the round trip of the empty path; 16 where that is unknown";
+const RETX_RESET: &str = "Timeouts in a row after which the window falls to its floor.";
 const INITIAL_RTO: &str = "2ms, or two round trips of the empty path where these are longer";
-const PACING: &str = "Space the packets of a window below one.";
+const RTO_BACKOFF: &str =
+    "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.";
 
 impl Parameters for SwiftParams {
     fn read(r: &mut impl ParameterReader, d: &SwiftParams) -> SwiftParams {
+        let delay = |name, doc, least| Parameter::new(name, doc, least..=Span::from_secs(1));
+        let gap = |name, doc| Parameter::new(name, doc, Span::from_us(1)..=Span::from_secs(1000));
+        let reaction = |name, doc| Parameter::new(name, doc, 0.0..=10.0);
+        let (ns, none) = (Span::from_ns(1), Span::ZERO);
+        let base = "Fabric target before scaling: one hop and a few flows' queue.";
+        let hop = "Added to the fabric target for every switch on the path.";
+        let window = "Keep a window for the delay in the hosts, too.";
         SwiftParams {
             variant: r.choice("variant", VARIANT, VARIANTS, d.variant),
-            base_target: r.time(&base_target(), d.base_target),
-            hop_scaling: r.time(&hop_scaling(), d.hop_scaling),
-            fs_range: r.time(&fs_range(), d.fs_range),
-            fs_min_cwnd: r.number(&fs_min_cwnd(), d.fs_min_cwnd),
-            fs_max_cwnd: r.number(&fs_max_cwnd(), d.fs_max_cwnd),
-            topology_scaling: r.flag("topology_scaling", TOPOLOGY_SCALING, d.topology_scaling),
-            flow_scaling: r.flag("flow_scaling", FLOW_SCALING, d.flow_scaling),
-            endpoint_window: r.flag("endpoint_window", ENDPOINT_WINDOW, d.endpoint_window),
-            endpoint_target: r.time(&endpoint_target(), d.endpoint_target),
-            endpoint_gain: r.number(&endpoint_gain(), d.endpoint_gain),
-            endpoint_beta: r.number(&endpoint_beta(), d.endpoint_beta),
-            endpoint_min_cwnd: r.number(&endpoint_min_cwnd(), d.endpoint_min_cwnd),
+            base_target: r.time(&delay("base_target", base, ns), d.base_target),
+            hop_scaling: r.time(&delay("hop_scaling", hop, none), d.hop_scaling),
+            fs_range: r.time(&delay("fs_range", FS_RANGE, none), d.fs_range),
+            fs_min_cwnd: r.number(&common::window("fs_min_cwnd", FS_MIN_CWND), d.fs_min_cwnd),
+            fs_max_cwnd: r.number(&common::window("fs_max_cwnd", FS_MAX_CWND), d.fs_max_cwnd),
+            topology_scaling: r.flag(
+                "topology_scaling",
+                "Scale the target with the path.",
+                d.topology_scaling,
+            ),
+            flow_scaling: r.flag("flow_scaling", "Scale the target with the window.", d.flow_scaling),
+            endpoint_window: r.flag("endpoint_window", window, d.endpoint_window),
+            endpoint_target: r
+                .time(&delay("endpoint_target", "Target for the delay in the hosts.", ns), d.endpoint_target),
+            endpoint_gain: r
+                .number(&Parameter::new("endpoint_gain", ENDPOINT_GAIN, 0.001..=1.0), d.endpoint_gain),
+            endpoint_beta: r.number(&reaction("endpoint_beta", ENDPOINT_BETA), d.endpoint_beta),
+            endpoint_min_cwnd: r
+                .number(&common::window("endpoint_min_cwnd", ENDPOINT_MIN_CWND), d.endpoint_min_cwnd),
             ai: r.number(&common::additive_increase(), d.ai),
-            beta: r.number(&beta(), d.beta),
-            max_mdf: r.number(&max_mdf(), d.max_mdf),
+            beta: r.number(&reaction("beta", BETA), d.beta),
+            max_mdf: r.number(&Parameter::new("max_mdf", MAX_MDF, 0.0..=1.0), d.max_mdf),
             min_cwnd: r.number(&common::min_cwnd(), d.min_cwnd),
             cwnd_below_one: r.flag("cwnd_below_one", CWND_BELOW_ONE, d.cwnd_below_one),
-            pacing: r.flag("pacing", PACING, d.pacing),
-            gap_limit: r.time(&gap_limit(), d.gap_limit),
-            gap_limit_max: r.time(&gap_limit_max(), d.gap_limit_max),
+            pacing: r.flag("pacing", "Space the packets of a window below one.", d.pacing),
+            gap_limit: r.time(&gap("gap_limit", GAP_LIMIT), d.gap_limit),
+            gap_limit_max: r.time(&gap("gap_limit_max", GAP_LIMIT_MAX), d.gap_limit_max),
             max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
             initial_cwnd: match d.initial_cwnd {
                 Some(cwnd) => Some(r.number(&common::initial_cwnd(), cwnd)),
                 None => r.optional_number(&common::initial_cwnd(), INITIAL_CWND),
             },
-            retx_reset_threshold: r.count(&retx_reset_threshold(), d.retx_reset_threshold),
+            retx_reset_threshold: r
+                .count(&Parameter::new("retx_reset_threshold", RETX_RESET, 1..=1000), d.retx_reset_threshold),
             dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
             rto_rule: r.choice("rto_rule", RTO_RULE, RTO_RULES, d.rto_rule),
             min_rto: r.time(&common::min_rto(), d.min_rto),
@@ -213,7 +239,7 @@ impl Parameters for SwiftParams {
                 Some(rto) => Some(r.time(&common::initial_rto(), rto)),
                 None => r.optional_time(&common::initial_rto(), INITIAL_RTO),
             },
-            rto_backoff: r.count(&rto_backoff(), d.rto_backoff),
+            rto_backoff: r.count(&Parameter::new("rto_backoff", RTO_BACKOFF, 0..=16), d.rto_backoff),
             reach: r.count(&common::reach(), d.reach),
         }
     }
@@ -237,88 +263,4 @@ impl Parameters for SwiftParams {
         conflicts.extend(common::check_windows([self.min_cwnd, initial, self.max_cwnd], self.reach));
         conflicts
     }
-}
-
-/// A delay to aim at.
-fn target(name: &'static str, doc: &'static str) -> Parameter<Span> {
-    Parameter::new(name, doc, Span::from_ns(1)..=Span::from_secs(1))
-}
-
-/// The parameter of a span that is added to a target.
-fn addition(name: &'static str, doc: &'static str) -> Parameter<Span> {
-    Parameter::new(name, doc, Span::ZERO..=Span::from_secs(1))
-}
-
-/// Returns a parameter that says how strongly a window answers to its delay.
-fn reaction(name: &'static str, doc: &'static str) -> Parameter<f64> {
-    Parameter::new(name, doc, 0.0..=10.0)
-}
-
-fn base_target() -> Parameter<Span> {
-    target("base_target", "Fabric target before scaling: one hop and a few flows' queue.")
-}
-
-fn hop_scaling() -> Parameter<Span> {
-    addition("hop_scaling", "Added to the fabric target for every switch on the path.")
-}
-
-fn fs_range() -> Parameter<Span> {
-    addition("fs_range", "Most that flow scaling adds to the fabric target.")
-}
-
-fn fs_min_cwnd() -> Parameter<f64> {
-    common::window("fs_min_cwnd", "Window in packets at and below which all of fs_range is added.")
-}
-
-fn fs_max_cwnd() -> Parameter<f64> {
-    common::window("fs_max_cwnd", "Window in packets at and above which nothing is added.")
-}
-
-fn endpoint_target() -> Parameter<Span> {
-    target("endpoint_target", "Target for the delay in the hosts.")
-}
-
-fn endpoint_gain() -> Parameter<f64> {
-    let doc = "Share of a new endpoint delay in its moving average after one round trip.";
-    Parameter::new("endpoint_gain", doc, 0.001..=1.0)
-}
-
-fn endpoint_beta() -> Parameter<f64> {
-    reaction("endpoint_beta", "Reaction of the endpoint window to the relative excess over its target.")
-}
-
-fn beta() -> Parameter<f64> {
-    reaction("beta", "Reaction of the fabric window to the relative excess over its target.")
-}
-
-fn endpoint_min_cwnd() -> Parameter<f64> {
-    common::window(
-        "endpoint_min_cwnd",
-        "Smallest window in packets for the delay in the hosts, where that is above min_cwnd.",
-    )
-}
-
-fn max_mdf() -> Parameter<f64> {
-    Parameter::new("max_mdf", "Largest decrease in one round trip, as a share of the window.", 0.0..=1.0)
-}
-
-fn gap_limit() -> Parameter<Span> {
-    let doc = "Longest gap between packets of a window below one, until the network shows it to be too short; 1000s: \
-               the paper's rule, without a limit.";
-    Parameter::new("gap_limit", doc, Span::from_us(1)..=Span::from_secs(1000))
-}
-
-fn gap_limit_max() -> Parameter<Span> {
-    let doc = "Longest that gap_limit grows to while flows at their limits are too many for a link.";
-    Parameter::new("gap_limit_max", doc, Span::from_us(1)..=Span::from_secs(1000))
-}
-
-fn retx_reset_threshold() -> Parameter<u32> {
-    let doc = "Timeouts in a row after which the window falls to its floor.";
-    Parameter::new("retx_reset_threshold", doc, 1..=1000)
-}
-
-fn rto_backoff() -> Parameter<u32> {
-    let doc = "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.";
-    Parameter::new("rto_backoff", doc, 0..=16)
 }

@@ -119,7 +119,10 @@ pub trait CongestionControl: Clone {
     fn window(&self, shared: &Self::Shared) -> f64;
 
     /// Least time between the starts of two packets; `None` where acknowledgements are the clock.
-    fn pacing_gap(&self, shared: &Self::Shared) -> Option<Span>;
+    #[inline]
+    fn pacing_gap(&self, _shared: &Self::Shared) -> Option<Span> {
+        None
+    }
 
     /// Returns how long to wait for an acknowledgement before everything under way counts as lost, when the timer has run out
     /// `timeouts` times since the last acknowledgement.
@@ -133,13 +136,7 @@ pub trait CongestionControl: Clone {
 
     /// Returns what there is to look at; beside the window, nothing.
     fn windows(&self, shared: &Self::Shared) -> Windows {
-        Windows {
-            cwnd: self.window(shared),
-            fcwnd: f64::NAN,
-            ecwnd: f64::NAN,
-            srtt: Span::ZERO,
-            rate: f64::NAN,
-        }
+        Windows::new(self.window(shared), Span::ZERO)
     }
 }
 
@@ -156,4 +153,11 @@ pub struct Windows {
     pub srtt: Span,
     /// The rate at which a rate-based control lets packets leave, in bits per second.
     pub rate: f64,
+}
+
+impl Windows {
+    /// The window and the smoothed round-trip time of a control that has nothing else to look at.
+    pub fn new(cwnd: f64, srtt: Span) -> Windows {
+        Windows { cwnd, fcwnd: f64::NAN, ecwnd: f64::NAN, srtt, rate: f64::NAN }
+    }
 }

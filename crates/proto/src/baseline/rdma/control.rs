@@ -210,6 +210,6 @@ impl CongestionControl for RdmaControl {
             .dcqcn
             .as_ref()
             .map_or(f64::NAN, |config| self.reaction.as_ref().map_or(config.line, ReactionPoint::rate));
-        Windows { cwnd: self.window(shared), fcwnd: f64::NAN, ecwnd: f64::NAN, srtt: Span::ZERO, rate }
+        Windows { rate, ..Windows::new(self.window(shared), Span::ZERO) }
     }
 }
