@@ -9,6 +9,7 @@ import pytest
 from clearway import _clearway, execution
 from clearway.errors import ClearwayError
 from clearway.machine import machine
+from clearway.measurement import Measurement
 from clearway.paper import papers, reading
 from clearway.sweeps import making, points
 from clearway.sweeps.points import Point
@@ -20,8 +21,8 @@ SMALL = {"racks": 4, "hosts": 4, "repeats": 5}
 RATE = {"racks": 4, "hosts": 4, "step_ms": 2, "backlog": 2000}
 
 
-def measured(kind: str, arguments: dict[str, Any], seed: int = 1) -> _clearway.Measurement:
-    return _clearway.measurement(kind, json.dumps(arguments), "m", seed)
+def measured(kind: str, arguments: dict[str, Any], seed: int = 1) -> Measurement:
+    return Measurement.read(kind, arguments, "m", seed)
 
 
 def test_paths_have_a_time_for_each_repeat() -> None:
@@ -55,6 +56,26 @@ def test_allocation_has_a_row_for_each_rate(work: str) -> None:
     assert result.threads == (2 if work == "both_on_two" else 1)
 
 
+def test_rates_double_until_one_is_not_sustained_and_then_close_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[float] = []
+
+    def try_rate(rate: float, *_: Any, **__: Any) -> tuple[float, float, int, float, float]:
+        tried.append(rate)
+        return rate, rate, 3000 if rate > 10_000 else 0, 1.0, 0.0
+
+    monkeypatch.setattr(_clearway, "try_rate", try_rate)
+    steps = measured("allocation", RATE).run().tables["steps"]
+    rates = [2000, 4000, 8000, 16000, 12000, 10000, 11000, 10500, 10250, 10125, 10062.5]
+    assert list(steps["offered_gbps"]) == rates
+    assert list(steps["sustained"]) == [1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0]
+    assert tried.count(16000) == 3
+
+
+def test_rates_that_are_all_sustained_end() -> None:
+    endless = {"racks": 1, "hosts": 2, "step_ms": 1, "backlog": 1 << 40}
+    assert len(measured("allocation", endless).run().tables["steps"]["seconds"]) == 19
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments", "message"),
     [
@@ -66,7 +87,7 @@ def test_allocation_has_a_row_for_each_rate(work: str) -> None:
     ],
 )
 def test_wrong_arguments_are_named(kind: str, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(_clearway.ScenarioError, match=message):
+    with pytest.raises(ClearwayError, match=message):
         measured(kind, arguments)
 
 

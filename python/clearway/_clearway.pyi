@@ -11,9 +11,6 @@ VERSION: str
 class ScenarioError(ValueError):
     """A scenario that cannot be run, and why."""
 
-class PlanError(ValueError):
-    """Options that cannot be planned for: a list of (name, fault)."""
-
 class Interrupted(RuntimeError):  # noqa: N818 - an order, not an error
     """The progress function told the run to stop."""
 
@@ -40,28 +37,6 @@ class Scenario:
     @property
     def worthwhile_threads(self) -> int: ...
     def swift_target_us(self, transport: str, cwnd: float, hops: int) -> float | None: ...
-    def run(
-        self,
-        progress: Callable[[float, float, int], bool | None] | None = None,
-        threads: int | None = None,
-        keep_partial: bool = False,
-    ) -> Result: ...
-
-class Measurement:
-    """What is measured on this machine: arguments read, checked, resolved."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def duration_us(self) -> float: ...
-    @property
-    def resolved(self) -> str: ...
-    @property
-    def warnings(self) -> list[str]: ...
-    @property
-    def estimated_bytes(self) -> int: ...
     def run(
         self,
         progress: Callable[[float, float, int], bool | None] | None = None,
@@ -97,9 +72,9 @@ def load_text(
     sets: Sequence[tuple[str, str | None]] = ...,
     seed: int | None = None,
 ) -> Scenario: ...
-def plan_arbiter(given: dict[str, str], measure: bool) -> str: ...
-def plan_dci_buffer(given: dict[str, str]) -> str: ...
-def plan_target_delay(given: dict[str, str]) -> str: ...
+def plan_arbiter(asked: dict[str, Any], measure: bool) -> str: ...
+def plan_dci_buffer(asked: dict[str, Any], with_distance: bool, buffer: int | None) -> str: ...
+def plan_target_delay(asked: dict[str, Any]) -> str: ...
 def long_link(
     rate_bps: int, delay_ps: int, buffer: int, drain: float, threshold: int | None = None
 ) -> dict[str, float]: ...
@@ -108,4 +83,28 @@ def memory_limit() -> int:
 
 def schema() -> str: ...
 def tables() -> str: ...
-def measurement(kind: str, arguments: str, name: str, seed: int) -> Measurement: ...
+def try_rate(
+    rate: float,
+    seed: int,
+    *,
+    racks: int,
+    hosts: int,
+    paths: int,
+    gbps: float,
+    batch: int,
+    work: str,
+    step_ms: float,
+    backlog: int,
+    done: float = 0.0,
+    progress: Callable[[float, float, int], bool | None] | None = None,
+) -> tuple[float, float, int, float, float]: ...
+def time_paths(
+    seed: int,
+    *,
+    racks: int,
+    hosts: int,
+    paths: int,
+    utilisation: float,
+    repeats: int,
+    progress: Callable[[float, float, int], bool | None] | None = None,
+) -> list[float]: ...

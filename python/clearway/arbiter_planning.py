@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from clearway import _clearway
 from clearway.figures import readable
-from clearway.planning import Rows, answered
+from clearway.plan_options import BEYOND_MTU, BYTES, MS, RATE, TIME, US, Options, spell
+from clearway.planning import Rows, given_options
 
 OPTIONS = {
     *("hosts", "rate", "slot", "mtu", "racks", "paths", "batch", "ahead", "request_interval", "load"),
@@ -15,6 +17,11 @@ OPTIONS = {
     *("grant_ns", "path_ns", "packet_ns"),
 }
 
+
+_HEADER = 52
+"""Bytes that the scenario's transport puts before its payload."""
+_LONGEST_SLOT = 100 * US
+"""The longest slot of an arbiter in a scenario, in picoseconds."""
 
 STEEP = 0.75
 """The share of the slots from which on waits depend on more than the plan knows."""
@@ -30,9 +37,88 @@ def plan_arbiter(*, measure: bool = False, **given: object) -> dict[str, Any]:
     return plan(given, lambda name: name, measure=measure)
 
 
-def plan(given: Mapping[str, object], spell: Callable[[str], str], *, measure: bool) -> dict[str, Any]:
-    """Plan an arbiter; a message names each option as `spell` writes it."""
-    return answered(given, spell, OPTIONS, lambda texts: _clearway.plan_arbiter(texts, measure))
+def plan(given: Mapping[str, object], spelled: Callable[[str], str], *, measure: bool) -> dict[str, Any]:
+    """Plan an arbiter; a message names each option as `spelled` writes it."""
+    options = given_options(given, spelled, OPTIONS)
+    asked = _read(options)
+    if measure:
+        for name in ("grant_ns", "path_ns"):
+            if name in options.given:
+                options.problem(name, "is given and to be measured: give one of the two")
+    options.check(spelled)
+    network = {
+        "hosts": asked["hosts"],
+        "rate_bps": asked["rate"],
+        "arbiter_rate_bps": asked["arbiter_rate"],
+        "frame_bytes": asked["frame"],
+        "payload_bytes": asked["payload"],
+        "slot_us": asked["slot"] / US,
+        "racks": asked["racks"],
+        "paths": asked["paths"] if asked["racks"] > 1 else 1,
+        "batch": asked["batch"],
+        "ahead": asked["ahead"],
+        "request_interval_us": asked["interval"] / US,
+        "load": asked["load"],
+        "message": asked["message"],
+        "delay_us": asked["delay"] / US,
+        "arbiter_latency_us": asked["latency"] / US,
+        "arbiters": asked["arbiters"],
+    }
+    return {"network": network, **json.loads(_clearway.plan_arbiter(asked, measure))}
+
+
+def _read(options: Options) -> dict[str, Any]:
+    """Read the options of an arbiter's plan: times in picoseconds, rates in bits a second, sizes in bytes."""
+    if "hosts" not in options.given:
+        options.problem("hosts", "is missing: how many hosts send in timeslots, such as 256")
+    hosts, rate = options.count("hosts", 2, 2, 8192), options.rate()
+    frame = options.frame("mtu") or 1500 + BEYOND_MTU
+    batch = options.count("batch", 16, 1, 64)
+    slot = _read_slot(options, frame, rate)
+    racks = options.count("racks", 1, 1, 128)
+    asked = {
+        "hosts": hosts,
+        "rate": rate,
+        "arbiter_rate": options.rate_or("arbiter_rate", rate),
+        "frame": frame,
+        "payload": frame - BEYOND_MTU - _HEADER,
+        "slot": slot,
+        "racks": racks,
+        "paths": options.count("paths", 4, 1, 32),
+        "batch": batch,
+        "ahead": options.count("ahead", 40, 1, 100_000),
+        "interval": options.time("request_interval", 34 * US, 10 * MS),
+        "load": options.number("load", 0.6, 0.01, 1.0),
+        "message": options.count("message", 10, 1, 1000),
+        "delay": options.time("delay", US, 10 * MS),
+        "latency": options.time("arbiter_latency", 0, 10 * MS),
+        "arbiters": options.count("arbiters", 1, 1, 8),
+        "grant_ns": options.number("grant_ns", None, 0.1, 10_000.0),
+        "path_ns": options.number("path_ns", None, 0.1, 10_000.0),
+        "packet_ns": options.number("packet_ns", None, 1.0, 100_000.0),
+    }
+    if racks > 1 and hosts % racks:
+        options.problem("racks", f"{hosts} hosts cannot be {racks} racks of as many each")
+    if racks == 1 and "paths" in options.given:
+        options.problem("paths", "one rack has one path to each host: give racks as well")
+    return asked
+
+
+def _read_slot(options: Options, frame: int, rate: int) -> int:
+    """Read the length of a slot; by default that of a full frame with a hundredth for what has none."""
+    full = -(-frame * 8 * 10**12 // rate)
+    slot = options.time("slot", int(full / 0.99), _LONGEST_SLOT)
+    if slot < full:
+        shown, takes = spell(slot, TIME), spell(full, TIME)
+        options.problem(
+            "slot",
+            f"{shown} is shorter than a frame of {spell(frame, BYTES)} takes on a link of "
+            f"{spell(rate, RATE)}, {takes}: queues would grow without end",
+        )
+    elif slot > _LONGEST_SLOT:
+        longest = spell(_LONGEST_SLOT, TIME)
+        options.problem("rate", f"makes slots of {spell(slot // US * US, TIME)}; the longest is {longest}")
+    return slot
 
 
 def title(answer: Mapping[str, Any]) -> str:

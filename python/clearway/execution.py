@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from clearway import _clearway
 from clearway.errors import ClearwayError
 from clearway.figures import readable
+from clearway.measurement import Measurement
 from clearway.runs import Run
 from clearway.seeds import seeds_in_words
 
@@ -33,7 +34,7 @@ class Position:
     packet_hops: int
 
 
-Runnable = _clearway.Scenario | _clearway.Measurement
+Runnable = _clearway.Scenario | Measurement
 """What can be run."""
 
 Watch = Callable[[Sequence[Position]], None]

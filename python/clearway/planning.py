@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from clearway import _clearway
+from clearway import _clearway, plan_options
 from clearway.errors import ClearwayError, check_text
 from clearway.figures import readable
+from clearway.plan_options import BEYOND_MTU, MS, US
 
 Rows = Sequence[tuple[str, Sequence[str]]]
 """Rows of a table: what each is called, and its cells."""
@@ -17,6 +18,10 @@ Rows = Sequence[tuple[str, Sequence[str]]]
 COLUMNS = ("PFC, no drop", "PFC, no loss", "relay")
 _SCHEMES = ("pfc_without_drop", "pfc_without_loss", "relay")
 _METRES_PER_KM = 1000
+_PS_A_METRE = 5_000
+"""Light takes 5 us for a kilometre of fibre."""
+_LONGEST_METRES = 20_000_000
+"""Half around the earth."""
 _ROUNDING = 1e-6  # bytes, of a product of floats
 OPTIONS = {
     *("distance", "rate", "drain", "drain_most", "mtu", "reverse_mtu", "priorities"),
@@ -35,16 +40,62 @@ def dci_buffer(**given: object) -> dict[str, Any]:
 
 def plan(given: Mapping[str, object], spell: Callable[[str], str]) -> dict[str, Any]:
     """Plan a long link; a message names each option as `spell` writes it."""
-    return answered(given, spell, OPTIONS, _clearway.plan_dci_buffer)
+    options = given_options(given, spell, OPTIONS)
+    metres = options.quantity("distance", plan_options.LENGTH, "80km")
+    if metres is not None and not 1 <= metres <= _LONGEST_METRES:
+        options.problem("distance", f"found {metres} m, expected a length from 1m to 20000km")
+    transponder = options.time("transponder", 0, 10 * MS)
+    frame = options.frame("mtu") or 1_500 + BEYOND_MTU
+    link = {
+        "rate": options.rate(),
+        "delay": _PS_A_METRE * (metres or 0) + 2 * transponder,
+        "local_delay": options.time("local_delay", US, MS),
+        "drain": options.share("drain", 0.0),
+        "drain_most": options.share("drain_most", 1.0),
+        "frame": frame,
+        "own_frame": options.frame("reverse_mtu") or frame,
+        "response": options.time("response", 0, MS),
+        "priorities": options.count("priorities", 1, 1, 8),
+    }
+    hysteresis = options.size("hysteresis", 0, 1 << 50)
+    link["hysteresis"] = 2 * frame if hysteresis is None else hysteresis
+    buffer = options.size("buffer", 0, 1 << 50)
+    if link["drain"] > link["drain_most"]:
+        most = f"{link['drain_most']:.10g}"
+        options.problem("drain", f"{link['drain']:.10g} is above the most that drains, {most}")
+    if not options.given.keys() & {"distance", "buffer"}:
+        options.problem(
+            "distance", "is missing: give it, such as 80km, or ask with buffer how far that reaches"
+        )
+    options.check(spell)
+    shown = {
+        "rate_bps": link["rate"],
+        "distance_m": metres,
+        "delay_us": None if metres is None else link["delay"] / US,
+        "local_delay_us": link["local_delay"] / US,
+        "frame_bytes": frame,
+        "reverse_frame_bytes": link["own_frame"],
+        "response_us": link["response"] / US,
+        "priorities": link["priorities"],
+        "hysteresis_bytes": link["hysteresis"],
+        "drain": link["drain"],
+        "drain_most": link["drain_most"],
+    }
+    answer = json.loads(_clearway.plan_dci_buffer(link, metres is not None, buffer))
+    if with_buffer := answer.get("with_buffer"):
+        for scheme in with_buffer["schemes"].values():
+            longest = scheme.pop("longest_delay_ps")
+            fibre = -1 if longest is None else longest - 2 * transponder
+            reaches = None if fibre < 0 else fibre // _PS_A_METRE
+            links = scheme.pop("links")
+            scheme.update(reaches_m=reaches, links=None if metres is None else links)
+    return {"link": shown, **answer}
 
 
-def answered(
-    given: Mapping[str, object],
-    spell: Callable[[str], str],
-    options: Collection[str],
-    ask: Callable[[dict[str, str]], str],
-) -> dict[str, Any]:
-    """Return what `ask` says of the options that are given, of these `options`."""
+def given_options(
+    given: Mapping[str, object], spell: Callable[[str], str], options: Collection[str]
+) -> plan_options.Options:
+    """Return the options that are given, of these `options`."""
     texts = {name: str(value) for name, value in given.items() if value is not None}
     if unknown := sorted(set(texts) - set(options)):
         raise ClearwayError(
@@ -52,11 +103,7 @@ def answered(
         )
     for name, text in texts.items():
         check_text(text, f"{spell(name)} {text}")
-    try:
-        return dict(json.loads(ask(texts)))
-    except _clearway.PlanError as error:
-        problems = error.args[0]
-        raise ClearwayError("\n".join(f"{spell(name)}: {fault}" for name, fault in problems)) from None
+    return plan_options.Options(texts)
 
 
 def title(answer: dict[str, Any]) -> str:

@@ -14,6 +14,8 @@ from clearway.columns import Columns
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.figures import measured_in, readable
+from clearway.measurement import Measurement
+from clearway.outcome import Outcome
 from clearway.records import Record
 from clearway.saved import SavedTables, described_in, figures_in_record, read_manifest, scenario_in
 
@@ -34,19 +36,6 @@ HOW_TO_RECORD: Mapping[str, str] = {
 
 INTERRUPTED = "interrupted_at_us"
 """The figure that the summary of a run has only if it was cut short: the simulated time at which that was."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What the simulator left on another machine: the same as `_clearway.Result` here."""
-
-    digest: str
-    packet_hops: int
-    wall_s: float
-    threads: int
-    summary: str
-    tables: dict[str, Columns]
-    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,9 +79,7 @@ class Run:
         return f"{self.name} (seed {self.seed})" + (f": {self.interruption}" if self.interruption else "")
 
     @classmethod
-    def of(
-        cls, scenario: _clearway.Scenario | _clearway.Measurement, result: _clearway.Result | Outcome
-    ) -> Run:
+    def of(cls, scenario: _clearway.Scenario | Measurement, result: _clearway.Result | Outcome) -> Run:
         """Take what the simulator left."""
         summary = json.loads(result.summary)
         if result.interrupted:

@@ -19,6 +19,7 @@ from clearway.comparison import Comparison, setting
 from clearway.console import say, say_beside, show_json, show_warning, terminal, write
 from clearway.execution import Position, Watch, execute
 from clearway.figures import interval_in_words, readable
+from clearway.measurement import Measurement
 from clearway.overview import Overview
 from clearway.runs import Run
 from clearway.seeds import Seeds
@@ -44,7 +45,7 @@ _VERDICT_STYLES = {
 }
 
 
-def show_warnings(scenarios: Sequence[_clearway.Scenario | _clearway.Measurement]) -> None:
+def show_warnings(scenarios: Sequence[_clearway.Scenario | Measurement]) -> None:
     """Print each warning of these scenarios once."""
     for warning in dict.fromkeys(warning for scenario in scenarios for warning in scenario.warnings):
         show_warning(warning)

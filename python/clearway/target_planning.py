@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from clearway import _clearway
+from clearway.errors import ClearwayError
 from clearway.figures import readable
-from clearway.planning import Rows, answered
+from clearway.plan_options import BEYOND_MTU, MS, US, quoted
+from clearway.planning import Rows, given_options
 
 OPTIONS = {
     *("rate", "topology", "hosts", "flows", "few_flows", "delay", "jitter", "mtu"),
 }
+
+_HEADER = 64
+"""Bytes that Swift puts before its payload, and all that an acknowledgement carries: as scenarios have it."""
+_SWITCHES = {"star": 1, "leaf_spine": 3, "fat_tree": 5}
+"""The switches on the longest path of each shape of network."""
 
 PARTS = {
     "link": "a link there and back",
@@ -35,7 +43,42 @@ def plan_target_delay(**given: object) -> dict[str, Any]:
 
 def plan(given: Mapping[str, object], spell: Callable[[str], str]) -> dict[str, Any]:
     """Plan a target delay; a message names each option as `spell` writes it."""
-    return answered(given, spell, OPTIONS, _clearway.plan_target_delay)
+    options = given_options(given, spell, OPTIONS)
+    rate = options.rate()
+    mtu = options.size("mtu", 256, 65_000) or 4_096 + _HEADER
+    topology = options.given.get("topology", "star")
+    if topology not in _SWITCHES:
+        options.problem("topology", f"found {quoted(topology)}, expected star, leaf_spine or fat_tree")
+    hosts = options.count("hosts", 16, 3, 65_536)
+    asked = {
+        "rate": rate,
+        "delay": options.time("delay", US, 10 * MS),
+        "frame": mtu + BEYOND_MTU,
+        "ack": _HEADER + BEYOND_MTU,
+        "payload": mtu - _HEADER,
+        "switches": _SWITCHES.get(topology, 1),
+        "flows": options.count("flows", 100, 1, 100_000),
+        "few": options.count("few_flows", 4, 0, 1_000),
+        "jitter": options.time("jitter", 0, 10 * MS),
+    }
+    options.check(spell)
+    network = {
+        "topology": topology,
+        "switches": asked["switches"],
+        "hosts": hosts,
+        "flows": asked["flows"],
+        "few_flows": asked["few"],
+        "rate_bps": rate,
+        "delay_us": asked["delay"] / US,
+        "jitter_us": asked["jitter"] / US,
+        "frame_bytes": asked["frame"],
+        "ack_bytes": asked["ack"],
+        "payload_bytes": asked["payload"],
+    }
+    try:
+        return {"network": network, **json.loads(_clearway.plan_target_delay(asked))}
+    except ValueError as error:
+        raise ClearwayError(f"{spell('delay')}: {error}") from None
 
 
 def title(answer: Mapping[str, Any]) -> str:

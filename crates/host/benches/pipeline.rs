@@ -11,7 +11,6 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use clearway_host::arbiter::pipeline::{Pipeline, PipelineCounters};
-use clearway_host::arbiter::threads::ThreadedArbiter;
 use clearway_proto::fastpass::allocator::{Allocator, AllocatorParams};
 use clearway_proto::fastpass::arbiter::{
     Arbiter, ArbiterOutput, ArbiterParams, Batches, PathParams, Selector,
@@ -21,6 +20,12 @@ use clearway_proto::fastpass::fcp::{Demand, Heard, Request};
 use clearway_proto::fastpass::paths::Racks;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::Time;
+
+#[path = "../tests/threads.rs"]
+#[allow(dead_code, reason = "the tests call more of it")]
+mod threads;
+
+use threads::ThreadedArbiter;
 
 const NODES: u64 = 256;
 const BATCHES: usize = 300;

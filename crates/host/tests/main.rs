@@ -14,4 +14,5 @@ mod packet;
 mod pipeline;
 mod relay;
 mod signals;
+mod threads;
 mod veth;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::thread;
 
 use clearway_host::arbiter::pipeline::Pipeline;
-use clearway_host::arbiter::threads::ThreadedArbiter;
 use clearway_proto::fastpass::allocator::{AllocatorParams, Order};
 use clearway_proto::fastpass::arbiter::{
     Arbiter, ArbiterOutput, ArbiterParams, Batch, Batches, PathParams, Selector, BLOCKED, MOST_IN_FLIGHT,
@@ -14,6 +13,8 @@ use clearway_proto::fastpass::isolator::IsolatorParams;
 use clearway_proto::fastpass::paths::{DeadLinks, FatTreeShape, Link, PathSet, Racks};
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
+
+use crate::threads::ThreadedArbiter;
 
 const NODES: u16 = 64;
 

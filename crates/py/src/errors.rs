@@ -6,12 +6,6 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 create_exception!(clearway, ScenarioError, PyValueError, "A scenario that cannot be run, and why.");
 create_exception!(
     clearway,
-    PlanError,
-    PyValueError,
-    "Options that cannot be planned for, each with its fault."
-);
-create_exception!(
-    clearway,
     LosslessDrop,
     PyRuntimeError,
     "A frame of a lossless class was dropped, and why."

@@ -1,4 +1,4 @@
-//! The Python binding: takes a scenario or a measurement, returns `NumPy` columns, and does nothing else.
+//! The Python binding: takes a scenario, returns `NumPy` columns, and does nothing else.
 //!
 //! The interpreter is released while a scenario loads and runs. Every 50 ms of wall time a run looks for
 //! signals and calls back, so that a program can show progress and stop it.
@@ -10,14 +10,12 @@ mod allocator;
 mod arbiter_plan;
 mod errors;
 mod long_link;
-mod measurement;
-mod options;
 mod plan;
 mod progress;
 mod result;
 mod target_plan;
+mod timing;
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +24,7 @@ use clearway_sim::check::{self, Loaded};
 use clearway_sim::model::Protocol;
 use clearway_sim::record::{Progress, Stopped};
 use clearway_sim::scenario;
-use errors::{Interrupted, LosslessDrop, PlanError, ScenarioError};
+use errors::{Interrupted, LosslessDrop, ScenarioError};
 use progress::{now, Observer};
 use pyo3::prelude::*;
 use result::RunResult;
@@ -187,43 +185,24 @@ fn tables() -> String {
     result::definitions().to_string()
 }
 
-/// Returns what a long link needs to be lossless, as JSON, for options as a person writes them. Raises `PlanError` with a list of
-/// (name, fault).
-#[pyfunction]
-fn plan_dci_buffer(given: BTreeMap<String, String>) -> PyResult<String> {
-    plan::dci_buffer(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)
-}
-
-/// Returns what an arbiter needs, as JSON, for options as a person writes them; what its work costs is measured on this machine
-/// if `measure`. Raises `PlanError` with a list of (name, fault).
-#[pyfunction]
-fn plan_arbiter(py: Python<'_>, given: BTreeMap<String, String>, measure: bool) -> PyResult<String> {
-    let answer = py.detach(|| arbiter_plan::arbiter(&given, measure));
-    answer.map(|answer| answer.to_string()).map_err(PlanError::new_err)
-}
-
-/// Returns which target delay Swift should have, as JSON, for options as a person writes them. Raises `PlanError` with a list of
-/// (name, fault).
-#[pyfunction]
-fn plan_target_delay(given: BTreeMap<String, String>) -> PyResult<String> {
-    target_plan::target(&given).map(|answer| answer.to_string()).map_err(PlanError::new_err)
-}
-
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use super::errors::{Interrupted, LosslessDrop, PlanError, ScenarioError};
+    use super::arbiter_plan::plan_arbiter;
+    #[pymodule_export]
+    use super::errors::{Interrupted, LosslessDrop, ScenarioError};
     #[pymodule_export]
     use super::long_link::long_link;
     #[pymodule_export]
-    use super::measurement::{measurement, Measurement};
+    use super::plan::plan_dci_buffer;
     #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
-    use super::{
-        load, load_text, memory_limit, plan_arbiter, plan_dci_buffer, plan_target_delay, schema, tables,
-        Scenario,
-    };
+    use super::target_plan::plan_target_delay;
+    #[pymodule_export]
+    use super::timing::{time_paths, try_rate};
+    #[pymodule_export]
+    use super::{load, load_text, memory_limit, schema, tables, Scenario};
 
     /// The version of the simulator; the Python package has the same.
     #[pymodule_export]

@@ -1,60 +1,48 @@
-//! The plan of a long link, for options as a person writes them, as JSON.
-
-use std::collections::BTreeMap;
+//! The plan of a long link, as JSON.
 
 use clearway_proto::pfc::headroom::Headroom;
-use clearway_proto::quantity;
 use clearway_proto::swing::plan::{DciLink, Scheme, Thresholds};
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::{Bytes, Rate, Span};
+use pyo3::prelude::*;
 use serde_json::{json, Map, Value};
 
-use crate::options::{Options, Problem, BEYOND_MTU};
-
-/// Light takes 5 us for a kilometre of fibre.
-const DELAY_OF_A_METRE: Span = Span::from_ns(5);
-/// Half around the earth.
-const LONGEST_METRES: u64 = 20_000_000;
 /// The drains that are shown.
 const SHOWN_DRAINS: [f64; 4] = [0.2, 0.5, 0.8, 0.95];
 
-/// A plan for the options given, as a JSON object.
-pub fn dci_buffer(given: &BTreeMap<String, String>) -> Result<Value, Vec<Problem>> {
-    let mut options = Options::new(given);
-    let metres = metres(&mut options);
-    let transponder = options.time("transponder", Span::ZERO, Span::from_ms(10));
-    let frame = options.frame("mtu").unwrap_or(Bytes::new(1_500 + BEYOND_MTU));
-    let sizes = Bytes::new(0)..=Bytes::new(1 << 50);
+/// A long link as Python asks for it: times in picoseconds, the rate in bits a second, sizes in bytes.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Asked {
+    rate: u64,
+    delay: u64,
+    local_delay: u64,
+    drain: f64,
+    drain_most: f64,
+    frame: u64,
+    own_frame: u64,
+    response: u64,
+    priorities: u8,
+    hysteresis: u64,
+}
+
+/// Returns what a long link needs to be lossless, as JSON: buffers and thresholds if its length is known, and what `buffer` is
+/// enough for.
+#[pyfunction]
+pub fn plan_dci_buffer(asked: Asked, with_distance: bool, buffer: Option<u64>) -> String {
     let link = DciLink {
-        rate: options.rate(),
-        delay: DELAY_OF_A_METRE * metres.unwrap_or(0) + transponder * 2,
-        local_delay: options.time("local_delay", Span::from_us(1), Span::from_ms(1)),
-        least_drain: options.share("drain", 0.0),
-        most_drain: options.share("drain_most", 1.0),
-        frame,
-        own_frame: options.frame("reverse_mtu").unwrap_or(frame),
-        response: options.time("response", Span::ZERO, Span::from_ms(1)),
-        priorities: options.count("priorities", 1, &(1..=8)),
-        hysteresis: options.size("hysteresis", &sizes).unwrap_or(Bytes::new(2 * frame.get())),
+        rate: Rate::from_bps(asked.rate),
+        delay: Span::from_ps(asked.delay),
+        local_delay: Span::from_ps(asked.local_delay),
+        least_drain: asked.drain,
+        most_drain: asked.drain_most,
+        frame: Bytes::new(asked.frame),
+        own_frame: Bytes::new(asked.own_frame),
+        response: Span::from_ps(asked.response),
+        priorities: asked.priorities,
+        hysteresis: Bytes::new(asked.hysteresis),
     };
-    let buffer = options.size("buffer", &sizes);
-    if link.least_drain > link.most_drain {
-        options.problem(
-            "drain",
-            format!("{} is above the most that drains, {}", link.least_drain, link.most_drain),
-        );
-    }
-    if !given.contains_key("distance") && !given.contains_key("buffer") {
-        options.problem(
-            "distance",
-            "is missing: give it, such as 80km, or ask with buffer how far that reaches",
-        );
-    }
-    if !options.problems.is_empty() {
-        return Err(options.problems);
-    }
     let mut answer = Map::new();
-    answer.insert("link".into(), link_json(&link, metres));
-    if metres.is_some() {
+    if with_distance {
         answer.insert("bdp_bytes".into(), link.bdp().get().into());
         answer.insert("headroom".into(), headroom_json(&link.headroom()));
         answer.insert("schemes".into(), of_schemes(|scheme| scheme_json(&link, scheme)));
@@ -64,29 +52,12 @@ pub fn dci_buffer(given: &BTreeMap<String, String>) -> Result<Value, Vec<Problem
     }
     if let Some(buffer) = buffer {
         let of = of_schemes(|scheme| {
-            let links = metres.map(|_| link.links(scheme, buffer));
-            json!({ "reaches_m": reach(&link, scheme, buffer, transponder), "links": links })
+            let longest = link.longest_delay(scheme, Bytes::new(buffer)).map(Span::as_ps);
+            json!({ "longest_delay_ps": longest, "links": link.links(scheme, Bytes::new(buffer)) })
         });
-        answer.insert("with_buffer".into(), json!({ "buffer_bytes": buffer.get(), "schemes": of }));
+        answer.insert("with_buffer".into(), json!({ "buffer_bytes": buffer, "schemes": of }));
     }
-    Ok(answer.into())
-}
-
-/// The length of the fibre.
-fn metres(options: &mut Options) -> Option<u64> {
-    let metres = options.quantity("distance", quantity::LENGTH, "80km")?;
-    if (1..=LONGEST_METRES).contains(&metres) {
-        return Some(metres);
-    }
-    options.problem("distance", format!("found {metres} m, expected a length from 1m to 20000km"));
-    None
-}
-
-/// Returns how far `buffer` reaches, in whole metres; `None`: not even across the transponders.
-fn reach(link: &DciLink, scheme: Scheme, buffer: Bytes, transponder: Span) -> Option<u64> {
-    let delay = link.longest_delay(scheme, buffer)?;
-    let fibre = delay.as_ps().checked_sub((transponder * 2).as_ps())?;
-    Some(fibre / DELAY_OF_A_METRE.as_ps())
+    Value::Object(answer).to_string()
 }
 
 fn of_schemes(of: impl Fn(Scheme) -> Value) -> Value {
@@ -99,22 +70,6 @@ fn of_schemes(of: impl Fn(Scheme) -> Value) -> Value {
         (name.to_string(), of(scheme))
     });
     Value::Object(named.into_iter().collect())
-}
-
-fn link_json(link: &DciLink, metres: Option<u64>) -> Value {
-    json!({
-        "rate_bps": link.rate.as_bps(),
-        "distance_m": metres,
-        "delay_us": metres.map(|_| link.delay.as_us_f64()),
-        "local_delay_us": link.local_delay.as_us_f64(),
-        "frame_bytes": link.frame.get(),
-        "reverse_frame_bytes": link.own_frame.get(),
-        "response_us": link.response.as_us_f64(),
-        "priorities": link.priorities,
-        "hysteresis_bytes": link.hysteresis.get(),
-        "drain": link.least_drain,
-        "drain_most": link.most_drain,
-    })
 }
 
 fn headroom_json(headroom: &Headroom) -> Value {

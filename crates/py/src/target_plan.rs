@@ -1,70 +1,51 @@
-//! The plan of a target delay, for options as a person writes them, as JSON.
-
-use std::collections::BTreeMap;
+//! The plan of a target delay, as JSON.
 
 use clearway_proto::swift::plan::{mean_queue, Outcome, TargetPlan};
-use clearway_proto::units::{Bytes, Span};
+use clearway_proto::units::{Bytes, Rate, Span};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
 use serde_json::{json, Value};
 
-use crate::options::{Options, Problem, BEYOND_MTU};
+/// A network as Python asks for it: times in picoseconds, the rate in bits a second, sizes in bytes.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Asked {
+    rate: u64,
+    delay: u64,
+    frame: u64,
+    ack: u64,
+    payload: u64,
+    switches: u8,
+    flows: u32,
+    few: u32,
+    jitter: u64,
+}
 
-/// What Swift puts before its payload, and all that an acknowledgement carries: what scenarios have.
-const HEADER: u64 = 64;
-
-/// The shapes of network, each with the switches on its longest path.
-const SHAPES: [(&str, u8); 3] = [("star", 1), ("leaf_spine", 3), ("fat_tree", 5)];
-
-/// A plan for the options given, as a JSON object.
-pub fn target(given: &BTreeMap<String, String>) -> Result<Value, Vec<Problem>> {
-    let mut options = Options::new(given);
-    let rate = options.rate();
-    let mtu = options.size("mtu", &(Bytes::new(256)..=Bytes::new(65_000)));
-    let mtu = mtu.unwrap_or(Bytes::new(4_096 + HEADER)).get();
-    let (topology, switches) = shape(&mut options, given);
-    let hosts = options.count("hosts", 16, &(3..=65_536));
+/// Returns which target delay Swift should have, as JSON. Raises `ValueError` with what keeps it from being set like this.
+#[pyfunction]
+pub fn plan_target_delay(asked: Asked) -> PyResult<String> {
     let plan = TargetPlan {
-        rate,
-        delay: options.time("delay", Span::from_us(1), Span::from_ms(10)),
-        frame: Bytes::new(mtu + BEYOND_MTU),
-        ack: Bytes::new(HEADER + BEYOND_MTU),
-        payload: Bytes::new(mtu - HEADER),
-        switches,
-        flows: options.count("flows", 100, &(1..=100_000)),
-        few: options.count("few_flows", 4, &(0..=1_000)),
-        jitter: options.time("jitter", Span::ZERO, Span::from_ms(10)),
+        rate: Rate::from_bps(asked.rate),
+        delay: Span::from_ps(asked.delay),
+        frame: Bytes::new(asked.frame),
+        ack: Bytes::new(asked.ack),
+        payload: Bytes::new(asked.payload),
+        switches: asked.switches,
+        flows: asked.flows,
+        few: asked.few,
+        jitter: Span::from_ps(asked.jitter),
         flow_scaling: true,
     };
-    if options.problems.is_empty() {
-        check(&mut options, &plan);
-    }
-    if options.problems.is_empty() {
-        Ok(answer(&plan, topology, hosts))
-    } else {
-        Err(options.problems)
-    }
-}
-
-/// The shape of the network, and the switches on its longest path.
-fn shape(options: &mut Options, given: &BTreeMap<String, String>) -> (&'static str, u8) {
-    let text = given.get("topology").map_or("star", String::as_str);
-    SHAPES.into_iter().find(|(name, _)| *name == text).unwrap_or_else(|| {
-        options.problem("topology", format!("found {text:?}, expected star, leaf_spine or fat_tree"));
-        SHAPES[0]
-    })
-}
-
-/// Reports what keeps Swift from being set like this.
-fn check(options: &mut Options, plan: &TargetPlan) {
     let params = plan.params();
-    let longest = plan.empty(plan.switches).as_us_f64();
     if params.fs_max_cwnd > params.max_cwnd && params.flow_scaling {
-        let message = format!(
+        let longest = plan.empty(plan.switches).as_us_f64();
+        return Err(PyValueError::new_err(format!(
             "the longest path takes {longest:.1} us, and holds more than the largest window of Swift, {} packets: plan for shorter \
              links, or a larger --mtu",
             params.max_cwnd
-        );
-        options.problem("delay", message);
+        )));
     }
+    Ok(answer(&plan).to_string())
 }
 
 /// One flow, ten, a hundred and so on, and all.
@@ -73,24 +54,11 @@ fn numbers(flows: u32) -> Vec<u32> {
     tens.chain([flows]).collect()
 }
 
-fn answer(plan: &TargetPlan, topology: &str, hosts: u32) -> Value {
+fn answer(plan: &TargetPlan) -> Value {
     let params = plan.params();
     let flows: Vec<Value> = numbers(plan.flows).into_iter().map(|flows| of_flows(plan, flows)).collect();
     let scaling = params.flow_scaling;
     json!({
-        "network": {
-            "topology": topology,
-            "switches": plan.switches,
-            "hosts": hosts,
-            "flows": plan.flows,
-            "few_flows": plan.few,
-            "rate_bps": plan.rate.as_bps(),
-            "delay_us": plan.delay.as_us_f64(),
-            "jitter_us": plan.jitter.as_us_f64(),
-            "frame_bytes": plan.frame.get(),
-            "ack_bytes": plan.ack.get(),
-            "payload_bytes": plan.payload.get(),
-        },
         "parameters": {
             "base_target_us": params.base_target.as_us_f64(),
             "hop_scaling_us": params.hop_scaling.as_us_f64(),

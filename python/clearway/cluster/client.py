@@ -25,7 +25,8 @@ from clearway import _clearway, files
 from clearway.cluster.work import Work, pack
 from clearway.errors import ClearwayError
 from clearway.execution import Position, Watch, collect
-from clearway.runs import Outcome, Run
+from clearway.outcome import Outcome
+from clearway.runs import Run
 from clearway.sweeps.points import Point, build
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from clearway import _clearway, api, directory, documents
 from clearway.errors import ClearwayError
 from clearway.execution import Watch
+from clearway.measurement import Measurement
 from clearway.paper.checker import Table
 from clearway.paper.claims import judge
 from clearway.paper.evaluation import SEED, MadeRun, without_seed
@@ -104,8 +104,5 @@ def _measured(experiment: Experiment, planned: PlannedRun, measure: str, variant
     """Read and check a point that is measured on this machine."""
     arguments = {**planned.document, **planned.overrides, **without_seed(variant)}
     name = f"{experiment.path}, run {planned.name}"
-    try:
-        measurement = _clearway.measurement(measure, json.dumps(arguments), name, variant[SEED])
-    except _clearway.ScenarioError as error:
-        raise ClearwayError(str(error)) from error
+    measurement = Measurement.read(measure, arguments, name, variant[SEED])
     return Point(measurement, variant, keep=planned.keep)

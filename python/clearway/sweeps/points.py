@@ -18,6 +18,7 @@ from typing import Any
 
 from clearway import _clearway, files
 from clearway.machine import identity as identity_of_machine
+from clearway.measurement import Measurement
 
 _KEY_DIGITS = 32
 
@@ -26,7 +27,7 @@ _KEY_DIGITS = 32
 class Point:
     """One scenario to run, or one measurement to make."""
 
-    scenario: _clearway.Scenario | _clearway.Measurement
+    scenario: _clearway.Scenario | Measurement
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """What sets it apart from its neighbours: for people, and for the axes of a figure."""
     base_dir: Path = Path()
@@ -60,7 +61,7 @@ class Point:
     @property
     def alone(self) -> bool:
         """Whether nothing may run beside it: it measures time."""
-        return isinstance(self.scenario, _clearway.Measurement)
+        return isinstance(self.scenario, Measurement)
 
     @property
     def label(self) -> str:

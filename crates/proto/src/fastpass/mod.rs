@@ -5,7 +5,7 @@
 //! the path selection (§4), [`fcp`] the Fastpass control protocol, FCP (§5). [`timeslots`] says how time is cut. The endpoint
 //! (§5, §6), in each host, and the arbiter are the two machines that speak FCP: [`endpoint`] and [`arbiter`]. [`isolator`] finds
 //! failed links from the losses that endpoints report (§6), and [`transport`] is the reliable transport above an endpoint.
-//! [`filling`] is the queues in a host from which slots are filled. [`workload`] draws what experiments F and G measure the allocator and path selection with.
+//! [`filling`] is the queues in a host from which slots are filled.
 
 pub mod allocator;
 pub mod arbiter;
@@ -15,10 +15,8 @@ pub mod fcp;
 pub mod filling;
 pub mod isolator;
 pub mod paths;
-pub mod plan;
 pub mod receipts;
 mod recent;
 pub mod rotation;
 pub mod timeslots;
 pub mod transport;
-pub mod workload;

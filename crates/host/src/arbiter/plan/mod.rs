@@ -5,10 +5,10 @@
 
 pub mod rehearsal;
 
-use crate::fastpass::allocator::ParamsError;
-use crate::fastpass::arbiter::ArbiterParams;
-use crate::fastpass::endpoint_parameters::EndpointSettings;
-use crate::units::{Bytes, Rate, Span};
+use clearway_proto::fastpass::allocator::ParamsError;
+use clearway_proto::fastpass::arbiter::ArbiterParams;
+use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
+use clearway_proto::units::{Bytes, Rate, Span};
 use rehearsal::{rehearse, Rehearsal, RehearsalParams};
 
 /// An acknowledgement of 64 bytes on the wire, with its framing.

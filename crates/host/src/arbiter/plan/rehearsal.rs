@@ -1,5 +1,5 @@
 //! What an arbiter would have to do, by letting its allocator do it: messages come to endpoints as a Poisson process between
-//! hosts drawn uniformly, endpoints ask as [`crate::fastpass::endpoint`] does, at most once in an interval, and the allocator
+//! hosts drawn uniformly, endpoints ask as [`clearway_proto::fastpass::endpoint`] does, at most once in an interval, and the allocator
 //! grants batch by batch. Nothing is lost, and nothing but these rules takes time.
 //!
 //! Packets that arrive are acknowledged in slots of their own: an acknowledgement asks for one, and takes along those for the same
@@ -8,11 +8,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use crate::fastpass::allocator::{Allocator, AllocatorParams, ParamsError, Schedule};
-use crate::fastpass::fcp::message::{MOST_DEMANDS, MOST_GRANTED};
-use crate::fastpass::workload::{Requests, Sizes};
-use crate::histogram::Histogram;
-use crate::units::Span;
+use clearway_proto::fastpass::allocator::{Allocator, AllocatorParams, ParamsError, Schedule};
+use clearway_proto::fastpass::fcp::message::{MOST_DEMANDS, MOST_GRANTED};
+use clearway_proto::histogram::Histogram;
+use clearway_proto::units::Span;
+
+use crate::arbiter::workload::{Requests, Sizes};
 
 /// Parts of a slot in which times are counted.
 const SLOT: u64 = 1 << 12;

@@ -1,11 +1,10 @@
-//! An arbiter on two threads: the machine, and what selects its paths beside it.
+//! An arbiter on two threads: the machine, and what selects its paths beside it. A test and a benchmark drive it.
 
 use std::thread;
 
+use clearway_host::arbiter::pipeline::Pipeline;
 use clearway_proto::fastpass::arbiter::Arbiter;
 use clearway_proto::units::Time;
-
-use super::pipeline::{Pipeline, PipelineCounters};
 
 /// An arbiter's machine on two threads: this one, which calls it, and one that selects paths.
 ///
@@ -63,10 +62,5 @@ impl ThreadedArbiter {
                 thread::yield_now();
             }
         }
-    }
-
-    /// Returns how the work was divided.
-    pub fn counters(&self) -> PipelineCounters {
-        self.pipeline.counters()
     }
 }

@@ -3,7 +3,7 @@
 //! F: requests arrive as a Poisson process, between endpoints drawn uniformly, for 10 timeslots each; the authors' release draws
 //! these exponentially, with that mean. G: the packets of a timeslot, a random matching of a share of the endpoints.
 
-use super::paths::Pair;
+use clearway_proto::fastpass::paths::Pair;
 
 /// How the slots that requests ask for are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
