@@ -68,7 +68,7 @@ fn links_that_carry_no_whole_number(links: &SlottedLinks) -> Option<String> {
 /// Warns of links between racks on which what the arbiter tells hosts that wait for slots needs more than slots leave: of all
 /// such the ones that lack the most.
 fn allocations_over_few_links(links: &SlottedLinks, arbiters: &Arbiters) -> Option<String> {
-    let one = small_bps(arbiters.acknowledge);
+    let one = small_bps(arbiters.times.acknowledge);
     let far = |joint: &Joint| arbiters.nodes.first().is_some_and(|node| !joint.hosts.contains(node));
     let asked = |joint: &Joint| joint.hosts.len() as f64 * one;
     let share = |joint: &Joint| asked(joint) / (joint.rate.as_bps() as f64 * f64::from(joint.carries.links));
@@ -82,7 +82,7 @@ fn allocations_over_few_links(links: &SlottedLinks, arbiters: &Arbiters) -> Opti
              arbiter.acknowledge",
             joint.key,
             joint.hosts.len(),
-            us(arbiters.acknowledge),
+            us(arbiters.times.acknowledge),
             asked(&joint) / 1e6,
             match joint.carries.links {
                 1 => joint.name.clone(),

@@ -41,9 +41,9 @@ pub(super) fn late_grants<'a>(scenario: &Scenario, arbiters: &'a Arbiters) -> Op
     let late = LateGrants {
         arbiters,
         host,
-        arbiter: arbiters.slot_service * u64::from(arbiters.batch)
-            + arbiters.allocation_service
-            + arbiters.latency,
+        arbiter: arbiters.times.slot_service * u64::from(arbiters.batch)
+            + arbiters.times.allocation_service
+            + arbiters.times.latency,
         way,
         late: endpoint.late.max(slots(EndpointSettings::LATE_SLOTS)),
         early: endpoint.early.max(slots(EndpointSettings::EARLY_SLOTS)),

@@ -21,12 +21,27 @@ pub struct Arbiters {
     pub ahead: u32,
     /// Who comes first.
     pub order: Order,
-    /// Least time between two allocations to one endpoint.
-    pub allocation_gap: Span,
     /// Allocations to one endpoint a second, in the mean.
     pub allocation_rate: u32,
     /// How many more than `allocation_rate` gives may leave one after the other.
     pub allocation_burst: f64,
+    /// Whether failed links are found from what endpoints report, and avoided.
+    pub fault_isolation: bool,
+    /// Control packets that wait for the processor at most; more are dropped.
+    pub request_queue: u32,
+    /// Its times beside the slot.
+    pub times: ArbiterTimes,
+    /// Index of the class of control packets among the scenario's classes; 0 where there are none.
+    pub class: usize,
+    /// When arbiters are dead.
+    pub crashes: Vec<Crash>,
+}
+
+/// How long an arbiter waits and works.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArbiterTimes {
+    /// Least time between two allocations to one endpoint.
+    pub allocation_gap: Span,
     /// How long an allocation goes without acknowledgement before what it said is said again.
     pub retransmit: Span,
     /// How long a request goes without an allocation that acknowledges it before an empty one does.
@@ -37,12 +52,8 @@ pub struct Arbiters {
     pub takeover: Span,
     /// How much longer than its own horizon a new primary waits before the first slot that it grants.
     pub gap: Span,
-    /// Whether failed links are found from what endpoints report, and avoided.
-    pub fault_isolation: bool,
     /// Time between two looks of an idle arbiter's processor at its NIC; zero for none.
     pub poll_interval: Span,
-    /// Control packets that wait for the processor at most; more are dropped.
-    pub request_queue: u32,
     /// Time that the arbiter's processor takes for a control packet that comes.
     pub request_service: Span,
     /// Time that it takes for a timeslot that it allocates.
@@ -51,10 +62,6 @@ pub struct Arbiters {
     pub allocation_service: Span,
     /// Time from there until the packet is at the NIC: what a pipeline of several cores adds.
     pub latency: Span,
-    /// Index of the class of control packets among the scenario's classes; 0 where there are none.
-    pub class: usize,
-    /// When arbiters are dead.
-    pub crashes: Vec<Crash>,
 }
 
 /// One `[[fault]]` table of an arbiter: it is dead for a time. It forgets all it knew; started again, it is not primary.

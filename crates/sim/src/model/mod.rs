@@ -21,7 +21,7 @@ mod topology;
 mod traffic;
 mod transport;
 
-pub use arbiter::{Arbiters, Crash, MOST_CONTROL};
+pub use arbiter::{ArbiterTimes, Arbiters, Crash, MOST_CONTROL};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use fault::{Bypass, Fault};

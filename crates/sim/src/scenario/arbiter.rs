@@ -7,7 +7,7 @@ use super::class;
 use super::key::{Key, Shown};
 use super::node;
 use super::reader::Section;
-use crate::model::{Arbiters, Protocol, Transport};
+use crate::model::{ArbiterTimes, Arbiters, Protocol, Transport};
 use crate::topology::shape;
 
 /// The largest number of arbiters.
@@ -29,17 +29,11 @@ pub(crate) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
     let order = r.one_of("order", doc, Some("max_min"), &orders);
     let rate =
         count("allocation_rate", "Allocations to one endpoint a second, in the mean.", 1..=MOST_ALLOCATIONS);
-    let burst = Key::new(
-        "allocation_burst",
-        "Allocations to one endpoint that may leave at once after a silence, as far as allocation_gap lets them.",
-        1.0..=1000.0,
-    );
+    let doc = "Allocations to one endpoint that may leave at once after a silence, as far as allocation_gap lets them.";
+    let burst = Key::new("allocation_burst", doc, 1.0..=1000.0);
     let class_doc = "NAME of the [class.NAME] of requests and allocations.";
-    let queue = count(
-        "request_queue",
-        "Control packets that wait for an arbiter's processor at most; more are dropped.",
-        1..=1_000_000,
-    );
+    let doc = "Control packets that wait for an arbiter's processor at most; more are dropped.";
+    let queue = count("request_queue", doc, 1..=1_000_000);
     let request_queue = r.get(&queue.or(4096));
     let doc = "Failed links are found from the packets that endpoints report as lost, and avoided. Without it every path is used.";
     let fault_isolation = r.flag("fault_isolation", doc, true);
@@ -56,19 +50,9 @@ pub(crate) fn read(r: &mut Section, scene: &node::Scene) -> Arbiters {
         allocation_burst: r.get(&burst.or(1.5)),
         class: class::read_name_or_first(r, "class", class_doc, scene.classes),
         crashes: Vec::new(),
-        allocation_gap: times.allocation_gap,
-        retransmit: times.retransmit,
-        acknowledge: times.acknowledge,
-        watchdog: times.watchdog,
-        takeover: times.takeover,
-        gap: times.gap,
+        times,
         fault_isolation,
-        poll_interval: times.poll_interval,
         request_queue,
-        request_service: times.request_service,
-        slot_service: times.slot_service,
-        allocation_service: times.allocation_service,
-        latency: times.latency,
     }
 }
 
@@ -84,11 +68,9 @@ fn two_a_batch(slot: Span, batch: u32) -> u32 {
 const MOST_ALLOCATIONS: u32 = 10_000_000;
 
 fn read_control_share(r: &mut Section) -> f64 {
-    let share = Key::new(
-        "control_share",
-        "Share of a host's link that is left to requests, allocations and whatever else has no timeslot.",
-        0.0..=0.5,
-    );
+    let doc =
+        "Share of a host's link that is left to requests, allocations and whatever else has no timeslot.";
+    let share = Key::new("control_share", doc, 0.0..=0.5);
     r.get(&share.or(0.01))
 }
 
@@ -122,27 +104,12 @@ fn read_slot(r: &mut Section, scene: &node::Scene, share: f64) -> Span {
 /// The longest timeslot: the timers of endpoints and arbiters are for networks of microseconds.
 const LONGEST_SLOT: Span = Span::from_us(100);
 
-/// What the table has of times beside the slot.
-struct Times {
-    allocation_gap: Span,
-    retransmit: Span,
-    acknowledge: Span,
-    watchdog: Span,
-    takeover: Span,
-    gap: Span,
-    poll_interval: Span,
-    request_service: Span,
-    slot_service: Span,
-    allocation_service: Span,
-    latency: Span,
-}
-
-fn read_times(r: &mut Section) -> Times {
+fn read_times(r: &mut Section) -> ArbiterTimes {
     let mut time = |name, doc, default| {
         let least = if default == Span::ZERO { Span::ZERO } else { Span::from_ns(100) };
         r.get(&Key::new(name, doc, least..=Span::from_secs(10)).or(default))
     };
-    let times = Times {
+    let times = ArbiterTimes {
         allocation_gap: time(
             "allocation_gap",
             "Least time between two allocations to one endpoint.",

@@ -17,16 +17,10 @@ const MAX_WEIGHT: u32 = 1000;
 
 /// Reads one table; its name is for the caller to fill in.
 pub(crate) fn read(r: &mut Section, switches: Option<&SwitchKinds>) -> TrafficClass {
-    let priority = Key::new(
-        "priority",
-        "0 is served first: a class waits while one of a smaller number has a frame.",
-        0..=255,
-    );
-    let weight = Key::new(
-        "weight",
-        "Share in what classes of the same priority are left, in proportion to their weights.",
-        1..=MAX_WEIGHT,
-    );
+    let doc = "0 is served first: a class waits while one of a smaller number has a frame.";
+    let priority = Key::new("priority", doc, 0..=255);
+    let doc = "Share in what classes of the same priority are left, in proportion to their weights.";
+    let weight = Key::new("weight", doc, 1..=MAX_WEIGHT);
     let (priority, weight) = (r.get(&priority.or(0)), r.get(&weight.or(1)));
     let ecn = read_ecn(r, switches);
     let doc = "Whether switches with pfc pause what sends to them rather than drop frames of this class.";

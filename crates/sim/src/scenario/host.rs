@@ -82,19 +82,17 @@ fn check_disjoint(r: &Section, kinds: &[(String, (HostSet, HostKind))]) -> Optio
 
 fn read_kind(r: &mut Section) -> HostKind {
     let model = read_model(r);
-    let service = Key::new(
-        "operation_service",
-        "Time that a target takes to serve a read, as a disk does: from the request's last packet, as the application has it, \
+    let doc = "Time that a target takes to serve a read, as a disk does: from the request's last packet, as the application has it, \
          until the answer is handed to the transport. It costs the processor nothing, and any number of reads are served at \
-         once. A write is done when it is acknowledged, without it.",
-        Span::ZERO..=Span::from_secs(10),
-    );
+         once. A write is done when it is acknowledged, without it.";
+    let service = Key::new("operation_service", doc, Span::ZERO..=Span::from_secs(10));
     let operation_service = r.get(&service.or(Span::ZERO));
+    let doc = "In which order the flows of a class send that are ready: round_robin, a packet each in turn, as adapters for RDMA do; \
+         fifo, the one that was ready first until it has nothing more to send or has to wait, as where all packets join one \
+         queue. Flows that wait for Fastpass's timeslots take turns by those.";
     let flow_order = r.one_of(
         "flow_order",
-        "In which order the flows of a class send that are ready: round_robin, a packet each in turn, as adapters for RDMA do; \
-         fifo, the one that was ready first until it has nothing more to send or has to wait, as where all packets join one \
-         queue. Flows that wait for Fastpass's timeslots take turns by those.",
+        doc,
         Some("round_robin"),
         &[("round_robin", FlowOrder::RoundRobin), ("fifo", FlowOrder::Fifo)],
     );
@@ -102,21 +100,12 @@ fn read_kind(r: &mut Section) -> HostKind {
 }
 
 fn read_clock(r: &mut Section) -> Clock {
-    let offset = Key::new(
-        "clock_offset",
-        "Most by which a host's clock is ahead or behind; each draws its offset uniformly.",
-        Span::ZERO..=Span::from_secs(1),
-    );
-    let drift = Key::new(
-        "clock_drift",
-        "Most by which a host's clock is too fast or too slow; each draws its rate error uniformly.",
-        PartsPerBillion(0)..=PartsPerBillion(1_000_000),
-    );
-    let jitter = Key::new(
-        "clock_jitter",
-        "Most by which one reading of a host's clock errs, either way, uniformly.",
-        Span::ZERO..=Span::from_ms(1),
-    );
+    let doc = "Most by which a host's clock is ahead or behind; each draws its offset uniformly.";
+    let offset = Key::new("clock_offset", doc, Span::ZERO..=Span::from_secs(1));
+    let doc = "Most by which a host's clock is too fast or too slow; each draws its rate error uniformly.";
+    let drift = Key::new("clock_drift", doc, PartsPerBillion(0)..=PartsPerBillion(1_000_000));
+    let doc = "Most by which one reading of a host's clock errs, either way, uniformly.";
+    let jitter = Key::new("clock_jitter", doc, Span::ZERO..=Span::from_ms(1));
     let d = Clock::default();
     Clock {
         offset: r.get(&offset.or(d.offset)),
@@ -133,10 +122,11 @@ fn read_clock(r: &mut Section) -> Clock {
 }
 
 fn read_model(r: &mut Section) -> HostModel {
+    let doc = "What a host's work costs: ideal, nothing; snap, one processor serves all that comes and goes, as Swift's hosts have; \
+         interrupts, received frames wait until the NIC interrupts, as under Linux.";
     let model = r.choice(
         "model",
-        "What a host's work costs: ideal, nothing; snap, one processor serves all that comes and goes, as Swift's hosts have; \
-         interrupts, received frames wait until the NIC interrupts, as under Linux.",
+        doc,
         Some("ideal"),
         &[("ideal", Model::Ideal), ("snap", Model::Snap), ("interrupts", Model::Interrupts)],
     );
@@ -151,11 +141,8 @@ fn read_snap(r: &mut Section) -> SnapHost {
     let d = SnapHost::default();
     let cost = |name, doc| Key::new(name, doc, Span::ZERO..=Span::from_ms(10));
     let copy = rate_key("copy_rate", "Speed at which the processor copies payload.");
-    let interval = Key::new(
-        "pause_interval",
-        "Mean time between two pauses, in which the processor does not run.",
-        Span::from_us(1)..=Span::from_secs(1000),
-    );
+    let doc = "Mean time between two pauses, in which the processor does not run.";
+    let interval = Key::new("pause_interval", doc, Span::from_us(1)..=Span::from_secs(1000));
     SnapHost {
         receive_packet: r
             .get(&cost("receive_packet", "The processor's time for a data packet.").or(d.receive_packet)),

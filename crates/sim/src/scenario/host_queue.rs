@@ -7,10 +7,7 @@ use super::reader::Section;
 
 /// Room in the NIC of a host whose received frames wait.
 pub(crate) fn receive_queue(r: &mut Section, default: Bytes) -> Bytes {
-    let queue = Key::new(
-        "receive_queue",
-        "Room for frames that wait for the processor, or for an interrupt.",
-        Bytes::new(100)..=Bytes::new(4_000_000_000),
-    );
+    let doc = "Room for frames that wait for the processor, or for an interrupt.";
+    let queue = Key::new("receive_queue", doc, Bytes::new(100)..=Bytes::new(4_000_000_000));
     r.get(&queue.or(default))
 }

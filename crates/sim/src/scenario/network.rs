@@ -51,12 +51,9 @@ pub(crate) fn read(r: &mut Section, base: &Path) -> Network {
     let rate = r.get(&rate_key("rate", "The rate of every link.").or(Rate::from_gbps(100)));
     let delay = r.get(&delay_key("delay", "The delay of every link, one way.").or(Span::from_us(1)));
     let mtu = Key::new("mtu", "Largest payload of a frame.", Bytes::new(1)..=Bytes::new(65_000));
-    let framing = Key::new(
-        "framing",
-        "What a frame takes on the wire beyond payload and header. On Ethernet preamble 8B, header 14B, frame check \
-         sequence 4B and gap 12B.",
-        Bytes::new(0)..=Bytes::new(1_000),
-    );
+    let doc = "What a frame takes on the wire beyond payload and header. On Ethernet preamble 8B, header 14B, frame check \
+         sequence 4B and gap 12B.";
+    let framing = Key::new("framing", doc, Bytes::new(0)..=Bytes::new(1_000));
     let mtu = r.get(&mtu.or(Bytes::new(4_096))).get() as u32;
     let framing = r.get(&framing.or(Bytes::new(38))).get() as u32;
     let topology = match shape {
@@ -94,11 +91,8 @@ fn read_leaf_spine(r: &mut Section, rate: Rate) -> Topology {
     let leaves = r.get(&count("leaves", "Switches that join hosts.", 1));
     let spines = r.get(&count("spines", "Switches that join leaves.", 1));
     let hosts_per_leaf = r.get(&count("hosts_per_leaf", "Hosts under each leaf.", 1));
-    let over = Key::new(
-        "oversubscription",
-        "Rate of a leaf's hosts together over that of its uplinks together.",
-        0.1..=100.0,
-    );
+    let doc = "Rate of a leaf's hosts together over that of its uplinks together.";
+    let over = Key::new("oversubscription", doc, 0.1..=100.0);
     let over = r.get(&over.or(1.0));
     limit_hosts(r, "hosts_per_leaf", u64::from(leaves) * u64::from(hosts_per_leaf));
     let down = u128::from(hosts_per_leaf) * u128::from(rate.as_bps());
@@ -131,24 +125,15 @@ fn read_datacenters(r: &mut Section, rate: Rate) -> Topology {
     let count = r.get(&Key::new("datacenters", "Fat trees in a line, each of k^3/4 hosts.", 2..=16u32).or(2));
     let long_rate = rate_key("long_rate", "Rate of the links between datacenters.");
     let long_rate = r.get(&long_rate.or_as(rate, "rate"));
-    let long_km = Key::new(
-        "long_km",
-        "Length in kilometres of the links between datacenters; light takes 5 us for one.",
-        0.001..=20_000.0,
-    );
+    let doc = "Length in kilometres of the links between datacenters; light takes 5 us for one.";
+    let long_km = Key::new("long_km", doc, 0.001..=20_000.0);
     let long_km = r.get(&long_km);
-    let transponders = Key::new(
-        "transponder_delay",
-        "What the transponders at both ends of such a link add to its delay, one way.",
-        Span::ZERO..=Span::from_ms(100),
-    );
+    let doc = "What the transponders at both ends of such a link add to its delay, one way.";
+    let transponders = Key::new("transponder_delay", doc, Span::ZERO..=Span::from_ms(100));
     let transponders = r.get(&transponders.or(Span::ZERO));
     limit_hosts(r, "datacenters", u64::from(count) * u64::from(k).pow(3) / 4);
-    let relays = r.flag(
-        "relays",
-        "Whether a relay stands at each end of such a link, with a link of the network's delay to its switch.",
-        false,
-    );
+    let doc = "Whether a relay stands at each end of such a link, with a link of the network's delay to its switch.";
+    let relays = r.flag("relays", doc, false);
     Topology::Datacenters { count, k, long_rate, long_delay: A_KM.scaled(long_km) + transponders, relays }
 }
 

@@ -51,11 +51,8 @@ pub(crate) fn read(r: &mut Section, buffer: Buffer, role: Option<SwitchRole>) ->
             return Some(Pfc { xoff, hysteresis, headroom: None, quanta, response, replaces_unsent, relay });
         }
     };
-    let headroom = Key::new(
-        "pfc_headroom",
-        "Room beyond XOFF for what a link still brings, of each link and lossless class.",
-        Bytes::new(0)..=MAX_BYTES,
-    );
+    let doc = "Room beyond XOFF for what a link still brings, of each link and lossless class.";
+    let headroom = Key::new("pfc_headroom", doc, Bytes::new(0)..=MAX_BYTES);
     let headroom = r.optional(&headroom, "what the link can bring at most");
     let Signals { quanta, response, replaces_unsent } = read_signals(r);
     let of_a_relay = role == Some(SwitchRole::Relay);
@@ -75,26 +72,18 @@ struct Signals {
 }
 
 fn read_signals(r: &mut Section) -> Signals {
-    let quanta = Key::new(
-        "pfc_quanta",
-        "How long a PAUSE holds, in quanta of 512 bit times; it is repeated when half of that has passed.",
-        64..=u32::from(u16::MAX),
-    );
-    let response = Key::new(
-        "pfc_response",
-        "Time that those who are paused take from the arrival of a PAUSE until they begin no further frame.",
-        Span::ZERO..=Span::from_ms(1),
-    );
+    let doc =
+        "How long a PAUSE holds, in quanta of 512 bit times; it is repeated when half of that has passed.";
+    let quanta = Key::new("pfc_quanta", doc, 64..=u32::from(u16::MAX));
+    let doc =
+        "Time that those who are paused take from the arrival of a PAUSE until they begin no further frame.";
+    let response = Key::new("pfc_response", doc, Span::ZERO..=Span::from_ms(1));
     let quanta = r.get(&quanta.or(u16::MAX.into())) as u16;
     let response = r.get(&response.or(Span::ZERO));
-    let replaces_unsent = r.one_of(
-        "pfc_unsent",
-        "What becomes of a PAUSE or RESUME that has not left yet when the next one comes: keep, both are sent in their order; \
+    let doc = "What becomes of a PAUSE or RESUME that has not left yet when the next one comes: keep, both are sent in their order; \
          replace, the next one alone is, if the other end needs it, so that no PAUSE waits behind others of its class, however \
-         close XON is to XOFF.",
-        Some("keep"),
-        &[("keep", false), ("replace", true)],
-    );
+         close XON is to XOFF.";
+    let replaces_unsent = r.one_of("pfc_unsent", doc, Some("keep"), &[("keep", false), ("replace", true)]);
     Signals { quanta, response, replaces_unsent }
 }
 
@@ -108,22 +97,15 @@ fn read_relay(
     let bytes = |name, doc| Key::new(name, doc, Bytes::new(1)..=MAX_BYTES);
     let buffer = bytes("relay_buffer", "Room for what comes over the fibre, of each lossless class.");
     let buffer = r.optional(&buffer, without_buffer);
-    let safety = bytes(
-        "relay_safety",
-        "The far end is held while what waits and what may yet come of what it was granted in the last round trip exceed this.",
-    );
+    let doc = "The far end is held while what waits and what may yet come of what it was granted in the last round trip exceed this.";
+    let safety = bytes("relay_safety", doc);
     let safety = r.optional(&safety, without_safety).map(Safety::Bytes).or(usual.safety);
-    let target = bytes(
-        "relay_virtual_queue",
-        "The far end is held while what waits and what it was granted in the last round trip exceed by this what left then: a \
-         short queue, for the price of a slower answer when more drains.",
-    );
+    let doc = "The far end is held while what waits and what it was granted in the last round trip exceed by this what left then: a \
+         short queue, for the price of a slower answer when more drains.";
+    let target = bytes("relay_virtual_queue", doc);
     let target = r.optional(&target, "none: the queue is as long as the drain makes it");
-    let above = Key::new(
-        "relay_virtual_queue_above",
-        "The far end is held for relay_virtual_queue only while more than this waits.",
-        Bytes::new(0)..=MAX_BYTES,
-    );
+    let doc = "The far end is held for relay_virtual_queue only while more than this waits.";
+    let above = Key::new("relay_virtual_queue_above", doc, Bytes::new(0)..=MAX_BYTES);
     let usual = Bytes::new(500_000);
     let above = r.get(&above.or(usual));
     // As a resolved scenario has the default too, the default is never a conflict.
@@ -134,17 +116,11 @@ fn read_relay(
 }
 
 fn read_static(r: &mut Section) -> (Xoff, Bytes) {
-    let xoff = Key::new(
-        "pfc_xoff",
-        "A link is paused while it has brought more in a class than this that is still at the switch.",
-        Bytes::new(0)..=MAX_BYTES,
-    );
+    let doc = "A link is paused while it has brought more in a class than this that is still at the switch.";
+    let xoff = Key::new("pfc_xoff", doc, Bytes::new(0)..=MAX_BYTES);
     let xoff = r.get(&xoff);
-    let xon = Key::new(
-        "pfc_xon",
-        "A link that is paused goes on when no more than this is left.",
-        Bytes::new(0)..=MAX_BYTES,
-    );
+    let doc = "A link that is paused goes on when no more than this is left.";
+    let xon = Key::new("pfc_xon", doc, Bytes::new(0)..=MAX_BYTES);
     let usual = Bytes::new(xoff.get().saturating_sub(HYSTERESIS.get()));
     let xon = r.get(&xon.or_as(usual, "3 kB below pfc_xoff"));
     if r.sound() && xon > xoff {
@@ -154,16 +130,10 @@ fn read_static(r: &mut Section) -> (Xoff, Bytes) {
 }
 
 fn read_dynamic(r: &mut Section, buffer: Buffer) -> (Xoff, Bytes) {
-    let alpha = Key::new(
-        "pfc_alpha",
-        "A link is paused while what it has brought in a class takes more than this many times what is free of the buffer.",
-        0.001..=1000.0,
-    );
-    let hysteresis = Key::new(
-        "pfc_hysteresis",
-        "It goes on when that is so far below the threshold, or nothing is left.",
-        Bytes::new(0)..=MAX_BYTES,
-    );
+    let doc = "A link is paused while what it has brought in a class takes more than this many times what is free of the buffer.";
+    let alpha = Key::new("pfc_alpha", doc, 0.001..=1000.0);
+    let doc = "It goes on when that is so far below the threshold, or nothing is left.";
+    let hysteresis = Key::new("pfc_hysteresis", doc, Bytes::new(0)..=MAX_BYTES);
     let (alpha, hysteresis) = (r.get(&alpha.or(0.25)), r.get(&hysteresis.or(HYSTERESIS)));
     if r.sound() && !matches!(buffer, Buffer::Shared { .. }) {
         r.conflict("pfc", "dynamic thresholds are shares of a shared buffer: give sharing = \"shared\"");

@@ -60,35 +60,23 @@ fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {
 }
 
 fn read_kind(r: &mut Section, role: Option<SwitchRole>) -> SwitchKind {
-    let size = Key::new(
-        "buffer",
-        "Room for frames: of each port, or of the whole switch where it is shared.",
-        Bytes::new(100)..=MAX_BYTES,
-    );
+    let doc = "Room for frames: of each port, or of the whole switch where it is shared.";
+    let size = Key::new("buffer", doc, Bytes::new(100)..=MAX_BYTES);
     let size = r.get(&size.or(Bytes::new(12_700_000)));
-    let sharing = r.choice(
-        "sharing",
-        "Whether each port has its own buffer or all share one, by a dynamic threshold.",
-        Some("port"),
-        &[("port", Sharing::Port), ("shared", Sharing::Shared)],
-    );
+    let doc = "Whether each port has its own buffer or all share one, by a dynamic threshold.";
+    let sharing =
+        r.choice("sharing", doc, Some("port"), &[("port", Sharing::Port), ("shared", Sharing::Shared)]);
     let buffer = match sharing {
         Sharing::Port => Buffer::PerPort(size),
         Sharing::Shared => {
-            let alpha = Key::new(
-                "alpha",
-                "A port, or a class at a port, may hold this many times what is free of the buffer.",
-                0.001..=1000.0,
-            );
+            let doc = "A port, or a class at a port, may hold this many times what is free of the buffer.";
+            let alpha = Key::new("alpha", doc, 0.001..=1000.0);
             Buffer::Shared { size, alpha: r.get(&alpha.or(1.0)) }
         }
     };
-    let marking = r.choice(
-        "ecn",
-        "When a queue marks congestion: never, above a threshold, or with a probability that rises (RED).",
-        Some("off"),
-        MARKINGS,
-    );
+    let doc =
+        "When a queue marks congestion: never, above a threshold, or with a probability that rises (RED).";
+    let marking = r.choice("ecn", doc, Some("off"), MARKINGS);
     let ecn = read_marking(r, marking);
     let kind = SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer, role) };
     check_thresholds(r, &kind.ecn, longest_queue(&kind));

@@ -215,11 +215,11 @@ fn arbiter_params(
         address: served.hosts.contains(&node).then(|| served.address(node)),
         ahead: arbiters.ahead,
         pacer: pacer(arbiters),
-        retransmit: arbiters.retransmit,
-        acknowledge: arbiters.acknowledge,
-        watchdog: arbiters.watchdog,
-        takeover: arbiters.takeover,
-        gap: arbiters.gap,
+        retransmit: arbiters.times.retransmit,
+        acknowledge: arbiters.times.acknowledge,
+        watchdog: arbiters.times.watchdog,
+        takeover: arbiters.times.takeover,
+        gap: arbiters.times.gap,
         fault_isolation: arbiters.fault_isolation,
         rank: rank as u8,
         arbiters: arbiters.nodes.len() as u8,
@@ -230,7 +230,7 @@ fn arbiter_params(
 fn pacer(arbiters: &Arbiters) -> Pacer {
     let interval = Span::from_secs(1) / u64::from(arbiters.allocation_rate);
     let slack = interval.scaled(arbiters.allocation_burst - 1.0);
-    Pacer { gap: arbiters.allocation_gap, interval, slack }
+    Pacer { gap: arbiters.times.allocation_gap, interval, slack }
 }
 
 /// How racks are joined, as an arbiter is told.
@@ -255,12 +255,12 @@ fn paths(served: &Served) -> PathParams {
 
 fn costs(arbiters: &Arbiters) -> Costs {
     Costs {
-        poll: arbiters.poll_interval,
+        poll: arbiters.times.poll_interval,
         queue: arbiters.request_queue as usize,
-        request: arbiters.request_service,
-        slot: arbiters.slot_service,
-        output: arbiters.allocation_service,
-        latency: arbiters.latency,
+        request: arbiters.times.request_service,
+        slot: arbiters.times.slot_service,
+        output: arbiters.times.allocation_service,
+        latency: arbiters.times.latency,
     }
 }
 
