@@ -2,11 +2,11 @@
 //! algorithm that has it; whoever reads settings, a scenario or a command line, takes all of that from there.
 //!
 //! An algorithm's parameters implement [`Parameters`]: they ask a [`ParameterReader`] for one after the other. A reader
-//! is a few methods, one for each kind of value, and then knows every algorithm.
+//! is a few methods, and then knows every algorithm.
 
 use std::ops::RangeInclusive;
 
-use crate::quantity;
+use crate::quantity::{self, Units};
 use crate::units::{Bytes, Rate, Span};
 
 /// A parameter that lies in a range.
@@ -49,32 +49,11 @@ pub trait Parameters: Sized {
 /// Somebody who has values for parameters: each method answers with the value that is given, in range, or else with the
 /// default.
 pub trait ParameterReader {
-    /// A time.
-    fn time(&mut self, parameter: &Parameter<Span>, default: Span) -> Span;
+    /// A value.
+    fn value<T: Shown>(&mut self, parameter: &Parameter<T>, default: T) -> T;
 
-    /// A number.
-    fn number(&mut self, parameter: &Parameter<f64>, default: f64) -> f64;
-
-    /// A whole number.
-    fn count(&mut self, parameter: &Parameter<u32>, default: u32) -> u32;
-
-    /// A size.
-    fn size(&mut self, parameter: &Parameter<Bytes>, default: Bytes) -> Bytes;
-
-    /// A rate.
-    fn rate(&mut self, parameter: &Parameter<Rate>, default: Rate) -> Rate;
-
-    /// A time that need not be there; `otherwise` says what holds then.
-    fn optional_time(&mut self, parameter: &Parameter<Span>, otherwise: &'static str) -> Option<Span>;
-
-    /// A number that need not be there; `otherwise` says what holds then.
-    fn optional_number(&mut self, parameter: &Parameter<f64>, otherwise: &'static str) -> Option<f64>;
-
-    /// A whole number that need not be there; `otherwise` says what holds then.
-    fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32>;
-
-    /// A rate that need not be there; `otherwise` says what holds then.
-    fn optional_rate(&mut self, parameter: &Parameter<Rate>, otherwise: &'static str) -> Option<Rate>;
+    /// A value that need not be there; `otherwise` says what holds then.
+    fn optional<T: Shown>(&mut self, parameter: &Parameter<T>, otherwise: &'static str) -> Option<T>;
 
     /// Returns whether something is so.
     fn flag(&mut self, name: &'static str, doc: &'static str, default: bool) -> bool;
@@ -93,60 +72,101 @@ pub trait ParameterReader {
 pub trait Shown: Copy + PartialOrd {
     /// How a message speaks of it.
     const NOUN: &'static str;
+    /// How it is written.
+    const FORM: Form;
+
+    /// The value that is this amount; `None` if there is none.
+    fn of(amount: Amount) -> Option<Self>;
+
+    /// The value as an amount.
+    fn amount(self) -> Amount;
 
     /// The value as a person writes it.
-    fn shown(self) -> String;
-}
-
-impl Shown for Span {
-    const NOUN: &'static str = "a time";
-
     fn shown(self) -> String {
-        match self.as_ps() {
-            // No unit is shortest; this is the one people write.
-            0 => "0us".into(),
-            ps => quantity::spell(ps, quantity::TIME),
+        match (Self::FORM, self.amount()) {
+            (Form::Units { zero, .. }, Amount::Whole(0)) => zero.into(),
+            (Form::Units { units, .. }, Amount::Whole(number)) => quantity::spell(number, units),
+            (_, Amount::Whole(number)) => number.to_string(),
+            (_, Amount::Number(number)) => format!("{number:?}"),
         }
     }
 }
 
-impl Shown for Bytes {
-    const NOUN: &'static str = "a size";
-
-    fn shown(self) -> String {
-        quantity::spell(self.get(), quantity::BYTES)
-    }
+/// How a value is written.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// As a number with its unit.
+    Units {
+        /// What such values are called where no sentence is.
+        name: &'static str,
+        /// The units.
+        units: Units,
+        /// A value for people to see how it is written.
+        example: &'static str,
+        /// Zero with the unit that people write: none is shortest.
+        zero: &'static str,
+    },
+    /// As a whole number.
+    Whole,
+    /// As any number.
+    Number,
 }
 
-impl Shown for Rate {
-    const NOUN: &'static str = "a rate";
+/// How much a value is: in the smallest of its units, where it has units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// A whole number.
+    Whole(u64),
+    /// Any number.
+    Number(f64),
+}
 
-    fn shown(self) -> String {
-        quantity::spell(self.as_bps(), quantity::RATE)
-    }
+/// Says how values are written that are whole numbers.
+macro_rules! shown {
+    ($($Type:ty: $noun:literal, $form:expr, $of:expr, $number:expr;)*) => {
+        $(impl Shown for $Type {
+            const NOUN: &'static str = $noun;
+            const FORM: Form = $form;
+
+            fn of(amount: Amount) -> Option<$Type> {
+                match amount {
+                    Amount::Whole(number) => $of(number),
+                    Amount::Number(_) => None,
+                }
+            }
+
+            fn amount(self) -> Amount {
+                Amount::Whole($number(self))
+            }
+        })*
+    };
+}
+
+const TIME: Form = Form::Units { name: "time", units: quantity::TIME, example: "25us", zero: "0us" };
+const SIZE: Form = Form::Units { name: "bytes", units: quantity::BYTES, example: "64kB", zero: "0B" };
+const RATE: Form = Form::Units { name: "rate", units: quantity::RATE, example: "100Gbps", zero: "0bps" };
+
+shown! {
+    Span: "a time", TIME, |ps| Some(Span::from_ps(ps)), Span::as_ps;
+    Bytes: "a size", SIZE, |bytes| Some(Bytes::new(bytes)), Bytes::get;
+    Rate: "a rate", RATE, |bits| (bits > 0).then(|| Rate::from_bps(bits)), Rate::as_bps;
+    u32: "a whole number", Form::Whole, |number| u32::try_from(number).ok(), u64::from;
+    u64: "a whole number", Form::Whole, Some, u64::from;
 }
 
 impl Shown for f64 {
     const NOUN: &'static str = "a number";
+    const FORM: Form = Form::Number;
 
-    fn shown(self) -> String {
-        format!("{self:?}")
+    fn of(amount: Amount) -> Option<f64> {
+        Some(match amount {
+            Amount::Whole(number) => number as f64,
+            Amount::Number(number) => number,
+        })
     }
-}
 
-impl Shown for u32 {
-    const NOUN: &'static str = "a whole number";
-
-    fn shown(self) -> String {
-        self.to_string()
-    }
-}
-
-impl Shown for u64 {
-    const NOUN: &'static str = "a whole number";
-
-    fn shown(self) -> String {
-        self.to_string()
+    fn amount(self) -> Amount {
+        Amount::Number(self)
     }
 }
 

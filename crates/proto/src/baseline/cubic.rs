@@ -34,8 +34,8 @@ impl Parameters for CubicParams {
         let beta = Parameter::new("beta", "What a loss leaves of the window.", 0.01..=0.99);
         let convergence = "Let a loss below the last maximum lower the next one further.";
         CubicParams {
-            c: r.number(&c, d.c),
-            beta: r.number(&beta, d.beta),
+            c: r.value(&c, d.c),
+            beta: r.value(&beta, d.beta),
             fast_convergence: r.flag("fast_convergence", convergence, d.fast_convergence),
             tcp: TcpParams::read(r, &d.tcp, tcp::PACKETS_AN_ACK),
         }

@@ -34,8 +34,8 @@ impl Parameters for DctcpParams {
         let estimate = "Estimate of the marked fraction before the first window ends.";
         let initial_alpha = Parameter::new("initial_alpha", estimate, 0.0..=1.0);
         DctcpParams {
-            gain: r.number(&gain, d.gain),
-            initial_alpha: r.number(&initial_alpha, d.initial_alpha),
+            gain: r.value(&gain, d.gain),
+            initial_alpha: r.value(&initial_alpha, d.initial_alpha),
             tcp: TcpParams::read(r, &d.tcp, ACK_EVERY),
         }
     }

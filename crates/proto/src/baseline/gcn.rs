@@ -32,7 +32,7 @@ const ACK_EVERY: &str = "Packets without a mark for one delayed acknowledgement;
 
 impl Parameters for GcnParams {
     fn read(r: &mut impl ParameterReader, d: &GcnParams) -> GcnParams {
-        let ai = r.number(&common::additive_increase(), d.ai);
+        let ai = r.value(&common::additive_increase(), d.ai);
         GcnParams { ai, tcp: TcpParams::read(r, &d.tcp, ACK_EVERY) }
     }
 

@@ -27,8 +27,8 @@ impl Default for GoBackNParams {
 impl Parameters for GoBackNParams {
     fn read(r: &mut impl ParameterReader, d: &GoBackNParams) -> GoBackNParams {
         GoBackNParams {
-            window: r.count(&common::fixed_window(), d.window),
-            rto: r.time(&common::rto(), d.rto),
+            window: r.value(&common::fixed_window(), d.window),
+            rto: r.value(&common::rto(), d.rto),
         }
     }
 }

@@ -32,11 +32,11 @@ impl Parameters for NoneParams {
     fn read(r: &mut impl ParameterReader, d: &NoneParams) -> NoneParams {
         let rate = Parameter::new("rate", "One packet every frame length at this rate.", RATES);
         NoneParams {
-            window: r.optional_count(&common::fixed_window(), "reach").or(d.window),
-            rate: r.optional_rate(&rate, "no limit").or(d.rate),
-            dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
-            rto: r.time(&common::rto(), d.rto),
-            reach: r.count(&common::reach(), d.reach),
+            window: r.optional(&common::fixed_window(), "reach").or(d.window),
+            rate: r.optional(&rate, "no limit").or(d.rate),
+            dup_threshold: r.value(&common::dup_threshold(), d.dup_threshold),
+            rto: r.value(&common::rto(), d.rto),
+            reach: r.value(&common::reach(), d.reach),
         }
     }
 

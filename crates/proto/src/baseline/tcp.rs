@@ -69,15 +69,15 @@ impl TcpParams {
         let longest = "Longest that a delayed acknowledgement waits.";
         let ack_delay = Parameter::new("ack_delay", longest, Span::from_ns(1)..=Span::from_secs(10));
         TcpParams {
-            initial_cwnd: r.number(&common::initial_cwnd(), d.initial_cwnd),
-            min_cwnd: r.number(&common::min_cwnd(), d.min_cwnd),
-            max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
-            ack_every: r.count(&ack_every, d.ack_every),
-            ack_delay: r.time(&ack_delay, d.ack_delay),
-            dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
-            min_rto: r.time(&common::min_rto(), d.min_rto),
-            initial_rto: r.time(&common::initial_rto(), d.initial_rto),
-            reach: r.count(&common::reach(), d.reach),
+            initial_cwnd: r.value(&common::initial_cwnd(), d.initial_cwnd),
+            min_cwnd: r.value(&common::min_cwnd(), d.min_cwnd),
+            max_cwnd: r.value(&common::max_cwnd(), d.max_cwnd),
+            ack_every: r.value(&ack_every, d.ack_every),
+            ack_delay: r.value(&ack_delay, d.ack_delay),
+            dup_threshold: r.value(&common::dup_threshold(), d.dup_threshold),
+            min_rto: r.value(&common::min_rto(), d.min_rto),
+            initial_rto: r.value(&common::initial_rto(), d.initial_rto),
+            reach: r.value(&common::reach(), d.reach),
         }
     }
 

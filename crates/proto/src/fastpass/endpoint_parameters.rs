@@ -64,13 +64,13 @@ impl Parameters for EndpointSettings {
         let span = |name, doc| Parameter::new(name, doc, Span::from_ns(100)..=Span::from_secs(10));
         EndpointSettings {
             send: r.choice("send", SEND, SENDS, d.send),
-            report_interval: r.time(&span("report_interval", REPORT_INTERVAL), d.report_interval),
-            retransmit: r.time(&span("request_timeout", RETRANSMIT), d.retransmit),
-            limit: r.count(&Parameter::new("limit", LIMIT, 1..=1 << 15), d.limit),
-            late: r.time(&span("late", LATE), d.late),
-            early: r.time(&span("early", EARLY), d.early),
+            report_interval: r.value(&span("report_interval", REPORT_INTERVAL), d.report_interval),
+            retransmit: r.value(&span("request_timeout", RETRANSMIT), d.retransmit),
+            limit: r.value(&Parameter::new("limit", LIMIT, 1..=1 << 15), d.limit),
+            late: r.value(&span("late", LATE), d.late),
+            early: r.value(&span("early", EARLY), d.early),
             age_check: r.flag("age_check", AGE_CHECK, d.age_check),
-            fallback_after: r.time(&span("fallback_after", FALLBACK), d.fallback_after),
+            fallback_after: r.value(&span("fallback_after", FALLBACK), d.fallback_after),
         }
     }
 }

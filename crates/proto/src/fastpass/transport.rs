@@ -58,8 +58,8 @@ impl Parameters for FastpassParams {
         let unscheduled = Parameter::new("unscheduled", doc, 0..=1000);
         FastpassParams {
             endpoint: EndpointSettings::read(r, &d.endpoint),
-            unscheduled: r.count(&unscheduled, d.unscheduled),
-            rto: r.time(&rto, d.rto),
+            unscheduled: r.value(&unscheduled, d.unscheduled),
+            rto: r.value(&rto, d.rto),
             fallback: SwiftParams::read(r, &d.fallback),
         }
     }

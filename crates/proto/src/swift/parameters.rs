@@ -198,11 +198,11 @@ impl Parameters for SwiftParams {
         let window = "Keep a window for the delay in the hosts, too.";
         SwiftParams {
             variant: r.choice("variant", VARIANT, VARIANTS, d.variant),
-            base_target: r.time(&delay("base_target", base, ns), d.base_target),
-            hop_scaling: r.time(&delay("hop_scaling", hop, none), d.hop_scaling),
-            fs_range: r.time(&delay("fs_range", FS_RANGE, none), d.fs_range),
-            fs_min_cwnd: r.number(&common::window("fs_min_cwnd", FS_MIN_CWND), d.fs_min_cwnd),
-            fs_max_cwnd: r.number(&common::window("fs_max_cwnd", FS_MAX_CWND), d.fs_max_cwnd),
+            base_target: r.value(&delay("base_target", base, ns), d.base_target),
+            hop_scaling: r.value(&delay("hop_scaling", hop, none), d.hop_scaling),
+            fs_range: r.value(&delay("fs_range", FS_RANGE, none), d.fs_range),
+            fs_min_cwnd: r.value(&common::window("fs_min_cwnd", FS_MIN_CWND), d.fs_min_cwnd),
+            fs_max_cwnd: r.value(&common::window("fs_max_cwnd", FS_MAX_CWND), d.fs_max_cwnd),
             topology_scaling: r.flag(
                 "topology_scaling",
                 "Scale the target with the path.",
@@ -210,37 +210,39 @@ impl Parameters for SwiftParams {
             ),
             flow_scaling: r.flag("flow_scaling", "Scale the target with the window.", d.flow_scaling),
             endpoint_window: r.flag("endpoint_window", window, d.endpoint_window),
-            endpoint_target: r
-                .time(&delay("endpoint_target", "Target for the delay in the hosts.", ns), d.endpoint_target),
+            endpoint_target: r.value(
+                &delay("endpoint_target", "Target for the delay in the hosts.", ns),
+                d.endpoint_target,
+            ),
             endpoint_gain: r
-                .number(&Parameter::new("endpoint_gain", ENDPOINT_GAIN, 0.001..=1.0), d.endpoint_gain),
-            endpoint_beta: r.number(&reaction("endpoint_beta", ENDPOINT_BETA), d.endpoint_beta),
+                .value(&Parameter::new("endpoint_gain", ENDPOINT_GAIN, 0.001..=1.0), d.endpoint_gain),
+            endpoint_beta: r.value(&reaction("endpoint_beta", ENDPOINT_BETA), d.endpoint_beta),
             endpoint_min_cwnd: r
-                .number(&common::window("endpoint_min_cwnd", ENDPOINT_MIN_CWND), d.endpoint_min_cwnd),
-            ai: r.number(&common::additive_increase(), d.ai),
-            beta: r.number(&reaction("beta", BETA), d.beta),
-            max_mdf: r.number(&Parameter::new("max_mdf", MAX_MDF, 0.0..=1.0), d.max_mdf),
-            min_cwnd: r.number(&common::min_cwnd(), d.min_cwnd),
+                .value(&common::window("endpoint_min_cwnd", ENDPOINT_MIN_CWND), d.endpoint_min_cwnd),
+            ai: r.value(&common::additive_increase(), d.ai),
+            beta: r.value(&reaction("beta", BETA), d.beta),
+            max_mdf: r.value(&Parameter::new("max_mdf", MAX_MDF, 0.0..=1.0), d.max_mdf),
+            min_cwnd: r.value(&common::min_cwnd(), d.min_cwnd),
             cwnd_below_one: r.flag("cwnd_below_one", CWND_BELOW_ONE, d.cwnd_below_one),
             pacing: r.flag("pacing", "Space the packets of a window below one.", d.pacing),
-            gap_limit: r.time(&gap("gap_limit", GAP_LIMIT), d.gap_limit),
-            gap_limit_max: r.time(&gap("gap_limit_max", GAP_LIMIT_MAX), d.gap_limit_max),
-            max_cwnd: r.number(&common::max_cwnd(), d.max_cwnd),
+            gap_limit: r.value(&gap("gap_limit", GAP_LIMIT), d.gap_limit),
+            gap_limit_max: r.value(&gap("gap_limit_max", GAP_LIMIT_MAX), d.gap_limit_max),
+            max_cwnd: r.value(&common::max_cwnd(), d.max_cwnd),
             initial_cwnd: match d.initial_cwnd {
-                Some(cwnd) => Some(r.number(&common::initial_cwnd(), cwnd)),
-                None => r.optional_number(&common::initial_cwnd(), INITIAL_CWND),
+                Some(cwnd) => Some(r.value(&common::initial_cwnd(), cwnd)),
+                None => r.optional(&common::initial_cwnd(), INITIAL_CWND),
             },
             retx_reset_threshold: r
-                .count(&Parameter::new("retx_reset_threshold", RETX_RESET, 1..=1000), d.retx_reset_threshold),
-            dup_threshold: r.count(&common::dup_threshold(), d.dup_threshold),
+                .value(&Parameter::new("retx_reset_threshold", RETX_RESET, 1..=1000), d.retx_reset_threshold),
+            dup_threshold: r.value(&common::dup_threshold(), d.dup_threshold),
             rto_rule: r.choice("rto_rule", RTO_RULE, RTO_RULES, d.rto_rule),
-            min_rto: r.time(&common::min_rto(), d.min_rto),
+            min_rto: r.value(&common::min_rto(), d.min_rto),
             initial_rto: match d.initial_rto {
-                Some(rto) => Some(r.time(&common::initial_rto(), rto)),
-                None => r.optional_time(&common::initial_rto(), INITIAL_RTO),
+                Some(rto) => Some(r.value(&common::initial_rto(), rto)),
+                None => r.optional(&common::initial_rto(), INITIAL_RTO),
             },
-            rto_backoff: r.count(&Parameter::new("rto_backoff", RTO_BACKOFF, 0..=16), d.rto_backoff),
-            reach: r.count(&common::reach(), d.reach),
+            rto_backoff: r.value(&Parameter::new("rto_backoff", RTO_BACKOFF, 0..=16), d.rto_backoff),
+            reach: r.value(&common::reach(), d.reach),
         }
     }
 

@@ -3,8 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use clearway_proto::parameter::wanted;
-use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_proto::parameter::{wanted, Amount, Form};
 use serde_json::{json, Map, Value as Json};
 
 pub(crate) use clearway_proto::parameter::Shown;
@@ -78,17 +77,51 @@ impl<T: Quantity> Key<T> {
     }
 }
 
-/// A value with an order, a spelling and a unit.
+/// A value that a key may hold: parsed with its unit, and printed back.
 pub(crate) trait Quantity: Shown {
     /// Reads a value; none if it is beyond what the type can hold.
-    fn read(value: &Value) -> Result<Option<Self>, Misread>;
+    fn read(value: &Value) -> Result<Option<Self>, Misread> {
+        let amount = match (Self::FORM, value) {
+            (Form::Units { units, example, .. }, _) => {
+                let wanted = format!("{} with its unit, such as \"{example}\"", Self::NOUN);
+                with_unit(value, units, &wanted)?.map(Amount::Whole)
+            }
+            (Form::Number, Value::Integer(number)) => Some(Amount::Number(*number as f64)),
+            (Form::Number, Value::Float(number)) if number.is_finite() => Some(Amount::Number(*number)),
+            (Form::Whole, Value::Integer(number)) => u64::try_from(*number).ok().map(Amount::Whole),
+            _ => return Err(Misread::expected(format!("{}, without quotes", Self::NOUN))),
+        };
+        Ok(amount.and_then(Self::of))
+    }
+
     /// The value in the form in which a file holds it.
     fn json(self) -> Json {
-        self.shown().into()
+        match (Self::FORM, self.amount()) {
+            (Form::Units { .. }, _) => self.shown().into(),
+            (_, Amount::Whole(number)) => number.into(),
+            (_, Amount::Number(number)) => number.into(),
+        }
     }
+
     /// The type, the unit and the limits for the schema.
-    fn schema(min: Self, max: Self) -> Map<String, Json>;
+    fn schema(min: Self, max: Self) -> Map<String, Json> {
+        object(match (Self::FORM, min.amount(), max.amount()) {
+            (Form::Units { name, units, .. }, ..) => {
+                json!({ "type": "string", "pattern": units::pattern(units), "x-unit": name })
+            }
+            (_, Amount::Number(least), Amount::Number(most)) => {
+                let unit = if least >= 0.0 && most == 1.0 { "fraction" } else { "number" };
+                json!({ "type": "number", "minimum": least, "maximum": most, "x-unit": unit })
+            }
+            _ => {
+                let (min, max) = (min.json(), max.json());
+                json!({ "type": "integer", "minimum": min, "maximum": max, "x-unit": "integer" })
+            }
+        })
+    }
 }
+
+impl<T: Shown> Quantity for T {}
 
 /// Reads a quantity that is written with its unit.
 fn with_unit(value: &Value, units: Units, wanted: &str) -> Result<Option<u64>, Misread> {
@@ -110,10 +143,6 @@ fn with_unit(value: &Value, units: Units, wanted: &str) -> Result<Option<u64>, M
     }
 }
 
-fn string_schema(unit: &str, units: Units) -> Map<String, Json> {
-    object(json!({ "type": "string", "pattern": units::pattern(units), "x-unit": unit }))
-}
-
 /// The entries of a JSON object.
 pub(crate) fn object(value: Json) -> Map<String, Json> {
     match value {
@@ -122,120 +151,29 @@ pub(crate) fn object(value: Json) -> Map<String, Json> {
     }
 }
 
-impl Quantity for Span {
-    fn read(value: &Value) -> Result<Option<Span>, Misread> {
-        with_unit(value, units::TIME, "a time with its unit, such as \"25us\"")
-            .map(|ps| ps.map(Span::from_ps))
-    }
-    fn schema(_: Span, _: Span) -> Map<String, Json> {
-        string_schema("time", units::TIME)
-    }
-}
-
-impl Quantity for Bytes {
-    fn read(value: &Value) -> Result<Option<Bytes>, Misread> {
-        with_unit(value, units::BYTES, "a size with its unit, such as \"64kB\"")
-            .map(|bytes| bytes.map(Bytes::new))
-    }
-    fn schema(_: Bytes, _: Bytes) -> Map<String, Json> {
-        string_schema("bytes", units::BYTES)
-    }
-}
-
-impl Quantity for Rate {
-    fn read(value: &Value) -> Result<Option<Rate>, Misread> {
-        let bits = with_unit(value, units::RATE, "a rate with its unit, such as \"100Gbps\"")?;
-        Ok(bits.filter(|bits| *bits > 0).map(Rate::from_bps))
-    }
-    fn schema(_: Rate, _: Rate) -> Map<String, Json> {
-        string_schema("rate", units::RATE)
-    }
-}
-
 impl Shown for PerSecond {
     const NOUN: &'static str = "a frequency";
+    const FORM: Form =
+        Form::Units { name: "frequency", units: units::FREQUENCY, example: "50k/s", zero: "0/s" };
 
-    fn shown(self) -> String {
-        units::spell(self.0, units::FREQUENCY)
+    fn of(amount: Amount) -> Option<PerSecond> {
+        u64::of(amount).map(PerSecond)
     }
-}
 
-impl Quantity for PerSecond {
-    fn read(value: &Value) -> Result<Option<PerSecond>, Misread> {
-        with_unit(value, units::FREQUENCY, "a frequency with its unit, such as \"50k/s\"")
-            .map(|times| times.map(PerSecond))
-    }
-    fn schema(_: PerSecond, _: PerSecond) -> Map<String, Json> {
-        string_schema("frequency", units::FREQUENCY)
+    fn amount(self) -> Amount {
+        self.0.amount()
     }
 }
 
 impl Shown for PartsPerBillion {
     const NOUN: &'static str = "a rate error";
+    const FORM: Form = Form::Units { name: "parts", units: units::PARTS, example: "20ppm", zero: "0ppm" };
 
-    fn shown(self) -> String {
-        match self.0 {
-            // No unit is shortest; this is the one people write.
-            0 => "0ppm".into(),
-            parts => units::spell(parts, units::PARTS),
-        }
+    fn of(amount: Amount) -> Option<PartsPerBillion> {
+        u64::of(amount).map(PartsPerBillion)
     }
-}
 
-impl Quantity for PartsPerBillion {
-    fn read(value: &Value) -> Result<Option<PartsPerBillion>, Misread> {
-        with_unit(value, units::PARTS, "a rate error with its unit, such as \"20ppm\"")
-            .map(|parts| parts.map(PartsPerBillion))
-    }
-    fn schema(_: PartsPerBillion, _: PartsPerBillion) -> Map<String, Json> {
-        string_schema("parts", units::PARTS)
-    }
-}
-
-fn whole(value: &Value) -> Result<i64, Misread> {
-    match value {
-        Value::Integer(number) => Ok(*number),
-        _ => Err(Misread::expected("a whole number, without quotes")),
-    }
-}
-
-impl Quantity for u32 {
-    fn read(value: &Value) -> Result<Option<u32>, Misread> {
-        whole(value).map(|number| u32::try_from(number).ok())
-    }
-    fn json(self) -> Json {
-        self.into()
-    }
-    fn schema(min: u32, max: u32) -> Map<String, Json> {
-        object(json!({ "type": "integer", "minimum": min, "maximum": max, "x-unit": "integer" }))
-    }
-}
-
-impl Quantity for u64 {
-    fn read(value: &Value) -> Result<Option<u64>, Misread> {
-        whole(value).map(|number| u64::try_from(number).ok())
-    }
-    fn json(self) -> Json {
-        self.into()
-    }
-    fn schema(min: u64, max: u64) -> Map<String, Json> {
-        object(json!({ "type": "integer", "minimum": min, "maximum": max, "x-unit": "integer" }))
-    }
-}
-
-impl Quantity for f64 {
-    fn read(value: &Value) -> Result<Option<f64>, Misread> {
-        match value {
-            Value::Integer(number) => Ok(Some(*number as f64)),
-            Value::Float(number) if number.is_finite() => Ok(Some(*number)),
-            _ => Err(Misread::expected("a number, without quotes")),
-        }
-    }
-    fn json(self) -> Json {
-        self.into()
-    }
-    fn schema(min: f64, max: f64) -> Map<String, Json> {
-        let unit = if min >= 0.0 && max == 1.0 { "fraction" } else { "number" };
-        object(json!({ "type": "number", "minimum": min, "maximum": max, "x-unit": unit }))
+    fn amount(self) -> Amount {
+        self.0.amount()
     }
 }

@@ -1,7 +1,7 @@
 //! Unit strings such as `25us`, `12.7MB` and `50Gbps`: read as by [`clearway_proto::quantity`], with the unit that a
 //! misspelt one meant, and described for JSON Schema.
 
-pub(crate) use clearway_proto::quantity::{parse, spell, UnitError, Units, BYTES, RATE, TIME};
+pub(crate) use clearway_proto::quantity::{parse, UnitError, Units};
 
 use super::suggest;
 
@@ -29,6 +29,8 @@ pub(crate) fn pattern(units: Units) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clearway_proto::quantity::{spell, BYTES, RATE, TIME};
+
     use super::*;
 
     #[test]

@@ -4,12 +4,10 @@
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 
 use clap::{value_parser, Arg, ArgMatches};
-use clearway_proto::parameter::{wanted, Parameter, ParameterReader, Shown};
+use clearway_proto::parameter::{wanted, Amount, Form, Parameter, ParameterReader, Shown};
 use clearway_proto::quantity::{self, UnitError, Units};
-use clearway_proto::units::{Bytes, Rate, Span};
 
 use crate::daemon::output::Problem;
 
@@ -25,57 +23,35 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    fn add(&mut self, name: &str, value: &'static str, doc: &str, default: &str) {
+    fn add(&mut self, name: &str, value: impl Into<String>, doc: &str, default: &str) {
         let help = format!("{} [default: {default}]", doc.trim_end_matches('.'));
         // Text or not: what is no text is told with the option's name.
-        let arg = Arg::new(name.to_string()).long(option(name)).value_name(value).help(help);
+        let arg = Arg::new(name.to_string()).long(option(name)).value_name(value.into()).help(help);
         self.args.push(arg.value_parser(value_parser!(OsString)));
     }
 }
 
+/// What a value of this kind is called in the help.
+fn value_name<T: Shown>() -> String {
+    match T::FORM {
+        Form::Units { name, .. } => name.to_uppercase(),
+        Form::Whole => "N".into(),
+        Form::Number => "NUMBER".into(),
+    }
+}
+
 impl ParameterReader for Definitions {
-    fn time(&mut self, parameter: &Parameter<Span>, default: Span) -> Span {
-        self.add(parameter.name, "TIME", parameter.doc, &default.shown());
+    fn value<T: Shown>(&mut self, parameter: &Parameter<T>, default: T) -> T {
+        let shown = match default.amount() {
+            Amount::Whole(_) => default.shown(),
+            Amount::Number(number) => number.to_string(),
+        };
+        self.add(parameter.name, value_name::<T>(), parameter.doc, &shown);
         default
     }
 
-    fn number(&mut self, parameter: &Parameter<f64>, default: f64) -> f64 {
-        self.add(parameter.name, "NUMBER", parameter.doc, &default.to_string());
-        default
-    }
-
-    fn count(&mut self, parameter: &Parameter<u32>, default: u32) -> u32 {
-        self.add(parameter.name, "N", parameter.doc, &default.to_string());
-        default
-    }
-
-    fn size(&mut self, parameter: &Parameter<Bytes>, default: Bytes) -> Bytes {
-        self.add(parameter.name, "BYTES", parameter.doc, &default.shown());
-        default
-    }
-
-    fn rate(&mut self, parameter: &Parameter<Rate>, default: Rate) -> Rate {
-        self.add(parameter.name, "RATE", parameter.doc, &default.shown());
-        default
-    }
-
-    fn optional_time(&mut self, parameter: &Parameter<Span>, otherwise: &'static str) -> Option<Span> {
-        self.add(parameter.name, "TIME", parameter.doc, otherwise);
-        None
-    }
-
-    fn optional_number(&mut self, parameter: &Parameter<f64>, otherwise: &'static str) -> Option<f64> {
-        self.add(parameter.name, "NUMBER", parameter.doc, otherwise);
-        None
-    }
-
-    fn optional_count(&mut self, parameter: &Parameter<u32>, otherwise: &'static str) -> Option<u32> {
-        self.add(parameter.name, "N", parameter.doc, otherwise);
-        None
-    }
-
-    fn optional_rate(&mut self, parameter: &Parameter<Rate>, otherwise: &'static str) -> Option<Rate> {
-        self.add(parameter.name, "RATE", parameter.doc, otherwise);
+    fn optional<T: Shown>(&mut self, parameter: &Parameter<T>, otherwise: &'static str) -> Option<T> {
+        self.add(parameter.name, value_name::<T>(), parameter.doc, otherwise);
         None
     }
 
@@ -109,31 +85,8 @@ impl<'a> Given<'a> {
         Given { matches, problems: Vec::new() }
     }
 
-    /// The value that was given for a parameter, if `read` can make one of it and it is in range; otherwise `default`.
-    fn value<T: Shown>(
-        &mut self,
-        parameter: &Parameter<T>,
-        default: T,
-        read: fn(&str, &RangeInclusive<T>) -> Result<T, String>,
-    ) -> T {
-        self.value_if_given(parameter, read).unwrap_or(default)
-    }
-
-    /// The value that was given for a parameter, if `read` can make one of it and it is in range.
-    fn value_if_given<T: Shown>(
-        &mut self,
-        Parameter { name, range, .. }: &Parameter<T>,
-        read: fn(&str, &RangeInclusive<T>) -> Result<T, String>,
-    ) -> Option<T> {
-        self.optional(name, |text| match read(text, range) {
-            Ok(value) if range.contains(&value) => Ok(value),
-            Ok(_) => Err(format!("found {text}, expected {}", wanted(range))),
-            Err(expected) => Err(format!("found {text:?}, {expected}")),
-        })
-    }
-
     /// Returns what `read` makes of the value that was given; none where nothing was, or nothing that is right.
-    fn optional<T>(&mut self, name: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+    fn read<T>(&mut self, name: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
         let value: &OsString = self.matches.get_one(name)?;
         let text = value.to_str().ok_or_else(|| format!("found {value:?}, which is no text (UTF-8)"));
         match text.and_then(read) {
@@ -146,26 +99,19 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A number in decimal digits.
-fn number<T: FromStr + Shown>(text: &str, range: &RangeInclusive<T>) -> Result<T, String> {
-    text.parse().map_err(|_| format!("expected {}", wanted(range)))
-}
-
-/// A size with its unit.
-pub(super) fn bytes(text: &str) -> Result<Bytes, String> {
-    amount(text, quantity::BYTES, "a size with its unit, such as 64kB").map(Bytes::new)
-}
-
-/// A time with its unit.
-pub(super) fn time(text: &str) -> Result<Span, String> {
-    amount(text, quantity::TIME, "a time with its unit, such as 25us").map(Span::from_ps)
-}
-
-/// A rate with its unit.
-fn rate(text: &str) -> Result<Rate, String> {
-    let bits = amount(text, quantity::RATE, "a rate with its unit, such as 10Gbps")?;
-    // None is below every range; there is no rate of nothing.
-    Ok(Rate::from_bps(bits.max(1)))
+/// Reads a value; none if it is beyond what the type can hold. An error says what is expected.
+pub(super) fn parse<T: Shown>(text: &str, range: &RangeInclusive<T>) -> Result<Option<T>, String> {
+    let plain = |amount: Option<Amount>| {
+        amount.and_then(T::of).map(Some).ok_or_else(|| format!("expected {}", wanted(range)))
+    };
+    match T::FORM {
+        Form::Units { units, example, .. } => {
+            let expected = format!("{} with its unit, such as {example}", T::NOUN);
+            amount(text, units, expected).map(|number| T::of(Amount::Whole(number)))
+        }
+        Form::Whole => plain(text.parse().ok().map(Amount::Whole)),
+        Form::Number => plain(text.parse().ok().map(Amount::Number)),
+    }
 }
 
 fn amount(text: &str, units: Units, wanted: impl Display) -> Result<u64, String> {
@@ -181,40 +127,21 @@ fn amount(text: &str, units: Units, wanted: impl Display) -> Result<u64, String>
 }
 
 impl ParameterReader for Given<'_> {
-    fn time(&mut self, parameter: &Parameter<Span>, default: Span) -> Span {
-        self.value(parameter, default, |text, _| time(text))
+    fn value<T: Shown>(&mut self, parameter: &Parameter<T>, default: T) -> T {
+        self.optional(parameter, "").unwrap_or(default)
     }
 
-    fn number(&mut self, parameter: &Parameter<f64>, default: f64) -> f64 {
-        self.value(parameter, default, number)
-    }
-
-    fn count(&mut self, parameter: &Parameter<u32>, default: u32) -> u32 {
-        self.value(parameter, default, number)
-    }
-
-    fn size(&mut self, parameter: &Parameter<Bytes>, default: Bytes) -> Bytes {
-        self.value(parameter, default, |text, _| bytes(text))
-    }
-
-    fn rate(&mut self, parameter: &Parameter<Rate>, default: Rate) -> Rate {
-        self.value(parameter, default, |text, _| rate(text))
-    }
-
-    fn optional_time(&mut self, parameter: &Parameter<Span>, _otherwise: &'static str) -> Option<Span> {
-        self.value_if_given(parameter, |text, _| time(text))
-    }
-
-    fn optional_number(&mut self, parameter: &Parameter<f64>, _otherwise: &'static str) -> Option<f64> {
-        self.value_if_given(parameter, number)
-    }
-
-    fn optional_count(&mut self, parameter: &Parameter<u32>, _otherwise: &'static str) -> Option<u32> {
-        self.value_if_given(parameter, number)
-    }
-
-    fn optional_rate(&mut self, parameter: &Parameter<Rate>, _otherwise: &'static str) -> Option<Rate> {
-        self.value_if_given(parameter, |text, _| rate(text))
+    fn optional<T: Shown>(
+        &mut self,
+        Parameter { name, range, .. }: &Parameter<T>,
+        _otherwise: &'static str,
+    ) -> Option<T> {
+        self.read(name, |text| match parse(text, range) {
+            Ok(value) => value
+                .filter(|value| range.contains(value))
+                .ok_or_else(|| format!("found {text}, expected {}", wanted(range))),
+            Err(expected) => Err(format!("found {text:?}, {expected}")),
+        })
     }
 
     fn flag(&mut self, name: &'static str, _doc: &'static str, default: bool) -> bool {
@@ -223,7 +150,7 @@ impl ParameterReader for Given<'_> {
             "off" => Ok(false),
             _ => Err(format!("found {text:?}, expected on or off")),
         };
-        self.optional(name, read).unwrap_or(default)
+        self.read(name, read).unwrap_or(default)
     }
 
     fn choice<T: Copy + PartialEq>(
@@ -239,7 +166,7 @@ impl ParameterReader for Given<'_> {
             let expected = || format!("found {text:?}, expected one of {}", names.join(", "));
             found.map(|(_, value)| *value).ok_or_else(expected)
         };
-        self.optional(name, read).unwrap_or(default)
+        self.read(name, read).unwrap_or(default)
     }
 }
 
@@ -247,6 +174,7 @@ impl ParameterReader for Given<'_> {
 mod tests {
     use clearway_proto::baseline::none::NoneParams;
     use clearway_proto::parameter::Parameters;
+    use clearway_proto::units::Rate;
 
     use super::*;
 

@@ -115,17 +115,17 @@ impl DcqcnParams {
         let recovery = Parameter::new("fast_recovery", recovery, 0..=1000).following(FOLLOWS);
         DcqcnParams {
             set,
-            cnp_interval: r.time(&span("cnp_interval", cnp, Span::ZERO), d.cnp_interval),
-            gain: r.number(&share("gain", gain, 1e-6), d.gain),
-            initial_alpha: r.number(&share("initial_alpha", alpha, 0.0), d.initial_alpha),
-            alpha_timer: r.time(&span("alpha_timer", alpha_timer, ns), d.alpha_timer),
-            decrease_interval: r.time(&span("decrease_interval", decrease, Span::ZERO), d.decrease_interval),
-            increase_timer: r.time(&span("increase_timer", increase, ns), d.increase_timer),
-            byte_counter: r.size(&bytes.following(FOLLOWS), d.byte_counter),
-            fast_recovery: r.count(&recovery, d.fast_recovery),
-            ai_rate: r.rate(&rate("ai_rate", "Additive increase of the target rate (R_AI)."), d.ai_rate),
-            hai_rate: r.rate(&rate("hai_rate", "Hyper increase of the target rate (R_HAI)."), d.hai_rate),
-            min_rate: r.rate(&rate("min_rate", "Smallest rate."), d.min_rate),
+            cnp_interval: r.value(&span("cnp_interval", cnp, Span::ZERO), d.cnp_interval),
+            gain: r.value(&share("gain", gain, 1e-6), d.gain),
+            initial_alpha: r.value(&share("initial_alpha", alpha, 0.0), d.initial_alpha),
+            alpha_timer: r.value(&span("alpha_timer", alpha_timer, ns), d.alpha_timer),
+            decrease_interval: r.value(&span("decrease_interval", decrease, Span::ZERO), d.decrease_interval),
+            increase_timer: r.value(&span("increase_timer", increase, ns), d.increase_timer),
+            byte_counter: r.value(&bytes.following(FOLLOWS), d.byte_counter),
+            fast_recovery: r.value(&recovery, d.fast_recovery),
+            ai_rate: r.value(&rate("ai_rate", "Additive increase of the target rate (R_AI)."), d.ai_rate),
+            hai_rate: r.value(&rate("hai_rate", "Hyper increase of the target rate (R_HAI)."), d.hai_rate),
+            min_rate: r.value(&rate("min_rate", "Smallest rate."), d.min_rate),
         }
     }
 }

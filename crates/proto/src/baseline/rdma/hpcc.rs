@@ -54,13 +54,13 @@ impl Parameters for HpccParams {
         let wai = Parameter::new("wai", wai, Bytes::new(1)..=Bytes::new(1_000_000));
         let base_rtt = Parameter::new("base_rtt", BASE_RTT, Span::from_ns(1)..=Span::from_secs(1));
         HpccParams {
-            eta: r.number(&eta, d.eta),
-            max_stage: r.count(&Parameter::new("max_stage", stages, 0..=1000), d.max_stage),
-            wai: r.size(&wai, d.wai),
-            base_rtt: r.optional_time(&base_rtt, "that of each flow's path").or(d.base_rtt),
+            eta: r.value(&eta, d.eta),
+            max_stage: r.value(&Parameter::new("max_stage", stages, 0..=1000), d.max_stage),
+            wai: r.value(&wai, d.wai),
+            base_rtt: r.optional(&base_rtt, "that of each flow's path").or(d.base_rtt),
             recovery: r.choice("recovery", RECOVERY, RECOVERIES, d.recovery),
-            rto: r.time(&common::rto(), d.rto),
-            reach: r.count(&common::reach(), d.reach),
+            rto: r.value(&common::rto(), d.rto),
+            reach: r.value(&common::reach(), d.reach),
         }
     }
 

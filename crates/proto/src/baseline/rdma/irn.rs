@@ -65,10 +65,10 @@ impl Parameters for IrnParams {
         let high = common::timeout("rto_high", "Retransmission timeout when more packets are under way.");
         let few = "Packets from the lowest unacknowledged one on that are few.";
         IrnParams {
-            bitmap: r.count(&bitmap, d.bitmap),
-            rto_low: r.time(&low, d.rto_low),
-            rto_high: r.time(&high, d.rto_high),
-            few_packets: r.count(&Parameter::new("few_packets", few, 0..=1000), d.few_packets),
+            bitmap: r.value(&bitmap, d.bitmap),
+            rto_low: r.value(&low, d.rto_low),
+            rto_high: r.value(&high, d.rto_high),
+            few_packets: r.value(&Parameter::new("few_packets", few, 0..=1000), d.few_packets),
             timeout_loss: r.choice("timeout_loss", TIMEOUT_LOSS, TIMEOUT_LOSSES, d.timeout_loss),
             congestion: CongestionParams::read(r, &d.congestion),
         }

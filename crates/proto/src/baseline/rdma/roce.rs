@@ -103,9 +103,9 @@ impl Parameters for RoceParams {
     fn read(r: &mut impl ParameterReader, d: &RoceParams) -> RoceParams {
         RoceParams {
             recovery: r.choice("recovery", RECOVERY, RECOVERIES, d.recovery),
-            window: r.optional_count(&common::fixed_window(), "no limit").or(d.window),
-            rto: r.time(&common::rto(), d.rto),
-            reach: r.count(&common::reach(), d.reach),
+            window: r.optional(&common::fixed_window(), "no limit").or(d.window),
+            rto: r.value(&common::rto(), d.rto),
+            reach: r.value(&common::reach(), d.reach),
             congestion: CongestionParams::read(r, &d.congestion),
         }
     }
