@@ -138,7 +138,7 @@ impl Measured {
 }
 
 /// What a sending end measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Sent {
     /// When the peer accepted, so that the first packet could go; none if it never did.
     pub began: Option<Time>,
@@ -168,27 +168,6 @@ pub struct Sent {
     pub unsendable: u64,
     /// What arrived and was ignored.
     pub ignored: Ignored,
-}
-
-impl Sent {
-    pub(crate) fn new() -> Sent {
-        Sent {
-            began: None,
-            ended: None,
-            bytes: 0,
-            completed: 0,
-            packets: 0,
-            retransmissions: 0,
-            timeouts: 0,
-            acks: 0,
-            arrived: None,
-            hops: None,
-            delays: Measured::default(),
-            latency: Histogram::default(),
-            unsendable: 0,
-            ignored: Ignored::default(),
-        }
-    }
 }
 
 /// What a receiving end measured.

@@ -147,7 +147,7 @@ impl Sending {
             last_progress: now,
             digest: Digest::default(),
             error: None,
-            sent: Sent::new(),
+            sent: Sent::default(),
         }
     }
 

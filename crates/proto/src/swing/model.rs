@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Two laws follow, which the paper draws together:
-//! - **nothing is dropped** if `B - X >= 2D(1-α)R` for the lowest share α that there is: [`LongLink::highest_threshold`];
-//! - **no throughput is lost** if `X >= 2DαR` for the highest: [`LongLink::lowest_threshold`].
+//! - **nothing is dropped** if `B - X >= 2D(1-α)R` for the lowest share α that there is;
+//! - **no throughput is lost** if `X >= 2DαR` for the highest.
 //!
 //! Whoever knows nothing of α needs both with α of 0 and of 1: two BDP, as the paper says. Who knows that α lies between
 //! `least` and `most` needs `2DR(1 - least + most)`. Frames add to both ([`crate::pfc::headroom`]).
@@ -65,34 +65,9 @@ impl LongLink {
         self.rate.sent_in(self.delay * 2)
     }
 
-    /// Packets of `size` in one BDP: what a sender tracks that has the link to itself, as IRN's bitmap does (section 4.2).
-    pub fn packets_in_flight(&self, size: Bytes) -> u64 {
-        self.bdp().get().div_ceil(size.get())
-    }
-
     /// The threshold at which `buffer` absorbs a BDP, or zero if it cannot: `X = B - 2DR`.
     pub fn paper_threshold(&self, buffer: Bytes) -> Bytes {
         Bytes::new(buffer.get().saturating_sub(self.bdp().get()))
-    }
-
-    /// The highest threshold at which `buffer` drops nothing while at least the share `least` drains; `None`: any threshold
-    /// drops.
-    pub fn highest_threshold(&self, buffer: Bytes, least: f64) -> Option<Bytes> {
-        let headroom = self.of_bdp(1.0 - checked(least)).ceil() as u64;
-        buffer.get().checked_sub(headroom).map(Bytes::new)
-    }
-
-    /// The lowest threshold at which no throughput is lost while at most the share `most` drains. (A drain of the whole rate
-    /// loses nothing, as there is never a PAUSE; what is a hair below it needs one BDP.)
-    pub fn lowest_threshold(&self, most: f64) -> Bytes {
-        Bytes::new(self.of_bdp(checked(most)).ceil() as u64)
-    }
-
-    /// The buffer that neither drops nor loses throughput while a share from `least` to `most` drains: `2DR(1 - least +
-    /// most)`.
-    pub fn buffer(&self, least: f64, most: f64) -> Bytes {
-        let headroom = self.of_bdp(1.0 - checked(least)).ceil() as u64;
-        Bytes::new(self.lowest_threshold(most).get() + headroom)
     }
 
     /// A cycle at this threshold while the share `drain` drains, more than none of it and less than all: equations (1) to
@@ -158,38 +133,6 @@ impl LongLink {
         Bytes::new(self.of_bdp(1.0 - checked(drain)).round() as u64)
     }
 
-    /// The delay that the standing queue adds, `2D(1-α)/α`; `drain` is more than zero.
-    pub fn standing_delay(&self, drain: f64) -> Span {
-        assert!(drain > 0.0, "what does not drain waits for ever");
-        span(2.0 * self.delay.as_secs_f64() * (1.0 - checked(drain)) / drain)
-    }
-
-    /// The highest count in the relay's port R while the share that drains follows `pattern` (for how long, and which share),
-    /// after a time in which all drained: equation (5), `R_in(t) = R_out(t - 2D)`. Never more than one BDP.
-    pub fn relay_peak(&self, pattern: &[(Span, f64)]) -> Bytes {
-        let round_trip = 2.0 * self.delay.as_secs_f64();
-        // When each share begins.
-        let mut begins = vec![(f64::NEG_INFINITY, 1.0)];
-        let mut end = 0.0;
-        for &(length, share) in pattern {
-            begins.push((end, checked(share)));
-            end += length.as_secs_f64();
-        }
-        let share_at = |t: f64| begins[begins.partition_point(|&(from, _)| from <= t) - 1].1;
-        let mut turns: Vec<f64> = begins.iter().flat_map(|&(t, _)| [t, t + round_trip]).collect();
-        turns.push(end);
-        turns.retain(|t| (0.0..=end).contains(t));
-        turns.sort_by(f64::total_cmp);
-        let (mut queue, mut peak) = (0.0_f64, 0.0_f64);
-        for step in turns.windows(2) {
-            let middle = f64::midpoint(step[0], step[1]);
-            let growth = share_at(middle - round_trip) - share_at(middle);
-            queue = (queue + growth * self.bytes_per_s() * (step[1] - step[0])).max(0.0);
-            peak = peak.max(queue);
-        }
-        Bytes::new(peak.round() as u64)
-    }
-
     /// `share` of 2·D·R, in bytes.
     fn of_bdp(&self, share: f64) -> f64 {
         2.0 * self.delay.as_secs_f64() * self.bytes_per_s() * share
@@ -198,12 +141,6 @@ impl LongLink {
     fn bytes_per_s(&self) -> f64 {
         self.rate.as_bps() as f64 / 8.0
     }
-}
-
-/// The longest delay one way at which `buffer` holds `bdps` bandwidth-delay products: 1 for no drop, and for the relay; 2 for
-/// PFC without loss of throughput, whatever drains.
-pub fn longest_delay(buffer: Bytes, rate: Rate, bdps: f64) -> Span {
-    span(buffer.get() as f64 * 8.0 / rate.as_bps() as f64 / 2.0 / bdps)
 }
 
 fn checked(share: f64) -> f64 {

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use clearway_proto::swing::model::{longest_delay, LongLink, ShortOfHeadroom};
+use clearway_proto::swing::model::{LongLink, ShortOfHeadroom};
 use clearway_proto::units::{Bytes, Rate, Span};
 use proptest::prelude::*;
+
+use super::laws::{longest_delay, Laws};
 
 const MB: u64 = 1_000_000;
 /// Section 4.1: 11 MB at 100 Gb/s.

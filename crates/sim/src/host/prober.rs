@@ -85,11 +85,6 @@ impl Responder {
         self.answered += 1;
         self.due.pop_front().expect("an answer is due")
     }
-
-    /// Probes answered so far.
-    pub fn answered(&self) -> u64 {
-        self.answered
-    }
 }
 
 #[cfg(test)]

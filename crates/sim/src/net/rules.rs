@@ -126,11 +126,6 @@ impl Rules {
         self.pfc.as_deref()
     }
 
-    /// The classes that the link's other end pauses.
-    pub fn paused(&self) -> ClassSet {
-        self.paused
-    }
-
     /// The times at which the link loses frames.
     pub fn set_loss(&mut self, loss: Loss) {
         self.special.get_or_insert_default().loss = Some(loss);

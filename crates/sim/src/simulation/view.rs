@@ -33,11 +33,6 @@ impl Simulation {
         &self.plan.graph
     }
 
-    /// Returns how many domains, and threads, the network is cut into.
-    pub fn threads(&self) -> usize {
-        self.domains.len()
-    }
-
     /// Returns how many transports there are.
     pub fn transports(&self) -> usize {
         self.plan.makers.len()

@@ -22,7 +22,7 @@ fn values_are_shown_with_units_and_four_figures() {
 
 #[test]
 fn a_window_is_shown_in_packets_and_a_delay_split() {
-    let mut sent = Sent::new();
+    let mut sent = Sent::default();
     let windows = Windows { cwnd: 0.5, fcwnd: 0.5, ecwnd: 40.0, srtt: Span::ZERO, rate: f64::NAN };
     sent.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
     let layout = Layout { operations: 1, size: 1, mtu: 1, flows: 1 };
@@ -38,7 +38,7 @@ fn a_window_is_shown_in_packets_and_a_delay_split() {
     near("cwnd_p50_packets", 0.5);
     near("ecwnd_mean_packets", 40.0);
     assert_eq!(json["goodput_gbps"], Value::Null);
-    let mut unwatched = Sent::new();
+    let mut unwatched = Sent::default();
     let windows = Windows { ecwnd: f64::NAN, ..windows };
     unwatched.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
     let json = sent_figures(&unwatched, &layout, &effort).json(Map::new());

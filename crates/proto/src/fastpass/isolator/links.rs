@@ -1,7 +1,7 @@
 //! The links of a network, and which of them a packet passes.
 
 use crate::fastpass::fcp::{Address, Path};
-use crate::fastpass::paths::{FatTreeShape, Link, PathError, Racks, MAX_PATHS};
+use crate::fastpass::paths::{DeadLinks, FatTreeShape, Link, PathError, Racks};
 
 /// The links that a packet passes, as numbers; at most six.
 #[derive(Clone, Copy, Debug)]
@@ -29,48 +29,30 @@ pub(super) struct Links {
     switches: usize,
     /// Core switches that an aggregation switch reaches; 0 if there are none.
     cores: usize,
+    /// The network with no link dead.
+    none_dead: DeadLinks,
 }
 
 impl Links {
     pub(super) fn leaf_spine(racks: Racks, paths: usize) -> Result<Links, PathError> {
-        if !(1..=MAX_PATHS).contains(&paths) {
-            return Err(PathError::Paths(paths));
-        }
+        let none_dead = DeadLinks::leaf_spine(&racks, paths)?;
         let racks_per_pod = racks.racks();
-        Ok(Links { racks, racks_per_pod, switches: paths, cores: 0 })
+        Ok(Links { racks, racks_per_pod, switches: paths, cores: 0, none_dead })
     }
 
     pub(super) fn fat_tree(racks: Racks, shape: FatTreeShape) -> Result<Links, PathError> {
         let FatTreeShape { racks_per_pod, aggregation, cores } = shape;
-        if racks_per_pod == 0 || racks.racks() % racks_per_pod != 0 {
-            return Err(PathError::RacksPerPod(racks_per_pod));
-        }
-        for paths in [aggregation, cores] {
-            if !(1..=MAX_PATHS).contains(&paths) {
-                return Err(PathError::Paths(paths));
-            }
-        }
-        Ok(Links { racks, racks_per_pod, switches: aggregation, cores })
+        let none_dead = DeadLinks::fat_tree(&racks, shape)?;
+        Ok(Links { racks, racks_per_pod, switches: aggregation, cores, none_dead })
     }
 
     pub(super) fn endpoints(&self) -> usize {
         self.racks.endpoints()
     }
 
-    pub(super) fn switches(&self) -> usize {
-        self.switches
-    }
-
-    pub(super) fn cores(&self) -> usize {
-        self.cores
-    }
-
-    pub(super) fn racks(&self) -> usize {
-        self.racks.racks()
-    }
-
-    pub(super) fn racks_per_pod(&self) -> usize {
-        self.racks_per_pod
+    /// The network with no link dead.
+    pub(super) fn none_dead(&self) -> &DeadLinks {
+        &self.none_dead
     }
 
     fn pods(&self) -> usize {

@@ -24,7 +24,7 @@ use super::slot::MAX_PATHS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLinks {
     /// Racks of a pod; in a leaf-spine network, all of them.
-    racks_per_pod: usize,
+    pub(in crate::fastpass) racks_per_pod: usize,
     /// Spine or aggregation switches that a rack reaches.
     pub(super) paths: usize,
     /// Core switches that an aggregation switch reaches; 0 in a leaf-spine network.
@@ -112,6 +112,12 @@ impl DeadLinks {
         Ok(())
     }
 
+    /// From now on all links are alive.
+    pub(in crate::fastpass) fn revive_all(&mut self) {
+        self.of_racks.fill([PathSet::EMPTY; 2]);
+        self.of_cores.fill([PathSet::EMPTY; 2]);
+    }
+
     fn of_rack(&mut self, rack: usize, direction: usize) -> Option<&mut PathSet> {
         self.of_racks.get_mut(rack).map(|entry| &mut entry[direction])
     }
@@ -190,7 +196,7 @@ impl DeadLinks {
     }
 
     /// Number of racks.
-    pub(super) fn racks(&self) -> usize {
+    pub(in crate::fastpass) fn racks(&self) -> usize {
         self.of_racks.len()
     }
 

@@ -19,38 +19,31 @@ impl Racks {
     ///
     /// Errors: [`PathError::Racks`], [`PathError::Endpoints`], [`PathError::RackOfEndpoint`].
     pub fn new(racks: usize, rack_of: &[usize]) -> Result<Racks, PathError> {
-        if !(1..=MAX_RACKS).contains(&racks) {
-            return Err(PathError::Racks(racks));
-        }
-        if !(1..=MAX_ENDPOINTS).contains(&rack_of.len()) {
-            return Err(PathError::Endpoints(rack_of.len()));
-        }
         if let Some(endpoint) = rack_of.iter().position(|&rack| rack >= racks) {
             return Err(PathError::RackOfEndpoint { endpoint, rack: rack_of[endpoint] });
         }
-        Ok(Racks::with(racks, rack_of.len(), |endpoint| rack_of[endpoint]))
+        Racks::with(racks, rack_of.len(), |endpoint| rack_of[endpoint])
     }
 
     /// `racks` racks of `hosts` endpoints each, numbered rack by rack.
     ///
     /// Errors: [`PathError::Racks`], [`PathError::Endpoints`].
     pub fn uniform(racks: usize, hosts: usize) -> Result<Racks, PathError> {
+        Racks::with(racks, racks.saturating_mul(hosts), |endpoint| endpoint / hosts)
+    }
+
+    fn with(racks: usize, endpoints: usize, rack_of: impl Fn(usize) -> usize) -> Result<Racks, PathError> {
         if !(1..=MAX_RACKS).contains(&racks) {
             return Err(PathError::Racks(racks));
         }
-        let endpoints = racks.saturating_mul(hosts);
         if !(1..=MAX_ENDPOINTS).contains(&endpoints) {
             return Err(PathError::Endpoints(endpoints));
         }
-        Ok(Racks::with(racks, endpoints, |endpoint| endpoint / hosts))
-    }
-
-    fn with(racks: usize, endpoints: usize, rack_of: impl Fn(usize) -> usize) -> Racks {
         let mut rack: Box<[u8; NUMBERS]> = vec![0; NUMBERS].try_into().expect("as many as asked for");
         for (endpoint, rack) in rack[..endpoints].iter_mut().enumerate() {
             *rack = rack_of(endpoint) as u8;
         }
-        Racks { count: racks, endpoints, rack }
+        Ok(Racks { count: racks, endpoints, rack })
     }
 
     /// Number of racks.
