@@ -72,9 +72,21 @@ def load_text(
     sets: Sequence[tuple[str, str | None]] = ...,
     seed: int | None = None,
 ) -> Scenario: ...
-def plan_arbiter(asked: dict[str, Any], measure: bool) -> str: ...
+def rehearse(
+    seed: int,
+    *,
+    hosts: int,
+    batch: int,
+    ahead: int,
+    load: float,
+    message: int,
+    interval: float,
+    acks_a_slot: int,
+    way: float,
+    slots: int,
+) -> dict[str, Any]: ...
+def time_grants(hosts: int, batch: int) -> float: ...
 def plan_dci_buffer(asked: dict[str, Any], with_distance: bool, buffer: int | None) -> str: ...
-def plan_target_delay(asked: dict[str, Any]) -> str: ...
 def long_link(
     rate_bps: int, delay_ps: int, buffer: int, drain: float, threshold: int | None = None
 ) -> dict[str, float]: ...

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from clearway import _clearway
+from clearway.arbiter_needs import PACKET_NS, Network, grant_ns, path_ns, transmission
 from clearway.figures import readable
 from clearway.plan_options import BEYOND_MTU, BYTES, MS, RATE, TIME, US, Options, spell
 from clearway.planning import Rows, given_options
@@ -64,7 +65,21 @@ def plan(given: Mapping[str, object], spelled: Callable[[str], str], *, measure:
         "arbiter_latency_us": asked["latency"] / US,
         "arbiters": asked["arbiters"],
     }
-    return {"network": network, **json.loads(_clearway.plan_arbiter(asked, measure))}
+    if measure:
+        _measure(asked)
+    costs = {name: asked[name] for name in ("grant_ns", "path_ns", "packet_ns")}
+    needs = Network(**asked).needs()
+    return {"network": network, "costs": {**costs, "measured": measure}, **needs}
+
+
+def _measure(asked: dict[str, Any]) -> None:
+    """Measure on this machine what a grant costs at a load of 0.86, and a path at 0.9, on one core."""
+    hosts, racks = asked["hosts"], asked["racks"]
+    asked["grant_ns"] = _clearway.time_grants(hosts, asked["batch"])
+    if racks > 1:
+        network = {"racks": racks, "hosts": hosts // racks, "paths": asked["paths"]}
+        times = _clearway.time_paths(1, **network, utilisation=0.9, repeats=11)
+        asked["path_ns"] = 1e3 * median(times) / (0.9 * hosts)
 
 
 def _read(options: Options) -> dict[str, Any]:
@@ -93,9 +108,9 @@ def _read(options: Options) -> dict[str, Any]:
         "delay": options.time("delay", US, 10 * MS),
         "latency": options.time("arbiter_latency", 0, 10 * MS),
         "arbiters": options.count("arbiters", 1, 1, 8),
-        "grant_ns": options.number("grant_ns", None, 0.1, 10_000.0),
-        "path_ns": options.number("path_ns", None, 0.1, 10_000.0),
-        "packet_ns": options.number("packet_ns", None, 1.0, 100_000.0),
+        "grant_ns": options.number("grant_ns", grant_ns(hosts, batch), 0.1, 10_000.0),
+        "path_ns": options.number("path_ns", path_ns(racks), 0.1, 10_000.0),
+        "packet_ns": options.number("packet_ns", PACKET_NS, 1.0, 100_000.0),
     }
     if racks > 1 and hosts % racks:
         options.problem("racks", f"{hosts} hosts cannot be {racks} racks of as many each")
@@ -106,7 +121,7 @@ def _read(options: Options) -> dict[str, Any]:
 
 def _read_slot(options: Options, frame: int, rate: int) -> int:
     """Read the length of a slot; by default that of a full frame with a hundredth for what has none."""
-    full = -(-frame * 8 * 10**12 // rate)
+    full = transmission(frame, rate)
     slot = options.time("slot", int(full / 0.99), _LONGEST_SLOT)
     if slot < full:
         shown, takes = spell(slot, TIME), spell(full, TIME)

@@ -120,7 +120,7 @@ class Options:
         found = self._number(name, 0.0, 1.0, "a share of the rate")
         return default if found is None else found
 
-    def number(self, name: str, default: float | None, least: float, most: float) -> float | None:
+    def number(self, name: str, default: float, least: float, most: float) -> float:
         """Read a number of this range."""
         found = self._number(name, least, most, "a number")
         return default if found is None else found

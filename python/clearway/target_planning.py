@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from clearway import _clearway
 from clearway.errors import ClearwayError
 from clearway.figures import readable
 from clearway.plan_options import BEYOND_MTU, MS, US, quoted
 from clearway.planning import Rows, given_options
+from clearway.target_delay import MAX_CWND, TargetPlan, mean_queue
 
 OPTIONS = {
     *("rate", "topology", "hosts", "flows", "few_flows", "delay", "jitter", "mtu"),
@@ -75,10 +75,75 @@ def plan(given: Mapping[str, object], spell: Callable[[str], str]) -> dict[str, 
         "ack_bytes": asked["ack"],
         "payload_bytes": asked["payload"],
     }
-    try:
-        return {"network": network, **json.loads(_clearway.plan_target_delay(asked))}
-    except ValueError as error:
-        raise ClearwayError(f"{spell('delay')}: {error}") from None
+    target_plan = TargetPlan(**asked, flow_scaling=True)
+    if target_plan.range and target_plan.parameters.fs_max_cwnd > MAX_CWND:
+        longest = target_plan.empty(target_plan.switches) / US
+        raise ClearwayError(
+            f"{spell('delay')}: the longest path takes {longest:.1f} us, and holds more than the largest "
+            f"window of Swift, {MAX_CWND:.10g} packets: plan for shorter links, or a larger --mtu"
+        )
+    return {"network": network, **_answer(target_plan)}
+
+
+def _answer(of: TargetPlan) -> dict[str, Any]:
+    found, scaling = of.parameters, of.range > 0
+    numbers = [10**power for power in range(6) if 10**power < of.flows]
+    return {
+        "parameters": {
+            "base_target_us": found.base_target / US,
+            "hop_scaling_us": found.hop_scaling / US,
+            "flow_scaling": scaling,
+            "fs_range_us": found.fs_range / US if scaling else None,
+            "fs_min_cwnd": found.fs_min_cwnd if scaling else None,
+            "fs_max_cwnd": found.fs_max_cwnd if scaling else None,
+        },
+        "empty_us": {"near": of.empty(1) / US, "far": of.empty(of.switches) / US},
+        "parts": _parts(of),
+        "flows": [
+            {
+                "flows": flows,
+                "mean_queue_packets": mean_queue(flows),
+                "far": _outcome(of, flows, of.switches),
+                "near": _outcome(of, flows, 1),
+            }
+            for flows in (*numbers, of.flows)
+        ],
+        "without_flow_scaling": _outcome(replace(of, flow_scaling=False), of.flows, of.switches),
+    }
+
+
+def _parts(of: TargetPlan) -> list[dict[str, Any]]:
+    """Return what the target of the longest path is made of.
+
+    Each part has round trip and goodput of all flows without it where there is more to that than a path
+    that takes longer than its target.
+    """
+    targets = {
+        "link": of.per_hop,
+        "switches": of.per_hop * of.switches,
+        "few_flows": of.room,
+        "jitter": of.jitter,
+        "flow_scaling": of.range,
+    }
+    without = {"few_flows": replace(of, few=0), "flow_scaling": replace(of, flow_scaling=False)}
+    return [
+        {
+            "part": part,
+            "target_us": target / US,
+            "without": _outcome(without[part], of.flows, of.switches) if part in without else None,
+        }
+        for part, target in targets.items()
+    ]
+
+
+def _outcome(of: TargetPlan, flows: int, switches: int) -> dict[str, float]:
+    outcome = of.outcome(flows, switches)
+    return {
+        "cwnd": outcome.cwnd,
+        "target_us": outcome.target / US,
+        "rtt_us": outcome.rtt / US,
+        "goodput_gbps": of.goodput(outcome.share) / 1e9,
+    }
 
 
 def title(answer: Mapping[str, Any]) -> str:

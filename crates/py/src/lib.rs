@@ -7,13 +7,12 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod allocator;
-mod arbiter_plan;
 mod errors;
 mod long_link;
 mod plan;
 mod progress;
+mod rehearsal;
 mod result;
-mod target_plan;
 mod timing;
 
 use std::num::NonZeroUsize;
@@ -188,19 +187,17 @@ fn tables() -> String {
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use super::arbiter_plan::plan_arbiter;
-    #[pymodule_export]
     use super::errors::{Interrupted, LosslessDrop, ScenarioError};
     #[pymodule_export]
     use super::long_link::long_link;
     #[pymodule_export]
     use super::plan::plan_dci_buffer;
     #[pymodule_export]
+    use super::rehearsal::rehearse;
+    #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
-    use super::target_plan::plan_target_delay;
-    #[pymodule_export]
-    use super::timing::{time_paths, try_rate};
+    use super::timing::{time_grants, time_paths, try_rate};
     #[pymodule_export]
     use super::{load, load_text, memory_limit, schema, tables, Scenario};
 

@@ -65,6 +65,12 @@ pub fn time_paths(
     })
 }
 
+/// Returns the nanoseconds that a grant takes in batches of `batch` slots for `hosts` hosts.
+#[pyfunction]
+pub fn time_grants(py: Python<'_>, hosts: u16, batch: u32) -> PyResult<f64> {
+    py.detach(|| timing::time_grants(hosts, batch)).map_err(PyRuntimeError::new_err)
+}
+
 /// Measures without the interpreter, and raises what there was to raise.
 fn watched<T: Send>(
     py: Python<'_>,

@@ -1,6 +1,6 @@
 //! What a Fastpass arbiter needs of a real host, beside the machine itself in `clearway-proto`, and what it takes on one.
 
 pub mod pipeline;
-pub mod plan;
+pub mod rehearsal;
 pub mod timing;
 pub mod workload;

@@ -13,7 +13,7 @@ use clearway_proto::fastpass::fcp::message::{MOST_DEMANDS, MOST_GRANTED};
 use clearway_proto::histogram::Histogram;
 use clearway_proto::units::Span;
 
-use crate::arbiter::workload::{Requests, Sizes};
+use super::workload::{Requests, Sizes};
 
 /// Parts of a slot in which times are counted.
 const SLOT: u64 = 1 << 12;
