@@ -1,12 +1,12 @@
 """Which target delay a network should have under Swift, and what that costs.
 
-Base, hop scaling and flow scaling follow from the delays of the empty path; round trip and goodput of flows that share one link from the
-law by which windows move (Swift, Algorithm 1). The target of the longest path is what that takes when it is
-empty, and room for a few flows' queue and for the hosts' jitter. For each switch it has what a switch adds
-to the empty path. Flow scaling adds the difference of the mean queues of many flows and of one: N paced
-flows of random phase keep a queue of sqrt(πN/8) packets on average (figure 4; the deviation of N uniform
-phases is a Brownian bridge, whose largest value has a Rayleigh distribution). Times are in picoseconds,
-rates in bits a second, sizes in bytes.
+Base, hop scaling and flow scaling follow from the delays of the empty path; round trip and goodput of flows
+that share one link from the law by which windows move (Swift, Algorithm 1). The target of the longest path
+is what that takes when it is empty, and room for a few flows' queue and for the hosts' jitter. For each
+switch it has what a switch adds to the empty path. Flow scaling adds the difference of the mean queues of
+many flows and of one: N paced flows of random phase keep a queue of sqrt(πN/8) packets on average (figure
+4; the deviation of N uniform phases is a Brownian bridge, whose largest value has a Rayleigh distribution).
+Times are in picoseconds, rates in bits a second, sizes in bytes.
 """
 
 from __future__ import annotations

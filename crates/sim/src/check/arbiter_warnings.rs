@@ -48,18 +48,15 @@ fn links_that_carry_no_whole_number(links: &SlottedLinks) -> Option<String> {
     let (lost, joint) = joints.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let (few, many) = joint.in_slots();
     (lost > LITTLE).then(|| {
+        let (granted, most, percent) = (joint.granted(), joint.most(), 100.0 * lost);
+        let (gbps, each, hosts) =
+            (joint.rate.as_bps() as f64 / 1e9, joint.carries.each.as_f64(), joint.hosts.len());
+        let Joint { key, name, .. } = joint;
         format!(
-            "{}: {} of {:.2} Gb/s carries {:.3} packets a timeslot, so for other racks {few} leave in one slot and {many} in another, \
-             though the {} hosts send one each at most: {:.2} packets a slot of the {:.2} that links carry, {:.0} % less; choose a \
-             rate that is a whole number of times {}, as with other spines or hosts_per_leaf",
-            joint.key,
-            joint.name,
-            joint.rate.as_bps() as f64 / 1e9,
-            joint.carries.each.as_f64(),
-            joint.hosts.len(),
-            joint.granted(),
-            joint.most(),
-            100.0 * lost,
+            "{key}: {name} of {gbps:.2} Gb/s carries {each:.3} packets a timeslot, so for other racks {few} leave in one slot and \
+             {many} in another, though the {hosts} hosts send one each at most: {granted:.2} packets a slot of the {most:.2} that \
+             links carry, {percent:.0} % less; choose a rate that is a whole number of times {}, as with other spines or \
+             hosts_per_leaf",
             links.rate.shown(),
         )
     })
@@ -137,15 +134,13 @@ fn requests_to_many_arbiters(
     let interval = request_interval(arbiters, endpoint);
     let share = small_bps(interval) * count as f64 / links.rate.as_bps() as f64;
     (count > 1 && share > links.left()).then(|| {
+        let wanted = interval.scaled(share / links.left().max(1e-3));
+        let ([interval, wanted], rate) = ([interval, wanted].map(us), links.rate.shown());
+        let [share, left] = [share, links.left()].map(|share| 100.0 * share);
         format!(
-            "arbiter.at: an endpoint sends its requests to all {count} arbiters, {count} of {LEAST_BYTES} B every {}, which is \
-             {:.2} % of its link of {}, and slots leave {:.2} %: its queue grows; use fewer arbiters, a larger control_share, or a \
-             report_interval of {} or more",
-            us(interval),
-            100.0 * share,
-            links.rate.shown(),
-            100.0 * links.left(),
-            us(interval.scaled(share / links.left().max(1e-3))),
+            "arbiter.at: an endpoint sends its requests to all {count} arbiters, {count} of {LEAST_BYTES} B every {interval}, which \
+             is {share:.2} % of its link of {rate}, and slots leave {left:.2} %: its queue grows; use fewer arbiters, a larger \
+             control_share, or a report_interval of {wanted} or more",
         )
     })
 }
@@ -225,12 +220,10 @@ fn grants_that_come_late(scenario: &Scenario) -> Option<String> {
     };
     let (host, interval) =
         scenario.hosts.kinds.iter().filter_map(waits).find(|(_, interval)| *interval > lasts)?;
+    let [interval, lasts, slots] = [interval, lasts, slots].map(Shown::shown);
     Some(format!(
-        "transport.{transport}: grants come up to {} late to hosts of host.{host}, which wait so long between interrupts, and are \
-         refused when they are {} old: timeslots, the batch and how far ahead it is allocated ({}), and the endpoint's late. Such \
-         a host may never send; set wake_interval shorter, arbiter.ahead higher, or send = \"on_arrival\"",
-        interval.shown(),
-        lasts.shown(),
-        slots.shown(),
+        "transport.{transport}: grants come up to {interval} late to hosts of host.{host}, which wait so long between interrupts, and \
+         are refused when they are {lasts} old: timeslots, the batch and how far ahead it is allocated ({slots}), and the endpoint's \
+         late. Such a host may never send; set wake_interval shorter, arbiter.ahead higher, or send = \"on_arrival\"",
     ))
 }

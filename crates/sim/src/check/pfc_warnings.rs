@@ -86,19 +86,16 @@ fn headroom_below_need(
     let needed = need(&link);
     let bytes = |time: Span| graph.link(link).rate.sent_in(time).get();
     (given < needed.any_sizes()).then(|| {
+        let (role, link, frame) = (role_name(role), graph.link_name(link), frame.get());
+        let (given, all) = (given.shown(), needed.any_sizes().get());
+        let pause = needed.pause_frame + needed.pfc_ahead;
+        let [trip, own, pause, response] =
+            [needed.round_trip, needed.own_frame, pause, needed.response].map(bytes);
         format!(
-            "switch.{}.pfc_headroom: {} is below the {} bytes that {} brings after XOFF while nothing leaves: {} of a round trip, \
-             {} of this end's own frame, {} of PAUSE and what goes before it, {} of the other end's response, and two frames of {}. \
-             Frames will be dropped unless enough leaves at any time; leave pfc_headroom out, or give that much",
-            role_name(role),
-            given.shown(),
-            needed.any_sizes().get(),
-            graph.link_name(link),
-            bytes(needed.round_trip),
-            bytes(needed.own_frame),
-            bytes(needed.pause_frame + needed.pfc_ahead),
-            bytes(needed.response),
-            frame.get(),
+            "switch.{role}.pfc_headroom: {given} is below the {all} bytes that {link} brings after XOFF while nothing leaves: {trip} \
+             of a round trip, {own} of this end's own frame, {pause} of PAUSE and what goes before it, {response} of the other end's \
+             response, and two frames of {frame}. Frames will be dropped unless enough leaves at any time; leave pfc_headroom out, \
+             or give that much",
         )
     })
 }

@@ -37,13 +37,11 @@ fn irn_that_is_paused(scenario: &Scenario, transport: &Transport) -> Option<Stri
     if !lossless || !scenario.switches.any_pfc() {
         return None;
     }
-    let name = &transport.name;
+    let (name, [low, high]) = (&transport.name, [*rto_low, *rto_high].map(us));
     Some(format!(
         "transport.{name}: switches pause its packets, and its timers run on while these wait: what no switch drops is sent again \
-         after {} or {}. Timeouts are to be off where PFC is on: raise rto_low and rto_high above the longest pause, put the \
+         after {low} or {high}. Timeouts are to be off where PFC is on: raise rto_low and rto_high above the longest pause, put the \
          transport into a class that is not lossless, or leave pfc out",
-        us(*rto_low),
-        us(*rto_high),
     ))
 }
 
@@ -57,27 +55,20 @@ fn irn_on(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Vec<String
     let full = f64::from(network.mtu + transport.header + network.framing) * 8e12;
     let rate = shape::host_rates(network).get(path.hosts.0);
     let product = trip.as_ps() as f64 * rate.as_bps() as f64 / full;
+    let ((from, to), [low, there_and_back]) = (path.hosts, [*rto_low, trip].map(us));
     let mut warnings = Vec::new();
     if f64::from(*bitmap) < LEAST_SHARE * product {
+        let (fit, gbps) = (product.ceil(), f64::from(*bitmap) * full / trip.as_ps() as f64 / 1e9);
         warnings.push(format!(
-            "transport.{name}.bitmap: {bitmap} packets are below the {:.0} that fit the {} there and back between hosts {} and \
-             {} at {}: a flow gets at most {:.1} Gb/s; raise bitmap, or mean it",
-            product.ceil(),
-            us(trip),
-            path.hosts.0,
-            path.hosts.1,
+            "transport.{name}.bitmap: {bitmap} packets are below the {fit:.0} that fit the {there_and_back} there and back between \
+             hosts {from} and {to} at {}: a flow gets at most {gbps:.1} Gb/s; raise bitmap, or mean it",
             rate.shown(),
-            f64::from(*bitmap) * full / trip.as_ps() as f64 / 1e9,
         ));
     }
     if *rto_low < trip {
         warnings.push(format!(
-            "transport.{name}.rto_low: {} is below the {} that a full packet and its acknowledgement take on the empty path \
-             from host {} to host {}: what is only late will be sent again; raise rto_low",
-            us(*rto_low),
-            us(trip),
-            path.hosts.0,
-            path.hosts.1,
+            "transport.{name}.rto_low: {low} is below the {there_and_back} that a full packet and its acknowledgement take on the \
+             empty path from host {from} to host {to}: what is only late will be sent again; raise rto_low",
         ));
     }
     warnings

@@ -60,19 +60,17 @@ fn little_to_measure(scenario: &Scenario) -> Option<String> {
     let stops: Option<Vec<Time>> = scenario.traffic.iter().map(|table| table.stop).collect();
     let stopped = stops.and_then(|stops| stops.into_iter().max()).map(|stop| stop.since(Time::ZERO));
     if let Some(stopped) = stopped.filter(|stopped| *stopped <= warmup) {
+        let (stopped, warmup) = (us(stopped), us(warmup));
         return Some(format!(
-            "warmup: all traffic has stopped at {}, and the measurement begins at {}: steady-state figures are of what is left \
-             over; lower warmup",
-            us(stopped),
-            us(warmup)
+            "warmup: all traffic has stopped at {stopped}, and the measurement begins at {warmup}: steady-state figures are of what \
+             is left over; lower warmup",
         ));
     }
     (until - warmup < until / LEAST_MEASURED).then(|| {
+        let [measured, warmup, until] = [until - warmup, warmup, until].map(us);
         format!(
-            "warmup: only {} are measured, from {} to {}: steady-state figures are of little; lower warmup, or raise measure_until",
-            us(until - warmup),
-            us(warmup),
-            us(until)
+            "warmup: only {measured} are measured, from {warmup} to {until}: steady-state figures are of little; lower warmup, or \
+             raise measure_until",
         )
     })
 }
@@ -127,19 +125,13 @@ fn target_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Opti
     } else {
         format!(" + {} between stacks and NICs", us(empty - wire))
     };
+    let ((from, to), switches, wanted) = (path.hosts, path.switches, empty.saturating_sub(hops));
+    let [base, target, empty, there, back, wanted] =
+        [params.base_target, target, empty, path.there, path.back, wanted].map(us);
     Some(format!(
-        "transport.{name}.base_target: {} + {} switches x hop_scaling = {} is below the {} {what} a full frame and its \
-         acknowledgement take on the empty path from host {} to host {} ({} there + {} back{in_hosts}): {so}; raise \
-         base_target to {} or more",
-        us(params.base_target),
-        path.switches,
-        us(target),
-        us(empty),
-        path.hosts.0,
-        path.hosts.1,
-        us(path.there),
-        us(path.back),
-        us(empty.saturating_sub(hops)),
+        "transport.{name}.base_target: {base} + {switches} switches x hop_scaling = {target} is below the {empty} {what} a full \
+         frame and its acknowledgement take on the empty path from host {from} to host {to} ({there} there + {back} \
+         back{in_hosts}): {so}; raise base_target to {wanted} or more",
     ))
 }
 
@@ -168,17 +160,12 @@ fn timeout_below(scenario: &Scenario, transport: usize, path: &EmptyPath) -> Opt
         _ => "rto",
     };
     (timeout < trip).then(|| {
+        let (from, to) = path.hosts;
+        let [timeout, trip, there, back] = [timeout, trip, path.there, path.back].map(us);
         format!(
-            "transport.{name}.{key}: {} is below the {} that a full frame and its acknowledgement take on the empty path from \
-             host {} to host {} ({} there + {} back): what a flow sends first is sent again before an answer can have come; \
-             raise {key} to {} or more",
-            us(timeout),
-            us(trip),
-            path.hosts.0,
-            path.hosts.1,
-            us(path.there),
-            us(path.back),
-            us(trip),
+            "transport.{name}.{key}: {timeout} is below the {trip} that a full frame and its acknowledgement take on the empty path \
+             from host {from} to host {to} ({there} there + {back} back): what a flow sends first is sent again before an answer \
+             can have come; raise {key} to {trip} or more",
         )
     })
 }
@@ -191,15 +178,12 @@ fn slow_host(scenario: &Scenario, transport: &Transport, kind: &HostKind, rate: 
     let (service, wire) =
         (Span::from_ps(host.service(Meta::new(0, 0), network.mtu)), rate.transmission(Bytes::new(frame)));
     (service > wire).then(|| {
+        let (most, rate) = (frame as f64 * 8e3 / service.as_ps() as f64, rate.shown());
+        let ([service, wire], transport) = ([service, wire].map(us), &transport.name);
         format!(
-            "host.{}: the processor takes {} for a full packet of transport {} and the link {}: a host receives at \
-             most {:.1}Gbps of {} and its receive queue fills; lower receive_packet or raise copy_rate",
+            "host.{}: the processor takes {service} for a full packet of transport {transport} and the link {wire}: a host receives \
+             at most {most:.1}Gbps of {rate} and its receive queue fills; lower receive_packet or raise copy_rate",
             kind.name,
-            us(service),
-            transport.name,
-            us(wire),
-            frame as f64 * 8e3 / service.as_ps() as f64,
-            rate.shown(),
         )
     })
 }
@@ -219,14 +203,11 @@ fn endpoint_target_below_service(scenario: &Scenario, transport: usize) -> Optio
     let (packet, ack) = services.max_by_key(|(packet, ack)| *packet + *ack)?;
     let service = packet + ack;
     (params.watches_endpoint() && params.endpoint_target < service).then(|| {
+        let [target, service, packet, ack] = [params.endpoint_target, service, packet, ack].map(us);
         format!(
-            "transport.{}.endpoint_target: {} is below the {} that idle hosts take for a full packet and its \
-             acknowledgement ({} + {}): windows will shrink without any load",
+            "transport.{}.endpoint_target: {target} is below the {service} that idle hosts take for a full packet and its \
+             acknowledgement ({packet} + {ack}): windows will shrink without any load",
             transport.name,
-            us(params.endpoint_target),
-            us(service),
-            us(packet),
-            us(ack),
         )
     })
 }

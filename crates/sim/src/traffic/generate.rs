@@ -34,8 +34,8 @@ pub fn most_flows(scenario: &Scenario) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{scenario, table};
     use super::super::flow::Demand;
+    use super::super::tests::fixture::{scenario, table};
     use super::*;
     use crate::model::{Pattern, TraceFlow, Traffic};
     use clearway_proto::units::{Bytes, Span, Time};

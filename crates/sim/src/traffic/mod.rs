@@ -3,8 +3,6 @@
 //! Everything random is drawn from the stream of the entity it belongs to: a flow's start from the flow's
 //! own, arrivals and sizes from their Poisson source's, a permutation from its table's.
 
-#[cfg(test)]
-mod fixture;
 mod flow;
 mod generate;
 pub mod pattern;

@@ -59,6 +59,16 @@ impl From<SelectiveReceiver> for RdmaReceiver {
     }
 }
 
+/// Asks the receiver that there is.
+macro_rules! either {
+    ($order:expr, $receiver:ident => $call:expr) => {
+        match $order {
+            Order::InOrder($receiver) => $call,
+            Order::Selective($receiver) => $call,
+        }
+    };
+}
+
 impl Receiver for RdmaReceiver {
     /// A mark counts whatever becomes of its packet.
     fn handle_data(
@@ -72,41 +82,26 @@ impl Receiver for RdmaReceiver {
         if let Some(point) = self.notification_point.as_mut().filter(|_| congestion_experienced) {
             point.handle_marked(now, data, hops);
         }
-        match &mut self.order {
-            Order::InOrder(r) => r.handle_data(now, received, data, congestion_experienced, hops),
-            Order::Selective(r) => r.handle_data(now, received, data, congestion_experienced, hops),
-        }
+        either!(&mut self.order, r => r.handle_data(now, received, data, congestion_experienced, hops))
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        match &mut self.order {
-            Order::InOrder(r) => r.handle_timeout(now),
-            Order::Selective(r) => r.handle_timeout(now),
-        }
+        either!(&mut self.order, r => r.handle_timeout(now));
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        match &self.order {
-            Order::InOrder(r) => r.poll_timeout(),
-            Order::Selective(r) => r.poll_timeout(),
-        }
+        either!(&self.order, r => r.poll_timeout())
     }
 
     fn poll_completed(&mut self) -> u32 {
-        match &mut self.order {
-            Order::InOrder(r) => r.poll_completed(),
-            Order::Selective(r) => r.poll_completed(),
-        }
+        either!(&mut self.order, r => r.poll_completed())
     }
 
     fn readiness(&self) -> Readiness {
         if self.notification_point.as_ref().is_some_and(|point| point.due.is_some()) {
             return Readiness::Ready;
         }
-        match &self.order {
-            Order::InOrder(r) => r.readiness(),
-            Order::Selective(r) => r.readiness(),
-        }
+        either!(&self.order, r => r.readiness())
     }
 
     /// A notification goes first.
@@ -114,23 +109,14 @@ impl Receiver for RdmaReceiver {
         if let Some(notification) = self.notification_point.as_mut().and_then(|point| point.due.take()) {
             return notification;
         }
-        match &mut self.order {
-            Order::InOrder(r) => r.transmit(now),
-            Order::Selective(r) => r.transmit(now),
-        }
+        either!(&mut self.order, r => r.transmit(now))
     }
 
     fn payload(&self) -> u64 {
-        match &self.order {
-            Order::InOrder(r) => r.payload(),
-            Order::Selective(r) => r.payload(),
-        }
+        either!(&self.order, r => r.payload())
     }
 
     fn duplicates(&self) -> u64 {
-        match &self.order {
-            Order::InOrder(r) => r.duplicates(),
-            Order::Selective(r) => r.duplicates(),
-        }
+        either!(&self.order, r => r.duplicates())
     }
 }

@@ -171,12 +171,19 @@ pub enum RoceRecovery {
     SelectiveRepeat(SelectiveRepeat),
 }
 
+/// Asks the recovery that there is.
+macro_rules! either {
+    ($one:expr, $recovery:ident => $call:expr) => {
+        match $one {
+            RoceRecovery::GoBackN($recovery) => $call,
+            RoceRecovery::SelectiveRepeat($recovery) => $call,
+        }
+    };
+}
+
 impl Recovery for RoceRecovery {
     fn handle_ack(&mut self, una: u32, next: u32, ack: &Ack) -> Change {
-        match self {
-            RoceRecovery::GoBackN(recovery) => recovery.handle_ack(una, next, ack),
-            RoceRecovery::SelectiveRepeat(recovery) => recovery.handle_ack(una, next, ack),
-        }
+        either!(self, recovery => recovery.handle_ack(una, next, ack))
     }
 
     /// Network adapters do not ask first: everything that is not acknowledged is sent again.
@@ -188,30 +195,18 @@ impl Recovery for RoceRecovery {
     }
 
     fn take_lost(&mut self, una: u32, next: u32) -> Option<u32> {
-        match self {
-            RoceRecovery::GoBackN(recovery) => recovery.take_lost(una, next),
-            RoceRecovery::SelectiveRepeat(recovery) => recovery.take_lost(una, next),
-        }
+        either!(self, recovery => recovery.take_lost(una, next))
     }
 
     fn lost(&self, next: u32) -> u32 {
-        match self {
-            RoceRecovery::GoBackN(recovery) => recovery.lost(next),
-            RoceRecovery::SelectiveRepeat(recovery) => recovery.lost(next),
-        }
+        either!(self, recovery => recovery.lost(next))
     }
 
     fn under_way(&self, una: u32, next: u32) -> u32 {
-        match self {
-            RoceRecovery::GoBackN(recovery) => recovery.under_way(una, next),
-            RoceRecovery::SelectiveRepeat(recovery) => recovery.under_way(una, next),
-        }
+        either!(self, recovery => recovery.under_way(una, next))
     }
 
     fn is_over(&self) -> bool {
-        match self {
-            RoceRecovery::GoBackN(recovery) => recovery.is_over(),
-            RoceRecovery::SelectiveRepeat(recovery) => recovery.is_over(),
-        }
+        either!(self, recovery => recovery.is_over())
     }
 }

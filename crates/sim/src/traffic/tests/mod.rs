@@ -1,4 +1,5 @@
 //! The flows that patterns with a file of their own make in a whole scenario.
 
+pub(super) mod fixture;
 mod operations;
 mod poisson;

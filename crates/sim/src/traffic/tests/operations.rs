@@ -2,9 +2,9 @@
 
 use clearway_proto::units::{Bytes, Span, Time};
 
-use super::super::fixture::{scenario, table};
 use super::super::flow::{Demand, FlowSpec, Part};
 use super::super::generate::{expected_flows, generate};
+use super::fixture::{scenario, table};
 use crate::model::{Arrivals, Offered, OperationKind, Operations, Pattern, Scenario, Traffic};
 use crate::topology::tests::dumbbell;
 

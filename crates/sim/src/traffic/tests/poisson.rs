@@ -2,10 +2,10 @@
 
 use clearway_proto::units::{Bytes, Span, Time};
 
-use super::super::fixture::{scenario, table};
 use super::super::flow::{Demand, FlowSpec};
 use super::super::generate::{expected_flows, generate};
 use super::super::sizes::tests::{distribution, POINTS};
+use super::fixture::{scenario, table};
 use crate::model::{Pattern, Scenario, Sizes, Traffic};
 
 const HOSTS: u32 = 20;

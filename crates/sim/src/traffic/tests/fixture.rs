@@ -10,7 +10,7 @@ use crate::model::{
 use crate::topology::tests::network;
 
 /// A star of `hosts` with these traffic tables, 100 Gb/s, for a second.
-pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
+pub(in crate::traffic) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
     let kind = SwitchKind { buffer: Buffer::PerPort(Bytes::new(1 << 20)), ecn: Ecn::Off, pfc: None };
     let protocol = Protocol::None(NoneParams::default());
     Scenario {
@@ -44,7 +44,7 @@ pub(super) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenario {
 }
 
 /// This pattern from time zero on.
-pub(super) fn table(pattern: Pattern) -> Traffic {
+pub(in crate::traffic) fn table(pattern: Pattern) -> Traffic {
     let start = (Time::ZERO, Time::ZERO);
     Traffic { pattern, transport: 0, start, stagger: Span::ZERO, stop: None }
 }
