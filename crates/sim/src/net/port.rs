@@ -61,6 +61,11 @@ impl PortKind {
         self.mark_behind != u32::MAX
     }
 
+    /// Returns whether they mark frames.
+    pub fn marks(&self) -> bool {
+        self.marks_behind() || self.mark_above != u32::MAX
+    }
+
     /// Returns how long a frame of `size` bytes takes on the wire, in picoseconds.
     #[inline(always)]
     pub fn transmission(&self, size: u32) -> u64 {
@@ -82,6 +87,9 @@ impl Port {
     pub const ARMED: u8 = 8;
     /// It is in the list of those that are to catch up when the window ends.
     pub(super) const BEHIND: u8 = 16;
+
+    /// It is plain, and marks frames that wait.
+    pub(super) const MARKS: u8 = 32;
 
     /// An idle port of this kind at the start of `link`.
     pub fn new(kind: u16, link: u32, flags: u8) -> Port {

@@ -80,6 +80,8 @@ impl Ports {
             self.rules_of.resize(self.all.len(), NO_RULES);
             self.rules_of.push(self.rules.len() as u32);
             self.rules.push(rules);
+        } else if self.kinds[port.kind as usize].marks() {
+            port.flags |= Port::MARKS;
         }
         self.all.push(port);
         self.counters.add();
@@ -165,7 +167,7 @@ impl Ports {
             let threshold = self.kinds[port.kind as usize].mark_behind;
             let marked = self.departures.settle_and_judge(&mut port.backlog, now - 1, threshold);
             if marked > 0 {
-                self.counters.count_marks(at, marked);
+                self.counters.count_marks(at, u64::from(marked));
             }
             // Behind no frame there is as much as what there is in all.
             if port.backlog.is_empty() || port.backlog.held <= threshold {
