@@ -69,10 +69,17 @@ impl PortKind {
     /// Returns how long a frame of `size` bytes takes on the wire, in picoseconds.
     #[inline(always)]
     pub fn transmission(&self, size: u32) -> u64 {
-        if self.byte_time == 0 {
-            return self.rate.transmission(Bytes::new(u64::from(size))).as_ps();
+        match u64::from(self.byte_time) * u64::from(size) {
+            0 => self.uneven_transmission(size),
+            time => time,
         }
-        u64::from(self.byte_time) * u64::from(size)
+    }
+
+    /// Does what [`Self::transmission`] does, where a byte takes no whole number of picoseconds.
+    #[cold]
+    #[inline(never)]
+    fn uneven_transmission(&self, size: u32) -> u64 {
+        self.rate.transmission(Bytes::new(u64::from(size))).as_ps()
     }
 }
 
