@@ -47,7 +47,7 @@ impl Ports {
         };
         if !taken {
             let account = *self.pfc_mut(at).account(class);
-            let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link);
+            let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link());
             let (common, used) = (account.common, account.headroom);
             let first = Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
             self.overflow.get_or_insert(first);

@@ -2,6 +2,8 @@
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
+use crate::engine::event::{id_of, key, Kind};
+
 /// One cache line: all that a frame touches on its way through a plain port.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -21,8 +23,8 @@ pub struct Port {
     pub(super) backlog: super::backlog::Backlog,
     /// Most bytes held at once, with the frame in transmission, seen when a frame had to wait; 0 where none has.
     pub peak: u32,
-    /// The number of the link that it feeds.
-    pub link: u32,
+    /// The key of an arrival over the link that it feeds.
+    pub arrival_key: u32,
     /// The node at the link's end, as its domain knows it.
     pub node: u32,
     /// Index of its [`PortKind`].
@@ -108,11 +110,17 @@ impl Port {
             waited_high: 0,
             backlog: super::backlog::Backlog::EMPTY,
             peak: 0,
-            link,
+            arrival_key: key(Kind::Arrival, link),
             node: u32::MAX,
             kind,
             flags,
         }
+    }
+
+    /// The number of the link that it feeds.
+    #[inline(always)]
+    pub fn link(&self) -> u32 {
+        id_of(self.arrival_key)
     }
 
     /// Returns whether any of `flags` is set.

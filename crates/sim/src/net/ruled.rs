@@ -234,7 +234,7 @@ impl Ports {
     pub fn state_at_beginning(&self, at: u32, frame: &Frame, arrives: u64) -> PortState {
         let port = self.port(at);
         PortState {
-            link: port.link,
+            link: port.link(),
             rate: self.rate(at),
             queued: Bytes::new(self.rules(at).waiting.into()),
             sent: Bytes::new(port.sent_bytes - u64::from(frame.meta.size())),

@@ -25,7 +25,8 @@ impl Fabric {
             Passed::Goes { arrives, watched } => {
                 let link = LinkEnd::of(self.ports.port(at));
                 let (events, schedule) = out.calendar.parts();
-                events[slot as usize].go_on(arrives, link.number);
+                let event = &mut events[slot as usize];
+                event.go_on(arrives, link.arrival_key, event.meta());
                 schedule.enter(link.node, slot, arrives);
                 watched
             }
