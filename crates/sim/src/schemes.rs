@@ -13,6 +13,15 @@ use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
 
+/// What a sender wants next.
+#[derive(Clone, Copy, Debug)]
+pub struct Wants {
+    /// Whether it has something to send.
+    pub readiness: Readiness,
+    /// When it wants its timer.
+    pub timeout: Option<Time>,
+}
+
 /// What switches write into the data packets of a scheme.
 type TelemetryOf<P> = <<P as Scheme>::Control as CongestionControl>::Telemetry;
 
@@ -112,9 +121,15 @@ macro_rules! senders {
                 match self { $(AnySender::$Kind(s) => s.readiness(now),)* }
             }
 
+            /// The next packet, and what the sender wants when it has sent that.
             #[inline(always)]
-            pub fn transmit(&mut self, now: Time) -> Data {
-                match self { $(AnySender::$Kind(s) => s.transmit(now),)* }
+            pub fn transmit(&mut self, now: Time) -> (Data, Wants) {
+                match self {
+                    $(AnySender::$Kind(s) => {
+                        let data = s.transmit(now);
+                        (data, Wants { readiness: s.readiness(now), timeout: s.poll_timeout() })
+                    })*
+                }
             }
 
             pub fn handle_notice(&mut self, now: Time, notice: Notice) {

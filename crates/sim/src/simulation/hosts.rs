@@ -13,6 +13,7 @@ use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::slots::{Offer, Slots};
 use crate::net::scheduling::{only, ClassSet};
+use crate::schemes::Wants;
 
 /// No host, or no processor.
 pub(super) const NONE: u32 = u32::MAX;
@@ -117,6 +118,12 @@ impl Hosts {
     /// The next packet of a flow, as a frame.
     #[inline(always)]
     pub fn next_frame(&mut self, plan: &Plan, now: Time, end: u32) -> Frame {
+        self.next_frame_and_wants(plan, now, end).0
+    }
+
+    /// The next packet of a flow, as a frame, and what the flow wants when it has sent that.
+    #[inline(always)]
+    pub fn next_frame_and_wants(&mut self, plan: &Plan, now: Time, end: u32) -> (Frame, Wants) {
         let sender = &mut self.senders[end as usize];
         sender.transmit(&plan.makers[sender.transport as usize], now)
     }
@@ -171,8 +178,15 @@ impl Hosts {
 
     #[inline]
     pub fn arm_timer(&mut self, out: &mut Out, end: u32) {
+        let timeout = self.senders[end as usize].sender.poll_timeout();
+        self.arm_timer_at(out, end, timeout);
+    }
+
+    /// Sees to it that a flow has its timer at this time, or before it.
+    #[inline(always)]
+    pub fn arm_timer_at(&mut self, out: &mut Out, end: u32, timeout: Option<Time>) {
         let sender = &mut self.senders[end as usize];
-        if let Some(at) = sender.sender.poll_timeout() {
+        if let Some(at) = timeout {
             if at < sender.timer_at {
                 sender.timer_at = at;
                 out.schedule(Event::bare(at.as_ps(), Kind::Timeout, end));

@@ -96,7 +96,7 @@ impl Domain {
 
     /// A flow that is ready sends over its idle NIC, and is asked anew.
     fn transmit(&mut self, plan: &Plan, host: u32, end: u32) {
-        let frame = self.hosts.next_frame(plan, self.out.time(), end);
+        let (frame, wants) = self.hosts.next_frame_and_wants(plan, self.out.time(), end);
         let nic = self.hosts.all[host as usize].nic;
         if self.fabric.ports.port(nic).intersects(Port::RULED) {
             let transmission = self.fabric.ports.send_pulled(nic, plan.class_of(&frame), frame, self.out.now);
@@ -105,7 +105,7 @@ impl Domain {
         } else {
             self.offer(plan, nic, frame);
         }
-        match self.hosts.senders[end as usize].sender.readiness(self.out.time()) {
+        match wants.readiness {
             Readiness::Ready => {
                 self.hosts.wait_again(plan, host, end);
                 self.arm_nic(host);
@@ -113,7 +113,7 @@ impl Domain {
             Readiness::At(at) => self.hosts.arm_pace(&mut self.out, end, at),
             Readiness::Idle => (),
         }
-        self.hosts.arm_timer(&mut self.out, end);
+        self.hosts.arm_timer_at(&mut self.out, end, wants.timeout);
     }
 
     /// A NIC may be free.
