@@ -73,9 +73,16 @@ macro_rules! senders {
 
         #[allow(missing_docs)]
         impl AnySender {
+            /// Takes an acknowledgement. Returns how many messages are wholly acknowledged with it, and what the sender wants.
             #[inline(always)]
-            pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
-                match self { $(AnySender::$Kind(s) => s.handle_ack(now, received, ack),)* }
+            pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) -> (u32, Wants) {
+                match self {
+                    $(AnySender::$Kind(s) => {
+                        s.handle_ack(now, received, ack);
+                        let wants = Wants { readiness: s.readiness(now), timeout: s.poll_timeout() };
+                        (s.poll_completed(), wants)
+                    })*
+                }
             }
 
             /// Panics on the telemetry of another kind.
@@ -112,13 +119,15 @@ macro_rules! senders {
             }
 
             #[inline(always)]
-            pub fn poll_completed(&mut self) -> u32 {
-                match self { $(AnySender::$Kind(s) => s.poll_completed(),)* }
+            pub fn readiness(&self, now: Time) -> Readiness {
+                match self { $(AnySender::$Kind(s) => s.readiness(now),)* }
             }
 
             #[inline(always)]
-            pub fn readiness(&self, now: Time) -> Readiness {
-                match self { $(AnySender::$Kind(s) => s.readiness(now),)* }
+            pub fn wants(&self, now: Time) -> Wants {
+                match self {
+                    $(AnySender::$Kind(s) => Wants { readiness: s.readiness(now), timeout: s.poll_timeout() },)*
+                }
             }
 
             /// The next packet, and what the sender wants when it has sent that.

@@ -9,6 +9,7 @@ use super::hosts::NONE;
 use super::parcels::{Parcel, Said};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::schemes::Wants;
 use crate::traffic::Demand;
 
 impl Domain {
@@ -155,12 +156,12 @@ impl Domain {
         sender.acks += 1;
         let received = self.hosts.stamps_as_read(host, now, received, &mut ack);
         let sender = &mut self.hosts.senders[end as usize];
-        sender.sender.handle_ack(now, received, &ack);
-        let completed = sender.sender.poll_completed();
+        let (completed, wants) = sender.sender.handle_ack(now, received, &ack);
         if completed > 0 && sender.writes {
             self.hosts.end_operations(plan, &mut self.out, end, completed);
+            return self.serve(plan, host, end);
         }
-        self.serve(plan, host, end);
+        self.serve_wants(plan, host, end, wants);
     }
 
     /// A congestion notification has reached the sender. It is counted among the acknowledgements, whose way it takes, and
@@ -224,19 +225,27 @@ impl Domain {
 
     /// Asks a sender anew whether it has something to send, and when it wants its timer.
     pub(super) fn serve(&mut self, plan: &Plan, host: u32, end: u32) {
+        let wants = self.hosts.senders[end as usize].sender.wants(self.out.time());
+        self.serve_wants(plan, host, end, wants);
+    }
+
+    /// Sees to what a sender wants.
+    #[inline(always)]
+    fn serve_wants(&mut self, plan: &Plan, host: u32, end: u32, wants: Wants) {
         let sender = &self.hosts.senders[end as usize];
         if sender.waiting {
             if !self.hosts.slots.is_empty() {
                 self.offer_anew(plan, host, end);
+                return self.hosts.arm_timer(&mut self.out, end);
             }
         } else {
-            match sender.sender.readiness(self.out.time()) {
+            match wants.readiness {
                 Readiness::Ready => return self.send_or_wait(plan, host, end),
                 Readiness::At(at) => self.hosts.arm_pace(&mut self.out, end, at),
                 Readiness::Idle => (),
             }
         }
-        self.hosts.arm_timer(&mut self.out, end);
+        self.hosts.arm_timer_at(&mut self.out, end, wants.timeout);
     }
 }
 
