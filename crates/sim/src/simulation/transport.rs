@@ -146,22 +146,22 @@ impl Domain {
     #[inline(never)]
     pub(super) fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
         let now = self.out.time();
-        let sender = &mut self.hosts.senders[end as usize];
-        let counters = &mut self.out.counters[sender.transport as usize];
-        let rtt = now.since(ack.echo);
-        counters.rtt.record(rtt);
-        if plan.splits_rtt {
-            counters.split_rtt(rtt, ack.remote_queuing() + now.since(received));
-        }
-        sender.acks += 1;
+        let (rtt, here) = (now.since(ack.echo), now.since(received));
         let received = self.hosts.stamps_as_read(host, now, received, &mut ack);
         let sender = &mut self.hosts.senders[end as usize];
+        let counters = &mut self.out.counters[sender.transport as usize];
+        counters.rtt.record(rtt);
+        if plan.splits_rtt {
+            counters.split_rtt(rtt, ack.remote_queuing() + here);
+        }
+        sender.acks += 1;
         let (completed, wants) = sender.sender.handle_ack(now, received, &ack);
+        let waits = sender.waiting;
         if completed > 0 && sender.writes {
             self.hosts.end_operations(plan, &mut self.out, end, completed);
             return self.serve(plan, host, end);
         }
-        self.serve_wants(plan, host, end, wants);
+        self.serve_wants(plan, host, end, waits, wants);
     }
 
     /// A congestion notification has reached the sender. It is counted among the acknowledgements, whose way it takes, and
@@ -225,15 +225,14 @@ impl Domain {
 
     /// Asks a sender anew whether it has something to send, and when it wants its timer.
     pub(super) fn serve(&mut self, plan: &Plan, host: u32, end: u32) {
-        let wants = self.hosts.senders[end as usize].sender.wants(self.out.time());
-        self.serve_wants(plan, host, end, wants);
+        let sender = &self.hosts.senders[end as usize];
+        self.serve_wants(plan, host, end, sender.waiting, sender.sender.wants(self.out.time()));
     }
 
-    /// Sees to what a sender wants.
+    /// Sees to what a sender wants, whose flow `waits` for the NIC or does not.
     #[inline(always)]
-    fn serve_wants(&mut self, plan: &Plan, host: u32, end: u32, wants: Wants) {
-        let sender = &self.hosts.senders[end as usize];
-        if sender.waiting {
+    fn serve_wants(&mut self, plan: &Plan, host: u32, end: u32, waits: bool, wants: Wants) {
+        if waits {
             if !self.hosts.slots.is_empty() {
                 self.offer_anew(plan, host, end);
                 return self.hosts.arm_timer(&mut self.out, end);
