@@ -239,7 +239,7 @@ impl Domain {
         self.out.packet_hops += 1;
         let frame = event.frame();
         match plan.routes.end(event.route(), event.meta()) {
-            Some(end) if self.hosts.all[host as usize].processor == NONE => {
+            Some(end) if self.hosts.works_in_no_time(host) => {
                 self.take(plan, host, end, &frame, self.out.time());
             }
             end => self.arrive_otherwise(plan, host, end.is_some(), &frame),

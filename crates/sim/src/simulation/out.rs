@@ -128,7 +128,8 @@ impl Out {
     /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.
     #[inline(always)]
     pub fn send_on(&mut self, link: LinkEnd, arrives: u64, frame: &Frame) {
-        let event = Event::carrying(arrives, link.arrival_key, &Frame { meta: frame.meta.crossed(), ..*frame });
+        let event =
+            Event::carrying(arrives, link.arrival_key, &Frame { meta: frame.meta.crossed(), ..*frame });
         self.calendar.add(link.node, event);
     }
 }

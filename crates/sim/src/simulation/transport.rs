@@ -132,11 +132,17 @@ impl Domain {
     /// An acknowledgement leaves its host's stack.
     #[inline(always)]
     fn release(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
-        let state = self.hosts.all[host as usize];
-        if state.slots != NONE && self.is_scheduled(plan, host, self.hosts.receivers[end as usize].flow) {
+        let state = &self.hosts.all[host as usize];
+        if state.has_but_a_nic() {
+            let nic = state.nic;
+            self.offer(plan, nic, ack);
+        } else if state.slots != NONE
+            && self.is_scheduled(plan, host, self.hosts.receivers[end as usize].flow)
+        {
             self.ack_in_slot(plan, host, end, ack);
         } else if state.processor == NONE {
-            self.offer(plan, state.nic, ack);
+            let nic = state.nic;
+            self.offer(plan, nic, ack);
         } else {
             self.release_ack(plan, host, end, &ack);
         }
