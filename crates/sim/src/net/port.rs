@@ -97,6 +97,8 @@ impl Port {
     /// It is in the list of those that are to catch up when the window ends.
     pub(super) const BEHIND: u8 = 16;
 
+    /// It is ruled, and a transmission is under way, or has ended and the port has not caught up.
+    pub(super) const TRANSMITS: u8 = 64;
     /// It is plain, and marks frames that wait.
     pub(super) const MARKS: u8 = 32;
 
@@ -121,6 +123,12 @@ impl Port {
     #[inline(always)]
     pub fn link(&self) -> u32 {
         id_of(self.arrival_key)
+    }
+
+    /// Returns whether a ruled port transmits, or has not caught up with the end of a transmission.
+    #[inline(always)]
+    pub fn transmits(&self) -> bool {
+        self.intersects(Port::TRANSMITS)
     }
 
     /// Returns whether any of `flags` is set.
