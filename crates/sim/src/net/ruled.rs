@@ -158,16 +158,18 @@ impl Ports {
         Some(if rules.queued & only(class) == 0 { NextToSend::Pull(class) } else { NextToSend::Queue(class) })
     }
 
-    /// The class whose first frame a ruled port sends next that catches up. What flow control has to say by now, it had not then.
-    #[inline]
-    pub fn next_queued(&mut self, at: u32) -> Option<usize> {
+    /// Sends the frame that a ruled port sends next which catches up, if one may leave. What flow control has to say by now, it had
+    /// not then.
+    #[inline(always)]
+    pub fn send_next_queued(&mut self, at: u32, now: u64) -> Option<Transmission> {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
         let may_leave = rules.queued & !rules.paused;
         if may_leave == 0 {
             return None;
         }
-        choose(rules, &self.classes, may_leave)
+        let class = choose(rules, &self.classes, may_leave)?;
+        Some(self.send_queued(at, class, now))
     }
 
     /// Returns whether anything waits at a ruled port that may leave.
@@ -180,7 +182,7 @@ impl Ports {
     #[inline(always)]
     pub fn send_queued(&mut self, at: u32, class: usize, now: u64) -> Transmission {
         let place = self.rules_of[at as usize] as usize;
-        let rules = &mut self.rules[place];
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
         let queue = &mut rules.queues[class];
         let Waited { mut frame, since, ingress } = self.frames.take(&mut queue.frames);
         let size = frame.meta.size();
@@ -194,11 +196,20 @@ impl Ports {
         if queue.frames.is_empty() {
             rules.queued &= !only(class);
             if rules.queued == 0 {
-                self.see_account(at, ingress, true);
+                if let Some(switch) = self.switches.get_mut(rules.switch as usize) {
+                    switch.see(at, ingress, true);
+                }
             }
         }
-        self.all[at as usize].count_wait(now - since, size);
-        Transmission { frame, leaves: self.begin(at, class, size, ingress, now) }
+        port.count_wait(now - since, size);
+        let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
+        let special = rules.special.is_some();
+        let leaves = if special {
+            self.begin_specially(at, class, size, (now, arrives))
+        } else {
+            Leaves::Arriving(arrives)
+        };
+        Transmission { frame, leaves }
     }
 
     /// Sends a frame that a class's source at the host has made, as its turn has come or the port is idle. A NIC shares
