@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from clearway import documents
 from clearway.cli import app
+from clearway.demonstration import demonstration
 from typer.testing import CliRunner
 
 SMALL: dict[str, Any] = {
@@ -45,6 +46,21 @@ ENDLESS: dict[str, Any] = {
     "record": {},
 }
 """Takes hours: for tests that stop it."""
+
+BRIEF: dict[str, dict[str, Any]] = {
+    "fabric_fastpass": {"duration": "3ms"},
+    "fabric_hashed": {"duration": "3ms"},
+    "fabric_sprayed": {"duration": "3ms"},
+    "fastpass_order": {"duration": "60ms"},
+    "hpcc": {"duration": "2500us"},
+    "lossless_datacenters": {"duration": "4ms"},
+    "poisson_queue": {"duration": "30ms"},
+    "relayed_datacenters": {"duration": "4ms"},
+    "swift_incast_5000": {"duration": "200ms"},
+    "three_systems": {"duration": "25ms"},
+    "websearch": {"duration": "5ms", "warmup": "1ms"},
+}
+"""What makes a scenario that ships take a fraction of a second, by the name of its file."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +114,28 @@ def endless(workspace: Path) -> Path:
 def written(path: Path, scenario: dict[str, Any]) -> Path:
     path.write_text(documents.text_of(scenario), encoding="utf-8")
     return path
+
+
+def brief_demo(patch: pytest.MonkeyPatch) -> None:
+    """Have the demo run scenarios with fewer bytes and hosts: for what does not look at its figures."""
+    shorter = {
+        'bytes = "1MB"': 'bytes = "50kB"',
+        'bytes = "50MB"': 'bytes = "5MB"',
+        'warmup = "10ms"': 'warmup = "5ms"',
+        'duration = "10ms"': 'duration = "3ms"',
+        "k = 8 ": "k = 4 ",
+        '"0..127"': '"0..15"',
+        '"h127"': '"h15"',
+    }
+    text_of = demonstration._text
+
+    def shortened(name: str) -> str:
+        text = text_of(name)
+        for long, short in shorter.items():
+            text = text.replace(long, short)
+        return text
+
+    patch.setattr(demonstration, "_text", shortened)
 
 
 def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":

@@ -14,18 +14,15 @@ from clearway import _clearway, meanings
 from clearway.figures import FIGURES, TIMESLOTS
 from clearway.runs import Run
 
-from tests.conftest import Clearway
+from tests.conftest import BRIEF, Clearway
 from tools.output import page
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/clearway/scenarios/*.toml")])
-CUT: dict[str, dict[str, Any]] = {
-    "lossless_datacenters": {"duration": "4ms"},
-    "relayed_datacenters": {"duration": "4ms"},
-    "websearch": {"duration": "5ms", "warmup": "1ms"},
+MORE: dict[str, dict[str, Any]] = {
     "operations": {"record.operations": True, "record.rtt": "100us", "measure_until": "8ms"},
 }
-"""What makes a scenario take less time, or leave more."""
+"""What makes a scenario leave more."""
 
 RING = ROOT / "crates" / "sim" / "tests" / "networks" / "five_around.toml"
 DEADLOCK = f"""
@@ -51,11 +48,13 @@ def keys(run: Run) -> set[str]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """Every scenario that ships, cut short, and a deadlock."""
+    """Every scenario that ships, in brief, and a deadlock."""
     deadlock = tmp_path_factory.mktemp("deadlock") / "deadlock.toml"
     deadlock.write_text(DEADLOCK)
     files = [*SCENARIOS, deadlock]
-    return {file.stem: cw.run(file, sets=CUT.get(file.stem, {})) for file in files}
+    return {
+        file.stem: cw.run(file, sets=BRIEF.get(file.stem, {}) | MORE.get(file.stem, {})) for file in files
+    }
 
 
 # DEFINITIONS
