@@ -23,6 +23,7 @@ from clearway.runs import Run
 
 from tests.conftest import SMALL, written
 
+ROOT = Path(__file__).parent.parent
 NURSERY = """
 import json, os, signal, sys, time, traceback
 from pathlib import Path
@@ -32,7 +33,9 @@ from clearway.paper import papers
 for name in cli.COMMANDS:
     import_module(f"clearway.commands.{name}")
 import pyarrow.parquet
+from tests.conftest import brief_demo
 papers.folder_of_papers = lambda: Path("papers")
+brief_demo()
 
 def child(order):
     os.chdir(order["folder"])
@@ -95,7 +98,11 @@ class Nursery:
         self._saved = saved
         self._folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, "-c", NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", NURSERY],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
         )
 
     def run(self, arguments: list[str], number: int = 0, instant: float = 0, times: int = 1) -> "Ended":
