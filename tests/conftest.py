@@ -57,6 +57,7 @@ BRIEF: dict[str, dict[str, Any]] = {
     "fabric_sprayed": {"duration": "3ms"},
     "fastpass_order": {"duration": "60ms"},
     "hpcc": {"duration": "2500us"},
+    "incast_fastpass": {"duration": "50ms"},
     "lossless_datacenters": {"duration": "4ms"},
     "poisson_queue": {"duration": "30ms"},
     "relayed_datacenters": {"duration": "4ms"},
@@ -116,6 +117,7 @@ def endless(workspace: Path) -> Path:
 
 
 def written(path: Path, scenario: dict[str, Any]) -> Path:
+    path.unlink(missing_ok=True)  # some file systems write a file to disk that takes the place of another
     path.write_text(documents.text_of(scenario), encoding="utf-8")
     return path
 

@@ -11,7 +11,7 @@ from clearway.arbiter_planning import OPTIONS, limits
 from tests.conftest import Answer, Clearway
 
 RACK = ("plan", "arbiter", "--hosts", "32", "--rate", "10Gbps")
-FEW = ("plan", "arbiter", "--hosts", "4", "--rate", "10Gbps")
+FEW = ("plan", "arbiter", "--hosts", "2", "--rate", "10Gbps")
 
 
 _PLANS: dict[tuple[str, ...], str] = {}

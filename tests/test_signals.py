@@ -247,7 +247,7 @@ def test_a_signal_in_a_destructor_is_not_lost() -> None:
 
 WRAPPED = """
 import os, signal, sys, time
-from clearway import __main__, api
+from clearway import __main__, scenario_schema
 
 class Odd:
     def __set_name__(self, owner, name):
@@ -258,7 +258,7 @@ def schema():
     class Owner:
         odd = Odd()
 
-api.schema = schema
+scenario_schema.schema = schema
 sys.argv = ["clearway", "schema"]
 __main__.main()
 """

@@ -44,6 +44,15 @@ def test_a_command_imports_only_what_it_needs() -> None:
     assert not imported & {"clearway.paper", "clearway.report", "pandas", "polars", "pyarrow"}
 
 
+@pytest.mark.parametrize("command", ["plan", "schema"])
+def test_what_makes_no_run_needs_no_arrays(command: str) -> None:
+    asked = f"import sys; from clearway.commands import {command}; print(*sys.modules)"
+    process = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    imported = set(process.stdout.split())
+    assert f"clearway.commands.{command}" in imported
+    assert not imported & {"numpy", "clearway.runs"}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
 def test_numpy_starts_no_threads_for_a_command() -> None:
     asked = (

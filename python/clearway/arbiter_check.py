@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from clearway import _clearway, execution, screen
+from clearway import _clearway, execution, screen, tables
 from clearway.arbiter_planning import STEEP
 from clearway.errors import ClearwayError
 from clearway.figures import readable
@@ -96,7 +96,7 @@ def show(checked: Check) -> None:
         for one in checked.figures
     ]
     where = "one rack" if checked.racks == 1 else f"{checked.racks} racks"
-    screen.show_table(f"Simulated: {checked.hosts} hosts in {where}", ("planned", "simulated", ""), rows)
+    tables.show_table(f"Simulated: {checked.hosts} hosts in {where}", ("planned", "simulated", ""), rows)
 
 
 def _verdict(one: Checked) -> str:
