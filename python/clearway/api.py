@@ -165,7 +165,7 @@ def _refuse_sweep(path: Path) -> None:
     """Raise what a person can act on if this is a file for `clearway sweep`."""
     try:
         text = documents.read_text(path)
-        is_sweep = "sweep" in documents.parse(text, str(path))
+        is_sweep = "sweep" in text and "sweep" in documents.parse(text, str(path))
     except ClearwayError:
         return  # what the simulator said of it is as good
     if is_sweep:
