@@ -27,12 +27,15 @@ ROOT = Path(__file__).parent.parent
 NURSERY = """
 import json, os, signal, sys, time, traceback
 from pathlib import Path
-from importlib import import_module
 from clearway import __main__, cli
 from clearway.paper import papers
+from typer.testing import CliRunner
 for name in cli.COMMANDS:
-    import_module(f"clearway.commands.{name}")
+    cli._command(name)
 import pyarrow.parquet
+# What reads a command's arguments is imported with the first that is given some.
+first = ["plan", "dci-buffer", "--rate", "1Gbps", "--distance", "1km"]
+assert CliRunner().invoke(cli.app, first).exit_code == 0
 from tests.conftest import brief_demo
 papers.folder_of_papers = lambda: Path("papers")
 brief_demo()
