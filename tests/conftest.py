@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -13,7 +14,11 @@ from typing import Any
 import pytest
 from clearway import documents
 from clearway.cli import app
+from clearway.demonstration import demonstration
 from typer.testing import CliRunner
+
+# As the command line has it, for processes that import NumPy by themselves.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 SMALL: dict[str, Any] = {
     "format": 1,
@@ -45,6 +50,22 @@ ENDLESS: dict[str, Any] = {
     "record": {},
 }
 """Takes hours: for tests that stop it."""
+
+BRIEF: dict[str, dict[str, Any]] = {
+    "fabric_fastpass": {"duration": "3ms"},
+    "fabric_hashed": {"duration": "3ms"},
+    "fabric_sprayed": {"duration": "3ms"},
+    "fastpass_order": {"duration": "60ms"},
+    "hpcc": {"duration": "2500us"},
+    "incast_fastpass": {"duration": "50ms"},
+    "lossless_datacenters": {"duration": "4ms"},
+    "poisson_queue": {"duration": "30ms"},
+    "relayed_datacenters": {"duration": "4ms"},
+    "swift_incast_5000": {"duration": "200ms"},
+    "three_systems": {"duration": "25ms"},
+    "websearch": {"duration": "5ms", "warmup": "1ms"},
+}
+"""What makes a scenario that ships take a fraction of a second, by the name of its file."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +117,33 @@ def endless(workspace: Path) -> Path:
 
 
 def written(path: Path, scenario: dict[str, Any]) -> Path:
+    path.unlink(missing_ok=True)  # some file systems write a file to disk that takes the place of another
     path.write_text(documents.text_of(scenario), encoding="utf-8")
     return path
+
+
+def brief_demo(patch: pytest.MonkeyPatch | None = None) -> None:
+    """Have the demo run scenarios with fewer bytes and hosts: for what does not look at its figures."""
+    patch = patch or pytest.MonkeyPatch()  # that of a process of its own, in which nothing is undone
+    shorter = {
+        'bytes = "1MB"': 'bytes = "50kB"',
+        'bytes = "50MB"': 'bytes = "5MB"',
+        'warmup = "10ms"': 'warmup = "5ms"',
+        'fairness = "20ms"': 'fairness = "1ms"',
+        'duration = "10ms"': 'duration = "3ms"',
+        "k = 8 ": "k = 4 ",
+        '"0..127"': '"0..15"',
+        '"h127"': '"h15"',
+    }
+    text_of = demonstration._text
+
+    def shortened(name: str) -> str:
+        text = text_of(name)
+        for long, short in shorter.items():
+            text = text.replace(long, short)
+        return text
+
+    patch.setattr(demonstration, "_text", shortened)
 
 
 def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
@@ -114,10 +160,53 @@ def child(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, *program, *(str(argument) for argument in arguments)],
         text=True,
-        env=os.environ | {"TERM": "xterm"},
+        env=os.environ | {"TERM": "xterm"} | options.pop("variables", {}),
         preexec_fn=before,  # noqa: PLW1509 - pytest has no threads to fear for
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
+
+
+_WATCHED = """
+import os
+from clearway import __main__, execution
+
+collect = execution.collect
+
+def watched(count, finished, positions, keep, watch):
+    done = []
+
+    def kept(*outcome):
+        keep(*outcome)
+        done.append(outcome)
+
+    def look(positions):
+        if watch is not None:
+            watch(positions)
+        running = sum(0 < position.simulated_us < position.end_us for position in positions)
+        if "TOLD" in os.environ and len(done) + running == min(count, execution.cores()):
+            os.write(int(os.environ.pop("TOLD")), b".")
+
+    collect(count, finished, positions, kept, look)
+
+execution.collect = watched
+__main__.main()
+"""
+"""The command line in a process that tells a pipe when each run is under way or done, or a core has one."""
+
+
+def under_way(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
+    """The command line as a process of its own that has come to simulate something."""
+    reader, writer = os.pipe()
+    process = child(
+        *arguments, program=("-c", _WATCHED), pass_fds=(writer,), variables={"TOLD": str(writer)}, **options
+    )
+    os.close(writer)
+    with os.fdopen(reader, "rb", buffering=0) as told:
+        ready, _, _ = select.select([told], [], [], 60)
+        if not ready or not told.read(1):
+            process.kill()
+            pytest.fail(f"it did not come to simulate anything: {finished(process)}")
+    return process
 
 
 def finished(process: "subprocess.Popen[str]", patience_s: float = 60) -> Answer:

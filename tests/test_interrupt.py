@@ -7,7 +7,7 @@ from pathlib import Path
 import clearway as cw
 import pytest
 
-from tests.conftest import ENDLESS, child, finished, nothing_but, written
+from tests.conftest import ENDLESS, finished, nothing_but, under_way, written
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,7 @@ from tests.conftest import ENDLESS, child, finished, nothing_but, written
 def test_stops_within_a_second_and_writes_nothing(
     arguments: tuple[str, ...], endless: Path, workspace: Path
 ) -> None:
-    process = child(*arguments)
-    time.sleep(1.5)
-    assert process.poll() is None, finished(process)
+    process = under_way(*arguments)
     process.send_signal(signal.SIGINT)
     told = time.monotonic()
     answer = finished(process)
@@ -39,8 +37,7 @@ def test_stops_within_a_second_and_writes_nothing(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_stop_it_as_well(number: signal.Signals, endless: Path, workspace: Path) -> None:
-    process = child("run", "endless.toml")
-    time.sleep(1.5)
+    process = under_way("run", "endless.toml")
     process.send_signal(number)
     answer = finished(process)
     assert answer.status == 128 + number
@@ -49,11 +46,9 @@ def test_other_signals_stop_it_as_well(number: signal.Signals, endless: Path, wo
 
 
 def test_who_ignores_hangups_goes_on(endless: Path) -> None:
-    process = child("run", endless.name, prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    time.sleep(1.5)
+    """Had it heard the first signal, that would be the one it ends with."""
+    process = under_way("run", endless.name, prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     process.send_signal(signal.SIGHUP)
-    time.sleep(0.5)
-    assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     assert finished(process).status == 128 + signal.SIGTERM
 

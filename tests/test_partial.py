@@ -17,15 +17,22 @@ import pytest
 from clearway import api, execution
 from clearway.runs import Run
 
-from tests.conftest import SMALL, Answer, Clearway, child, finished, nothing_but, written
+from tests.conftest import SMALL, Answer, Clearway, child, finished, nothing_but, under_way, written
 
-_BEGUN_S = 2.0  # of processor time: more than it takes until a run is under way
+_BEGUN_S = 1.0  # of processor time: more than it takes until a run is under way
 _PATIENCE_S = 120
 
 
 def interrupted(*arguments: object, **options: Any) -> Answer:
     """Run a command that has no end, and stop it when it has come to simulate something."""
-    process = child(*arguments, **options)
+    process = under_way(*arguments, **options)
+    process.send_signal(signal.SIGINT)
+    return finished(process)
+
+
+def interrupted_program(code: str) -> Answer:
+    """Run Python code that has no end, and stop it when it has worked for a while."""
+    process = child(program=("-c", code))
     try:
         deadline = time.monotonic() + _PATIENCE_S
         while (stat := Path(f"/proc/{process.pid}/stat").read_text()) and time.monotonic() < deadline:
@@ -190,10 +197,10 @@ def test_the_api_keeps_finished_seeds(small: Path, monkeypatch: pytest.MonkeyPat
 
 def test_ctrl_c_in_the_api_keeps_a_part_if_that_is_asked_for(endless: Path) -> None:
     code = "import clearway as cw; run = cw.run({!r}, keep_partial={}); print(run.interruption)"
-    answer = interrupted(program=("-c", code.format(endless.name, True)))
+    answer = interrupted_program(code.format(endless.name, True))
     assert answer.status == 0, answer.err
     assert answer.out.startswith("interrupted at ")
-    answer = interrupted(program=("-c", code.format(endless.name, False)))
+    answer = interrupted_program(code.format(endless.name, False))
     assert answer.status != 0
     assert "KeyboardInterrupt" in answer.err
 

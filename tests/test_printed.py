@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,23 @@ def environment() -> dict[str, str]:
     return os.environ | {"PATH": path, "COLUMNS": "100"}
 
 
+ALIKE = ("clearway plan ", "clearway schema")
+"""Commands that read no file and write none: what several pages print is run for the first."""
+
+
+def ran(command: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["bash", "-c", command],  # noqa: S607
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+ran_once = cache(ran)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=[path.name for path in PAGES])
 def test_every_command_runs_as_printed(path: Path, workspace: Path) -> None:
     for name in ("scenarios", ".venv"):
@@ -88,13 +106,8 @@ def test_every_command_runs_as_printed(path: Path, workspace: Path) -> None:
             (workspace / step.file[0]).write_text(step.file[1], encoding="utf-8")
         printed = []
         for command in step.commands:
-            done = subprocess.run(
-                ["bash", "-c", command],  # noqa: S607
-                env=environment(),
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            words = command.partition(" #")[0].rstrip()
+            done = (ran_once if words.startswith(ALIKE) else ran)(words)
             assert done.returncode == 0, f"{step.place}: {command}\n{done.stdout}{done.stderr}"
             printed += spaced(done.stdout)
         missing = [line for line in step.shown if line not in printed]

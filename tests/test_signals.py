@@ -23,16 +23,22 @@ from clearway.runs import Run
 
 from tests.conftest import SMALL, written
 
+ROOT = Path(__file__).parent.parent
 NURSERY = """
 import json, os, signal, sys, time, traceback
 from pathlib import Path
-from importlib import import_module
 from clearway import __main__, cli
 from clearway.paper import papers
+from typer.testing import CliRunner
 for name in cli.COMMANDS:
-    import_module(f"clearway.commands.{name}")
+    cli._command(name)
 import pyarrow.parquet
+# What reads a command's arguments is imported with the first that is given some.
+first = ["plan", "dci-buffer", "--rate", "1Gbps", "--distance", "1km"]
+assert CliRunner().invoke(cli.app, first).exit_code == 0
+from tests.conftest import brief_demo
 papers.folder_of_papers = lambda: Path("papers")
+brief_demo()
 
 def child(order):
     os.chdir(order["folder"])
@@ -95,7 +101,11 @@ class Nursery:
         self._saved = saved
         self._folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, "-c", NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", NURSERY],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
         )
 
     def run(self, arguments: list[str], number: int = 0, instant: float = 0, times: int = 1) -> "Ended":
@@ -240,7 +250,7 @@ def test_a_signal_in_a_destructor_is_not_lost() -> None:
 
 WRAPPED = """
 import os, signal, sys, time
-from clearway import __main__, api
+from clearway import __main__, scenario_schema
 
 class Odd:
     def __set_name__(self, owner, name):
@@ -251,7 +261,7 @@ def schema():
     class Owner:
         odd = Odd()
 
-api.schema = schema
+scenario_schema.schema = schema
 sys.argv = ["clearway", "schema"]
 __main__.main()
 """

@@ -1,5 +1,6 @@
 """Starting: what is imported before a command runs, and what ends the process meanwhile."""
 
+import os
 import select
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import clearway as cw
 import pytest
@@ -40,6 +42,41 @@ def test_a_command_imports_only_what_it_needs() -> None:
     imported = set(process.stdout.split())
     assert "clearway.runs" in imported
     assert not imported & {"clearway.paper", "clearway.report", "pandas", "polars", "pyarrow"}
+
+
+@pytest.mark.parametrize("command", ["plan", "schema"])
+def test_what_makes_no_run_needs_no_arrays(command: str) -> None:
+    asked = f"import sys; from clearway.commands import {command}; print(*sys.modules)"
+    process = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    imported = set(process.stdout.split())
+    assert f"clearway.commands.{command}" in imported
+    assert not imported & {"numpy", "clearway.runs"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_numpy_starts_no_threads_for_a_command() -> None:
+    asked = (
+        "import os; from clearway import __main__, cli\n"
+        "cli.main = lambda: print(__import__('numpy').__name__, len(os.listdir('/proc/self/task')))\n"
+        "__main__.main()"
+    )
+    program = [sys.executable, "-c", asked]
+    alone = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    process = subprocess.run(program, capture_output=True, text=True, check=True, env=alone)
+    assert process.stdout == "numpy 1\n"
+
+
+def test_tables_are_written_and_read_without_pandas(small: Path) -> None:
+    """It takes as long to import as the rest of a short command."""
+    pytest.importorskip("pyarrow")
+    asked = (
+        "import sys, clearway as cw\n"
+        f"cw.run({str(small)!r}).save('there')\n"
+        "tables = {name: len(table) for name, table in cw.load_run('there').tables.items()}\n"
+        "print(len(tables), 'pyarrow' in sys.modules, 'pandas' in sys.modules)"
+    )
+    process = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert process.stdout == "7 True False\n"
 
 
 def test_the_list_says_of_each_command_what_it_says_itself(clearway: Clearway) -> None:

@@ -119,7 +119,8 @@ def test_no_figure_of_a_command_is_cut(
         drawn.extend(columns)
         draw(on, columns, **options)
 
-    monkeypatch.setattr("clearway.screen.draw", watched)
+    for module in ("screen", "tables"):
+        monkeypatch.setattr(f"clearway.{module}.draw", watched)
     monkeypatch.setenv("COLUMNS", str(width))
     answer = clearway(*tables[name])
     assert answer.status == 0, answer.err

@@ -9,12 +9,13 @@ import clearway as cw
 import pytest
 from clearway import execution
 
-from tests.conftest import Clearway
+from tests.conftest import Clearway, brief_demo
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
-    """What each run is started with, on a machine of four cores."""
+    """What each run is started with, on a machine of four cores, where the demo is a short one."""
+    brief_demo(monkeypatch)
     asked: list[int | None] = []
     run = execution._run
 

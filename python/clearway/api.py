@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from clearway.arguments import Source
 from clearway.errors import ClearwayError, reason
 from clearway.execution import execute, fitting, watching
 from clearway.runs import Run
+from clearway.scenario_schema import schema
 from clearway.seeds import Seeds, load_directory
 
 Sets = Mapping[str, Any]
@@ -26,6 +26,8 @@ Override = tuple[str, str | None]
 
 Progress = Callable[[float, float, int], bool | None]
 """Called with simulated microseconds, those at the end, and packet-hops. To stop the run it returns False."""
+
+__all__ = ["compare", "load_run", "run", "schema"]
 
 _ITEMS = "a Run, Seeds, a run directory, or a scenario: "
 
@@ -126,18 +128,6 @@ def compare(
     )
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a scenario, with the table of axes that `clearway sweep` reads beside it."""
-    value = json.loads(_clearway.schema())
-    assert isinstance(value, dict)
-    value["properties"]["sweep"] = {
-        "description": "Axes for clearway sweep: keys of the scenario, dotted, and the values they take.",
-        "type": "object",
-        "x-unit": "axes",
-    }
-    return value
-
-
 def load_scenario(
     source: Path | str | Mapping[str, Any], sets: Sequence[Override], seed: int | None
 ) -> _clearway.Scenario:
@@ -175,7 +165,7 @@ def _refuse_sweep(path: Path) -> None:
     """Raise what a person can act on if this is a file for `clearway sweep`."""
     try:
         text = documents.read_text(path)
-        is_sweep = "sweep" in documents.parse(text, str(path))
+        is_sweep = "sweep" in text and "sweep" in documents.parse(text, str(path))
     except ClearwayError:
         return  # what the simulator said of it is as good
     if is_sweep:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from clearway import _clearway, execution, screen
+from clearway import _clearway, execution, screen, tables
 from clearway.arbiter_planning import STEEP
 from clearway.errors import ClearwayError
 from clearway.figures import readable
@@ -64,7 +64,9 @@ def check(
     racks = min(network["racks"], _RACKS)
     hosts = max(2, min(network["hosts"] // network["racks"], _HOSTS // racks)) * racks
     size: dict[str, object] = {"hosts": hosts, "racks": racks, "arbiters": 1, "arbiter_rate": None}
-    smaller = plan(size if racks > 1 else {**size, "paths": None})
+    whole = (network["hosts"], network["racks"], network["arbiters"], network["arbiter_rate_bps"])
+    is_small = whole == (hosts, racks, 1, network["rate_bps"]) and not answer["costs"]["measured"]
+    smaller = answer if is_small else plan(size if racks > 1 else {**size, "paths": None})
     if smaller["ahead_least"] > network["ahead"]:
         raise ClearwayError(
             f"--check: {smaller['ahead_least']} slots ahead are needed, and --ahead is {network['ahead']}",
@@ -96,7 +98,7 @@ def show(checked: Check) -> None:
         for one in checked.figures
     ]
     where = "one rack" if checked.racks == 1 else f"{checked.racks} racks"
-    screen.show_table(f"Simulated: {checked.hosts} hosts in {where}", ("planned", "simulated", ""), rows)
+    tables.show_table(f"Simulated: {checked.hosts} hosts in {where}", ("planned", "simulated", ""), rows)
 
 
 def _verdict(one: Checked) -> str:

@@ -7,11 +7,10 @@ Python's, and what names a file becomes a path.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from clearway.errors import ClearwayError
 
@@ -99,7 +98,7 @@ def jobs(found: object) -> int | None:
 
 def flag(name: str, found: object) -> bool:
     """Take True or False."""
-    if not isinstance(found, (bool, np.bool_)):
+    if not isinstance(found, bool) and not _is_of_numpy(found, "bool_"):
         raise _wrong(name, found, "True or False")
     return bool(found)
 
@@ -118,8 +117,9 @@ def address(name: str, found: object) -> str | None:
     return None if found is None else text(name, found)
 
 
-def _whole(name: str, found: object, least: int, most: int, without: str) -> int:
-    if isinstance(found, bool) or not isinstance(found, (int, np.integer)) or not least <= found <= most:
+def _whole(name: str, found: Any, least: int, most: int, without: str) -> int:
+    whole = isinstance(found, int) or _is_of_numpy(found, "integer")
+    if isinstance(found, bool) or not whole or not least <= found <= most:
         expected = f"a whole number from {least} to {most:,}"
         raise ClearwayError(
             f"{name}: found {_shown(found)}, expected {expected}", f"leave it out for {without}"
@@ -146,3 +146,9 @@ def _shown(found: object) -> str:
     except Exception:  # of a type that is not ours, or a number with thousands of digits
         written = f"a value of type {type(found).__name__}"
     return written if len(written) <= _SHOWN else f"{written[:_SHOWN]}..."
+
+
+def _is_of_numpy(found: object, kind: str) -> bool:
+    """Tell whether a value is of one of NumPy's types. Nothing is if nobody has imported NumPy yet."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(found, getattr(numpy, kind))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,7 +45,7 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as typer calls it
         if cmd_name not in COMMANDS:
             return None
-        command = typer.main.get_command(import_module(f"clearway.commands.{cmd_name}").app)
+        command = _command(cmd_name)
         stops.listen()
         return command
 
@@ -79,6 +80,12 @@ class _Commands(TyperGroup):
             if not _show(error):
                 raise
         raise typer.Exit(BAD_INPUT)
+
+
+@cache
+def _command(name: str) -> Any:
+    """Return a command, made of its file once: a program that calls many times does not wait for it anew."""
+    return typer.main.get_command(import_module(f"clearway.commands.{name}").app)
 
 
 app = typer.Typer(

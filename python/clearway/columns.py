@@ -137,13 +137,8 @@ def _write_parquet(path: Path, columns: Columns) -> None:
         import pyarrow.parquet as pq  # noqa: PLC0415
 
     def rows(start: int) -> pa.Table:
-        part = {name: values[start : start + _ROWS_AT_A_TIME] for name, values in columns.items()}
-        return pa.table(
-            {
-                name: pa.array(values.tolist() if values.dtype.kind == "U" else values)
-                for name, values in part.items()
-            }
-        )
+        parts = (values[start : start + _ROWS_AT_A_TIME] for values in columns.values())
+        return pa.Table.from_arrays([_as_arrow(values) for values in parts], names=list(columns))
 
     first = rows(0)
     # A file, as pyarrow takes a path for UTF-8.
@@ -151,6 +146,19 @@ def _write_parquet(path: Path, columns: Columns) -> None:
         writer.write_table(first)
         for start in range(_ROWS_AT_A_TIME, len(next(iter(columns.values()), ())), _ROWS_AT_A_TIME):
             writer.write_table(rows(start))
+
+
+def _as_arrow(values: NDArray[Any]) -> Any:
+    """Take a column into Arrow from its bytes: `pyarrow.array` imports pandas, to see if it is of that."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if values.dtype.kind != "U":
+        numbers = pa.py_buffer(np.ascontiguousarray(values))
+        return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, numbers])
+    texts = [text.encode() for text in values.tolist()]
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def _read_parquet(path: Path, rows: int) -> Columns:
@@ -172,12 +180,34 @@ def _read_parquet(path: Path, rows: int) -> Columns:
 
 def _as_numpy(name: str, column: Any) -> NDArray[Any]:
     """Take a column of numbers or of text, without gaps."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    kind = column.type
+    if not column.null_count and (kind in (pa.string(), pa.float64()) or pa.types.is_integer(kind)):
+        none = np.empty(0, np.str_ if kind == pa.string() else kind.to_pandas_dtype())
+        return np.concatenate([none, *(_values(chunk) for chunk in column.chunks if len(chunk))])
     values: NDArray[Any] = column.to_numpy()
     if column.null_count or values.dtype.kind not in "uifO":
         raise ValueError(f"column {name}: found {column.type}, expected numbers or text in each row")
     if values.dtype.kind == "O" and not all(isinstance(value, str) for value in values):
         raise ValueError(f"column {name}: found {column.type}, expected text in each row")
     return values.astype(np.str_) if values.dtype.kind == "O" else values
+
+
+def _values(chunk: Any) -> NDArray[Any]:
+    """Take numbers or texts, of which none is missing, out of Arrow's bytes: `to_numpy` imports pandas."""
+    _, numbers, *texts = chunk.buffers()
+    first, after = chunk.offset, chunk.offset + len(chunk)
+    if not texts:
+        return np.frombuffer(numbers, chunk.type.to_pandas_dtype(), after)[first:]
+    ends = np.frombuffer(numbers, np.int32, after + 1)[first:]
+    letters = np.frombuffer(texts[0] or b"", np.uint8)[ends[0] : ends[-1]]
+    lengths = np.diff(ends)
+    width = max(int(lengths.max()), 1)
+    cells = np.zeros((len(lengths), width), np.uint8)
+    cells[np.arange(width) < lengths[:, None]] = letters
+    found = cells.view(f"S{width}")[:, 0]
+    return found.astype(np.str_) if letters.max(initial=0) < 128 else np.char.decode(found, "utf-8")
 
 
 def _write_csv(path: Path, columns: Columns) -> None:

@@ -88,7 +88,8 @@ def _print(file: Any, text: Text) -> None:
 def write(console: Console, text: Text) -> None:
     """Print sentences on a console. No word and no figure is ever cut."""
     # A word longer than a line, such as a path, is left to the terminal, so that it can be copied.
-    too_long = any(cell_len(word) > console.width for word in text.plain.split())
+    width = console.width
+    too_long = any(cell_len(word) > width for word in text.plain.split())
     console.print(text, soft_wrap=too_long or not console.file.isatty())
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from clearway import _clearway, execution, screen
+from clearway import _clearway, execution, screen, tables
 from clearway.errors import ClearwayError
 from clearway.figures import readable
 from clearway.runs import Run
@@ -107,7 +107,7 @@ def show(checked: Sequence[Checked]) -> None:
     for scheme, name in _SCHEMES.items():
         rows = [(one.case, _cells(one)) for one in checked if one.scheme == scheme]
         labels = ("dropped", "most that waited", "of a buffer of", "carried", "planned", "")
-        screen.show_table(f"Simulated: {name}", labels, rows)
+        tables.show_table(f"Simulated: {name}", labels, rows)
 
 
 def _cells(one: Checked) -> Sequence[str]:

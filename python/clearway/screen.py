@@ -124,13 +124,6 @@ def _show_figures(comparison: Comparison) -> None:
         say(note)
 
 
-def show_table(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> None:
-    """Print a column a label, and rows with what they are called."""
-    columns = [Column("", [name for name, _ in rows], prose=True)]
-    columns += [Column(label, [cells[index] for _, cells in rows]) for index, label in enumerate(labels)]
-    draw(terminal(sys.stdout), columns, title=title)
-
-
 def execute_shown(
     scenarios: Sequence[_clearway.Scenario],
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clearway.console import write
+from clearway.console import terminal, write
 
 _GAP = 2  # between two columns
 _EDGES = 2
@@ -42,6 +43,13 @@ class Column:
     def most(self) -> int:
         """The width at which no line breaks."""
         return max((cell_len(text) for text in (self.heading, *self.cells)), default=0)
+
+
+def show_table(title: str, labels: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Print a column a label, and rows with what they are called."""
+    columns = [Column("", [name for name, _ in rows], prose=True)]
+    columns += [Column(label, [cells[index] for _, cells in rows]) for index, label in enumerate(labels)]
+    draw(terminal(sys.stdout), columns, title=title)
 
 
 def draw(console: Console, columns: Sequence[Column], *, title: str = "", keys: int = 1) -> None:

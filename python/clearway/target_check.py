@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from clearway import _clearway, execution, screen
+from clearway import _clearway, execution, screen, tables
 from clearway.errors import ClearwayError
 from clearway.runs import Run
 from clearway.target_planning import flows, settings
@@ -122,7 +122,7 @@ def show(checked: Sequence[Checked]) -> None:
     """Print planned and simulated figures beside each other."""
     rows = [(one.case or flows(one.flows), _cells(one)) for one in checked]
     columns = ("RTT, us", "seen", "", "Gb/s", "seen", "", "")
-    screen.show_table("Planned, and seen in a simulation", columns, rows)
+    tables.show_table("Planned, and seen in a simulation", columns, rows)
 
 
 def _cells(one: Checked) -> Sequence[str]:

@@ -13,6 +13,15 @@ use clearway_proto::units::{Bytes, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
 
+/// What a sender wants next.
+#[derive(Clone, Copy, Debug)]
+pub struct Wants {
+    /// Whether it has something to send.
+    pub readiness: Readiness,
+    /// When it wants its timer.
+    pub timeout: Option<Time>,
+}
+
 /// What switches write into the data packets of a scheme.
 type TelemetryOf<P> = <<P as Scheme>::Control as CongestionControl>::Telemetry;
 
@@ -64,9 +73,16 @@ macro_rules! senders {
 
         #[allow(missing_docs)]
         impl AnySender {
+            /// Takes an acknowledgement. Returns how many messages are wholly acknowledged with it, and what the sender wants.
             #[inline(always)]
-            pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) {
-                match self { $(AnySender::$Kind(s) => s.handle_ack(now, received, ack),)* }
+            pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) -> (u32, Wants) {
+                match self {
+                    $(AnySender::$Kind(s) => {
+                        s.handle_ack(now, received, ack);
+                        let wants = Wants { readiness: s.readiness(now), timeout: s.poll_timeout() };
+                        (s.poll_completed(), wants)
+                    })*
+                }
             }
 
             /// Panics on the telemetry of another kind.
@@ -103,18 +119,26 @@ macro_rules! senders {
             }
 
             #[inline(always)]
-            pub fn poll_completed(&mut self) -> u32 {
-                match self { $(AnySender::$Kind(s) => s.poll_completed(),)* }
-            }
-
-            #[inline(always)]
             pub fn readiness(&self, now: Time) -> Readiness {
                 match self { $(AnySender::$Kind(s) => s.readiness(now),)* }
             }
 
             #[inline(always)]
-            pub fn transmit(&mut self, now: Time) -> Data {
-                match self { $(AnySender::$Kind(s) => s.transmit(now),)* }
+            pub fn wants(&self, now: Time) -> Wants {
+                match self {
+                    $(AnySender::$Kind(s) => Wants { readiness: s.readiness(now), timeout: s.poll_timeout() },)*
+                }
+            }
+
+            /// The next packet, and what the sender wants when it has sent that.
+            #[inline(always)]
+            pub fn transmit(&mut self, now: Time) -> (Data, Wants) {
+                match self {
+                    $(AnySender::$Kind(s) => {
+                        let data = s.transmit(now);
+                        (data, Wants { readiness: s.readiness(now), timeout: s.poll_timeout() })
+                    })*
+                }
             }
 
             pub fn handle_notice(&mut self, now: Time, notice: Notice) {

@@ -1,22 +1,14 @@
-"""The commands `clearway plan ...`."""
+"""The commands `clearway plan ...`. What `--check` needs to simulate is imported for it alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from clearway import (
-    arbiter_check,
-    arbiter_planning,
-    console,
-    plan_check,
-    planning,
-    screen,
-    target_check,
-    target_planning,
-)
+from clearway import arbiter_planning, console, planning, tables, target_planning
 from clearway.commands.options import JsonOption
 from clearway.errors import CLAIM_FAILED
 
@@ -77,18 +69,21 @@ def plan_dci_buffer(
     """Plan buffers and thresholds of a lossless link between datacenters, with PFC and with a relay."""
     given = {name: value for name, value in locals().items() if name not in ("check", "json")}
     answer = planning.plan(given, _as_flag)
-    checked: Sequence[plan_check.Checked] = []
+    passed: bool = True
+    show: Callable[[], None] = _nothing
     if check:
+        from clearway import plan_check  # noqa: PLC0415
+
         plain = dict(given, priorities=None, drain=None, hysteresis=None)
         checked = plan_check.check(answer, planning.plan(plain, _as_flag), as_json=json)
         answer["check"] = plan_check.as_json(checked)
+        passed, show = plan_check.has_passed(checked), partial(plan_check.show, checked)
     if json:
         console.show_json(answer)
     else:
         _show_plan(answer)
-        if check:
-            plan_check.show(checked)
-    if not plan_check.has_passed(checked):
+        show()
+    if not passed:
         raise typer.Exit(CLAIM_FAILED)
 
 
@@ -159,24 +154,27 @@ def plan_arbiter(
 
 def _show_arbiter(given: dict[str, str | None], *, measure: bool, check: bool, as_json: bool) -> None:
     answer = arbiter_planning.plan(given, _as_flag, measure=measure)
-    checked = None
+    passed: bool = True
+    show: Callable[[], None] = _nothing
     if check:
+        from clearway import arbiter_check  # noqa: PLC0415
+
         checked = arbiter_check.check(
             answer,
             lambda changed: arbiter_planning.plan({**given, **changed}, _as_flag, measure=False),
             as_json=as_json,
         )
         answer["check"] = arbiter_check.as_json(checked)
+        passed, show = checked.passed, partial(arbiter_check.show, checked)
     if as_json:
         console.show_json(answer)
     else:
         console.say(arbiter_planning.title(answer))
-        screen.show_table("", ("",), arbiter_planning.rows(answer))
+        tables.show_table("", ("",), arbiter_planning.rows(answer))
         for line in (*arbiter_planning.limits(answer), *arbiter_planning.remarks(answer)):
             console.say(line)
-        if checked is not None:
-            arbiter_check.show(checked)
-    if checked is not None and not checked.passed:
+        show()
+    if not passed:
         raise typer.Exit(CLAIM_FAILED)
 
 
@@ -213,26 +211,33 @@ def plan_target_delay(
     """Plan Swift's target delay: base, hop scaling and flow scaling, with their cost in RTT and goodput."""
     given = {name: value for name, value in locals().items() if name not in ("check", "json")}
     answer = target_planning.plan(given, _as_flag)
-    checked: Sequence[target_check.Checked] = []
+    passed: bool = True
+    show: Callable[[], None] = _nothing
     if check:
+        from clearway import target_check  # noqa: PLC0415
+
         checked = target_check.check(answer, as_json=json)
         answer["check"] = target_check.as_json(checked)
+        passed, show = target_check.has_passed(checked), partial(target_check.show, checked)
     if json:
         console.show_json(answer)
     else:
         _show_target(answer)
-        if check:
-            target_check.show(checked)
-    if not target_check.has_passed(checked):
+        show()
+    if not passed:
         raise typer.Exit(CLAIM_FAILED)
 
 
 def _show_target(answer: dict[str, Any]) -> None:
     console.say(target_planning.title(answer))
-    screen.show_table("Set [transport.NAME]", ("",), target_planning.parameter_rows(answer))
+    tables.show_table("Set [transport.NAME]", ("",), target_planning.parameter_rows(answer))
     far = target_planning.flows(answer["network"]["flows"])
-    screen.show_table(f"What {far} pay for", target_planning.PART_COLUMNS, target_planning.part_rows(answer))
-    screen.show_table("What flows get", target_planning.FLOW_COLUMNS, target_planning.flow_rows(answer))
+    tables.show_table(f"What {far} pay for", target_planning.PART_COLUMNS, target_planning.part_rows(answer))
+    tables.show_table("What flows get", target_planning.FLOW_COLUMNS, target_planning.flow_rows(answer))
+
+
+def _nothing() -> None:
+    """Show nothing of a check that was not asked for."""
 
 
 def _as_flag(name: str) -> str:
@@ -241,8 +246,8 @@ def _as_flag(name: str) -> str:
 
 def _show_plan(answer: dict[str, Any]) -> None:
     console.say(planning.title(answer))
-    screen.show_table("", planning.COLUMNS, planning.scheme_rows(answer))
+    tables.show_table("", planning.COLUMNS, planning.scheme_rows(answer))
     if "headroom" in answer:
-        screen.show_table("Headroom of a priority", ("time", "bytes"), planning.headroom_rows(answer))
+        tables.show_table("Headroom of a priority", ("time", "bytes"), planning.headroom_rows(answer))
     for remark in planning.remarks(answer):
         console.say(remark)

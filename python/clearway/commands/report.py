@@ -22,6 +22,8 @@ def write_report(
     """Write one self-contained HTML page about one run or several."""
     directory.check_file_writable(output)
     loaded = [(shown(path.name), load_directory(path)) for path in directories]
-    directory.write_text(output, report.page(report.labelled(loaded)))
-    stops.wrote(output)
+    page = report.page(report.labelled(loaded))
+    with stops.put_off():
+        directory.write_text(output, page)
+        stops.wrote(output)
     console.say(f"report: {output}")

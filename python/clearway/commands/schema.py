@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from clearway import api, console
+from clearway import console, scenario_schema
 
 app = typer.Typer(add_completion=False)
 
@@ -12,4 +12,4 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of a scenario, for editors."""
-    console.show_json(api.schema())
+    console.show_json(scenario_schema.schema())

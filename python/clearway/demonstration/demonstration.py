@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, console, screen
+from clearway import _clearway, console, screen, tables
 from clearway.demonstration.fabric import FABRIC
 from clearway.demonstration.incast import INCAST
 from clearway.demonstration.long_link import LONG_LINK
@@ -58,7 +58,7 @@ class Demonstration:
         """Print each part: what is asked, the figures, and the answer."""
         for answer in self.answers:
             console.say(answer.part.asks)
-            screen.show_table(answer.covers, answer.labels, answer.rows)
+            tables.show_table(answer.covers, answer.labels, answer.rows)
             console.say(answer.part.note)
             console.say(answer.conclusion)
             console.say()

@@ -9,8 +9,8 @@ use super::order::{self, Item, Known, FEW};
 /// The slot of an event that has none: it is all said by its order.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// A mark behind all items.
-const END: Item = Item { order: u64::MAX, tag: 0 };
+/// A mark behind all items, which is of no node.
+const END: Item = Item { order: u64::MAX, tag: u64::MAX };
 
 /// An item's tag is its node, in the upper half, and its slot.
 #[inline(always)]
@@ -147,6 +147,17 @@ impl Agenda {
     pub fn pop(&mut self) -> Option<Item> {
         let item = self.items[self.next];
         if item.order == END.order {
+            return None;
+        }
+        self.next += 1;
+        Some(item)
+    }
+
+    /// Takes out the next event if it is of this node, as [`Self::pop`] does.
+    #[inline]
+    pub fn pop_of(&mut self, node: u32) -> Option<Item> {
+        let item = self.items[self.next];
+        if node_of(item) != node {
             return None;
         }
         self.next += 1;

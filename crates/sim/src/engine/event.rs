@@ -213,6 +213,12 @@ pub fn key(kind: Kind, id: u32) -> u32 {
     (kind as u32) << ID_BITS | id
 }
 
+/// The id in such a key.
+#[inline(always)]
+pub fn id_of(key: u32) -> u32 {
+    key & (MAX_ID - 1)
+}
+
 /// Returns whether such a key is an arrival's.
 #[inline(always)]
 pub fn is_key_of_arrival(key: u32) -> bool {
@@ -220,16 +226,10 @@ pub fn is_key_of_arrival(key: u32) -> bool {
 }
 
 impl Event {
-    /// The arrival of `frame` over link `link`.
+    /// Something that happens to `frame`, with its kind and id as a [`key`].
     #[inline]
-    pub fn arrival(time: u64, link: u32, frame: &Frame) -> Event {
-        Event::carrying(time, Kind::Arrival, link, frame)
-    }
-
-    /// Something that happens to `frame`.
-    #[inline]
-    pub fn carrying(time: u64, kind: Kind, id: u32, frame: &Frame) -> Event {
-        let key = u64::from(key(kind, id)) << 32 | u64::from(frame.meta.0);
+    pub fn carrying(time: u64, key: u32, frame: &Frame) -> Event {
+        let key = u64::from(key) << 32 | u64::from(frame.meta.0);
         Event { time, stamp: frame.stamp, route_seq: frame.route_seq, key }
     }
 
@@ -260,7 +260,7 @@ impl Event {
     /// The port, link, end, processor, initiator or seat to which it happens.
     #[inline]
     pub fn id(&self) -> u32 {
-        (self.key >> 32) as u32 & (MAX_ID - 1)
+        id_of((self.key >> 32) as u32)
     }
 
     /// The size, hops and flags of the frame that it carries.
@@ -269,11 +269,12 @@ impl Event {
         Meta(self.key as u32)
     }
 
-    /// The frame that it carries goes on over another link, at whose end it arrives at `time`.
+    /// A frame with this `meta` goes on over another link, at whose end it arrives at `time`, with the key of such arrivals. What
+    /// else there is to know of the frame it carries already.
     #[inline(always)]
-    pub fn go_on(&mut self, time: u64, link: u32) {
+    pub fn go_on(&mut self, time: u64, arrival_key: u32, meta: Meta) {
         self.time = time;
-        self.key = u64::from(key(Kind::Arrival, link)) << 32 | u64::from(self.meta().crossed().0);
+        self.key = u64::from(arrival_key) << 32 | u64::from(meta.crossed().0);
     }
 
     /// The frame that it carries meets congestion.
@@ -322,7 +323,7 @@ mod tests {
     fn a_frame_survives_its_event() {
         let meta = Meta::new(MAX_FRAME - 1, Meta::ACK | Meta::ECT).crossed().crossed().echoing(31);
         let frame = Frame { stamp: u64::MAX, route_seq: 7 << 32 | 9, meta };
-        let event = Event::arrival(5, MAX_ID - 1, &frame);
+        let event = Event::carrying(5, key(Kind::Arrival, MAX_ID - 1), &frame);
         assert_eq!((event.kind(), event.id(), event.frame()), (Kind::Arrival, MAX_ID - 1, frame));
         assert_eq!((meta.size(), meta.hop(), meta.echoed_hops()), (MAX_FRAME - 1, 2, 31));
         assert_eq!((frame.route(), event.route(), frame.seq()), (7, 7, 9));

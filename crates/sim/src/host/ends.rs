@@ -5,7 +5,7 @@ use clearway_proto::units::Time;
 
 use super::transport::Maker;
 use crate::engine::event::{Frame, Meta};
-use crate::schemes::{AnyReceiver, AnySender};
+use crate::schemes::{AnyReceiver, AnySender, Wants};
 
 /// The sending end.
 #[derive(Debug)]
@@ -45,17 +45,18 @@ pub struct Losses {
 }
 
 impl SendingEnd {
-    /// The next packet's frame.
+    /// The next packet's frame, and what the sender wants when it has sent that.
     #[inline(always)]
-    pub fn transmit(&mut self, maker: &Maker, now: Time) -> Frame {
-        let data = self.sender.transmit(now);
+    pub fn transmit(&mut self, maker: &Maker, now: Time) -> (Frame, Wants) {
+        let (data, wants) = self.sender.transmit(now);
         let flags = if maker.ecn_capable { Meta::ECT } else { 0 } | if data.last { Meta::LAST } else { 0 };
         let route = if self.routes == 1 { self.route } else { self.one_of_routes(maker.slotted) };
-        Frame {
+        let frame = Frame {
             stamp: data.sent.as_ps(),
             route_seq: u64::from(route) << 32 | u64::from(data.seq),
             meta: Meta::new(data.payload + maker.overhead, flags),
-        }
+        };
+        (frame, wants)
     }
 
     /// The route of the packet that was just sent. A flow whose packets leave in timeslots keeps to one route, unless its

@@ -109,7 +109,7 @@ impl Departures {
     /// Frees the frames that have left by `now`, as [`Self::settle`] does. Those that began to leave meanwhile are to be marked if
     /// more than `threshold` bytes waited behind; how many these are. What waited is what waits now, less what began.
     #[inline(always)]
-    pub(super) fn settle_and_judge(&mut self, backlog: &mut Backlog, now: u64, threshold: u32) -> u64 {
+    pub(super) fn settle_and_judge(&mut self, backlog: &mut Backlog, now: u64, threshold: u32) -> u32 {
         let mut marked = 0;
         while let Some(&first) = self.nodes.get(backlog.head as usize) {
             if first.at > now {

@@ -5,6 +5,7 @@ use clearway_proto::pfc::account::Charged;
 
 use super::memory::SharedBuffer;
 use super::pfc::{Overflow, Pause, Pfc, PortAccount, NO_PORT, PAUSE_BYTES};
+use super::port::Port;
 use super::ports::Ports;
 use super::scheduling::{each, only, ClassSet};
 
@@ -47,7 +48,7 @@ impl Ports {
         };
         if !taken {
             let account = *self.pfc_mut(at).account(class);
-            let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link);
+            let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link());
             let (common, used) = (account.common, account.headroom);
             let first = Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
             self.overflow.get_or_insert(first);
@@ -165,7 +166,7 @@ impl Ports {
 
     /// Returns whether a ruled port transmits.
     pub fn transmits(&self, at: u32) -> bool {
-        self.rules(at).transmitting
+        self.port(at).transmits()
     }
 
     /// Returns when it is to be asked whether a PAUSE must be repeated, if that is not to come anyway and a class is paused.
@@ -193,13 +194,13 @@ impl Ports {
     pub fn send_signal(&mut self, at: u32, now: u64) -> Told {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
-        debug_assert!(!rules.transmitting && port.busy_until <= now);
+        debug_assert!(!port.transmits() && port.busy_until <= now);
         let pfc = rules.pfc.as_mut().expect("a port of a network with flow control");
         let pause = pfc.signals.pop_front().expect("a port has its turn when it has something to say");
         let kind = &self.kinds[port.kind as usize];
         let ends = now + kind.transmission(PAUSE_BYTES);
         port.busy_until = ends;
-        rules.transmitting = true;
+        port.flags |= Port::TRANSMITS;
         // It takes no room, and is no frame of a class.
         rules.in_transmission = 0;
         rules.ingress = NO_PORT;
@@ -273,13 +274,13 @@ impl Ports {
                 of[class] += u64::from(bytes);
             }
         };
-        for rules in &self.rules {
+        for (port, rules) in self.ruled() {
             for (class, queue) in rules.queues.iter().enumerate() {
                 for waited in self.frames.iter(queue.frames) {
                     add(waited.ingress, class, waited.frame.meta.size());
                 }
             }
-            if rules.transmitting {
+            if port.transmits() {
                 add(rules.ingress, rules.sending.into(), rules.in_transmission);
             }
         }

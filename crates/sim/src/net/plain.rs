@@ -37,28 +37,22 @@ pub(super) fn send<const NIC: bool>(
         left = now + transmission;
     } else {
         left = port.busy_until + transmission;
-        let slot = if !NIC && meta.contains(Meta::ECT) { slot } else { NOT_CAPABLE };
-        if !NIC && port.intersects(Port::LISTED) {
-            let Some(marked) = join_judging(port, departures, kind, (now, left), size, slot) else {
-                counters.count_drop(at, size);
-                return None;
-            };
-            if marked > 0 {
-                counters.count_marks(at, marked);
+        let has_joined = if !NIC && port.intersects(Port::MARKS) {
+            let slot = if meta.contains(Meta::ECT) { slot } else { NOT_CAPABLE };
+            let marks = join_marking(port, departures, kind, (at, now, left), (size, slot));
+            if let Some(marks @ Marks { count: 1.., .. }) = marks {
+                counters.count_marks(at, u64::from(marks.count));
+                if marks.is_marked {
+                    *meta = meta.with(Meta::CE);
+                }
             }
+            marks.is_some()
         } else {
-            let Some(held) = join(port, departures, kind.capacity, (now, left), (size, slot)) else {
-                counters.count_drop(at, size);
-                return None;
-            };
-            if held > kind.mark_above && meta.contains(Meta::ECT) {
-                *meta = meta.with(Meta::CE);
-                counters.count_marks(at, 1);
-            }
-            if !NIC && port.backlog.held > kind.mark_behind {
-                port.flags |= Port::LISTED;
-                departures.marking.push(at);
-            }
+            join(port, departures, kind.capacity, (now, left), size)
+        };
+        if !has_joined {
+            counters.count_drop(at, size);
+            return None;
         }
     }
     port.busy_until = left;
@@ -79,26 +73,45 @@ pub(super) fn settle(
 ) {
     let marked = departures.settle_and_judge(&mut port.backlog, now, threshold);
     if marked > 0 {
-        counters.count_marks(at, marked);
+        counters.count_marks(at, u64::from(marked));
     }
 }
 
-/// Does what [`join`] does, at a port that is listed. Returns how many frames before the one that joins are to be marked; `None`
-/// if there is no room for it.
+/// The marks that a port makes as a frame joins its queue.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// How many there are, on that frame and on those before it.
+    count: u32,
+    /// The frame is marked by what it finds.
+    is_marked: bool,
+}
+
+/// Does what [`join`] does, at a port that marks; a frame without a slot is not to be marked. Returns the marks; `None` if there is
+/// no room for the frame.
 #[inline(never)]
-fn join_judging(
+fn join_marking(
     port: &mut Port,
     departures: &mut Departures,
     kind: &PortKind,
-    (now, left): (u64, u64),
-    size: u32,
-    slot: u32,
-) -> Option<u64> {
-    let mut marked = 0;
+    (at, now, left): (u32, u64, u64),
+    (size, slot): (u32, u32),
+) -> Option<Marks> {
+    let mut marks = Marks::default();
     if port.backlog.head != NONE {
-        marked = departures.settle_and_judge(&mut port.backlog, now, kind.mark_behind);
+        marks.count = departures.settle_and_judge(&mut port.backlog, now, kind.mark_behind);
     }
-    append(port, departures, kind.capacity, (now, left), (size, slot)).then_some(marked)
+    let held = port.backlog.held;
+    if !append(port, departures, kind.capacity, (now, left), (size, slot)) {
+        return None;
+    }
+    if held > kind.mark_above && slot != NOT_CAPABLE {
+        marks = Marks { count: marks.count + 1, is_marked: true };
+    }
+    if port.backlog.held > kind.mark_behind && !port.intersects(Port::LISTED) {
+        port.flags |= Port::LISTED;
+        departures.marking.push(at);
+    }
+    Some(marks)
 }
 
 /// Adds a frame to the list of a busy port with room for `capacity` bytes. Returns whether there is room for it.
@@ -126,8 +139,8 @@ fn append(
     true
 }
 
-/// A frame joins the queue of a busy port with room for `capacity` bytes, to have left at `left`. Answers with the bytes
-/// that it finds at the port, or that there is no room for it. Its arguments and its answer fit the processor's registers,
+/// A frame joins the queue of a busy port with room for `capacity` bytes, to have left at `left`. Returns whether there is room
+/// for it. Its arguments and its answer fit the processor's registers,
 /// so that a call costs little; inlined, it would take these from the loop of a switch.
 #[inline(never)]
 fn join(
@@ -135,13 +148,12 @@ fn join(
     departures: &mut Departures,
     capacity: u32,
     (now, left): (u64, u64),
-    (size, slot): (u32, u32),
-) -> Option<u32> {
+    size: u32,
+) -> bool {
     if port.backlog.head != NONE {
         departures.settle(&mut port.backlog, now);
     }
-    let held = port.backlog.held;
-    append(port, departures, capacity, (now, left), (size, slot)).then_some(held)
+    append(port, departures, capacity, (now, left), (size, NOT_CAPABLE))
 }
 
 /// Returns what a plain port has sent and what waits, at `now`.

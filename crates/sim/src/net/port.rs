@@ -2,6 +2,8 @@
 
 use clearway_proto::units::{Bytes, Rate, Span};
 
+use crate::engine::event::{id_of, key, Kind};
+
 /// One cache line: all that a frame touches on its way through a plain port.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -21,8 +23,8 @@ pub struct Port {
     pub(super) backlog: super::backlog::Backlog,
     /// Most bytes held at once, with the frame in transmission, seen when a frame had to wait; 0 where none has.
     pub peak: u32,
-    /// The number of the link that it feeds.
-    pub link: u32,
+    /// The key of an arrival over the link that it feeds.
+    pub arrival_key: u32,
     /// The node at the link's end, as its domain knows it.
     pub node: u32,
     /// Index of its [`PortKind`].
@@ -61,13 +63,25 @@ impl PortKind {
         self.mark_behind != u32::MAX
     }
 
+    /// Returns whether they mark frames.
+    pub fn marks(&self) -> bool {
+        self.marks_behind() || self.mark_above != u32::MAX
+    }
+
     /// Returns how long a frame of `size` bytes takes on the wire, in picoseconds.
     #[inline(always)]
     pub fn transmission(&self, size: u32) -> u64 {
-        if self.byte_time == 0 {
-            return self.rate.transmission(Bytes::new(u64::from(size))).as_ps();
+        match u64::from(self.byte_time) * u64::from(size) {
+            0 => self.uneven_transmission(size),
+            time => time,
         }
-        u64::from(self.byte_time) * u64::from(size)
+    }
+
+    /// Does what [`Self::transmission`] does, where a byte takes no whole number of picoseconds.
+    #[cold]
+    #[inline(never)]
+    fn uneven_transmission(&self, size: u32) -> u64 {
+        self.rate.transmission(Bytes::new(u64::from(size))).as_ps()
     }
 }
 
@@ -83,6 +97,11 @@ impl Port {
     /// It is in the list of those that are to catch up when the window ends.
     pub(super) const BEHIND: u8 = 16;
 
+    /// It is ruled, and a transmission is under way, or has ended and the port has not caught up.
+    pub(super) const TRANSMITS: u8 = 64;
+    /// It is plain, and marks frames that wait.
+    pub(super) const MARKS: u8 = 32;
+
     /// An idle port of this kind at the start of `link`.
     pub fn new(kind: u16, link: u32, flags: u8) -> Port {
         Port {
@@ -93,11 +112,23 @@ impl Port {
             waited_high: 0,
             backlog: super::backlog::Backlog::EMPTY,
             peak: 0,
-            link,
+            arrival_key: key(Kind::Arrival, link),
             node: u32::MAX,
             kind,
             flags,
         }
+    }
+
+    /// The number of the link that it feeds.
+    #[inline(always)]
+    pub fn link(&self) -> u32 {
+        id_of(self.arrival_key)
+    }
+
+    /// Returns whether a ruled port transmits, or has not caught up with the end of a transmission.
+    #[inline(always)]
+    pub fn transmits(&self) -> bool {
+        self.intersects(Port::TRANSMITS)
     }
 
     /// Returns whether any of `flags` is set.

@@ -80,6 +80,8 @@ impl Ports {
             self.rules_of.resize(self.all.len(), NO_RULES);
             self.rules_of.push(self.rules.len() as u32);
             self.rules.push(rules);
+        } else if self.kinds[port.kind as usize].marks() {
+            port.flags |= Port::MARKS;
         }
         self.all.push(port);
         self.counters.add();
@@ -131,6 +133,12 @@ impl Ports {
         self.rules.get(*self.rules_of.get(at as usize)? as usize)
     }
 
+    /// The ruled ports, with their rules.
+    pub(super) fn ruled(&self) -> impl Iterator<Item = (&Port, &Rules)> + '_ {
+        let rules_of = self.all.iter().zip(&self.rules_of);
+        rules_of.filter_map(|(port, place)| Some((port, self.rules.get(*place as usize)?)))
+    }
+
     /// A frame comes to a plain port: when it arrives at the link's end, and the port; `None` if there was no room for it. That
     /// arrival will stand in `slot`; at a NIC that does not matter.
     #[inline(always)]
@@ -165,7 +173,7 @@ impl Ports {
             let threshold = self.kinds[port.kind as usize].mark_behind;
             let marked = self.departures.settle_and_judge(&mut port.backlog, now - 1, threshold);
             if marked > 0 {
-                self.counters.count_marks(at, marked);
+                self.counters.count_marks(at, u64::from(marked));
             }
             // Behind no frame there is as much as what there is in all.
             if port.backlog.is_empty() || port.backlog.held <= threshold {
@@ -184,7 +192,7 @@ impl Ports {
         let port = self.port(at);
         if port.intersects(Port::RULED) {
             debug_assert!(!self.transmits(at) || port.busy_until > now, "a port that has not caught up");
-            self.rules(at).is_free_for(class())
+            self.rules(at).is_free_for(port, class())
         } else {
             port.busy_until <= now
         }
@@ -260,10 +268,9 @@ impl Ports {
     pub fn assert_memories_balance(&self) {
         for (which, memory) in self.memories.iter().enumerate() {
             let of_queues: u64 = self
-                .rules
-                .iter()
-                .filter(|rules| rules.memory() == Memory::Shared(which as u32))
-                .map(|rules| rules.held_on_no_account(&self.frames))
+                .ruled()
+                .filter(|(_, rules)| rules.memory() == Memory::Shared(which as u32))
+                .map(|(port, rules)| rules.held_on_no_account(port, &self.frames))
                 .sum();
             let of_accounts: u64 = self
                 .rules

@@ -70,10 +70,10 @@ impl Ports {
     /// Returns whether there is room for a frame of a class.
     #[inline]
     fn admits(&self, at: u32, class: usize, size: u32) -> bool {
-        let rules = self.rules(at);
+        let (port, rules) = (self.port(at), self.rules(at));
         match rules.memory {
-            Memory::Shared(memory) => self.memories[memory as usize].admits(rules.held_of(class), size),
-            Memory::Own(capacity) => rules.is_idle() || capacity - rules.held().min(capacity) >= size,
+            Memory::Shared(memory) => self.memories[memory as usize].admits(rules.held_of(port, class), size),
+            Memory::Own(capacity) => rules.is_idle(port) || capacity - rules.held(port).min(capacity) >= size,
         }
     }
 
@@ -87,7 +87,7 @@ impl Ports {
         }
         let switch = &mut self.switches[rules.switch as usize];
         let (now, size) = (arrival.time, arrival.meta().size());
-        if rules.is_free_for(class) {
+        if rules.is_free_for(port, class) {
             let watched = switch.see(at, ingress, rules.queued == 0);
             let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
             return Passed::Goes { arrives, watched };
@@ -102,13 +102,13 @@ impl Ports {
         let place = self.rules_of[at as usize] as usize;
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
         if rules.queues[class].marking.at == MarkPoint::Enqueue {
-            let held = rules.held_of(class);
+            let held = rules.held_of(port, class);
             if rules.queues[class].marking.mark(MarkPoint::Enqueue, held, frame) {
                 rules.queues[class].counters.marked_frames += 1;
                 self.counters.at(at).marked_frames += 1;
             }
         }
-        if rules.is_free_for(class) {
+        if rules.is_free_for(port, class) {
             let alone = rules.queued == 0;
             self.see_account(at, ingress, alone);
             return Joined::Begun(self.begin(at, class, frame.meta.size(), ingress, now));
@@ -121,14 +121,14 @@ impl Ports {
     /// The transmission of a ruled port has ended: its room is free again.
     #[inline(always)]
     pub fn end_transmission(&mut self, at: u32) {
-        let rules = self.rules_mut(at);
-        debug_assert!(rules.transmitting, "no transmission ends");
-        rules.transmitting = false;
+        let port = &mut self.all[at as usize];
+        debug_assert!(port.transmits(), "no transmission ends");
+        port.flags &= !Port::TRANSMITS;
+        let (now, rules) = (port.busy_until, self.rules(at));
         let (size, class, ingress) = (rules.in_transmission, usize::from(rules.sending), rules.ingress);
         let memory = rules.memory;
         if ingress != NO_PORT {
             if !self.release_unseen(ingress, class, size) {
-                let now = self.port(at).busy_until;
                 self.release(ingress, class, size, now);
             }
         } else if let Memory::Shared(memory) = memory {
@@ -139,8 +139,9 @@ impl Ports {
     /// Returns whether a ruled port has something to catch up with up to `until`.
     #[inline(always)]
     pub fn is_behind(&self, at: u32, until: u64) -> bool {
-        let behind = self.port(at).busy_until <= until && self.rules(at).transmitting;
-        debug_assert!(!behind || !self.port(at).intersects(Port::ARMED), "an event to come is anticipated");
+        let port = self.port(at);
+        let behind = port.busy_until <= until && port.transmits();
+        debug_assert!(!behind || !port.intersects(Port::ARMED), "an event to come is anticipated");
         behind
     }
 
@@ -149,7 +150,7 @@ impl Ports {
     pub fn next(&mut self, at: u32, asking: ClassSet) -> Option<NextToSend> {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
-        assert!(!rules.transmitting, "a port that transmits has no turn to give");
+        assert!(!self.all[at as usize].transmits(), "a port that transmits has no turn to give");
         if rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0) {
             return Some(NextToSend::Signal);
         }
@@ -157,16 +158,18 @@ impl Ports {
         Some(if rules.queued & only(class) == 0 { NextToSend::Pull(class) } else { NextToSend::Queue(class) })
     }
 
-    /// The class whose first frame a ruled port sends next that catches up. What flow control has to say by now, it had not then.
-    #[inline]
-    pub fn next_queued(&mut self, at: u32) -> Option<usize> {
+    /// Sends the frame that a ruled port sends next which catches up, if one may leave. What flow control has to say by now, it had
+    /// not then.
+    #[inline(always)]
+    pub fn send_next_queued(&mut self, at: u32, now: u64) -> Option<Transmission> {
         let place = self.rules_of[at as usize] as usize;
         let rules = &mut self.rules[place];
         let may_leave = rules.queued & !rules.paused;
         if may_leave == 0 {
             return None;
         }
-        choose(rules, &self.classes, may_leave)
+        let class = choose(rules, &self.classes, may_leave)?;
+        Some(self.send_queued(at, class, now))
     }
 
     /// Returns whether anything waits at a ruled port that may leave.
@@ -179,7 +182,7 @@ impl Ports {
     #[inline(always)]
     pub fn send_queued(&mut self, at: u32, class: usize, now: u64) -> Transmission {
         let place = self.rules_of[at as usize] as usize;
-        let rules = &mut self.rules[place];
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
         let queue = &mut rules.queues[class];
         let Waited { mut frame, since, ingress } = self.frames.take(&mut queue.frames);
         let size = frame.meta.size();
@@ -193,11 +196,20 @@ impl Ports {
         if queue.frames.is_empty() {
             rules.queued &= !only(class);
             if rules.queued == 0 {
-                self.see_account(at, ingress, true);
+                if let Some(switch) = self.switches.get_mut(rules.switch as usize) {
+                    switch.see(at, ingress, true);
+                }
             }
         }
-        self.all[at as usize].count_wait(now - since, size);
-        Transmission { frame, leaves: self.begin(at, class, size, ingress, now) }
+        port.count_wait(now - since, size);
+        let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
+        let special = rules.special.is_some();
+        let leaves = if special {
+            self.begin_specially(at, class, size, (now, arrives))
+        } else {
+            Leaves::Arriving(arrives)
+        };
+        Transmission { frame, leaves }
     }
 
     /// Sends a frame that a class's source at the host has made, as its turn has come or the port is idle. A NIC shares
@@ -234,7 +246,7 @@ impl Ports {
     pub fn state_at_beginning(&self, at: u32, frame: &Frame, arrives: u64) -> PortState {
         let port = self.port(at);
         PortState {
-            link: port.link,
+            link: port.link(),
             rate: self.rate(at),
             queued: Bytes::new(self.rules(at).waiting.into()),
             sent: Bytes::new(port.sent_bytes - u64::from(frame.meta.size())),
@@ -337,13 +349,13 @@ fn begin(
     ingress: u32,
     now: u64,
 ) -> u64 {
-    debug_assert!(!rules.transmitting && port.busy_until <= now);
+    debug_assert!(!port.transmits() && port.busy_until <= now);
     let kind = &kinds[port.kind as usize];
     let ends = now + kind.transmission(size);
     port.busy_until = ends;
     port.sent_bytes += u64::from(size);
     port.sent_frames += 1;
-    rules.transmitting = true;
+    port.flags |= Port::TRANSMITS;
     rules.in_transmission = size;
     rules.sending = class as u8;
     rules.ingress = ingress;
@@ -368,7 +380,7 @@ fn wait(
     now: u64,
 ) {
     let size = frame.meta.size();
-    port.peak = port.peak.max(rules.held() + size);
+    port.peak = port.peak.max(rules.held(port) + size);
     rules.waiting += size;
     rules.queued |= only(class);
     let queue = &mut rules.queues[class];

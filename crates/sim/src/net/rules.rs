@@ -19,8 +19,6 @@ pub struct Rules {
     pub(super) queued: ClassSet,
     /// The class of the frame sent last.
     pub(super) sending: u8,
-    /// A transmission is under way, or has ended and the port has not caught up.
-    pub(super) transmitting: bool,
     /// Bytes of the frame sent last.
     pub(super) in_transmission: u32,
     /// Bytes waiting, without the frame in transmission.
@@ -102,7 +100,6 @@ impl Rules {
             scheduler,
             queued: 0,
             sending: 0,
-            transmitting: false,
             in_transmission: 0,
             waiting: 0,
             memory,
@@ -147,23 +144,23 @@ impl Rules {
     }
 
     /// Bytes here, with the frame in transmission.
-    pub(super) fn held(&self) -> u32 {
-        self.waiting + if self.transmitting { self.in_transmission } else { 0 }
+    pub(super) fn held(&self, port: &Port) -> u32 {
+        self.waiting + if port.transmits() { self.in_transmission } else { 0 }
     }
 
     /// Bytes of a class here, with the frame in transmission if it is of that class.
-    pub(super) fn held_of(&self, class: usize) -> u32 {
-        let transmits = self.transmitting && usize::from(self.sending) == class;
+    pub(super) fn held_of(&self, port: &Port, class: usize) -> u32 {
+        let transmits = port.transmits() && usize::from(self.sending) == class;
         self.queues[class].waiting + if transmits { self.in_transmission } else { 0 }
     }
 
-    pub(super) fn is_idle(&self) -> bool {
-        !self.transmitting && self.waiting == 0
+    pub(super) fn is_idle(&self, port: &Port) -> bool {
+        !port.transmits() && self.waiting == 0
     }
 
     /// Returns whether a frame of a class that comes now would leave at once.
-    pub(super) fn is_free_for(&self, class: usize) -> bool {
-        !self.transmitting && self.queued & !self.paused == 0 && self.paused & only(class) == 0
+    pub(super) fn is_free_for(&self, port: &Port, class: usize) -> bool {
+        !port.transmits() && self.queued & !self.paused == 0 && self.paused & only(class) == 0
     }
 
     /// What the port has sent and what waits.
@@ -181,10 +178,10 @@ impl Rules {
     }
 
     /// Bytes here that no account has, with the frame in transmission.
-    pub(super) fn held_on_no_account(&self, frames: &WaitingFrames) -> u64 {
+    pub(super) fn held_on_no_account(&self, port: &Port, frames: &WaitingFrames) -> u64 {
         let waiting = self.waiting_since(frames).filter(|waited| waited.ingress == NO_PORT);
         let waiting: u64 = waiting.map(|waited| u64::from(waited.frame.meta.size())).sum();
-        let transmits = self.transmitting && self.ingress == NO_PORT;
+        let transmits = port.transmits() && self.ingress == NO_PORT;
         waiting + if transmits { u64::from(self.in_transmission) } else { 0 }
     }
 

@@ -169,11 +169,24 @@ impl Domain {
         }
     }
 
+    /// Lets an item of the agenda happen at a switch, and those after it that are of the same one.
     #[inline(never)]
-    fn happen_at_switch(&mut self, plan: &Plan, item: Item) {
-        if agenda::is_arrival(item) {
-            return self.arrive_at_switch(plan, agenda::slot_of(item));
+    fn happen_at_switch(&mut self, plan: &Plan, mut item: Item) {
+        loop {
+            if agenda::is_arrival(item) {
+                self.arrive_at_switch(plan, agenda::slot_of(item));
+            } else {
+                self.happen_otherwise_at_switch(plan, item);
+            }
+            let Some(next) = self.out.agenda.pop_of(self.out.node) else { return };
+            item = next;
+            self.out.now = self.out.agenda.time_of(item);
         }
+    }
+
+    /// Lets an item happen at a switch that is no arrival.
+    #[inline]
+    fn happen_otherwise_at_switch(&mut self, plan: &Plan, item: Item) {
         let event = &self.out.take_event(item);
         match event.kind() {
             Kind::Wake => self.fabric.wake_switch_port(plan, &mut self.out, event.id()),
@@ -239,7 +252,7 @@ impl Domain {
         self.out.packet_hops += 1;
         let frame = event.frame();
         match plan.routes.end(event.route(), event.meta()) {
-            Some(end) if self.hosts.all[host as usize].processor == NONE => {
+            Some(end) if self.hosts.works_in_no_time(host) => {
                 self.take(plan, host, end, &frame, self.out.time());
             }
             end => self.arrive_otherwise(plan, host, end.is_some(), &frame),

@@ -5,7 +5,7 @@ use super::out::{LinkEnd, Out};
 use super::plan::Plan;
 use crate::engine::batches::AHEAD;
 use crate::engine::calendar::{slot_of, Entry};
-use crate::engine::event::{key, Frame, Kind, Meta};
+use crate::engine::event::{Frame, Meta};
 use crate::engine::order::{self, Item, Known};
 use crate::engine::prefetch::prefetch;
 use crate::net::port::Port;
@@ -69,8 +69,7 @@ impl Fabric {
                 self.dropped.push(slot);
                 continue;
             };
-            event.time = arrives;
-            event.key = u64::from(key(Kind::Arrival, port.link)) << 32 | u64::from(meta.crossed().0);
+            event.go_on(arrives, port.arrival_key, meta);
             schedule.enter(port.node, slot, arrives);
         }
         while let Some(slot) = self.dropped.pop() {

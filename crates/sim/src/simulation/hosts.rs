@@ -13,6 +13,7 @@ use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::slots::{Offer, Slots};
 use crate::net::scheduling::{only, ClassSet};
+use crate::schemes::Wants;
 
 /// No host, or no processor.
 pub(super) const NONE: u32 = u32::MAX;
@@ -57,6 +58,15 @@ pub(super) struct HostState {
     pub fifo: bool,
     /// A plain NIC is to wake when it is free.
     pub armed: bool,
+}
+
+impl HostState {
+    /// Returns whether nothing stands between its flows and its NIC: no processor and no endpoint.
+    #[inline(always)]
+    pub fn has_but_a_nic(&self) -> bool {
+        // In `NONE` all bits are set.
+        self.processor & self.slots == NONE
+    }
 }
 
 impl Hosts {
@@ -117,6 +127,12 @@ impl Hosts {
     /// The next packet of a flow, as a frame.
     #[inline(always)]
     pub fn next_frame(&mut self, plan: &Plan, now: Time, end: u32) -> Frame {
+        self.next_frame_and_wants(plan, now, end).0
+    }
+
+    /// The next packet of a flow, as a frame, and what the flow wants when it has sent that.
+    #[inline(always)]
+    pub fn next_frame_and_wants(&mut self, plan: &Plan, now: Time, end: u32) -> (Frame, Wants) {
         let sender = &mut self.senders[end as usize];
         sender.transmit(&plan.makers[sender.transport as usize], now)
     }
@@ -137,9 +153,18 @@ impl Hosts {
         }
     }
 
+    /// Returns whether work takes no time at a host. Mostly, it takes none at any, and then a host need not be asked.
+    #[inline(always)]
+    pub fn works_in_no_time(&self, host: u32) -> bool {
+        self.processors.all.is_empty() || self.all[host as usize].processor == NONE
+    }
+
     /// When a packet arrived at the NIC, as this host's clocks have it.
     #[inline(always)]
     pub fn arrival_as_read(&mut self, host: u32, now: Time, received: Time) -> Time {
+        if self.clocks.is_empty() {
+            return received;
+        }
         match self.all[host as usize].clocks {
             NONE => received,
             clocks => self.clocks[clocks as usize].arrival(now, received),
@@ -150,6 +175,9 @@ impl Hosts {
     /// packet was sent, which its echo then says.
     #[inline(always)]
     pub fn stamps_as_read(&mut self, host: u32, now: Time, received: Time, ack: &mut Ack) -> Time {
+        if self.clocks.is_empty() {
+            return received;
+        }
         match self.all[host as usize].clocks {
             NONE => received,
             clocks => {
@@ -171,8 +199,15 @@ impl Hosts {
 
     #[inline]
     pub fn arm_timer(&mut self, out: &mut Out, end: u32) {
+        let timeout = self.senders[end as usize].sender.poll_timeout();
+        self.arm_timer_at(out, end, timeout);
+    }
+
+    /// Sees to it that a flow has its timer at this time, or before it.
+    #[inline(always)]
+    pub fn arm_timer_at(&mut self, out: &mut Out, end: u32, timeout: Option<Time>) {
         let sender = &mut self.senders[end as usize];
-        if let Some(at) = sender.sender.poll_timeout() {
+        if let Some(at) = timeout {
             if at < sender.timer_at {
                 sender.timer_at = at;
                 out.schedule(Event::bare(at.as_ps(), Kind::Timeout, end));

@@ -166,7 +166,7 @@ impl Simulation {
         for out in 0..self.links() {
             let (domain, at) = self.domain_of_port(out);
             for (ingress, class, bytes) in domain.fabric.ports.waiting_on_accounts(at) {
-                let link = domain.fabric.ports.port(ingress).link ^ 1;
+                let link = domain.fabric.ports.port(ingress).link() ^ 1;
                 if let Some(waits) = waits_for.get_mut(&(link, class)) {
                     waits.push(((out, class), bytes));
                 }
@@ -177,7 +177,7 @@ impl Simulation {
             let (domain, at) = self.domain_of_port(fibre ^ 1);
             let Some(local) = domain.fabric.ports.other_side(at) else { continue };
             let paused = domain.fabric.ports.paused(local);
-            let out = domain.fabric.ports.port(local).link;
+            let out = domain.fabric.ports.port(local).link();
             for (&(_, class), waits) in waits_for.range_mut((fibre, 0)..(fibre + 1, 0)) {
                 if paused & only(class) != 0 {
                     waits.push(((out, class), u64::from(u32::MAX)));

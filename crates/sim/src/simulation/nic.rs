@@ -30,7 +30,7 @@ impl Domain {
             self.hosts.wait(plan, host, end);
             self.attend(plan, host);
         } else if self.is_free(plan, state.nic, end) && !state.armed {
-            return self.transmit(plan, host, end);
+            return self.transmit(plan, host, state.nic, end);
         } else {
             // A free NIC that is about to wake has flows waiting: they go first.
             self.hosts.wait(plan, host, end);
@@ -95,9 +95,8 @@ impl Domain {
     }
 
     /// A flow that is ready sends over its idle NIC, and is asked anew.
-    fn transmit(&mut self, plan: &Plan, host: u32, end: u32) {
-        let frame = self.hosts.next_frame(plan, self.out.time(), end);
-        let nic = self.hosts.all[host as usize].nic;
+    fn transmit(&mut self, plan: &Plan, host: u32, nic: u32, end: u32) {
+        let (frame, wants) = self.hosts.next_frame_and_wants(plan, self.out.time(), end);
         if self.fabric.ports.port(nic).intersects(Port::RULED) {
             let transmission = self.fabric.ports.send_pulled(nic, plan.class_of(&frame), frame, self.out.now);
             self.fabric.follow(plan, &mut self.out, nic, &transmission);
@@ -105,7 +104,7 @@ impl Domain {
         } else {
             self.offer(plan, nic, frame);
         }
-        match self.hosts.senders[end as usize].sender.readiness(self.out.time()) {
+        match wants.readiness {
             Readiness::Ready => {
                 self.hosts.wait_again(plan, host, end);
                 self.arm_nic(host);
@@ -113,7 +112,7 @@ impl Domain {
             Readiness::At(at) => self.hosts.arm_pace(&mut self.out, end, at),
             Readiness::Idle => (),
         }
-        self.hosts.arm_timer(&mut self.out, end);
+        self.hosts.arm_timer_at(&mut self.out, end, wants.timeout);
     }
 
     /// A NIC may be free.
@@ -137,20 +136,21 @@ impl Domain {
 
     /// A plain NIC is free: the next flow that is still ready sends.
     fn pull(&mut self, plan: &Plan, host: u32) {
-        let round = self.hosts.all[host as usize].rounds as usize;
-        if self.pull_from(plan, host, round) && self.hosts.rounds[round].has_waiting() {
+        let HostState { nic, rounds, .. } = self.hosts.all[host as usize];
+        let round = rounds as usize;
+        if self.pull_from(plan, host, nic, round) && self.hosts.rounds[round].has_waiting() {
             self.arm_nic(host);
         }
     }
 
     /// Lets the next flow of a round that is still ready send. Returns whether one did.
-    fn pull_from(&mut self, plan: &Plan, host: u32, round: usize) -> bool {
+    fn pull_from(&mut self, plan: &Plan, host: u32, nic: u32, round: usize) -> bool {
         while let Some(end) = self.hosts.take_turn(round) {
             if self.hosts.senders[end as usize].sender.readiness(self.out.time()) != Readiness::Ready {
                 self.serve(plan, host, end);
                 continue;
             }
-            self.transmit(plan, host, end);
+            self.transmit(plan, host, nic, end);
             return true;
         }
         false
@@ -176,7 +176,7 @@ impl Domain {
                     return self.arm_if_asked(plan, host);
                 }
                 NextToSend::Pull(class) => {
-                    if self.pull_one(plan, host, rounds as usize + class) {
+                    if self.pull_one(plan, host, nic, rounds as usize + class) {
                         return;
                     }
                 }
@@ -196,13 +196,13 @@ impl Domain {
     }
 
     /// The flow whose turn it is in a round sends, unless it is not ready any more. Returns whether it did.
-    fn pull_one(&mut self, plan: &Plan, host: u32, round: usize) -> bool {
+    fn pull_one(&mut self, plan: &Plan, host: u32, nic: u32, round: usize) -> bool {
         let Some(end) = self.hosts.take_turn(round) else { return false };
         if self.hosts.senders[end as usize].sender.readiness(self.out.time()) != Readiness::Ready {
             self.serve(plan, host, end);
             return false;
         }
-        self.transmit(plan, host, end);
+        self.transmit(plan, host, nic, end);
         true
     }
 }

@@ -18,8 +18,8 @@ use crate::net::port::Port;
 /// Where a port's link leads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkEnd {
-    /// The link.
-    pub number: u32,
+    /// The key of an arrival over it.
+    pub arrival_key: u32,
     /// The node at its end.
     pub node: u32,
 }
@@ -27,7 +27,7 @@ pub(super) struct LinkEnd {
 impl LinkEnd {
     #[inline(always)]
     pub fn of(port: &Port) -> LinkEnd {
-        LinkEnd { number: port.link, node: port.node }
+        LinkEnd { arrival_key: port.arrival_key, node: port.node }
     }
 }
 
@@ -128,7 +128,8 @@ impl Out {
     /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.
     #[inline(always)]
     pub fn send_on(&mut self, link: LinkEnd, arrives: u64, frame: &Frame) {
-        let event = Event::arrival(arrives, link.number, &Frame { meta: frame.meta.crossed(), ..*frame });
+        let event =
+            Event::carrying(arrives, link.arrival_key, &Frame { meta: frame.meta.crossed(), ..*frame });
         self.calendar.add(link.node, event);
     }
 }

@@ -55,7 +55,7 @@ impl Fabric {
         let Some(arrives) = told.arrives else { return };
         let port = self.ports.port(at);
         let Pause { class, time } = told.pause;
-        let key = u64::from(key(Kind::Pause, port.link)) << 32;
+        let key = u64::from(key(Kind::Pause, port.link())) << 32;
         let event = Event { time: arrives, stamp: time, route_seq: class.into(), key };
         out.calendar.add(port.node, event);
     }

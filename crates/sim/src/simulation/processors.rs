@@ -141,7 +141,7 @@ impl Domain {
         if at == now && processor.has_batches() {
             self.join_batch(host, frame);
         } else if let Some(leaves) = processor.leave(now, at, key(kind, end)) {
-            self.out.schedule(Event::carrying(leaves, kind, end, frame));
+            self.out.schedule(Event::carrying(leaves, key(kind, end), frame));
         } else {
             self.offer(plan, self.hosts.all[host as usize].nic, *frame);
         }

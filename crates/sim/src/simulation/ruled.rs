@@ -25,7 +25,8 @@ impl Fabric {
             Passed::Goes { arrives, watched } => {
                 let link = LinkEnd::of(self.ports.port(at));
                 let (events, schedule) = out.calendar.parts();
-                events[slot as usize].go_on(arrives, link.number);
+                let event = &mut events[slot as usize];
+                event.go_on(arrives, link.arrival_key, event.meta());
                 schedule.enter(link.node, slot, arrives);
                 watched
             }
@@ -146,8 +147,7 @@ impl Fabric {
         loop {
             let ended = self.ports.port(at).busy_until;
             self.ports.end_transmission(at);
-            let Some(class) = self.ports.next_queued(at) else { return };
-            let transmission = self.ports.send_queued(at, class, ended);
+            let Some(transmission) = self.ports.send_next_queued(at, ended) else { return };
             self.send_transmitted(plan, out, at, &transmission);
             if self.ports.port(at).busy_until > until {
                 return;
@@ -211,8 +211,7 @@ impl Fabric {
         self.ports.end_transmission(at);
         if self.ports.is_told(at) {
             self.go_on_at_switch(plan, out, at);
-        } else if let Some(class) = self.ports.next_queued(at) {
-            let transmission = self.ports.send_queued(at, class, out.now);
+        } else if let Some(transmission) = self.ports.send_next_queued(at, out.now) {
             self.send_transmitted(plan, out, at, &transmission);
             if self.ports.is_watched(at) {
                 self.arm(out, at);

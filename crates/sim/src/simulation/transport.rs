@@ -9,6 +9,7 @@ use super::hosts::NONE;
 use super::parcels::{Parcel, Said};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
+use crate::schemes::Wants;
 use crate::traffic::Demand;
 
 impl Domain {
@@ -131,11 +132,17 @@ impl Domain {
     /// An acknowledgement leaves its host's stack.
     #[inline(always)]
     fn release(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
-        let state = self.hosts.all[host as usize];
-        if state.slots != NONE && self.is_scheduled(plan, host, self.hosts.receivers[end as usize].flow) {
+        let state = &self.hosts.all[host as usize];
+        if state.has_but_a_nic() {
+            let nic = state.nic;
+            self.offer(plan, nic, ack);
+        } else if state.slots != NONE
+            && self.is_scheduled(plan, host, self.hosts.receivers[end as usize].flow)
+        {
             self.ack_in_slot(plan, host, end, ack);
         } else if state.processor == NONE {
-            self.offer(plan, state.nic, ack);
+            let nic = state.nic;
+            self.offer(plan, nic, ack);
         } else {
             self.release_ack(plan, host, end, &ack);
         }
@@ -145,22 +152,22 @@ impl Domain {
     #[inline(never)]
     pub(super) fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
         let now = self.out.time();
-        let sender = &mut self.hosts.senders[end as usize];
-        let counters = &mut self.out.counters[sender.transport as usize];
-        let rtt = now.since(ack.echo);
-        counters.rtt.record(rtt);
-        if plan.splits_rtt {
-            counters.split_rtt(rtt, ack.remote_queuing() + now.since(received));
-        }
-        sender.acks += 1;
+        let (rtt, here) = (now.since(ack.echo), now.since(received));
         let received = self.hosts.stamps_as_read(host, now, received, &mut ack);
         let sender = &mut self.hosts.senders[end as usize];
-        sender.sender.handle_ack(now, received, &ack);
-        let completed = sender.sender.poll_completed();
+        let counters = &mut self.out.counters[sender.transport as usize];
+        counters.rtt.record(rtt);
+        if plan.splits_rtt {
+            counters.split_rtt(rtt, ack.remote_queuing() + here);
+        }
+        sender.acks += 1;
+        let (completed, wants) = sender.sender.handle_ack(now, received, &ack);
+        let waits = sender.waiting;
         if completed > 0 && sender.writes {
             self.hosts.end_operations(plan, &mut self.out, end, completed);
+            return self.serve(plan, host, end);
         }
-        self.serve(plan, host, end);
+        self.serve_wants(plan, host, end, waits, wants);
     }
 
     /// A congestion notification has reached the sender. It is counted among the acknowledgements, whose way it takes, and
@@ -225,18 +232,25 @@ impl Domain {
     /// Asks a sender anew whether it has something to send, and when it wants its timer.
     pub(super) fn serve(&mut self, plan: &Plan, host: u32, end: u32) {
         let sender = &self.hosts.senders[end as usize];
-        if sender.waiting {
+        self.serve_wants(plan, host, end, sender.waiting, sender.sender.wants(self.out.time()));
+    }
+
+    /// Sees to what a sender wants, whose flow `waits` for the NIC or does not.
+    #[inline(always)]
+    fn serve_wants(&mut self, plan: &Plan, host: u32, end: u32, waits: bool, wants: Wants) {
+        if waits {
             if !self.hosts.slots.is_empty() {
                 self.offer_anew(plan, host, end);
+                return self.hosts.arm_timer(&mut self.out, end);
             }
         } else {
-            match sender.sender.readiness(self.out.time()) {
+            match wants.readiness {
                 Readiness::Ready => return self.send_or_wait(plan, host, end),
                 Readiness::At(at) => self.hosts.arm_pace(&mut self.out, end, at),
                 Readiness::Idle => (),
             }
         }
-        self.hosts.arm_timer(&mut self.out, end);
+        self.hosts.arm_timer_at(&mut self.out, end, wants.timeout);
     }
 }
 

@@ -157,7 +157,7 @@ def _quantile(values: Floats, q: float) -> Between:
     if not count:
         return Between(math.nan, math.nan, math.nan)
     down = np.sort(values)[::-1]
-    at_most = np.cumsum(_binomial(count, 1 - q))  # the chances that no more than 0, 1, 2, ... are above
+    at_most = np.cumsum(_few_of(count, 1 - q))  # the chances that no more than 0, 1, 2, ... are above
     rank = min(math.floor(count * (1 - q) + 1e-9), count - 1)
     # Fewer than `within` are above in no more than this share of cases, and so are more than `beyond`.
     within = int(np.searchsorted(at_most, _TAIL, side="right"))
@@ -166,8 +166,12 @@ def _quantile(values: Floats, q: float) -> Between:
     return Between(float(down[rank]), float(down[min(beyond, count) - 1]), high)
 
 
-def _binomial(count: int, chance: float) -> Floats:
-    """Return the chances of 0, 1, 2, ... of `count`, each of which has this chance."""
-    many = np.arange(count + 1)
+def _few_of(count: int, chance: float) -> Floats:
+    """Return the chances of 0, 1, 2, ... of `count`, each of which has this chance, but for the most.
+
+    Eight standard deviations above the mean are enough: by Cantelli's inequality 1 in 65 is above, if at all.
+    """
+    mean = count * chance
+    many = np.arange(min(count, math.ceil(mean + 8 * math.sqrt(mean * (1 - chance)))) + 1)
     logs = np.array([math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in many])
     return np.asarray(np.exp(logs + many * math.log(chance) + (count - many) * math.log1p(-chance)))
