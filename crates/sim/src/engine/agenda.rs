@@ -9,9 +9,6 @@ use super::order::{self, Item, Known, FEW};
 /// The slot of an event that has none: it is all said by its order.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// A mark behind all items, which is of no node.
-const END: Item = Item { order: u64::MAX, tag: u64::MAX };
-
 /// An item's tag is its node, in the upper half, and its slot.
 #[inline(always)]
 fn item(event: &Event, start: u64, node: u32, slot: u32) -> Item {
@@ -52,7 +49,7 @@ enum Layout {
 pub struct Agenda {
     /// The first instant of the window.
     start: u64,
-    /// The items; from `next` on those that have not happened yet, and [`END`] behind the last.
+    /// The items; from `next` on those that have not happened yet.
     items: Vec<Item>,
     next: usize,
     layout: Layout,
@@ -66,7 +63,7 @@ impl Agenda {
     pub fn new(nodes: usize) -> Agenda {
         Agenda {
             start: 0,
-            items: vec![END],
+            items: Vec::new(),
             next: 0,
             layout: Layout::Few,
             latest: vec![0; nodes],
@@ -84,7 +81,7 @@ impl Agenda {
         events: impl ExactSizeIterator<Item = (&'a Event, u32, u32)>,
         known: Known,
     ) {
-        debug_assert!(self.items[self.next] == END, "a window was left before its end");
+        debug_assert!(self.next == self.items.len(), "a window was left before its end");
         self.start = start;
         self.next = 0;
         self.items.clear();
@@ -109,7 +106,6 @@ impl Agenda {
                 sort_each(&mut self.items);
             }
         }
-        self.items.push(END);
     }
 
     /// Adds an event of a node that happens in this window, no earlier than the one taken last, which is of this node, too. What
@@ -118,15 +114,15 @@ impl Agenda {
     pub fn add(&mut self, event: &Event, node: u32, slot: u32) {
         let item = item(event, self.start, node, slot);
         let to_come = &self.items[self.next..];
-        let last = to_come.len() - 1;
+        let all = to_come.len();
         let sooner = match self.layout {
             Layout::Few => {
                 let is_later = |other: &Item| other.order > item.order && node_of(*other) == node;
-                to_come.iter().position(is_later).unwrap_or(last)
+                to_come.iter().position(is_later).unwrap_or(all)
             }
             Layout::ByNode => {
                 let is_later = |other: &Item| other.order > item.order || node_of(*other) != node;
-                to_come.iter().position(is_later).unwrap_or(last)
+                to_come.iter().position(is_later).unwrap_or(all)
             }
             Layout::OfOne => to_come.partition_point(|other| other.order <= item.order),
         };
@@ -145,10 +141,7 @@ impl Agenda {
     /// it does not matter which is first.
     #[inline]
     pub fn pop(&mut self) -> Option<Item> {
-        let item = self.items[self.next];
-        if item.order == END.order {
-            return None;
-        }
+        let item = *self.items.get(self.next)?;
         self.next += 1;
         Some(item)
     }
@@ -156,10 +149,7 @@ impl Agenda {
     /// Takes out the next event if it is of this node, as [`Self::pop`] does.
     #[inline]
     pub fn pop_of(&mut self, node: u32) -> Option<Item> {
-        let item = self.items[self.next];
-        if node_of(item) != node {
-            return None;
-        }
+        let item = self.items.get(self.next).copied().filter(|item| node_of(*item) == node)?;
         self.next += 1;
         Some(item)
     }
