@@ -18,6 +18,8 @@ FETCH ?= yes
 # The daemon for real hosts, where the package looks for it. It is for Linux.
 ifeq ($(shell uname -s),Linux)
 DAEMON := python/clearway/bin/clearwayd
+# Swift in the kernel's TCP needs libelf and zlib. Without them the daemon says so when it is asked for.
+DAEMON_FEATURES := $(if $(wildcard /usr/include/libelf.h),--features tcp)
 endif
 
 .PHONY: demo front-page test test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
@@ -105,7 +107,7 @@ $(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml $(DAEMON) | needs-ca
 ifdef DAEMON
 $(DAEMON): $(RUST) | needs-cargo
 	@echo 'Building clearwayd (half a minute the first time) ...'
-	@cargo build --quiet --release -p clearway-host --bin clearwayd
+	@cargo build --quiet --release -p clearway-host --bin clearwayd $(DAEMON_FEATURES)
 	@install -D -m 755 target/release/clearwayd $@
 endif
 

@@ -1,7 +1,7 @@
 //! Hosts on Linux: the machines that the simulator drives in virtual time, driven in real time.
 //!
-//! [`daemon`] is Swift over UDP, the program `clearwayd`. [`arbiter`] runs Fastpass's allocation and path selection on
-//! two threads.
+//! [`daemon`] is Swift over UDP, the program `clearwayd`. `tcp`, a feature, gives Swift to the kernel's TCP. [`arbiter`] runs
+//! Fastpass's allocation and path selection on two threads.
 
 #![forbid(unsafe_code)]
 
@@ -12,3 +12,5 @@ pub mod arbiter;
 pub mod daemon;
 #[cfg(target_os = "linux")]
 pub mod processor;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod tcp;

@@ -2,6 +2,8 @@
 
 mod outcome;
 mod receiving;
+#[cfg(feature = "tcp")]
+mod tcp;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -46,6 +48,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         Ok(Command::Show(text)) => print(&text).map(|()| 0),
         Ok(Command::Send(args)) => send(&args),
         Ok(Command::Receive(args)) => receive(&args),
+        #[cfg(feature = "tcp")]
+        Ok(Command::Tcp(command)) => tcp::tcp(&command),
+        #[cfg(not(feature = "tcp"))]
+        Ok(Command::Tcp(_)) => Err(Problem::new(
+            "this clearwayd was built without TCP, for want of libelf",
+            "install libelf and zlib with their headers (Debian and Ubuntu: apt-get install libelf-dev zlib1g-dev), and build it anew",
+        )),
         Err(problems) => {
             problems.iter().for_each(Problem::show);
             return BAD_INPUT;

@@ -3,6 +3,7 @@
 
 mod options;
 mod swift;
+mod tcp;
 
 use std::ffi::{OsStr, OsString};
 use std::ops::RangeInclusive;
@@ -19,6 +20,7 @@ use crate::daemon::layout::{MAX_FLOWS, MAX_MTU};
 use crate::daemon::output::Problem;
 use crate::daemon::packet::{IP_UDP_BYTES, PREFIX_BYTES};
 use swift::Swift;
+pub use tcp::{KernelSwift, StatusArgs, TcpCommand};
 
 /// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.
 pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + PREFIX_BYTES) as u64;
@@ -38,6 +40,8 @@ pub enum Command {
     Send(Box<SendArgs>),
     /// Wait for senders.
     Receive(ReceiveArgs),
+    /// See to Swift in the kernel's TCP.
+    Tcp(TcpCommand),
 }
 
 /// What `clearwayd send` is to do.
@@ -108,7 +112,7 @@ pub struct ReceiveArgs {
     pub json: bool,
 }
 
-/// Swift over UDP between two processes, as the simulator runs it.
+/// Swift on Linux: over UDP between two processes, and as a congestion control of the kernel's TCP.
 #[derive(Parser)]
 #[command(name = "clearwayd", version, after_help = STATUS)]
 struct CommandLine {
@@ -128,6 +132,9 @@ enum Asked {
     /// Wait for a sender and take what it sends.
     #[command(after_help = STATUS)]
     Receive(ReceiveArgs),
+    /// Swift for this machine's own TCP: applications need not know of it. Needs root.
+    #[command(subcommand, after_help = STATUS)]
+    Tcp(TcpCommand),
 }
 
 /// Reads a command line, without the program's name. Of names that are wrong the first is reported, of values all that
@@ -147,6 +154,7 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Pro
     match found.and_then(|found| CommandLine::from_arg_matches(&found)) {
         Ok(CommandLine { asked: None }) => Ok(Command::Show(commands.render_long_help().to_string())),
         Ok(CommandLine { asked: Some(Asked::Receive(args)) }) => Ok(Command::Receive(args)),
+        Ok(CommandLine { asked: Some(Asked::Tcp(command)) }) => Ok(Command::Tcp(command)),
         Ok(CommandLine { asked: Some(Asked::Send(mut args)) }) => {
             match std::mem::take(&mut args.swift.problems) {
                 none if none.is_empty() => Ok(Command::Send(args)),

@@ -1,0 +1,212 @@
+//! `clearwayd tcp`: Swift in the kernel's TCP is installed, looked at, changed and removed.
+
+use clearway_proto::parameter::Shown;
+use clearway_proto::swift::SwiftParams;
+use serde_json::{json, Value};
+
+use crate::daemon::args::{KernelSwift, StatusArgs, TcpCommand};
+use crate::daemon::output::{print, Problem};
+use crate::tcp::kernel::{self, KernelError, NAME};
+use crate::tcp::parameters::{decode, defaults, encode, BYTES};
+use crate::tcp::sockets::Socket;
+
+/// Where the kernel lists the congestion controls that sockets can choose.
+const AVAILABLE: &str = "sysctl net.ipv4.tcp_available_congestion_control";
+
+impl From<KernelError> for Problem {
+    fn from(error: KernelError) -> Problem {
+        Problem::new(error.message, &error.remedy)
+    }
+}
+
+/// Does what is asked, and returns the exit status.
+pub(super) fn tcp(command: &TcpCommand) -> Result<u8, Problem> {
+    match command {
+        TcpCommand::Install(given) => install(given),
+        TcpCommand::Status(args) => status(args),
+        TcpCommand::Set(given) => set(given),
+        TcpCommand::Remove => remove(),
+    }
+}
+
+/// The kernel's parameters of what was given over `otherwise`; all but the last of several problems are shown.
+fn encoded(given: &KernelSwift, otherwise: &SwiftParams) -> Result<[u8; BYTES], Problem> {
+    let params = given.params(otherwise).map_err(|mut problems| {
+        let last = problems.pop().expect("an error is a problem");
+        problems.iter().for_each(Problem::show);
+        last
+    })?;
+    encode(&params).map_err(|unfit| {
+        Problem::new(format!("--{} {}", unfit.name.replace('_', "-"), unfit.what), unfit.remedy)
+    })
+}
+
+fn install(given: &KernelSwift) -> Result<u8, Problem> {
+    kernel::install(&encoded(given, &defaults())?)?;
+    print(&format!(
+        "TCP sockets can choose {NAME} now ({AVAILABLE}):\n\
+         \x20 all new ones:    sysctl net.ipv4.tcp_congestion_control={NAME}\n\
+         \x20 those of a route: ip route change PREFIX via ROUTER congctl {NAME}\n\
+         \x20 one:             setsockopt(TCP_CONGESTION), such as iperf3 -C {NAME}\n\
+         It measures round trips: give the receiver's route quickack 1, so that no acknowledgement is delayed.\n"
+    ))?;
+    Ok(0)
+}
+
+fn set(given: &KernelSwift) -> Result<u8, Problem> {
+    if !given.says_anything() {
+        return Err(Problem::new("nothing to set", "name a parameter: clearwayd tcp set --help lists them"));
+    }
+    kernel::set_parameters(&encoded(given, &decode(&kernel::parameters()?))?)?;
+    Ok(0)
+}
+
+fn remove() -> Result<u8, Problem> {
+    if !kernel::remove()? {
+        print(&format!("{NAME} was not installed\n"))?;
+    }
+    Ok(0)
+}
+
+fn status(args: &StatusArgs) -> Result<u8, Problem> {
+    if !kernel::is_installed()? {
+        if args.json {
+            print(&format!("{}\n", json!({ "installed": false })))?;
+        } else if args.metrics {
+            print("clearway_tcp_installed 0\n")?;
+        } else {
+            print(&format!("{NAME} is not installed\n  install it: clearwayd tcp install\n"))?;
+        }
+        return Ok(0);
+    }
+    let (params, sockets) = (decode(&kernel::parameters()?), kernel::sockets()?);
+    if args.json {
+        let sockets: Vec<Value> = sockets.iter().map(socket_json).collect();
+        let status = json!({ "installed": true, "parameters": params_json(&params), "sockets": sockets });
+        print(&format!("{status}\n"))?;
+    } else if args.metrics {
+        print(&metrics(&sockets))?;
+    } else {
+        print(&readable(&params, &sockets))?;
+    }
+    Ok(0)
+}
+
+fn params_json(params: &SwiftParams) -> Value {
+    json!({
+        "base_target": params.base_target.shown(),
+        "fs_range": params.fs_range.shown(),
+        "fs_min_cwnd": params.fs_min_cwnd,
+        "fs_max_cwnd": params.fs_max_cwnd,
+        "flow_scaling": params.flow_scaling,
+        "ai": params.ai,
+        "beta": params.beta,
+        "max_mdf": params.max_mdf,
+        "min_cwnd": params.min_cwnd,
+        "cwnd_below_one": params.cwnd_below_one,
+        "pacing": params.pacing,
+        "gap_limit": params.gap_limit.shown(),
+        "gap_limit_max": params.gap_limit_max.shown(),
+        "max_cwnd": params.max_cwnd,
+        "initial_cwnd": params.initial_cwnd,
+        "retx_reset_threshold": params.retx_reset_threshold,
+    })
+}
+
+fn socket_json(socket: &Socket) -> Value {
+    json!({
+        "local": socket.local.to_string(),
+        "remote": socket.remote.to_string(),
+        "cwnd": socket.cwnd,
+        "target_us": socket.target_ns as f64 / 1e3,
+        "srtt_us": socket.srtt_ns as f64 / 1e3,
+        "mean_rtt_us": socket.mean_rtt_us(),
+        "pacing_gap_us": socket.pacing_gap_ns as f64 / 1e3,
+        "acks": socket.acks,
+        "acked_packets": socket.acked_packets,
+        "delay_decreases": socket.delay_decreases,
+        "loss_decreases": socket.loss_decreases,
+        "timeouts": socket.timeouts,
+        "below_one_packet_s": socket.below_one_ns as f64 / 1e9,
+        "rtt_us_from_power_of_two": socket.rtt,
+    })
+}
+
+fn readable(params: &SwiftParams, sockets: &[Socket]) -> String {
+    let mut text = format!(
+        "{NAME} is installed: target {} and up to {} for small windows\n",
+        params.base_target.shown(),
+        params.fs_range.shown()
+    );
+    if sockets.is_empty() {
+        return text + "no socket has it\n";
+    }
+    let row = |cells: [String; 9]| {
+        let [local, remote, cwnd, target, srtt, mean, delay, loss, timeouts] = cells;
+        format!("{local:<24} {remote:<24} {cwnd:>9} {target:>9} {srtt:>9} {mean:>9} {delay:>9} {loss:>6} {timeouts:>8}\n")
+    };
+    text +=
+        &row(["local", "remote", "packets", "target us", "srtt us", "mean us", "slowed", "lost", "timeouts"]
+            .map(Into::into));
+    for socket in sockets {
+        text += &row([
+            socket.local.to_string(),
+            socket.remote.to_string(),
+            format!("{:.3}", socket.cwnd),
+            format!("{:.0}", socket.target_ns as f64 / 1e3),
+            format!("{:.0}", socket.srtt_ns as f64 / 1e3),
+            socket.mean_rtt_us().map_or("-".into(), |mean| format!("{mean:.0}")),
+            socket.delay_decreases.to_string(),
+            socket.loss_decreases.to_string(),
+            socket.timeouts.to_string(),
+        ]);
+    }
+    text
+}
+
+/// What Prometheus reads: sums and a histogram over all sockets, as sockets come and go.
+fn metrics(sockets: &[Socket]) -> String {
+    let sum = |of: fn(&Socket) -> u64| sockets.iter().map(of).sum::<u64>();
+    let below_one = sockets.iter().filter(|socket| socket.cwnd < 1.0).count() as u64;
+    let figures = [
+        ("clearway_tcp_installed", "gauge", "Whether Swift is installed.", 1),
+        ("clearway_tcp_sockets", "gauge", "Sockets that have Swift.", sockets.len() as u64),
+        (
+            "clearway_tcp_sockets_below_one_packet",
+            "gauge",
+            "Of these, with a window below one packet.",
+            below_one,
+        ),
+        ("clearway_tcp_acks", "gauge", "Acknowledgements of the open sockets.", sum(|s| s.acks)),
+        (
+            "clearway_tcp_delay_decreases",
+            "gauge",
+            "Decreases by delay, of the open sockets.",
+            sum(|s| s.delay_decreases),
+        ),
+        (
+            "clearway_tcp_loss_decreases",
+            "gauge",
+            "Decreases by loss, of the open sockets.",
+            sum(|s| s.loss_decreases),
+        ),
+        ("clearway_tcp_timeouts", "gauge", "Timeouts of the open sockets.", sum(|s| s.timeouts)),
+    ];
+    let mut text = String::new();
+    for (name, kind, help, value) in figures {
+        text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
+    }
+    let name = "clearway_tcp_rtt_seconds";
+    text += &format!("# HELP {name} Round trips of the open sockets.\n# TYPE {name} histogram\n");
+    let mut below = 0;
+    for bucket in 0..crate::tcp::sockets::RTT_BUCKETS - 1 {
+        below += sockets.iter().map(|socket| socket.rtt[bucket]).sum::<u64>();
+        text += &format!("{name}_bucket{{le=\"{}\"}} {below}\n", (2_u64 << bucket) as f64 / 1e6);
+    }
+    let all = sum(|s| s.acks);
+    text += &format!(
+        "{name}_bucket{{le=\"+Inf\"}} {all}\n{name}_sum {}\n{name}_count {all}\n",
+        sum(|s| s.rtt_sum_us) as f64 / 1e6
+    );
+    text
+}
