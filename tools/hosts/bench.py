@@ -85,7 +85,7 @@ def _gigabit(effort: Effort, flows: int, srtt: float) -> Iterator[str]:
 
 
 def _crowded(effort: Effort) -> Iterator[str]:
-    """Measure more flows than the queue holds packets: by default, with a small first window, and a control."""
+    """Measure more flows than the queue holds packets: by default, with a small first window, a control."""
     name, seconds = f"100mbit_{_CROWD}_flows", effort.seconds(6)
     pairs = _pairs(CROWDED, _CROWD, seconds, effort.repeats)
     yield measured(name, pairs.other)
