@@ -25,15 +25,15 @@ class Effort:
 
     repeats: int = 5
     starving_runs: int = 20
-    most_seconds: float = 6.0
+    most_seconds: int = 6
     """For a run; none is longer than its measurement wants it."""
 
-    def seconds(self, wanted: float) -> float:
+    def seconds(self, wanted: int) -> int:
         """Return the length of a run."""
         return min(wanted, self.most_seconds)
 
 
-QUICK = Effort(repeats=1, starving_runs=1, most_seconds=2.0)
+QUICK = Effort(repeats=1, starving_runs=1, most_seconds=2)
 
 
 def lines(effort: Effort) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:
         yield skipped(name, reason)
 
 
-def _pairs(bottleneck: Bottleneck | None, flows: int, seconds: float, repeats: int) -> Pairs:
+def _pairs(bottleneck: Bottleneck | None, flows: int, seconds: int, repeats: int) -> Pairs:
     """Run cubic and Swift in turn."""
     pairs: tuple[list[Outcome], list[Outcome]] = ([], [])
     with network(bottleneck) as through:
@@ -101,7 +101,7 @@ def _crowded(effort: Effort) -> Iterator[str]:
         yield Bar(f"{name}_cwnd_below_one_off_bars_missed", missed, "least", 1).line()
 
 
-def _alone(seconds: float, repeats: int) -> list[Outcome]:
+def _alone(seconds: int, repeats: int) -> list[Outcome]:
     with network(CROWDED) as through:
         return [load(through, swift.NAME, _CROWD, seconds) for _ in range(repeats)]
 

@@ -77,7 +77,7 @@ def goodput_mbps(samples: Sequence[Sample], seconds: float) -> float:
     return (last.acked_bytes - first.acked_bytes) * 8e-6 / (last.time_s - first.time_s)
 
 
-def load(through: Network, control: str, flows: int, seconds: float) -> Outcome:
+def load(through: Network, control: str, flows: int, seconds: int) -> Outcome:
     """Send bulk data from client to server; raise `UnavailableError` where that is not possible."""
     demand("iperf3", "ss")
     shares = _shares(flows)
@@ -110,16 +110,18 @@ def _shares(flows: int) -> list[int]:
 
 
 @contextmanager
-def _started(command: Sequence[str]) -> Iterator[Process]:
+def _started(command: Sequence[str], output: int = subprocess.PIPE) -> Iterator[Process]:
     """Run a program beside the body; it does not outlive it."""
     process = subprocess.Popen(  # noqa: S603 - our own command
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command, stdout=output, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
     try:
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _inside(namespace: str, *command: str) -> list[str]:
@@ -127,15 +129,16 @@ def _inside(namespace: str, *command: str) -> list[str]:
 
 
 def _server(namespace: str, port: int) -> AbstractContextManager[Process]:
-    return _started(_inside(namespace, "iperf3", "-s", "-p", str(port)))
+    # What it prints, nobody reads: a pipe would fill up.
+    return _started(_inside(namespace, "iperf3", "-s", "-p", str(port)), subprocess.DEVNULL)
 
 
 def _client(
-    namespace: str, control: str, port: int, flows: int, seconds: float
+    namespace: str, control: str, port: int, flows: int, seconds: int
 ) -> AbstractContextManager[Process]:
     to = ("-c", SERVER_ADDRESS, "-p", str(port))
     # One interval: what it would print about the others costs processor time.
-    how = ("-C", control, "-P", str(flows), "-t", f"{seconds:g}", "-i", "0", "-J")
+    how = ("-C", control, "-P", str(flows), "-t", str(seconds), "-i", "0", "-J")
     return _started(_inside(namespace, "iperf3", *to, *how))
 
 

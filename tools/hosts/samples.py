@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +53,15 @@ def transfer(text: str) -> Transfer:
         raise UnavailableError(f"iperf3: {told['error']}")
     end = told["end"]
     return Transfer(
-        tuple(float(stream["receiver"]["bits_per_second"]) / 1e6 for stream in end["streams"]),
+        tuple(_mbps(stream["receiver"]) for stream in end["streams"]),
         int(end["sum_sent"].get("retransmits", 0)),
     )
+
+
+def _mbps(receiver: Mapping[str, float]) -> float:
+    # Its own `bits_per_second` is over the sender's time.
+    seconds = receiver["end"] - receiver["start"]
+    return receiver["bytes"] * 8e-6 / seconds if seconds else 0.0
 
 
 def jain(shares: Sequence[float]) -> float:
