@@ -44,6 +44,14 @@ struct {
     __type(value, struct counters);
 } sockets SEC(".maps");
 
+/* The sums over all sockets that are closed, or have another congestion control by now. What holds for an instant is 0 here. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct counters);
+} closed SEC(".maps");
+
 /* Kernels before 6.10 call `cong_control` without the number and the flags of the acknowledgement. The loader sets this before the
  * verifier sees it. */
 const volatile __u32 control_has_two_arguments = 0;
@@ -182,6 +190,20 @@ SEC("struct_ops")
 void swift_release(__u64 *ctx)
 {
     struct sock *sk = (struct sock *)ctx[0];
+    __u32 zero = 0;
+    struct counters *c = bpf_sk_storage_get(&sockets, sk, 0, 0);
+    struct counters *sum = bpf_map_lookup_elem(&closed, &zero);
+    if (c && sum) {
+        sum->acks += c->acks;
+        sum->acked_packets += c->acked_packets;
+        sum->delay_decreases += c->delay_decreases;
+        sum->loss_decreases += c->loss_decreases;
+        sum->timeouts += c->timeouts;
+        sum->below_one_ns += c->below_one_ns;
+        sum->rtt_sum_us += c->rtt_sum_us;
+        for (int bucket = 0; bucket < RTT_BUCKETS; bucket++)
+            sum->rtt[bucket] += c->rtt[bucket];
+    }
     bpf_sk_storage_delete(&sockets, sk);
     /* Whatever comes next sets its own rate; the kernel's own rule computes it anew with each acknowledgement. */
     sk->sk_pacing_rate = sk->sk_max_pacing_rate;

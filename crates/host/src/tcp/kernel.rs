@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use libbpf_rs::{set_print, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
 use super::parameters::BYTES;
-use super::sockets::{decode, Socket};
+use super::sockets::{decode, Counters, Socket};
 
 /// The compiled `bpf/swift.bpf.c`.
 const OBJECT: &[u8] = include_bytes!("../../bpf/swift.bpf.o");
@@ -174,6 +174,7 @@ fn register(parameters: &[u8; BYTES]) -> Result<(), KernelError> {
                     .map_err(failed("the parameters"))?;
                 map.pin(path("parameters")).map_err(failed("the parameters"))?;
             }
+            Some("closed") => map.pin(path("closed")).map_err(failed("the sums"))?,
             Some("sockets") => sockets = Some(MapHandle::try_from(&map).map_err(failed("the sockets"))?),
             Some(NAME) => {
                 let attached = map.attach_struct_ops().map_err(|e| match e.kind() {
@@ -200,7 +201,7 @@ fn register(parameters: &[u8; BYTES]) -> Result<(), KernelError> {
 
 /// Removes every file there is of an installation. What sockets use of it stays in the kernel until they are closed.
 fn clear_directory() -> Result<(), KernelError> {
-    for name in ["link", "sockets", "parameters"] {
+    for name in ["link", "sockets", "closed", "parameters"] {
         match fs::remove_file(path(name)) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(needs_root(&e, path(name))),
             _ => {}
@@ -256,6 +257,19 @@ pub fn sockets() -> Result<Vec<Socket>, KernelError> {
     let bytes = fs::read(path("sockets")).map_err(|e| needs_root(&e, path("sockets")))?;
     decode(&bytes)
         .ok_or_else(|| error("what is installed is of another version", "remove it and install it anew"))
+}
+
+/// Returns what the sockets have counted that are closed by now.
+pub fn closed() -> Result<Counters, KernelError> {
+    let other = || error("what is installed is of another version", "remove it and install it anew");
+    let map = MapHandle::from_pinned_path(path("closed")).map_err(|_| other())?;
+    let of_processors =
+        map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().ok_or_else(other)?;
+    let mut sum = Counters::default();
+    for bytes in of_processors {
+        sum.add(&Counters::decode(&bytes).ok_or_else(other)?);
+    }
+    Ok(sum)
 }
 
 /// The kernel's arithmetic by itself, for a test that holds it against [`clearway_proto::swift`].
