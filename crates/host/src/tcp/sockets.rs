@@ -7,7 +7,7 @@ use super::parameters::number;
 /// Buckets of a histogram of round trips.
 pub const RTT_BUCKETS: usize = 24;
 /// Words of a socket's counters, without the histogram.
-const WORDS: usize = 12;
+const WORDS: usize = 13;
 /// Bytes of a record.
 const RECORD: usize = (WORDS + RTT_BUCKETS) * 8 + 40;
 
@@ -89,6 +89,8 @@ pub struct Socket {
     pub srtt_ns: u64,
     /// Between two packets of a window below one, in nanoseconds; 0 from one packet on.
     pub pacing_gap_ns: u64,
+    /// How long the other end said that it waited before it acknowledged, the last time, in nanoseconds; 0 where it says nothing.
+    pub waited_ns: u64,
 }
 
 /// Returns the sockets in what the kernel wrote; `None` if that is not a whole number of records.
@@ -118,5 +120,6 @@ fn socket(record: &[u8]) -> Socket {
         target_ns: word(8),
         srtt_ns: word(9),
         pacing_gap_ns: word(11),
+        waited_ns: word(12),
     }
 }

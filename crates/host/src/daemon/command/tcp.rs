@@ -4,7 +4,7 @@ use clearway_proto::parameter::Shown;
 use clearway_proto::swift::SwiftParams;
 use serde_json::{json, Value};
 
-use crate::daemon::args::{KernelSwift, StatusArgs, TcpCommand};
+use crate::daemon::args::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
 use crate::daemon::output::{print, Problem};
 use crate::tcp::kernel::{self, KernelError, NAME};
 use crate::tcp::parameters::{decode, defaults, encode, BYTES};
@@ -22,7 +22,7 @@ impl From<KernelError> for Problem {
 /// Does what is asked, and returns the exit status.
 pub(super) fn tcp(command: &TcpCommand) -> Result<u8, Problem> {
     match command {
-        TcpCommand::Install(given) => install(given),
+        TcpCommand::Install(args) => install(args),
         TcpCommand::Status(args) => status(args),
         TcpCommand::Set(given) => set(given),
         TcpCommand::Remove => remove(),
@@ -41,8 +41,8 @@ fn encoded(given: &KernelSwift, otherwise: &SwiftParams) -> Result<[u8; BYTES], 
     })
 }
 
-fn install(given: &KernelSwift) -> Result<u8, Problem> {
-    kernel::install(&encoded(given, &defaults())?)?;
+fn install(args: &InstallArgs) -> Result<u8, Problem> {
+    kernel::install(&encoded(&args.swift, &defaults())?, args.echo)?;
     print(&format!(
         "TCP sockets can choose {NAME} now ({AVAILABLE}):\n\
          \x20 all new ones:    sysctl net.ipv4.tcp_congestion_control={NAME}\n\
@@ -82,7 +82,7 @@ fn status(args: &StatusArgs) -> Result<u8, Problem> {
     let (params, sockets) = (decode(&kernel::parameters()?), kernel::sockets()?);
     if args.json {
         let sockets: Vec<Value> = sockets.iter().map(socket_json).collect();
-        let status = json!({ "installed": true, "parameters": params_json(&params), "sockets": sockets });
+        let status = json!({ "installed": true, "echo": kernel::echoes()?, "parameters": params_json(&params), "sockets": sockets });
         print(&format!("{status}\n"))?;
     } else if args.metrics {
         print(&metrics(&sockets, &kernel::closed()?))?;
@@ -122,6 +122,7 @@ fn socket_json(socket: &Socket) -> Value {
         "srtt_us": socket.srtt_ns as f64 / 1e3,
         "mean_rtt_us": socket.counters.mean_rtt_us(),
         "pacing_gap_us": socket.pacing_gap_ns as f64 / 1e3,
+        "remote_wait_us": socket.waited_ns as f64 / 1e3,
         "acks": socket.counters.acks,
         "acked_packets": socket.counters.acked_packets,
         "delay_decreases": socket.counters.delay_decreases,
