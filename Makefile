@@ -1,4 +1,4 @@
-# What a person does here: make demo, front-page, test, adding, random-net, bench, lint, fmt, wheel, site, audit, oldest, lock. Needs
+# What a person does here: make demo, front-page, test, adding, random-net, bench, bench-hosts, lint, fmt, wheel, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -23,6 +23,7 @@ TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib
 endif
 
 .PHONY: demo front-page test test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
+.PHONY: bench-hosts
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
@@ -69,6 +70,11 @@ bench: | needs-cargo
 # cargo-mutants (cargo install cargo-mutants).
 mutants: | needs-cargo
 	cargo mutants -p clearway-proto -f crates/proto/src/pfc/account.rs -f crates/proto/src/pfc/hold.rs -- --lib pfc
+
+# Swift in this kernel's TCP held against cubic, between network namespaces: a line a bar, in six minutes at most. Needs root, iperf3, ip, tc
+# and ss; what cannot be measured here says why. make bench-hosts HOSTS="--quick", or HOSTS="--runs 100"
+bench-hosts: build
+	$(BIN)/python -m tools.hosts bench $(HOSTS)
 
 # What a packet-hop costs in instructions, mispredicted branches and cache misses: the same on every machine.
 bench-instructions: | needs-cargo needs-valgrind

@@ -1,0 +1,48 @@
+"""The command line: `python -m tools.hosts bench|demo`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from dataclasses import replace
+from types import FrameType
+
+from tools.hosts.bench import QUICK, Effort, lines
+
+
+def main() -> int:
+    """Do what is asked; return the status that the process ends with."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.hosts", description=sys.modules["tools.hosts"].__doc__
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    bench = commands.add_parser("bench", help="hold Swift against cubic: a line a bar")
+    bench.add_argument("--quick", action="store_true", help="one run of each, of 2 s at most")
+    bench.add_argument("--runs", type=int, metavar="N", help="short runs in which no flow may starve (20)")
+    given = parser.parse_args()
+    try:
+        return _bench(quick=given.quick, runs=given.runs)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def _bench(*, quick: bool, runs: int | None) -> int:
+    effort = QUICK if quick else Effort()
+    if runs is not None:
+        effort = replace(effort, starving_runs=max(1, runs))
+    for line in lines(effort):
+        print(line, flush=True)
+    return 0
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    # As an exception, so that networks and Swift are removed.
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
