@@ -19,7 +19,7 @@ FETCH ?= yes
 ifeq ($(shell uname -s),Linux)
 DAEMON := python/clearway/bin/clearwayd
 # Swift in the kernel's TCP needs libelf and zlib. Without them the daemon says so when it is asked for.
-DAEMON_FEATURES := $(if $(wildcard /usr/include/libelf.h),--features tcp)
+TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h)),--features clearway-host/tcp)
 endif
 
 .PHONY: demo front-page test test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
@@ -40,7 +40,7 @@ front-page: build
 test: test-rust test-python
 
 test-rust: | needs-cargo
-	cargo test --quiet
+	cargo test --quiet $(TCP)
 
 # As many files of tests at a time as there are cores.
 test-python: build $(VENV)/.tools
@@ -86,12 +86,13 @@ bench-instructions: | needs-cargo needs-valgrind
 
 lint: build $(VENV)/.tools
 	cargo fmt --all --check
-	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cargo clippy --quiet --workspace --all-targets $(TCP) -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m tools.structure
 	$(BIN)/python -m tools.words
+	$(BIN)/python -m tools.bpf
 
 fmt: $(VENV)/.tools | needs-cargo
 	cargo fmt --all
@@ -117,7 +118,7 @@ $(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml $(DAEMON) | needs-ca
 ifdef DAEMON
 $(DAEMON): $(RUST) | needs-cargo
 	@echo 'Building clearwayd (half a minute the first time) ...'
-	@cargo build --quiet --release -p clearway-host --bin clearwayd $(DAEMON_FEATURES)
+	@cargo build --quiet --release -p clearway-host --bin clearwayd $(TCP)
 	@install -D -m 755 target/release/clearwayd $@
 endif
 

@@ -17,6 +17,7 @@ typedef __u32 __wsum;
 typedef __u16 __sum16;
 
 #define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_MAP_TYPE_SK_STORAGE 24
 #define BPF_F_NO_PREALLOC 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
@@ -26,6 +27,62 @@ typedef __u16 __sum16;
 /* include/net/sock.h: enum sk_pacing */
 #define SK_PACING_NEEDED 1
 #define AF_INET6 10
+
+/* include/uapi/linux/bpf.h: what a socket's program is called for, and when it wants to be. */
+#define BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB 5
+#define BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB 4
+#define BPF_SOCK_OPS_PARSE_HDR_OPT_CB 13
+#define BPF_SOCK_OPS_HDR_OPT_LEN_CB 14
+#define BPF_SOCK_OPS_WRITE_HDR_OPT_CB 15
+#define BPF_SOCK_OPS_PARSE_ALL_HDR_OPT_CB_FLAG 16
+#define BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG 64
+
+struct bpf_sock;
+
+/* The context of such a program: it is part of the kernel's interface, so its members lie where they lie. */
+struct bpf_sock_ops {
+    __u32 op;
+    __u32 args[4];
+    __u32 family;
+    __u32 remote_ip4;
+    __u32 local_ip4;
+    __u32 remote_ip6[4];
+    __u32 local_ip6[4];
+    __u32 remote_port;
+    __u32 local_port;
+    __u32 is_fullsock;
+    __u32 snd_cwnd;
+    __u32 srtt_us;
+    __u32 bpf_sock_ops_cb_flags;
+    __u32 state;
+    __u32 rtt_min;
+    __u32 snd_ssthresh;
+    __u32 rcv_nxt;
+    __u32 snd_nxt;
+    __u32 snd_una;
+    __u32 mss_cache;
+    __u32 ecn_flags;
+    __u32 rate_delivered;
+    __u32 rate_interval_us;
+    __u32 packets_out;
+    __u32 retrans_out;
+    __u32 total_retrans;
+    __u32 segs_in;
+    __u32 data_segs_in;
+    __u32 segs_out;
+    __u32 data_segs_out;
+    __u32 lost_out;
+    __u32 sacked_out;
+    __u32 sk_txhash;
+    __u64 bytes_received;
+    __u64 bytes_acked;
+    struct bpf_sock *sk;
+    void *skb_data;
+    void *skb_data_end;
+    __u32 skb_len;
+    __u32 skb_tcp_flags;
+    __u64 skb_hwtstamp;
+};
 
 #include <bpf/bpf_helpers.h>
 

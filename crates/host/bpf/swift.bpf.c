@@ -34,6 +34,8 @@ struct counters {
     __u64 srtt_ns;
     __u64 rtt_sum_us;
     __u64 pacing_gap_ns;
+    /* How long the other end said that it waited, the last time. */
+    __u64 waited_ns;
     __u64 rtt[RTT_BUCKETS];
 };
 
@@ -43,6 +45,31 @@ struct {
     __type(key, int);
     __type(value, struct counters);
 } sockets SEC(".maps");
+
+/* What the two ends of a connection tell each other of their delays, where both run `swift_echo`. */
+struct echo {
+    /* When the first data came here that is not acknowledged yet; 0 when nothing waits for that. */
+    __u64 received_ns;
+    /* How long the other end waited before it sent the acknowledgement that came last. */
+    __u32 waited_ns;
+    /* Whether it ever said so. */
+    __u32 heard;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_SK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct echo);
+} echoes SEC(".maps");
+
+/* The sums over all sockets that are closed, or have another congestion control by now. What holds for an instant is 0 here. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct counters);
+} closed SEC(".maps");
 
 /* Kernels before 6.10 call `cong_control` without the number and the flags of the acknowledgement. The loader sets this before the
  * verifier sees it. */
@@ -182,6 +209,20 @@ SEC("struct_ops")
 void swift_release(__u64 *ctx)
 {
     struct sock *sk = (struct sock *)ctx[0];
+    __u32 zero = 0;
+    struct counters *c = bpf_sk_storage_get(&sockets, sk, 0, 0);
+    struct counters *sum = bpf_map_lookup_elem(&closed, &zero);
+    if (c && sum) {
+        sum->acks += c->acks;
+        sum->acked_packets += c->acked_packets;
+        sum->delay_decreases += c->delay_decreases;
+        sum->loss_decreases += c->loss_decreases;
+        sum->timeouts += c->timeouts;
+        sum->below_one_ns += c->below_one_ns;
+        sum->rtt_sum_us += c->rtt_sum_us;
+        for (int bucket = 0; bucket < RTT_BUCKETS; bucket++)
+            sum->rtt[bucket] += c->rtt[bucket];
+    }
     bpf_sk_storage_delete(&sockets, sk);
     /* Whatever comes next sets its own rate; the kernel's own rule computes it anew with each acknowledgement. */
     sk->sk_pacing_rate = sk->sk_max_pacing_rate;
@@ -221,15 +262,23 @@ void swift_cong_control(__u64 *ctx)
     if (rs->rtt_us > 0 && acked > 0) {
         __u64 us = rs->rtt_us;
         __u64 rtt = us * 1000 < SWIFT_LONGEST ? us * 1000 : SWIFT_LONGEST;
-        weigh_gap_limit(p, flow, now, rtt, target);
+        /* The fabric's delay is the round trip less what the other end waited (section 3.2). */
+        __u64 delay = rtt;
+        struct echo *echo = bpf_sk_storage_get(&echoes, sk, 0, 0);
+        if (echo && echo->heard) {
+            delay -= echo->waited_ns < rtt ? echo->waited_ns : rtt;
+            if (c)
+                c->waited_ns = echo->waited_ns;
+        }
+        weigh_gap_limit(p, flow, now, delay, target);
         flow->timeouts = 0;
         flow->rtt_ns = rtt;
         flow->srtt_ns = flow->srtt_ns ? (flow->srtt_ns * 3 + rtt) / 4 : rtt;
         flow->sampled_ns = now;
         __u64 before = flow->window.cwnd;
         /* An application that sends less than its window learns nothing of a larger one. */
-        if (rtt >= target || !rs->is_app_limited)
-            swift_on_ack(p, &flow->window, now, rtt, rtt, target, acked);
+        if (delay >= target || !rs->is_app_limited)
+            swift_on_ack(p, &flow->window, now, rtt, delay, target, acked);
         if (c) {
             c->acks++;
             c->acked_packets += acked;
@@ -294,6 +343,75 @@ struct tcp_congestion_ops swift = {
     .flags = 1,
     .name = "swift",
 };
+
+/* A TCP option for experiments (RFC 6994): how long the sender of this segment waited since data came to it, in nanoseconds. */
+struct echo_option {
+    __u8 kind;
+    __u8 length;
+    __be16 experiment;
+    __be32 waited_ns;
+} __attribute__((packed));
+
+#define ECHO_KIND 254
+/* "CW"; not registered. */
+#define ECHO_EXPERIMENT 0x4357
+
+/* Whether a segment is more than its header, whose length stands in its thirteenth byte. */
+static __always_inline int carries_data(struct bpf_sock_ops *ops)
+{
+    __u8 *header = ops->skb_data;
+    if ((void *)(header + 13) > ops->skb_data_end)
+        return 0;
+    return ops->skb_len > (__u32)(header[12] >> 4) * 4;
+}
+
+/* Where both ends of a connection run this, each tells the other how long it waited before it acknowledged: a delayed acknowledgement is
+ * then no congestion. What passes between the network card and TCP is not in it. */
+SEC("sockops")
+int swift_echo(struct bpf_sock_ops *ops)
+{
+    struct bpf_sock *sk = ops->sk;
+    struct echo *echo;
+    struct echo_option option = {};
+    switch (ops->op) {
+    case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
+    case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
+        if (sk && bpf_sk_storage_get(&echoes, sk, 0, BPF_SK_STORAGE_GET_F_CREATE))
+            bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG |
+                                               BPF_SOCK_OPS_PARSE_ALL_HDR_OPT_CB_FLAG);
+        break;
+    case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
+        bpf_reserve_hdr_opt(ops, sizeof(option), 0);
+        break;
+    case BPF_SOCK_OPS_WRITE_HDR_OPT_CB:
+        if (!sk || !(echo = bpf_sk_storage_get(&echoes, sk, 0, 0)))
+            break;
+        __u64 waited = echo->received_ns ? bpf_ktime_get_ns() - echo->received_ns : 0;
+        echo->received_ns = 0;
+        option.kind = ECHO_KIND;
+        option.length = sizeof(option);
+        option.experiment = __builtin_bswap16(ECHO_EXPERIMENT);
+        option.waited_ns = __builtin_bswap32(waited < SWIFT_LONGEST ? waited : SWIFT_LONGEST);
+        bpf_store_hdr_opt(ops, &option, sizeof(option), 0);
+        break;
+    case BPF_SOCK_OPS_PARSE_HDR_OPT_CB:
+        if (!sk || !(echo = bpf_sk_storage_get(&echoes, sk, 0, 0)))
+            break;
+        /* The kernel looks at no more than the kind and, of experiments, their number. */
+        option.kind = ECHO_KIND;
+        option.length = 4;
+        option.experiment = __builtin_bswap16(ECHO_EXPERIMENT);
+        if (bpf_load_hdr_opt(ops, &option, sizeof(option), 0) > 0) {
+            echo->waited_ns = __builtin_bswap32(option.waited_ns);
+            echo->heard = 1;
+        }
+        /* The round trip that an acknowledgement for several packets gives is that of the first that waited. */
+        if (!echo->received_ns && carries_data(ops))
+            echo->received_ns = bpf_ktime_get_ns();
+        break;
+    }
+    return 1;
+}
 
 /* A socket as who reads the list of them gets it: `SocketRecord` in Rust. */
 struct record {

@@ -19,8 +19,8 @@ struct swift_parameters {
     swift_u64 base_target_ns;
     /* Most that flow scaling adds; 0 where it is off. */
     swift_u64 fs_range_ns;
-    /* alpha of section 3.5: nanoseconds times the square root of a packet, below 2^28. */
-    swift_u64 fs_slope_ns;
+    /* alpha of section 3.5, in 256ths of a nanosecond times the square root of a packet; below 2^35. */
+    swift_u64 fs_slope;
     /* -beta of section 3.5. */
     swift_u64 fs_intercept_ns;
     /* Additive increase in packets a round trip; at most 2^10 packets. */
@@ -96,7 +96,7 @@ SWIFT_FUNCTION swift_u64 swift_target(const struct swift_parameters *parameters,
      * may be, the whole range is added. */
     if (pairs > 20)
         return base + range;
-    swift_u64 scaling = (parameters->fs_slope_ns << (16 + pairs)) / root;
+    swift_u64 scaling = ((parameters->fs_slope << (8 + pairs)) + root / 2) / root;
     scaling = scaling > parameters->fs_intercept_ns ? scaling - parameters->fs_intercept_ns : 0;
     return base + (scaling < range ? scaling : range);
 }

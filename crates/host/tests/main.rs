@@ -14,5 +14,7 @@ mod packet;
 mod pipeline;
 mod relay;
 mod signals;
+#[cfg(feature = "tcp")]
+mod tcp;
 mod threads;
 mod veth;

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{flock, FlockOperation};
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use libbpf_rs::{set_print, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
 use super::parameters::BYTES;
-use super::sockets::{decode, Socket};
+use super::sockets::{decode, Counters, Socket};
 
 /// The compiled `bpf/swift.bpf.c`.
 const OBJECT: &[u8] = include_bytes!("../../bpf/swift.bpf.o");
@@ -88,6 +88,11 @@ pub fn is_installed() -> Result<bool, KernelError> {
     path("link").try_exists().map_err(|e| needs_root(&e, DIRECTORY))
 }
 
+/// Returns whether connections tell how long acknowledgements waited.
+pub fn echoes() -> Result<bool, KernelError> {
+    path("echo").try_exists().map_err(|e| needs_root(&e, DIRECTORY))
+}
+
 /// Sees whether this kernel can take it at all.
 fn check_kernel() -> Result<(), KernelError> {
     if !Path::new(BTF).exists() {
@@ -111,8 +116,19 @@ fn version() -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Loads the object. `for_test` loads the program alone that a test asks for its arithmetic.
-fn load(for_test: bool) -> Result<Object, KernelError> {
+/// What is loaded of the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The congestion control.
+    Control,
+    /// The congestion control, and what tells the other end how long acknowledgements waited.
+    ControlAndEcho,
+    /// The program alone that a test asks for the arithmetic.
+    Arithmetic,
+}
+
+/// Loads a part of the object.
+fn load(part: Part) -> Result<Object, KernelError> {
     // What libbpf says goes into the error, if there is one.
     set_print(None);
     let refused = |e: &libbpf_rs::Error| {
@@ -126,23 +142,28 @@ fn load(for_test: bool) -> Result<Object, KernelError> {
     };
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| refused(&e))?;
     for mut program in open.progs_mut() {
-        let is_test = program.name() == "swift_vector";
-        program.set_autoload(is_test == for_test);
+        let is_loaded = match program.name().to_str() {
+            Some("swift_vector") => part == Part::Arithmetic,
+            Some("swift_echo") => part == Part::ControlAndEcho,
+            _ => part != Part::Arithmetic,
+        };
+        program.set_autoload(is_loaded);
     }
     for mut map in open.maps_mut() {
         if map.name().to_string_lossy().ends_with(".rodata") {
             let two = version().is_some_and(|version| version < FOUR_ARGUMENTS_FROM);
             map.set_initial_value(&u32::from(two).to_ne_bytes()).map_err(|e| refused(&e))?;
         }
-        if for_test && map.name() == NAME {
+        if part == Part::Arithmetic && map.name() == NAME {
             map.set_autocreate(false).map_err(|e| refused(&e))?;
         }
     }
     open.load().map_err(|e| refused(&e))
 }
 
-/// Loads Swift with these parameters, registers it and returns; it stays.
-pub fn install(parameters: &[u8; BYTES]) -> Result<(), KernelError> {
+/// Loads Swift with these parameters, registers it and returns; it stays. With `echo`, all connections that begin from now on tell
+/// their other ends how long acknowledgements waited here, and learn the same of them.
+pub fn install(parameters: &[u8; BYTES], echo: bool) -> Result<(), KernelError> {
     check_kernel()?;
     let _installation = Installation::lock()?;
     if is_installed()? {
@@ -152,15 +173,15 @@ pub fn install(parameters: &[u8; BYTES]) -> Result<(), KernelError> {
     }
     clear_directory()?;
     fs::create_dir(DIRECTORY).map_err(|e| needs_root(&e, DIRECTORY))?;
-    let outcome = register(parameters);
+    let outcome = register(parameters, echo);
     if outcome.is_err() {
         let _ = clear_directory();
     }
     outcome
 }
 
-fn register(parameters: &[u8; BYTES]) -> Result<(), KernelError> {
-    let mut object = load(false)?;
+fn register(parameters: &[u8; BYTES], echo: bool) -> Result<(), KernelError> {
+    let mut object = load(if echo { Part::ControlAndEcho } else { Part::Control })?;
     let failed = |what: &str| {
         let what = what.to_string();
         move |e: libbpf_rs::Error| error(format!("{what}: {e}"), "see that the BPF file system has room")
@@ -174,6 +195,7 @@ fn register(parameters: &[u8; BYTES]) -> Result<(), KernelError> {
                     .map_err(failed("the parameters"))?;
                 map.pin(path("parameters")).map_err(failed("the parameters"))?;
             }
+            Some("closed") => map.pin(path("closed")).map_err(failed("the sums"))?,
             Some("sockets") => sockets = Some(MapHandle::try_from(&map).map_err(failed("the sockets"))?),
             Some(NAME) => {
                 let attached = map.attach_struct_ops().map_err(|e| match e.kind() {
@@ -195,12 +217,32 @@ fn register(parameters: &[u8; BYTES]) -> Result<(), KernelError> {
     let list = object.progs_mut().find(|program| program.name() == "swift_list").expect("the object has it");
     let mut list = list.attach_iter(sockets.as_fd()).map_err(failed("the list of sockets"))?;
     list.pin(path("sockets")).map_err(failed("the list of sockets"))?;
+    if echo {
+        attach_echo(&object)?;
+    }
     link.expect("the object has this map").pin(path("link")).map_err(failed("the registration"))
+}
+
+/// Lets the sockets of all control groups tell and hear how long acknowledgements waited.
+fn attach_echo(object: &Object) -> Result<(), KernelError> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let fields = |line: &str| line.split(' ').map(str::to_string).collect::<Vec<String>>();
+    let root = mounts.lines().map(fields).find(|fields| fields.get(2).is_some_and(|kind| kind == "cgroup2"));
+    let Some(root) = root.and_then(|fields| fields.get(1).cloned()) else {
+        let remedy = "mount it: mount -t cgroup2 none DIRECTORY; or install without --echo";
+        return Err(error("no control groups (version 2) are mounted, by which sockets are reached", remedy));
+    };
+    let group = File::open(&root).map_err(|e| needs_root(&e, &root))?;
+    let failed = |e: libbpf_rs::Error| error(format!("{root}: {e}"), "install without --echo");
+    let program =
+        object.progs_mut().find(|program| program.name() == "swift_echo").expect("the object has it");
+    let mut link = program.attach_cgroup(group.as_raw_fd()).map_err(failed)?;
+    link.pin(path("echo")).map_err(failed)
 }
 
 /// Removes every file there is of an installation. What sockets use of it stays in the kernel until they are closed.
 fn clear_directory() -> Result<(), KernelError> {
-    for name in ["link", "sockets", "parameters"] {
+    for name in ["link", "echo", "sockets", "closed", "parameters"] {
         match fs::remove_file(path(name)) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(needs_root(&e, path(name))),
             _ => {}
@@ -258,11 +300,24 @@ pub fn sockets() -> Result<Vec<Socket>, KernelError> {
         .ok_or_else(|| error("what is installed is of another version", "remove it and install it anew"))
 }
 
+/// Returns what the sockets have counted that are closed by now.
+pub fn closed() -> Result<Counters, KernelError> {
+    let other = || error("what is installed is of another version", "remove it and install it anew");
+    let map = MapHandle::from_pinned_path(path("closed")).map_err(|_| other())?;
+    let of_processors =
+        map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().ok_or_else(other)?;
+    let mut sum = Counters::default();
+    for bytes in of_processors {
+        sum.add(&Counters::decode(&bytes).ok_or_else(other)?);
+    }
+    Ok(sum)
+}
+
 /// The kernel's arithmetic by itself, for a test that holds it against [`clearway_proto::swift`].
 pub mod arithmetic {
     use libbpf_rs::{Object, ProgramInput};
 
-    use super::{load, KernelError};
+    use super::{load, KernelError, Part};
 
     /// The program that computes a vector.
     #[derive(Debug)]
@@ -271,7 +326,7 @@ pub mod arithmetic {
     impl Arithmetic {
         /// Loads the program.
         pub fn load() -> Result<Arithmetic, KernelError> {
-            load(true).map(Arithmetic)
+            load(Part::Arithmetic).map(Arithmetic)
         }
 
         /// Computes a vector (`struct vector` of `bpf/swift.bpf.c`), in place.

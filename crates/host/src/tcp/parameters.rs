@@ -29,7 +29,7 @@ pub const NAMES: [&str; 16] = [
 const ONE: f64 = 4_294_967_296.0;
 
 /// The most that the kernel's arithmetic holds of the slope of flow scaling, in nanoseconds times the square root of a packet.
-const MOST_SLOPE: f64 = 268_435_456.0;
+const MOST_SLOPE: f64 = 134_217_728.0;
 
 /// Bytes of the kernel's parameters: twelve words and two halves that it computes with, and two words of which these were made.
 pub const BYTES: usize = 15 * 8;
@@ -75,7 +75,7 @@ pub fn encode(params: &SwiftParams) -> Result<[u8; BYTES], Unfit> {
     let words = [
         ns(params.base_target),
         range as u64,
-        slope.round() as u64,
+        (slope * 256.0).round() as u64,
         (slope * flattest).round() as u64,
         fixed(params.ai),
         fixed(params.beta),

@@ -20,7 +20,7 @@ use crate::daemon::layout::{MAX_FLOWS, MAX_MTU};
 use crate::daemon::output::Problem;
 use crate::daemon::packet::{IP_UDP_BYTES, PREFIX_BYTES};
 use swift::Swift;
-pub use tcp::{KernelSwift, StatusArgs, TcpCommand};
+pub use tcp::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
 
 /// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.
 pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + PREFIX_BYTES) as u64;

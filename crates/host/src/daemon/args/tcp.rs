@@ -14,7 +14,7 @@ use crate::tcp::parameters::{defaults, read};
 pub enum TcpCommand {
     /// Load Swift into the kernel and offer it to all sockets, until it is removed or the machine restarts.
     #[command(after_help = STATUS)]
-    Install(KernelSwift),
+    Install(InstallArgs),
     /// Show what is installed, and each socket that has Swift.
     #[command(after_help = STATUS)]
     Status(StatusArgs),
@@ -24,6 +24,18 @@ pub enum TcpCommand {
     /// Take Swift out of the kernel. Sockets that have it keep it until they are closed.
     #[command(after_help = STATUS)]
     Remove,
+}
+
+/// How Swift is installed.
+#[derive(Args, Clone, Debug, PartialEq)]
+pub struct InstallArgs {
+    /// Tell the other end of each new connection, in an option of TCP's header, how long acknowledgements waited here, and take that
+    /// from the delay that it tells. Both ends have to.
+    #[arg(long)]
+    pub echo: bool,
+    /// The parameters.
+    #[command(flatten)]
+    pub swift: KernelSwift,
 }
 
 /// How `clearwayd tcp status` is to look.

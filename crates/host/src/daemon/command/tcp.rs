@@ -4,11 +4,11 @@ use clearway_proto::parameter::Shown;
 use clearway_proto::swift::SwiftParams;
 use serde_json::{json, Value};
 
-use crate::daemon::args::{KernelSwift, StatusArgs, TcpCommand};
+use crate::daemon::args::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
 use crate::daemon::output::{print, Problem};
 use crate::tcp::kernel::{self, KernelError, NAME};
 use crate::tcp::parameters::{decode, defaults, encode, BYTES};
-use crate::tcp::sockets::Socket;
+use crate::tcp::sockets::{Counters, Socket, RTT_BUCKETS};
 
 /// Where the kernel lists the congestion controls that sockets can choose.
 const AVAILABLE: &str = "sysctl net.ipv4.tcp_available_congestion_control";
@@ -22,7 +22,7 @@ impl From<KernelError> for Problem {
 /// Does what is asked, and returns the exit status.
 pub(super) fn tcp(command: &TcpCommand) -> Result<u8, Problem> {
     match command {
-        TcpCommand::Install(given) => install(given),
+        TcpCommand::Install(args) => install(args),
         TcpCommand::Status(args) => status(args),
         TcpCommand::Set(given) => set(given),
         TcpCommand::Remove => remove(),
@@ -41,8 +41,8 @@ fn encoded(given: &KernelSwift, otherwise: &SwiftParams) -> Result<[u8; BYTES], 
     })
 }
 
-fn install(given: &KernelSwift) -> Result<u8, Problem> {
-    kernel::install(&encoded(given, &defaults())?)?;
+fn install(args: &InstallArgs) -> Result<u8, Problem> {
+    kernel::install(&encoded(&args.swift, &defaults())?, args.echo)?;
     print(&format!(
         "TCP sockets can choose {NAME} now ({AVAILABLE}):\n\
          \x20 all new ones:    sysctl net.ipv4.tcp_congestion_control={NAME}\n\
@@ -82,10 +82,10 @@ fn status(args: &StatusArgs) -> Result<u8, Problem> {
     let (params, sockets) = (decode(&kernel::parameters()?), kernel::sockets()?);
     if args.json {
         let sockets: Vec<Value> = sockets.iter().map(socket_json).collect();
-        let status = json!({ "installed": true, "parameters": params_json(&params), "sockets": sockets });
+        let status = json!({ "installed": true, "echo": kernel::echoes()?, "parameters": params_json(&params), "sockets": sockets });
         print(&format!("{status}\n"))?;
     } else if args.metrics {
-        print(&metrics(&sockets))?;
+        print(&metrics(&sockets, &kernel::closed()?))?;
     } else {
         print(&readable(&params, &sockets))?;
     }
@@ -120,15 +120,16 @@ fn socket_json(socket: &Socket) -> Value {
         "cwnd": socket.cwnd,
         "target_us": socket.target_ns as f64 / 1e3,
         "srtt_us": socket.srtt_ns as f64 / 1e3,
-        "mean_rtt_us": socket.mean_rtt_us(),
+        "mean_rtt_us": socket.counters.mean_rtt_us(),
         "pacing_gap_us": socket.pacing_gap_ns as f64 / 1e3,
-        "acks": socket.acks,
-        "acked_packets": socket.acked_packets,
-        "delay_decreases": socket.delay_decreases,
-        "loss_decreases": socket.loss_decreases,
-        "timeouts": socket.timeouts,
-        "below_one_packet_s": socket.below_one_ns as f64 / 1e9,
-        "rtt_us_from_power_of_two": socket.rtt,
+        "remote_wait_us": socket.waited_ns as f64 / 1e3,
+        "acks": socket.counters.acks,
+        "acked_packets": socket.counters.acked_packets,
+        "delay_decreases": socket.counters.delay_decreases,
+        "loss_decreases": socket.counters.loss_decreases,
+        "timeouts": socket.counters.timeouts,
+        "below_one_packet_s": socket.counters.below_one_ns as f64 / 1e9,
+        "rtt_us_from_power_of_two": socket.counters.rtt,
     })
 }
 
@@ -155,58 +156,44 @@ fn readable(params: &SwiftParams, sockets: &[Socket]) -> String {
             format!("{:.3}", socket.cwnd),
             format!("{:.0}", socket.target_ns as f64 / 1e3),
             format!("{:.0}", socket.srtt_ns as f64 / 1e3),
-            socket.mean_rtt_us().map_or("-".into(), |mean| format!("{mean:.0}")),
-            socket.delay_decreases.to_string(),
-            socket.loss_decreases.to_string(),
-            socket.timeouts.to_string(),
+            socket.counters.mean_rtt_us().map_or("-".into(), |mean| format!("{mean:.0}")),
+            socket.counters.delay_decreases.to_string(),
+            socket.counters.loss_decreases.to_string(),
+            socket.counters.timeouts.to_string(),
         ]);
     }
     text
 }
 
-/// What Prometheus reads: sums and a histogram over all sockets, as sockets come and go.
-fn metrics(sockets: &[Socket]) -> String {
-    let sum = |of: fn(&Socket) -> u64| sockets.iter().map(of).sum::<u64>();
+/// What Prometheus reads: sums over all sockets since Swift was installed, open or closed.
+fn metrics(sockets: &[Socket], closed: &Counters) -> String {
+    let mut all = closed.clone();
+    for socket in sockets {
+        all.add(&socket.counters);
+    }
     let below_one = sockets.iter().filter(|socket| socket.cwnd < 1.0).count() as u64;
     let figures = [
-        ("clearway_tcp_installed", "gauge", "Whether Swift is installed.", 1),
-        ("clearway_tcp_sockets", "gauge", "Sockets that have Swift.", sockets.len() as u64),
-        (
-            "clearway_tcp_sockets_below_one_packet",
-            "gauge",
-            "Of these, with a window below one packet.",
-            below_one,
-        ),
-        ("clearway_tcp_acks", "gauge", "Acknowledgements of the open sockets.", sum(|s| s.acks)),
-        (
-            "clearway_tcp_delay_decreases",
-            "gauge",
-            "Decreases by delay, of the open sockets.",
-            sum(|s| s.delay_decreases),
-        ),
-        (
-            "clearway_tcp_loss_decreases",
-            "gauge",
-            "Decreases by loss, of the open sockets.",
-            sum(|s| s.loss_decreases),
-        ),
-        ("clearway_tcp_timeouts", "gauge", "Timeouts of the open sockets.", sum(|s| s.timeouts)),
+        ("installed", "gauge", "Whether Swift is installed.", 1),
+        ("sockets", "gauge", "Sockets that have Swift.", sockets.len() as u64),
+        ("sockets_below_one_packet", "gauge", "Of these, with a window below one packet.", below_one),
+        ("acked_packets_total", "counter", "Packets acknowledged.", all.acked_packets),
+        ("delay_decreases_total", "counter", "Decreases of windows by delay.", all.delay_decreases),
+        ("loss_decreases_total", "counter", "Decreases of windows by loss.", all.loss_decreases),
+        ("timeouts_total", "counter", "Timeouts.", all.timeouts),
     ];
-    let mut text = String::new();
-    for (name, kind, help, value) in figures {
-        text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
-    }
+    let figure = |(name, kind, help, value)| {
+        let name = format!("clearway_tcp_{name}");
+        format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n")
+    };
+    let mut pieces = figures.map(figure).to_vec();
     let name = "clearway_tcp_rtt_seconds";
-    text += &format!("# HELP {name} Round trips of the open sockets.\n# TYPE {name} histogram\n");
+    pieces.push(format!("# HELP {name} Round trips.\n# TYPE {name} histogram\n"));
     let mut below = 0;
-    for bucket in 0..crate::tcp::sockets::RTT_BUCKETS - 1 {
-        below += sockets.iter().map(|socket| socket.rtt[bucket]).sum::<u64>();
-        text += &format!("{name}_bucket{{le=\"{}\"}} {below}\n", (2_u64 << bucket) as f64 / 1e6);
+    for (bucket, count) in all.rtt[..RTT_BUCKETS - 1].iter().enumerate() {
+        below += count;
+        pieces.push(format!("{name}_bucket{{le=\"{}\"}} {below}\n", (2_u64 << bucket) as f64 / 1e6));
     }
-    let all = sum(|s| s.acks);
-    text += &format!(
-        "{name}_bucket{{le=\"+Inf\"}} {all}\n{name}_sum {}\n{name}_count {all}\n",
-        sum(|s| s.rtt_sum_us) as f64 / 1e6
-    );
-    text
+    let (acks, sum) = (all.acks, all.rtt_sum_us as f64 / 1e6);
+    pieces.push(format!("{name}_bucket{{le=\"+Inf\"}} {acks}\n{name}_sum {sum}\n{name}_count {acks}\n"));
+    pieces.concat()
 }
