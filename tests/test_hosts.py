@@ -1,13 +1,15 @@
 """What is measured of real hosts, without one: what programs print, figures, lines and the page."""
 
 import math
+import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tools.hosts import __main__ as command
-from tools.hosts import bench
+from tools.hosts import bench, chart, demo, page
 from tools.hosts.bars import Bar, Pairs, measured, skipped
 from tools.hosts.load import Outcome, Sample, _shares, goodput_mbps
 from tools.hosts.machine import UnavailableError, demand, run
@@ -186,3 +188,73 @@ def test_a_run_is_no_longer_than_its_effort(monkeypatch: pytest.MonkeyPatch) -> 
         (1, 2, 1),
         (1, 2, 100),
     ]
+
+
+# THE PAGE
+
+
+def three() -> list[Outcome]:
+    made = []
+    for control, srtt, mbps in (("cubic", 9.0, 940.0), ("bbr", 5.0, 930.0), ("swift", 0.4, 920.0)):
+        samples = tuple(
+            Sample(each / 10, srtt + each % 3 / 10, round(mbps * 125e3 * each / 10)) for each in range(1, 60)
+        )
+        made.append(Outcome(control, mbps, (mbps / 2, mbps / 2), 7, 3, samples))
+    return made
+
+
+def test_the_page_has_everything_in_it() -> None:
+    text = page.html(three(), Bottleneck(mbps=1000, queue_ms=10), ["Without <this>: it is not there"])
+    assert re.search(r"Swift&#x27;s mean round trip is 18\.\d times as short as Cubic&#x27;s, at 98 %", text)
+    assert text.count('class="line look-3" d="M') == 4  # a curve and its sample in the key, of two charts
+    assert "Without &lt;this&gt;: it is not there" in text
+    assert "prefers-color-scheme: dark" in text
+    assert "http" not in text
+    assert "src=" not in text
+    for places in re.findall(r'd="M([\d. L-]+)"', text):
+        for x, y in (place.split() for place in places.split("L")):
+            assert 0 <= float(x) <= 100
+            assert 0 <= float(y) <= 100
+
+
+def test_goodput_over_time_is_what_was_acknowledged() -> None:
+    found = page.goodput_over_time(three()[0].samples)
+    assert [goodput for _, goodput in found] == pytest.approx([940] * 56)
+    assert page.goodput_over_time(three()[0].samples[:3]) == []
+
+
+def test_the_table_of_a_terminal_has_columns() -> None:
+    first, *rows = demo.table(three()).splitlines()
+    assert [row.split()[0] for row in rows] == ["Cubic", "BBR", "Swift"]
+    assert {len(line) for line in (first, *rows)} == {len(first)}
+
+
+@pytest.mark.parametrize(
+    ("most", "ticks"),
+    [(8.0, [0, 2, 4, 6, 8]), (952.0, [0, 200, 400, 600, 800, 1000]), (0.4, [0, 0.1, 0.2, 0.3, 0.4])],
+)
+def test_axes_have_round_numbers(most: float, ticks: list[float]) -> None:
+    assert chart.linear_ticks(most) == pytest.approx(ticks)
+
+
+def test_logarithmic_axes_enclose_what_they_show() -> None:
+    assert chart.logarithmic_ticks([0.42, 9.8]) == pytest.approx([0.2, 0.5, 1, 2, 5, 10])
+    assert chart.logarithmic_ticks([1.0]) == pytest.approx([1, 2])
+
+
+def test_a_page_is_there_whole_or_not_at_all(workspace: Path) -> None:
+    path = workspace / "new" / "page.html"
+    demo.write_whole(path, "first")
+    with pytest.raises(UnicodeEncodeError):
+        demo.write_whole(path, "\ud800")
+    assert path.read_text() == "first"
+    assert [each.name for each in path.parent.iterdir()] == ["page.html"]
+
+
+def test_a_demo_that_cannot_run_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workspace: Path
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert demo.demo(workspace / "page.html", 2) == 0
+    assert capsys.readouterr().out == "skipped: it needs root\n"
+    assert list(workspace.iterdir()) == []

@@ -75,7 +75,7 @@ class Chart:
 def linear_ticks(most: float) -> list[float]:
     """Return some five round numbers from zero to the first that is `most` or more."""
     power = 10.0 ** math.floor(math.log10(most / 5))
-    step = power * next(digit for digit in (1, 2, 5, 10) if digit * power >= most / 5)
+    step = power * next(digit for digit in (1, 2, 5, 10) if digit * power >= most / 5 * 0.999)
     return [step * number for number in range(math.ceil(most / step - 1e-9) + 1)]
 
 
