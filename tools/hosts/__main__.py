@@ -6,9 +6,11 @@ import argparse
 import signal
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 
 from tools.hosts.bench import QUICK, Effort, lines
+from tools.hosts.demo import demo
 
 
 def main() -> int:
@@ -22,8 +24,13 @@ def main() -> int:
     bench = commands.add_parser("bench", help="hold Swift against cubic: a line a bar")
     bench.add_argument("--quick", action="store_true", help="one run of each, of 2 s at most")
     bench.add_argument("--runs", type=int, metavar="N", help="short runs in which no flow may starve (20)")
+    shown = commands.add_parser("demo", help="show cubic, BBR and Swift on one page")
+    shown.add_argument("--out", type=Path, default=Path("target/demo-tcp.html"), help="the page")
+    shown.add_argument("--seconds", type=int, default=8, help="for each (8)")
     given = parser.parse_args()
     try:
+        if given.command == "demo":
+            return demo(given.out, max(2, given.seconds))
         return _bench(quick=given.quick, runs=given.runs)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,11 @@ def tcp(*arguments: str) -> str:
     if not DAEMON.is_file():
         raise UnavailableError("clearwayd is missing: make build")
     return run([str(DAEMON), "tcp", *arguments])
+
+
+def is_installed() -> bool:
+    """Return whether sockets can choose Swift now."""
+    return bool(json.loads(tcp("status", "--json"))["installed"])
 
 
 @contextmanager
