@@ -18,8 +18,8 @@ FETCH ?= yes
 # The daemon for real hosts, where the package looks for it. It is for Linux.
 ifeq ($(shell uname -s),Linux)
 DAEMON := python/clearway/bin/clearwayd
-# Swift in the kernel's TCP needs libelf and zlib. Without them the daemon says so when it is asked for.
-TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h)),--features clearway-host/tcp)
+# Swift in the kernel's TCP needs libelf and zlib with their headers, and pkg-config. Without them the daemon says so when asked for it.
+TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h),$(shell command -v pkg-config)),--features clearway-host/tcp)
 endif
 
 .PHONY: demo front-page test test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel

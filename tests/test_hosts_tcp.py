@@ -171,6 +171,39 @@ def test_flows_share_a_bottleneck_that_drops_nothing(through: Network) -> None:
     assert outcome.srtt_ms < 10
 
 
+@contextmanager
+def control_groups() -> Iterator[None]:
+    """Have control groups of version 2 somewhere, by which sockets are reached."""
+    if " cgroup2 " in Path("/proc/self/mounts").read_text():
+        yield
+        return
+    with tempfile.TemporaryDirectory() as place:
+        run(["mount", "-t", "cgroup2", "none", place])
+        try:
+            yield
+        finally:
+            run(["umount", place])
+
+
+def test_the_ends_tell_how_long_acknowledgements_waited(through: Network) -> None:
+    """Where acknowledgements are delayed, the delay that the receiver tells is no congestion."""
+    client = inside(through.client, "iperf3", "-c", SERVER_ADDRESS, "-C", "swift", "-t", "2", "-P", "2")
+    run(f"ip -n {through.server} route change default via 10.99.2.2".split())
+    with control_groups(), swift.installed("--echo"):
+        assert status()["echo"]
+        with beside(*inside(through.server, "iperf3", "-s")):
+            listens(through.server)
+            with beside(*client):
+                assert "rtt:" in seen(through.client)
+                time.sleep(1)
+                sockets = status()["sockets"]
+    assert isinstance(sockets, list)
+    sending = [socket for socket in sockets if socket["acks"] > 100]
+    assert len(sending) == 2
+    assert all(socket["remote_wait_us"] > 0 for socket in sending)
+    assert not status()["installed"]
+
+
 # THE LIFE OF AN INSTALLATION
 
 

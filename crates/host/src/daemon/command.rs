@@ -53,7 +53,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         #[cfg(not(feature = "tcp"))]
         Ok(Command::Tcp(_)) => Err(Problem::new(
             "this clearwayd was built without TCP, for want of libelf",
-            "install libelf and zlib with their headers (Debian and Ubuntu: apt-get install libelf-dev zlib1g-dev), and build it anew",
+            "install libelf and zlib with their headers, and pkg-config (Debian and Ubuntu: apt-get install libelf-dev zlib1g-dev pkg-config), and build it anew",
         )),
         Err(problems) => {
             problems.iter().for_each(Problem::show);

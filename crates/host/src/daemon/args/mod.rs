@@ -19,6 +19,7 @@ use crate::daemon::address::HostPort;
 use crate::daemon::layout::{MAX_FLOWS, MAX_MTU};
 use crate::daemon::output::Problem;
 use crate::daemon::packet::{IP_UDP_BYTES, PREFIX_BYTES};
+use options::STATUS;
 use swift::Swift;
 pub use tcp::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
 
@@ -119,10 +120,6 @@ struct CommandLine {
     #[command(subcommand)]
     asked: Option<Asked>,
 }
-
-const STATUS: &str = "\
-Units are written: 25us, 5s, 64kB.
-Exit status: 0 done, 1 the transfer failed, 2 bad input, 128 and the signal's number after a signal.";
 
 #[derive(Subcommand)]
 enum Asked {

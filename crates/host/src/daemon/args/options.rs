@@ -11,6 +11,11 @@ use clearway_proto::quantity::{self, UnitError, Units};
 
 use crate::daemon::output::Problem;
 
+/// What stands below each help.
+pub(super) const STATUS: &str = "\
+Units are written: 25us, 5s, 64kB.
+Exit status: 0 done, 1 the transfer failed, 2 bad input, 128 and the signal's number after a signal.";
+
 /// A parameter's name as an option, without the dashes before it.
 pub(super) fn option(parameter: &str) -> String {
     parameter.replace('_', "-")

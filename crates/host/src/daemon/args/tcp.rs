@@ -4,8 +4,7 @@ use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use clearway_proto::parameter::Parameters;
 use clearway_proto::swift::SwiftParams;
 
-use super::options::{option, Definitions, Given};
-use super::STATUS;
+use super::options::{option, Definitions, Given, STATUS};
 use crate::daemon::output::Problem;
 use crate::tcp::parameters::{defaults, read};
 
