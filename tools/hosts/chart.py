@@ -32,7 +32,7 @@ class Chart:
         """Draw it as a section of a page."""
         ticks = logarithmic_ticks(self._values()) if self.log else linear_ticks(max(self._values()))
         low, high = ticks[0], ticks[-1]
-        last = max(x for line in self.lines for x, _ in line.points)
+        last = self._end()
         rows = [(100 - self._height(tick, low, high), tick) for tick in ticks]
         columns = [(100 * tick / last, tick) for tick in linear_ticks(last) if tick <= last]
         grid = "".join(f'<path class="grid" d="M0 {place:.2f}H100"/>' for place, _ in rows)
@@ -44,12 +44,19 @@ class Chart:
         y_texts = "".join(f'<span style="top:{place:.2f}%">{tick:g}</span>' for place, tick in rows)
         x_texts = "".join(f'<span style="left:{place:.2f}%">{tick:g}</span>' for place, tick in columns)
         return (
-            f"<section><h2>{escape(self.title)}</h2><p>{escape(self.note)}</p>{self._key()}"
+            f"<section><h2>{escape(self.title)}, in {escape(self.y_unit)}</h2>"
+            f"<p>{escape(self.note)}</p>{self._key()}"
             f'<div class="plot"><div class="y">{y_texts}</div>'
             f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" '
             f'aria-label="{escape(self.title)}">{grid}{curves}</svg><div class="x">{x_texts}</div></div>'
-            f'<p class="units">{escape(self.y_unit)} over {escape(self.x_unit)}</p></section>'
+            f'<p class="units">{escape(self.x_unit)}</p></section>'
         )
+
+    def _end(self) -> float:
+        """Return the end of the x axis: a round number, if the lines nearly reach one."""
+        last = max(x for line in self.lines for x, _ in line.points)
+        tick = linear_ticks(last)[-1]
+        return tick if last > 0.9 * tick else last
 
     def _key(self) -> str:
         names = "".join(

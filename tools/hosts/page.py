@@ -48,18 +48,20 @@ def html(outcomes: Sequence[Outcome], bottleneck: Bottleneck, remarks: Sequence[
         f"The bottleneck sends {bottleneck.mbps:g} Mb/s and holds {bottleneck.queue_ms:g} ms of queue."
     )
     style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
-    head = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells(outcome))}</tr>" for outcome in outcomes
+    # A column for each congestion control, so that it fits a narrow page.
+    names, *rows = (
+        "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        for row in zip(HEADINGS, *(cells(outcome) for outcome in outcomes), strict=True)
     )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
     notes = "".join(f"<p>{escape(remark)}</p>" for remark in remarks)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{style}</style></head><body><h1>{title}</h1><p>{where}</p>"
         f'<p class="lead">{escape(sentence(outcomes))}</p>'
-        f'<section><div class="table"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div></section>"
+        f'<section><div class="table"><table><thead><tr>{names}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div></section>"
         f"{_rtt(outcomes).html()}{_goodput(outcomes).html()}"
         "<p>RTT: round trip as the sending sockets have smoothed it, its mean over sockets. Jain: 1 if all "
         "flows get the same. Dropped: by the bottleneck.</p>"
@@ -76,7 +78,7 @@ def _rtt(outcomes: Sequence[Outcome]) -> Chart:
         Line(_label(outcome), [(sample.time_s, sample.srtt_ms) for sample in outcome.samples])
         for outcome in outcomes
     ]
-    return Chart("Round-trip time", "The scale is logarithmic.", "seconds", "milliseconds", lines, log=True)
+    return Chart("Round-trip time", "The scale is logarithmic.", "seconds", "ms", lines, log=True)
 
 
 def _goodput(outcomes: Sequence[Outcome]) -> Chart:
