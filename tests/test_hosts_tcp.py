@@ -8,6 +8,7 @@ import json
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import child, finished
 from tools.hosts import swift
 from tools.hosts.load import load
 from tools.hosts.machine import UnavailableError, demand, run
@@ -289,4 +291,22 @@ def test_nobody_is_told_to_be_root() -> None:
     code, said = clearwayd("install", before=("setpriv", "--bounding-set", "-all", "--inh-caps", "-all"))
     assert code == 2
     assert "CAP_BPF" in said
+    assert not status()["installed"]
+
+
+# WHAT IS LEFT BEHIND
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_bench_that_is_stopped_leaves_nothing(number: signal.Signals) -> None:
+    root = Path(__file__).parent.parent
+    bench = child("bench", "--quick", program=("-m", "tools.hosts"), cwd=root)
+    end = time.monotonic() + _PATIENCE_S
+    while f"cw{bench.pid}" not in run(["ip", "netns", "list"]) or not status()["installed"]:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.3)  # somewhere in its work
+    bench.send_signal(number)
+    assert finished(bench).status == 128 + number
+    assert f"cw{bench.pid}" not in run(["ip", "netns", "list"])
     assert not status()["installed"]

@@ -12,7 +12,7 @@ from tools.hosts.network import Bottleneck
 
 _AVERAGED = 4  # looks at the sockets, of which the first and the last make a goodput
 
-HEADINGS = ("", "goodput", "mean RTT", "longest RTT", "Jain", "sent again", "dropped")
+HEADINGS = ("", "goodput, Mb/s", "mean RTT, ms", "longest RTT, ms", "Jain", "sent again", "dropped")
 _NAMES = {"cubic": "Cubic", "bbr": "BBR", "swift": "Swift"}
 
 
@@ -20,9 +20,9 @@ def cells(outcome: Outcome) -> tuple[str, ...]:
     """Return a row of the table."""
     return (
         _NAMES.get(outcome.control, outcome.control),
-        f"{outcome.goodput_mbps:.0f} Mb/s",
-        f"{outcome.srtt_ms:.2f} ms",
-        f"{max(sample.srtt_ms for sample in outcome.samples):.2f} ms",
+        f"{outcome.goodput_mbps:.0f}",
+        f"{outcome.srtt_ms:.2f}",
+        f"{max(sample.srtt_ms for sample in outcome.samples):.2f}",
         f"{outcome.jain:.3f}",
         f"{outcome.retransmissions:,}",
         f"{outcome.drops:,}",
