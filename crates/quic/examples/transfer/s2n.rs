@@ -15,6 +15,9 @@ use s2n_quic::{Connection, Server};
 
 use super::{now, Identity, MeanRtt, Outcome, Result, CHUNK, NAME};
 
+/// The smallest full packet of QUIC (RFC 9000 §14).
+const LEAST_PACKET: u32 = 1200;
+
 /// Bytes that each connection of a server has received, in the order of their arrival.
 #[derive(Clone, Debug, Default)]
 pub struct Received(Arc<Mutex<Vec<Arc<AtomicU64>>>>);
@@ -33,9 +36,26 @@ impl Received {
     }
 }
 
+/// What a client's connections go through.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// The mean of all round trips.
+    pub rtt: MeanRtt,
+    /// Round trips, and those at whose end the window was less than a packet.
+    windows: Arc<(AtomicU64, AtomicU64)>,
+}
+
+impl Seen {
+    /// The share of round trips at whose end the window was less than a packet.
+    pub fn below_one_packet(&self) -> f64 {
+        let (all, below) = (&self.windows.0, &self.windows.1);
+        below.load(Ordering::Relaxed) as f64 / all.load(Ordering::Relaxed).max(1) as f64
+    }
+}
+
 /// Notes every new round trip of a client's connections.
 #[derive(Debug)]
-struct Watch(MeanRtt);
+struct Watch(Seen);
 
 impl Subscriber for Watch {
     type ConnectionContext = Option<Duration>;
@@ -52,7 +72,9 @@ impl Subscriber for Watch {
     ) {
         // The first is what the library assumes of a path that it does not know.
         if last.replace(event.latest_rtt).is_some_and(|last| last != event.latest_rtt) {
-            self.0.add(event.latest_rtt);
+            self.0.rtt.add(event.latest_rtt);
+            self.0.windows.0.fetch_add(1, Ordering::Relaxed);
+            self.0.windows.1.fetch_add(u64::from(event.congestion_window < LEAST_PACKET), Ordering::Relaxed);
         }
     }
 }
@@ -96,22 +118,22 @@ async fn drain(mut connection: Connection, counter: Arc<AtomicU64>) {
     }
 }
 
-/// A client whose connections have this congestion control, and the mean of their round trips.
-pub fn client<C>(socket: UdpSocket, identity: &Identity, control: C) -> Result<(Client, MeanRtt)>
+/// A client whose connections have this congestion control, and what they go through.
+pub fn client<C>(socket: UdpSocket, identity: &Identity, control: C) -> Result<(Client, Seen)>
 where
     C: Provider,
 {
     let certificate = identity.certificate.pem();
     let tls = rustls::Client::builder().with_certificate(certificate.as_str())?.build()?;
-    let rtt = MeanRtt::default();
+    let seen = Seen::default();
     let client = Client::builder()
         .with_tls(tls)?
         .with_limits(limits()?)?
         .with_congestion_controller(control)?
-        .with_event(Watch(rtt.clone()))?
+        .with_event(Watch(seen.clone()))?
         .with_io(io(socket)?)?
         .start()?;
-    Ok((client, rtt))
+    Ok((client, seen))
 }
 
 /// Sends `bytes` over a connection of its own, and waits until the server has them. Returns how long that took.
@@ -131,9 +153,20 @@ pub async fn send(client: &Client, to: SocketAddr, bytes: u64) -> Result<Duratio
 
 /// A transfer from a client to a server, both over `address`' network.
 pub async fn transfer<C: Provider>(address: SocketAddr, bytes: u64, control: C) -> Result<Outcome> {
+    let from = UdpSocket::bind(SocketAddr::new(address.ip(), 0))?;
+    transfer_between(from, UdpSocket::bind(address)?, bytes, control).await
+}
+
+/// A transfer from a client to a server with these sockets.
+pub async fn transfer_between<C: Provider>(
+    from: UdpSocket,
+    to: UdpSocket,
+    bytes: u64,
+    control: C,
+) -> Result<Outcome> {
     let identity = Identity::new()?;
-    let (to, _) = serve(UdpSocket::bind(address)?, &identity)?;
-    let (client, rtt) = client(UdpSocket::bind(SocketAddr::new(to.ip(), 0))?, &identity, control)?;
+    let (to, _) = serve(to, &identity)?;
+    let (client, seen) = client(from, &identity, control)?;
     let elapsed = send(&client, to, bytes).await?;
-    Ok(Outcome { bytes, elapsed, rtt: rtt.mean() })
+    Ok(Outcome { bytes, elapsed, rtt: seen.rtt.mean() })
 }
