@@ -20,7 +20,7 @@ const ADDRESSES: [&str; 2] = ["10.98.1.1", "10.98.2.1"];
 pub struct Network(());
 
 impl Network {
-    /// A network whose bottleneck has this rate, as `tc` writes it, and a queue of so many bytes.
+    /// A network whose bottleneck has this rate, as `tc` writes it, and a queue of `queue` bytes.
     pub fn new(rate: &str, queue: u32) -> Result<Network> {
         delete();
         let network = Network(());
@@ -42,7 +42,7 @@ impl Network {
         run("ip -n cqA route add default via 10.98.1.2")?;
         run("ip -n cqB route add default via 10.98.2.2")?;
         run("ip netns exec cqR sysctl -qw net.ipv4.ip_forward=1")?;
-        run(&format!("tc -n cqR qdisc add dev v1 root tbf rate {rate} burst 15000 limit {queue}"))?;
+        run(&format!("tc -n cqR qdisc add dev v1 root tbf rate {rate} burst 70000 limit {queue}"))?;
         Ok(network)
     }
 

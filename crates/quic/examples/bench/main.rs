@@ -74,7 +74,7 @@ async fn unlimited() -> Result<()> {
 /// The round trip through 1 Gb/s with a queue of 10 ms.
 #[cfg(target_os = "linux")]
 async fn queue() -> Result<()> {
-    const BYTES: u64 = 250_000_000;
+    const BYTES: u64 = 600_000_000;
     let network = bottleneck::Network::new("1gbit", 1_250_000)?;
     let (mut rtt, mut goodput) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
