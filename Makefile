@@ -1,4 +1,4 @@
-# What a person does here: make demo, demo-tcp, front-page, test, adding, random-net, bench, bench-hosts, lint, fmt, wheel, site, audit, oldest, lock. Needs
+# What a person does here: make demo, demo-tcp, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -22,7 +22,7 @@ DAEMON := python/clearway/bin/clearwayd
 TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h),$(shell command -v pkg-config)),--features clearway-host/tcp)
 endif
 
-.PHONY: demo front-page test test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
+.PHONY: demo front-page test quic test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
 .PHONY: demo-tcp bench-hosts
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
@@ -45,6 +45,16 @@ test-rust: | needs-cargo
 # As many files of tests at a time as there are cores.
 test-python: build $(VENV)/.tools
 	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+# The congestion control of QUIC libraries: its tests, and its examples over loopback. Apart from the others, as the libraries and their
+# cryptography take some two minutes to build. Needs the Rust that s2n-quic asks for, and a C compiler.
+QUIC := -p clearway-quic --all-features
+quic: | needs-cargo
+	cargo clippy --quiet $(QUIC) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps $(QUIC)
+	cargo test --quiet $(QUIC)
+	cargo run --quiet $(QUIC) --example s2n -- --megabytes 32
+	cargo run --quiet $(QUIC) --example quinn -- --megabytes 32
 
 # The same digests in debug and in release, and there in every way of running.
 digests: | needs-cargo
@@ -86,7 +96,7 @@ bench-instructions: | needs-cargo needs-valgrind
 
 lint: build $(VENV)/.tools
 	cargo fmt --all --check
-	cargo clippy --quiet --workspace --all-targets $(TCP) -- -D warnings
+	cargo clippy --quiet --workspace --exclude clearway-quic --all-targets $(TCP) -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
