@@ -47,8 +47,9 @@ def compiler() -> str | None:
 
 
 def build(to: Path) -> None:
-    """Build the object. Only BTF is kept: debugging information would name the folder it was built in."""
-    run("clang", *FLAGS, "-c", str(FOLDER / "swift.bpf.c"), "-o", str(to))
+    """Build the object, the same in every folder. Of what is for debugging only BTF is kept."""
+    here = f"-ffile-prefix-map={Path.cwd()}=."
+    run("clang", *FLAGS, here, "-c", str(FOLDER / "swift.bpf.c"), "-o", str(to))
     run("llvm-strip", "-g", str(to))
 
 
