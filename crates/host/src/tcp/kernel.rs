@@ -26,7 +26,7 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 /// Where what is installed is held.
 const DIRECTORY: &str = "/sys/fs/bpf/clearway-tcp";
 /// Held by whoever installs or removes.
-const LOCK: &str = "/run/lock/clearway-tcp.lock";
+const LOCK: &str = "/run/clearway-tcp.lock";
 /// `cong_control` has four arguments from this version on.
 const FOUR_ARGUMENTS_FROM: (u32, u32) = (6, 10);
 /// The name by which sockets choose it.
@@ -54,9 +54,6 @@ struct Installation {
 impl Installation {
     /// Takes the lock.
     fn lock() -> Result<Installation, KernelError> {
-        if let Some(parent) = Path::new(LOCK).parent() {
-            let _ = fs::create_dir_all(parent);
-        }
         let lock = File::create(LOCK).map_err(|e| needs_root(&e, LOCK))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Installation { _lock: lock }),
