@@ -110,7 +110,7 @@ fmt: $(VENV)/.tools | needs-cargo
 	$(BIN)/ruff format
 
 docs: | needs-cargo
-	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p clearway-proto -p clearway-sim -p clearway-host
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p clearway-proto -p clearway-sim -p clearway-host $(TCP)
 
 # The documentation site, in target/site. A link that leads nowhere is an error.
 site: build $(VENV)/.site

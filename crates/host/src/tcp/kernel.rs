@@ -1,6 +1,6 @@
 //! The kernel's side: what is loaded, registered, pinned, asked and removed.
 //!
-//! Everything that lasts is a file in [`DIRECTORY`]. The link, which is the registration, comes last: a loader that is killed before
+//! Everything that lasts is a file in `/sys/fs/bpf/clearway-tcp`. The link, which is the registration, comes last: a loader that is killed before
 //! leaves files that register nothing, and the next [`install`] replaces them.
 
 use std::fs::{self, File};

@@ -124,19 +124,27 @@ async fn jain_of_many(from: UdpSocket, to: UdpSocket, params: &SwiftParams) -> R
     let mut senders = JoinSet::new();
     for _ in 0..FLOWS {
         let client = client.clone();
-        senders.spawn(async move { s2n::send(&client, to, u64::from(u32::MAX)).await });
+        senders.spawn(async move {
+            let mut connection = s2n::connect(&client, to).await?;
+            let endless = s2n::send(&mut connection, u64::from(u32::MAX));
+            // What is still buffered then is not sent: the next round has the link alone.
+            let _ = tokio::time::timeout(WARMUP + MEASURED, endless).await;
+            connection.close(0_u32.into());
+            Result::Ok(())
+        });
     }
     tokio::time::sleep(WARMUP).await;
     let before = received.bytes();
     tokio::time::sleep(MEASURED).await;
     let after = received.bytes();
-    senders.shutdown().await;
+    while senders.join_next().await.transpose()?.transpose()?.is_some() {}
     let share = |flow| (after[flow] - before.get(flow).unwrap_or(&0)) as f64;
     let shares: Vec<f64> = (0..after.len()).map(share).collect();
     let (sum, squares) = (shares.iter().sum::<f64>(), shares.iter().map(|share| share * share).sum::<f64>());
     println!(
-        "# {} flows, 20 Mb/s: {:.1} Mb/s, mean RTT {:.1} ms, {:.0} % of round trips end with a window below one packet",
+        "# {} flows, 20 Mb/s: Jain {:.3}, {:.1} Mb/s, mean RTT {:.1} ms, {:.0} % of round trips end with a window below one packet",
         shares.len(),
+        sum * sum / (FLOWS as f64 * squares),
         sum * 8e-6 / MEASURED.as_secs_f64(),
         seen.rtt.mean().as_secs_f64() * 1e3,
         seen.below_one_packet() * 100.0

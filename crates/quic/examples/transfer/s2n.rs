@@ -136,9 +136,13 @@ where
     Ok((client, seen))
 }
 
-/// Sends `bytes` over a connection of its own, and waits until the server has them. Returns how long that took.
-pub async fn send(client: &Client, to: SocketAddr, bytes: u64) -> Result<Duration> {
-    let mut connection = client.connect(Connect::new(to).with_server_name(NAME)).await?;
+/// A connection to a server.
+pub async fn connect(client: &Client, to: SocketAddr) -> Result<Connection> {
+    Ok(client.connect(Connect::new(to).with_server_name(NAME)).await?)
+}
+
+/// Sends `bytes` and waits until the server has them. Returns how long that took.
+pub async fn send(connection: &mut Connection, bytes: u64) -> Result<Duration> {
     let mut stream = connection.open_send_stream().await?;
     let (start, chunk) = (now(), bytes::Bytes::from(vec![0; CHUNK]));
     let mut left = bytes;
@@ -167,6 +171,6 @@ pub async fn transfer_between<C: Provider>(
     let identity = Identity::new()?;
     let (to, _) = serve(to, &identity)?;
     let (client, seen) = client(from, &identity, control)?;
-    let elapsed = send(&client, to, bytes).await?;
+    let elapsed = send(&mut connect(&client, to).await?, bytes).await?;
     Ok(Outcome { bytes, elapsed, rtt: seen.rtt.mean() })
 }
