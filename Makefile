@@ -51,6 +51,8 @@ test-python: build $(VENV)/.tools
 QUIC := -p clearway-quic --all-features
 quic: | needs-cargo
 	cargo clippy --quiet $(QUIC) --all-targets -- -D warnings
+	cargo clippy --quiet -p clearway-quic --features s2n -- -D warnings
+	cargo clippy --quiet -p clearway-quic --features quinn -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps $(QUIC)
 	cargo test --quiet $(QUIC)
 	cargo run --quiet $(QUIC) --example s2n -- --megabytes 32

@@ -91,6 +91,7 @@ impl Flow {
     }
 
     /// Payload of a full datagram, in bytes.
+    #[cfg(feature = "s2n")]
     pub(crate) fn packet(&self) -> u64 {
         self.packet
     }
@@ -106,6 +107,7 @@ impl Flow {
     }
 
     /// Least time between the starts of two packets; none at a window of one packet and more.
+    #[cfg(any(feature = "s2n", test))]
     pub(crate) fn gap(&self) -> Option<Duration> {
         self.swift.pacing_gap(&self.shared.swift).map(|gap| Duration::from_nanos(gap.as_ps().div_ceil(1000)))
     }
