@@ -65,6 +65,11 @@ impl Layout {
         self.operations * self.size
     }
 
+    /// The number of bytes in one flow.
+    pub fn bytes_of(&self, flow: u32) -> u64 {
+        self.operations_of(flow) * self.size
+    }
+
     /// The number of operations in one flow.
     pub fn operations_of(&self, flow: u32) -> u64 {
         let (flows, flow) = (u64::from(self.flows), u64::from(flow));

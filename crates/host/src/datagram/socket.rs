@@ -5,12 +5,14 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use clearway_proto::units::Span;
 use nix::cmsg_space;
-use nix::libc::{in6_pktinfo, in_pktinfo};
+use nix::libc::{
+    in6_pktinfo, in_pktinfo, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W,
+};
 use nix::sys::socket::sockopt::{
     Ipv4PacketInfo, Ipv4RecvTtl, Ipv4Ttl, Ipv6RecvHopLimit, Ipv6RecvPacketInfo, Ipv6Ttl, RcvBuf, RcvBufForce,
     RxqOvfl, SndBuf, SndBufForce, Timestamping, UdpGroSegment, UdpGsoSegment,
@@ -26,13 +28,15 @@ use rustix::net::sockopt::{
     set_ip_mtu_discover, set_ipv6_mtu_discover, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery,
 };
 
-use crate::daemon::clock::Stamp;
-use crate::daemon::reached::{Local, Reached};
+use socket2::{SockFilter, SockRef};
+
+use super::clock::Stamp;
+use super::reached::{Local, Reached};
 
 /// Datagrams, or runs of joined ones, that are received at once.
 const RECEIVED_AT_ONCE: usize = 16;
-/// Datagrams that are gathered before they are sent.
-pub const BATCH: usize = 16;
+/// Datagrams that are gathered before they are sent: as many of an Ethernet frame's length as can leave joined.
+pub const BATCH: usize = 44;
 /// The longest datagram, and the longest run of joined ones, in bytes.
 const MAX_DATAGRAM: usize = 65_507;
 /// The TTL with which a sender's packets start; what is missing of it on arrival are the hops (Swift, appendix B).
@@ -141,6 +145,10 @@ struct Received {
 pub struct Socket {
     udp: UdpSocket,
     joined: bool,
+    /// Whether datagrams that are too long for the path may leave in fragments.
+    fragments: bool,
+    /// The length of the datagram that showed it.
+    fragmented: Option<usize>,
     inbox: Inbox,
     outbox: Outbox,
     /// Datagrams that the kernel dropped for lack of room.
@@ -156,6 +164,8 @@ impl Socket {
         let mut socket = Socket {
             udp,
             joined: true,
+            fragments: false,
+            fragmented: None,
             inbox: Inbox::new(),
             outbox: Outbox::default(),
             overflow: 0,
@@ -222,9 +232,23 @@ impl Socket {
         Ok(self.inbox.received.len())
     }
 
-    /// The datagram of run `run` that begins at byte `at`, which moves on, with the outbox for answers; `None` after the
-    /// last.
-    pub fn next(&mut self, run: usize, at: &mut usize) -> Option<(Envelope, &[u8], &mut Outbox)> {
+    /// Lets the kernel keep only datagrams that begin with these four bytes: others do not take room from those that do.
+    pub fn admit(&self, first: [u8; 4]) -> io::Result<()> {
+        // What comes is seen from its UDP header on, which has 8 bytes.
+        let load = SockFilter::new((BPF_LD | BPF_W | BPF_ABS) as u16, 0, 0, 8);
+        let equal = SockFilter::new((BPF_JMP | BPF_JEQ | BPF_K) as u16, 0, 1, u32::from_be_bytes(first));
+        let end = |kept| SockFilter::new((BPF_RET | BPF_K) as u16, 0, 0, kept);
+        SockRef::from(&self.udp).attach_filter(&[load, equal, end(u32::MAX), end(0)])
+    }
+
+    /// The length of datagrams that are too long for the path, if some were since this was last asked: they leave in
+    /// fragments from then on.
+    pub fn take_fragmented(&mut self) -> Option<usize> {
+        self.fragmented.take()
+    }
+
+    /// The datagram of run `run` that begins at byte `at`, which moves on; `None` after the last.
+    pub fn next(&mut self, run: usize, at: &mut usize) -> Option<(Envelope, &mut [u8])> {
         let received = self.inbox.received[run];
         // An empty datagram is one, too.
         if *at > 0 && *at >= received.len {
@@ -232,7 +256,7 @@ impl Socket {
         }
         let (from, to) = (*at, (*at + received.segment).min(received.len));
         *at = to.max(1);
-        Some((received.envelope, &self.inbox.buffers[received.at][from..to], &mut self.outbox))
+        Some((received.envelope, &mut self.inbox.buffers[received.at][from..to]))
     }
 
     /// Sends what the outbox holds; what the kernel has no room for stays. Datagrams that cannot be sent are discarded,
@@ -246,6 +270,12 @@ impl Socket {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if run > 1 && unjoinable(&error) => self.joined = false,
+                Err(error) if !self.fragments && is_too_long(&error) => {
+                    self.fragments = true;
+                    if self.allow_fragments().is_ok() {
+                        self.fragmented = Some(self.outbox.datagrams[done].len);
+                    }
+                }
                 Err(error) => {
                     done += run;
                     failed(run, error);
@@ -274,18 +304,28 @@ impl Socket {
         Ok(())
     }
 
-    /// Waits until a datagram has arrived, until there is room for what the outbox holds, or until `at_most` has
-    /// passed.
-    pub fn wait(&self, at_most: Span) -> io::Result<()> {
+    /// Lets the kernel, and routers of IPv4, cut datagrams that are too long for the path.
+    fn allow_fragments(&self) -> io::Result<()> {
+        if self.udp.local_addr()?.is_ipv6() {
+            set_ipv6_mtu_discover(&self.udp, Ipv6PathMtuDiscovery::DONT)?;
+        }
+        set_ip_mtu_discover(&self.udp, Ipv4PathMtuDiscovery::DONT)?;
+        Ok(())
+    }
+
+    /// Waits until a datagram has arrived, until there is room for what the outbox holds, until `wake` can be read, or until
+    /// `at_most` has passed. Returns whether `wake` can be read.
+    pub fn wait(&self, wake: &OwnedFd, at_most: Span) -> io::Result<bool> {
         let mut events = PollFlags::IN;
         if !self.outbox.is_empty() {
             events |= PollFlags::OUT;
         }
         // A time that the kernel cannot hold is for ever.
         let timeout = Timespec::try_from(Duration::from_nanos(at_most.as_ps() / 1000)).ok();
-        match poll(&mut [PollFd::new(&self.udp, events)], timeout.as_ref()) {
+        let mut both = [PollFd::new(&self.udp, events), PollFd::new(wake, PollFlags::IN)];
+        match poll(&mut both, timeout.as_ref()) {
             Err(error) if error != Errno::INTR => Err(error.into()),
-            _ => Ok(()),
+            _ => Ok(!both[1].revents().is_empty()),
         }
     }
 }
@@ -342,6 +382,10 @@ fn headers() -> MultiHeaders<SockaddrStorage> {
 fn unjoinable(error: &io::Error) -> bool {
     let errors = [Errno::INVAL, Errno::IO, Errno::OPNOTSUPP, Errno::MSGSIZE];
     Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
+}
+
+fn is_too_long(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::MSGSIZE)
 }
 
 fn ignorable(error: &io::Error) -> bool {
