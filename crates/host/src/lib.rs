@@ -8,11 +8,11 @@
 pub mod arbiter;
 // Elsewhere there is only what works anywhere, so that the simulator beside it builds. Without the feature there is the
 // arbiter alone.
-#[cfg(any())]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod daemon;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod datagram;
 #[cfg(target_os = "linux")]
 pub mod processor;
-#[cfg(any())]
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod tcp;

@@ -1,20 +1,5 @@
 //! The tests of this crate from outside, which are of Linux's sockets, files and threads: one program, in which each file of
 //! this folder is a module.
 #![cfg(target_os = "linux")]
-
-mod args;
-mod daemon;
-mod ends;
-mod files;
-mod hostile;
-mod loopback;
+mod datagram;
 mod network;
-mod output;
-mod packet;
-mod pipeline;
-mod relay;
-mod signals;
-#[cfg(feature = "tcp")]
-mod tcp;
-mod threads;
-mod veth;

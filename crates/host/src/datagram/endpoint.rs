@@ -41,7 +41,7 @@ pub struct Snapshot {
     pub counted: Counted,
     /// Switches on the way from the peer of each session that was asked for.
     pub hops_from: Option<u8>,
-    /// Datagrams that the kernel dropped for want of room in the socket.
+    /// Datagrams that the kernel dropped at the socket, for want of room or as they are for another endpoint.
     pub socket_drops: u32,
     /// Round trips and windows of all flows together, if they are measured.
     pub measured: Option<Measured>,

@@ -54,7 +54,7 @@ pub struct Unmet {
 
 impl Measured {
     /// Takes the delays of an acknowledgement into account, of one of `under_way` flows.
-    pub(super) fn record(&mut self, delays: &Delays, under_way: usize) {
+    pub(crate) fn record(&mut self, delays: &Delays, under_way: usize) {
         let fabric = delays.rtt.saturating_sub(delays.endpoint);
         self.rtt.record(delays.rtt);
         self.endpoint.record(delays.endpoint);

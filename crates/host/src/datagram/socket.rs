@@ -37,6 +37,8 @@ use super::reached::{Local, Reached};
 const RECEIVED_AT_ONCE: usize = 16;
 /// Datagrams that are gathered before they are sent: as many of an Ethernet frame's length as can leave joined.
 pub const BATCH: usize = 44;
+/// What IPv6 and UDP add to a datagram, in bytes; IPv4 adds 20 bytes less.
+pub const IP_UDP_BYTES: usize = 48;
 /// The longest datagram, and the longest run of joined ones, in bytes.
 const MAX_DATAGRAM: usize = 65_507;
 /// The TTL with which a sender's packets start; what is missing of it on arrival are the hops (Swift, appendix B).
@@ -151,7 +153,7 @@ pub struct Socket {
     fragmented: Option<usize>,
     inbox: Inbox,
     outbox: Outbox,
-    /// Datagrams that the kernel dropped for lack of room.
+    /// Datagrams that the kernel dropped, by its latest count.
     overflow: u32,
     reached: Reached,
 }
@@ -211,7 +213,7 @@ impl Socket {
         self.udp.local_addr()
     }
 
-    /// Datagrams that the kernel dropped before they were received, for lack of room.
+    /// Datagrams that the kernel dropped before they were received, for lack of room or as they are not [admitted](Self::admit).
     pub fn overflow(&self) -> u32 {
         self.overflow
     }

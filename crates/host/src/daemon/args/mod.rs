@@ -16,15 +16,16 @@ use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Span};
 
 use crate::daemon::address::HostPort;
-use crate::daemon::layout::{MAX_FLOWS, MAX_MTU};
+use crate::datagram::layout::{MAX_FLOWS, MAX_MTU};
 use crate::daemon::output::Problem;
-use crate::daemon::packet::{IP_UDP_BYTES, PREFIX_BYTES};
+use crate::datagram::machine::OVERHEAD_BYTES;
+use crate::datagram::socket::IP_UDP_BYTES;
 use options::STATUS;
 use swift::Swift;
 pub use tcp::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
 
 /// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.
-pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + PREFIX_BYTES) as u64;
+pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + OVERHEAD_BYTES) as u64;
 /// The most operations that a flow may have under way; each takes memory.
 const MAX_OUTSTANDING: u32 = 65_536;
 const SIZES: RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(1 << 40);
@@ -68,7 +69,7 @@ pub struct SendArgs {
     /// Flows that share the operations.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=MAX_FLOWS))]
     pub flows: u32,
-    /// Largest payload of a packet; headers add 72B, over IPv6 92B.
+    /// Largest payload of a packet; headers add 96B, over IPv6 116B.
     #[arg(long, value_name = "BYTES", default_value = default_mtu(), value_parser = within(MTUS))]
     pub mtu: Bytes,
     /// Longest time without progress before giving up.

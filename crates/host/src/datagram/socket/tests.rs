@@ -1,4 +1,11 @@
+use rustix::event::{eventfd, EventfdFlags};
+
 use super::*;
+
+/// What never wakes.
+fn never() -> OwnedFd {
+    eventfd(0, EventfdFlags::CLOEXEC).unwrap()
+}
 
 fn exchange(datagrams: &[(usize, u8)], joined: bool) -> Vec<(usize, u8, Envelope)> {
     exchange_from(Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap(), datagrams, joined)
@@ -33,12 +40,12 @@ fn pass_to(
     let mut received = Vec::new();
     let mut looks = 0;
     while received.len() < datagrams.len() {
-        receiver.wait(Span::from_secs(1)).unwrap();
+        receiver.wait(&never(), Span::from_secs(1)).unwrap();
         looks += 1;
         assert!(looks < 30, "{} of {} datagrams came", received.len(), datagrams.len());
         for run in 0..receiver.receive().unwrap() {
             let mut at = 0;
-            while let Some((envelope, bytes, _)) = receiver.next(run, &mut at) {
+            while let Some((envelope, bytes)) = receiver.next(run, &mut at) {
                 assert!(bytes.iter().all(|byte| byte == &bytes[0]));
                 received.push((bytes.len(), bytes.first().copied().unwrap_or(0), envelope));
             }
@@ -103,7 +110,7 @@ fn the_kernel_says_when_a_datagram_came_and_how_far() {
     // The kernel begins to stamp some time after a socket asked it to, and stops when none does any more.
     let asking = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let mut attempts = (0..500).flat_map(|_| {
-        asking.wait(Span::from_ms(10)).unwrap();
+        asking.wait(&never(), Span::from_ms(10)).unwrap();
         exchange(&[(10, 1)], true)
     });
     let stamped = attempts.find(|(.., envelope)| envelope.stamp.is_some());
@@ -168,4 +175,21 @@ fn a_sender_of_ipv4_is_heard_by_an_ipv6_socket_with_its_ttl() {
         assert_eq!((len, byte, envelope.hops), (10, 1, 3));
         assert_eq!(envelope.from.ip().to_canonical(), to.ip());
     }
+}
+
+/// The kernel keeps what begins with the four bytes, and nothing else takes room.
+#[test]
+fn only_what_is_admitted_arrives() {
+    let mut receiver = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    receiver.admit([1, 2, 3, 4]).unwrap();
+    let to = receiver.local_addr().unwrap();
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for bytes in [&[1, 2, 3, 5, 0][..], &[1, 2, 3], &[], &[0; 2000], &[1, 2, 3, 4, 9]] {
+        stranger.send_to(bytes, to).unwrap();
+    }
+    receiver.wait(&never(), Span::from_secs(1)).unwrap();
+    assert_eq!(receiver.receive().unwrap(), 1);
+    assert_eq!(receiver.next(0, &mut 0).unwrap().1, [1, 2, 3, 4, 9]);
+    // They are counted with those that found no room.
+    assert_eq!(receiver.overflow(), 4);
 }
