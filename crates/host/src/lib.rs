@@ -20,3 +20,5 @@ pub mod keys;
 pub mod processor;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod tcp;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod transfer;

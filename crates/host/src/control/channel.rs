@@ -37,7 +37,12 @@ pub struct Receiving {
 }
 
 impl Channel {
-    pub(super) fn new(endpoint: Endpoint, connection: Connection, send: SendStream, receive: RecvStream) -> Channel {
+    pub(super) fn new(
+        endpoint: Endpoint,
+        connection: Connection,
+        send: SendStream,
+        receive: RecvStream,
+    ) -> Channel {
         let receiving = Receiving { stream: receive, begun: Vec::new() };
         Channel { endpoint, connection, sending: Sending(send), receiving }
     }
@@ -75,7 +80,8 @@ impl Channel {
 
     /// The name in the peer's certificate.
     pub fn peer_name(&self) -> String {
-        let shown = self.connection.peer_identity().and_then(|shown| shown.downcast::<Vec<CertificateDer>>().ok());
+        let shown =
+            self.connection.peer_identity().and_then(|shown| shown.downcast::<Vec<CertificateDer>>().ok());
         let names = shown.and_then(|shown| shown.first().map(keys::names_of)).unwrap_or_default();
         names.into_iter().next().unwrap_or_else(|| "nobody".into())
     }
@@ -121,7 +127,8 @@ impl Receiving {
     /// Hears the next thing.
     pub async fn receive<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
         self.fill(4).await?;
-        let length = u32::from_be_bytes([self.begun[0], self.begun[1], self.begun[2], self.begun[3]]) as usize;
+        let length =
+            u32::from_be_bytes([self.begun[0], self.begun[1], self.begun[2], self.begun[3]]) as usize;
         if length > MOST_BYTES {
             return Err(Failure::TooLong(length));
         }

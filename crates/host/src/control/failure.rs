@@ -49,7 +49,10 @@ impl fmt::Display for Failure {
             Failure::Refused(why) => write!(f, "it refuses this host's certificate: {why}"),
             Failure::Disbelieved(why) => write!(f, "its certificate is refused: {why}"),
             Failure::Version { theirs, clearway } => {
-                write!(f, "it is Clearway {clearway} and speaks version {theirs}, where this one speaks {VERSION}")
+                write!(
+                    f,
+                    "it is Clearway {clearway} and speaks version {theirs}, where this one speaks {VERSION}"
+                )
             }
             Failure::TooLong(length) => write!(f, "a message of {length} bytes"),
             Failure::Senseless(why) => write!(f, "a message that makes no sense: {why}"),

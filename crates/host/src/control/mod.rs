@@ -117,8 +117,8 @@ impl Listener {
         let mut config = ServerConfig::with_crypto(Arc::new(identity.server()?));
         config.transport_config(patience.transport());
         let remedy = "take an address of this host and a port that is free";
-        let endpoint = Endpoint::server(config, at)
-            .map_err(|error| Problem::new(format!("{at}: {error}"), remedy))?;
+        let endpoint =
+            Endpoint::server(config, at).map_err(|error| Problem::new(format!("{at}: {error}"), remedy))?;
         Ok(Listener { endpoint, answer: patience.answer })
     }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::daemon::destination::{Destination, Temporary};
+use crate::datagram::flow::Content;
 
 /// Bytes read or written at once where packets follow each other; few enough that no packet waits long for them.
 const CHUNK: usize = 1 << 16;
@@ -19,14 +20,9 @@ pub enum Source {
     Generated,
 }
 
-impl Source {
-    /// The content of this file.
-    pub fn file(file: File) -> Source {
-        Source::File(ReadAhead { file, start: 0, chunk: Vec::new() })
-    }
-
+impl Content for Source {
     /// Fills `buffer` with the bytes at `offset`; an error when the file ends before.
-    pub fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         match self {
             Source::File(ahead) => ahead.read(offset, buffer),
             Source::Generated => {
@@ -34,6 +30,13 @@ impl Source {
                 Ok(())
             }
         }
+    }
+}
+
+impl Source {
+    /// The content of this file.
+    pub fn file(file: File) -> Source {
+        Source::File(ReadAhead { file, start: 0, chunk: Vec::new() })
     }
 }
 

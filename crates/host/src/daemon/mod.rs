@@ -2,7 +2,7 @@
 
 pub mod address;
 pub mod args;
-//pub mod command;
+pub mod command;
 pub mod content;
 pub mod destination;
 pub mod output;

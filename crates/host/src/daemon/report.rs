@@ -43,6 +43,8 @@ pub struct Sent {
     pub latency: Histogram,
     /// Datagrams that the kernel refused to send.
     pub unsendable: u64,
+    /// Datagrams that the kernel dropped at the socket, for want of room or as they are nobody's.
+    pub socket_drops: u32,
     /// What arrived and was ignored.
     pub ignored: Ignored,
 }
@@ -74,6 +76,8 @@ pub struct Received {
     pub hops: Option<u8>,
     /// Datagrams that the kernel refused to send.
     pub unsendable: u64,
+    /// Datagrams that the kernel dropped at the socket, for want of room or as they are nobody's.
+    pub socket_drops: u32,
     /// What arrived and was ignored.
     pub ignored: Ignored,
 }
@@ -93,18 +97,10 @@ impl Received {
             sent: None,
             hops: None,
             unsendable: 0,
+            socket_drops: 0,
             ignored: Ignored::default(),
         }
     }
-}
-
-/// What the process and its socket counted beside an end's own counters.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// The processor time of this transfer.
-    pub cpu: Span,
-    /// Datagrams that the kernel dropped for want of room in the socket.
-    pub overflow: u32,
 }
 
 /// Payload over time, in Gb/s; `None` if no time has passed.
@@ -137,11 +133,11 @@ impl Figures {
         self.add(&format!("{key}_p50_packets"), labels[2], of.quantile(0.5).map(|ps| ps as f64 / 1e6));
     }
 
-    fn add_effort(&mut self, effort: &Effort, packets: u64) {
-        self.add("cpu_us", "processor time", effort.cpu.as_us_f64());
-        let each = (packets > 0).then(|| effort.cpu.as_us_f64() / packets as f64);
+    /// The processor time of the transfer, and of each of its packets.
+    fn add_effort(&mut self, cpu: Span, packets: u64) {
+        self.add("cpu_us", "processor time", cpu.as_us_f64());
+        let each = (packets > 0).then(|| cpu.as_us_f64() / packets as f64);
         self.add("cpu_per_packet_us", "processor time a packet", each);
-        self.add("socket_drops", "drops at the socket", effort.overflow);
     }
 
     /// The figures as one JSON object, behind the description of the transfer.
@@ -169,8 +165,8 @@ fn elapsed(began: Option<Time>, ended: Option<Time>) -> Option<Span> {
     Some(ended?.since(began?))
 }
 
-/// The figures of a sending end. Of a transfer that never began there are few: what is not known is missing.
-pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
+/// The figures of a sending end, whose process took so much processor time. Of a transfer that never began there are few: what is not known is missing.
+pub fn sent_figures(sent: &Sent, layout: &Layout, cpu: Span) -> Figures {
     let took = elapsed(sent.began, sent.ended);
     let counted = |count: u64| sent.began.map(|_| count);
     let mut figures = Figures::default();
@@ -210,14 +206,15 @@ pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
         &sent.latency,
     );
     figures.add("hops", "switches on the way", sent.hops);
-    figures.add_effort(effort, sent.packets);
+    figures.add_effort(cpu, sent.packets);
+    figures.add("socket_drops", "drops at the socket", sent.socket_drops);
     figures.add("unsendable", "datagrams not sent", sent.unsendable);
     figures.add("ignored", "datagrams ignored", ignored(&sent.ignored));
     figures
 }
 
-/// The figures of a receiving end. Of a transfer that never began there are few: what is not known is missing.
-pub fn received_figures(received: &Received, effort: &Effort) -> Figures {
+/// The figures of a receiving end, whose process took so much processor time. Of a transfer that never began there are few: what is not known is missing.
+pub fn received_figures(received: &Received, cpu: Span) -> Figures {
     let took = elapsed(received.began, received.ended);
     let counted = |count: u64| received.began.map(|_| count);
     let mut figures = Figures::default();
@@ -231,7 +228,8 @@ pub fn received_figures(received: &Received, effort: &Effort) -> Figures {
     figures.add("acks", "acknowledgements sent", counted(received.acks));
     figures.add("operations", "operations", counted(received.messages));
     figures.add("hops", "switches on the way", received.hops);
-    figures.add_effort(effort, received.packets);
+    figures.add_effort(cpu, received.packets);
+    figures.add("socket_drops", "drops at the socket", received.socket_drops);
     figures.add("unsendable", "datagrams not sent", received.unsendable);
     figures.add("ignored", "datagrams ignored", ignored(&received.ignored));
     figures

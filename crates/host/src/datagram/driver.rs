@@ -148,7 +148,13 @@ fn send<E: Endpoint>(socket: &mut Socket, clock: &Clock, endpoint: &mut E) -> bo
 }
 
 /// Sleeps until something can happen.
-fn rest<E: Endpoint>(socket: &Socket, waker: &Waker, now: Time, endpoint: &E, blocked: bool) -> io::Result<()> {
+fn rest<E: Endpoint>(
+    socket: &Socket,
+    waker: &Waker,
+    now: Time,
+    endpoint: &E,
+    blocked: bool,
+) -> io::Result<()> {
     let ready = match endpoint.readiness(now) {
         Readiness::Ready if blocked => Time::NEVER,
         Readiness::Ready => now,

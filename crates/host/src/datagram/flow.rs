@@ -85,13 +85,19 @@ pub struct Incoming {
 
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outgoing").field("id", &self.id).field("carried", &self.carried).finish_non_exhaustive()
+        f.debug_struct("Outgoing")
+            .field("id", &self.id)
+            .field("carried", &self.carried)
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Incoming {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Incoming").field("id", &self.id).field("carried", &self.carried).finish_non_exhaustive()
+        f.debug_struct("Incoming")
+            .field("id", &self.id)
+            .field("carried", &self.carried)
+            .finish_non_exhaustive()
     }
 }
 

@@ -3,6 +3,8 @@
 //! A file is one operation. Both ends compute the place of a packet from its flow and number, so no packet carries it,
 //! and a packet that claims a length that it cannot have is recognised as garbage.
 
+use serde::{Deserialize, Serialize};
+
 /// The most flows of a connection.
 pub const MAX_FLOWS: u32 = 64;
 /// The largest payload of a packet, in bytes: about what a UDP datagram holds.
@@ -11,7 +13,7 @@ pub const MAX_MTU: u32 = 65_000;
 const MAX_BYTES: u64 = i64::MAX as u64;
 
 /// What a connection carries, and in which pieces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// The number of operations, of all flows together.
     pub operations: u64,

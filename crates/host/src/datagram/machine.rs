@@ -371,7 +371,8 @@ impl Line {
 
 impl Endpoint for Machine {
     fn handle_datagram(&mut self, now: Time, arrival: &Arrival, bytes: &mut [u8]) {
-        let Some((head, prefix, sealed)) = Head::split(bytes).filter(|(head, ..)| head.endpoint == self.id) else {
+        let Some((head, prefix, sealed)) = Head::split(bytes).filter(|(head, ..)| head.endpoint == self.id)
+        else {
             self.counted.ignored.stray += 1;
             return;
         };

@@ -97,7 +97,9 @@ impl Receiving {
         let mut taken = Taken::Quietly;
         match seen {
             Seen::New => {
-                if let Err(error) = flow.keep.as_mut().map_or(Ok(()), |keep| keep.write(place.offset, payload)) {
+                if let Err(error) =
+                    flow.keep.as_mut().map_or(Ok(()), |keep| keep.write(place.offset, payload))
+                {
                     flow.failed = true;
                     return Taken::Failed(error);
                 }

@@ -154,10 +154,7 @@ impl Sealer {
         let nonce = self.chain.key.nonce(self.counter);
         let tag = aead.seal_in_place_separate_tag(nonce, Aad::from(head), text);
         self.counter += 1;
-        tag.expect("a datagram is shorter than AES-GCM takes")
-            .as_ref()
-            .try_into()
-            .expect("a tag of 16 bytes")
+        tag.expect("a datagram is shorter than AES-GCM takes").as_ref().try_into().expect("a tag of 16 bytes")
     }
 }
 

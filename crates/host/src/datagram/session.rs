@@ -104,11 +104,8 @@ impl Session {
         head: &[u8],
         sealed: &'a mut [u8],
     ) -> Result<&'a mut [u8], OpenError> {
-        let length = if self.sealed {
-            self.opener.open(counter, head, sealed)?
-        } else {
-            sealed.len() - TAG_BYTES
-        };
+        let length =
+            if self.sealed { self.opener.open(counter, head, sealed)? } else { sealed.len() - TAG_BYTES };
         if counter >= self.latest {
             (self.latest, self.address) = (counter, from);
         }

@@ -10,9 +10,7 @@ use std::time::Duration;
 
 use clearway_proto::units::Span;
 use nix::cmsg_space;
-use nix::libc::{
-    in6_pktinfo, in_pktinfo, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W,
-};
+use nix::libc::{in6_pktinfo, in_pktinfo, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W};
 use nix::sys::socket::sockopt::{
     Ipv4PacketInfo, Ipv4RecvTtl, Ipv4Ttl, Ipv6RecvHopLimit, Ipv6RecvPacketInfo, Ipv6Ttl, RcvBuf, RcvBufForce,
     RxqOvfl, SndBuf, SndBufForce, Timestamping, UdpGroSegment, UdpGsoSegment,

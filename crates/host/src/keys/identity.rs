@@ -1,6 +1,6 @@
 //! A host's own certificate and key, read and held against the clock, and the TLS that it talks with.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,17 @@ pub enum Standing {
     Foreign,
 }
 
+impl Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Standing::Holds(until) => write!(f, "holds until {}", date(*until)),
+            Standing::Expired(then) => write!(f, "has expired, on {}", date(*then)),
+            Standing::NotYet(then) => write!(f, "does not hold before {}", date(*then)),
+            Standing::Foreign => write!(f, "is signed by another authority than the ca.pem beside it"),
+        }
+    }
+}
+
 /// A host's certificate, key and authority.
 #[derive(Debug)]
 pub struct Identity {
@@ -52,7 +63,10 @@ pub struct Identity {
 pub fn names_of(certificate: &CertificateDer<'_>) -> Vec<String> {
     let nobody = ServerName::try_from("nobody.invalid").expect("a name");
     let told = ParsedCertificate::try_from(certificate).map(|parsed| verify_server_name(&parsed, &nobody));
-    let Ok(Err(rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }))) = told
+    let Ok(Err(rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+        presented,
+        ..
+    }))) = told
     else {
         return Vec::new();
     };
@@ -68,7 +82,8 @@ fn problem(file: &Path, error: impl Display, remedy: &str) -> Problem {
 }
 
 fn certificate(file: &Path) -> Result<CertificateDer<'static>, Problem> {
-    CertificateDer::from_pem_file(file).map_err(|error| problem(file, said(&error), "make it by clearwayd keys"))
+    CertificateDer::from_pem_file(file)
+        .map_err(|error| problem(file, said(&error), "make it by clearwayd keys"))
 }
 
 fn said(error: &rustls::pki_types::pem::Error) -> String {
@@ -89,11 +104,14 @@ impl Identity {
         };
         let root = path(directory, AUTHORITY, "pem");
         let mut authority = RootCertStore::empty();
-        authority.add(certificate(&root)?).map_err(|error| problem(&root, error, "make it by clearwayd keys"))?;
+        authority
+            .add(certificate(&root)?)
+            .map_err(|error| problem(&root, error, "make it by clearwayd keys"))?;
         let file = path(directory, &name, "pem");
         let own = certificate(&file)?;
         let key = path(directory, &name, "key");
-        let remedy = "a host needs its certificate and its key, and whoever runs this must be able to read both";
+        let remedy =
+            "a host needs its certificate and its key, and whoever runs this must be able to read both";
         let key = PrivateKeyDer::from_pem_file(&key).map_err(|error| problem(&key, said(&error), remedy))?;
         let authority = Arc::new(authority);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -118,38 +136,33 @@ impl Identity {
         };
         match at(now) {
             Ok(()) => match at(now + FAR) {
-                Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. })) => {
-                    Standing::Holds(not_after.as_secs())
-                }
+                Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+                    not_after,
+                    ..
+                })) => Standing::Holds(not_after.as_secs()),
                 _ => Standing::Holds(now + FAR),
             },
-            Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. })) => {
-                Standing::Expired(not_after.as_secs())
-            }
-            Err(rustls::Error::InvalidCertificate(CertificateError::NotValidYetContext { not_before, .. })) => {
-                Standing::NotYet(not_before.as_secs())
-            }
+            Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+                not_after, ..
+            })) => Standing::Expired(not_after.as_secs()),
+            Err(rustls::Error::InvalidCertificate(CertificateError::NotValidYetContext {
+                not_before,
+                ..
+            })) => Standing::NotYet(not_before.as_secs()),
             Err(_) => Standing::Foreign,
         }
     }
 
     /// An error where its certificate does not hold now.
     pub fn check(&self) -> Result<(), Problem> {
-        let (what, remedy) = match self.standing() {
+        let standing = self.standing();
+        let remedy = match standing {
             Standing::Holds(_) => return Ok(()),
-            Standing::Expired(then) => (
-                format!("it has expired, on {}", date(then)),
-                "make another one by clearwayd keys; and is this host's clock right?",
-            ),
-            Standing::NotYet(then) => {
-                (format!("it does not hold before {}", date(then)), "is this host's clock right?")
-            }
-            Standing::Foreign => (
-                "another authority has signed it than the ca.pem beside it".into(),
-                "copy both from the directory where clearwayd keys made them",
-            ),
+            Standing::Expired(_) => "make another one by clearwayd keys; and is this host's clock right?",
+            Standing::NotYet(_) => "is this host's clock right?",
+            Standing::Foreign => "copy both from the directory where clearwayd keys made them",
         };
-        Err(problem(&self.file, what, remedy))
+        Err(problem(&self.file, format!("it {standing}"), remedy))
     }
 
     fn trouble(&self, error: impl Display) -> Problem {
@@ -174,7 +187,9 @@ impl Identity {
         let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map(|config| config.with_root_certificates(self.authority.clone()))
-            .and_then(|config| config.with_client_auth_cert(vec![self.certificate.clone()], self.key.clone_key()));
+            .and_then(|config| {
+                config.with_client_auth_cert(vec![self.certificate.clone()], self.key.clone_key())
+            });
         let mut config = config.map_err(|error| self.trouble(error))?;
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
         QuicClientConfig::try_from(config).map_err(|error| self.trouble(error))
@@ -189,7 +204,11 @@ fn the_only_one(directory: &Path) -> Result<String, Problem> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     match &names[..] {
         [only] => Ok(only.clone()),
-        [] => Err(problem(directory, "there is no certificate of a host in it", "make one by clearwayd keys DIR NAME")),
+        [] => Err(problem(
+            directory,
+            "there is no certificate of a host in it",
+            "make one by clearwayd keys DIR NAME",
+        )),
         _ if names.contains(&host) => Ok(host),
         _ => Err(problem(
             directory,
@@ -206,7 +225,8 @@ pub(super) fn names_in(directory: &Path) -> io::Result<Vec<String>> {
         let file = entry?.path();
         let name = file.file_stem().and_then(|stem| stem.to_str()).filter(|name| *name != AUTHORITY);
         let is_certificate = file.extension().is_some_and(|kind| kind == "pem");
-        names.extend(name.filter(|_| is_certificate && file.with_extension("key").exists()).map(String::from));
+        names
+            .extend(name.filter(|_| is_certificate && file.with_extension("key").exists()).map(String::from));
     }
     names.sort_unstable();
     Ok(names)

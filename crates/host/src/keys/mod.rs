@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{
-    date_time_ymd, BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    date_time_ymd, BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose,
 };
 
 use crate::daemon::output::Problem;
@@ -80,6 +80,18 @@ pub fn make(directory: &Path, names: &[String], validity: Validity) -> Result<Ma
     Ok(Made { authority, names: names.to_vec() })
 }
 
+/// The names that have certificates in `directory`, and whether each holds.
+pub fn standings(directory: &Path) -> Result<Vec<(String, Standing)>, Problem> {
+    let remedy = "make it by clearwayd keys DIR NAME";
+    let told = |what: String| Problem::new(format!("{}: {what}", directory.display()), remedy);
+    let names = identity::names_in(directory).map_err(|error| told(error.to_string()))?;
+    if names.is_empty() {
+        return Err(told("there is no certificate of a host in it".into()));
+    }
+    let standing = |name: String| Ok((name.clone(), Identity::read(directory, Some(&name))?.standing()));
+    names.into_iter().map(standing).collect()
+}
+
 fn path(directory: &Path, name: &str, kind: &str) -> std::path::PathBuf {
     directory.join(format!("{name}.{kind}"))
 }
@@ -88,13 +100,17 @@ fn path(directory: &Path, name: &str, kind: &str) -> std::path::PathBuf {
 fn check_name(name: &str) -> Result<(), Problem> {
     let label = |label: &str| {
         let dashes = label.starts_with('-') || label.ends_with('-');
-        !label.is_empty() && label.len() < 64 && !dashes && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        !label.is_empty()
+            && label.len() < 64
+            && !dashes
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
     let fits = name.parse::<IpAddr>().is_ok() || name.len() < 200 && name.split('.').all(label);
     if fits && name != AUTHORITY && name != ANY_PEER {
         return Ok(());
     }
-    let remedy = "a name is that of a host, such as h0 or a.example: letters, digits, dashes and dots; ca is taken";
+    let remedy =
+        "a name is that of a host, such as h0 or a.example: letters, digits, dashes and dots; ca is taken";
     Err(Problem::new(format!("{name:?} cannot have a certificate"), remedy))
 }
 
@@ -116,7 +132,8 @@ fn certificate(name: &str) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(vec![name.to_string(), ANY_PEER.to_string()])?;
     params.distinguished_name.push(DnType::CommonName, name);
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     params.use_authority_key_identifier_extension = true;
     Ok(params)
 }
@@ -126,7 +143,8 @@ fn new_authority(directory: &Path, validity: Validity) -> Result<Issuer<'static,
         let params = with_validity(authority_params(), validity);
         Ok((params.self_signed(&key)?.pem(), params, key))
     });
-    let (certificate, params, key) = made.map_err(|error| Problem::bare(format!("the authority: {error}")))?;
+    let (certificate, params, key) =
+        made.map_err(|error| Problem::bare(format!("the authority: {error}")))?;
     write(directory, AUTHORITY, "key", &key.serialize_pem())?;
     write(directory, AUTHORITY, "pem", &certificate)?;
     Ok(Issuer::new(params, key))

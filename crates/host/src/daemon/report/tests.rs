@@ -29,8 +29,7 @@ fn a_window_is_shown_in_packets_and_a_delay_split() {
     let windows = Windows { cwnd: 0.5, fcwnd: 0.5, ecwnd: 40.0, srtt: Span::ZERO, rate: f64::NAN };
     sent.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows }, 1);
     let layout = Layout { operations: 1, size: 1, mtu: 1, flows: 1 };
-    let effort = Effort { cpu: Span::ZERO, overflow: 0 };
-    let json = sent_figures(&sent, &layout, &effort).json(Map::new());
+    let json = sent_figures(&sent, &layout, Span::ZERO).json(Map::new());
     let near = |key: &str, expected: f64| {
         let found = json[key].as_f64().unwrap();
         assert!((found / expected - 1.0).abs() < 0.005, "{key}: {found}");
@@ -44,6 +43,6 @@ fn a_window_is_shown_in_packets_and_a_delay_split() {
     let mut unwatched = Sent::default();
     let windows = Windows { ecwnd: f64::NAN, ..windows };
     unwatched.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows }, 1);
-    let json = sent_figures(&unwatched, &layout, &effort).json(Map::new());
+    let json = sent_figures(&unwatched, &layout, Span::ZERO).json(Map::new());
     assert_eq!((&json["ecwnd_mean_packets"], &json["ecwnd_p50_packets"]), (&Value::Null, &Value::Null));
 }
