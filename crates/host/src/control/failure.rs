@@ -146,6 +146,6 @@ pub(super) fn of_writing(error: &WriteError) -> Failure {
     match error {
         WriteError::ConnectionLost(lost) => of(lost),
         WriteError::Stopped(_) | WriteError::ClosedStream => Failure::Closed,
-        other => Failure::Other(other.to_string()),
+        WriteError::ZeroRttRejected => Failure::Other(error.to_string()),
     }
 }
