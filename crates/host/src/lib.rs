@@ -9,8 +9,16 @@ pub mod arbiter;
 // Elsewhere there is only what works anywhere, so that the simulator beside it builds. Without the feature there is the
 // arbiter alone.
 #[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod control;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod daemon;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod datagram;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod keys;
 #[cfg(target_os = "linux")]
 pub mod processor;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod tcp;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod transfer;

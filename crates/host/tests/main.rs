@@ -4,13 +4,12 @@
 
 mod args;
 mod daemon;
-mod ends;
+mod datagram;
 mod files;
 mod hostile;
 mod loopback;
 mod network;
 mod output;
-mod packet;
 mod pipeline;
 mod relay;
 mod signals;
