@@ -26,7 +26,7 @@ const ANY: &str = "127.0.0.1:0";
 
 /// Gigabits of payload in a second.
 type Gbps = f64;
-/// A name, and what measures for so many seconds.
+/// A name, and what measures for a number of seconds.
 type Measurement = (&'static str, fn(f64) -> Gbps);
 
 fn socket() -> (UdpSocket, UdpSocketState) {

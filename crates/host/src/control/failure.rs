@@ -5,7 +5,7 @@ use std::io;
 
 use quinn::{ConnectionError, ReadError, WriteError};
 
-use super::VERSION;
+use super::hello::VERSION;
 use crate::daemon::output::Problem;
 
 /// Why there is no channel, or no longer.

@@ -70,7 +70,7 @@ pub struct Outcome {
 pub trait Watcher {
     /// Returns whether the transfer is to be given up.
     fn is_stopped(&mut self) -> bool;
-    /// So much has come, of so much.
+    /// `bytes` of `of` bytes have come.
     fn progress(&mut self, bytes: u64, of: u64, seen: &Snapshot);
 }
 

@@ -68,7 +68,7 @@ pub enum SendError {
 pub trait Watcher {
     /// Returns whether the transfer is to be given up.
     fn is_stopped(&mut self) -> bool;
-    /// So much has been acknowledged, with what was seen so far.
+    /// `bytes` bytes have been acknowledged; `seen` is what was measured so far.
     fn progress(&mut self, bytes: u64, seen: &Snapshot);
     /// No packet meets a target, however little is sent. Told once.
     fn unmet(&mut self, unmet: &Unmet);

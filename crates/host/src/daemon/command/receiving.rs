@@ -6,8 +6,8 @@ use clearway_proto::units::Span;
 use serde_json::{json, Map};
 use tokio::task::JoinSet;
 
+use super::channels::{identity, runtime};
 use super::outcome::{addresses, file_problem, spell, told, trouble, Outcome, FAILED};
-use super::{identity, runtime};
 use crate::control::{Caller, Channel, Listener, Patience};
 use crate::daemon::address::HostPort;
 use crate::daemon::args::ReceiveArgs;
