@@ -1,11 +1,14 @@
 //! What the daemon does with a command line.
 
+mod agent;
 mod keys;
 mod outcome;
 mod receiving;
 mod sending;
+mod status;
 #[cfg(feature = "tcp")]
 mod tcp;
+mod testbed;
 
 use std::ffi::OsString;
 use std::io;
@@ -36,6 +39,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         Ok(Command::Send(args)) => sending::send(&args),
         Ok(Command::Receive(args)) => receiving::receive(&args),
         Ok(Command::Keys(args)) => keys::keys(&args),
+        Ok(Command::Agent(args)) => agent::agent(&args),
+        Ok(Command::Testbed(args)) => testbed::testbed(&args),
+        Ok(Command::Status(args)) => status::status(&args),
         #[cfg(feature = "tcp")]
         Ok(Command::Tcp(command)) => tcp::tcp(&command),
         #[cfg(not(feature = "tcp"))]
