@@ -5,6 +5,8 @@
 //!
 //! A round measures each in turn, so that the ratios at the end compare like with like. Both ends of each take a core.
 
+#![allow(clippy::disallowed_methods, reason = "what is measured takes real time")]
+
 use std::io::IoSliceMut;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +26,8 @@ const ANY: &str = "127.0.0.1:0";
 
 /// Gigabits of payload in a second.
 type Gbps = f64;
+/// A name, and what measures for a number of seconds.
+type Measurement = (&'static str, fn(f64) -> Gbps);
 
 fn socket() -> (UdpSocket, UdpSocketState) {
     let socket = UdpSocket::bind(ANY).expect("a socket");
@@ -156,7 +160,6 @@ fn main() {
             _ => names.push(arg),
         }
     }
-    type Measurement = (&'static str, fn(f64) -> Gbps);
     let all: [Measurement; 6] = [
         ("gso", gso),
         ("mmsg", mmsg),

@@ -19,6 +19,9 @@ use crate::network::{address, peer, stranger, swift, Faults, Network, IDS};
 
 const LAYOUT: Layout = Layout { operations: 40, size: 2500, mtu: 1000, flows: 2 };
 
+/// Datagrams, and whom they are for.
+type Datagrams = Vec<(SocketAddr, Vec<u8>)>;
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
     #[test]
@@ -69,7 +72,7 @@ fn a_flipped_bit_is_a_lost_packet() {
 #[test]
 fn a_replayed_datagram_changes_nothing() {
     let mut network = Network::sending(LAYOUT, Faults::default(), 1);
-    let seen: Rc<RefCell<Vec<(SocketAddr, Vec<u8>)>>> = Rc::default();
+    let seen: Rc<RefCell<Datagrams>> = Rc::default();
     let tapped = seen.clone();
     network.tap = Box::new(move |_, to, bytes| {
         tapped.borrow_mut().push((to, bytes.clone()));

@@ -1,5 +1,19 @@
 //! The tests of this crate from outside, which are of Linux's sockets, files and threads: one program, in which each file of
 //! this folder is a module.
 #![cfg(target_os = "linux")]
+
+mod args;
+mod daemon;
 mod datagram;
+mod files;
+mod hostile;
+mod loopback;
 mod network;
+mod output;
+mod pipeline;
+mod relay;
+mod signals;
+#[cfg(feature = "tcp")]
+mod tcp;
+mod threads;
+mod veth;

@@ -101,7 +101,7 @@ impl State {
             flows_done: done,
             flows: inner.view.as_ref().map_or(0, |view| view.flows.count() as u64),
             runs: inner.runs,
-            certificate: self.identity.standing().to_string(),
+            certificate: self.identity.state().to_string(),
         }
     }
 }

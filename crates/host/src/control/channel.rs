@@ -8,7 +8,8 @@ use rustls::pki_types::CertificateDer;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 
-use super::{failure, Failure, Hello, VERSION};
+use super::failure::{self, Failure};
+use super::hello::{Hello, VERSION};
 use crate::keys;
 
 /// The longest message, in bytes: the flows of a large run.
@@ -137,7 +138,7 @@ impl Receiving {
         serde_json::from_slice(&text).map_err(|error| Failure::Senseless(error.to_string()))
     }
 
-    /// Reads until so many bytes are there.
+    /// Reads until `length` bytes are there.
     async fn fill(&mut self, length: usize) -> Result<(), Failure> {
         while self.begun.len() < length {
             let missing = length - self.begun.len();

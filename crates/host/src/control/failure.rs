@@ -5,7 +5,7 @@ use std::io;
 
 use quinn::{ConnectionError, ReadError, WriteError};
 
-use super::VERSION;
+use super::hello::VERSION;
 use crate::daemon::output::Problem;
 
 /// Why there is no channel, or no longer.
@@ -146,6 +146,6 @@ pub(super) fn of_writing(error: &WriteError) -> Failure {
     match error {
         WriteError::ConnectionLost(lost) => of(lost),
         WriteError::Stopped(_) | WriteError::ClosedStream => Failure::Closed,
-        other => Failure::Other(other.to_string()),
+        WriteError::ZeroRttRejected => Failure::Other(error.to_string()),
     }
 }

@@ -6,32 +6,19 @@
 
 mod channel;
 mod failure;
+mod hello;
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::{ClientConfig, Endpoint, IdleTimeout, ServerConfig, TransportConfig, VarInt};
-use serde::{Deserialize, Serialize};
 
 use crate::daemon::output::Problem;
 use crate::keys::{Identity, ANY_PEER};
 pub use channel::{Channel, Receiving, Sending, MOST_BYTES};
 pub use failure::Failure;
-
-/// The version of what is said on a channel. Ends of different versions tell each other, and part.
-pub const VERSION: u32 = 1;
-
-/// What each end says first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
-    /// The [version](VERSION) that it speaks.
-    pub version: u32,
-    /// The Clearway that it is of.
-    pub clearway: String,
-    /// What the end that dialed wants; empty at the other end.
-    pub purpose: String,
-}
+pub use hello::{Hello, VERSION};
 
 /// The longest time that a channel lives without a sign of its peer, and how often one is given.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +49,6 @@ impl Patience {
     }
 }
 
-fn hello(purpose: &str) -> Hello {
-    Hello { version: VERSION, clearway: env!("CARGO_PKG_VERSION").into(), purpose: purpose.into() }
-}
-
 /// Dials the peer at `to` and says what for. With a `name` the peer must have the certificate of that name, else any of the same
 /// authority will do.
 pub async fn dial(
@@ -89,7 +72,7 @@ pub async fn dial(
         let connection = connecting.await.map_err(|error| failure::of_dialing(&error, name))?;
         let (send, receive) = connection.open_bi().await.map_err(|error| failure::of(&error))?;
         let mut channel = Channel::new(endpoint, connection, send, receive);
-        channel.send(&hello(purpose)).await?;
+        channel.send(&Hello::of(purpose)).await?;
         channel.greet().await?;
         Ok(channel)
     };
@@ -148,7 +131,7 @@ impl Caller {
             let (send, receive) = connection.accept_bi().await.map_err(|error| failure::of(&error))?;
             let mut channel = Channel::new(self.endpoint, connection, send, receive);
             // Said first, so that one of another version hears it, too.
-            channel.send(&hello("")).await?;
+            channel.send(&Hello::of("")).await?;
             let hello = channel.greet().await?;
             Ok((channel, hello))
         };

@@ -1,6 +1,7 @@
 //! What the daemon does with a command line.
 
 mod agent;
+mod channels;
 mod keys;
 mod outcome;
 mod receiving;
@@ -11,14 +12,10 @@ mod tcp;
 mod testbed;
 
 use std::ffi::OsString;
-use std::io;
 
-use tokio::runtime::{Builder, Runtime};
-
-use crate::daemon::args::{self, Command, KeysArgs};
+use crate::daemon::args::{self, Command};
 use crate::daemon::output::{print, Problem};
 use crate::daemon::stops;
-use crate::keys::Identity;
 use outcome::trouble;
 
 const BAD_INPUT: u8 = 2;
@@ -58,19 +55,4 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         problem.show();
         stops::status().unwrap_or(BAD_INPUT)
     })
-}
-
-/// What waits for control channels.
-fn runtime() -> Result<Runtime, Problem> {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error: io::Error| trouble("the event loop", &error))
-}
-
-/// This host's certificate, which must hold.
-fn identity(args: &KeysArgs) -> Result<Identity, Problem> {
-    let identity = Identity::read(&args.keys, args.name.as_deref())?;
-    identity.check()?;
-    Ok(identity)
 }

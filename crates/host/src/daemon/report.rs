@@ -165,7 +165,7 @@ fn elapsed(began: Option<Time>, ended: Option<Time>) -> Option<Span> {
     Some(ended?.since(began?))
 }
 
-/// The figures of a sending end, whose process took so much processor time. Of a transfer that never began there are few: what is not known is missing.
+/// The figures of a sending end, whose process took `cpu` of processor time. Of a transfer that never began there are few: what is not known is missing.
 pub fn sent_figures(sent: &Sent, layout: &Layout, cpu: Span) -> Figures {
     let took = elapsed(sent.began, sent.ended);
     let counted = |count: u64| sent.began.map(|_| count);
@@ -213,7 +213,7 @@ pub fn sent_figures(sent: &Sent, layout: &Layout, cpu: Span) -> Figures {
     figures
 }
 
-/// The figures of a receiving end, whose process took so much processor time. Of a transfer that never began there are few: what is not known is missing.
+/// The figures of a receiving end, whose process took `cpu` of processor time. Of a transfer that never began there are few: what is not known is missing.
 pub fn received_figures(received: &Received, cpu: Span) -> Figures {
     let took = elapsed(received.began, received.ended);
     let counted = |count: u64| received.began.map(|_| count);

@@ -52,7 +52,7 @@ pub trait Endpoint {
     /// receiver; `None` if there is none after all.
     fn transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)>;
 
-    /// So many datagrams could not be sent.
+    /// `count` datagrams could not be sent.
     fn handle_send_error(&mut self, now: Time, count: usize, error: &io::Error);
 
     /// Datagrams of this length are too long for the path, and leave in fragments from here on.

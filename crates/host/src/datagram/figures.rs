@@ -57,7 +57,7 @@ fn bucket(ns: u64) -> usize {
 /// The largest value of a bucket, in nanoseconds.
 fn upper(bucket: usize) -> u64 {
     let (octave, within) = (bucket as u32 >> PRECISION_BITS, bucket as u64 & ((1 << PRECISION_BITS) - 1));
-    ((1 << PRECISION_BITS) + within + 1 << (octave + SMALLEST_BITS - PRECISION_BITS)) - 1
+    (((1 << PRECISION_BITS) + within + 1) << (octave + SMALLEST_BITS - PRECISION_BITS)) - 1
 }
 
 impl RoundTrips {

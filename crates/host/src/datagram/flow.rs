@@ -28,7 +28,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// One operation of so many bytes, in a flow of its own.
+    /// One operation of `bytes` bytes, in a flow of its own.
     pub fn whole(bytes: u64, mtu: u32) -> Carried {
         let operations = u64::from(bytes > 0);
         Carried { layout: Layout { operations, size: bytes.max(1), mtu, flows: 1 }, part: 0 }

@@ -2,7 +2,7 @@
 
 mod schedule;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 
@@ -49,7 +49,7 @@ struct Line {
     session: Session,
     receiving: Receiving,
     /// Our number of each flow that goes out.
-    outgoing: HashMap<u32, usize>,
+    outgoing: BTreeMap<u32, usize>,
     /// Whether the session is in the queue of those that owe acknowledgements.
     owing: bool,
     /// When the next key is due.
@@ -116,7 +116,7 @@ impl Machine {
         self.lines[place] = Some(Box::new(Line {
             session: Session::new(peer),
             receiving: Receiving::default(),
-            outgoing: HashMap::new(),
+            outgoing: BTreeMap::new(),
             owing: false,
             rotate: now + KEY_LIFETIME,
         }));

@@ -1,6 +1,6 @@
 //! The receiving half of a session: takes packets, and gathers an acknowledgement for each.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 
 use clearway_proto::machine::Readiness;
@@ -46,7 +46,7 @@ struct Flow {
 /// The flows that come in one session.
 #[derive(Default)]
 pub(super) struct Receiving {
-    flows: HashMap<u32, Flow>,
+    flows: BTreeMap<u32, Flow>,
     owed: Vec<Owed>,
     /// How many of `owed` have left.
     left: usize,

@@ -1,8 +1,6 @@
 //! A host's own certificate and key, read and held against the clock, and the TLS that it talks with.
 
 use std::fmt::{self, Display};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +14,7 @@ use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig};
 use time::OffsetDateTime;
 
-use super::{path, ANY_PEER, AUTHORITY};
+use super::files::{names_in, path, ANY_PEER, AUTHORITY};
 use crate::daemon::output::Problem;
 
 /// What is spoken on control channels, as TLS negotiates it (RFC 7301).
@@ -26,7 +24,7 @@ const FAR: u64 = 100 * 365 * 86_400;
 
 /// Whether a certificate holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum CertificateState {
     /// It does, until this instant (seconds since 1970).
     Holds(u64),
     /// It did, until this instant.
@@ -37,13 +35,15 @@ pub enum Standing {
     Foreign,
 }
 
-impl Display for Standing {
+impl Display for CertificateState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Standing::Holds(until) => write!(f, "holds until {}", date(*until)),
-            Standing::Expired(then) => write!(f, "has expired, on {}", date(*then)),
-            Standing::NotYet(then) => write!(f, "does not hold before {}", date(*then)),
-            Standing::Foreign => write!(f, "is signed by another authority than the ca.pem beside it"),
+            CertificateState::Holds(until) => write!(f, "holds until {}", date(*until)),
+            CertificateState::Expired(then) => write!(f, "has expired, on {}", date(*then)),
+            CertificateState::NotYet(then) => write!(f, "does not hold before {}", date(*then)),
+            CertificateState::Foreign => {
+                write!(f, "is signed by another authority than the ca.pem beside it")
+            }
         }
     }
 }
@@ -126,9 +126,9 @@ impl Identity {
         &self.name
     }
 
-    /// Whether its certificate holds now.
+    /// Returns whether its certificate holds now.
     #[allow(clippy::disallowed_methods, reason = "certificates hold by the wall clock")]
-    pub fn standing(&self) -> Standing {
+    pub fn state(&self) -> CertificateState {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let at = |secs| {
             let time = UnixTime::since_unix_epoch(std::time::Duration::from_secs(secs));
@@ -139,30 +139,32 @@ impl Identity {
                 Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
                     not_after,
                     ..
-                })) => Standing::Holds(not_after.as_secs()),
-                _ => Standing::Holds(now + FAR),
+                })) => CertificateState::Holds(not_after.as_secs()),
+                _ => CertificateState::Holds(now + FAR),
             },
             Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
                 not_after, ..
-            })) => Standing::Expired(not_after.as_secs()),
+            })) => CertificateState::Expired(not_after.as_secs()),
             Err(rustls::Error::InvalidCertificate(CertificateError::NotValidYetContext {
                 not_before,
                 ..
-            })) => Standing::NotYet(not_before.as_secs()),
-            Err(_) => Standing::Foreign,
+            })) => CertificateState::NotYet(not_before.as_secs()),
+            Err(_) => CertificateState::Foreign,
         }
     }
 
     /// An error where its certificate does not hold now.
     pub fn check(&self) -> Result<(), Problem> {
-        let standing = self.standing();
-        let remedy = match standing {
-            Standing::Holds(_) => return Ok(()),
-            Standing::Expired(_) => "make another one by clearwayd keys; and is this host's clock right?",
-            Standing::NotYet(_) => "is this host's clock right?",
-            Standing::Foreign => "copy both from the directory where clearwayd keys made them",
+        let state = self.state();
+        let remedy = match state {
+            CertificateState::Holds(_) => return Ok(()),
+            CertificateState::Expired(_) => {
+                "make another one by clearwayd keys; and is this host's clock right?"
+            }
+            CertificateState::NotYet(_) => "is this host's clock right?",
+            CertificateState::Foreign => "copy both from the directory where clearwayd keys made them",
         };
-        Err(problem(&self.file, format!("it {standing}"), remedy))
+        Err(problem(&self.file, format!("it {state}"), remedy))
     }
 
     fn trouble(&self, error: impl Display) -> Problem {
@@ -216,20 +218,6 @@ fn the_only_one(directory: &Path) -> Result<String, Problem> {
             "say by --name which of them is this host's",
         )),
     }
-}
-
-/// The names that have a certificate and a key in a directory, in order.
-pub(super) fn names_in(directory: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let file = entry?.path();
-        let name = file.file_stem().and_then(|stem| stem.to_str()).filter(|name| *name != AUTHORITY);
-        let is_certificate = file.extension().is_some_and(|kind| kind == "pem");
-        names
-            .extend(name.filter(|_| is_certificate && file.with_extension("key").exists()).map(String::from));
-    }
-    names.sort_unstable();
-    Ok(names)
 }
 
 /// A day as people write it, in UTC.

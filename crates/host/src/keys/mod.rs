@@ -3,6 +3,7 @@
 //! [`make()`] writes `ca.pem` and `ca.key`, and for each name `NAME.pem` and `NAME.key`. A host needs `ca.pem`, its own two files, and
 //! not `ca.key`. Whoever has a certificate of the same authority is a peer: TLS is mutual, so both ends show one ([`Identity`]).
 
+mod files;
 mod identity;
 
 use std::fs::{self, OpenOptions};
@@ -18,12 +19,10 @@ use rcgen::{
 };
 
 use crate::daemon::output::Problem;
-pub use identity::{names_of, Identity, Standing};
+pub use files::ANY_PEER;
+use files::{names_in, path, AUTHORITY};
+pub use identity::{names_of, CertificateState, Identity};
 
-/// The name that every certificate has beside its own, for who asks for any peer.
-pub const ANY_PEER: &str = "peer.clearway";
-
-const AUTHORITY: &str = "ca";
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// When certificates hold.
@@ -36,7 +35,7 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// So many days from now on, and the day before: clocks of hosts differ.
+    /// `days` days from now on, and the day before: clocks of hosts differ.
     #[allow(clippy::disallowed_methods, reason = "certificates hold by the wall clock")]
     pub fn days(days: u32) -> Validity {
         let now = SystemTime::now();
@@ -81,19 +80,15 @@ pub fn make(directory: &Path, names: &[String], validity: Validity) -> Result<Ma
 }
 
 /// The names that have certificates in `directory`, and whether each holds.
-pub fn standings(directory: &Path) -> Result<Vec<(String, Standing)>, Problem> {
+pub fn states(directory: &Path) -> Result<Vec<(String, CertificateState)>, Problem> {
     let remedy = "make it by clearwayd keys DIR NAME";
     let told = |what: String| Problem::new(format!("{}: {what}", directory.display()), remedy);
-    let names = identity::names_in(directory).map_err(|error| told(error.to_string()))?;
+    let names = names_in(directory).map_err(|error| told(error.to_string()))?;
     if names.is_empty() {
         return Err(told("there is no certificate of a host in it".into()));
     }
-    let standing = |name: String| Ok((name.clone(), Identity::read(directory, Some(&name))?.standing()));
-    names.into_iter().map(standing).collect()
-}
-
-fn path(directory: &Path, name: &str, kind: &str) -> std::path::PathBuf {
-    directory.join(format!("{name}.{kind}"))
+    let state = |name: String| Ok((name.clone(), Identity::read(directory, Some(&name))?.state()));
+    names.into_iter().map(state).collect()
 }
 
 /// Names of files and of hosts alike.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clearway_proto::transport::common::REACH;
+use tokio::task::JoinHandle;
 
 use super::{Line, Message, Place, Reason, SESSION};
 use crate::control::{Channel, Failure};
@@ -61,13 +62,15 @@ pub struct Outcome {
     pub peer: String,
     /// The reason why the transfer failed, if it did.
     pub error: Option<ReceiveError>,
+    /// Ends when the sender has heard of it, or never will.
+    pub farewell: JoinHandle<()>,
 }
 
 /// What goes on meanwhile.
 pub trait Watcher {
     /// Returns whether the transfer is to be given up.
     fn is_stopped(&mut self) -> bool;
-    /// So much has come, of so much.
+    /// `bytes` of `of` bytes have come.
     fn progress(&mut self, bytes: u64, of: u64, seen: &Snapshot);
 }
 
@@ -100,9 +103,9 @@ pub async fn refuse(mut channel: Channel) {
 /// Receives what one sender has.
 pub async fn receive(task: &Task, mut channel: Channel, watcher: &mut impl Watcher) -> Outcome {
     let nothing = Layout { operations: 0, size: 0, mtu: 1, flows: 1 };
-    let received = Received::new(channel.remote_address(), nothing);
-    let mut outcome = Outcome { received, peer: channel.peer_name(), error: None };
-    if let Err(error) = transfer(task, &mut channel, watcher, &mut outcome.received).await {
+    let mut received = Received::new(channel.remote_address(), nothing);
+    let (peer, mut failed) = (channel.peer_name(), None);
+    if let Err(error) = transfer(task, &mut channel, watcher, &mut received).await {
         let reason = match &error {
             ReceiveError::Channel(_) | ReceiveError::Closed(_) => None,
             ReceiveError::Stopped(_) => Some(Reason::Idle),
@@ -114,10 +117,9 @@ pub async fn receive(task: &Task, mut channel: Channel, watcher: &mut impl Watch
         if let Some(reason) = reason {
             let _ = channel.send(&Message::Close { reason }).await;
         }
-        outcome.error = Some(error);
+        failed = Some(error);
     }
-    channel.close().await;
-    outcome
+    Outcome { received, peer, error: failed, farewell: tokio::spawn(channel.close()) }
 }
 
 #[allow(clippy::disallowed_methods, reason = "progress is held against the clock")]

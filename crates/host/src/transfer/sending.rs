@@ -68,7 +68,7 @@ pub enum SendError {
 pub trait Watcher {
     /// Returns whether the transfer is to be given up.
     fn is_stopped(&mut self) -> bool;
-    /// So much has been acknowledged, with what was seen so far.
+    /// `bytes` bytes have been acknowledged; `seen` is what was measured so far.
     fn progress(&mut self, bytes: u64, seen: &Snapshot);
     /// No packet meets a target, however little is sent. Told once.
     fn unmet(&mut self, unmet: &Unmet);
@@ -101,7 +101,7 @@ struct Transfer<'a, W> {
 /// Sends, and returns what came of it.
 pub async fn send<W: Watcher>(task: Task<'_>, watcher: &mut W) -> Outcome {
     let mut outcome = Outcome { sent: Sent::default(), peer: None, error: None };
-    let patience = Patience { answer: task.answer_timeout, silence: task.idle_timeout };
+    let patience = Patience { answer: task.answer_timeout, silence: silence(task.idle_timeout) };
     let dialing = dial(task.identity, task.to, task.name, "transfer", patience);
     let mut channel = match unless_stopped(watcher, dialing).await {
         Some(Ok(channel)) => channel,
@@ -110,6 +110,8 @@ pub async fn send<W: Watcher>(task: Task<'_>, watcher: &mut W) -> Outcome {
             return outcome;
         }
         None => {
+            // The peer, which may have heard the hello, is told by what was dropped just now.
+            tokio::time::sleep(LOOK).await;
             outcome.error = Some(SendError::Interrupted);
             return outcome;
         }
@@ -172,7 +174,8 @@ impl<W: Watcher> Transfer<'_, W> {
     async fn run(&mut self, channel: &mut Channel, sent: &mut Sent) -> Result<(), SendError> {
         let (layout, reach) = (self.task.layout, self.task.swift.reach());
         let offer = Message::Offer { layout, reach, place: self.line.place() };
-        channel.send(&offer).await.map_err(SendError::Channel)?;
+        // A receiver that has another sender says so and is gone before it has heard what is offered.
+        let _ = channel.send(&offer).await;
         let place = match self.hear(channel).await? {
             Message::Accept { place } => place,
             other => return Err(instead(other)),
@@ -282,6 +285,11 @@ impl<W: Watcher> Transfer<'_, W> {
         sent.delays = seen.measured.unwrap_or_default();
         sent.latency = seen.latency.unwrap_or_default();
     }
+}
+
+/// How long a peer may be silent on the control channel. What shows first that it is gone is that no data comes or goes.
+pub fn silence(idle: Duration) -> Duration {
+    idle + Duration::from_secs(1)
 }
 
 /// A time of the daemon's options, as the runtime takes it.

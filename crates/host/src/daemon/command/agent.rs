@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::channels::runtime;
 use super::outcome::addresses;
-use super::runtime;
 use crate::agent::{serve, Settings};
 use crate::daemon::address::HostPort;
 use crate::daemon::args::AgentArgs;

@@ -4,7 +4,7 @@ use serde_json::{json, Value};
 
 use crate::daemon::args::MakeKeysArgs;
 use crate::daemon::output::{print, Problem};
-use crate::keys::{self, Standing, Validity};
+use crate::keys::{self, CertificateState, Validity};
 
 /// Makes certificates or tells of those that are there. Returns the exit status: 1 where one of them does not hold.
 pub(super) fn keys(args: &MakeKeysArgs) -> Result<u8, Problem> {
@@ -29,17 +29,17 @@ pub(super) fn keys(args: &MakeKeysArgs) -> Result<u8, Problem> {
 }
 
 fn check(args: &MakeKeysArgs) -> Result<u8, Problem> {
-    let standings = keys::standings(&args.directory)?;
-    let holds = |standing: &Standing| matches!(standing, Standing::Holds(_));
-    let all_hold = standings.iter().all(|(_, standing)| holds(standing));
+    let states = keys::states(&args.directory)?;
+    let holds = |state: &CertificateState| matches!(state, CertificateState::Holds(_));
+    let all_hold = states.iter().all(|(_, state)| holds(state));
     if args.json {
-        let one = |(name, standing): &(String, Standing)| json!({ "name": name, "holds": holds(standing), "said": standing.to_string() });
-        let certificates: Vec<Value> = standings.iter().map(one).collect();
+        let one = |(name, state): &(String, CertificateState)| json!({ "name": name, "holds": holds(state), "said": state.to_string() });
+        let certificates: Vec<Value> = states.iter().map(one).collect();
         print(&format!("{:#}\n", json!({ "certificates": certificates })))?;
     } else {
-        let width = standings.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let line = |(name, standing): &(String, Standing)| format!("  {name:<width$}  {standing}\n");
-        print(&standings.iter().map(line).collect::<String>())?;
+        let width = states.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let line = |(name, state): &(String, CertificateState)| format!("  {name:<width$}  {state}\n");
+        print(&states.iter().map(line).collect::<String>())?;
     }
     Ok(u8::from(!all_hold))
 }

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use clearway_proto::units::Span;
 use serde_json::{json, Map};
+use tokio::task::JoinSet;
 
+use super::channels::{identity, runtime};
 use super::outcome::{addresses, file_problem, spell, told, trouble, Outcome, FAILED};
-use super::{identity, runtime};
 use crate::control::{Caller, Channel, Listener, Patience};
 use crate::daemon::address::HostPort;
 use crate::daemon::args::ReceiveArgs;
@@ -18,7 +19,7 @@ use crate::datagram::Snapshot;
 use crate::keys::Identity;
 use crate::processor;
 use crate::transfer::receiving::{self, ReceiveError, Task, Watcher};
-use crate::transfer::sending::duration;
+use crate::transfer::sending::{duration, silence};
 use crate::transfer::Reason;
 
 /// How often signals are looked for while nobody sends.
@@ -44,16 +45,19 @@ async fn serve(args: &ReceiveArgs, identity: &Identity) -> Result<u8, Problem> {
         out: args.out.clone(),
         idle_timeout: duration(args.idle_timeout),
     };
+    let mut door = Door { listener, answering: JoinSet::new() };
     let mut before = Span::ZERO;
     loop {
-        let Some(channel) = next(&listener).await else {
+        let Some(channel) = door.wait().await else {
             Problem::bare("interrupted").show();
             return Ok(stops::status().unwrap_or(FAILED));
         };
         let mut shown = Shown { progress: Progress::new(args.json) };
         let mut outcome = tokio::select! {
+            // Who comes at the instant at which a transfer ends is not turned away for it.
+            biased;
             outcome = receiving::receive(&task, channel, &mut shown) => outcome,
-            () = turn_away(&listener) => unreachable!("it goes on for ever"),
+            never = door.turn_away() => never,
         };
         shown.progress.clear();
         if matches!(outcome.error, Some(ReceiveError::Closed(Reason::Interrupted)))
@@ -66,6 +70,7 @@ async fn serve(args: &ReceiveArgs, identity: &Identity) -> Result<u8, Problem> {
         let status = show(&outcome, cpu.saturating_sub(before), args)?;
         before = cpu;
         if args.once || matches!(outcome.error, Some(ReceiveError::Interrupted)) {
+            let _ = outcome.farewell.await;
             return Ok(status);
         }
     }
@@ -91,7 +96,7 @@ impl Watcher for Shown {
 /// A listener at the first address of a host that can be had.
 fn listen(args: &ReceiveArgs, identity: &Identity) -> Result<Listener, Problem> {
     let at: &HostPort = &args.listen;
-    let patience = Patience { silence: duration(args.idle_timeout), ..Patience::default() };
+    let patience = Patience { silence: silence(duration(args.idle_timeout)), ..Patience::default() };
     let mut problem = None;
     for address in addresses("--listen", at)? {
         match Listener::bind(identity, address, patience) {
@@ -105,18 +110,46 @@ fn listen(args: &ReceiveArgs, identity: &Identity) -> Result<Listener, Problem> 
     Err(problem.unwrap_or_else(|| Problem::bare(format!("{at}: no address"))))
 }
 
-/// Waits for a sender that shows who it is; none after a signal.
-async fn next(listener: &Listener) -> Option<Channel> {
-    loop {
-        match tokio::time::timeout(LOOK, listener.accept()).await {
-            Err(_) if stops::status().is_some() => return None,
-            Err(_) => {}
-            Ok(None) => return None,
-            Ok(Some(caller)) => {
-                if let Some(channel) = answer(caller).await {
-                    return Some(channel);
+/// Where senders come in. Each is answered beside the others, so that nobody waits for one that is slow.
+struct Door {
+    listener: Listener,
+    answering: JoinSet<Option<Channel>>,
+}
+
+impl Door {
+    /// The next sender that has shown who it is.
+    async fn enter(&mut self) -> Channel {
+        loop {
+            tokio::select! {
+                Some(caller) = self.listener.accept() => {
+                    self.answering.spawn(answer(caller));
                 }
+                Some(answered) = self.answering.join_next() => {
+                    if let Ok(Some(channel)) = answered {
+                        return channel;
+                    }
+                }
+                else => std::future::pending().await,
             }
+        }
+    }
+
+    /// The next sender; none after a signal.
+    async fn wait(&mut self) -> Option<Channel> {
+        loop {
+            match tokio::time::timeout(LOOK, self.enter()).await {
+                Ok(channel) => return Some(channel),
+                Err(_) if stops::status().is_some() => return None,
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Tells whoever comes that there is another sender, for ever.
+    async fn turn_away<T>(&mut self) -> T {
+        loop {
+            let channel = self.enter().await;
+            tokio::spawn(receiving::refuse(channel));
         }
     }
 }
@@ -138,18 +171,6 @@ async fn answer(caller: Caller) -> Option<Channel> {
             None
         }
     }
-}
-
-/// Tells whoever dials meanwhile that there is another sender.
-async fn turn_away(listener: &Listener) {
-    while let Some(caller) = listener.accept().await {
-        tokio::spawn(async {
-            if let Ok((channel, _)) = caller.answer().await {
-                receiving::refuse(channel).await;
-            }
-        });
-    }
-    std::future::pending().await
 }
 
 fn show(outcome: &receiving::Outcome, cpu: Span, args: &ReceiveArgs) -> Result<u8, Problem> {

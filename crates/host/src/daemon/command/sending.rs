@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use clearway_proto::units::{Bytes, Span, Time};
 use serde_json::{json, Map};
 
+use super::channels::{identity, runtime};
 use super::outcome::{addresses, file_problem, spell, told, Outcome};
-use super::{identity, runtime};
 use crate::daemon::args::SendArgs;
 use crate::daemon::content::Source;
 use crate::daemon::destination;

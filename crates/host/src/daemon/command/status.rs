@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
+use super::channels::{identity, runtime};
 use super::outcome::addresses;
-use super::{identity, runtime};
 use crate::control::{dial, Failure, Patience};
 use crate::daemon::args::AgentStatusArgs;
 use crate::daemon::output::{print, Problem};

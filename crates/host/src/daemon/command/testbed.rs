@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::channels::{identity, runtime};
 use super::outcome::{trouble, FAILED};
-use super::{identity, runtime, BAD_INPUT};
+use super::BAD_INPUT;
 use crate::controller::conduct;
 use crate::controller::hosts;
 use crate::controller::lines::Lines;
