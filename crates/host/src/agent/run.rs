@@ -144,7 +144,9 @@ impl Run {
         self.spawn("schedule", move || {
             // What is late by the slack of timers is late at every start.
             let _ = set_timer_slack();
-            pace.run(&events, |index, begin| opener.open(index, begin), || drop(over.send(true)));
+            pace.run(&events, |index, begin| opener.open(index, begin), || {
+                over.send_replace(true);
+            });
         })
     }
 

@@ -42,7 +42,7 @@ enum Halt {
     /// Agents were lost.
     Lost,
     /// The agent of this index cannot do what it was told.
-    Refused(usize, Problem, bool),
+    Refused(Problem, bool),
     /// The run's time is over, and not all agents have said that it is.
     Overdue,
 }
@@ -90,7 +90,7 @@ impl Conduct<'_> {
     async fn run(&mut self, plan: &Plan) -> Result<(), Halt> {
         let mut token = [0; 16];
         if SystemRandom::new().fill(&mut token).is_err() {
-            return Err(Halt::Refused(0, Problem::bare("there are no random numbers"), false));
+            return Err(Halt::Refused(Problem::bare("there are no random numbers"), false));
         }
         for (agent, task) in self.team.agents.iter().zip(plan.tasks(self.hosts, token)) {
             agent.tell(ToAgent::Prepare(Box::new(task)));
@@ -152,7 +152,7 @@ impl Conduct<'_> {
                 heard = self.team.heard.recv() => if let Some((host, message)) = heard.and_then(|heard| self.take(heard)) {
                     if let FromAgent::Refused { message, remedy, is_input } = message {
                         let message = format!("{}: {message}", self.hosts[host].name);
-                        return Err(Halt::Refused(host, Problem { message, remedy }, is_input));
+                        return Err(Halt::Refused(Problem { message, remedy }, is_input));
                     }
                     // What belongs to another turn is late, and nobody waits for it.
                     waiting -= usize::from(is_it(host, message));
@@ -243,7 +243,7 @@ impl Conduct<'_> {
                 ending.reason =
                     Some("not all agents have said that the run is over, though its time is".into());
             }
-            Some(Halt::Refused(_, problem, is_input)) => {
+            Some(Halt::Refused(problem, is_input)) => {
                 ending = Ending { reason: Some(problem.message.clone()), problems: vec![problem], is_input };
             }
             Some(Halt::Lost) => {
