@@ -31,12 +31,14 @@ impl Active {
     }
 
     fn figures(&self) -> RttFigures {
+        let each = self.probe.round_trips();
+        let rtt = each.as_ref().unwrap_or(&self.rtt);
         RttFigures {
-            mean_ns: self.rtt.mean_ns().map(|ns| ns as u64),
-            p50_ns: self.rtt.quantile_ns(0.5),
-            p99_ns: self.rtt.quantile_ns(0.99),
-            min_ns: self.seen.min_rtt_ns.filter(|_| self.rtt.count() > 0),
-            samples: self.rtt.count(),
+            mean_ns: rtt.mean_ns().map(|ns| ns as u64),
+            p50_ns: rtt.quantile_ns(0.5),
+            p99_ns: rtt.quantile_ns(0.99),
+            min_ns: self.seen.min_rtt_ns.filter(|_| rtt.count() > 0),
+            samples: rtt.count(),
         }
     }
 }

@@ -19,5 +19,6 @@ mod session;
 mod state;
 mod tcp;
 mod ticket;
+mod udp;
 
 pub use serve::{serve, Settings};

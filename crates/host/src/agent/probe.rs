@@ -2,10 +2,12 @@
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::libc;
 use tokio::net::TcpStream;
+
+use crate::datagram::figures::{RoundTrips, SentFlow};
 
 /// `struct tcp_info` (linux/tcp.h) as far as it is read: Linux 4.6 has this much of it.
 #[derive(Clone, Copy, Debug)]
@@ -50,12 +52,22 @@ pub enum Probe {
     Tcp(Arc<TcpStream>, u64),
     /// A QUIC connection, and the bytes that its receiver says it has.
     Quic(quinn::Connection, Arc<AtomicU64>),
+    /// What a flow over sealed datagrams shows at every acknowledgement.
+    Datagrams(Arc<Mutex<SentFlow>>),
 }
 
 impl Probe {
     /// A flow that is about to begin on a connection of the kernel's TCP.
     pub fn tcp(stream: &Arc<TcpStream>) -> Probe {
         Probe::Tcp(stream.clone(), tcp_info(stream).map_or(0, |info| u64_at(&info, BYTES_ACKED_AT)))
+    }
+
+    /// All of its round trips, where each is seen.
+    pub fn round_trips(&self) -> Option<RoundTrips> {
+        match self {
+            Probe::Tcp(..) | Probe::Quic(..) => None,
+            Probe::Datagrams(shown) => Some(locked(shown).rtt.clone()),
+        }
     }
 
     /// What it has done so far; none where the kernel does not tell.
@@ -84,8 +96,22 @@ impl Probe {
                     retransmissions: path.lost_packets,
                 })
             }
+            Probe::Datagrams(shown) => {
+                let shown = locked(shown);
+                Some(Seen {
+                    bytes: shown.bytes,
+                    rtt_ns: shown.latest_rtt.map(|rtt| rtt.as_ps() / 1000),
+                    min_rtt_ns: shown.rtt.min_ns(),
+                    cwnd: shown.cwnd,
+                    retransmissions: shown.retransmissions,
+                })
+            }
         }
     }
+}
+
+fn locked(shown: &Mutex<SentFlow>) -> MutexGuard<'_, SentFlow> {
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn tcp_info(stream: &impl AsFd) -> Option<[u8; TCP_INFO_BYTES]> {

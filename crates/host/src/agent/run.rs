@@ -19,6 +19,7 @@ use super::pace::Pace;
 use super::refusal::Refusal;
 use super::schedule::Schedule;
 use super::ticket::{Happened, Ticket};
+use super::udp::{self, Datagrams};
 use super::{quic, tcp};
 use crate::keys::Identity;
 use crate::processor;
@@ -35,12 +36,14 @@ const AT_ONCE_NS: u64 = 1_000_000;
 enum Source {
     Tcp(tcp::Source),
     Quic(quic::Source),
+    Datagrams(Box<udp::Source>),
 }
 
 /// What data comes to.
 enum Socket {
     Tcp(String),
     Quic(quinn::Endpoint),
+    Datagrams(Arc<Datagrams>),
 }
 
 /// A run.
@@ -49,8 +52,7 @@ pub struct Run {
     carrier: Carrier,
     identity: Arc<Identity>,
     flows: Arc<Flows>,
-    /// What moves bytes; none once it is being dropped.
-    runtime: Option<Runtime>,
+    runtime: Workers,
     socket: Socket,
     local: IpAddr,
     port: u16,
@@ -75,17 +77,16 @@ impl Run {
         })?;
         let at_once = task.sending.iter().filter(|flow| flow.after.is_none() && flow.start_ns <= AT_ONCE_NS);
         limits::check_open_files((at_once.count() + task.receiving.len().min(task.sending.len())) as u64)?;
-        let runtime = runtime()?;
+        let runtime = Workers::new()?;
         let local = local.unwrap_or(task.data);
-        let expected = Arc::new(Expected::new(task.token, &task.receiving));
-        let (socket, port) = listen(&carrier, local, identity, &runtime, expected)?;
+        let (socket, port) = listen(&carrier, &task, local, identity, &runtime)?;
         let (happened, events) = channel();
         let flows = Arc::new(Flows::new(task.sending.clone(), told));
         Ok(Run {
             carrier,
             identity: identity.clone(),
             flows,
-            runtime: Some(runtime),
+            runtime,
             socket,
             local,
             port,
@@ -103,6 +104,14 @@ impl Run {
         self.port
     }
 
+    /// The endpoint of sealed datagrams, where the run has one.
+    pub fn datagrams(&self) -> Option<Arc<Datagrams>> {
+        match &self.socket {
+            Socket::Datagrams(datagrams) => Some(datagrams.clone()),
+            Socket::Tcp(_) | Socket::Quic(_) => None,
+        }
+    }
+
     /// The carrier's name.
     pub fn carrier(&self) -> String {
         self.carrier.to_string()
@@ -116,9 +125,7 @@ impl Run {
     /// Connects the flows that begin first, and tells when they are.
     pub fn connect(&mut self, ends: Vec<End>) -> Result<(), Refusal> {
         let out_of_turn = || Refusal::failure("told to connect a second time");
-        let (Some(runtime), Some(events)) = (&self.runtime, self.events.take()) else {
-            return Err(out_of_turn());
-        };
+        let events = self.events.take().ok_or_else(out_of_turn)?;
         let token = self.task.token;
         let source = match (&self.socket, &self.carrier) {
             (Socket::Tcp(control), _) => {
@@ -130,6 +137,11 @@ impl Run {
                     ends.into_iter().map(|end| (end.host, (end.name, end.address))).collect();
                 Source::Quic(quic::Source::new(endpoint.clone(), &self.identity, swift, token, ends)?)
             }
+            (Socket::Datagrams(datagrams), _) => {
+                let (datagrams, identity) = (datagrams.clone(), self.identity.clone());
+                let source = udp::Source::new(datagrams, identity, token, ends, &self.task.sending);
+                Source::Datagrams(Box::new(source))
+            }
             (Socket::Quic(_), _) => return Err(out_of_turn()),
         };
         let (over, is_over) = watch::channel(false);
@@ -137,16 +149,20 @@ impl Run {
             source: Arc::new(source),
             flows: self.flows.clone(),
             happened: self.happened.clone(),
-            runtime: runtime.handle().clone(),
+            runtime: self.runtime.handle().clone(),
             is_over,
         };
         let pace = Pace::new(self.flows.clone(), Schedule::new(&self.task.sending), self.task.until_ns);
         self.spawn("schedule", move || {
             // What is late by the slack of timers is late at every start.
             let _ = set_timer_slack();
-            pace.run(&events, |index, begin| opener.open(index, begin), || {
-                over.send_replace(true);
-            });
+            pace.run(
+                &events,
+                |index, begin| opener.open(index, begin),
+                || {
+                    over.send_replace(true);
+                },
+            );
         })
     }
 
@@ -179,6 +195,7 @@ impl Run {
         let socket_drops = match &self.socket {
             Socket::Tcp(_) => None,
             Socket::Quic(_) => drops::of_udp_port(self.port),
+            Socket::Datagrams(datagrams) => datagrams.drops(),
         };
         FromAgent::Spent { cpu_ns: cpu_ns().saturating_sub(self.cpu_before_ns), socket_drops }
     }
@@ -187,9 +204,6 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         self.stop();
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 
@@ -201,43 +215,64 @@ fn set_timer_slack() -> rustix::io::Result<()> {
     rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))
 }
 
-fn runtime() -> Result<Runtime, Refusal> {
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS);
-    let built = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
-        .thread_name("data")
-        .enable_all()
-        .build();
-    built.map_err(|error| Refusal::failure(format!("threads for data: {error}")))
+/// Threads that move bytes, until this is dropped. Nobody waits for what they have not done.
+struct Workers(Option<Runtime>);
+
+impl Workers {
+    fn new() -> Result<Workers, Refusal> {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS);
+        let built = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(workers)
+            .thread_name("data")
+            .enable_all()
+            .build();
+        built
+            .map(|runtime| Workers(Some(runtime)))
+            .map_err(|error| Refusal::failure(format!("threads for data: {error}")))
+    }
+
+    fn handle(&self) -> &Handle {
+        self.0.as_ref().expect("there until it is dropped").handle()
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// Listens for data. Returns the port.
 fn listen(
     carrier: &Carrier,
+    task: &Task,
     local: IpAddr,
     identity: &Identity,
-    runtime: &Runtime,
-    expected: Arc<Expected>,
+    runtime: &Workers,
 ) -> Result<(Socket, u16), Refusal> {
+    let expected = Expected::new(task.token, &task.receiving);
     let no_port = |error| Refusal::failure(format!("a socket: {error}"));
     match carrier {
         Carrier::Tcp(control) => {
             let listener = tcp::listen(local, control)?;
             let port = listener.local_addr().map_err(no_port)?.port();
-            runtime.spawn(tcp::receive(listener, expected));
+            runtime.handle().spawn(tcp::receive(listener, Arc::new(expected)));
             Ok((Socket::Tcp(control.clone()), port))
         }
         Carrier::Quic(swift) => {
-            let _entered = runtime.enter();
+            let _entered = runtime.handle().enter();
             let endpoint = quic::endpoint(local, identity, swift)?;
             let port = endpoint.local_addr().map_err(no_port)?.port();
-            runtime.spawn(quic::receive(endpoint.clone(), expected));
+            runtime.handle().spawn(quic::receive(endpoint.clone(), Arc::new(expected)));
             Ok((Socket::Quic(endpoint), port))
         }
-        Carrier::Udp(_) => Err(Refusal::input(
-            "this agent does not carry udp:swift yet",
-            "take tcp:swift or quic:swift as the plan's carrier",
-        )),
+        Carrier::Udp(swift) => {
+            let datagrams = Datagrams::bind(local, swift, task.mtu, expected)?;
+            let port = datagrams.port();
+            Ok((Socket::Datagrams(Arc::new(datagrams)), port))
+        }
     }
 }
 
@@ -275,6 +310,7 @@ impl Source {
         match self {
             Source::Tcp(source) => source.send(ticket).await,
             Source::Quic(source) => source.send(ticket).await,
+            Source::Datagrams(source) => source.send(ticket).await,
         }
     }
 }

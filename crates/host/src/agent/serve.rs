@@ -10,11 +10,12 @@ use tokio::task::JoinSet;
 use super::limits;
 use super::session;
 use super::state::State;
+use super::udp::Answer;
 use crate::control::{Caller, Channel, Listener, Patience};
 use crate::daemon::output::{write_error, Problem};
 use crate::daemon::stops;
 use crate::keys::Identity;
-use crate::testbed::message::{FromAgent, STATUS, TESTBED};
+use crate::testbed::message::{FromAgent, DATAGRAMS, STATUS, TESTBED};
 
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -68,6 +69,7 @@ async fn answer(state: Arc<State>, caller: Caller, leaving: watch::Receiver<Opti
         Ok((channel, hello)) => match hello.purpose.as_str() {
             TESTBED => control(&state, channel, leaving).await,
             STATUS => tell(&state, channel).await,
+            DATAGRAMS => open_session(&state, channel).await,
             other => {
                 log(&format!("warning: {address} wants {other:?}, which an agent does not do"));
                 channel.close().await;
@@ -91,6 +93,18 @@ async fn control(state: &Arc<State>, mut channel: Channel, leaving: watch::Recei
             // Who does not hear it hears the channel's end.
             let _ = channel.send(&FromAgent::Busy { with }).await;
         }
+    }
+    channel.close().await;
+}
+
+/// Opens a session of sealed datagrams, if there is a run that has them.
+async fn open_session(state: &State, mut channel: Channel) {
+    let answered = match state.datagrams() {
+        Some(datagrams) => datagrams.answer(&mut channel).await,
+        None => channel.send(&Answer::Refused).await,
+    };
+    if let Err(failure) = answered {
+        log(&format!("warning: {} dialed for datagrams: {failure}", channel.peer_name()));
     }
     channel.close().await;
 }

@@ -64,7 +64,7 @@ impl Session<'_> {
             ToAgent::Prepare(task) => {
                 let state = self.held.state();
                 Run::prepare(*task, &state.identity, state.data, self.told.clone()).map(|run| {
-                    self.held.set_run(run.carrier(), run.flows().clone());
+                    self.held.set_run(&run);
                     let port = run.port();
                     self.run = Some(run);
                     Some(FromAgent::Prepared { port })

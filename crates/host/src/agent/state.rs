@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::flows::Flows;
 use super::limits;
+use super::run::Run;
+use super::udp::Datagrams;
 use crate::keys::Identity;
 use crate::testbed::clock::monotonic_ns;
 use crate::testbed::message::{FromAgent, Status};
@@ -27,6 +29,7 @@ struct View {
     carrier: String,
     began_ns: u64,
     flows: Arc<Flows>,
+    datagrams: Option<Arc<Datagrams>>,
 }
 
 struct Inner {
@@ -67,6 +70,11 @@ impl State {
         inner.controller = Some(controller.into());
         drop(inner);
         Ok(Held(self.clone()))
+    }
+
+    /// The endpoint of the run's sealed datagrams, while there is one.
+    pub fn datagrams(&self) -> Option<Arc<Datagrams>> {
+        self.inner().view.as_ref()?.datagrams.clone()
     }
 
     /// What an agent says to a controller that has it.
@@ -116,9 +124,14 @@ impl Held {
     }
 
     /// A run is there.
-    pub fn set_run(&self, carrier: String, flows: Arc<Flows>) {
+    pub fn set_run(&self, run: &Run) {
         let mut inner = self.0.inner();
-        inner.view = Some(View { carrier, began_ns: monotonic_ns(), flows });
+        inner.view = Some(View {
+            carrier: run.carrier(),
+            began_ns: monotonic_ns(),
+            flows: run.flows().clone(),
+            datagrams: run.datagrams(),
+        });
         inner.phase = Phase::Preparing;
     }
 

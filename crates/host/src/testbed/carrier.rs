@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::parameters;
 use crate::daemon::output::Problem;
+use crate::datagram::flow;
 
 /// The longest name of a congestion control that the kernel has (`TCP_CA_NAME_MAX`, less its end), in bytes.
 const LONGEST_NAME: usize = 15;
@@ -41,7 +42,7 @@ impl Carrier {
                 parameters::read(swift, &clearway_quic::defaults()).map(|read| Carrier::Quic(Box::new(read)))
             }
             Some(("udp", "swift")) => {
-                parameters::read(swift, &SwiftParams::default()).map(|read| Carrier::Udp(Box::new(read)))
+                parameters::read(swift, &flow::defaults()).map(|read| Carrier::Udp(Box::new(read)))
             }
             _ => Err(problem(
                 format!("carrier: there is no {name:?}"),

@@ -22,6 +22,9 @@ pub const TESTBED: &str = "testbed";
 /// What somebody dials for who wants to know what an agent does: the agent says its [`Status`], and that is all.
 pub const STATUS: &str = "status";
 
+/// What an agent dials another one for that it sends sealed datagrams to.
+pub const DATAGRAMS: &str = "datagrams";
+
 /// What a controller says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
