@@ -114,6 +114,9 @@ impl Team {
             }
         }
         if !problems.is_empty() {
+            let closing: JoinSet<()> =
+                found.into_iter().flatten().map(|(channel, ..)| channel.close()).collect();
+            closing.join_all().await;
             problems.sort_by_key(|(index, _)| *index);
             return Err(problems.into_iter().map(|(_, problem)| problem).collect());
         }
