@@ -73,15 +73,12 @@ impl Agent {
 
     /// What the first line of a run says of it.
     pub fn described(&self) -> Value {
-        let (version, kernel, controls) = match &self.welcome {
-            FromAgent::Welcome { version, kernel, congestion_control } => {
-                (version, kernel, congestion_control)
-            }
-            _ => return Value::Null,
+        let FromAgent::Welcome { version, kernel, congestion_control } = &self.welcome else {
+            return Value::Null;
         };
         json!({
             "host": self.name, "version": version, "kernel": kernel, "offset_ns": self.clock.offset_ns,
-            "rtt_ns": self.clock.rtt_ns, "congestion_control": controls,
+            "rtt_ns": self.clock.rtt_ns, "congestion_control": congestion_control,
         })
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{interval, timeout};
 
-use super::agents::{Heard, Team};
+use super::agents::{Agent, Heard, Team};
 use super::hosts::Host;
 use super::lines::Lines;
 use super::plan::Plan;
@@ -60,7 +60,8 @@ pub async fn conduct(plan: &Plan, hosts: &[Host], identity: &Arc<Identity>, line
             return Ending { reason, problems, is_input: false };
         }
     };
-    lines.agents(team.agents.iter().map(|agent| agent.described()).collect());
+    let described: Vec<_> = team.agents.iter().map(Agent::described).collect();
+    lines.agents(&described);
     let lost = vec![None; hosts.len()];
     let mut conduct = Conduct { hosts, team, lines, lost, failed: (0, String::new()), started_ns: None };
     let halted = conduct.run(plan).await.err();
