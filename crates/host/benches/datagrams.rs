@@ -10,6 +10,7 @@
 use std::io::IoSliceMut;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clearway_host::datagram::flow::{self, Carried, FlowId, Incoming, Outgoing};
@@ -117,7 +118,14 @@ fn swift(seconds: f64, flows: u32, sealed: bool) -> Gbps {
     }
     for flow in 0..flows {
         let (id, carried) = (FlowId { session: 0, flow }, Carried::endless(PAYLOAD));
-        from.send(Outgoing { id, carried, outstanding: 1, content: None, sender: sender.clone() });
+        from.send(Outgoing {
+            id,
+            carried,
+            outstanding: 1,
+            content: None,
+            sender: sender.clone(),
+            shown: Arc::default(),
+        });
     }
     let received = || {
         let seen = to.look().expect("an endpoint at work");

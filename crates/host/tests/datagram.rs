@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use clearway_host::datagram::driver::{Arrival, Endpoint};
 use clearway_host::datagram::figures::Ignored;
@@ -95,8 +96,14 @@ fn a_replayed_datagram_changes_nothing() {
     let id = FlowId { session: 0, flow: 2 };
     let carried = Carried { layout: more, part: 0 };
     assert!(network.ends[1].expect(Incoming { id, carried, reach: 64, keep: None }));
-    let outgoing =
-        Outgoing { id, carried, outstanding: 1, content: None, sender: flow::sender(&swift(), 1000) };
+    let outgoing = Outgoing {
+        id,
+        carried,
+        outstanding: 1,
+        content: None,
+        sender: flow::sender(&swift(), 1000),
+        shown: Arc::default(),
+    };
     let now = network.now;
     assert!(network.ends[0].send(now, outgoing));
     network.finish();
@@ -242,10 +249,14 @@ fn a_source_that_cannot_be_read_and_a_file_that_cannot_be_written_are_told() {
     let sender = flow::sender(&swift(), 1000);
     let content = Some(Box::new(Broken) as Box<dyn Content>);
     let now = network.now;
-    network.ends[0].send(now, Outgoing { id, carried, outstanding: 1, content, sender: sender.clone() });
+    network.ends[0].send(
+        now,
+        Outgoing { id, carried, outstanding: 1, content, sender: sender.clone(), shown: Arc::default() },
+    );
     network.finish();
     assert!(matches!(network.events[0][..], [Event::Unreadable(FlowId { flow: 0, .. }, _)]));
-    network.ends[0].send(now, Outgoing { id, carried, outstanding: 1, content: None, sender });
+    network.ends[0]
+        .send(now, Outgoing { id, carried, outstanding: 1, content: None, sender, shown: Arc::default() });
     network.run_until(network.now + Span::from_ms(50));
     assert!(matches!(network.events[1][..], [Event::Unkept(FlowId { flow: 0, .. }, _)]));
 }
@@ -280,7 +291,14 @@ fn many_flows_share_an_endpoint() {
     for part in 0..layout.flows {
         let (id, carried) = (FlowId { session: 0, flow: part }, Carried { layout, part });
         network.ends[1].expect(Incoming { id, carried, reach: 64, keep: None });
-        let flow = Outgoing { id, carried, outstanding: 1, content: None, sender: sender.clone() };
+        let flow = Outgoing {
+            id,
+            carried,
+            outstanding: 1,
+            content: None,
+            sender: sender.clone(),
+            shown: Arc::default(),
+        };
         assert!(network.ends[0].send(now, flow));
     }
     let mut buffer = vec![0; 4000];

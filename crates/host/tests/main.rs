@@ -15,5 +15,6 @@ mod relay;
 mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;
+mod testbed;
 mod threads;
 mod veth;

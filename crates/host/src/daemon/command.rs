@@ -1,21 +1,22 @@
 //! What the daemon does with a command line.
 
+mod agent;
 mod channels;
 mod keys;
 mod outcome;
 mod receiving;
 mod sending;
+mod status;
 #[cfg(feature = "tcp")]
 mod tcp;
+mod testbed;
 
 use std::ffi::OsString;
 
 use crate::daemon::args::{self, Command};
 use crate::daemon::output::{print, Problem};
 use crate::daemon::stops;
-use outcome::trouble;
-
-const BAD_INPUT: u8 = 2;
+use outcome::{trouble, BAD_INPUT};
 
 /// Runs a command line, without the program's name, and returns the exit status. A closed standard output is an error,
 /// because nothing could be said.
@@ -33,6 +34,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         Ok(Command::Send(args)) => sending::send(&args),
         Ok(Command::Receive(args)) => receiving::receive(&args),
         Ok(Command::Keys(args)) => keys::keys(&args),
+        Ok(Command::Agent(args)) => agent::agent(&args),
+        Ok(Command::Testbed(args)) => testbed::testbed(&args),
+        Ok(Command::Status(args)) => status::status(&args),
         #[cfg(feature = "tcp")]
         Ok(Command::Tcp(command)) => tcp::tcp(&command),
         #[cfg(not(feature = "tcp"))]

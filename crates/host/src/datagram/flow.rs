@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::io;
+use std::sync::{Arc, Mutex};
 
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::transport::{Path, Scheme, SenderOf};
-use clearway_proto::units::{Bytes, RATES};
+use clearway_proto::units::{Bytes, Span, RATES};
 
+use super::figures::SentFlow;
 use super::layout::Layout;
 
 /// A flow of a session. Its number is the sender's; both ends know it beforehand.
@@ -69,6 +71,8 @@ pub struct Outgoing {
     pub content: Option<Box<dyn Content>>,
     /// Its sender, such as a clone of [`sender`].
     pub sender: SenderOf<SwiftParams>,
+    /// Where it shows what it measures, at every acknowledgement.
+    pub shown: Arc<Mutex<SentFlow>>,
 }
 
 /// A flow that will come.
@@ -98,6 +102,20 @@ impl fmt::Debug for Incoming {
             .field("id", &self.id)
             .field("carried", &self.carried)
             .finish_non_exhaustive()
+    }
+}
+
+/// Swift's own defaults, except where they assume a stack that polls. A process that sleeps is woken tens of
+/// microseconds late at both ends, and its endpoint delay contains that. When Linux does not schedule a process for
+/// some milliseconds, as happens on a busy machine, nothing is lost: three timeouts within that time would reduce the
+/// window to its minimum. A path that was away for seconds is tried again soon after it is back.
+pub fn defaults() -> SwiftParams {
+    SwiftParams {
+        endpoint_target: Span::from_us(500),
+        min_rto: Span::from_ms(5),
+        initial_rto: Some(Span::from_ms(10)),
+        max_rto: Span::from_ms(200),
+        ..SwiftParams::default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clearway_proto::histogram::Histogram;
 use clearway_proto::machine::Readiness;
@@ -39,10 +40,7 @@ pub(super) struct Sending {
     /// Every packet before this one has been acknowledged.
     cumulative: u32,
     packets: u32,
-    began: Time,
-    ended: Option<Time>,
-    latest_rtt: Option<Span>,
-    rtt: super::figures::RoundTrips,
+    shown: Arc<Mutex<SentFlow>>,
     /// Whether the flow is in the queue of those that may send.
     pub(super) queued: bool,
     /// The earliest instant at which the timers will look at it.
@@ -51,7 +49,7 @@ pub(super) struct Sending {
 
 impl Sending {
     pub(super) fn new(now: Time, flow: Outgoing) -> Sending {
-        let Outgoing { id, carried, outstanding, content, sender } = flow;
+        let Outgoing { id, carried, outstanding, content, sender, shown } = flow;
         let mut sending = Sending {
             id,
             sender,
@@ -62,15 +60,17 @@ impl Sending {
             cumulative: 0,
             packets: carried.packets(),
             carried,
-            began: now,
-            ended: None,
-            latest_rtt: None,
-            rtt: super::figures::RoundTrips::default(),
+            shown,
             queued: false,
             armed: Time::NEVER,
         };
+        sending.shown().began = now;
         sending.issue(now);
         sending
+    }
+
+    fn shown(&self) -> MutexGuard<'_, SentFlow> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether everything is acknowledged.
@@ -116,12 +116,16 @@ impl Sending {
         let received = arrival.received.max(ack.echo);
         self.sender.handle_ack(now, received, ack);
         let (rtt, endpoint) = (now.since(ack.echo), ack.remote_queuing() + now.since(received));
-        self.rtt.record(rtt);
-        self.latest_rtt = Some(rtt);
-        if ack.cumulative > self.cumulative {
-            self.cumulative = ack.cumulative;
-            self.ended = Some(now);
+        let progress = ack.cumulative > self.cumulative;
+        self.cumulative = self.cumulative.max(ack.cumulative);
+        let mut shown = self.shown();
+        shown.rtt.record(rtt);
+        shown.latest_rtt = Some(rtt);
+        if progress {
+            shown.ended = Some(now);
         }
+        self.measure(&mut shown);
+        drop(shown);
         for _ in 0..self.sender.poll_completed() {
             if let Some(issued) = self.issued.pop_front() {
                 latency.record(now.since(issued));
@@ -147,17 +151,17 @@ impl Sending {
 
     /// What the flow has measured.
     pub(super) fn figures(&self) -> SentFlow {
+        let mut shown = self.shown();
+        self.measure(&mut shown);
+        shown.clone()
+    }
+
+    fn measure(&self, shown: &mut SentFlow) {
         let flight = self.sender.flight();
-        SentFlow {
-            began: self.began,
-            ended: self.ended,
-            bytes: self.carried.layout.bytes_before(self.cumulative),
-            packets: flight.sent,
-            retransmissions: u64::from(flight.retransmissions),
-            timeouts: u64::from(flight.timeouts),
-            cwnd: self.sender.windows().cwnd,
-            latest_rtt: self.latest_rtt,
-            rtt: self.rtt.clone(),
-        }
+        shown.bytes = self.carried.layout.bytes_before(self.cumulative);
+        shown.packets = flight.sent;
+        shown.retransmissions = u64::from(flight.retransmissions);
+        shown.timeouts = u64::from(flight.timeouts);
+        shown.cwnd = self.sender.windows().cwnd;
     }
 }

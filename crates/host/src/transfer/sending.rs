@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clearway_proto::swift::SwiftParams;
@@ -190,6 +191,7 @@ impl<W: Watcher> Transfer<'_, W> {
                 outstanding: self.task.outstanding,
                 content: Some(content),
                 sender: sender.clone(),
+                shown: Arc::default(),
             });
         }
         let seen = self.look()?;

@@ -217,7 +217,14 @@ impl Network {
             let id = FlowId { session: 0, flow: part };
             let carried = Carried { layout, part };
             let content = Some(Box::new(Generated) as Box<dyn Content>);
-            let flow = Outgoing { id, carried, outstanding: 3, content, sender: sender.clone() };
+            let flow = Outgoing {
+                id,
+                carried,
+                outstanding: 3,
+                content,
+                sender: sender.clone(),
+                shown: Arc::default(),
+            };
             assert!(self.ends[0].send(self.now, flow));
         }
     }

@@ -1,9 +1,11 @@
 //! The command line: what a person asks for. Names, conflicts and help are `clap`'s; values are held against the ranges
 //! that stand beside what they are for.
 
+mod keys;
 mod options;
 mod swift;
 mod tcp;
+mod testbed;
 
 use std::ffi::{OsStr, OsString};
 use std::ops::RangeInclusive;
@@ -20,9 +22,12 @@ use crate::daemon::output::Problem;
 use crate::datagram::layout::{MAX_FLOWS, MAX_MTU};
 use crate::datagram::machine::OVERHEAD_BYTES;
 use crate::datagram::socket::IP_UDP_BYTES;
+pub use keys::KeysArgs;
+pub(crate) use options::parse;
 use options::STATUS;
 use swift::Swift;
 pub use tcp::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
+pub use testbed::{AgentArgs, AgentStatusArgs, TestbedArgs};
 
 /// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.
 pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + OVERHEAD_BYTES) as u64;
@@ -44,20 +49,14 @@ pub enum Command {
     Receive(ReceiveArgs),
     /// Make certificates, or tell until when they hold.
     Keys(MakeKeysArgs),
+    /// Be an agent of a testbed.
+    Agent(Box<AgentArgs>),
+    /// Run a plan on the agents of a testbed.
+    Testbed(TestbedArgs),
+    /// Tell what an agent is doing.
+    Status(AgentStatusArgs),
     /// See to Swift in the kernel's TCP.
     Tcp(TcpCommand),
-}
-
-/// Whose certificate this process shows, and where it is.
-#[derive(Args, Clone, Debug, PartialEq)]
-#[group(skip)]
-pub struct KeysArgs {
-    /// The directory with this host's certificate and key, and the authority's certificate (clearwayd keys).
-    #[arg(long, value_name = "DIR")]
-    pub keys: PathBuf,
-    /// Which of the certificates there is this host's. Without it: the only one, or that of the host's name.
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
 }
 
 /// What `clearwayd keys` is to do.
@@ -180,6 +179,15 @@ enum Asked {
     /// Make certificates for hosts: who has one of the same authority is a peer.
     #[command(after_help = STATUS)]
     Keys(MakeKeysArgs),
+    /// Be an agent of a testbed: source and sink the traffic that a controller says, and report.
+    #[command(after_help = STATUS)]
+    Agent(Box<AgentArgs>),
+    /// Run a plan on agents, as clearway testbed run writes it, and print what they report as lines of JSON.
+    #[command(after_help = STATUS)]
+    Testbed(TestbedArgs),
+    /// Tell what an agent is doing.
+    #[command(after_help = STATUS)]
+    Status(AgentStatusArgs),
     /// Swift for this machine's own TCP: applications need not know of it. Needs root.
     #[command(subcommand, after_help = STATUS)]
     Tcp(TcpCommand),
@@ -203,6 +211,9 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Pro
         Ok(CommandLine { asked: None }) => Ok(Command::Show(commands.render_long_help().to_string())),
         Ok(CommandLine { asked: Some(Asked::Receive(args)) }) => Ok(Command::Receive(args)),
         Ok(CommandLine { asked: Some(Asked::Keys(args)) }) => Ok(Command::Keys(args)),
+        Ok(CommandLine { asked: Some(Asked::Agent(args)) }) => Ok(Command::Agent(args)),
+        Ok(CommandLine { asked: Some(Asked::Testbed(args)) }) => Ok(Command::Testbed(args)),
+        Ok(CommandLine { asked: Some(Asked::Status(args)) }) => Ok(Command::Status(args)),
         Ok(CommandLine { asked: Some(Asked::Tcp(command)) }) => Ok(Command::Tcp(command)),
         Ok(CommandLine { asked: Some(Asked::Send(mut args)) }) => {
             match std::mem::take(&mut args.swift.problems) {
@@ -247,7 +258,7 @@ fn receiver(text: &str) -> Result<HostPort, &'static str> {
 /// Reads a value of this range.
 fn within<T: Shown>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
-        let value = options::parse(text, &range)?.filter(|value| range.contains(value));
+        let value = parse(text, &range)?.filter(|value| range.contains(value));
         value.ok_or_else(|| format!("expected {}", wanted(&range)))
     }
 }
