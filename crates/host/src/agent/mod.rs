@@ -13,7 +13,7 @@ mod probe;
 mod quic;
 mod refusal;
 mod run;
-mod schedule;
+pub mod schedule;
 mod serve;
 mod session;
 mod state;

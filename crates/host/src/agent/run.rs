@@ -27,6 +27,8 @@ use crate::testbed::carrier::Carrier;
 use crate::testbed::clock::monotonic_ns;
 use crate::testbed::message::{End, FromAgent, Task};
 
+/// What mends a plan that makes no sense here.
+const SAME_VERSION: &str = "both need the same version of Clearway";
 /// Threads that move bytes, at most.
 const MOST_WORKERS: usize = 4;
 /// Flows that begin this soon, in nanoseconds, are connected all at once.
@@ -73,8 +75,9 @@ impl Run {
     ) -> Result<Run, Refusal> {
         let carrier = Carrier::read(&task.carrier, &task.swift).map_err(|problems| {
             let message = problems.into_iter().next().map_or(String::new(), |problem| problem.message);
-            Refusal::input(message, "both need the same version of Clearway")
+            Refusal::input(message, SAME_VERSION)
         })?;
+        task.check().map_err(|what| Refusal::input(what, SAME_VERSION))?;
         let at_once = task.sending.iter().filter(|flow| flow.after.is_none() && flow.start_ns <= AT_ONCE_NS);
         limits::check_open_files((at_once.count() + task.receiving.len().min(task.sending.len())) as u64)?;
         let runtime = Workers::new()?;
