@@ -1,4 +1,4 @@
-"""Swift over UDP and a testbed's agents held against their bars, a line a bar: part of `python -m tools.hosts bench`."""
+"""Swift over UDP and a testbed's agents held against their bars: part of `python -m tools.hosts bench`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from tools.hosts.bars import Bar, skipped
-from tools.hosts.machine import UnavailableError
+from tools.hosts.machine import UnavailableError, run
 from tools.hosts.swift import DAEMON
 
 TESTBED = "testbed"
@@ -63,7 +63,7 @@ class Testbed:
         (self.directory / "plan.json").write_text(json.dumps(plan))
         files = (self.directory / "plan.json", "--hosts", self.directory / "hosts.toml")
         keys = ("--keys", self.directory / "keys", "--name", "controller")
-        return subprocess.Popen(
+        return subprocess.Popen(  # noqa: S603 - our own command
             [DAEMON, "testbed", *files, *keys], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
@@ -75,10 +75,14 @@ def lines(repeats: int, soak_s: int) -> Iterator[str]:
         ("agents", _agents(repeats)),
         ("soak", _soak(soak_s)),
     ):
-        try:
-            yield from found
-        except UnavailableError as reason:
-            yield skipped(name, reason, TESTBED)
+        yield from _or_skipped(name, found)
+
+
+def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:
+    try:
+        yield from found
+    except UnavailableError as reason:
+        yield skipped(name, reason, TESTBED)
 
 
 def _against_blasts(repeats: int) -> Iterator[str]:
@@ -86,7 +90,7 @@ def _against_blasts(repeats: int) -> Iterator[str]:
     if shutil.which("cargo") is None:
         raise UnavailableError("missing: cargo")
     bench = ("cargo", "bench", "--quiet", "-p", "clearway-host", "--bench", "datagrams")
-    ran = subprocess.run(
+    ran = subprocess.run(  # noqa: S603 - our own command
         [*bench, "--", "--rounds", str(repeats)], capture_output=True, text=True, check=False
     )
     if ran.returncode:
@@ -100,18 +104,18 @@ def _agents(repeats: int) -> Iterator[str]:
     """Start a run on many agents at once, and end one in the middle of a run."""
     with _testbed(_AGENTS) as testbed:
         flows = [_flow(each, each, (each + 1) % _AGENTS, 100_000) for each in range(_AGENTS)]
-        runs = [_events(testbed.controller(flows, 2).communicate()[0]) for _ in range(repeats)]
-        spread = median(_of(run, "started")[0]["spread_ns"] / 1e6 for run in runs)
-        complete = min(sum(flow["end_ns"] is not None for flow in _of(run, "flow")) for run in runs)
+        told = [_events(testbed.controller(flows, 2).communicate()[0]) for _ in range(repeats)]
+        spread = median(_of(each, "started")[0]["spread_ns"] / 1e6 for each in told)
+        complete = min(sum(flow["end_ns"] is not None for flow in _of(each, "flow")) for each in told)
         yield Bar(f"start_of_{_AGENTS}_agents_ms", spread, "most", 100, TESTBED).line()
         yield Bar(f"flows_complete_of_{_AGENTS}", complete, "least", _AGENTS, TESTBED).line()
         controller = testbed.controller([{**flow, "bytes": None} for flow in flows], 60)
         time.sleep(3)
         testbed.agents[0].process.kill()
         before = time.monotonic()
-        told = _events(controller.communicate()[0])
+        rest = _events(controller.communicate()[0])
         yield Bar("killed_agent_ends_run_s", time.monotonic() - before, "most", 5, TESTBED).line()
-        measured = sum(flow["bytes"] > 0 for flow in _of(told, "flow"))
+        measured = sum(flow["bytes"] > 0 for flow in _of(rest, "flow"))
         # Those that it sent itself are lost with it, and the one to it has failed.
         yield Bar("killed_agent_flows_told", measured, "least", _AGENTS - 2, TESTBED).line()
 
@@ -134,7 +138,8 @@ def _soak(seconds: int) -> Iterator[str]:
             controller.send_signal(signal.SIGINT)
             controller.communicate()
         growth = max(after / before for before, after in zip(early, late, strict=True))
-        yield f"measured resident {max(early)} kB after a third, {max(late)} kB after five sixths of {seconds} s"
+        after = f"after a third and {max(late)} kB after five sixths of {seconds} s"
+        yield f"measured resident {max(early)} kB {after}"
         yield Bar(f"resident_memory_in_{seconds}_s", growth, "most", 1.05, TESTBED).line()
 
 
@@ -158,9 +163,7 @@ def _testbed(agents: int) -> Iterator[Testbed]:
     started: list[Agent] = []
     names = [f"h{number}" for number in range(agents)]
     try:
-        subprocess.run(
-            [DAEMON, "keys", directory / "keys", *names, "controller"], check=True, capture_output=True
-        )
+        run([str(DAEMON), "keys", str(directory / "keys"), *names, "controller"])
         started.extend(_agent(directory, name) for name in names)
         hosts = (f'[[host]]\nname = "{agent.name}"\ncontrol = "{agent.address}"\n' for agent in started)
         (directory / "hosts.toml").write_text("".join(hosts))
@@ -174,7 +177,7 @@ def _testbed(agents: int) -> Iterator[Testbed]:
 
 def _agent(directory: Path, name: str) -> Agent:
     options = ("--keys", directory / "keys", "--name", name, "--listen", "127.0.0.1:0")
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603 - our own command
         [DAEMON, "agent", *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     said = process.stdout.readline() if process.stdout else ""
