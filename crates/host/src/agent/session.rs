@@ -133,7 +133,7 @@ impl Session<'_> {
         };
         done.unwrap_or_else(|refusal| {
             self.is_refused = true;
-            warn!(controller = self.who, reason = %refusal, "run is refused");
+            warn!(controller = self.who, reason = refusal.to_string(), "run is refused");
             Some(refusal.into())
         })
     }

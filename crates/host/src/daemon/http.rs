@@ -119,6 +119,20 @@ mod tests {
         }
     }
 
+    /// Whatever comes is waited for or answered, with the page or a refusal.
+    #[test]
+    fn no_request_is_too_strange() {
+        let request = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
+        for at in 0..request.len() {
+            for byte in 0..=u8::MAX {
+                let mut changed = request.to_vec();
+                changed[at] = byte;
+                let answer = answer_to(&changed, &|| "page\n".to_string());
+                assert!(answer.is_none_or(|answer| answer.starts_with("HTTP/1.1 ")), "{changed:?}");
+            }
+        }
+    }
+
     #[test]
     fn a_head_that_is_not_whole_is_waited_for_and_one_that_is_too_long_is_refused() {
         assert_eq!(status("GET /metrics HTTP/1.1\r\nHost: "), None);

@@ -35,7 +35,7 @@ pub struct AgentArgs {
     /// How the log is written to standard error [default: text].
     #[arg(long, value_name = "FORM")]
     pub log: Option<LogForm>,
-    /// The user to become once everything is open, of whom nothing more can be undone. Needs root.
+    /// The user to become, for good, once everything is open. Needs root.
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
     /// A TOML file with these options as keys, such as listen = "[::]:7400". It is read again at SIGHUP, as the certificates are.

@@ -211,6 +211,25 @@ mod tests {
         }
     }
 
+    /// Every text is read or refused, whatever is in it, and what is refused says why.
+    #[test]
+    fn no_text_is_too_strange() {
+        let text = "keys = \"keys\"\nlisten = \"[::]:7400\"\nlog = \"json\" # \u{fc}\n[t]\n";
+        let changed = (0..text.len()).flat_map(|at| {
+            [b'"', b'=', b'[', b'\n', 0, 0xc3].map(|byte| {
+                let mut bytes = text.as_bytes().to_vec();
+                bytes[at] = byte;
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+        });
+        let cut = (0..text.len()).filter_map(|end| text.get(..end).map(String::from));
+        for text in changed.chain(cut) {
+            if let Err(problems) = read(&text, Path::new("/")) {
+                assert!(problems.iter().all(|problem| !problem.message.is_empty()), "{text:?}");
+            }
+        }
+    }
+
     #[test]
     fn all_that_is_wrong_is_told_at_once() {
         let told = read("keys = 1\nuser = true\nnaem = \"a\"", Path::new("/")).unwrap_err();
