@@ -19,6 +19,7 @@ use super::pace::Pace;
 use super::refusal::Refusal;
 use super::schedule::Schedule;
 use super::ticket::{Happened, Ticket};
+use super::totals::Totals;
 use super::udp::{self, Datagrams};
 use super::{quic, tcp};
 use crate::keys::Identity;
@@ -66,12 +67,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// Prepares a run: listens for data, at `local` or else at the address that the plan has. `told` is told what comes of it.
+    /// Prepares a run: listens for data, at `local` or else at the address that the plan has. `told` is told what comes of it, and its
+    /// flows count into `totals`.
     pub fn prepare(
         task: Task,
         identity: &Arc<Identity>,
         local: Option<IpAddr>,
         told: UnboundedSender<FromAgent>,
+        totals: &Totals,
     ) -> Result<Run, Refusal> {
         let carrier = Carrier::read(&task.carrier, &task.swift).map_err(|problems| {
             let message = problems.into_iter().next().map_or(String::new(), |problem| problem.message);
@@ -84,7 +87,7 @@ impl Run {
         let local = local.unwrap_or(task.data);
         let (socket, port) = listen(&carrier, &task, local, identity, &runtime)?;
         let (happened, events) = channel();
-        let flows = Arc::new(Flows::new(task.sending.clone(), told));
+        let flows = Arc::new(Flows::new(task.sending.clone(), told, totals.of_carrier(&carrier.to_string())));
         Ok(Run {
             carrier,
             identity: identity.clone(),
