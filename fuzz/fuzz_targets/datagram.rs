@@ -1,4 +1,4 @@
-//! Any bytes are a datagram or an error; see [`clearway_fuzz::datagram`].
+//! Any bytes are datagrams to an endpoint, which takes them or counts them; see [`clearway_fuzz::datagram`].
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| clearway_fuzz::datagram(bytes));

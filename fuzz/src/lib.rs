@@ -16,7 +16,7 @@ mod scenarios;
 mod toml;
 
 #[cfg(target_os = "linux")]
-pub use datagrams::{datagram, header};
+pub use datagrams::{datagram, header, message};
 #[cfg(target_os = "linux")]
 pub use ends::ends;
 pub use fcp::fcp;
@@ -38,6 +38,8 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("header", header),
     #[cfg(target_os = "linux")]
     ("datagram", datagram),
+    #[cfg(target_os = "linux")]
+    ("message", message),
     #[cfg(target_os = "linux")]
     ("ends", ends),
 ];

@@ -65,5 +65,7 @@ replays! {
     #[cfg(target_os = "linux")]
     datagram,
     #[cfg(target_os = "linux")]
+    message,
+    #[cfg(target_os = "linux")]
     ends,
 }

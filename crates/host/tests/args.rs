@@ -7,7 +7,8 @@ use clearway_host::daemon::args::{read, Command};
 
 /// The problems of a sender's command line that sets these options.
 fn said(options: &[(String, &str)]) -> Vec<String> {
-    let base = ["send", "--to", "127.0.0.1:9", "--operations", "1", "--size", "1kB"].map(OsString::from);
+    let base = ["send", "--to", "127.0.0.1:9", "--keys", "k", "--operations", "1", "--size", "1kB"]
+        .map(OsString::from);
     let given = options.iter().flat_map(|(name, value)| [name.into(), OsString::from(value)]);
     let errors = read(base.into_iter().chain(given)).err().unwrap_or_default();
     errors.into_iter().map(|error| error.message).collect()
@@ -52,7 +53,7 @@ fn bad_values_of_swift_are_said_with_what_they_can_be() {
 
 #[test]
 fn what_is_given_is_taken_and_the_rest_is_as_the_daemon_needs_it() {
-    let args = "send --to 127.0.0.1:9 --operations 1 --size 1kB --beta 0.8 --variant v0 --pacing off --reach 64 --max-cwnd 64";
+    let args = "send --to 127.0.0.1:9 --keys k --operations 1 --size 1kB --beta 0.8 --variant v0 --pacing off --reach 64 --max-cwnd 64";
     let Ok(Command::Send(args)) = read(args.split(' ').map(OsString::from)) else {
         panic!("nothing is wrong")
     };
@@ -66,14 +67,18 @@ fn what_is_given_is_taken_and_the_rest_is_as_the_daemon_needs_it() {
 #[test]
 fn what_is_no_text_is_named() {
     let strange = || OsString::from_vec(vec![b'x', 0xff]);
-    let base = ["send", "--to", "127.0.0.1:9", "--operations", "1", "--size", "1kB"].map(OsString::from);
+    let base = ["send", "--to", "127.0.0.1:9", "--keys", "k", "--operations", "1", "--size", "1kB"]
+        .map(OsString::from);
     for (option, named) in [("--mtu", r#""x\xFF" is no text"#), ("--beta", "--beta: found \"x\\xFF\"")] {
         let line = base.iter().cloned().chain([option.into(), strange()]);
         let problems = read(line).unwrap_err();
         assert!(problems[0].message.starts_with(named), "{option}: {problems:?}");
     }
     // The name of a file is bytes.
-    let line = ["send", "--to", "127.0.0.1:9", "--file"].map(OsString::from).into_iter().chain([strange()]);
+    let line = ["send", "--to", "127.0.0.1:9", "--keys", "k", "--file"]
+        .map(OsString::from)
+        .into_iter()
+        .chain([strange()]);
     let Ok(Command::Send(args)) = read(line) else { panic!("nothing is wrong") };
     assert_eq!(args.file.unwrap().into_os_string(), strange());
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::daemon::{json, send, Receiver};
+use crate::daemon::{json, send, with_keys, Receiver};
 use crate::network::{is_generated, partials, scratch};
 
 /// An empty directory of a test's own, which is removed when it has passed.
@@ -66,7 +66,8 @@ fn special_files(folder: &Folder) -> Vec<(String, &'static str)> {
 fn assert_refused(args: &[&str], path: &str, words: &str) {
     // What is not refused would wait for a peer, or at a FIFO for its writer.
     let mut command = Command::new("timeout");
-    let output = command.args(["20", env!("CARGO_BIN_EXE_clearwayd")]).args(args).output().unwrap();
+    let output =
+        command.args(["20", env!("CARGO_BIN_EXE_clearwayd")]).args(with_keys(args)).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
     assert!(err.starts_with(&format!("error: {path}: {words}")), "{args:?}: {err}");
@@ -121,7 +122,7 @@ fn a_file_or_a_directory_that_is_write_protected_is_refused() {
     plain.push(daemon);
     let receive = |path: &str, words: &str| {
         let mut command = Command::new(plain[0]);
-        command.args(&plain[1..]).args(["receive", "--listen", "127.0.0.1:0", "--out", path]);
+        command.args(&plain[1..]).args(with_keys(&["receive", "--listen", "127.0.0.1:0", "--out", path]));
         let output = command.output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{err}");
@@ -221,7 +222,7 @@ fn a_file_that_finds_no_room_is_said_at_both_ends_and_nothing_is_left() {
     let limited = ["-c", "ulimit -f 100; exec \"$@\"", "bash", env!("CARGO_BIN_EXE_clearwayd")];
     let receive = ["receive", "--listen", "127.0.0.1:0", "--out", &out, "--once"];
     let mut command = Command::new("bash");
-    let receiver = Receiver::spawn(command.args(limited).args(receive));
+    let receiver = Receiver::spawn(command.args(limited).args(with_keys(&receive)));
     let sent = send(receiver.address, &["--operations", "1", "--size", "10MB", "--json"]);
     let told = json(&sent);
     assert_eq!((sent.status.code(), &told["ok"]), (Some(1), &false.into()), "{told}");

@@ -10,8 +10,12 @@ use crate::network::Random;
 const LINES: u64 = 200;
 const SEED: u64 = 20_260;
 
-const COMMANDS: [&str; 6] = ["send", "receive", "help", "sned", "", "--version"];
-const OPTIONS: [&str; 24] = [
+const COMMANDS: [&str; 7] = ["send", "receive", "keys", "help", "sned", "", "--version"];
+const OPTIONS: [&str; 28] = [
+    "--keys",
+    "--name",
+    "--peer",
+    "--data-port",
     "--to",
     "--file",
     "--operations",

@@ -4,17 +4,17 @@
 
 mod args;
 mod daemon;
-mod ends;
+mod datagram;
 mod files;
 mod hostile;
 mod loopback;
 mod network;
 mod output;
-mod packet;
 mod pipeline;
 mod relay;
 mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;
+mod testbed;
 mod threads;
 mod veth;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{kill_process, Pid, Signal};
 
-use crate::daemon::{clearwayd, json, Receiver, PATIENT};
+use crate::daemon::{clearwayd, json, with_keys, Receiver, PATIENT};
 use crate::network::{has_begun, is_generated, partials, scratch, Random};
 
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
@@ -118,7 +118,7 @@ fn an_interrupted_end_says_how_far_it_came() {
         let peer = receiver.address.to_string();
         let mut sender =
             clearwayd(&["send", "--to", &peer, "--operations", "100000", "--size", "1MB"]).spawn().unwrap();
-        while !has_begun(&to) {
+        while !has_begun(receiver.child.id()) {
             assert!(sender.try_wait().unwrap().is_none(), "it cannot be done yet");
             thread::yield_now();
         }
@@ -154,7 +154,7 @@ fn the_peer_of_an_interrupted_end_hears_of_it() {
         let to = receiver.address.to_string();
         let send = ["send", "--to", &to, "--operations", "100000", "--size", "1MB"];
         let sender = clearwayd(&[&send[..], &patience, &PATIENT].concat()).spawn().unwrap();
-        while !has_begun(&out) {
+        while !has_begun(receiver.child.id()) {
             thread::yield_now();
         }
         interrupt(if sender_stops { &sender } else { &receiver.child }, Signal::INT);
@@ -163,7 +163,7 @@ fn the_peer_of_an_interrupted_end_hears_of_it() {
         let said = String::from_utf8(sent.stderr).unwrap();
         let (codes, hears) = if sender_stops { ([130, 1], err) } else { ([1, 130], said) };
         assert_eq!([sent.status.code(), code], codes.map(Some));
-        assert!(hears.contains("ended the connection: it was interrupted"), "{hears}");
+        assert!(hears.contains("ended the transfer: it was interrupted"), "{hears}");
         assert!(partials(&out).is_empty() && !out.exists());
     }
 }
@@ -174,7 +174,8 @@ fn a_signal_that_was_ignored_stays_ignored() {
     let daemon = env!("CARGO_BIN_EXE_clearwayd");
     let mut command = Command::new("env");
     command.args(["--default-signal=TERM", "--ignore-signal=HUP", daemon]);
-    let receiver = Receiver::spawn(command.args(["receive", "--listen", "127.0.0.1:0", "--once"]));
+    let receiver =
+        Receiver::spawn(command.args(with_keys(&["receive", "--listen", "127.0.0.1:0", "--once"])));
     interrupt(&receiver.child, Signal::HUP);
     let to = receiver.address.to_string();
     let sent = clearwayd(&["send", "--to", &to, "--operations", "10", "--size", "10kB"]).output().unwrap();

@@ -3,14 +3,16 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use clearway_host::daemon::content::generate;
-use clearway_host::daemon::socket::Socket;
+use clearway_host::datagram::socket::Socket;
 use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
+use crate::daemon::with_keys;
 use crate::network::{scratch, Faults};
 use crate::relay::{relayed, Relay};
 
@@ -27,6 +29,9 @@ const PATIENT: [&str; 4] = ["--base-target", "5ms", "--endpoint-target", "20ms"]
 const MOST_SECONDS: &str = "300";
 const SENDER: &str = "10.77.0.1";
 const RECEIVER: &str = "10.77.0.2";
+/// The receiver's host too, where the relays are: at the ports that the receiver has at its own address.
+const RELAYS: &str = "10.77.0.3";
+const DATA_PORT: u16 = 4601;
 
 #[test]
 fn a_gigabyte_crosses_a_veth_pair_through_a_relay() {
@@ -38,10 +43,10 @@ fn a_gigabyte_crosses_a_veth_pair_through_a_relay() {
 }
 
 /// A socket in a namespace, which the calling thread enters and never leaves: a network namespace is a thread's own.
-fn socket_in(namespace: &str) -> Socket {
+fn socket_in(namespace: &str, port: u16) -> Socket {
     let entry = File::open(Path::new("/run/netns").join(namespace)).unwrap();
     move_into_link_name_space(entry.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
-    Socket::bind(format!("{RECEIVER}:0").parse().unwrap()).unwrap()
+    Socket::bind(format!("{RELAYS}:{port}").parse().unwrap()).unwrap()
 }
 
 /// Two namespaces with a link between them, as long as this lives.
@@ -69,7 +74,7 @@ impl Namespaces {
         ip(&format!(
             "-n {a} link add veth0 mtu {LINK_MTU} type veth peer name veth0 mtu {LINK_MTU} netns {b}"
         ))?;
-        for (namespace, address) in [(a, SENDER), (b, RECEIVER)] {
+        for (namespace, address) in [(a, SENDER), (b, RECEIVER), (b, RELAYS)] {
             ip(&format!("-n {namespace} addr add {address}/24 dev veth0"))?;
             ip(&format!("-n {namespace} link set veth0 up"))?;
             ip(&format!("-n {namespace} link set lo up"))?;
@@ -117,24 +122,31 @@ fn listening(mut command: Command) -> (Running, BufReader<std::process::ChildStd
 fn send(namespaces: &Namespaces, daemon: &Path, to: &str) -> Output {
     let size = format!("{BYTES}B");
     let send = ["send", "--to", to, "--operations", "1", "--size", &size, "--mtu", PAYLOAD, "--json"];
-    let args = [&[MOST_SECONDS, daemon.to_str().unwrap()], &send[..], &PATIENT].concat();
-    Namespaces::run(&namespaces.sender, Path::new("timeout"), &args).output().unwrap()
+    let mut command = Namespaces::run(&namespaces.sender, Path::new("timeout"), &[MOST_SECONDS]);
+    command.arg(daemon).args(with_keys(&[&send[..], &PATIENT].concat())).output().unwrap()
 }
 
 fn transfer(namespaces: &Namespaces) {
     let daemon = Path::new(env!("CARGO_BIN_EXE_clearwayd"));
     let out = scratch("veth");
     let any = format!("{RECEIVER}:0");
-    let receive = ["receive", "--listen", &any, "--once", "--out", out.to_str().unwrap()];
-    let (mut receiver, mut told, address) =
-        listening(Namespaces::run(&namespaces.receiver, daemon, &receive));
-    let relay = Relay::new(address.parse().unwrap(), FAULTS, SEED);
-    let namespace = namespaces.receiver.clone();
-    let (sent, _) = relayed(
-        relay,
-        move || socket_in(&namespace),
-        |address| send(namespaces, daemon, &address.to_string()),
-    );
+    let data_port = DATA_PORT.to_string();
+    let receive =
+        ["receive", "--listen", &any, "--data-port", &data_port, "--once", "--out", out.to_str().unwrap()];
+    let mut command = Namespaces::run(&namespaces.receiver, daemon, &[]);
+    command.args(with_keys(&receive));
+    let (mut receiver, mut told, address) = listening(command);
+    let control: SocketAddr = address.parse().unwrap();
+    let data = SocketAddr::new(control.ip(), DATA_PORT);
+    let at = |port| {
+        let namespace = namespaces.receiver.clone();
+        move || socket_in(&namespace, port)
+    };
+    let carry = |_| {
+        let clean = Relay::new(control, Faults::default(), SEED);
+        relayed(clean, at(control.port()), |address| send(namespaces, daemon, &address.to_string())).0
+    };
+    let (sent, _) = relayed(Relay::new(data, FAULTS, SEED), at(DATA_PORT), carry);
     let figures: serde_json::Value =
         serde_json::from_slice(&sent.stdout).expect("one JSON object, before it takes too long");
     assert!(sent.status.success(), "{figures}");

@@ -1,34 +1,15 @@
-//! The content of a transfer: read by position, written by position, with the digest by which both ends know that it is the
-//! same.
+//! The content of a transfer: read by position, written by position.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
-use crate::daemon::destination::Destination;
+use crate::daemon::destination::{Destination, Temporary};
+use crate::datagram::flow::Content;
 
 /// Bytes read or written at once where packets follow each other; few enough that no packet waits long for them.
 const CHUNK: usize = 1 << 16;
-
-/// A digest over packets in any order: the sum of each one's XXH3, keyed by where it belongs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Digest(u64);
-
-impl Digest {
-    /// Adds a packet's payload. Each packet is to be added once.
-    pub fn add(&mut self, offset: u64, payload: &[u8]) {
-        self.0 = self.0.wrapping_add(xxh3_64_with_seed(payload, offset));
-    }
-
-    /// The digest of the packets that were added.
-    pub fn value(self) -> u64 {
-        self.0
-    }
-}
 
 /// Where payload is read from.
 #[derive(Debug)]
@@ -39,14 +20,9 @@ pub enum Source {
     Generated,
 }
 
-impl Source {
-    /// The content of this file.
-    pub fn file(file: File) -> Source {
-        Source::File(ReadAhead { file, start: 0, chunk: Vec::new() })
-    }
-
+impl Content for Source {
     /// Fills `buffer` with the bytes at `offset`; an error when the file ends before.
-    pub fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         match self {
             Source::File(ahead) => ahead.read(offset, buffer),
             Source::Generated => {
@@ -54,6 +30,13 @@ impl Source {
                 Ok(())
             }
         }
+    }
+}
+
+impl Source {
+    /// The content of this file.
+    pub fn file(file: File) -> Source {
+        Source::File(ReadAhead { file, start: 0, chunk: Vec::new() })
     }
 }
 
@@ -143,7 +126,7 @@ pub enum Sink {
 /// A file that is not whole yet. It is removed unless it is kept.
 #[derive(Debug)]
 pub struct Partial {
-    file: NamedTempFile,
+    file: Temporary,
     named: PathBuf,
     /// The position in the file where `pending` belongs.
     start: u64,
@@ -183,25 +166,5 @@ impl Partial {
         self.file.as_file().write_all_at(&self.pending, self.start)?;
         self.pending.clear();
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_digest_does_not_depend_on_order_and_does_on_place_and_bytes() {
-        let digest = |packets: &[(u64, &[u8])]| {
-            let mut digest = Digest::default();
-            for &(offset, payload) in packets {
-                digest.add(offset, payload);
-            }
-            digest
-        };
-        let right = digest(&[(0, b"one"), (3, b"two")]);
-        assert_eq!(digest(&[(3, b"two"), (0, b"one")]), right);
-        assert_ne!(digest(&[(0, b"two"), (3, b"one")]), right);
-        assert_ne!(digest(&[(0, b"one"), (3, b"twp")]), right);
     }
 }

@@ -1,14 +1,17 @@
 //! Files by the names that a person gives: the file to send, and the file that a transfer replaces. What is no regular
 //! file is refused, before it could be waited for or replaced.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{File, FileType, Metadata, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{fchown, FileExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{access, open, Access, Mode, OFlags};
+use rustix::fs::{access, linkat, open, Access, AtFlags, Mode, OFlags, CWD};
+use rustix::io::Errno;
 use tempfile::{Builder, NamedTempFile};
 
 /// The mode of a new file, of which the process's umask takes its part.
@@ -17,6 +20,8 @@ const NEW_FILE: u32 = 0o666;
 const PERMISSIONS: u32 = 0o777;
 /// The longest name, in bytes, that a temporary file's name repeats: names have at most 255 bytes.
 const LONGEST_REPEATED: usize = 200;
+/// What the name of a temporary file ends in.
+const PARTIAL: &str = ".partial";
 
 /// A file that cannot be what it was named for, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,29 +132,78 @@ impl Destination {
         Ok(Destination { path, folder, replaced: found })
     }
 
-    /// A temporary file beside the destination. No more people can read it than could read the file that it replaces.
-    pub fn temporary(&self) -> io::Result<NamedTempFile> {
+    /// A temporary file that becomes the destination. Where the file system can, it has no name until then, so that a process
+    /// that is killed leaves nothing. No more people can read it than could read the file that it replaces.
+    pub fn temporary(&self) -> io::Result<Temporary> {
+        let mode = self.replaced.as_ref().map_or(NEW_FILE, |replaced| replaced.mode() & PERMISSIONS);
+        let unnamed = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match open(&self.folder, unnamed, Mode::from_raw_mode(mode)) {
+            Ok(file) => Ok(Temporary::Unnamed(file.into())),
+            // So say file systems that need a name, and kernels that know of no other files.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => {
+                let permissions = Permissions::from_mode(mode);
+                let (prefix, folder) = (self.prefix(), &self.folder);
+                let mut builder = Builder::new();
+                let named = builder.prefix(&prefix).suffix(PARTIAL).permissions(permissions);
+                named.tempfile_in(folder).map(Temporary::Named)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What temporary files beside this destination are called, up to what makes them unlike.
+    fn prefix(&self) -> OsString {
         let name = self.path.file_name().unwrap_or_default();
         let mut prefix =
             if name.len() <= LONGEST_REPEATED { name } else { "clearwayd".as_ref() }.to_os_string();
         prefix.push(".");
-        let mode = self.replaced.as_ref().map_or(NEW_FILE, |replaced| replaced.mode() & PERMISSIONS);
-        let permissions = Permissions::from_mode(mode);
-        Builder::new().prefix(&prefix).suffix(".partial").permissions(permissions).tempfile_in(&self.folder)
+        prefix
     }
 
     /// Gives `file` this destination's name. It takes over the mode of the file that it replaces, and the owner where
     /// that is allowed.
-    pub fn replace_by(&self, file: NamedTempFile) -> io::Result<()> {
+    pub fn replace_by(&self, file: Temporary) -> io::Result<()> {
         if let Some(replaced) = &self.replaced {
-            let now = file.as_file().metadata()?;
+            let file = file.as_file();
+            let now = file.metadata()?;
             if (now.uid(), now.gid()) != (replaced.uid(), replaced.gid()) {
                 // Only a privileged process may give a file away; the file is then its maker's.
-                let _ = fchown(file.as_file(), Some(replaced.uid()), Some(replaced.gid()));
+                let _ = fchown(file, Some(replaced.uid()), Some(replaced.gid()));
             }
             let mode = replaced.mode() & PERMISSIONS;
-            file.as_file().set_permissions(Permissions::from_mode(mode))?;
+            file.set_permissions(Permissions::from_mode(mode))?;
         }
-        file.persist(&self.path).map(drop).map_err(|error| error.error)
+        let named = match file {
+            Temporary::Named(file) => file.into_temp_path(),
+            Temporary::Unnamed(file) => {
+                let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+                let link = |path: &Path| {
+                    linkat(CWD, open.as_str(), CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
+                };
+                let mut builder = Builder::new();
+                let named = builder.prefix(&self.prefix()).suffix(PARTIAL).make_in(&self.folder, link)?;
+                named.into_temp_path()
+            }
+        };
+        named.persist(&self.path).map_err(|error| error.error)
+    }
+}
+
+/// A file that has not got its name yet; it is gone when this is dropped.
+#[derive(Debug)]
+pub enum Temporary {
+    /// One without any name.
+    Unnamed(File),
+    /// One beside the destination.
+    Named(NamedTempFile),
+}
+
+impl Temporary {
+    /// The file, to be written.
+    pub fn as_file(&self) -> &File {
+        match self {
+            Temporary::Unnamed(file) => file,
+            Temporary::Named(file) => file.as_file(),
+        }
     }
 }

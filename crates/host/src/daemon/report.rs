@@ -6,136 +6,13 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 
 use clearway_proto::histogram::Histogram;
-use clearway_proto::transport::Windows;
 use clearway_proto::units::{Span, Time};
 use readable::readable;
 use serde_json::{json, Map, Value};
 
-use crate::daemon::layout::Layout;
-use crate::daemon::packet::Datagram;
-
-/// Round trips after which the smallest is taken for one that met no queue.
-const SAMPLES_TO_TELL: u64 = 32;
-
-/// Datagrams that were counted and otherwise ignored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ignored {
-    /// Datagrams that are not of this protocol and version, or are cut short.
-    pub malformed: u64,
-    /// Datagrams that belong to another connection.
-    pub connection: u64,
-    /// Datagrams of this connection from another address.
-    pub address: u64,
-    /// Datagrams of packets that do not exist or are too far ahead, and acknowledgements of packets never sent.
-    pub sequence: u64,
-    /// Datagrams at the wrong time, or for the other end.
-    pub unexpected: u64,
-}
-
-impl Ignored {
-    /// The number of all ignored datagrams.
-    pub fn total(&self) -> u64 {
-        self.malformed + self.connection + self.address + self.sequence + self.unexpected
-    }
-
-    fn figures(&self) -> Value {
-        json!({
-            "malformed": self.malformed,
-            "connection": self.connection,
-            "address": self.address,
-            "sequence": self.sequence,
-            "unexpected": self.unexpected,
-        })
-    }
-
-    /// Decodes `bytes` as a datagram, if they are one.
-    pub(crate) fn decoded<'a>(&mut self, bytes: &'a [u8]) -> Option<(Datagram, &'a [u8])> {
-        let decoded = Datagram::decode(bytes);
-        self.malformed += u64::from(decoded.is_err());
-        decoded.ok()
-    }
-
-    /// Returns whether a datagram belongs to this connection and comes from its peer.
-    pub(crate) fn of_connection(&mut self, same: bool, from: SocketAddr, peer: SocketAddr) -> bool {
-        if !same {
-            self.connection += 1;
-        } else if from != peer {
-            self.address += 1;
-        }
-        same && from == peer
-    }
-}
-
-/// What one acknowledgement showed.
-#[derive(Clone, Copy, Debug)]
-pub struct Delays {
-    /// The round-trip time, t6 - t1.
-    pub rtt: Span,
-    /// The part of the round trip that was spent in the two hosts.
-    pub endpoint: Span,
-    /// The windows after the acknowledgement.
-    pub windows: Windows,
-}
-
-/// Round trips and windows over all acknowledgements.
-#[derive(Clone, Debug, Default)]
-pub struct Measured {
-    rtt: Histogram,
-    fabric: Histogram,
-    endpoint: Histogram,
-    /// Windows, kept as spans of as many microseconds.
-    cwnd: Histogram,
-    fcwnd: Histogram,
-    ecwnd: Histogram,
-    latest: Option<Delays>,
-    least: Option<Least>,
-}
-
-/// The smallest value of each delay; they may come from different acknowledgements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Least {
-    /// The round-trip time, t6 - t1.
-    pub rtt: Span,
-    /// The part of the round trip outside the two hosts.
-    pub fabric: Span,
-    /// The part of the round trip in the two hosts.
-    pub endpoint: Span,
-}
-
-impl Measured {
-    /// Takes the delays of an acknowledgement into account.
-    pub fn record(&mut self, delays: &Delays) {
-        self.rtt.record(delays.rtt);
-        self.endpoint.record(delays.endpoint);
-        let fabric = delays.rtt.saturating_sub(delays.endpoint);
-        self.fabric.record(fabric);
-        let packets = |window: f64| Span::from_us(1).scaled(window);
-        self.cwnd.record(packets(delays.windows.cwnd));
-        self.fcwnd.record(packets(delays.windows.fcwnd));
-        // Without a window for the endpoint delay there is no number.
-        if !delays.windows.ecwnd.is_nan() {
-            self.ecwnd.record(packets(delays.windows.ecwnd));
-        }
-        self.latest = Some(*delays);
-        let Delays { rtt, endpoint, .. } = *delays;
-        let least = self.least.unwrap_or(Least { rtt, fabric, endpoint });
-        self.least = Some(Least {
-            rtt: least.rtt.min(rtt),
-            fabric: least.fabric.min(fabric),
-            endpoint: least.endpoint.min(endpoint),
-        });
-    }
-
-    /// The smallest delays, once there are enough samples to tell.
-    pub fn least(&self) -> Option<Least> {
-        self.least.filter(|_| self.rtt.count() >= SAMPLES_TO_TELL)
-    }
-
-    /// The windows after the latest acknowledgement.
-    pub fn latest(&self) -> Option<&Delays> {
-        self.latest.as_ref()
-    }
-}
+use crate::datagram::figures::Ignored;
+use crate::datagram::layout::Layout;
+use crate::datagram::measured::Measured;
 
 /// What a sending end measured.
 #[derive(Clone, Debug, Default)]
@@ -166,6 +43,8 @@ pub struct Sent {
     pub latency: Histogram,
     /// Datagrams that the kernel refused to send.
     pub unsendable: u64,
+    /// Datagrams that the kernel dropped at the socket, for want of room or as they are nobody's.
+    pub socket_drops: u32,
     /// What arrived and was ignored.
     pub ignored: Ignored,
 }
@@ -197,12 +76,14 @@ pub struct Received {
     pub hops: Option<u8>,
     /// Datagrams that the kernel refused to send.
     pub unsendable: u64,
+    /// Datagrams that the kernel dropped at the socket, for want of room or as they are nobody's.
+    pub socket_drops: u32,
     /// What arrived and was ignored.
     pub ignored: Ignored,
 }
 
 impl Received {
-    pub(crate) fn new(peer: SocketAddr, layout: Layout, ignored: Ignored) -> Received {
+    pub(crate) fn new(peer: SocketAddr, layout: Layout) -> Received {
         Received {
             peer,
             layout,
@@ -216,18 +97,10 @@ impl Received {
             sent: None,
             hops: None,
             unsendable: 0,
-            ignored,
+            socket_drops: 0,
+            ignored: Ignored::default(),
         }
     }
-}
-
-/// What the process and its socket counted beside an end's own counters.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// The processor time of this transfer.
-    pub cpu: Span,
-    /// Datagrams that the kernel dropped for want of room in the socket.
-    pub overflow: u32,
 }
 
 /// Payload over time, in Gb/s; `None` if no time has passed.
@@ -260,11 +133,11 @@ impl Figures {
         self.add(&format!("{key}_p50_packets"), labels[2], of.quantile(0.5).map(|ps| ps as f64 / 1e6));
     }
 
-    fn add_effort(&mut self, effort: &Effort, packets: u64) {
-        self.add("cpu_us", "processor time", effort.cpu.as_us_f64());
-        let each = (packets > 0).then(|| effort.cpu.as_us_f64() / packets as f64);
+    /// The processor time of the transfer, and of each of its packets.
+    fn add_effort(&mut self, cpu: Span, packets: u64) {
+        self.add("cpu_us", "processor time", cpu.as_us_f64());
+        let each = (packets > 0).then(|| cpu.as_us_f64() / packets as f64);
         self.add("cpu_per_packet_us", "processor time a packet", each);
-        self.add("socket_drops", "drops at the socket", effort.overflow);
     }
 
     /// The figures as one JSON object, behind the description of the transfer.
@@ -292,8 +165,8 @@ fn elapsed(began: Option<Time>, ended: Option<Time>) -> Option<Span> {
     Some(ended?.since(began?))
 }
 
-/// The figures of a sending end. Of a transfer that never began there are few: what is not known is missing.
-pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
+/// The figures of a sending end, whose process took `cpu` of processor time. Of a transfer that never began there are few: what is not known is missing.
+pub fn sent_figures(sent: &Sent, layout: &Layout, cpu: Span) -> Figures {
     let took = elapsed(sent.began, sent.ended);
     let counted = |count: u64| sent.began.map(|_| count);
     let mut figures = Figures::default();
@@ -333,14 +206,15 @@ pub fn sent_figures(sent: &Sent, layout: &Layout, effort: &Effort) -> Figures {
         &sent.latency,
     );
     figures.add("hops", "switches on the way", sent.hops);
-    figures.add_effort(effort, sent.packets);
+    figures.add_effort(cpu, sent.packets);
+    figures.add("socket_drops", "drops at the socket", sent.socket_drops);
     figures.add("unsendable", "datagrams not sent", sent.unsendable);
-    figures.add("ignored", "datagrams ignored", sent.ignored.figures());
+    figures.add("ignored", "datagrams ignored", ignored(&sent.ignored));
     figures
 }
 
-/// The figures of a receiving end. Of a transfer that never began there are few: what is not known is missing.
-pub fn received_figures(received: &Received, effort: &Effort) -> Figures {
+/// The figures of a receiving end, whose process took `cpu` of processor time. Of a transfer that never began there are few: what is not known is missing.
+pub fn received_figures(received: &Received, cpu: Span) -> Figures {
     let took = elapsed(received.began, received.ended);
     let counted = |count: u64| received.began.map(|_| count);
     let mut figures = Figures::default();
@@ -354,10 +228,22 @@ pub fn received_figures(received: &Received, effort: &Effort) -> Figures {
     figures.add("acks", "acknowledgements sent", counted(received.acks));
     figures.add("operations", "operations", counted(received.messages));
     figures.add("hops", "switches on the way", received.hops);
-    figures.add_effort(effort, received.packets);
+    figures.add_effort(cpu, received.packets);
+    figures.add("socket_drops", "drops at the socket", received.socket_drops);
     figures.add("unsendable", "datagrams not sent", received.unsendable);
-    figures.add("ignored", "datagrams ignored", received.ignored.figures());
+    figures.add("ignored", "datagrams ignored", ignored(&received.ignored));
     figures
+}
+
+/// The counts of ignored datagrams, by why they were.
+fn ignored(counts: &Ignored) -> Value {
+    json!({
+        "stray": counts.stray,
+        "session": counts.session,
+        "forged": counts.forged,
+        "replayed": counts.replayed,
+        "senseless": counts.senseless,
+    })
 }
 
 /// The part of what was sent that did not arrive. A network that repeats packets hides as many losses.

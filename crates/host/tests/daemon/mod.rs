@@ -4,16 +4,39 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use clearway_host::daemon::content::generate;
+use clearway_host::keys::{make, Validity};
 use serde_json::Value;
 
 use crate::network::scratch;
 
+/// A directory with certificates of `a`, which sends, and `b`, which receives.
+pub fn keys() -> &'static str {
+    static KEYS: LazyLock<String> = LazyLock::new(|| {
+        let directory = scratch("keys");
+        make(&directory, &["a".into(), "b".into()], Validity::days(1)).unwrap();
+        directory.into_os_string().into_string().unwrap()
+    });
+    &KEYS
+}
+
+/// A command line with the certificates that sending and receiving need.
+pub fn with_keys(args: &[&str]) -> Vec<String> {
+    let name = if args.first() == Some(&"send") { "a" } else { "b" };
+    let mut line: Vec<String> = args.iter().map(ToString::to_string).collect();
+    let transfers = matches!(args.first(), Some(&("send" | "receive")));
+    if transfers && !args.iter().any(|arg| ["--keys", "--help", "-h"].contains(arg)) {
+        line.extend(["--keys", keys(), "--name", name].map(String::from));
+    }
+    line
+}
+
 pub fn clearwayd(args: &[&str]) -> Command {
     // Whoever runs the tests may ignore signals, and a process inherits that.
     let mut command = Command::new("env");
-    command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_clearwayd")]).args(args);
+    command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_clearwayd")]).args(with_keys(args));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,5 +1,5 @@
 //! A small UDP relay between a sender and a receiver, which loses, repeats and holds back what a seed says. It is driven
-//! as an end is, by [`clearway_host::daemon::driver::drive`].
+//! as an end is, by [`clearway_host::datagram::driver::drive`].
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,9 +9,9 @@ use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::thread;
 
-use clearway_host::daemon::clock::Clock;
-use clearway_host::daemon::driver::{drive, Arrival, Endpoint};
-use clearway_host::daemon::socket::Socket;
+use clearway_host::datagram::clock::Clock;
+use clearway_host::datagram::driver::{drive, Arrival, Endpoint, Waker};
+use clearway_host::datagram::socket::Socket;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
@@ -63,7 +63,8 @@ pub fn relayed<T>(
     let running = thread::spawn(move || {
         let mut socket = bind();
         tell.send(socket.local_addr().unwrap()).unwrap();
-        drive(&mut socket, &mut Clock::start(), &mut relay, |_, _| told.load(Ordering::Relaxed)).unwrap();
+        let (mut clock, waker) = (Clock::start(), Waker::new().unwrap());
+        drive(&mut socket, &mut clock, &waker, &mut relay, |_, _, _| told.load(Ordering::Relaxed)).unwrap();
         relay.counts
     });
     let done = work(address.recv().unwrap());
@@ -72,9 +73,7 @@ pub fn relayed<T>(
 }
 
 impl Endpoint for Relay {
-    const ANSWERS_EACH: bool = true;
-
-    fn handle_datagram(&mut self, now: Time, arrival: &Arrival, bytes: &[u8]) {
+    fn handle_datagram(&mut self, now: Time, arrival: &Arrival, bytes: &mut [u8]) {
         let to = if arrival.from == self.to {
             self.sender
         } else {
@@ -124,7 +123,11 @@ impl Endpoint for Relay {
         Some((bytes.len(), to))
     }
 
-    fn handle_send_error(&mut self, _now: Time, error: &io::Error) {
+    fn handle_send_error(&mut self, _now: Time, _count: usize, error: &io::Error) {
         panic!("the relay cannot send: {error}");
+    }
+
+    fn handle_fragmentation(&mut self, length: usize) {
+        panic!("the relay cannot send {length} bytes at once");
     }
 }

@@ -316,7 +316,7 @@ impl CongestionControl for Swift {
             RtoRule::TwiceSrtt => (self.srtt.max(self.rtt) * 2).max(params.min_rto),
             RtoRule::Rfc6298 => (self.srtt + self.rttvar * 4).max(params.min_rto),
         };
-        once * (1 << timeouts.min(params.rto_backoff))
+        (once * (1 << timeouts.min(params.rto_backoff))).min(params.max_rto)
     }
 
     fn windows(&self, config: &SwiftConfig) -> Windows {

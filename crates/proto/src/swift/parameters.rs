@@ -1,6 +1,6 @@
 //! Swift's parameters, with their defaults and ranges.
 
-use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
+use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters, Shown};
 use crate::transport::{common, Path};
 use crate::units::Span;
 
@@ -95,6 +95,8 @@ pub struct SwiftParams {
     /// Doublings of the retransmission timeout at most, one for each timeout in a row. 2 (the paper names none; 0 is
     /// none).
     pub rto_backoff: u32,
+    /// Largest retransmission timeout, doubled or not: how long a flow may be silent after its path is back. 100 s, which is no limit.
+    pub max_rto: Span,
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets; the reach of the SACK
     /// bitmap. A power of two; 1024.
     pub reach: u32,
@@ -158,6 +160,7 @@ impl Default for SwiftParams {
             min_rto: Span::from_ms(1),
             initial_rto: None,
             rto_backoff: 2,
+            max_rto: Span::from_secs(100),
             reach: 1024,
         }
     }
@@ -186,6 +189,7 @@ const RETX_RESET: &str = "Timeouts in a row after which the window falls to its 
 const INITIAL_RTO: &str = "2ms, or two round trips of the empty path where these are longer";
 const RTO_BACKOFF: &str =
     "Doublings of the retransmission timeout at most, one for each timeout in a row; 0: none.";
+const MAX_RTO: &str = "Largest retransmission timeout, doubled or not.";
 
 impl Parameters for SwiftParams {
     fn read(r: &mut impl ParameterReader, d: &SwiftParams) -> SwiftParams {
@@ -242,6 +246,7 @@ impl Parameters for SwiftParams {
                 None => r.optional(&common::initial_rto(), INITIAL_RTO),
             },
             rto_backoff: r.value(&Parameter::new("rto_backoff", RTO_BACKOFF, 0..=16), d.rto_backoff),
+            max_rto: r.value(&common::timeout("max_rto", MAX_RTO), d.max_rto),
             reach: r.value(&common::reach(), d.reach),
         }
     }
@@ -260,6 +265,13 @@ impl Parameters for SwiftParams {
             (("endpoint_min_cwnd", self.endpoint_min_cwnd), ("max_cwnd", self.max_cwnd));
         if endpoint_min.1 > max.1 {
             conflicts.push(Conflict::between(endpoint_min, "is above", max));
+        }
+        if self.min_rto > self.max_rto {
+            conflicts.push(Conflict::between(
+                ("min_rto", self.min_rto.shown()),
+                "is above",
+                ("max_rto", self.max_rto.shown()),
+            ));
         }
         let initial = self.initial_cwnd.unwrap_or(self.min_cwnd);
         conflicts.extend(common::check_windows([self.min_cwnd, initial, self.max_cwnd], self.reach));

@@ -4,6 +4,7 @@
 mod options;
 mod swift;
 mod tcp;
+mod testbed;
 
 use std::ffi::{OsStr, OsString};
 use std::ops::RangeInclusive;
@@ -16,15 +17,18 @@ use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Span};
 
 use crate::daemon::address::HostPort;
-use crate::daemon::layout::{MAX_FLOWS, MAX_MTU};
 use crate::daemon::output::Problem;
-use crate::daemon::packet::{IP_UDP_BYTES, PREFIX_BYTES};
+use crate::datagram::layout::{MAX_FLOWS, MAX_MTU};
+use crate::datagram::machine::OVERHEAD_BYTES;
+use crate::datagram::socket::IP_UDP_BYTES;
+pub(crate) use options::parse;
 use options::STATUS;
 use swift::Swift;
 pub use tcp::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
+pub use testbed::{AgentArgs, AgentStatusArgs, TestbedArgs};
 
 /// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.
-pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + PREFIX_BYTES) as u64;
+pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + OVERHEAD_BYTES) as u64;
 /// The most operations that a flow may have under way; each takes memory.
 const MAX_OUTSTANDING: u32 = 65_536;
 const SIZES: RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(1 << 40);
@@ -41,8 +45,49 @@ pub enum Command {
     Send(Box<SendArgs>),
     /// Wait for senders.
     Receive(ReceiveArgs),
+    /// Make certificates, or tell until when they hold.
+    Keys(MakeKeysArgs),
+    /// Be an agent of a testbed.
+    Agent(Box<AgentArgs>),
+    /// Run a plan on the agents of a testbed.
+    Testbed(TestbedArgs),
+    /// Tell what an agent is doing.
+    Status(AgentStatusArgs),
     /// See to Swift in the kernel's TCP.
     Tcp(TcpCommand),
+}
+
+/// Whose certificate this process shows, and where it is.
+#[derive(Args, Clone, Debug, PartialEq)]
+#[group(skip)]
+pub struct KeysArgs {
+    /// The directory with this host's certificate and key, and the authority's certificate (clearwayd keys).
+    #[arg(long, value_name = "DIR")]
+    pub keys: PathBuf,
+    /// Which of the certificates there is this host's. Without it: the only one, or that of the host's name.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+/// What `clearwayd keys` is to do.
+#[derive(Args, Clone, Debug, PartialEq)]
+#[group(skip)]
+pub struct MakeKeysArgs {
+    /// The directory of the authority and of the certificates; made where there is none.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Hosts that get a certificate, by name. One that has a certificate gets another.
+    #[arg(value_name = "NAME", required_unless_present = "check", conflicts_with = "check")]
+    pub names: Vec<String>,
+    /// How long the certificates hold.
+    #[arg(long, value_name = "N", default_value_t = 825, value_parser = within(1..=36_500_u32))]
+    pub days: u32,
+    /// Make nothing: tell until when the certificates in DIR hold.
+    #[arg(long)]
+    pub check: bool,
+    /// Print one JSON object and nothing else.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What `clearwayd send` is to do.
@@ -53,6 +98,12 @@ pub struct SendArgs {
     /// The receiver. Of several addresses that a name has, the first that answers.
     #[arg(long, value_name = "HOST:PORT", value_parser = receiver)]
     pub to: HostPort,
+    /// Whose certificate it shows.
+    #[command(flatten)]
+    pub keys: KeysArgs,
+    /// The name that the receiver's certificate must have. Without it: any of the same authority.
+    #[arg(long, value_name = "NAME")]
+    pub peer: Option<String>,
     /// Send this file; it is one operation.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["operations", "size", "flows", "outstanding"])]
     pub file: Option<PathBuf>,
@@ -68,7 +119,7 @@ pub struct SendArgs {
     /// Flows that share the operations.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=MAX_FLOWS))]
     pub flows: u32,
-    /// Largest payload of a packet; headers add 72B, over IPv6 92B.
+    /// Largest payload of a packet; headers add 96B, over IPv6 116B.
     #[arg(long, value_name = "BYTES", default_value = default_mtu(), value_parser = within(MTUS))]
     pub mtu: Bytes,
     /// Longest time without progress before giving up.
@@ -93,9 +144,15 @@ impl SendArgs {
 #[derive(Args, Clone, Debug, PartialEq)]
 #[group(skip)]
 pub struct ReceiveArgs {
-    /// The address to wait at, such as 0.0.0.0:4600. Of several that a name has, the first that is free.
+    /// The address of the control channel to wait at, such as 0.0.0.0:4600; the data comes beside it. Of several that a name has, the first that is free.
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: HostPort,
+    /// The UDP port at which the data comes; 0 for any that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub data_port: u16,
+    /// Whose certificate it shows.
+    #[command(flatten)]
+    pub keys: KeysArgs,
     /// Write to this file; a transfer that succeeds replaces it.
     #[arg(long, short, value_name = "FILE", conflicts_with = "discard")]
     pub out: Option<PathBuf>,
@@ -129,6 +186,18 @@ enum Asked {
     /// Wait for a sender and take what it sends.
     #[command(after_help = STATUS)]
     Receive(ReceiveArgs),
+    /// Make certificates for hosts: who has one of the same authority is a peer.
+    #[command(after_help = STATUS)]
+    Keys(MakeKeysArgs),
+    /// Be an agent of a testbed: source and sink the traffic that a controller says, and report.
+    #[command(after_help = STATUS)]
+    Agent(Box<AgentArgs>),
+    /// Run a plan on agents, as clearway testbed run writes it, and print what they report as lines of JSON.
+    #[command(after_help = STATUS)]
+    Testbed(TestbedArgs),
+    /// Tell what an agent is doing.
+    #[command(after_help = STATUS)]
+    Status(AgentStatusArgs),
     /// Swift for this machine's own TCP: applications need not know of it. Needs root.
     #[command(subcommand, after_help = STATUS)]
     Tcp(TcpCommand),
@@ -151,6 +220,10 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Pro
     match found.and_then(|found| CommandLine::from_arg_matches(&found)) {
         Ok(CommandLine { asked: None }) => Ok(Command::Show(commands.render_long_help().to_string())),
         Ok(CommandLine { asked: Some(Asked::Receive(args)) }) => Ok(Command::Receive(args)),
+        Ok(CommandLine { asked: Some(Asked::Keys(args)) }) => Ok(Command::Keys(args)),
+        Ok(CommandLine { asked: Some(Asked::Agent(args)) }) => Ok(Command::Agent(args)),
+        Ok(CommandLine { asked: Some(Asked::Testbed(args)) }) => Ok(Command::Testbed(args)),
+        Ok(CommandLine { asked: Some(Asked::Status(args)) }) => Ok(Command::Status(args)),
         Ok(CommandLine { asked: Some(Asked::Tcp(command)) }) => Ok(Command::Tcp(command)),
         Ok(CommandLine { asked: Some(Asked::Send(mut args)) }) => {
             match std::mem::take(&mut args.swift.problems) {
@@ -195,7 +268,7 @@ fn receiver(text: &str) -> Result<HostPort, &'static str> {
 /// Reads a value of this range.
 fn within<T: Shown>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
-        let value = options::parse(text, &range)?.filter(|value| range.contains(value));
+        let value = parse(text, &range)?.filter(|value| range.contains(value));
         value.ok_or_else(|| format!("expected {}", wanted(&range)))
     }
 }

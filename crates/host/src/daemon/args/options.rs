@@ -105,7 +105,7 @@ impl<'a> Given<'a> {
 }
 
 /// Reads a value; none if it is beyond what the type can hold. An error says what is expected.
-pub(super) fn parse<T: Shown>(text: &str, range: &RangeInclusive<T>) -> Result<Option<T>, String> {
+pub(crate) fn parse<T: Shown>(text: &str, range: &RangeInclusive<T>) -> Result<Option<T>, String> {
     let plain = |amount: Option<Amount>| {
         amount.and_then(T::of).map(Some).ok_or_else(|| format!("expected {}", wanted(range)))
     };

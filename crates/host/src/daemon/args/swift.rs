@@ -3,23 +3,10 @@
 use clap::{ArgMatches, Args, FromArgMatches};
 use clearway_proto::parameter::Parameters;
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::units::Span;
 
 use super::options::{option, Definitions, Given};
 use crate::daemon::output::Problem;
-
-/// Swift's own defaults, except where they assume a stack that polls. A process that sleeps is woken tens of
-/// microseconds late at both ends, and its endpoint delay contains that. When Linux does not schedule a process for
-/// some milliseconds, as happens on a busy machine, nothing is lost: three timeouts within that time would reduce the
-/// window to its minimum.
-fn defaults() -> SwiftParams {
-    SwiftParams {
-        endpoint_target: Span::from_us(500),
-        min_rto: Span::from_ms(5),
-        initial_rto: Some(Span::from_ms(10)),
-        ..SwiftParams::default()
-    }
-}
+use crate::datagram::flow::defaults;
 
 /// Swift's parameters as they were given, and what is wrong with them.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,9 +10,9 @@ use serde_json::{json, Map, Value};
 use crate::daemon::address::HostPort;
 use crate::daemon::destination::FileError;
 use crate::daemon::output::{print, Problem};
-use crate::daemon::packet::Reason;
 use crate::daemon::report::Figures;
 use crate::daemon::stops;
+use crate::transfer::Reason;
 
 /// The exit status of a transfer that failed.
 pub(super) const FAILED: u8 = 1;
@@ -68,11 +68,12 @@ pub(super) fn file_problem(error: &FileError) -> Problem {
 
 pub(super) fn told(reason: Reason) -> &'static str {
     match reason {
-        Reason::Done => "it needs no more",
         Reason::Busy => "it has another sender, and takes one at a time",
         Reason::Layout => "it does not take this many bytes, or packets of this size",
         Reason::File => "it could not read or write its file",
+        Reason::Idle => "it saw no progress",
         Reason::Interrupted => "it was interrupted",
+        Reason::Socket => "its socket failed",
     }
 }
 

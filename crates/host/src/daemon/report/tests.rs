@@ -1,4 +1,7 @@
+use clearway_proto::transport::Windows;
+
 use super::*;
+use crate::datagram::Delays;
 
 #[test]
 fn values_are_shown_with_units_and_four_figures() {
@@ -13,8 +16,8 @@ fn values_are_shown_with_units_and_four_figures() {
         ("packets", json!(12), Some("12")),
         ("timeouts_whole", json!(0), Some("0")),
         ("rtt_mean_us", json!(null), None),
-        ("ignored", Ignored::default().figures(), None),
-        ("ignored", Ignored { address: 2, ..Ignored::default() }.figures(), Some("2 address")),
+        ("ignored", ignored(&Ignored::default()), None),
+        ("ignored", ignored(&Ignored { forged: 2, ..Ignored::default() }), Some("2 forged")),
     ] {
         assert_eq!(readable(key, &value).as_deref(), text, "{key} {value}");
     }
@@ -24,10 +27,9 @@ fn values_are_shown_with_units_and_four_figures() {
 fn a_window_is_shown_in_packets_and_a_delay_split() {
     let mut sent = Sent::default();
     let windows = Windows { cwnd: 0.5, fcwnd: 0.5, ecwnd: 40.0, srtt: Span::ZERO, rate: f64::NAN };
-    sent.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
+    sent.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows }, 1);
     let layout = Layout { operations: 1, size: 1, mtu: 1, flows: 1 };
-    let effort = Effort { cpu: Span::ZERO, overflow: 0 };
-    let json = sent_figures(&sent, &layout, &effort).json(Map::new());
+    let json = sent_figures(&sent, &layout, Span::ZERO).json(Map::new());
     let near = |key: &str, expected: f64| {
         let found = json[key].as_f64().unwrap();
         assert!((found / expected - 1.0).abs() < 0.005, "{key}: {found}");
@@ -40,7 +42,7 @@ fn a_window_is_shown_in_packets_and_a_delay_split() {
     assert_eq!(json["goodput_gbps"], Value::Null);
     let mut unwatched = Sent::default();
     let windows = Windows { ecwnd: f64::NAN, ..windows };
-    unwatched.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows });
-    let json = sent_figures(&unwatched, &layout, &effort).json(Map::new());
+    unwatched.delays.record(&Delays { rtt: Span::from_us(50), endpoint: Span::from_us(20), windows }, 1);
+    let json = sent_figures(&unwatched, &layout, Span::ZERO).json(Map::new());
     assert_eq!((&json["ecwnd_mean_packets"], &json["ecwnd_p50_packets"]), (&Value::Null, &Value::Null));
 }

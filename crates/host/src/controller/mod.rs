@@ -1,0 +1,11 @@
+//! The controller of a testbed: it reads a [`plan`] and the [`hosts`] that it names, tells each agent its part, and writes what they
+//! report as [`lines`] of JSON.
+
+mod agents;
+mod conduct;
+pub mod hosts;
+pub mod lines;
+mod ping;
+pub mod plan;
+
+pub use conduct::{conduct, Ending};

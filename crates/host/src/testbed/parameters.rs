@@ -1,0 +1,131 @@
+//! Swift's parameters in a plan: names, meanings and ranges are Swift's own, as in a scenario.
+
+use clearway_proto::parameter::{wanted, Parameter, ParameterReader, Parameters, Shown};
+use clearway_proto::swift::SwiftParams;
+use serde_json::{Map, Value};
+
+use crate::daemon::args::parse;
+use crate::daemon::output::Problem;
+
+/// The key of the plan that has them.
+const KEY: &str = "swift";
+
+/// Reads the parameters that a plan gives; those that it does not give are as in `defaults`. Errors name each value that is wrong.
+pub fn read(values: &Map<String, Value>, defaults: &SwiftParams) -> Result<SwiftParams, Vec<Problem>> {
+    let mut given = Given { values, names: Vec::new(), problems: Vec::new() };
+    let params = SwiftParams::read(&mut given, defaults);
+    let Given { names, mut problems, .. } = given;
+    for name in values.keys().filter(|name| !names.contains(&name.as_str())) {
+        let message = format!("{KEY}.{name}: there is no such parameter of Swift");
+        problems.push(Problem::new(message, &format!("there are {}", names.join(", "))));
+    }
+    for conflict in params.conflicts() {
+        let message = conflict.message(|name| format!("{KEY}.{name}"));
+        problems.push(Problem::new(message, "change one of them"));
+    }
+    if problems.is_empty() {
+        Ok(params)
+    } else {
+        Err(problems)
+    }
+}
+
+struct Given<'a> {
+    values: &'a Map<String, Value>,
+    names: Vec<&'static str>,
+    problems: Vec<Problem>,
+}
+
+impl Given<'_> {
+    /// Returns what `read` makes of the value of this name; none where there is no value, or none that is right.
+    fn take<T>(&mut self, name: &'static str, read: impl FnOnce(&Value) -> Result<T, String>) -> Option<T> {
+        self.names.push(name);
+        match read(self.values.get(name)?) {
+            Ok(value) => Some(value),
+            Err(expected) => {
+                let found = &self.values[name];
+                self.problems.push(Problem::bare(format!("{KEY}.{name}: found {found}, {expected}")));
+                None
+            }
+        }
+    }
+}
+
+impl ParameterReader for Given<'_> {
+    fn value<T: Shown>(&mut self, parameter: &Parameter<T>, default: T) -> T {
+        self.optional(parameter, "").unwrap_or(default)
+    }
+
+    fn optional<T: Shown>(&mut self, parameter: &Parameter<T>, _otherwise: &'static str) -> Option<T> {
+        let range = &parameter.range;
+        self.take(parameter.name, |value| {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => String::new(),
+            };
+            let read = parse(&text, range)?.filter(|value| range.contains(value));
+            read.ok_or_else(|| format!("expected {}", wanted(range)))
+        })
+    }
+
+    fn flag(&mut self, name: &'static str, _doc: &'static str, default: bool) -> bool {
+        let read = |value: &Value| value.as_bool().ok_or_else(|| "expected true or false".to_string());
+        self.take(name, read).unwrap_or(default)
+    }
+
+    fn choice<T: Copy + PartialEq>(
+        &mut self,
+        name: &'static str,
+        _doc: &'static str,
+        options: &[(&'static str, T)],
+        default: T,
+    ) -> T {
+        let read = |value: &Value| {
+            let found = options.iter().find(|(option, _)| value.as_str() == Some(option));
+            let names = || options.iter().map(|(option, _)| *option).collect::<Vec<_>>().join(", ");
+            found.map(|(_, value)| *value).ok_or_else(|| format!("expected one of {}", names()))
+        };
+        self.take(name, read).unwrap_or(default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clearway_proto::swift::Variant;
+    use clearway_proto::units::Span;
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(values: &Value) -> Vec<String> {
+        let problems = read(values.as_object().unwrap(), &SwiftParams::default()).err().unwrap_or_default();
+        problems.into_iter().map(|problem| problem.message).collect()
+    }
+
+    #[test]
+    fn what_is_given_is_taken_and_the_rest_is_the_default() {
+        let values = json!({ "base_target": "70us", "beta": 0.7, "reach": 64, "max_cwnd": 64.0, "pacing": false, "variant": "v0" });
+        let params = read(values.as_object().unwrap(), &SwiftParams::default()).unwrap();
+        assert_eq!((params.base_target, params.beta, params.reach), (Span::from_us(70), 0.7, 64));
+        assert_eq!((params.pacing, params.variant), (false, Variant::V0));
+        assert_eq!(params.fs_range, SwiftParams::default().fs_range);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place_and_what_it_can_be() {
+        for (values, words) in [
+            (json!({ "base_target": 70 }), "swift.base_target: found 70, expected a time with its unit"),
+            (json!({ "base_target": "70 parsecs" }), "swift.base_target: found \"70 parsecs\""),
+            (json!({ "beta": "x" }), "swift.beta: found \"x\", expected a number from"),
+            (json!({ "beta": [1] }), "swift.beta: found [1]"),
+            (json!({ "pacing": "on" }), "swift.pacing: found \"on\", expected true or false"),
+            (json!({ "variant": "v9" }), "swift.variant: found \"v9\", expected one of "),
+            (json!({ "base_traget": "70us" }), "swift.base_traget: there is no such parameter"),
+            (json!({ "fs_min_cwnd": 200.0 }), "swift.fs_min_cwnd"),
+        ] {
+            let said = said(&values);
+            assert!(said.len() == 1 && said[0].contains(words), "{values}: {said:?}");
+        }
+    }
+}
