@@ -90,7 +90,7 @@ def _hosts(made: Network, names: Sequence[str]) -> str:
 
 
 def _make_keys(keys: Path, names: Sequence[str]) -> None:
-    command = [controller.program(), "keys", str(keys), *names, _CONTROLLER, "--days", "2"]
+    command = [controller.program(), "keys", "--days", "2", str(keys), *names, _CONTROLLER]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=False)  # noqa: S603
     if done.returncode != 0:
         raise ClearwayError(f"certificates: {done.stderr.strip()}", "is there room for temporary files?")
