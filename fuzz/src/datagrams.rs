@@ -1,7 +1,7 @@
 //! The bytes of datagrams and of the header in them, and what two ends of a transfer say to each other.
 
-use std::sync::Arc;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use clearway_host::datagram::driver::{Arrival, Endpoint};
 use clearway_host::datagram::flow::{self, Carried, FlowId, Incoming, Outgoing};
@@ -39,7 +39,10 @@ fn endpoint(sealed: bool) -> Machine {
     let carried = Carried::whole(10_000, 1000);
     let swift = SwiftParams { reach: 64, max_cwnd: 64.0, ..SwiftParams::default() };
     let sender = flow::sender(&swift, 1000);
-    machine.send(now, Outgoing { id: FLOW, carried, outstanding: 1, content: None, sender, shown: Arc::default() });
+    machine.send(
+        now,
+        Outgoing { id: FLOW, carried, outstanding: 1, content: None, sender, shown: Arc::default() },
+    );
     machine.expect(Incoming { id: FLOW, carried, reach: 64, keep: None });
     machine
 }

@@ -104,7 +104,10 @@ impl Stage {
             let keep = Some(Box::new(Checked(kept.clone())) as Box<dyn Keep>);
             assert!(ends[1].expect(Incoming { id, carried, reach: 64, keep }));
             let content = Some(Box::new(Source::Generated) as Box<dyn Content>);
-            assert!(ends[0].send(now, Outgoing { id, carried, outstanding, content, sender: sender.clone(), shown: Arc::default() }));
+            assert!(ends[0].send(
+                now,
+                Outgoing { id, carried, outstanding, content, sender: sender.clone(), shown: Arc::default() }
+            ));
         }
         let ways = [VecDeque::new(), VecDeque::new()];
         Stage { now, layout, ends, ways, kept, sent: 0, received: 0, buffer: vec![0; 8192] }

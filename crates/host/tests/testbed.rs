@@ -222,12 +222,13 @@ fn pause(ms: u64) {
 #[test]
 fn an_interrupted_controller_tells_what_was_measured() {
     let testbed = Testbed::start("interrupted-run", 2);
-    let running =
+    let mut running =
         testbed.controller(&plan("tcp:cubic", 2, 30_000, &json!([flow(0, 0, 1, None)]))).spawn().unwrap();
-    testbed.wait_for(0, "running");
-    pause(100);
+    let mut out = BufReader::new(running.stdout.take().unwrap()).lines().map(Result::unwrap);
+    out.by_ref().find(|line| line.contains("\"sample\"")).expect("a sample");
     kill_process(Pid::from_child(&running), Signal::INT).unwrap();
-    let (code, lines, err) = told(running.wait_with_output().unwrap());
+    let lines: Vec<Value> = out.map(|line| serde_json::from_str(&line).unwrap()).collect();
+    let (code, _, err) = told(running.wait_with_output().unwrap());
     assert_eq!(code, Some(130), "{err}");
     assert!(err.starts_with("error: interrupted"), "{err}");
     assert!(of(&lines, "flow").next().unwrap()["bytes"].as_u64().unwrap() > 0);
@@ -313,6 +314,7 @@ fn peers_that_are_not_there_or_not_believed_are_named() {
         err.contains("h1 at") && err.contains("no answer") && err.contains("is it running there"),
         "{err}"
     );
+    other.wait_for(0, "idle");
 
     std::fs::write(other.file("hosts.toml"), two(other.agents[0].address, testbed.agents[0].address))
         .unwrap();
@@ -321,6 +323,7 @@ fn peers_that_are_not_there_or_not_believed_are_named() {
     assert!(err.contains("h1 at") && err.contains("another authority has signed it"), "{err}");
 
     // The agent of h1 under the name of h0.
+    other.wait_for(0, "idle");
     std::fs::write(other.file("hosts.toml"), two(other.agents[1].address, other.agents[1].address)).unwrap();
     let (code, _, err) = other.run(&run);
     assert!(matches!(code, Some(1 | 2)), "{err}");

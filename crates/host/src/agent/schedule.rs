@@ -205,7 +205,9 @@ mod tests {
     /// Opens what there is to open.
     fn open(schedule: &mut Schedule, now: u64) -> Vec<usize> {
         let opened: Vec<usize> = std::iter::from_fn(|| schedule.poll_open(now)).collect();
-        opened.iter().for_each(|&index| schedule.handle_open(index));
+        for &index in &opened {
+            schedule.handle_open(index);
+        }
         opened
     }
 

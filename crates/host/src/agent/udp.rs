@@ -37,7 +37,7 @@ pub struct Session {
     /// Its endpoint's number.
     pub endpoint: u32,
     /// Its number of the session.
-    pub session: u32,
+    pub number: u32,
     /// The flows of the session by their numbers in the plan. In the session each has the number of its place here.
     pub flows: Vec<u64>,
 }
@@ -129,9 +129,9 @@ impl Datagrams {
             Peer {
                 address: asked.from,
                 endpoint: asked.endpoint,
-                session: asked.session,
+                session: asked.number,
                 dialed: false,
-                secret: Secret(channel.secret(asked.session)),
+                secret: Secret(channel.secret(asked.number)),
                 sealed: true,
             },
         );
@@ -224,7 +224,7 @@ impl Source {
             token: self.token,
             from: endpoint.local_addr(),
             endpoint: endpoint.id(),
-            session: number,
+            number,
             flows: destination.flows.keys().copied().collect(),
         };
         channel.send(&asked).await.map_err(told)?;

@@ -94,7 +94,7 @@ fn alert(code: u64) -> Option<&'static str> {
         45 => "it has expired, or does not hold yet",
         48 => "another authority has signed it",
         49 => "it may not do this",
-        51 => "its signature is wrong",
+        51 => "another authority has signed it, or somebody has changed it",
         116 => "there is none",
         120 => "this is no control channel of Clearway",
         _ => return None,

@@ -73,15 +73,12 @@ impl Agent {
 
     /// What the first line of a run says of it.
     pub fn described(&self) -> Value {
-        let (version, kernel, controls) = match &self.welcome {
-            FromAgent::Welcome { version, kernel, congestion_control } => {
-                (version, kernel, congestion_control)
-            }
-            _ => return Value::Null,
+        let FromAgent::Welcome { version, kernel, congestion_control } = &self.welcome else {
+            return Value::Null;
         };
         json!({
             "host": self.name, "version": version, "kernel": kernel, "offset_ns": self.clock.offset_ns,
-            "rtt_ns": self.clock.rtt_ns, "congestion_control": controls,
+            "rtt_ns": self.clock.rtt_ns, "congestion_control": congestion_control,
         })
     }
 }
@@ -114,6 +111,9 @@ impl Team {
             }
         }
         if !problems.is_empty() {
+            let closing: JoinSet<()> =
+                found.into_iter().flatten().map(|(channel, ..)| channel.close()).collect();
+            closing.join_all().await;
             problems.sort_by_key(|(index, _)| *index);
             return Err(problems.into_iter().map(|(_, problem)| problem).collect());
         }

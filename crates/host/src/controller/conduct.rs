@@ -7,7 +7,7 @@ use std::time::Duration;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{interval, timeout};
 
-use super::agents::{Heard, Team};
+use super::agents::{Agent, Heard, Team};
 use super::hosts::Host;
 use super::lines::Lines;
 use super::plan::Plan;
@@ -60,7 +60,8 @@ pub async fn conduct(plan: &Plan, hosts: &[Host], identity: &Arc<Identity>, line
             return Ending { reason, problems, is_input: false };
         }
     };
-    lines.agents(team.agents.iter().map(|agent| agent.described()).collect());
+    let described: Vec<_> = team.agents.iter().map(Agent::described).collect();
+    lines.agents(&described);
     let lost = vec![None; hosts.len()];
     let mut conduct = Conduct { hosts, team, lines, lost, failed: (0, String::new()), started_ns: None };
     let halted = conduct.run(plan).await.err();
@@ -96,7 +97,8 @@ impl Conduct<'_> {
             agent.tell(ToAgent::Prepare(Box::new(task)));
         }
         let mut ports = vec![0; self.hosts.len()];
-        self.all(None, |host, message| match message {
+        let everyone = self.hosts.len();
+        self.all(everyone, None, |host, message| match message {
             FromAgent::Prepared { port } => {
                 ports[host] = port;
                 true
@@ -112,40 +114,44 @@ impl Conduct<'_> {
         };
         let ends: Vec<End> = self.hosts.iter().zip(ports).enumerate().map(end).collect();
         self.team.agents.iter().for_each(|agent| agent.tell(ToAgent::Connect { ends: ends.clone() }));
-        self.all(None, |_, message| matches!(message, FromAgent::Connected)).await?;
-        self.start().await?;
+        self.all(everyone, None, |_, message| matches!(message, FromAgent::Connected)).await?;
+        let done = self.start().await?;
         let overdue = self.started_ns.map(|at| at + plan.until_ns + PATIENCE_NS);
-        self.all(overdue, |_, message| matches!(message, FromAgent::Done)).await
+        self.all(everyone - done, overdue, |_, message| matches!(message, FromAgent::Done)).await
     }
 
-    async fn start(&mut self) -> Result<(), Halt> {
+    /// Starts all agents. Returns how many were done before the last one had started.
+    async fn start(&mut self) -> Result<usize, Halt> {
         let at = monotonic_ns() + LEAD_NS;
         self.started_ns = Some(at);
         for agent in &self.team.agents {
             agent.tell(ToAgent::Start { at_ns: agent.clock.of_agent(at) });
         }
         let clocks: Vec<_> = self.team.agents.iter().map(|agent| agent.clock).collect();
-        let (mut first, mut last) = (u64::MAX, 0);
-        self.all(None, |host, message| match message {
+        let (mut first, mut last, mut done) = (u64::MAX, 0, 0);
+        self.all(self.hosts.len(), None, |host, message| match message {
             FromAgent::Started { at_ns } => {
                 let at = clocks[host].of_controller(at_ns);
                 (first, last) = (first.min(at), last.max(at));
                 true
             }
-            _ => false,
+            message => {
+                done += usize::from(matches!(message, FromAgent::Done));
+                false
+            }
         })
         .await?;
         self.lines.started(last.saturating_sub(first));
-        Ok(())
+        Ok(done)
     }
 
-    /// Waits until each agent has said what `is_it` is true of. What else it says is written, or is the end.
+    /// Waits until `waiting` agents have said what `is_it` is true of. What else they say is written, or is the end.
     async fn all(
         &mut self,
+        mut waiting: usize,
         until: Option<u64>,
         mut is_it: impl FnMut(usize, FromAgent) -> bool,
     ) -> Result<(), Halt> {
-        let mut waiting = self.hosts.len();
         let mut look = interval(LOOK);
         while waiting > 0 {
             tokio::select! {

@@ -36,7 +36,7 @@ impl Lines {
     }
 
     /// The agents, and what they have.
-    pub fn agents(&self, hosts: Vec<Value>) {
+    pub fn agents(&self, hosts: &[Value]) {
         self.write(&json!({ "event": "agents", "hosts": hosts }));
     }
 

@@ -21,7 +21,7 @@ impl Clock {
     /// What a ping tells: sent and heard again by the controller's clock, answered by the agent's.
     fn new(sent: u64, answered: u64, heard: u64) -> Clock {
         let rtt_ns = heard.saturating_sub(sent);
-        Clock { offset_ns: answered.wrapping_sub(sent + rtt_ns / 2) as i64, rtt_ns }
+        Clock { offset_ns: 0_i64.wrapping_add_unsigned(answered.wrapping_sub(sent + rtt_ns / 2)), rtt_ns }
     }
 
     /// The instant of the agent's clock that is this one of the controller's.

@@ -16,9 +16,7 @@ use std::ffi::OsString;
 use crate::daemon::args::{self, Command};
 use crate::daemon::output::{print, Problem};
 use crate::daemon::stops;
-use outcome::trouble;
-
-const BAD_INPUT: u8 = 2;
+use outcome::{trouble, BAD_INPUT};
 
 /// Runs a command line, without the program's name, and returns the exit status. A closed standard output is an error,
 /// because nothing could be said.

@@ -1,6 +1,7 @@
 //! The command line: what a person asks for. Names, conflicts and help are `clap`'s; values are held against the ranges
 //! that stand beside what they are for.
 
+mod keys;
 mod options;
 mod swift;
 mod tcp;
@@ -21,6 +22,7 @@ use crate::daemon::output::Problem;
 use crate::datagram::layout::{MAX_FLOWS, MAX_MTU};
 use crate::datagram::machine::OVERHEAD_BYTES;
 use crate::datagram::socket::IP_UDP_BYTES;
+pub use keys::KeysArgs;
 pub(crate) use options::parse;
 use options::STATUS;
 use swift::Swift;
@@ -55,18 +57,6 @@ pub enum Command {
     Status(AgentStatusArgs),
     /// See to Swift in the kernel's TCP.
     Tcp(TcpCommand),
-}
-
-/// Whose certificate this process shows, and where it is.
-#[derive(Args, Clone, Debug, PartialEq)]
-#[group(skip)]
-pub struct KeysArgs {
-    /// The directory with this host's certificate and key, and the authority's certificate (clearwayd keys).
-    #[arg(long, value_name = "DIR")]
-    pub keys: PathBuf,
-    /// Which of the certificates there is this host's. Without it: the only one, or that of the host's name.
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
 }
 
 /// What `clearwayd keys` is to do.

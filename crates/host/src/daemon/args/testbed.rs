@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::KeysArgs;
+use super::keys::KeysArgs;
 use crate::daemon::address::HostPort;
 
 /// Where an agent's control channel is unless another place is named.

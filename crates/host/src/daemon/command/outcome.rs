@@ -14,8 +14,10 @@ use crate::daemon::report::Figures;
 use crate::daemon::stops;
 use crate::transfer::Reason;
 
-/// The exit status of a transfer that failed.
+/// The exit status of what failed.
 pub(super) const FAILED: u8 = 1;
+/// The exit status of bad input.
+pub(super) const BAD_INPUT: u8 = 2;
 
 /// A transfer that is over, as it is shown.
 pub(super) struct Outcome {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::channels::{identity, runtime};
-use super::outcome::{trouble, FAILED};
-use super::BAD_INPUT;
+use super::outcome::{trouble, BAD_INPUT, FAILED};
 use crate::controller::conduct;
 use crate::controller::hosts;
 use crate::controller::lines::Lines;
