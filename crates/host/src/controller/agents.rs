@@ -1,46 +1,18 @@
 //! The agents of a run, each with a task that talks with it.
 
-use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
-use tokio::task::JoinSet;
-
 use std::sync::Arc;
 
 use serde_json::{json, Value};
+use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinSet;
 
 use super::hosts::Host;
 use super::ping::{self, Clock};
+use super::trouble::Trouble;
 use crate::control::{dial, Channel, Failure, Patience};
 use crate::daemon::output::Problem;
 use crate::keys::Identity;
 use crate::testbed::message::{FromAgent, ToAgent, TESTBED};
-
-/// Why there is no run with an agent.
-#[derive(Debug)]
-pub enum Trouble {
-    /// The control channel did not come about, or ended.
-    Channel(Failure),
-    /// It has another controller.
-    Busy(String),
-}
-
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
-        Trouble::Channel(failure)
-    }
-}
-
-impl Trouble {
-    fn problem(self, host: &Host) -> Problem {
-        let whom = format!("{} at {}", host.name, host.control);
-        match self {
-            Trouble::Channel(failure) => failure.problem(&whom),
-            Trouble::Busy(with) => Problem::new(
-                format!("{whom}: it is busy with a run of {with}"),
-                "wait until that is over: clearwayd status tells how far it is",
-            ),
-        }
-    }
-}
 
 /// What is heard of an agent.
 #[derive(Debug)]

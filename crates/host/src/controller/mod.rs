@@ -7,5 +7,6 @@ pub mod hosts;
 pub mod lines;
 mod ping;
 pub mod plan;
+mod trouble;
 
 pub use conduct::{conduct, Ending};

@@ -1,6 +1,6 @@
 //! How an agent's clock differs from the controller's.
 
-use super::agents::Trouble;
+use super::trouble::Trouble;
 use crate::control::{Channel, Failure};
 use crate::testbed::clock::monotonic_ns;
 use crate::testbed::message::{FromAgent, ToAgent};
