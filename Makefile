@@ -1,4 +1,4 @@
-# What a person does here: make demo, demo-tcp, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, site, audit, oldest, lock. Needs
+# What a person does here: make demo, demo-tcp, demo-hosts, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -23,7 +23,7 @@ TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib
 endif
 
 .PHONY: demo front-page test quic test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
-.PHONY: demo-tcp bench-hosts
+.PHONY: demo-tcp demo-hosts bench-hosts
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
@@ -32,6 +32,10 @@ demo: build
 # Cubic, BBR and Swift in this kernel's TCP through one bottleneck, and a page: target/demo-tcp.html. Needs root and iperf3.
 demo-tcp: build
 	@$(BIN)/python -m tools.hosts demo
+
+# A 64 to 1 incast on eight namespaces under cubic, BBR and Swift, beside its simulation, and a page: target/demo-hosts.html. Needs root.
+demo-hosts: build
+	@$(BIN)/python -m tools.hosts incast
 
 # Renews what README shows of the demo: the pictures in docs/ and what it prints.
 front-page: build

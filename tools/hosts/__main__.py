@@ -1,4 +1,4 @@
-"""The command line: `python -m tools.hosts bench|demo`."""
+"""The command line: `python -m tools.hosts bench|demo|incast`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
+from tools.hosts import incast
 from tools.hosts.bench import QUICK, Effort, lines
 from tools.hosts.demo import demo
 
@@ -27,8 +28,13 @@ def main() -> int:
     shown = commands.add_parser("demo", help="show cubic, BBR and Swift on one page")
     shown.add_argument("--out", type=Path, default=Path("target/demo-tcp.html"), help="the page")
     shown.add_argument("--seconds", type=int, default=8, help="for each (8)")
+    beside = commands.add_parser("incast", help="show a 64 to 1 incast on namespaces beside its simulation")
+    beside.add_argument("--out", type=Path, default=Path("target/demo-hosts.html"), help="the page")
+    beside.add_argument("--seconds", type=int, default=6, help="for each (6)")
     given = parser.parse_args()
     try:
+        if given.command == "incast":
+            return incast.demo(given.out, given.seconds)
         if given.command == "demo":
             return demo(given.out, max(2, given.seconds))
         return _bench(quick=given.quick, runs=given.runs)
