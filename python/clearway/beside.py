@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from clearway.figures import TWICE, figure_of, readable, times
 from clearway.seeds import Seeds
 
-KEYS = ("rtt_mean_us", "rtt_p99_us", "goodput_gbps", "fct_mean_us", "fct_p99_us", "latency_mean_us", "latency_p99_us")
+KEYS = (
+    "rtt_mean_us",
+    "rtt_p99_us",
+    "goodput_gbps",
+    "fct_mean_us",
+    "fct_p99_us",
+    "latency_mean_us",
+    "latency_p99_us",
+)
 """The figures that are held against each other."""
 
 
@@ -28,7 +36,7 @@ def measured_labels(labels: Sequence[str], groups: Sequence[Seeds]) -> list[str]
 
 
 def differences(labels: Sequence[str], groups: Sequence[Seeds]) -> list[str]:
-    """Say of each measured column how far it is from the first that is simulated; nothing without one of each."""
+    """Say of each measured column how far it is from the first simulated one; nothing without both."""
     simulated = [place for place, group in enumerate(groups) if not is_measured(group)]
     if not simulated:
         return []

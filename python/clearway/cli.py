@@ -1,7 +1,7 @@
 """The command line: which commands there are, and what their errors become.
 
-Exit status: 0 done, 1 a claim of a paper did not hold or a testbed's run ended early, 2 bad input; after a signal 128 and its number, so 130
-for Ctrl-C.
+Exit status: 0 done, 1 a claim of a paper did not hold or a testbed's run ended early, 2 bad input; after a
+signal 128 and its number, so 130 for Ctrl-C.
 """
 
 from __future__ import annotations

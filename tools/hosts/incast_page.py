@@ -18,6 +18,7 @@ NEAR = 0.25
 """How far a simulated figure of Swift may be from the measured one, as a share of that."""
 _BUSY = 0.8  # of this machine's processors
 
+
 @dataclass(frozen=True)
 class Scheme:
     """What flows are carried by, and how that is simulated."""
@@ -71,9 +72,10 @@ def cells(pair: Pair) -> tuple[str, ...]:
     found, model = pair.measured.summary, pair.simulated.summary if pair.simulated else {}
 
     def two(key: str, scale: float, digits: int) -> tuple[str, str]:
-        return tuple(
+        measured, simulated = (
             "-" if side.get(key) is None else f"{side[key] * scale:,.{digits}f}" for side in (found, model)
-        )  # type: ignore[return-value] - of two sides
+        )
+        return measured, simulated
 
     return (
         pair.scheme.label,
@@ -88,7 +90,7 @@ def cells(pair: Pair) -> tuple[str, ...]:
 
 
 def off_by(pair: Pair, key: str) -> float | None:
-    """Return how far the simulation is from what was measured, as a share of that; None where one has no figure."""
+    """Return how far the simulation is from what was measured, as a share of that; None without both."""
     found = pair.measured.summary.get(key)
     model = pair.simulated.summary.get(key) if pair.simulated else None
     return None if not found or model is None else float(model / found - 1)
@@ -109,8 +111,8 @@ def sentences(pairs: Sequence[Pair]) -> list[str]:
             continue
         near = max(abs(rtt), abs(goodput)) <= NEAR
         said.append(
-            f"{pair.scheme.label} over {pair.scheme.carrier}: the simulated mean RTT is {_percent(rtt)} and the goodput "
-            f"{_percent(goodput)} off what was measured, {'within' if near else 'not within'} {NEAR:.0%}."
+            f"{pair.scheme.label} ({pair.scheme.carrier}): the simulated mean RTT is {_percent(rtt)} and "
+            f"the goodput {_percent(goodput)} off what was measured, {'within' if near else 'not within'} {NEAR:.0%}."
             + ("" if near else f" {_why(pair)}")
         )
     return said
@@ -121,12 +123,12 @@ def _why(pair: Pair) -> str:
     processors = pair.processors
     if pair.load > _BUSY * processors:
         return (
-            f"While it was measured, {pair.load:.1f} of this machine's {processors} processors were busy: packets wait for a "
-            "processor, which the simulation has none of. Run it on an idle machine."
+            f"While it was measured, {pair.load:.1f} of this machine's {processors} processors were busy: "
+            "packets wait for a processor, and in the simulation there is none. Run it on an idle machine."
         )
     return (
-        f"Simulated hosts answer at once. Here {len(pair.measured.testbed['hosts'] if pair.measured.testbed else ())} hosts share "
-        f"{processors} processors ({pair.load:.1f} of them busy), are woken late, and send in bursts, all of which the RTT has in it."
+        f"Simulated hosts answer at once. Here all hosts share {processors} processors ({pair.load:.1f} of "
+        "them busy), are woken late, and send in bursts, all of which the RTT has in it."
     )
 
 
@@ -147,8 +149,9 @@ def html(shown: Shown) -> str:
     """Return the page."""
     title = "64 flows to 1, on hosts and simulated"
     where = (
-        "Eight network namespaces of one machine around a switch whose ports send 200 Mb/s and hold 20 ms of queue: seven send 64 "
-        "endless flows to the eighth, one scheme after the other. Beside it, the same scenario simulated."
+        "Eight network namespaces of one machine around a switch whose ports send 200 Mb/s and hold 20 ms of "
+        "queue: seven send 64 endless flows to the eighth, one scheme after the other. Beside it, the same "
+        "scenario simulated."
     )
     style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     names, *rows = zip(HEADINGS, *(cells(pair) for pair in shown.pairs), strict=True)
@@ -160,11 +163,12 @@ def html(shown: Shown) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{style}</style></head><body><h1>{title}</h1><p>{where}</p>{lead}"
-        f'<section><div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'
+        f'<section><div class="table"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div></section>"
         + "".join(chart.html() for chart in charts(shown.pairs))
-        + "<p>RTT: over TCP as the sending sockets have smoothed it, over UDP each packet's latest; simulated, each packet's. "
-        "Off by: the simulated figure over the measured one, less one. The simulator has no BBR. A simulated packet waits for "
-        "no processor.</p>"
+        + "<p>RTT: over TCP as the sending sockets have smoothed it, over UDP that of the latest packet; "
+        "simulated, of every packet. Off by: the simulated figure over the measured one, less one. The "
+        "simulator has no BBR.</p>"
         f"{notes}</body></html>\n"
     )
 
@@ -190,7 +194,7 @@ def charts(pairs: Sequence[Pair]) -> list[Chart]:
 
 
 def rtt_over_time(run: Run) -> list[tuple[float, float]]:
-    """Return seconds, and the mean RTT of each interval in milliseconds; intervals without any are left out."""
+    """Return seconds, and the mean RTT of each interval in ms; intervals without any are left out."""
     series = run.rtt_series
     return [
         (float(at) * 1e-6, float(rtt) * 1e-3)

@@ -45,11 +45,14 @@ def testbed() -> None:
 @app.command()
 def run(
     file: FileArgument,
-    hosts: Annotated[Path, typer.Option("--hosts", metavar="FILE", help="The hosts (TOML): [[host]] tables.")],
+    hosts: Annotated[
+        Path, typer.Option("--hosts", metavar="FILE", help="The hosts (TOML): [[host]] tables.")
+    ],
     keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="Certificates, by `clearwayd keys`.")],
     carrier: Annotated[str, typer.Option("--carrier", metavar="CARRIER", help=f"{CARRIERS}.")] = "udp:swift",
     name: Annotated[
-        str | None, typer.Option("--name", help="Whose certificate of --keys this is; by default this host's.")
+        str | None,
+        typer.Option("--name", help="Whose certificate of --keys this is; by default this host's."),
     ] = None,
     out: OutOption = None,
     sets: SetsOption = None,
@@ -75,14 +78,18 @@ def local(
     file: FileArgument,
     hosts: Annotated[
         int | None,
-        typer.Option("--hosts", min=2, max=local_testbed.MOST_HOSTS, help="Hosts; by default the scenario's."),
+        typer.Option(
+            "--hosts", min=2, max=local_testbed.MOST_HOSTS, help="Hosts; by default the scenario's."
+        ),
     ] = None,
     rate: Annotated[
         str | None, typer.Option("--rate", metavar="RATE", help="Of each link; by default the scenario's.")
     ] = None,
     buffer: Annotated[
         str | None,
-        typer.Option("--buffer", metavar="SIZE", help="Of each port of the switch; by default the scenario's."),
+        typer.Option(
+            "--buffer", metavar="SIZE", help="Of each port of the switch; by default the scenario's."
+        ),
     ] = None,
     carrier: Annotated[str, typer.Option("--carrier", metavar="CARRIER", help=f"{CARRIERS}.")] = "udp:swift",
     out: OutOption = None,
@@ -108,7 +115,9 @@ def local(
 
 def _load(file: Path, overrides: Sequence[api.Override], seed: int | None) -> _clearway.Scenario:
     if str(file) == "-":
-        raise ClearwayError("-: a testbed reads no scenario from standard input", "save it, and name the file")
+        raise ClearwayError(
+            "-: a testbed reads no scenario from standard input", "save it, and name the file"
+        )
     return api.load_scenario(file, overrides, arguments.seed(seed))
 
 
@@ -135,5 +144,7 @@ def _finish(output: Output, plan: Plan, measured: Run, ended: Ended, *, as_json:
     if ended.interrupted:
         raise KeyboardInterrupt(f"interrupted; what was measured is written to {written}")
     if not ended.measured.is_complete:
-        console.show_error(f"the run is not complete: {ended.measured.reason}; {written} has what was measured")
+        console.show_error(
+            f"the run is not complete: {ended.measured.reason}; {written} has what was measured"
+        )
         raise typer.Exit(FAILED)

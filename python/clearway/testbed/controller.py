@@ -48,7 +48,7 @@ def program() -> str:
 
 
 def dies_with_us(command: Sequence[str]) -> list[str]:
-    """Return the command so that it ends when this process does, however that ends; where setpriv is there."""
+    """Return the command so that it ends when this process does, however that ends; needs setpriv."""
     setpriv = shutil.which("setpriv")
     return [*([setpriv, "--pdeathsig", "KILL"] if setpriv else []), *command]
 
@@ -62,7 +62,11 @@ def conduct(command: Sequence[str]) -> Ended:
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(  # noqa: S603 - our own command
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
             )
         except OSError as error:
             raise ClearwayError(f"{command[0]}: {reason(error)}", "is Clearway installed whole?") from error
@@ -113,7 +117,9 @@ def _judged(measured: Measured, interrupted: bool, status: int, said: str) -> En
 def _split(said: str) -> tuple[str, str | None]:
     """Take the first error of what the controller says, and the remedy in the lines below."""
     first, _, rest = said.strip().partition("\n")
-    return first.removeprefix("error: "), "\n".join(line.removeprefix("  ") for line in rest.splitlines()) or None
+    return first.removeprefix("error: "), "\n".join(
+        line.removeprefix("  ") for line in rest.splitlines()
+    ) or None
 
 
 class _Lines:

@@ -82,7 +82,7 @@ def _curve(
     times, counts, rtts, cwnds = times[inside], counts[inside], rtts[inside], cwnds[inside]
     total = end.bytes if end else (int(counts[-1]) if len(counts) else 0)
     mean_us = end.rtt_ns / 1000 if end and end.rtt_ns is not None else np.nan
-    # Of the time since the last look nothing is known but the mean of all, which says something of it if there is none else.
+    # Of the time since the last look nothing is known; the mean of all stands for a flow without any look.
     tail = [mean_us if not len(times) else float("nan")]
     # No agent reports fewer bytes than before.
     amounts = np.maximum.accumulate(np.concatenate([[0.0], counts, [float(total)]]))

@@ -16,14 +16,15 @@ def names_in(file: Path) -> list[str]:
     hosts: Any = documents.parse(documents.read_text(file), str(file)).get("host")
     if not isinstance(hosts, list) or not hosts:
         raise ClearwayError(f"{file}: host: found no table [[host]]", _REMEDY)
-    names = []
+    names: list[str] = []
     for index, host in enumerate(hosts):
         name = host.get("name") if isinstance(host, dict) else None
         if not isinstance(name, str) or not name:
             raise ClearwayError(f"{file}: host[{index}].name: missing", _REMEDY)
         if name in names:
             raise ClearwayError(
-                f"{file}: host[{index}].name: {name} is host[{names.index(name)}], too", "give each its own name"
+                f"{file}: host[{index}].name: {name} is host[{names.index(name)}], too",
+                "give each its own name",
             )
         names.append(name)
     return names

@@ -1,4 +1,4 @@
-"""A testbed on this machine alone: namespaces, certificates and agents for one run, and none of them after it."""
+"""A testbed on this machine alone: namespaces, certificates and agents for one run."""
 
 from __future__ import annotations
 

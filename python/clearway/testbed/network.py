@@ -67,7 +67,9 @@ class Network:
 def check_machine() -> None:
     """Raise what a person can act on where namespaces cannot be made."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        raise ClearwayError("a local testbed makes network namespaces, which needs root", "run it as root: sudo")
+        raise ClearwayError(
+            "a local testbed makes network namespaces, which needs root", "run it as root: sudo"
+        )
     missing = [program for program in ("ip", "tc") if shutil.which(program) is None]
     if missing:
         raise ClearwayError(
@@ -133,7 +135,10 @@ def _make(made: Network, links: Links) -> None:
             ("eth1", f"c{number}", "control", made.control(number)),
         ):
             size = mtu if bridge == "data" else 1500
-            _ip(host, f"link add {device} mtu {size} type veth peer name {port} mtu {size} netns {made.switch}")
+            _ip(
+                host,
+                f"link add {device} mtu {size} type veth peer name {port} mtu {size} netns {made.switch}",
+            )
             _ip(made.switch, f"link set {port} master {bridge}")
             _ip(made.switch, f"link set {port} up")
             _ip(host, f"addr add {address}/16 dev {device} noprefixroute")
@@ -167,7 +172,9 @@ def _run(command: Sequence[str]) -> str:
             command, capture_output=True, text=True, timeout=_PATIENCE_S, start_new_session=True, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ClearwayError(f"{' '.join(command)}: {error}", "can this machine make network namespaces?") from error
+        raise ClearwayError(
+            f"{' '.join(command)}: {error}", "can this machine make network namespaces?"
+        ) from error
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().replace("\n", "; ") or f"exit status {done.returncode}"
         raise ClearwayError(f"{' '.join(command)}: {said}", "can this machine make network namespaces?")

@@ -115,8 +115,8 @@ def plan_of(
 ) -> Plan:
     """Plan a scenario for hosts of these names, the scenario's host 0 the first.
 
-    `given` are the transports' keys that the file or `--set` gives, as (transport, key). Raises `ClearwayError` for
-    what hosts cannot do, and `ScenarioError` for traffic that agents cannot send.
+    `given` are the transports' keys that the file or `--set` gives, as (transport, key). Raises
+    `ClearwayError` for what hosts cannot do, and `ScenarioError` for traffic that agents cannot send.
     """
     check_carrier(carrier)
     resolved = json.loads(scenario.resolved)
@@ -125,7 +125,7 @@ def plan_of(
     used = sorted({host for flow in flows for host in (flow.source, flow.destination)})
     if used[-1] >= len(names):
         raise ClearwayError(
-            f"the scenario's traffic needs host {used[-1]}, and there are {len(names)}, from 0 to {len(names) - 1}",
+            f"the scenario's traffic needs host {used[-1]}, counted from 0, and there are {len(names)}",
             "add hosts, or change from, to or network.hosts: --set network.hosts=...",
         )
     warnings += [f"{said} on hosts" for key, said in _NOT_ON_HOSTS.items() if resolved.get(key)]
@@ -157,7 +157,7 @@ def _flows(
     scenario: _clearway.Scenario, resolved: Mapping[str, Any], until_ns: int
 ) -> tuple[list[Flow], list[str]]:
     """Take the flows that start before the end; a loop is as many operations as there can be."""
-    warnings = []
+    warnings: list[str] = []
     rows = []
     for row in scenario.host_flows(MOST_FLOWS):
         _, table, _, _, _, start_ns, stop_ns, size, again = row
@@ -208,7 +208,7 @@ def _rounds(resolved: Mapping[str, Any], time_ns: int, size: int | None, room: i
 def _swift(
     resolved: Mapping[str, Any], carrier: str, given: frozenset[tuple[str, str]], tables: Sequence[int]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Take Swift's parameters: the network's, and those of hosts that are given. An agent has its own defaults of these."""
+    """Take Swift's parameters: the network's, and those of hosts that are given."""
     names = list(dict.fromkeys(resolved["traffic"][table]["transport"] for table in dict.fromkeys(tables)))
     transports = {name: resolved["transport"][name] for name in names}
     remarks = []

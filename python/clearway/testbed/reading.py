@@ -60,7 +60,7 @@ class Measured:
     """Between the first and the last agent's start; None until the run has started."""
     flows: dict[int, FlowEnd] = field(default_factory=dict)
     hosts: list[dict[str, Any]] = field(default_factory=list)
-    """Of each host its name, processor time in nanoseconds, drops of its socket, and why its agent was lost."""
+    """Of each host name, processor time in nanoseconds, drops of its socket, and why its agent was lost."""
     is_complete: bool | None = None
     """None until the last line has come."""
     reason: str | None = None
@@ -140,12 +140,12 @@ class Measured:
 
 
 _TAKERS = {
-    "agents": Measured._take_agents,  # noqa: SLF001 - of the class above
-    "started": Measured._take_started,  # noqa: SLF001
-    "sample": Measured._take_sample,  # noqa: SLF001
-    "flow": Measured._take_flow,  # noqa: SLF001
-    "host": Measured._take_host,  # noqa: SLF001
-    "end": Measured._take_end,  # noqa: SLF001
+    "agents": Measured._take_agents,
+    "started": Measured._take_started,
+    "sample": Measured._take_sample,
+    "flow": Measured._take_flow,
+    "host": Measured._take_host,
+    "end": Measured._take_end,
 }
 
 

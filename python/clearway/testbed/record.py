@@ -1,4 +1,4 @@
-"""The tables of a run on real hosts, with the names, columns and units of a simulated run's, and the run itself.
+"""A run on real hosts and its tables, with the names, columns and units of a simulated run's.
 
 There is none of links, as hosts do not see them.
 """
@@ -62,7 +62,9 @@ def _remarks(view: View) -> list[str]:
     if errors:
         said.append(f"{len(errors)} flows failed; the first, {errors[0][0]}: {errors[0][1]}")
     used_up = {curve.flow.table for curve in view.curves if curve.flow.is_last and curve.end_us is not None}
-    said += [f"traffic[{table}]: its closed loop had no operation left in the plan" for table in sorted(used_up)]
+    said += [
+        f"traffic[{table}]: its closed loop had no operation left in the plan" for table in sorted(used_up)
+    ]
     names = set(view.plan.hosts.values())
     rtts = [host["rtt_ns"] for host in view.measured.agents if host.get("host") in names and "rtt_ns" in host]
     if rtts and max(rtts) > view.plan.until_ns:
@@ -94,7 +96,7 @@ def _texts(values: Sequence[str]) -> Any:
 
 
 def _flows(view: View) -> Columns:
-    """Make a row for each flow of the scenario; the operations of a loop are those of the flow that carries them."""
+    """Make a row for each flow of the scenario; a loop's operations are those of the flow that carries them."""
     start, until = view.interval_us
     planned: dict[int, Flow] = {}
     for flow in view.plan.flows:
@@ -128,7 +130,8 @@ def _flows(view: View) -> Columns:
             )
         )
     names = (
-        "flow transport from to start_us bytes retransmissions delivered_bytes goodput_gbps fct_us ideal_us slowdown age_us"
+        "flow transport from to start_us bytes retransmissions delivered_bytes goodput_gbps fct_us"
+        " ideal_us slowdown age_us"
     )
     columns = dict(zip(names.split(), zip(*rows, strict=True), strict=True))
     whole = {"flow", "from", "to", "bytes", "retransmissions", "delivered_bytes"}
@@ -230,7 +233,7 @@ def _series(edges: Any, names: Sequence[str], columns: Mapping[str, Sequence[Any
 
 
 def _operations(view: View) -> Columns:
-    """Make a row for each operation that was issued: first those that are complete, then those that are open."""
+    """Make a row for each operation that was issued: those that are complete, then those that are open."""
     of_loops = [curve for curve in view.curves if curve.flow.is_operation]
     done = [curve for curve in of_loops if view.finished(curve) is not None]
     done.sort(key=lambda curve: curve.end_us or 0.0)
@@ -253,7 +256,9 @@ def _operations(view: View) -> Columns:
         "target": _whole([curve.flow.destination for curve in rows]),
         "bytes": _whole([curve.flow.size or 0 for curve in rows]),
         "issued_us": floats([curve.start_us for curve in rows]),
-        "completed_us": floats([curve.end_us if took[place] is not None else None for place, curve in enumerate(rows)]),
+        "completed_us": floats(
+            [curve.end_us if took[place] is not None else None for place, curve in enumerate(rows)]
+        ),
         "latency_us": floats(took),
         "age_us": floats(ages),
         "failed": _whole([int(is_late(view, curve)) for curve in rows]),

@@ -19,7 +19,9 @@ PLAN = "PLAN.json"
 """The plan, as `clearwayd testbed` reads it: in the run directory, too."""
 
 
-def execute(plan: Plan, hosts: Path, keys: Path, name: str | None, before: tuple[str, ...] = ()) -> tuple[Run, Ended]:
+def execute(
+    plan: Plan, hosts: Path, keys: Path, name: str | None, before: tuple[str, ...] = ()
+) -> tuple[Run, Ended]:
     """Run a plan on its agents; `before` are words before the controller's command, which say where it runs.
 
     Raises what `controller.conduct` raises.

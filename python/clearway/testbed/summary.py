@@ -55,7 +55,7 @@ class View:
 
     @cached_property
     def end_us(self) -> float:
-        """When the run ended: at `duration`, before that if it was cut short, or with the last flow if it is to."""
+        """When the run ended: at `duration`, or before that if cut short or complete."""
         planned = self.plan.until_ns / 1000
         if not self.measured.is_complete:
             return min(planned, max(self.measured.latest_ns, 1) / 1000)
@@ -137,14 +137,18 @@ def _traffic(view: View, flows: int, curves: Sequence[Curve], jain: Sequence[flo
     seconds = (until - start) / 1e6
     plain = [curve for curve in curves if not curve.flow.is_operation]
     of_loops = [curve for curve in curves if curve.flow.is_operation]
-    took = [time for curve in plain if curve.flow.size is not None and (time := view.finished(curve)) is not None]
+    took = [
+        time for curve in plain if curve.flow.size is not None and (time := view.finished(curve)) is not None
+    ]
     ages = [age for curve in plain if (age := view.age(curve)) is not None]
     absent = dict(NOT_KNOWN)
     figures: dict[str, Any] = {"flows": flows, "completed": len(took)}
     delivered = sum(float(curve.delivered(until) - curve.delivered(start)) for curve in curves)
     figures["goodput_gbps"] = delivered * 8 / seconds / 1e9 if seconds > 0 else None
     figures |= {"loss_rate": None, "loss_rate_whole": None}
-    figures["retransmissions"] = round(sum(_share(curve, start, until) * curve.retransmissions for curve in curves))
+    figures["retransmissions"] = round(
+        sum(_share(curve, start, until) * curve.retransmissions for curve in curves)
+    )
     figures |= {"needless_retransmissions": None, "timeouts_whole": None}
     figures |= _round_trips(curves, start, until)
     indices = [index for index in jain if index is not None]
@@ -173,7 +177,7 @@ def _reason(key: str) -> str:
 
 
 def _share(curve: Curve, start: float, until: float) -> float:
-    """Return which share of a flow's bytes were acknowledged in an interval; all of its time, if there are none."""
+    """Return which share of a flow's bytes were acknowledged in an interval; 1 if there are none."""
     total = curve.bytes[-1]
     return float(curve.delivered(until) - curve.delivered(start)) / total if total else 1.0
 
@@ -193,21 +197,25 @@ def _round_trips(curves: Sequence[Curve], start: float, until: float) -> dict[st
         return {f"rtt_{name}_us": None for name in ("mean", *_BINNED)}
     sums = np.cumsum(weights)
     places = {name: np.searchsorted(sums, share * sums[-1]) for name, share in _BINNED.items()}
-    mean = {"rtt_mean_us": float(np.average(times, weights=weights))}
+    mean: dict[str, float | None] = {"rtt_mean_us": float(np.average(times, weights=weights))}
     last = len(times) - 1
     return mean | {f"rtt_{name}_us": float(times[min(place, last)]) for name, place in places.items()}
 
 
 def _jain(view: View, curves: Sequence[Curve]) -> float | None:
-    """Return the mean of Jain's index over each whole `record.fairness` of the interval, of flows that send all through."""
+    """Return the mean of Jain's index over each whole `record.fairness`."""
     start, until = view.interval_us
     step = quantity(view.plan.resolved["record"].get("fairness"))
     length = min(step.value, until - start) if step else until - start
     if length <= 0:
         return None
-    edges = start + length * np.arange(int((until - start) / length + 1e-9) + 1)
+    edges: Floats = start + length * np.arange(int((until - start) / length + 1e-9) + 1, dtype=np.float64)
     grown = np.array([np.diff(curve.delivered(edges)) for curve in curves if not curve.flow.is_operation])
-    last = [view.end_us if curve.end_us is None else curve.end_us for curve in curves if not curve.flow.is_operation]
+    last = [
+        view.end_us if curve.end_us is None else curve.end_us
+        for curve in curves
+        if not curve.flow.is_operation
+    ]
     first = [curve.start_us for curve in curves if not curve.flow.is_operation]
     indices = []
     for place in range(len(edges) - 1):
