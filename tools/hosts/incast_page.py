@@ -53,17 +53,17 @@ class Shown:
 HEADINGS = (
     "",
     "mean RTT, ms",
-    "simulated",
+    "mean RTT simulated",
     "off by",
     "p99 RTT, ms",
-    "simulated",
+    "p99 RTT simulated",
     "goodput, Mb/s",
-    "simulated",
+    "goodput simulated",
     "off by",
     "Jain",
-    "simulated",
+    "Jain simulated",
     "sent again",
-    "simulated",
+    "sent again simulated",
 )
 
 
@@ -97,7 +97,13 @@ def off_by(pair: Pair, key: str) -> float | None:
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:+.0f} %"
+    return "-" if share is None else f"{round(100 * share) or 0:+d} %"
+
+
+def _beside(share: float) -> str:
+    """Say where a simulated figure is."""
+    percent = round(100 * abs(share))
+    return f"{percent} % {'above' if share > 0 else 'below'} the measured one" if percent else "as measured"
 
 
 def sentences(pairs: Sequence[Pair]) -> list[str]:
@@ -111,9 +117,8 @@ def sentences(pairs: Sequence[Pair]) -> list[str]:
             continue
         near = max(abs(rtt), abs(goodput)) <= NEAR
         said.append(
-            f"{pair.scheme.label} ({pair.scheme.carrier}): the simulated mean RTT is {_percent(rtt)} and "
-            f"the goodput {_percent(goodput)} off what was measured, {'within' if near else 'not within'} {NEAR:.0%}."
-            + ("" if near else f" {_why(pair)}")
+            f"{pair.scheme.label} ({pair.scheme.carrier}): the simulated mean RTT is {_beside(rtt)}, "
+            f"the goodput {_beside(goodput)}; the bar is {100 * NEAR:.0f} %.{'' if near else f' {_why(pair)}'}"
         )
     return said
 
@@ -138,7 +143,7 @@ def table(pairs: Sequence[Pair]) -> str:
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if place else ("  " * (cell in ("simulated", "off by")) + cell).ljust(width + 2)
+            cell.rjust(width) if place else cell.ljust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows

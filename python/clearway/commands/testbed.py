@@ -19,7 +19,7 @@ from clearway.errors import ClearwayError
 from clearway.runs import Run
 from clearway.seeds import Seeds
 from clearway.testbed import local as local_testbed
-from clearway.testbed import running
+from clearway.testbed import owner, running
 from clearway.testbed.controller import Ended, FailedRunError
 from clearway.testbed.given import given_keys
 from clearway.testbed.hosts import names_in
@@ -67,7 +67,8 @@ def run(
     plan = plan_of(scenario, carrier, names_in(hosts), given_keys(file, overrides))
     output = Output(out, _default(scenario, carrier))
     try:
-        measured, ended = running.execute(plan, hosts, keys, name)
+        with owner.folder() as folder:
+            measured, ended = running.execute(plan, running.Place(hosts, keys, name), folder)
     except FailedRunError as error:
         _fail(error)
     _finish(output, plan, measured, ended, as_json=json)

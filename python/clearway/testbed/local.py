@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import select
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -15,7 +14,7 @@ from clearway import _clearway, stops
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.runs import Run
-from clearway.testbed import controller, plan, running
+from clearway.testbed import controller, owner, plan, running
 from clearway.testbed.controller import Ended, FailedRunError
 from clearway.testbed.network import Links, Network, check_machine, network
 
@@ -71,15 +70,15 @@ def execute(planned: plan.Plan, hosts: int | None, links: Links) -> tuple[Run, E
     Raises what `controller.conduct` raises, and `ClearwayError` where the network cannot be made.
     """
     count = hosts or max(planned.hosts) + 1
-    with tempfile.TemporaryDirectory(prefix="clearway-testbed-") as name, network(count, links) as made:
-        folder = Path(name)
+    with owner.folder() as folder, network(count, links) as made:
         keys = folder / "keys"
         names = [f"h{host}" for host in range(count)]
         _make_keys(keys, names)
         (folder / "hosts.toml").write_text(_hosts(made, names), encoding="utf-8")
         with _agents(made, names, keys, folder):
             before = tuple(Network.inside(made.switch, []))
-            return running.execute(planned, folder / "hosts.toml", keys, _CONTROLLER, before)
+            place = running.Place(folder / "hosts.toml", keys, _CONTROLLER, before)
+            return running.execute(planned, place, folder)
 
 
 def _hosts(made: Network, names: Sequence[str]) -> str:

@@ -10,18 +10,16 @@ removed by the next.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from clearway import stops
 from clearway.errors import ClearwayError
+from clearway.testbed.owner import is_left, owned
 
-_NAME = re.compile(r"clearway-(\d+)-(\d+)-(?:h\d+|switch)")
 _DATA, _CONTROL = "10.198", "10.199"
 _SWITCH_ADDRESS = f"{_CONTROL}.255.254"
 _BURST_BYTES = 10 * 1538  # what a port sends at once
@@ -82,8 +80,7 @@ def check_machine() -> None:
 def network(hosts: int, links: Links) -> Iterator[Network]:
     """Make a network for as long as the body runs; raises `ClearwayError` with what the system said."""
     remove_left()
-    prefix = f"clearway-{os.getpid()}-{_started(os.getpid())}"
-    made = Network(f"{prefix}-switch", [f"{prefix}-h{host}" for host in range(hosts)])
+    made = Network(owned("switch"), [owned(f"h{host}") for host in range(hosts)])
     try:
         _make(made, links)
         yield made
@@ -95,23 +92,12 @@ def network(hosts: int, links: Links) -> Iterator[Network]:
 def remove_left() -> None:
     """Remove the namespaces whose makers have ended."""
     for name in _namespaces():
-        match = _NAME.fullmatch(name)
-        if match is not None and _started(int(match[1])) != match[2]:
+        if is_left(name):
             _remove([name])
 
 
 def _namespaces() -> list[str]:
     return [line.split()[0] for line in _run(["ip", "netns", "list"]).splitlines() if line.strip()]
-
-
-def _started(process: int) -> str:
-    """Return when a process started, in the kernel's ticks; nothing if there is none."""
-    try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""
-    # Its name may hold anything, and ends with the last parenthesis.
-    return text.rpartition(")")[2].split()[19]
 
 
 def _remove(names: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ from clearway.testbed.summary import View, is_late, round_trips, summary_of
 _NAN = float("nan")
 
 
-def run_of(view: View, wall_s: float, interrupted: bool) -> Run:
+def run_of(view: View, wall_s: float, *, interrupted: bool) -> Run:
     """Return what was measured as a run."""
     plan, measured = view.plan, view.measured
     summary = summary_of(view)
@@ -96,7 +96,7 @@ def _texts(values: Sequence[str]) -> Any:
 
 
 def _flows(view: View) -> Columns:
-    """Make a row for each flow of the scenario; a loop's operations are those of the flow that carries them."""
+    """Make a row for each flow of the scenario; a loop's operations are its flow's."""
     start, until = view.interval_us
     planned: dict[int, Flow] = {}
     for flow in view.plan.flows:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from clearway import stops
@@ -19,23 +19,36 @@ PLAN = "PLAN.json"
 """The plan, as `clearwayd testbed` reads it: in the run directory, too."""
 
 
-def execute(
-    plan: Plan, hosts: Path, keys: Path, name: str | None, before: tuple[str, ...] = ()
-) -> tuple[Run, Ended]:
-    """Run a plan on its agents; `before` are words before the controller's command, which say where it runs.
+@dataclass(frozen=True)
+class Place:
+    """Where a plan runs."""
+
+    hosts: Path
+    """The file with the hosts."""
+    keys: Path
+    """The directory with the certificates."""
+    name: str | None
+    """Whose certificate is shown; None for this host's."""
+    before: tuple[str, ...] = ()
+    """Words before the controller's command, which say where it runs."""
+
+
+def execute(plan: Plan, place: Place, folder: Path) -> tuple[Run, Ended]:
+    """Run a plan on its agents; the plan lies in `folder` meanwhile.
 
     Raises what `controller.conduct` raises.
     """
-    with tempfile.TemporaryDirectory(prefix="clearway-plan-") as folder:
-        file = Path(folder) / PLAN
-        file.write_text(plan.text(), encoding="utf-8")
-        command = [controller.program(), "testbed", str(file), "--hosts", str(hosts), "--keys", str(keys)]
-        if name is not None:
-            command += ["--name", name]
-        started = time.monotonic()
-        ended = controller.conduct([*before, *controller.dies_with_us(command)])
+    file = folder / PLAN
+    file.write_text(plan.text(), encoding="utf-8")
+    command = [controller.program(), "testbed", str(file)]
+    command += ["--hosts", str(place.hosts), "--keys", str(place.keys)]
+    if place.name is not None:
+        command += ["--name", place.name]
+    started = time.monotonic()
+    ended = controller.conduct([*place.before, *controller.dies_with_us(command)])
     with stops.put_off():
-        return run_of(View(plan, ended.measured), time.monotonic() - started, ended.interrupted), ended
+        view = View(plan, ended.measured)
+        return run_of(view, time.monotonic() - started, interrupted=ended.interrupted), ended
 
 
 def writer(plan: Plan, run: Run) -> Callable[[Path], None]:
