@@ -118,8 +118,10 @@ def sentences(pairs: Sequence[Pair]) -> list[str]:
         near = max(abs(rtt), abs(goodput)) <= NEAR
         said.append(
             f"{pair.scheme.label} ({pair.scheme.carrier}): the simulated mean RTT is {_beside(rtt)}, "
-            f"the goodput {_beside(goodput)}; the bar is {100 * NEAR:.0f} %.{'' if near else f' {_why(pair)}'}"
+            f"the goodput {_beside(goodput)}; the bar is {100 * NEAR:.0f} %."
         )
+        if not near:
+            said.append(_why(pair))
     return said
 
 

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import clearway
-from clearway import console
+from clearway import console, stops
 from clearway.errors import ClearwayError, reason
 from clearway.testbed.reading import Measured, SenselessLineError
 
@@ -60,45 +61,35 @@ def conduct(command: Sequence[str]) -> Ended:
     KeyboardInterrupt if that was for an interruption.
     """
     with tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(  # noqa: S603 - our own command
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ClearwayError(f"{command[0]}: {reason(error)}", "is Clearway installed whole?") from error
         measured = Measured()
         interrupted = False
+        process: _Process | None = None
         try:
-            lines = _Lines(process)
             try:
-                lines.read_into(measured)
+                with stops.put_off():
+                    process = _Process(command, errors)
+                process.read_into(measured)
             except KeyboardInterrupt:
+                if process is None:
+                    raise
                 interrupted = True
-                process.send_signal(signal.SIGINT)
+                process.interrupt()
                 with suppress(KeyboardInterrupt):  # a second one: no more patience
-                    lines.read_into(measured, _PATIENCE_S)
-            status = process.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            status = -signal.SIGKILL
+                    process.read_into(measured, _PATIENCE_S)
+            status = process.status()
         except SenselessLineError as error:
             raise FailedRunError(
                 f"clearwayd printed {error}", "are clearway and clearwayd of the same version? make build"
             ) from error
         finally:
-            if process.poll() is None:
-                with suppress(OSError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            if process is not None:
+                process.end()
         errors.seek(0)
         said = errors.read().decode("utf-8", "replace")
-    return _judged(measured, interrupted, status, said)
+    return _judged(measured, status, said, interrupted=interrupted)
 
 
-def _judged(measured: Measured, interrupted: bool, status: int, said: str) -> Ended:
+def _judged(measured: Measured, status: int, said: str, *, interrupted: bool) -> Ended:
     """Return what the run came to, or raise why there is nothing of it."""
     message, remedy = _split(said)
     if not measured.has_started:
@@ -122,17 +113,45 @@ def _split(said: str) -> tuple[str, str | None]:
     ) or None
 
 
-class _Lines:
-    """The lines of a process, read by a thread: an interruption of this one loses none."""
+class _Process:
+    """A controller in a session of its own. A thread reads its lines: an interruption of ours loses none."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, command: Sequence[str], errors: IO[bytes]) -> None:
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ClearwayError(f"{command[0]}: {reason(error)}", "is Clearway installed whole?") from error
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        threading.Thread(target=self._read, args=(process,), daemon=True).start()
+        threading.Thread(target=self._read, daemon=True).start()
 
-    def _read(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
+    def interrupt(self) -> None:
+        """Tell it to end the run in order."""
+        self._process.send_signal(signal.SIGINT)
+
+    def status(self) -> int:
+        """Return the status that it ends with; one that does not end is killed."""
+        try:
+            return self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            return -signal.SIGKILL
+
+    def end(self) -> None:
+        """See that it has ended."""
+        if self._process.poll() is None:
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
         with suppress(OSError, ValueError):
-            for line in process.stdout:
+            for line in self._process.stdout:
                 self._lines.put(line)
         self._lines.put(None)
 
