@@ -1,7 +1,7 @@
 """A testbed on namespaces of this machine, with the real `clearwayd`.
 
-Needs root, ip, tc and a kernel that makes namespaces, veths and token buckets: where one is missing, the tests
-are skipped and say which.
+Needs root, ip, tc and a kernel that makes namespaces, veths and token buckets: where one is missing, the
+tests are skipped and say which.
 """
 
 import json
@@ -20,6 +20,7 @@ from clearway.testbed import controller
 from clearway.testbed.network import Links, check_machine, network
 
 from tests.conftest import Clearway, child, finished, written
+from tools.hosts import machine
 
 _PATIENCE_S = 30.0
 SCENARIO: dict[str, Any] = {
@@ -66,7 +67,7 @@ def _possible() -> None:
 
 def namespaces(process: int) -> list[str]:
     """Return the namespaces that a process has made."""
-    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    listed = machine.run(["ip", "netns", "list"])
     return [line for line in listed.splitlines() if line.startswith(f"clearway-{process}-")]
 
 
@@ -88,10 +89,8 @@ def running(process: "subprocess.Popen[str]") -> None:
     end = time.monotonic() + _PATIENCE_S
     while time.monotonic() < end:
         for name in namespaces(process.pid):
-            if "switch" in name:
-                inside = ["ip", "netns", "pids", name.split()[0]]
-                if subprocess.run(inside, capture_output=True, text=True, check=False).stdout.strip():
-                    return
+            if "switch" in name and machine.run(["ip", "netns", "pids", name.split()[0]]).strip():
+                return
         time.sleep(0.05)
     process.kill()
     pytest.fail(f"it never ran: {finished(process)}")
@@ -130,8 +129,8 @@ def test_options_change_the_scenario_that_is_recorded(workspace: Path, clearway:
     assert isinstance(run, Run)
     assert run.scenario["network"]["rate"] == "20Mbps"
     assert run.scenario["switch"]["default"]["buffer"] == "50kB"
-    # Two times 20 kB through 20 Mb/s.
-    assert run.flows["fct_us"].max() > 16_000
+    # Two times 20 kB through 20 Mb/s, but for the first burst.
+    assert run.flows["fct_us"].max() > 14_000
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -159,7 +158,7 @@ def test_what_a_killed_one_leaves_the_next_removes(workspace: Path, clearway: Cl
     process.communicate()
     assert gone(process.pid)
     assert len(namespaces(process.pid)) == 4
-    answer = clearway("testbed", "local", file, "--set", "duration=200ms", "--unset", "warmup")
+    answer = clearway("testbed", "local", file, "--set", "duration=300ms")
     assert answer.status == 0, answer.err
     assert namespaces(process.pid) == []
 

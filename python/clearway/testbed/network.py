@@ -22,7 +22,7 @@ from clearway.testbed.owner import is_left, owned
 
 _DATA, _CONTROL = "10.198", "10.199"
 _SWITCH_ADDRESS = f"{_CONTROL}.255.254"
-_BURST_BYTES = 10 * 1538  # what a port sends at once
+_SLACK_S = 250e-6  # for which a port that is woken late makes up, in one burst
 _HOST_QUEUE_BYTES = 16_000_000  # no host drops what it sends itself
 _OVERHEAD_BYTES = 24  # of Ethernet, beyond what the kernel counts: check sequence, preamble and gap
 _HEADERS_BYTES = 100  # room for the headers of every carrier, beside the payload
@@ -140,8 +140,8 @@ def _make(made: Network, links: Links) -> None:
 
 def _shape(namespace: str, device: str, links: Links, limit: int, mtu: int) -> None:
     """Have a port send no faster than its rate; of what waits beyond `limit` bytes, the last is dropped."""
-    burst = max(_BURST_BYTES, 2 * mtu)
     bits = round(links.rate_gbps * 1e9)
+    burst = max(2 * (mtu + _OVERHEAD_BYTES), round(bits / 8 * _SLACK_S))
     rule = f"tbf rate {bits}bit burst {burst} limit {limit} overhead {_OVERHEAD_BYTES}"
     _run(["tc", "-n", namespace, "qdisc", "add", "dev", device, "root", *rule.split()])
 
