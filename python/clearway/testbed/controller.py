@@ -106,11 +106,9 @@ def _judged(measured: Measured, status: int, said: str, *, interrupted: bool) ->
 
 
 def _split(said: str) -> tuple[str, str | None]:
-    """Take the first error of what the controller says, and the remedy in the lines below."""
+    """Take the first error of what the controller says, and what stands below, its remedy first."""
     first, _, rest = said.strip().partition("\n")
-    return first.removeprefix("error: "), "\n".join(
-        line.removeprefix("  ") for line in rest.splitlines()
-    ) or None
+    return first.removeprefix("error: "), rest.removeprefix("  ") or None
 
 
 class _Process:
