@@ -14,30 +14,14 @@ from typing import Any
 import clearway as cw
 import numpy as np
 import pytest
-from clearway import api
 from clearway.errors import ClearwayError
 from clearway.runs import Run
 from clearway.testbed import controller
-from clearway.testbed.given import given_keys
-from clearway.testbed.plan import Plan, plan_of
 from clearway.testbed.reading import Measured, SenselessLineError
 
-from tests.conftest import SMALL, Clearway, nothing_but, written
+from tests.conftest import Clearway, nothing_but, written
+from tests.testbeds import HOSTS, SCENARIO, run_on_hosts, two_flows
 
-SCENARIO: dict[str, Any] = {
-    **SMALL,
-    "name": "two flows",
-    "duration": "100ms",
-    "warmup": "20ms",
-    "network": {"topology": "star", "hosts": 3, "rate": "1Gbps", "delay": "1us", "mtu": "1500B"},
-    "transport": {"bulk": {"protocol": "swift", "base_target": "300us", "initial_rto": "7ms"}},
-    "traffic": [
-        {"pattern": "incast", "transport": "bulk", "from": "1..3", "to": 0, "bytes": "1MB"},
-        {"pattern": "incast", "transport": "bulk", "from": 1, "to": 2},
-    ],
-    "record": {"windows": "10ms", "rtt": "10ms", "throughput": "10ms"},
-}
-HOSTS = "".join(f'[[host]]\nname = "h{n}"\ncontrol = "127.0.0.1:{7400 + n}"\n' for n in range(3))
 MS = 1_000_000
 
 
@@ -91,6 +75,11 @@ _WAIT = "while :; do sleep 0.05; done"
 
 
 @pytest.fixture
+def scenario(workspace: Path) -> Path:
+    return two_flows(workspace)
+
+
+@pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Daemon:
     """Have a script in the place of clearwayd; it prints lines, and then does what is said."""
 
@@ -106,103 +95,6 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFac
         monkeypatch.setattr(controller, "DAEMON", script)
 
     return put
-
-
-@pytest.fixture
-def scenario(workspace: Path) -> Path:
-    (workspace / "hosts.toml").write_text(HOSTS)
-    return written(workspace / "two.toml", SCENARIO)
-
-
-def planned(file: Path, carrier: str = "udp:swift", **sets: str) -> Plan:
-    overrides = api.sets_of({key.replace("__", "."): value for key, value in sets.items()})
-    loaded = api.load_scenario(file, overrides, None)
-    return plan_of(loaded, carrier, ["h0", "h1", "h2"], given_keys(file, overrides))
-
-
-def run_on_hosts(clearway: Clearway, file: Path, *more: object) -> Any:
-    return clearway("testbed", "run", file, "--hosts", "hosts.toml", "--keys", "keys", *more)
-
-
-# PLANS
-
-
-def test_a_plan_has_the_flows_hosts_and_parameters(scenario: Path) -> None:
-    text = json.loads(planned(scenario).text())
-    flows = text.pop("flows")
-    swift = text.pop("swift")
-    assert text == {
-        "version": 1,
-        "carrier": "udp:swift",
-        "mtu": 1400,
-        "until_ns": 100 * MS,
-        "sample_every_ns": 10 * MS,
-        "hosts": ["h0", "h1", "h2"],
-    }
-    ends = [(flow["id"], flow["source"], flow["destination"], flow["bytes"]) for flow in flows]
-    assert ends == [(0, 1, 0, 1_000_000), (1, 2, 0, 1_000_000), (2, 1, 2, None)]
-    assert all("after" not in flow and flow["start_ns"] == 0 for flow in flows)
-    # What the file gives, the network's defaults, and of hosts only what the file gives.
-    assert (swift["base_target"], swift["initial_rto"], swift["fs_range"]) == ("300us", "7ms", "75us")
-    assert not {"min_rto", "endpoint_target", "protocol", "header"} & set(swift)
-
-
-def test_what_is_set_on_the_command_line_counts_as_given(scenario: Path) -> None:
-    swift = planned(scenario, transport__bulk__min_rto="9ms").swift
-    assert swift["min_rto"] == "9ms"
-    assert planned(scenario, "tcp:cubic").swift == {}
-
-
-def test_a_closed_loop_is_chains_of_operations(workspace: Path) -> None:
-    loop = {"pattern": "closed_loop", "transport": "bulk", "from": 1, "to": 0, "operation": "write"}
-    traffic = [{**loop, "bytes": "100kB", "outstanding": 2}]
-    plan = planned(written(workspace / "loop.toml", {**SCENARIO, "traffic": traffic}))
-    flows = json.loads(plan.text())["flows"]
-    # 100 kB take 800 us at 1 Gb/s, so at most 125 of them and one more in 100 ms.
-    assert len(flows) == 2 * 126
-    heads = [flow["id"] for flow in flows if "after" not in flow]
-    assert heads == [0, 126]
-    assert all(flow["after"] == flow["id"] - 1 for flow in flows if "after" in flow)
-    assert [flow.id for flow in plan.flows if flow.is_last] == [125, 251]
-
-
-@pytest.mark.parametrize(
-    ("change", "carrier", "words"),
-    [
-        ({}, "udp:cubic", "udp:cubic: there is no such carrier"),
-        ({}, "tcp:", "there is no such carrier"),
-        ({"network.hosts": 4, "traffic[0].from": "3", "traffic[0].to": 0}, "udp:swift", "needs host 3"),
-        ({"traffic[1].stop": "50ms"}, "udp:swift", "traffic[1].stop: an agent does not stop"),
-        ({"traffic[0].start": "5s", "traffic[1].start": "5s"}, "udp:swift", ""),
-    ],
-)
-def test_what_hosts_cannot_do_is_bad_input(
-    scenario: Path, clearway: Clearway, change: dict[str, Any], carrier: str, words: str
-) -> None:
-    sets = [word for key, value in change.items() for word in ("--set", f"{key}={value}")]
-    answer = run_on_hosts(clearway, scenario, "--carrier", carrier, *sets)
-    assert answer.status == 2, answer
-    assert words in answer.err
-    assert answer.err.startswith("error: ")
-
-
-@pytest.mark.parametrize(
-    ("hosts", "words"),
-    [
-        ("", "host: found no table [[host]]"),
-        ("host = 3\n", "host: found no table [[host]]"),
-        ('[[host]]\ncontrol = "a:1"\n', "host[0].name: missing"),
-        ('[[host]]\nname = "a"\n[[host]]\nname = "a"\n', "host[1].name: a is host[0], too"),
-        ("[[host\n", "hosts.toml:1"),
-    ],
-)
-def test_hosts_are_checked(scenario: Path, clearway: Clearway, hosts: str, words: str) -> None:
-    Path("hosts.toml").write_text(hosts)
-    answer = run_on_hosts(clearway, scenario)
-    assert (answer.status, words in answer.err) == (2, True), answer.err
-    Path("hosts.toml").unlink()
-    assert run_on_hosts(clearway, scenario).status == 2
-    assert nothing_but(scenario.parent, "two.toml")
 
 
 # READING
