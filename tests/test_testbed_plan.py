@@ -49,6 +49,7 @@ def test_a_plan_has_the_flows_hosts_and_parameters(scenario: Path) -> None:
 def test_what_is_set_on_the_command_line_counts_as_given(scenario: Path) -> None:
     swift = planned(scenario, transport__bulk__min_rto="9ms").swift
     assert swift["min_rto"] == "9ms"
+    assert "max_cwnd" not in planned(scenario, "quic:swift").swift
     assert planned(scenario, "tcp:cubic").swift == {}
 
 

@@ -78,7 +78,13 @@ class Run:
 
     @property
     def _title(self) -> str:
-        return f"{self.name} (seed {self.seed})" + (f": {self.interruption}" if self.interruption else "")
+        title = f"{self.name} (seed {self.seed}){self.origin}"
+        return title + (f": {self.interruption}" if self.interruption else "")
+
+    @property
+    def origin(self) -> str:
+        """Say over what a run on real hosts was measured; nothing of a simulated one."""
+        return "" if self.testbed is None else f", measured over {self.testbed.get('carrier', 'real hosts')}"
 
     @classmethod
     def of(cls, scenario: _clearway.Scenario | Measurement, result: _clearway.Result | Outcome) -> Run:
