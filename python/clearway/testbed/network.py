@@ -23,7 +23,7 @@ from clearway.testbed.owner import is_left, owned
 _DATA, _CONTROL = "10.198", "10.199"
 _SWITCH_ADDRESS = f"{_CONTROL}.255.254"
 _SLACK_S = 250e-6  # for which a port that is woken late makes up, in one burst
-_HOST_QUEUE_BYTES = 16_000_000  # no host drops what it sends itself
+_HOST_QUEUE_PACKETS = 1000  # as Linux has it by default
 _OVERHEAD_BYTES = 24  # of Ethernet, beyond what the kernel counts: check sequence, preamble and gap
 _HEADERS_BYTES = 100  # room for the headers of every carrier, beside the payload
 _LARGEST_MTU = 65_000
@@ -132,7 +132,7 @@ def _make(made: Network, links: Links) -> None:
             network_ = f"{_DATA if bridge == 'data' else _CONTROL}.0.0/16"
             # Swift measures round trips, in which a receiver's wait before it acknowledges has no part.
             _ip(host, f"route add {network_} dev {device} src {address} quickack 1")
-        _shape(host, "eth0", links, _HOST_QUEUE_BYTES, mtu)
+        _shape(host, "eth0", links, _HOST_QUEUE_PACKETS * mtu, mtu)
         _shape(made.switch, f"p{number}", links, links.buffer_bytes, mtu)
         settings = ["net.ipv4.tcp_no_metrics_save=1", "net.ipv4.tcp_rmem=4096 1048576 33554432"]
         _run(Network.inside(host, ["sysctl", "-qw", *settings]))
