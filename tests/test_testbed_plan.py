@@ -66,6 +66,16 @@ def test_a_closed_loop_is_chains_of_operations(workspace: Path) -> None:
     assert [flow.id for flow in plan.flows if flow.is_last] == [125, 251]
 
 
+def test_a_flow_that_starts_after_the_end_is_not_told_of(workspace: Path) -> None:
+    rows = ("start,from,to,bytes", "0us,0,1,1kB", "99ms,1,2,1kB", "200ms,2,0,9B")
+    (workspace / "trace.csv").write_text("\n".join(rows) + "\n")
+    traffic = [{"pattern": "trace", "transport": "bulk", "file": "trace.csv"}]
+    plan = planned(written(workspace / "trace.toml", {**SCENARIO, "traffic": traffic}))
+    assert [flow.start_ns for flow in plan.flows] == [0, 99 * MS]
+    assert [(flow.flow, flow.start_ns) for flow in plan.later] == [(2, 200 * MS)]
+    assert len(json.loads(plan.text())["flows"]) == 2
+
+
 @pytest.mark.parametrize(
     ("change", "carrier", "words"),
     [

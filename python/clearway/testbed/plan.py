@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clearway import _clearway
@@ -67,6 +67,8 @@ class Plan:
     resolved: dict[str, Any]
     carrier: str
     flows: Sequence[Flow]
+    later: Sequence[Flow]
+    """The flows that would start after the end: no agent is told of them."""
     hosts: Mapping[int, str]
     """The name of each host that sends or receives, by its number in the scenario."""
     swift: Mapping[str, Any]
@@ -121,14 +123,14 @@ def plan_of(
     check_carrier(carrier)
     resolved = json.loads(scenario.resolved)
     until_ns = round(scenario.duration_us * 1000)
-    flows, warnings = _flows(scenario, resolved, until_ns)
+    flows, later = _flows(scenario, resolved, until_ns)
     used = sorted({host for flow in flows for host in (flow.source, flow.destination)})
     if used[-1] >= len(names):
         raise ClearwayError(
             f"the scenario's traffic needs host {used[-1]}, counted from 0, and there are {len(names)}",
             "add hosts, or change from, to or network.hosts: --set network.hosts=...",
         )
-    warnings += [f"{said} on hosts" for key, said in _NOT_ON_HOSTS.items() if resolved.get(key)]
+    warnings = [f"{said} on hosts" for key, said in _NOT_ON_HOSTS.items() if resolved.get(key)]
     swift, remarks = _swift(resolved, carrier, given, [flow.table for flow in flows])
     every, remark = _sample_every(resolved["record"], until_ns)
     payload = quantity(resolved["network"]["mtu"])
@@ -138,6 +140,7 @@ def plan_of(
         resolved=resolved,
         carrier=carrier,
         flows=flows,
+        later=later,
         hosts={host: names[host] for host in used},
         swift=swift,
         mtu=mtu,
@@ -155,47 +158,37 @@ def check_carrier(carrier: str) -> None:
 
 def _flows(
     scenario: _clearway.Scenario, resolved: Mapping[str, Any], until_ns: int
-) -> tuple[list[Flow], list[str]]:
-    """Take the flows that start before the end; a loop is as many operations as there can be."""
-    warnings: list[str] = []
-    rows = []
-    for row in scenario.host_flows(MOST_FLOWS):
-        _, table, _, _, _, start_ns, stop_ns, size, again = row
+) -> tuple[list[Flow], list[Flow]]:
+    """Take the flows that start before the end, a loop as all its possible operations, and the others."""
+    rows = scenario.host_flows(MOST_FLOWS)
+    now = [row for row in rows if row[5] < until_ns]
+    chains = sum(again for *_, again in now)
+    room = (MOST_FLOWS - (len(now) - chains)) // max(chains, 1)
+    flows: list[Flow] = []
+    later: list[Flow] = []
+    for number, table, is_operation, source, destination, start_ns, stop_ns, size, again in rows:
         if size is None and stop_ns is not None and stop_ns < until_ns:
             raise ClearwayError(
                 f"traffic[{table}].stop: an agent does not stop a flow without a size before the run ends",
                 f"remove it: --unset traffic[{table}].stop, or give the flows bytes",
             )
-        if start_ns < until_ns:
-            rows.append((row, again))
-    chains = sum(again for _, again in rows)
-    room = (MOST_FLOWS - (len(rows) - chains)) // max(chains, 1)
-    flows: list[Flow] = []
-    for (number, table, is_operation, source, destination, start_ns, stop_ns, size, again), _ in rows:
-        rounds = _rounds(resolved, (stop_ns or until_ns) - start_ns, size, room) if again else 1
         if size == 0:
             raise ClearwayError(f"traffic[{table}]: flow {number} has no bytes", "give it 1 byte at least")
+        first = Flow(len(flows), number, table, is_operation, source, destination, size, start_ns)
+        if start_ns >= until_ns:
+            later.append(first)
+            continue
+        if not again:
+            flows.append(first)
+            continue
+        rounds = _rounds(resolved, (stop_ns or until_ns) - start_ns, size, room)
         for place in range(rounds):
             before = flows[-1].id if place else None
-            is_last = again and place + 1 == rounds
-            flows.append(
-                Flow(
-                    len(flows),
-                    number,
-                    table,
-                    is_operation,
-                    source,
-                    destination,
-                    size,
-                    start_ns,
-                    before,
-                    stop_ns if again else None,
-                    is_last,
-                )
-            )
+            is_last = place + 1 == rounds
+            flows.append(replace(first, id=len(flows), after=before, until_ns=stop_ns, is_last=is_last))
     if not flows:
         raise ClearwayError("the scenario has no flow that starts before its end", "make duration longer")
-    return flows, warnings
+    return flows, later
 
 
 def _rounds(resolved: Mapping[str, Any], time_ns: int, size: int | None, room: int) -> int:

@@ -99,7 +99,7 @@ def _flows(view: View) -> Columns:
     """Make a row for each flow of the scenario; a loop's operations are its flow's."""
     start, until = view.interval_us
     planned: dict[int, Flow] = {}
-    for flow in view.plan.flows:
+    for flow in (*view.plan.flows, *view.plan.later):
         planned.setdefault(flow.flow, flow)
     parts: dict[int, list[Curve]] = {number: [] for number in planned}
     for curve in view.curves:

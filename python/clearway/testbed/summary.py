@@ -116,7 +116,7 @@ def summary_of(view: View) -> dict[str, Any]:
     start, until = view.interval_us
     names = list(view.plan.resolved["transport"])
     planned: dict[str, set[int]] = {name: set() for name in names}
-    for flow in view.plan.flows:
+    for flow in (*view.plan.flows, *view.plan.later):
         planned[view.transport(flow.table)].add(flow.flow)
     curves: dict[str, list[Curve]] = {name: [] for name in names}
     for curve in view.curves:
