@@ -5,6 +5,7 @@ tests are skipped and say which.
 """
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -71,8 +72,8 @@ def namespaces(process: int) -> list[str]:
     return [line for line in listed.splitlines() if line.startswith(f"clearway-{process}-")]
 
 
-def agents(process: int) -> list[str]:
-    """Return the command lines of agents whose keys a process has made."""
+def agents(process: int) -> list[int]:
+    """Return the agents whose keys a process has made."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -80,7 +81,7 @@ def agents(process: int) -> list[str]:
         except OSError:
             continue
         if "agent" in words and any(f"clearway-{process}-" in word for word in words):
-            found.append(" ".join(words))
+            found.append(int(folder.name))
     return found
 
 
@@ -148,6 +149,20 @@ def test_a_signal_keeps_what_was_measured_and_leaves_nothing_else(workspace: Pat
         run = cw.load_run("real")
         assert isinstance(run, Run)
         assert run.interrupted_at_us is not None
+
+
+def test_a_killed_agent_ends_the_run(workspace: Path) -> None:
+    file = written(workspace / "long.toml", {**SCENARIO, "duration": "60s", "measure_until": "60s"})
+    process = child("testbed", "local", file, "--out", "real")
+    running(process)
+    os.kill(agents(process.pid)[-1], signal.SIGKILL)
+    answer = finished(process)
+    assert answer.status == 1, answer
+    assert namespaces(process.pid) == []
+    assert gone(process.pid)
+    if Path("real").exists():  # else it had not started
+        assert "was lost" in answer.err
+        assert "real has what was measured" in answer.err
 
 
 def test_what_a_killed_one_leaves_the_next_removes(workspace: Path, clearway: Clearway) -> None:
