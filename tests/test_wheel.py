@@ -94,8 +94,9 @@ def test_the_daemon_moves_a_file(empty: Path, workspace: Path) -> None:
     """By the command beside `clearway`, in two processes."""
     program = str(empty / "bin" / "clearwayd")
     (workspace / "original").write_bytes(bytes(range(256)) * 100)
+    assert subprocess.run([program, "keys", "keys", "here"], env=alone(empty), check=False).returncode == 0
     receiver = subprocess.Popen(
-        [program, "receive", "--listen", "127.0.0.1:0", "--out", "copy", "--once"],
+        [program, "receive", "--listen", "127.0.0.1:0", "--keys", "keys", "--out", "copy", "--once"],
         env=alone(empty),
         stdout=subprocess.PIPE,
         text=True,
@@ -104,7 +105,7 @@ def test_the_daemon_moves_a_file(empty: Path, workspace: Path) -> None:
         try:
             assert receiver.stdout
             address = receiver.stdout.readline().removeprefix("listening at ").strip()
-            send = [program, "send", "--to", address, "--file", "original", "--json"]
+            send = [program, "send", "--to", address, "--keys", "keys", "--file", "original", "--json"]
             send += ["--base-target", "5ms", "--endpoint-target", "20ms"]
             sent = subprocess.run(send, env=alone(empty), capture_output=True, text=True, check=False)
             assert sent.returncode == 0, sent.stderr

@@ -22,9 +22,10 @@ def main() -> int:
         prog="python -m tools.hosts", description=sys.modules["tools.hosts"].__doc__
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    bench = commands.add_parser("bench", help="hold Swift against cubic: a line a bar")
+    bench = commands.add_parser("bench", help="hold Swift and a testbed against their bars: a line each")
     bench.add_argument("--quick", action="store_true", help="one run of each, of 2 s at most")
     bench.add_argument("--runs", type=int, metavar="N", help="short runs in which no flow may starve (20)")
+    bench.add_argument("--soak", type=int, metavar="S", help="seconds in which memory may not grow (30)")
     shown = commands.add_parser("demo", help="show cubic, BBR and Swift on one page")
     shown.add_argument("--out", type=Path, default=Path("target/demo-tcp.html"), help="the page")
     shown.add_argument("--seconds", type=int, default=8, help="for each (8)")
@@ -37,16 +38,18 @@ def main() -> int:
             return incast.demo(given.out, given.seconds)
         if given.command == "demo":
             return demo(given.out, max(2, given.seconds))
-        return _bench(quick=given.quick, runs=given.runs)
+        return _bench(quick=given.quick, runs=given.runs, soak=given.soak)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
 
 
-def _bench(*, quick: bool, runs: int | None) -> int:
+def _bench(*, quick: bool, runs: int | None, soak: int | None) -> int:
     effort = QUICK if quick else Effort()
     if runs is not None:
         effort = replace(effort, starving_runs=max(1, runs))
+    if soak is not None:
+        effort = replace(effort, soak_s=max(6, soak))
     for line in lines(effort):
         print(line, flush=True)
     return 0

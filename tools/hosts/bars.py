@@ -21,6 +21,8 @@ class Bar:
     figure: float
     kind: Literal["least", "most"]
     limit: float
+    of: str = "swift"
+    """What it is a bar of: `swift` in the kernel's TCP, or `testbed`."""
 
     @property
     def reached(self) -> bool:
@@ -30,14 +32,14 @@ class Bar:
         return self.figure >= self.limit if self.kind == "least" else self.figure <= self.limit
 
     def line(self) -> str:
-        """Return `swift NAME FIGURE BAR ok|short`."""
+        """Return `swift NAME FIGURE BAR ok|short`, or `testbed ...`."""
         verdict = "ok" if self.reached else "short"
-        return f"swift {self.name} {self.figure:.4g} {_SIGNS[self.kind]}{self.limit:g} {verdict}"
+        return f"{self.of} {self.name} {self.figure:.4g} {_SIGNS[self.kind]}{self.limit:g} {verdict}"
 
 
-def skipped(name: str, reason: object) -> str:
+def skipped(name: str, reason: object, of: str = "swift") -> str:
     """Return the line of what this machine cannot measure."""
-    return f"swift {name} skipped {' '.join(str(reason).split())}"
+    return f"{of} {name} skipped {' '.join(str(reason).split())}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Swift held against cubic, a line a bar: `python -m tools.hosts bench`."""
+"""Swift held against cubic, and a testbed against its bars, a line a bar: `python -m tools.hosts bench`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tools.hosts import swift
+from tools.hosts import datagrams, swift
 from tools.hosts.bars import Bar, Pairs, measured, middle, skipped
 from tools.hosts.load import Outcome, load
 from tools.hosts.machine import UnavailableError, demand
@@ -25,6 +25,7 @@ class Effort:
 
     repeats: int = 5
     starving_runs: int = 20
+    soak_s: int = 30
     most_seconds: int = 8
     """For a run; none is longer than its measurement wants it."""
 
@@ -33,7 +34,7 @@ class Effort:
         return min(wanted, self.most_seconds)
 
 
-QUICK = Effort(repeats=1, starving_runs=1, most_seconds=2)
+QUICK = Effort(repeats=1, starving_runs=1, soak_s=6, most_seconds=2)
 
 
 def lines(effort: Effort) -> Iterator[str]:
@@ -54,6 +55,7 @@ def lines(effort: Effort) -> Iterator[str]:
                 yield from _or_skipped(name, measure(effort))
     except UnavailableError as reason:
         yield from (skipped(name, reason) for name, _ in measurements)
+    yield from datagrams.lines(effort.repeats, effort.soak_s)
 
 
 def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use clearway_host::daemon::content::generate;
 use clearway_host::datagram::socket::Socket;
@@ -35,11 +36,48 @@ const DATA_PORT: u16 = 4601;
 
 #[test]
 fn a_gigabyte_crosses_a_veth_pair_through_a_relay() {
-    match Namespaces::make() {
+    match Namespaces::make("relay") {
         // Not by a macro, whose output the harness keeps to itself: that nothing was tested must not go unseen.
         Err(reason) => writeln!(std::io::stderr(), "skipped: 1 GB across a veth pair: {reason}").unwrap(),
         Ok(namespaces) => transfer(&namespaces),
     }
+}
+
+/// While a transfer is under way, its link comes to carry shorter packets than those that it sends.
+#[test]
+fn a_transfer_goes_on_in_fragments_when_the_mtu_shrinks() {
+    match Namespaces::make("mtu") {
+        Err(reason) => writeln!(std::io::stderr(), "skipped: an MTU that shrinks: {reason}").unwrap(),
+        Ok(namespaces) => shrink(&namespaces),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "processes run in real time")]
+fn shrink(namespaces: &Namespaces) {
+    let daemon = Path::new(env!("CARGO_BIN_EXE_clearwayd"));
+    let any = format!("{RECEIVER}:0");
+    let mut command = Namespaces::run(&namespaces.receiver, daemon, &[]);
+    command.args(with_keys(&["receive", "--listen", &any, "--once"]));
+    let (mut receiver, mut told, address) = listening(command);
+    // A window of four packets, so that the link shrinks long before the end.
+    let send = ["send", "--to", &address, "--operations", "1", "--size", "100MB", "--max-cwnd", "4"];
+    let mut command = Namespaces::run(&namespaces.sender, Path::new("timeout"), &[MOST_SECONDS]);
+    let options = ["--initial-cwnd", "4", "--json"];
+    command.arg(daemon).args(with_keys(&[&send[..], &options, &PATIENT].concat()));
+    let sender = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    for namespace in [&namespaces.sender, &namespaces.receiver] {
+        ip(&format!("-n {namespace} link set veth0 mtu 1280")).unwrap();
+    }
+    let sent = sender.wait_with_output().unwrap();
+    let err = String::from_utf8(sent.stderr).unwrap();
+    assert!(sent.status.success(), "{err}");
+    assert!(err.contains("the path does not carry datagrams of") && err.contains("fragments"), "{err}");
+    let figures: serde_json::Value = serde_json::from_slice(&sent.stdout).unwrap();
+    assert_eq!(figures["payload_bytes"], 100_000_000, "{figures}");
+    let mut report = String::new();
+    told.read_to_string(&mut report).unwrap();
+    assert!(receiver.0.wait().unwrap().success(), "{report}");
 }
 
 /// A socket in a namespace, which the calling thread enters and never leaves: a network namespace is a thread's own.
@@ -65,9 +103,9 @@ fn ip(args: &str) -> Result<(), String> {
 }
 
 impl Namespaces {
-    fn make() -> Result<Namespaces, String> {
-        let id = std::process::id();
-        let made = Namespaces { sender: format!("clearway-{id}-a"), receiver: format!("clearway-{id}-b") };
+    fn make(of: &str) -> Result<Namespaces, String> {
+        let id = format!("clearway-{}-{of}", std::process::id());
+        let made = Namespaces { sender: format!("{id}-a"), receiver: format!("{id}-b") };
         let (a, b) = (&made.sender, &made.receiver);
         ip(&format!("netns add {a}"))?;
         ip(&format!("netns add {b}"))?;

@@ -48,15 +48,15 @@ impl Channel {
         Channel { endpoint, connection, sending: Sending(send), receiving }
     }
 
-    /// Hears the peer's hello.
-    pub(super) async fn greet(&mut self) -> Result<Hello, Failure> {
-        // Of another version this much is alike.
+    /// Says `own` and hears the peer's hello. Of another version this much is alike, so that each end hears of the other's.
+    pub(super) async fn greeted(mut self, own: &Hello) -> Result<(Channel, Hello), Failure> {
+        self.send(own).await?;
         let hello: Hello = self.receive().await?;
         if hello.version == VERSION {
-            Ok(hello)
-        } else {
-            Err(Failure::Version { theirs: hello.version, clearway: hello.clearway })
+            return Ok((self, hello));
         }
+        self.close().await;
+        Err(Failure::Version { theirs: hello.version, clearway: hello.clearway })
     }
 
     /// Says something.

@@ -58,6 +58,16 @@ pub async fn dial(
     purpose: &str,
     patience: Patience,
 ) -> Result<Channel, Failure> {
+    dial_with(identity, to, name, Hello::of(purpose), patience).await
+}
+
+async fn dial_with(
+    identity: &Identity,
+    to: SocketAddr,
+    name: Option<&str>,
+    hello: Hello,
+    patience: Patience,
+) -> Result<Channel, Failure> {
     let any: SocketAddr = match to {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
@@ -71,10 +81,8 @@ pub async fn dial(
     let open = async {
         let connection = connecting.await.map_err(|error| failure::of_dialing(&error, name))?;
         let (send, receive) = connection.open_bi().await.map_err(|error| failure::of(&error))?;
-        let mut channel = Channel::new(endpoint, connection, send, receive);
-        channel.send(&Hello::of(purpose)).await?;
-        channel.greet().await?;
-        Ok(channel)
+        let channel = Channel::new(endpoint, connection, send, receive);
+        channel.greeted(&hello).await.map(|(channel, _)| channel)
     };
     tokio::time::timeout(patience.answer, open).await.unwrap_or(Err(Failure::NoAnswer))
 }
@@ -126,15 +134,63 @@ impl Caller {
 
     /// Lets it show who it is, and gives the channel with what it said.
     pub async fn answer(self) -> Result<(Channel, Hello), Failure> {
+        self.answer_with(Hello::of("")).await
+    }
+
+    async fn answer_with(self, own: Hello) -> Result<(Channel, Hello), Failure> {
         let open = async {
             let connection = self.incoming.await.map_err(|error| failure::of(&error))?;
             let (send, receive) = connection.accept_bi().await.map_err(|error| failure::of(&error))?;
-            let mut channel = Channel::new(self.endpoint, connection, send, receive);
-            // Said first, so that one of another version hears it, too.
-            channel.send(&Hello::of("")).await?;
-            let hello = channel.greet().await?;
-            Ok((channel, hello))
+            Channel::new(self.endpoint, connection, send, receive).greeted(&own).await
         };
         tokio::time::timeout(self.answer, open).await.unwrap_or(Err(Failure::NoAnswer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{make, Validity};
+
+    /// One that dials and one that answers, each with its version, and what becomes of both.
+    async fn meet(dialing: u32, answering: u32) -> [Result<(), Failure>; 2] {
+        let folder = tempfile::tempdir().unwrap();
+        make(folder.path(), &["here".into()], Validity::days(1)).unwrap();
+        let identity = Identity::read(folder.path(), Some("here")).unwrap();
+        let listener =
+            Listener::bind(&identity, (Ipv4Addr::LOCALHOST, 0).into(), Patience::default()).unwrap();
+        let address = listener.local_address().unwrap();
+        let hello = |version| Hello { version, clearway: "9.9.9".into(), ..Hello::of("meet") };
+        let dialed = dial_with(&identity, address, None, hello(dialing), Patience::default());
+        let answered = async { listener.accept().await.unwrap().answer_with(hello(answering)).await };
+        let (dialed, answered) = tokio::join!(dialed, answered);
+        [dialed.map(|_| ()), answered.map(|_| ())]
+    }
+
+    #[test]
+    fn peers_of_another_version_are_told_both_versions() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for (dialing, answering) in [(VERSION + 1, VERSION), (VERSION, VERSION + 1)] {
+            let ends = runtime.block_on(meet(dialing, answering));
+            let [old, new] = if dialing == VERSION {
+                ends
+            } else {
+                let [new, old] = ends;
+                [old, new]
+            };
+            // The older end knows; the newer one, of which only the number is ours, speaks as this one does.
+            let failure = old.expect_err("another version");
+            assert_eq!(
+                failure.to_string(),
+                format!(
+                    "it is Clearway 9.9.9 and speaks version {}, where this one speaks {VERSION}",
+                    VERSION + 1
+                )
+            );
+            assert!(failure.remedy().unwrap().contains("the same Clearway"));
+            new.expect("an end that hears this version");
+        }
+        let [dialed, answered] = runtime.block_on(meet(VERSION, VERSION));
+        dialed.and(answered).expect("the same version");
     }
 }

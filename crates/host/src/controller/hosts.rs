@@ -44,7 +44,8 @@ pub fn read(path: &Path, names: &[String]) -> Result<Vec<Host>, Problem> {
 
 fn parse(text: &str, names: &[String]) -> Result<Vec<Host>, Problem> {
     let file: File = toml_edit::de::from_str(text).map_err(|error| {
-        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].lines().count().max(1));
+        let line =
+            error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         let what = error.message().lines().collect::<Vec<_>>().join(" ");
         Problem::new(
             format!("line {line}: {what}"),

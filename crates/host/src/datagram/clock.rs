@@ -10,6 +10,10 @@ use clearway_proto::units::{Span, Time};
 
 /// How long a reading of both clocks is used before they are read again.
 const REFRESH: Span = Span::from_ms(100);
+/// Datagrams that have waited longer than this for the driver are rarer than a wall clock that was set.
+const LONGEST_WAIT: Span = Span::from_ms(10);
+/// How old a reading must be to be doubted.
+const LEAST_AGE: Span = Span::from_us(100);
 /// How often a reading is attempted; the attempt that took the shortest time counts.
 const ATTEMPTS: u32 = 5;
 /// Two clocks that both run correctly differ in rate by less than this part; a larger difference means that one was
@@ -48,6 +52,20 @@ impl Map {
             Time::from_ps(self.host.as_ps().saturating_sub(-ps as u64))
         }
     }
+
+    /// Returns when a datagram that is looked at `now` arrived, no later than that. Both clocks are read anew where the last
+    /// reading is old, or where the wall clock seems to have been set since.
+    fn arrival(&mut self, now: Time, stamp: Stamp, read: impl FnOnce() -> (Time, Stamp)) -> Time {
+        let at = self.at(stamp);
+        let age = now.since(self.host);
+        let is_set = at.since(now) > Span::ZERO || now.since(at) > LONGEST_WAIT;
+        if age <= REFRESH && !(is_set && age > LEAST_AGE) {
+            return at.min(now);
+        }
+        let (host, wall) = read();
+        *self = self.advanced(host, wall);
+        self.at(stamp).min(now)
+    }
 }
 
 /// The driver's clock.
@@ -75,11 +93,7 @@ impl Clock {
     /// the future.
     pub fn arrival(&mut self, now: Time, stamp: Option<Stamp>) -> Time {
         let Some(stamp) = stamp else { return now };
-        if now.since(self.map.host) > REFRESH {
-            let (host, wall) = reading(self.start);
-            self.map = self.map.advanced(host, wall);
-        }
-        self.map.at(stamp).min(now)
+        self.map.arrival(now, stamp, || reading(self.start))
     }
 }
 
@@ -110,6 +124,11 @@ fn wall() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A reading that must not be taken.
+    fn none() -> (Time, Stamp) {
+        panic!("the map is fresh, and the stamp agrees with it")
+    }
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
@@ -143,6 +162,19 @@ mod tests {
         for set_to in [3_600_000_000, -3_600_000_000] {
             let map = Map::new(us(0), stamp(0)).advanced(us(100_000), stamp(set_to));
             assert_eq!(map.at(stamp(set_to - 20)), us(99_980));
+        }
+    }
+
+    /// Somebody sets the wall clock while datagrams arrive, just after it was read.
+    #[test]
+    fn no_datagram_is_late_because_a_clock_was_set() {
+        for set_to in [3_600_000_000, -3_600_000_000, 40_000, -400_000] {
+            let start = 1_000_000;
+            let mut map = Map::new(us(start), stamp(start as i64));
+            let at = |since: u64| (us(start + since), stamp(start as i64 + set_to + since as i64));
+            assert_eq!(map.arrival(us(start + 50), stamp(start as i64 + 30), none), us(start + 30));
+            assert_eq!(map.arrival(us(start + 210), at(200).1, || at(210)), us(start + 200), "{set_to}");
+            assert_eq!(map.arrival(us(start + 310), at(300).1, none), us(start + 300), "{set_to}");
         }
     }
 

@@ -122,7 +122,7 @@ mod tests {
             (json!({ "pacing": "on" }), "swift.pacing: found \"on\", expected true or false"),
             (json!({ "variant": "v9" }), "swift.variant: found \"v9\", expected one of "),
             (json!({ "base_traget": "70us" }), "swift.base_traget: there is no such parameter"),
-            (json!({ "fs_min_cwnd": 200.0 }), "swift.fs_min_cwnd"),
+            (json!({ "fs_min_cwnd": 300.0 }), "swift.fs_min_cwnd, 300, is not below swift.fs_max_cwnd, 256"),
         ] {
             let said = said(&values);
             assert!(said.len() == 1 && said[0].contains(words), "{values}: {said:?}");

@@ -61,7 +61,8 @@ fn with_file(args: &AgentArgs) -> Result<AgentArgs, Problem> {
 /// The options in a file; a directory that it names is relative to `folder`, which the file is in.
 fn read(text: &str, folder: &Path) -> Result<AgentArgs, Problem> {
     let file: File = toml_edit::de::from_str(text).map_err(|error| {
-        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].lines().count().max(1));
+        let line =
+            error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         let what = error.message().lines().collect::<Vec<_>>().join(" ");
         Problem::new(format!("line {line}: {what}"), "it may have keys, name, listen and data")
     })?;
