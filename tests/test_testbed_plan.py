@@ -33,7 +33,7 @@ def test_a_plan_has_the_flows_hosts_and_parameters(scenario: Path) -> None:
     assert text == {
         "version": 1,
         "carrier": "udp:swift",
-        "mtu": 1400,
+        "mtu": 1384,
         "until_ns": 100 * MS,
         "sample_every_ns": 10 * MS,
         "hosts": ["h0", "h1", "h2"],
