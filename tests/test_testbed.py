@@ -6,8 +6,9 @@
 import json
 import math
 import os
+import signal
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,15 @@ def test_senseless_lines_end_the_run(scenario: Path, clearway: Clearway, daemon:
     assert nothing_but(scenario.parent, "two.toml", "hosts.toml")
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Have SIGINT raise, also where a shell that runs the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_keeps_what_was_measured(scenario: Path, clearway: Clearway, daemon: Daemon) -> None:
     """The controller is told, and what it says then is read to its end."""
     end = {"event": "end", "complete": False, "reason": "interrupted"}
@@ -271,6 +281,7 @@ def test_ctrl_c_keeps_what_was_measured(scenario: Path, clearway: Clearway, daem
     assert run.flows["delivered_bytes"][2] == 50_000
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_before_the_start_leaves_nothing(scenario: Path, clearway: Clearway, daemon: Daemon) -> None:
     daemon(LINES[:1], f"kill -INT {os.getpid()}; {_WAIT}")
     answer = run_on_hosts(clearway, scenario)
