@@ -1,4 +1,4 @@
-# What a person does here: make demo, demo-tcp, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
+# What a person does here: make demo, demo-tcp, demo-hosts, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -23,7 +23,7 @@ TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib
 endif
 
 .PHONY: demo front-page test quic test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
-.PHONY: demo-tcp bench-hosts deb
+.PHONY: demo-tcp demo-hosts bench-hosts deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
@@ -32,6 +32,10 @@ demo: build
 # Cubic, BBR and Swift in this kernel's TCP through one bottleneck, and a page: target/demo-tcp.html. Needs root and iperf3.
 demo-tcp: build
 	@$(BIN)/python -m tools.hosts demo
+
+# A 64 to 1 incast on eight namespaces under cubic, BBR and Swift, beside its simulation, and a page: target/demo-hosts.html. Needs root.
+demo-hosts: build
+	@$(BIN)/python -m tools.hosts incast
 
 # Renews what README shows of the demo: the pictures in docs/ and what it prints.
 front-page: build
@@ -87,8 +91,9 @@ bench: | needs-cargo
 mutants: | needs-cargo
 	cargo mutants -p clearway-proto -f crates/proto/src/pfc/account.rs -f crates/proto/src/pfc/hold.rs -- --lib pfc
 
-# Swift in this kernel's TCP held against cubic, between network namespaces: a line a bar, in six minutes at most. Needs root, iperf3, ip, tc
-# and ss; what cannot be measured here says why. make bench-hosts HOSTS="--quick", or HOSTS="--runs 100"
+# Swift in this kernel's TCP held against cubic, between network namespaces; Swift over UDP, a testbed's agents and the simulation of an incast
+# held against their bars: a line each, in nine minutes. Needs root, iperf3, ip, tc and ss; what cannot be measured here says why.
+# make bench-hosts HOSTS="--quick", HOSTS="--runs 100", or HOSTS="--soak 3600"
 bench-hosts: build
 	$(BIN)/python -m tools.hosts bench $(HOSTS)
 

@@ -17,6 +17,7 @@ from clearway import _clearway, documents
 from clearway.cli import COMMANDS
 from clearway.paper import papers, reading
 from clearway.sweeps import sweep
+from clearway.testbed.hosts import names_in
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
@@ -86,6 +87,10 @@ def test_toml_can_be_run(block: Block, workspace: Path) -> None:
         assert (
             reading.read(paper, "id", full=False).figure == documents.parse(block.text, block.place)["figure"]
         )
+        return
+    if block.text.startswith("[[host]]"):
+        (workspace / "hosts.toml").write_text(block.text)
+        assert names_in(workspace / "hosts.toml") == ["alpha", "beta"]
         return
     bases = [base for start, base in COMPLETED.items() if block.text.startswith(start)]
     text = block.text.replace(IMAGINED, 'protocol = "reno"')

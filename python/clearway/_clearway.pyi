@@ -37,6 +37,9 @@ class Scenario:
     @property
     def worthwhile_threads(self) -> int: ...
     def swift_target_us(self, transport: str, cwnd: float, hops: int) -> float | None: ...
+    def host_flows(
+        self, most: int
+    ) -> list[tuple[int, int, bool, int, int, int, int | None, int | None, bool]]: ...
     def run(
         self,
         progress: Callable[[float, float, int], bool | None] | None = None,

@@ -1,7 +1,7 @@
 """The command line: which commands there are, and what their errors become.
 
-Exit status: 0 done, 1 a claim of a paper did not hold, 2 bad input; after a signal 128 and its number, so 130
-for Ctrl-C.
+Exit status: 0 done, 1 a claim of a paper did not hold or a testbed's run ended early, 2 bad input; after a
+signal 128 and its number, so 130 for Ctrl-C.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ COMMANDS = {
     "report": "Write one self-contained HTML page about one run or several.",
     "schema": "Print the JSON Schema of a scenario, for editors.",
     "plan": "Answer by arithmetic what a network needs.",
+    "testbed": "Run a scenario on real hosts, and leave what a simulated run leaves.",
 }
 """The commands, and what each says of itself: a list of them imports none."""
 

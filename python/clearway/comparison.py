@@ -16,6 +16,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from clearway import beside
 from clearway.figures import (
     TWICE,
     AtLeast,
@@ -191,6 +192,7 @@ def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Co
     sources = [(source, group.name) for source, group in items]
     labels = [source for source, _ in sources] if labelled else labels_of(sources)
     groups = [group for _, group in items]
+    labels = beside.measured_labels(labels, groups)
     rows = _tested([*_rows("", [_intervals(group) for group in groups]), *_transport_rows(groups)])
     return Comparison(
         labels=labels,
@@ -203,6 +205,7 @@ def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Co
                 if of.interruption
             ),
             *(finding for row in rows if row.figure.headline for finding in _findings(row, labels)),
+            *beside.differences(labels, groups),
         ],
         settings=_differing([group.runs[0].scenario for group in groups]),
         needs=_needs(labels, groups),
@@ -222,6 +225,8 @@ def labels_of(sources: Sequence[tuple[str, str]]) -> list[str]:
 
 def _needs(labels: Sequence[str], groups: Sequence[Seeds]) -> str:
     """Say what would tell whether columns of one seed differ; nothing if all are told, or are the same."""
+    if any(beside.is_measured(group) for group in groups):
+        return ""  # no seeds would tell: hosts have none
     single = [
         label
         for label, group in zip(labels, groups, strict=True)

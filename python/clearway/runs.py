@@ -65,6 +65,8 @@ class Run:
     """How many it ran on. Nothing but the time it took depends on them."""
     without_chance: bool = False
     """Whether every seed gives this result for certain; if not, another may or may not."""
+    testbed: Mapping[str, Any] | None = None
+    """Of a run on real hosts the carrier, agents and hosts; None of a simulated one."""
 
     def __repr__(self) -> str:
         """Write the main figures, a line each."""
@@ -76,7 +78,13 @@ class Run:
 
     @property
     def _title(self) -> str:
-        return f"{self.name} (seed {self.seed})" + (f": {self.interruption}" if self.interruption else "")
+        title = f"{self.name} (seed {self.seed}){self.origin}"
+        return title + (f": {self.interruption}" if self.interruption else "")
+
+    @property
+    def origin(self) -> str:
+        """Say over what a run on real hosts was measured; nothing of a simulated one."""
+        return "" if self.testbed is None else f", measured over {self.testbed.get('carrier', 'real hosts')}"
 
     @classmethod
     def of(cls, scenario: _clearway.Scenario | Measurement, result: _clearway.Result | Outcome) -> Run:
@@ -118,6 +126,7 @@ class Run:
             path=path,
             threads=manifest.whole("threads", 1, default=1),
             without_chance=manifest.flag("without_chance", default=False),
+            testbed=manifest.anything("testbed") if "testbed" in manifest else None,
         )
 
     @property
@@ -241,6 +250,8 @@ class Run:
             "measured": measured_in(self.summary),
             "scenario": self.scenario,
         }
+        if self.testbed is not None:
+            manifest["testbed"] = dict(self.testbed)
         directory.write_json(path / directory.MANIFEST, manifest)
 
     def as_json(self, out: Path | None) -> dict[str, Any]:

@@ -36,7 +36,8 @@ class Seeds:
         """Name and seeds in a line."""
         first, last = self.runs[0].seed, self.runs[-1].seed
         seeds = f"seed {first}" if len(self.runs) == 1 else f"seeds {first} to {last}: mean and 95 % interval"
-        return f"{self.name} ({seeds})" + (f": {self.interruption}" if self.interruption else "")
+        title = f"{self.name} ({seeds}){self.runs[0].origin}"
+        return title + (f": {self.interruption}" if self.interruption else "")
 
     @property
     def interruption(self) -> str:

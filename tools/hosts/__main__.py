@@ -1,4 +1,4 @@
-"""The command line: `python -m tools.hosts bench|demo|dashboard`."""
+"""The command line: `python -m tools.hosts bench|demo|incast|dashboard`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from tools.hosts import dashboard
+from tools.hosts import dashboard, incast
 from tools.hosts.bench import QUICK, Effort, lines
 from tools.hosts.demo import demo
 from tools.hosts.machine import UnavailableError
@@ -30,9 +30,14 @@ def main() -> int:
     shown = commands.add_parser("demo", help="show cubic, BBR and Swift on one page")
     shown.add_argument("--out", type=Path, default=Path("target/demo-tcp.html"), help="the page")
     shown.add_argument("--seconds", type=int, default=8, help="for each (8)")
+    beside = commands.add_parser("incast", help="show a 64 to 1 incast on namespaces beside its simulation")
+    beside.add_argument("--out", type=Path, default=Path("target/demo-hosts.html"), help="the page")
+    beside.add_argument("--seconds", type=int, default=6, help="for each (6)")
     commands.add_parser("dashboard", help="ask the dashboard's queries of a Prometheus that reads two agents")
     given = parser.parse_args()
     try:
+        if given.command == "incast":
+            return incast.demo(given.out, given.seconds)
         if given.command == "demo":
             return demo(given.out, max(2, given.seconds))
         if given.command == "dashboard":

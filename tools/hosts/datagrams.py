@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from tools.hosts import incast, incast_page
 from tools.hosts.bars import Bar, skipped
 from tools.hosts.machine import UnavailableError, run
 from tools.hosts.swift import DAEMON
@@ -24,6 +25,7 @@ TESTBED = "testbed"
 _AGENTS = 64
 _RATIO = re.compile(r"^testbed (\S+) (\S+) (\S+) (?:ok|short)$", re.MULTILINE)
 _SECOND = 1_000_000_000  # ns
+_INCAST_S = 6
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def lines(repeats: int, soak_s: int) -> Iterator[str]:
         ("datagrams", _against_blasts(repeats)),
         ("agents", _agents(repeats)),
         ("soak", _soak(soak_s)),
+        ("incast", _beside_simulation()),
     ):
         yield from _or_skipped(name, found)
 
@@ -141,6 +144,18 @@ def _soak(seconds: int) -> Iterator[str]:
         after = f"after a third and {max(late)} kB after five sixths of {seconds} s"
         yield f"measured resident {max(early)} kB {after}"
         yield Bar(f"resident_memory_in_{seconds}_s", growth, "most", 1.05, TESTBED).line()
+
+
+def _beside_simulation() -> Iterator[str]:
+    """Hold the simulation of the 64 to 1 incast of `make demo-hosts` against what namespaces do."""
+    for pair in incast.incast(_INCAST_S).pairs:
+        for key, name in (("rtt_mean_us", "mean_rtt"), ("goodput_gbps", "goodput")):
+            off = incast_page.off_by(pair, key)
+            if "swift" in pair.scheme.carrier and off is not None:
+                scheme = pair.scheme.carrier.replace(":", "_")
+                yield Bar(
+                    f"incast_64_{scheme}_{name}_off", abs(off), "most", incast_page.NEAR, TESTBED
+                ).line()
 
 
 def _flow(number: int, source: int, destination: int, length: int | None) -> dict[str, Any]:

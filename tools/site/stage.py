@@ -24,6 +24,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "three_systems",
         "cluster",
         "host",
+        "testbed",
         "operating",
         "quic",
         "papers",

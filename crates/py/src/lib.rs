@@ -8,6 +8,7 @@
 
 mod allocator;
 mod errors;
+mod host_flows;
 mod long_link;
 mod plan;
 mod progress;
@@ -90,6 +91,13 @@ impl Scenario {
     #[getter]
     fn worthwhile_threads(&self) -> usize {
         clearway_sim::worthwhile_threads(&self.loaded.scenario, cores())
+    }
+
+    /// The flows that agents on real hosts are to send, at most `most`: of each its number in a simulated run, its traffic table,
+    /// whether it is an operation of a loop, source, destination, start and stop in nanoseconds (None: with the run), bytes
+    /// (None: it never ends), and whether it starts again when it is complete. Raises `ScenarioError` for what agents cannot send.
+    fn host_flows(&self, py: Python<'_>, most: usize) -> PyResult<Vec<host_flows::Row>> {
+        py.detach(|| host_flows::host_flows(&self.loaded.scenario, most))
     }
 
     /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on `threads`

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use clearway_proto::units::{Bytes, Span, Time};
 
 use super::plan::Plan;
-use crate::model::{Arrivals, OperationKind, Pattern, Scenario};
-use crate::random::{in_table, mix, Entity, Stream};
+use crate::model::{OperationKind, Pattern, Scenario};
+use crate::random::mix;
 use crate::traffic::pattern::{self, OperationLoop};
-use crate::traffic::{Demand, FlowSpec, Part};
+use crate::traffic::{Demand, FlowSpec, Issues, Part};
 
 /// The operations whose initiators are in a domain.
 #[derive(Debug, Default)]
@@ -69,15 +69,7 @@ pub(super) struct Channel {
 /// A host that issues an open loop's operations at times of its own.
 #[derive(Debug)]
 pub(super) struct Initiator {
-    arrivals: Arrivals,
-    stream: Stream,
-    start: Time,
-    /// Mean time between operations, in picoseconds.
-    gap_ps: f64,
-    /// Since the start: in a Poisson process the sum of the gaps so far, in picoseconds.
-    elapsed_ps: f64,
-    /// Operations due so far.
-    due: u64,
+    issues: Issues,
     pub first_channel: u32,
     targets: u32,
     pub open: u32,
@@ -107,13 +99,7 @@ impl Channel {
 impl Initiator {
     /// Returns when its next operation is due.
     pub(super) fn next(&mut self) -> Time {
-        match self.arrivals {
-            Arrivals::Poisson => self.elapsed_ps += self.stream.exponential(self.gap_ps),
-            // Not a sum, whose rounding would add up.
-            Arrivals::Constant => self.elapsed_ps = self.due as f64 * self.gap_ps,
-        }
-        self.due += 1;
-        self.start + Span::from_ps(self.elapsed_ps as u64)
+        self.issues.next_time()
     }
 }
 
@@ -204,7 +190,7 @@ impl Operations {
     /// turns.
     pub(super) fn draw(&mut self, initiator: u32, flows_per_pair: u32, backlog: u32) -> Option<usize> {
         let initiator = &mut self.initiators[initiator as usize];
-        let target = initiator.stream.below(u64::from(initiator.targets)) as u32;
+        let target = initiator.issues.target(initiator.targets);
         if initiator.open == backlog {
             initiator.refused += 1;
             return None;
@@ -288,17 +274,9 @@ fn table(pattern: &Pattern, stop: Option<Time>) -> Option<Table> {
 
 /// The initiator of this flow, its first.
 fn initiator(scenario: &Scenario, plan: &Plan, spec: &FlowSpec, first_channel: u32) -> Initiator {
-    let pattern = pattern::of(&scenario.traffic[spec.table as usize].pattern);
-    let OperationLoop { operations, issued, .. } = pattern.operation_loop().expect("a loop's table");
-    let (arrivals, offered) = issued.expect("a flow of an open loop is of an open loop's table");
     let rate = plan.graph.link(plan.graph.nic(spec.from)).rate;
     Initiator {
-        arrivals,
-        stream: Stream::new(scenario.seed, Entity::Initiator, in_table(spec.table, spec.from)),
-        start: spec.start,
-        gap_ps: offered.gap_ps(operations.bytes, rate),
-        elapsed_ps: 0.0,
-        due: 0,
+        issues: Issues::of(scenario, spec, rate),
         first_channel,
         targets: 0,
         open: 0,

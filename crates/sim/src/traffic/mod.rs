@@ -5,6 +5,8 @@
 
 mod flow;
 mod generate;
+mod issues;
+mod on_hosts;
 pub mod pattern;
 mod sizes;
 mod table;
@@ -13,4 +15,6 @@ mod tests;
 
 pub use flow::{Demand, FlowSpec, Part};
 pub use generate::{expected_flows, generate, most_flows};
+pub use issues::Issues;
+pub use on_hosts::{on_hosts, Beyond, HostFlow};
 pub use table::Table;

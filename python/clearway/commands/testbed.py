@@ -1,0 +1,151 @@
+"""The commands `clearway testbed ...`: a scenario on real hosts, or on namespaces of this machine.
+
+Exit status: 0 complete, 1 the run failed or ended early (what was measured is written), 2 bad input, 128 and
+the number of the signal that ended it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearway import _clearway, api, arguments, console, directory, screen
+from clearway.commands.options import JsonOption, SeedOption, SetsOption, UnsetsOption, parsed
+from clearway.commands.output import Output
+from clearway.errors import ClearwayError
+from clearway.runs import Run
+from clearway.seeds import Seeds
+from clearway.testbed import local as local_testbed
+from clearway.testbed import owner, running
+from clearway.testbed.controller import Ended, FailedRunError
+from clearway.testbed.given import given_keys
+from clearway.testbed.hosts import names_in
+from clearway.testbed.plan import CARRIERS, Plan, check_carrier, plan_of
+
+FAILED = 1
+"""The exit status where a run failed or ended early."""
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML).")]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="Directory to write, new or empty; by default one under runs/."),
+]
+
+
+@app.callback()
+def testbed() -> None:
+    """Run a scenario on real hosts, and leave what a simulated run leaves."""
+
+
+@app.command()
+def run(
+    file: FileArgument,
+    hosts: Annotated[
+        Path, typer.Option("--hosts", metavar="FILE", help="The hosts (TOML): [[host]] tables.")
+    ],
+    keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="Certificates, by `clearwayd keys`.")],
+    carrier: Annotated[str, typer.Option("--carrier", metavar="CARRIER", help=f"{CARRIERS}.")] = "udp:swift",
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="Whose certificate of --keys this is; by default this host's."),
+    ] = None,
+    out: OutOption = None,
+    sets: SetsOption = None,
+    unsets: UnsetsOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a scenario on the agents of hosts.toml."""
+    check_carrier(carrier)
+    overrides = parsed(sets, unsets)
+    scenario = _load(file, overrides, seed)
+    plan = plan_of(scenario, carrier, names_in(hosts), given_keys(file, overrides))
+    output = Output(out, _default(scenario, carrier))
+    try:
+        with owner.folder() as folder:
+            measured, ended = running.execute(plan, running.Place(hosts, keys, name), folder)
+    except FailedRunError as error:
+        _fail(error)
+    _finish(output, plan, measured, ended, as_json=json)
+
+
+@app.command()
+def local(
+    file: FileArgument,
+    hosts: Annotated[
+        int | None,
+        typer.Option(
+            "--hosts", min=2, max=local_testbed.MOST_HOSTS, help="Hosts; by default the scenario's."
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", metavar="RATE", help="Of each link; by default the scenario's.")
+    ] = None,
+    buffer: Annotated[
+        str | None,
+        typer.Option(
+            "--buffer", metavar="SIZE", help="Of each port of the switch; by default the scenario's."
+        ),
+    ] = None,
+    carrier: Annotated[str, typer.Option("--carrier", metavar="CARRIER", help=f"{CARRIERS}.")] = "udp:swift",
+    out: OutOption = None,
+    sets: SetsOption = None,
+    unsets: UnsetsOption = None,
+    seed: SeedOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a scenario on namespaces of this machine around a shaped switch. Needs root, ip and tc."""
+    check_carrier(carrier)
+    overrides = [*parsed(sets, unsets), *local_testbed.overrides(rate, buffer)]
+    scenario = _load(file, overrides, seed)
+    links = local_testbed.links_of(scenario)
+    local_testbed.check_machine()
+    plan = local_testbed.plan_of(scenario, carrier, hosts, given_keys(file, overrides))
+    output = Output(out, _default(scenario, carrier))
+    try:
+        measured, ended = local_testbed.execute(plan, hosts, links)
+    except FailedRunError as error:
+        _fail(error)
+    _finish(output, plan, measured, ended, as_json=json)
+
+
+def _load(file: Path, overrides: Sequence[api.Override], seed: int | None) -> _clearway.Scenario:
+    if str(file) == "-":
+        raise ClearwayError(
+            "-: a testbed reads no scenario from standard input", "save it, and name the file"
+        )
+    return api.load_scenario(file, overrides, arguments.seed(seed))
+
+
+def _default(scenario: _clearway.Scenario, carrier: str) -> Path:
+    return Path("runs") / f"{directory.slug(scenario.name)}-{directory.slug(carrier)}-{scenario.seed}"
+
+
+def _fail(error: FailedRunError) -> None:
+    """Say why nothing was measured; the status is not that of bad input."""
+    console.show_error(error.message, error.remedy)
+    raise typer.Exit(FAILED) from None
+
+
+def _finish(output: Output, plan: Plan, measured: Run, ended: Ended, *, as_json: bool) -> None:
+    """Write what was measured, say what it is, and end with the status that says whether it is all."""
+    written = output.write(running.writer(plan, measured))
+    for warning in measured.warnings:
+        console.show_warning(warning)
+    if as_json:
+        console.show_json(measured.as_json(written))
+    else:
+        screen.show_run(Seeds([measured]))
+        console.say(f"measured on {len(plan.hosts)} hosts over {plan.carrier}; written to {written}")
+    if ended.interrupted:
+        raise KeyboardInterrupt(f"interrupted; what was measured is written to {written}")
+    if not ended.measured.is_complete:
+        console.show_error(
+            f"the run is not complete: {ended.measured.reason}; {written} has what was measured"
+        )
+        raise typer.Exit(FAILED)

@@ -1,0 +1,165 @@
+"""A run of `clearwayd testbed`, from its start to its last line."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import clearway
+from clearway import console, stops
+from clearway.errors import ClearwayError, reason
+from clearway.testbed.reading import Measured, SenselessLineError
+
+DAEMON = Path(clearway.__file__).parent / "bin" / "clearwayd"
+_PATIENCE_S = 10.0  # for what was measured, after an order to end
+
+
+class FailedRunError(ClearwayError):
+    """The run failed before anything was measured, for a reason that is no one's input: exit status 1."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a run came to."""
+
+    measured: Measured
+    interrupted: bool
+    """Whether a signal to this process ended it."""
+
+
+def program() -> str:
+    """Return the path of `clearwayd`; raise if this installation has none."""
+    if not DAEMON.is_file():
+        raise ClearwayError(
+            "this installation of clearway has no clearwayd",
+            "it runs on Linux; in the source tree `make build` or `make wheel` puts it into the package",
+        )
+    return str(DAEMON)
+
+
+def dies_with_us(command: Sequence[str]) -> list[str]:
+    """Return the command so that it ends when this process does, however that ends; needs setpriv."""
+    setpriv = shutil.which("setpriv")
+    return [*([setpriv, "--pdeathsig", "KILL"] if setpriv else []), *command]
+
+
+def conduct(command: Sequence[str]) -> Ended:
+    """Run a controller and read what it prints. An interruption ends the run, and what was measured comes.
+
+    Raises `ClearwayError` for what it says of its input, `FailedRunError` if nothing was measured, and
+    KeyboardInterrupt if that was for an interruption.
+    """
+    with tempfile.TemporaryFile() as errors:
+        measured = Measured()
+        interrupted = False
+        process: _Process | None = None
+        try:
+            try:
+                with stops.put_off():
+                    process = _Process(command, errors)
+                process.read_into(measured)
+            except KeyboardInterrupt:
+                if process is None:
+                    raise
+                interrupted = True
+                process.interrupt()
+                with suppress(KeyboardInterrupt):  # a second one: no more patience
+                    process.read_into(measured, _PATIENCE_S)
+            status = process.status()
+        except SenselessLineError as error:
+            raise FailedRunError(
+                f"clearwayd printed {error}", "are clearway and clearwayd of the same version? make build"
+            ) from error
+        finally:
+            if process is not None:
+                process.end()
+        errors.seek(0)
+        said = errors.read().decode("utf-8", "replace")
+    return _judged(measured, status, said, interrupted=interrupted)
+
+
+def _judged(measured: Measured, status: int, said: str, *, interrupted: bool) -> Ended:
+    """Return what the run came to, or raise why there is nothing of it."""
+    message, remedy = _split(said)
+    if not measured.has_started:
+        if interrupted:
+            raise KeyboardInterrupt("interrupted before the run started, nothing written")
+        kind = ClearwayError if status == 2 else FailedRunError
+        raise kind(message or f"clearwayd testbed ended with status {status}", remedy)
+    if measured.is_complete is None:
+        measured.is_complete = False
+        measured.reason = "interrupted" if interrupted else f"the controller ended with status {status}"
+    elif said and not interrupted:
+        console.show_warning("\n  ".join(filter(None, (message, remedy))))
+    return Ended(measured, interrupted)
+
+
+def _split(said: str) -> tuple[str, str | None]:
+    """Take the first error of what the controller says, and what stands below, its remedy first."""
+    first, _, rest = said.strip().partition("\n")
+    return first.removeprefix("error: "), rest.removeprefix("  ") or None
+
+
+class _Process:
+    """A controller in a session of its own. A thread reads its lines: an interruption of ours loses none."""
+
+    def __init__(self, command: Sequence[str], errors: IO[bytes]) -> None:
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ClearwayError(f"{command[0]}: {reason(error)}", "is Clearway installed whole?") from error
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def interrupt(self) -> None:
+        """Tell it to end the run in order."""
+        self._process.send_signal(signal.SIGINT)
+
+    def status(self) -> int:
+        """Return the status that it ends with; one that does not end is killed."""
+        try:
+            return self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            return -signal.SIGKILL
+
+    def end(self) -> None:
+        """See that it has ended."""
+        if self._process.poll() is None:
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with suppress(OSError, ValueError):
+            for line in self._process.stdout:
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def read_into(self, measured: Measured, patience_s: float | None = None) -> None:
+        """Take all lines to the last, or those that come before patience is over."""
+        until = None if patience_s is None else time.monotonic() + patience_s
+        with suppress(queue.Empty):
+            while True:
+                left = None if until is None else max(0.0, until - time.monotonic())
+                line = self._lines.get(timeout=left)
+                if line is None:
+                    return
+                measured.take(line.decode("utf-8", "replace"))
