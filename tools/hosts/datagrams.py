@@ -152,7 +152,7 @@ def _beside_simulation() -> Iterator[str]:
         for key, name in (("rtt_mean_us", "mean_rtt"), ("goodput_gbps", "goodput")):
             off = incast_page.off_by(pair, key)
             if "swift" in pair.scheme.carrier and off is not None:
-                scheme = pair.scheme.carrier.replace(":", "_")
+                figure = f"incast_64_{pair.scheme.carrier.replace(':', '_')}_{name}_off"
                 yield Bar(
                     f"incast_64_{scheme}_{name}_off", abs(off), "most", incast_page.NEAR, TESTBED
                 ).line()
