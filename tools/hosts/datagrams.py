@@ -153,9 +153,7 @@ def _beside_simulation() -> Iterator[str]:
             off = incast_page.off_by(pair, key)
             if "swift" in pair.scheme.carrier and off is not None:
                 figure = f"incast_64_{pair.scheme.carrier.replace(':', '_')}_{name}_off"
-                yield Bar(
-                    f"incast_64_{scheme}_{name}_off", abs(off), "most", incast_page.NEAR, TESTBED
-                ).line()
+                yield Bar(figure, abs(off), "most", incast_page.NEAR, TESTBED).line()
 
 
 def _flow(number: int, source: int, destination: int, length: int | None) -> dict[str, Any]:
