@@ -1,4 +1,4 @@
-# What a person does here: make demo, demo-tcp, demo-hosts, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, site, audit, oldest, lock. Needs
+# What a person does here: make demo, demo-tcp, demo-hosts, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -23,7 +23,7 @@ TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib
 endif
 
 .PHONY: demo front-page test quic test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
-.PHONY: demo-tcp demo-hosts bench-hosts
+.PHONY: demo-tcp demo-hosts bench-hosts deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
@@ -143,6 +143,12 @@ wheel: $(VENV)/.build-tools $(DAEMON) | needs-cargo
 	@echo 'Building a wheel (a minute or two the first time) ...'
 	@$(BIN)/maturin build --release --quiet --out dist
 	@ls dist/*.whl
+
+# The Debian package of the daemon, with its systemd unit, in dist/. Needs cargo-deb (cargo install cargo-deb) and dpkg.
+deb: $(DAEMON) | needs-cargo
+	@mkdir -p dist
+	@cargo deb --quiet -p clearway-host --no-build --no-strip --output dist/
+	@ls dist/*.deb
 
 # Whether the dependencies may be used: licences, duplicates, sources, and what is known against them.
 audit: $(VENV)/.audit

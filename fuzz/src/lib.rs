@@ -13,6 +13,8 @@ mod fcp;
 mod files;
 mod folder;
 mod scenarios;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod toml;
 
 #[cfg(target_os = "linux")]
@@ -22,6 +24,8 @@ pub use ends::ends;
 pub use fcp::fcp;
 pub use files::{sizes, topology, trace};
 pub use scenarios::{overrides, scenario};
+#[cfg(target_os = "linux")]
+pub use testbed::{control, plan};
 
 /// A check: panics when the bytes are handled wrongly.
 pub type Check = fn(&[u8]);
@@ -40,6 +44,10 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("datagram", datagram),
     #[cfg(target_os = "linux")]
     ("message", message),
+    #[cfg(target_os = "linux")]
+    ("control", control),
+    #[cfg(target_os = "linux")]
+    ("plan", plan),
     #[cfg(target_os = "linux")]
     ("ends", ends),
 ];

@@ -67,5 +67,9 @@ replays! {
     #[cfg(target_os = "linux")]
     message,
     #[cfg(target_os = "linux")]
+    control,
+    #[cfg(target_os = "linux")]
+    plan,
+    #[cfg(target_os = "linux")]
     ends,
 }

@@ -1,4 +1,4 @@
-"""The command line: `python -m tools.hosts bench|demo|incast`."""
+"""The command line: `python -m tools.hosts bench|demo|incast|dashboard`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from tools.hosts import incast
+from tools.hosts import dashboard, incast
 from tools.hosts.bench import QUICK, Effort, lines
 from tools.hosts.demo import demo
+from tools.hosts.machine import UnavailableError
 
 
 def main() -> int:
@@ -32,12 +33,15 @@ def main() -> int:
     beside = commands.add_parser("incast", help="show a 64 to 1 incast on namespaces beside its simulation")
     beside.add_argument("--out", type=Path, default=Path("target/demo-hosts.html"), help="the page")
     beside.add_argument("--seconds", type=int, default=6, help="for each (6)")
+    commands.add_parser("dashboard", help="ask the dashboard's queries of a Prometheus that reads two agents")
     given = parser.parse_args()
     try:
         if given.command == "incast":
             return incast.demo(given.out, given.seconds)
         if given.command == "demo":
             return demo(given.out, max(2, given.seconds))
+        if given.command == "dashboard":
+            return _dashboard()
         return _bench(quick=given.quick, runs=given.runs, soak=given.soak)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -53,6 +57,16 @@ def _bench(*, quick: bool, runs: int | None, soak: int | None) -> int:
     for line in lines(effort):
         print(line, flush=True)
     return 0
+
+
+def _dashboard() -> int:
+    try:
+        told = list(dashboard.lines())
+    except UnavailableError as reason:
+        print(f"dashboard skipped: {reason}")
+        return 0
+    print("\n".join(told))
+    return int(not all(": ok" in line for line in told))
 
 
 def _leave(number: int, _: FrameType | None) -> None:

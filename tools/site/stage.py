@@ -25,6 +25,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "cluster",
         "host",
         "testbed",
+        "operating",
         "quic",
         "papers",
         "adding",

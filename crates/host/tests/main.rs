@@ -2,6 +2,7 @@
 //! this folder is a module.
 #![cfg(target_os = "linux")]
 
+mod agent;
 mod args;
 mod daemon;
 mod datagram;

@@ -218,6 +218,34 @@ fn pause(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
 }
 
+/// Whoever is killed, and whenever: the others are told, and what lives serves the next run.
+#[test]
+fn a_process_that_is_killed_in_any_phase_keeps_nobody() {
+    let mut testbed = Testbed::start("any-phase", 3);
+    let flows = json!([flow(0, 0, 1, None), flow(1, 1, 2, Some(100_000)), flow(2, 2, 0, None)]);
+    let run = plan("udp:swift", 3, 200, &flows);
+    // Dialing, preparing and connecting take some hundredths of a second; the run begins .3 s later and takes .2 s.
+    for (round, ms) in [5, 20, 40, 80, 200, 350, 450, 550].into_iter().enumerate() {
+        let mut controller = testbed.controller(&run).spawn().unwrap();
+        pause(ms);
+        if round % 2 == 0 {
+            controller.kill().unwrap();
+            controller.wait().unwrap();
+        } else {
+            testbed.agents[2] = Agent::start(&testbed.folder, "h2");
+            let (code, lines, err) = told(controller.wait_with_output().unwrap());
+            let is_complete = lines.last().is_some_and(|line| line["complete"] == true);
+            assert_eq!(code, Some(u8::from(!is_complete).into()), "{ms} ms: {err}");
+            assert!(is_complete || err.contains("h2"), "{ms} ms: {err}");
+            testbed.write_hosts();
+        }
+        (0..3).for_each(|host| testbed.wait_for(host, "idle"));
+    }
+    let (code, lines, err) = testbed.run(&run);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert_eq!(of(&lines, "flow").count(), 3);
+}
+
 /// A signal to the controller ends the run in order: what was measured is told, and the agents are free.
 #[test]
 fn an_interrupted_controller_tells_what_was_measured() {

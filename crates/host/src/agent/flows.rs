@@ -8,6 +8,7 @@ use clearway_proto::units::Span;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::probe::{Probe, Seen};
+use super::totals::OfCarrier;
 use crate::datagram::figures::RoundTrips;
 use crate::testbed::clock::monotonic_ns;
 use crate::testbed::message::{FlowFigures, FromAgent, Outgoing, Row, RttFigures};
@@ -22,11 +23,19 @@ struct Active {
 
 impl Active {
     /// Looks at the flow, and takes its round trip into account if something was acknowledged since the last time.
-    fn look(&mut self) {
+    fn look(&mut self, totals: &OfCarrier) {
         let Some(seen) = self.probe.look() else { return };
-        if let Some(rtt_ns) = seen.rtt_ns.filter(|_| seen.bytes > self.seen.bytes) {
+        let rtt_ns = seen.rtt_ns.filter(|_| seen.bytes > self.seen.bytes);
+        if let Some(rtt_ns) = rtt_ns {
             self.rtt.record(Span::from_ns(rtt_ns));
         }
+        totals.add(|totals| {
+            totals.bytes += seen.bytes.saturating_sub(self.seen.bytes);
+            totals.retransmissions += seen.retransmissions.saturating_sub(self.seen.retransmissions);
+            if let Some(ns) = rtt_ns {
+                totals.record_rtt(ns);
+            }
+        });
         self.seen = seen;
     }
 
@@ -57,13 +66,14 @@ pub struct Flows {
     over: AtomicU64,
     inner: Mutex<Inner>,
     told: UnboundedSender<FromAgent>,
+    totals: OfCarrier,
 }
 
 impl Flows {
-    /// These flows, of which `told` is told.
-    pub fn new(sending: Vec<Outgoing>, told: UnboundedSender<FromAgent>) -> Flows {
+    /// These flows, of which `told` is told, and which count into the totals of their carrier.
+    pub fn new(sending: Vec<Outgoing>, told: UnboundedSender<FromAgent>, totals: OfCarrier) -> Flows {
         let (origin, over) = (AtomicU64::new(0), AtomicU64::new(0));
-        Flows { sending, origin, over, inner: Mutex::default(), told }
+        Flows { sending, origin, over, inner: Mutex::default(), told, totals }
     }
 
     /// The flow of an index.
@@ -113,9 +123,14 @@ impl Flows {
     pub fn complete(&self, index: usize) -> bool {
         let end_ns = self.now();
         let Some(mut active) = self.inner().active.remove(&index) else { return false };
-        active.look();
+        active.look(&self.totals);
         // What its receiver confirmed has arrived, even where the acknowledgement of the last packet has not.
-        active.seen.bytes = self.sending[index].bytes.unwrap_or(active.seen.bytes);
+        let seen = active.seen.bytes;
+        active.seen.bytes = self.sending[index].bytes.unwrap_or(seen);
+        self.totals.add(|totals| {
+            totals.bytes += active.seen.bytes.saturating_sub(seen);
+            totals.finished += 1;
+        });
         self.tell(index, &active, Some(end_ns), None);
         true
     }
@@ -131,7 +146,7 @@ impl Flows {
         };
         match active {
             Some(mut active) => {
-                active.look();
+                active.look(&self.totals);
                 self.tell(index, &active, None, Some(error));
             }
             None => self.say(FromAgent::Flow(FlowFigures {
@@ -145,6 +160,7 @@ impl Flows {
             })),
         }
         self.over.fetch_add(1, Ordering::Relaxed);
+        self.totals.add(|totals| totals.failed += 1);
     }
 
     /// The run is over: tells what the flows that are active have done by now.
@@ -155,7 +171,8 @@ impl Flows {
             std::mem::take(&mut inner.active)
         };
         for (index, mut active) in active {
-            active.look();
+            active.look(&self.totals);
+            self.totals.add(|totals| totals.unfinished += 1);
             self.tell(index, &active, None, None);
         }
     }
@@ -178,7 +195,7 @@ impl Flows {
     /// Looks at all flows that are active, and tells what they have done.
     pub fn sample(&self) {
         let row = |(index, active): (&usize, &mut Active)| {
-            active.look();
+            active.look(&self.totals);
             let seen = &active.seen;
             let id = self.sending[*index].id;
             Row(id, seen.bytes, seen.rtt_ns.unwrap_or(0), seen.cwnd, seen.retransmissions)

@@ -1,6 +1,6 @@
 //! An agent: it waits for a controller, sources and sinks the flows that this tells it of, and reports.
 //!
-//! [`serve()`] is the agent. It has one controller at a time, [talks](session) with it in the thread of the control channels, and gives its
+//! [`Agent::serve`] is its work. It has one controller at a time, [talks](session) with it in the thread of the control channels, and gives its
 //! [`run`](mod@run) threads of its own: some that move bytes, one that [paces](pace) flows by a [`schedule`], one that samples. A controller
 //! that falls silent or goes away takes its run with it.
 
@@ -8,17 +8,19 @@ mod drops;
 mod expected;
 mod flows;
 mod limits;
+mod metrics;
 mod pace;
 mod probe;
 mod quic;
 mod refusal;
 mod run;
-mod schedule;
+pub mod schedule;
 mod serve;
 mod session;
 mod state;
 mod tcp;
 mod ticket;
+mod totals;
 mod udp;
 
-pub use serve::{serve, Settings};
+pub use serve::{Agent, Reloaded, Settings};

@@ -1,6 +1,6 @@
 //! Why an agent does not do what it was told.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use crate::testbed::message::FromAgent;
 
@@ -21,6 +21,12 @@ impl Refusal {
     /// Something failed that may not fail another time.
     pub fn failure(message: impl Display) -> Refusal {
         Refusal { message: message.to_string(), remedy: None, is_input: false }
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
     }
 }
 

@@ -19,6 +19,7 @@ use super::pace::Pace;
 use super::refusal::Refusal;
 use super::schedule::Schedule;
 use super::ticket::{Happened, Ticket};
+use super::totals::Totals;
 use super::udp::{self, Datagrams};
 use super::{quic, tcp};
 use crate::keys::Identity;
@@ -27,6 +28,8 @@ use crate::testbed::carrier::Carrier;
 use crate::testbed::clock::monotonic_ns;
 use crate::testbed::message::{End, FromAgent, Task};
 
+/// What mends a plan that makes no sense here.
+const SAME_VERSION: &str = "both need the same version of Clearway";
 /// Threads that move bytes, at most.
 const MOST_WORKERS: usize = 4;
 /// Flows that begin this soon, in nanoseconds, are connected all at once.
@@ -64,24 +67,27 @@ pub struct Run {
 }
 
 impl Run {
-    /// Prepares a run: listens for data, at `local` or else at the address that the plan has. `told` is told what comes of it.
+    /// Prepares a run: listens for data, at `local` or else at the address that the plan has. `told` is told what comes of it, and its
+    /// flows count into `totals`.
     pub fn prepare(
         task: Task,
         identity: &Arc<Identity>,
         local: Option<IpAddr>,
         told: UnboundedSender<FromAgent>,
+        totals: &Totals,
     ) -> Result<Run, Refusal> {
         let carrier = Carrier::read(&task.carrier, &task.swift).map_err(|problems| {
             let message = problems.into_iter().next().map_or(String::new(), |problem| problem.message);
-            Refusal::input(message, "both need the same version of Clearway")
+            Refusal::input(message, SAME_VERSION)
         })?;
+        task.check().map_err(|what| Refusal::input(what, SAME_VERSION))?;
         let at_once = task.sending.iter().filter(|flow| flow.after.is_none() && flow.start_ns <= AT_ONCE_NS);
         limits::check_open_files((at_once.count() + task.receiving.len().min(task.sending.len())) as u64)?;
         let runtime = Workers::new()?;
         let local = local.unwrap_or(task.data);
         let (socket, port) = listen(&carrier, &task, local, identity, &runtime)?;
         let (happened, events) = channel();
-        let flows = Arc::new(Flows::new(task.sending.clone(), told));
+        let flows = Arc::new(Flows::new(task.sending.clone(), told, totals.of_carrier(&carrier.to_string())));
         Ok(Run {
             carrier,
             identity: identity.clone(),

@@ -6,10 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::flows::Flows;
 use super::limits;
 use super::run::Run;
+use super::totals::Totals;
 use super::udp::Datagrams;
+use crate::daemon::log::Sparing;
+use crate::datagram::figures::Ignored;
 use crate::keys::Identity;
 use crate::testbed::clock::monotonic_ns;
 use crate::testbed::message::{FromAgent, Status};
+
+/// The names of an agent's states.
+pub const STATES: [&str; 4] = ["idle", "preparing", "running", "stopping"];
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +30,33 @@ pub enum Phase {
     Stopping,
 }
 
+impl Phase {
+    /// The name of an agent's state, one of [`STATES`].
+    fn name(self) -> &'static str {
+        match self {
+            Phase::Idle => STATES[0],
+            Phase::Preparing => STATES[1],
+            Phase::Running => STATES[2],
+            Phase::Stopping => STATES[3],
+        }
+    }
+}
+
 /// A run as others see it.
 struct View {
     carrier: String,
     began_ns: u64,
     flows: Arc<Flows>,
     datagrams: Option<Arc<Datagrams>>,
+    /// Datagrams that its endpoint had ignored and the kernel dropped when this was looked at last.
+    ignored: (Ignored, u64),
 }
 
 struct Inner {
+    identity: Arc<Identity>,
+    data: Option<IpAddr>,
+    /// Datagrams of runs that are over.
+    ignored: (Ignored, u64),
     controller: Option<String>,
     phase: Phase,
     view: Option<View>,
@@ -41,20 +65,75 @@ struct Inner {
 
 /// What an agent is and does.
 pub struct State {
-    /// Its certificate.
-    pub identity: Arc<Identity>,
-    /// The address of its data, where it does not follow the plan.
-    pub data: Option<IpAddr>,
     since_ns: u64,
+    totals: Totals,
+    refusals: Mutex<Sparing>,
     inner: Mutex<Inner>,
+}
+
+impl Inner {
+    /// Datagrams that were ignored, and those that the kernel dropped, since the agent's start.
+    fn ignored(&mut self) -> (Ignored, u64) {
+        let before = self.ignored;
+        let Some(view) = &mut self.view else { return before };
+        if let Some(now) = view.datagrams.as_ref().and_then(|datagrams| datagrams.ignored()) {
+            view.ignored = now;
+        }
+        (before.0.and(view.ignored.0), before.1 + view.ignored.1)
+    }
 }
 
 impl State {
     /// An agent that does nothing.
     pub fn new(identity: Identity, data: Option<IpAddr>) -> Arc<State> {
-        let inner = Inner { controller: None, phase: Phase::Idle, view: None, runs: 0 };
-        let (identity, since_ns) = (Arc::new(identity), monotonic_ns());
-        Arc::new(State { identity, data, since_ns, inner: Mutex::new(inner) })
+        let inner = Inner {
+            identity: Arc::new(identity),
+            data,
+            ignored: Default::default(),
+            controller: None,
+            phase: Phase::Idle,
+            view: None,
+            runs: 0,
+        };
+        Arc::new(State {
+            since_ns: monotonic_ns(),
+            totals: Totals::default(),
+            refusals: Mutex::default(),
+            inner: Mutex::new(inner),
+        })
+    }
+
+    /// Its certificate.
+    pub fn identity(&self) -> Arc<Identity> {
+        self.inner().identity.clone()
+    }
+
+    /// The address of its data, where it does not follow the plan.
+    pub fn data(&self) -> Option<IpAddr> {
+        self.inner().data
+    }
+
+    /// Has another certificate and address of data from the next run on.
+    pub fn replace(&self, identity: Identity, data: Option<IpAddr>) {
+        let mut inner = self.inner();
+        (inner.identity, inner.data) = (Arc::new(identity), data);
+    }
+
+    /// What it has counted.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Datagrams that were ignored, and those that the kernel dropped, since its start.
+    pub fn ignored(&self) -> (Ignored, u64) {
+        self.inner().ignored()
+    }
+
+    /// Counts a control channel that was refused. Returns whether the log may have it: then the number of those before it that the log
+    /// does not have.
+    pub fn refuse(&self, reason: &'static str) -> Option<u64> {
+        self.totals.channel_refused(reason);
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).let_through(monotonic_ns())
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -86,22 +165,28 @@ impl State {
         }
     }
 
+    /// What it does, in a few words.
+    pub fn line(&self) -> String {
+        let inner = self.inner();
+        match (&inner.view, &inner.controller) {
+            (Some(view), Some(controller)) => {
+                format!("{} {} for {controller}", inner.phase.name(), view.carrier)
+            }
+            (None, Some(controller)) => format!("{controller} has taken it"),
+            _ => inner.phase.name().into(),
+        }
+    }
+
     /// What it does.
     pub fn status(&self) -> Status {
         let inner = self.inner();
         let (active, done) = inner.view.as_ref().map_or((0, 0), |view| view.flows.progress());
-        let state = match inner.phase {
-            Phase::Idle => "idle",
-            Phase::Preparing => "preparing",
-            Phase::Running => "running",
-            Phase::Stopping => "stopping",
-        };
         Status {
-            name: self.identity.name().into(),
+            name: inner.identity.name().into(),
             version: env!("CARGO_PKG_VERSION").into(),
             kernel: limits::kernel(),
             uptime_ns: monotonic_ns().saturating_sub(self.since_ns),
-            state: state.into(),
+            state: inner.phase.name().into(),
             controller: inner.controller.clone(),
             carrier: inner.view.as_ref().map(|view| view.carrier.clone()),
             elapsed_ns: inner.view.as_ref().map(|view| monotonic_ns().saturating_sub(view.began_ns)),
@@ -109,7 +194,7 @@ impl State {
             flows_done: done,
             flows: inner.view.as_ref().map_or(0, |view| view.flows.count() as u64),
             runs: inner.runs,
-            certificate: self.identity.state().to_string(),
+            certificate: inner.identity.state().to_string(),
         }
     }
 }
@@ -126,11 +211,13 @@ impl Held {
     /// A run is there.
     pub fn set_run(&self, run: &Run) {
         let mut inner = self.0.inner();
+        inner.ignored = inner.ignored();
         inner.view = Some(View {
             carrier: run.carrier(),
             began_ns: monotonic_ns(),
             flows: run.flows().clone(),
             datagrams: run.datagrams(),
+            ignored: Default::default(),
         });
         inner.phase = Phase::Preparing;
     }
@@ -146,6 +233,7 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         let mut inner = self.0.inner();
+        inner.ignored = inner.ignored();
         (inner.controller, inner.view, inner.phase) = (None, None, Phase::Idle);
     }
 }

@@ -18,6 +18,7 @@ use super::refusal::Refusal;
 use super::tcp::no_address;
 use super::ticket::Ticket;
 use crate::control::{dial, Channel, Failure, Patience};
+use crate::datagram::figures::Ignored;
 use crate::datagram::flow::{self, Carried, FlowId, Incoming, Outgoing};
 use crate::datagram::layout::Layout;
 use crate::datagram::machine::Event;
@@ -111,6 +112,11 @@ impl Datagrams {
     /// Datagrams that the kernel dropped at the socket.
     pub fn drops(&self) -> Option<u64> {
         self.endpoint.look().map(|seen| u64::from(seen.socket_drops))
+    }
+
+    /// Datagrams that were ignored, and those that the kernel dropped at the socket; none if the endpoint has ended.
+    pub fn ignored(&self) -> Option<(Ignored, u64)> {
+        self.endpoint.look().map(|seen| (seen.counted.ignored, u64::from(seen.socket_drops)))
     }
 
     fn carried(&self, bytes: Option<u64>) -> Carried {

@@ -8,6 +8,21 @@ use quinn::{ConnectionError, ReadError, WriteError};
 use super::hello::VERSION;
 use crate::daemon::output::Problem;
 
+/// Reasons for which a control channel is refused or does not come about, as metrics name them: those of [`Failure::reason`], and two
+/// of agents.
+pub const REASONS: [&str; 10] = [
+    "no_answer",
+    "silent",
+    "closed",
+    "certificate",
+    "own_certificate",
+    "version",
+    "malformed",
+    "other",
+    "busy",
+    "purpose",
+];
+
 /// Why there is no channel, or no longer.
 #[derive(Debug)]
 pub enum Failure {
@@ -64,6 +79,20 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
+    /// The reason's name, one of [`REASONS`].
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Failure::NoAnswer => "no_answer",
+            Failure::Silent => "silent",
+            Failure::Closed => "closed",
+            Failure::Disbelieved(_) => "certificate",
+            Failure::Refused(_) => "own_certificate",
+            Failure::Version { .. } => "version",
+            Failure::TooLong(_) | Failure::Senseless(_) => "malformed",
+            Failure::Socket(_) | Failure::Problem(_) | Failure::Other(_) => "other",
+        }
+    }
+
     /// What a person can do about it, if there is something.
     pub fn remedy(&self) -> Option<String> {
         let text = match self {
@@ -112,6 +141,11 @@ pub(super) fn of(error: &ConnectionError) -> Failure {
             Some(why) => Failure::Refused(why),
             None => Failure::Other(close.to_string()),
         },
+        // What this end says of the peer's certificate.
+        ConnectionError::TransportError(said) => match alert(said.code.into()) {
+            Some(why) => Failure::Disbelieved(why.into()),
+            None => Failure::Other(said.to_string()),
+        },
         other => Failure::Other(other.to_string()),
     }
 }
@@ -124,10 +158,6 @@ pub(super) fn of_dialing(error: &ConnectionError, name: Option<&str>) -> Failure
         ConnectionError::TransportError(said) if said.reason.contains("not valid for name") => {
             Failure::Disbelieved(format!("it is not that of {}", name.unwrap_or("a peer")))
         }
-        ConnectionError::TransportError(said) => match alert(said.code.into()) {
-            Some(why) => Failure::Disbelieved(why.into()),
-            None => Failure::Other(said.to_string()),
-        },
         other => of(other),
     }
 }

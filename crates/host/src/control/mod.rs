@@ -17,7 +17,7 @@ use quinn::{ClientConfig, Endpoint, IdleTimeout, ServerConfig, TransportConfig, 
 use crate::daemon::output::Problem;
 use crate::keys::{Identity, ANY_PEER};
 pub use channel::{Channel, Receiving, Sending, MOST_BYTES};
-pub use failure::Failure;
+pub use failure::{Failure, REASONS};
 pub use hello::{Hello, VERSION};
 
 /// The longest time that a channel lives without a sign of its peer, and how often one is given.
@@ -91,7 +91,7 @@ async fn dial_with(
 #[derive(Debug)]
 pub struct Listener {
     endpoint: Endpoint,
-    answer: Duration,
+    patience: Patience,
 }
 
 /// One that has dialed and has not shown who it is.
@@ -102,15 +102,26 @@ pub struct Caller {
     answer: Duration,
 }
 
+fn server_config(identity: &Identity, patience: Patience) -> Result<ServerConfig, Problem> {
+    let mut config = ServerConfig::with_crypto(Arc::new(identity.server()?));
+    config.transport_config(patience.transport());
+    Ok(config)
+}
+
 impl Listener {
     /// Listens at an address; port 0 for any that is free. Must be called within a runtime.
     pub fn bind(identity: &Identity, at: SocketAddr, patience: Patience) -> Result<Listener, Problem> {
-        let mut config = ServerConfig::with_crypto(Arc::new(identity.server()?));
-        config.transport_config(patience.transport());
+        let config = server_config(identity, patience)?;
         let remedy = "take an address of this host and a port that is free";
         let endpoint =
             Endpoint::server(config, at).map_err(|error| Problem::new(format!("{at}: {error}"), remedy))?;
-        Ok(Listener { endpoint, answer: patience.answer })
+        Ok(Listener { endpoint, patience })
+    }
+
+    /// Shows another certificate to those who dial from here on. Channels that are open stay as they are.
+    pub fn set_identity(&self, identity: &Identity) -> Result<(), Problem> {
+        self.endpoint.set_server_config(Some(server_config(identity, self.patience)?));
+        Ok(())
     }
 
     /// The address that it is bound to.
@@ -122,7 +133,7 @@ impl Listener {
     /// others, so that nobody waits for one that is slow.
     pub async fn accept(&self) -> Option<Caller> {
         let incoming = self.endpoint.accept().await?;
-        Some(Caller { incoming, endpoint: self.endpoint.clone(), answer: self.answer })
+        Some(Caller { incoming, endpoint: self.endpoint.clone(), answer: self.patience.answer })
     }
 }
 

@@ -9,9 +9,8 @@ use serde_json::{Map, Value};
 
 use super::hosts::Host;
 use crate::daemon::output::Problem;
-use crate::datagram::layout::MAX_MTU;
 use crate::testbed::carrier::Carrier;
-use crate::testbed::message::{Incoming, Outgoing, Task};
+use crate::testbed::message::{Incoming, Outgoing, Task, MTUS, SAMPLE_EVERY, UNTIL};
 
 /// The version of plans that this reads.
 const VERSION: u32 = 1;
@@ -19,11 +18,6 @@ const VERSION: u32 = 1;
 const MOST_HOSTS: usize = 4096;
 /// Flows of a plan, at most: the part of one agent has to fit a message.
 const MOST_FLOWS: usize = 1 << 20;
-/// How long a run may be, in nanoseconds: a day.
-const UNTIL: RangeInclusive<u64> = 1..=86_400_000_000_000;
-/// The time between two samples, in nanoseconds: to look at a thousand flows takes half a millisecond.
-const SAMPLE_EVERY: RangeInclusive<u64> = 1_000_000..=3_600_000_000_000;
-const MTUS: RangeInclusive<u64> = 1..=MAX_MTU as u64;
 const DEFAULT_MTU: u32 = 1400;
 
 /// A plan.
@@ -78,7 +72,8 @@ impl Plan {
         Plan::parse(&text).map_err(|problems| problems.into_iter().map(at).collect())
     }
 
-    fn parse(text: &[u8]) -> Result<Plan, Vec<Problem>> {
+    /// Reads a plan from its text; an error names the place in it.
+    pub fn parse(text: &[u8]) -> Result<Plan, Vec<Problem>> {
         let plan: Plan = serde_json::from_slice(text).map_err(|error| {
             let remedy =
                 "clearway testbed run writes it as this version reads it: are both of the same Clearway?";

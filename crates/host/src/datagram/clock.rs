@@ -169,12 +169,13 @@ mod tests {
     #[test]
     fn no_datagram_is_late_because_a_clock_was_set() {
         for set_to in [3_600_000_000, -3_600_000_000, 40_000, -400_000] {
-            let start = 1_000_000;
-            let mut map = Map::new(us(start), stamp(start as i64));
-            let at = |since: u64| (us(start + since), stamp(start as i64 + set_to + since as i64));
-            assert_eq!(map.arrival(us(start + 50), stamp(start as i64 + 30), none), us(start + 30));
-            assert_eq!(map.arrival(us(start + 210), at(200).1, || at(210)), us(start + 200), "{set_to}");
-            assert_eq!(map.arrival(us(start + 310), at(300).1, none), us(start + 300), "{set_to}");
+            let host = |since: u32| us(1_000_000 + u64::from(since));
+            let wall = |since: u32| stamp(1_000_000 + i64::from(since));
+            let set = |since: u32| stamp(1_000_000 + set_to + i64::from(since));
+            let mut map = Map::new(host(0), wall(0));
+            assert_eq!(map.arrival(host(50), wall(30), none), host(30));
+            assert_eq!(map.arrival(host(210), set(200), || (host(210), set(210))), host(200), "{set_to}");
+            assert_eq!(map.arrival(host(310), set(300), none), host(300), "{set_to}");
         }
     }
 

@@ -22,6 +22,29 @@ impl Ignored {
     pub fn total(&self) -> u64 {
         self.stray + self.session + self.forged + self.replayed + self.senseless
     }
+
+    /// The number of each reason, with its name.
+    pub fn by_reason(&self) -> [(&'static str, u64); 5] {
+        [
+            ("stray", self.stray),
+            ("session", self.session),
+            ("forged", self.forged),
+            ("replayed", self.replayed),
+            ("senseless", self.senseless),
+        ]
+    }
+
+    /// The numbers of both, reason by reason.
+    #[must_use]
+    pub fn and(self, other: Ignored) -> Ignored {
+        Ignored {
+            stray: self.stray + other.stray,
+            session: self.session + other.session,
+            forged: self.forged + other.forged,
+            replayed: self.replayed + other.replayed,
+            senseless: self.senseless + other.senseless,
+        }
+    }
 }
 
 /// Buckets to each doubling of a [`RoundTrips`].

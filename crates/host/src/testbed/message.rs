@@ -13,9 +13,12 @@
 //! An agent that cannot do what it is told says [`FromAgent::Refused`]. It drops the run when the channel ends, for whatever reason.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::datagram::layout::MAX_MTU;
 
 /// What a controller dials for.
 pub const TESTBED: &str = "testbed";
@@ -24,6 +27,13 @@ pub const STATUS: &str = "status";
 
 /// What an agent dials another one for that it sends sealed datagrams to.
 pub const DATAGRAMS: &str = "datagrams";
+
+/// How long a run may be, in nanoseconds: a day.
+pub const UNTIL: RangeInclusive<u64> = 1..=86_400_000_000_000;
+/// The time between two samples, in nanoseconds: to look at a thousand flows takes half a millisecond.
+pub const SAMPLE_EVERY: RangeInclusive<u64> = 1_000_000..=3_600_000_000_000;
+/// Bytes of payload in a datagram.
+pub const MTUS: RangeInclusive<u64> = 1..=MAX_MTU as u64;
 
 /// What a controller says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,6 +81,29 @@ pub struct Task {
     pub sending: Vec<Outgoing>,
     /// Flows that this host receives.
     pub receiving: Vec<Incoming>,
+}
+
+impl Task {
+    /// Says what no controller of this version asks for; what asks for it is broken or means ill.
+    pub fn check(&self) -> Result<(), String> {
+        for (what, found, range) in [
+            ("until_ns", self.until_ns, UNTIL),
+            ("sample_every_ns", self.sample_every_ns, SAMPLE_EVERY),
+            ("mtu", u64::from(self.mtu), MTUS),
+        ] {
+            if !range.contains(&found) {
+                return Err(format!("{what}: found {found}, expected {} to {}", range.start(), range.end()));
+            }
+        }
+        let is_early =
+            |(index, flow): (usize, &Outgoing)| flow.after.is_some_and(|after| after as usize >= index);
+        match self.sending.iter().enumerate().position(is_early) {
+            Some(index) => {
+                Err(format!("sending[{index}].after: it comes after a flow that does not stand before it"))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// A flow that an agent sends.

@@ -27,7 +27,7 @@ pub(crate) use options::parse;
 use options::STATUS;
 use swift::Swift;
 pub use tcp::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
-pub use testbed::{AgentArgs, AgentStatusArgs, TestbedArgs};
+pub use testbed::{AgentArgs, AgentStatusArgs, LogForm, TestbedArgs};
 
 /// Payload that an Ethernet frame of 1500 bytes has room for, under IPv6 too.
 pub const DEFAULT_MTU: u64 = 1500 - (IP_UDP_BYTES + OVERHEAD_BYTES) as u64;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::keys::KeysArgs;
 use crate::daemon::address::HostPort;
@@ -29,9 +29,28 @@ pub struct AgentArgs {
     /// The address of this host that traffic comes to and leaves from. Without it: what the controller's hosts.toml says.
     #[arg(long, value_name = "ADDRESS")]
     pub data: Option<IpAddr>,
-    /// A TOML file with these options: keys, name, listen and data.
+    /// The address at which Prometheus reads /metrics by HTTP. Without it: nowhere.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub metrics: Option<HostPort>,
+    /// How the log is written to standard error [default: text].
+    #[arg(long, value_name = "FORM")]
+    pub log: Option<LogForm>,
+    /// The user to become, for good, once everything is open. Needs root.
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// A TOML file with these options as keys, such as listen = "[::]:7400". It is read again at SIGHUP, as the certificates are.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+/// The form of a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogForm {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// A JSON object a line.
+    Json,
 }
 
 impl AgentArgs {

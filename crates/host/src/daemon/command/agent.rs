@@ -1,109 +1,116 @@
-//! An agent of a testbed, by its options or by a file that has them.
+//! An agent of a testbed: it starts by its options and by a file that has them, and reads the file again while it runs.
 
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+mod file;
 
-use serde::Deserialize;
+use std::net::SocketAddr;
+
+use tracing::{info, warn};
 
 use super::channels::runtime;
-use super::outcome::addresses;
-use crate::agent::{serve, Settings};
+use super::outcome::{addresses, trouble};
+use super::BAD_INPUT;
+use crate::agent::{Agent, Reloaded, Settings};
 use crate::daemon::address::HostPort;
-use crate::daemon::args::AgentArgs;
+use crate::daemon::args::{AgentArgs, LogForm};
 use crate::daemon::output::{print, Problem};
+use crate::daemon::service::Service;
+use crate::daemon::user::become_user;
+use crate::daemon::{log, stops};
 use crate::keys::Identity;
 
-/// Serves controllers until a signal comes.
-pub(super) fn agent(args: &AgentArgs) -> Result<u8, Problem> {
-    let args = with_file(args)?;
-    let keys = args.keys.clone().ok_or_else(|| {
-        Problem::new(
-            "keys: there is no directory of certificates",
-            "name it by --keys, or in the file: keys = \"DIR\"",
-        )
-    })?;
-    let identity = Identity::read(&keys, args.name.as_deref())?;
-    identity.check()?;
-    let listen = addresses("--listen", &args.listen())?[0];
-    let settings = Settings { listen, data: args.data };
-    runtime()?.block_on(serve(&settings, identity, |local| print(&format!("listening at {local}\n"))))
-}
-
-/// What a file may have.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    keys: Option<PathBuf>,
-    name: Option<String>,
-    listen: Option<String>,
-    data: Option<String>,
-}
-
-/// The options with those of the file that they name, if they do.
-fn with_file(args: &AgentArgs) -> Result<AgentArgs, Problem> {
-    let Some(path) = &args.config else { return Ok(args.clone()) };
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Problem::new(format!("{}: {error}", path.display()), "name another file by --config")
-    })?;
-    let of_file = read(&text, path.parent().unwrap_or(Path::new(""))).map_err(|problem| Problem {
-        message: format!("{}: {}", path.display(), problem.message),
-        ..problem
-    })?;
-    Ok(AgentArgs {
-        keys: args.keys.clone().or(of_file.keys),
-        name: args.name.clone().or(of_file.name),
-        listen: args.listen.clone().or(of_file.listen),
-        data: args.data.or(of_file.data),
-        config: None,
-    })
-}
-
-/// The options in a file; a directory that it names is relative to `folder`, which the file is in.
-fn read(text: &str, folder: &Path) -> Result<AgentArgs, Problem> {
-    let file: File = toml_edit::de::from_str(text).map_err(|error| {
-        let line =
-            error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-        let what = error.message().lines().collect::<Vec<_>>().join(" ");
-        Problem::new(format!("line {line}: {what}"), "it may have keys, name, listen and data")
-    })?;
-    let told = |key: &str, found: &str, what: &str| Problem::bare(format!("{key}: found {found:?}, {what}"));
-    let listen = file.listen.map(|text| text.parse::<HostPort>().map_err(|what| told("listen", &text, what)));
-    let data = file.data.map(|text| {
-        text.parse::<IpAddr>().map_err(|_| told("data", &text, "expected an IP address, such as 10.1.0.1"))
-    });
-    Ok(AgentArgs {
-        keys: file.keys.map(|keys| folder.join(keys)),
-        name: file.name,
-        listen: listen.transpose()?,
-        data: data.transpose()?,
-        config: None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_has_what_the_options_have() {
-        let text = "keys = \"keys\"\nname = \"h0\"\nlisten = \"10.0.0.1:7400\"\ndata = \"10.1.0.1\"\n";
-        let args = read(text, Path::new("/etc/clearway")).unwrap();
-        assert_eq!(args.keys, Some(PathBuf::from("/etc/clearway/keys")));
-        assert_eq!((args.name.as_deref(), args.listen().to_string().as_str()), (Some("h0"), "10.0.0.1:7400"));
-        assert_eq!(args.data, Some("10.1.0.1".parse().unwrap()));
-        assert_eq!(read("", Path::new("/")).unwrap().listen().to_string(), "[::]:7400");
-    }
-
-    #[test]
-    fn what_is_wrong_in_a_file_is_told_with_its_place() {
-        for (text, words) in [
-            ("keys = 3", "line 1: invalid type"),
-            ("\nport = 3", "line 2: unknown field `port`"),
-            ("listen = \"here\"", "listen: found \"here\", expected an address"),
-            ("data = \"here\"", "data: found \"here\", expected an IP address"),
-        ] {
-            let said = read(text, Path::new("/")).unwrap_err().message;
-            assert!(said.starts_with(words), "{said}");
+/// Serves controllers until a signal comes. What is wrong with the options or their file is shown, with the status of bad input.
+pub(super) fn agent(given: &AgentArgs) -> Result<u8, Problem> {
+    stops::reload_at_hangup();
+    let args = match file::with_file(given) {
+        Ok(args) => args,
+        Err(problems) => {
+            problems.iter().for_each(Problem::show);
+            return Ok(BAD_INPUT);
         }
+    };
+    let form = args.log.unwrap_or_default();
+    log::start(form)?;
+    match work(given, args) {
+        // Whoever reads a log of JSON reads no other line.
+        Err(problem) if form == LogForm::Json => {
+            log::problem("agent cannot start", &problem);
+            Ok(stops::status().unwrap_or(BAD_INPUT))
+        }
+        done => done,
     }
+}
+
+fn work(given: &AgentArgs, args: AgentArgs) -> Result<u8, Problem> {
+    let identity = identity(&args)?;
+    let settings = Settings {
+        listen: address("listen", &args.listen())?,
+        data: args.data,
+        metrics: args.metrics.as_ref().map(|metrics| address("metrics", metrics)).transpose()?,
+    };
+    let mut service = Service::from_environment().map_err(|error| trouble("NOTIFY_SOCKET", &error))?;
+    runtime()?.block_on(async {
+        let name = identity.name().to_string();
+        let agent = Agent::open(&settings, identity).await?;
+        let (control, metrics) = agent.addresses()?;
+        if let Some(user) = &args.user {
+            give_up_root(user, &args)?;
+        }
+        info!(
+            version = env!("CARGO_PKG_VERSION"),
+            name,
+            listen = %control,
+            metrics = metrics.map(tracing::field::display),
+            user = args.user,
+            "agent starts"
+        );
+        print(&format!("listening at {control}\n"))?;
+        if let Some(metrics) = metrics {
+            print(&format!("metrics at http://{metrics}/metrics\n"))?;
+        }
+        let mut in_force = args;
+        agent.serve(&mut service, || reload(given, &mut in_force)).await
+    })
+}
+
+fn address(option: &str, host: &HostPort) -> Result<SocketAddr, Problem> {
+    Ok(addresses(&format!("--{option}"), host)?[0])
+}
+
+/// This host's certificate, which must hold.
+fn identity(args: &AgentArgs) -> Result<Identity, Problem> {
+    let remedy = "name it by --keys, or in the file: keys = \"DIR\"";
+    let none = || Problem::new("keys: there is no directory of certificates", remedy);
+    let keys = args.keys.as_ref().ok_or_else(none)?;
+    let identity = Identity::read(keys, args.name.as_deref())?;
+    identity.check()?;
+    Ok(identity)
+}
+
+/// Becomes the user that the agent is to run as, and warns of what that user cannot do.
+fn give_up_root(user: &str, args: &AgentArgs) -> Result<(), Problem> {
+    become_user(user)?;
+    if let Err(problem) = identity(args) {
+        let why = problem.message;
+        warn!(user, why, "certificates cannot be read again by this user, a reload will fail");
+    }
+    Ok(())
+}
+
+/// Reads the file and the certificates again, into what is in force if all is right.
+fn reload(given: &AgentArgs, in_force: &mut AgentArgs) -> Result<Reloaded, Vec<Problem>> {
+    let args = file::with_file(given)?;
+    let identity = identity(&args).map_err(|problem| vec![problem])?;
+    let fixed = [
+        ("listen", args.listen != in_force.listen),
+        ("metrics", args.metrics != in_force.metrics),
+        ("log", args.log != in_force.log),
+        ("user", args.user != in_force.user),
+    ];
+    for (key, _) in fixed.iter().filter(|(_, is_other)| *is_other) {
+        warn!(key, "this cannot change while the agent runs: restart it");
+    }
+    let data = args.data;
+    // Told once: what was refused is what the file has from now on.
+    *in_force = args;
+    Ok(Reloaded { identity, data })
 }

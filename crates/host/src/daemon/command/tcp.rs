@@ -5,10 +5,12 @@ use clearway_proto::swift::SwiftParams;
 use serde_json::{json, Value};
 
 use crate::daemon::args::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
+use crate::daemon::metrics::Kind::{Counter, Gauge};
+use crate::daemon::metrics::{Buckets, Page};
 use crate::daemon::output::{print, Problem};
 use crate::tcp::kernel::{self, KernelError, NAME};
 use crate::tcp::parameters::{decode, defaults, encode, BYTES};
-use crate::tcp::sockets::{Counters, Socket, RTT_BUCKETS};
+use crate::tcp::sockets::{Counters, Socket};
 
 /// Where the kernel lists the congestion controls that sockets can choose.
 const AVAILABLE: &str = "sysctl net.ipv4.tcp_available_congestion_control";
@@ -171,29 +173,17 @@ fn metrics(sockets: &[Socket], closed: &Counters) -> String {
     for socket in sockets {
         all.add(&socket.counters);
     }
-    let below_one = sockets.iter().filter(|socket| socket.cwnd < 1.0).count() as u64;
-    let figures = [
-        ("installed", "gauge", "Whether Swift is installed.", 1),
-        ("sockets", "gauge", "Sockets that have Swift.", sockets.len() as u64),
-        ("sockets_below_one_packet", "gauge", "Of these, with a window below one packet.", below_one),
-        ("acked_packets_total", "counter", "Packets acknowledged.", all.acked_packets),
-        ("delay_decreases_total", "counter", "Decreases of windows by delay.", all.delay_decreases),
-        ("loss_decreases_total", "counter", "Decreases of windows by loss.", all.loss_decreases),
-        ("timeouts_total", "counter", "Timeouts.", all.timeouts),
-    ];
-    let figure = |(name, kind, help, value)| {
-        let name = format!("clearway_tcp_{name}");
-        format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n")
-    };
-    let mut pieces = figures.map(figure).to_vec();
-    let name = "clearway_tcp_rtt_seconds";
-    pieces.push(format!("# HELP {name} Round trips.\n# TYPE {name} histogram\n"));
-    let mut below = 0;
-    for (bucket, count) in all.rtt[..RTT_BUCKETS - 1].iter().enumerate() {
-        below += count;
-        pieces.push(format!("{name}_bucket{{le=\"{}\"}} {below}\n", (2_u64 << bucket) as f64 / 1e6));
-    }
-    let (acks, sum) = (all.acks, all.rtt_sum_us as f64 / 1e6);
-    pieces.push(format!("{name}_bucket{{le=\"+Inf\"}} {acks}\n{name}_sum {sum}\n{name}_count {acks}\n"));
-    pieces.concat()
+    let below_one = sockets.iter().filter(|socket| socket.cwnd < 1.0).count();
+    let mut page = Page::new("clearway_tcp");
+    page.one(Gauge, "installed", "Whether Swift is installed.", 1);
+    page.one(Gauge, "sockets", "Sockets that have Swift.", sockets.len());
+    let help = "Of these, with a window below one packet.";
+    page.one(Gauge, "sockets_below_one_packet", help, below_one);
+    page.one(Counter, "acked_packets_total", "Packets acknowledged.", all.acked_packets);
+    page.one(Counter, "delay_decreases_total", "Decreases of windows by delay.", all.delay_decreases);
+    page.one(Counter, "loss_decreases_total", "Decreases of windows by loss.", all.loss_decreases);
+    page.one(Counter, "timeouts_total", "Timeouts.", all.timeouts);
+    let trips = Buckets { counts: &all.rtt, sum_seconds: all.rtt_sum_us as f64 / 1e6 };
+    page.histogram("rtt_seconds", "Round trips.", "", [(String::new(), trips)]);
+    page.text()
 }
