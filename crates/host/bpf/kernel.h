@@ -52,6 +52,7 @@ struct bpf_sock_ops {
     __u32 local_port;
     __u32 is_fullsock;
     __u32 snd_cwnd;
+    __u32 srtt_us;
     __u32 bpf_sock_ops_cb_flags;
     __u32 state;
     __u32 rtt_min;
@@ -65,6 +66,7 @@ struct bpf_sock_ops {
     __u32 rate_interval_us;
     __u32 packets_out;
     __u32 retrans_out;
+    __u32 total_retrans;
     __u32 segs_in;
     __u32 data_segs_in;
     __u32 segs_out;
