@@ -157,7 +157,7 @@ def test_a_machine_that_cannot_says_so_for_each_measurement(monkeypatch: pytest.
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("tools.hosts.datagrams.lines", lambda *_: iter(()))  # which need no root
     printed = list(bench.lines(bench.QUICK))
-    assert len(printed) == 7
+    assert len(printed) == 8
     assert all(line.endswith(" skipped it needs root") for line in printed)
 
 
