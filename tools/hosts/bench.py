@@ -41,6 +41,7 @@ def lines(effort: Effort) -> Iterator[str]:
     measurements: Sequence[tuple[str, Measure]] = (
         ("1gbit_1_flow", lambda effort: _gigabit(effort, 1, srtt=0.2)),
         ("1gbit_4_flows", lambda effort: _gigabit(effort, 4, srtt=0.2)),
+        ("1gbit_16_flows", lambda effort: _gigabit(effort, 16, srtt=0.2)),
         ("1gbit_64_flows", lambda effort: _gigabit(effort, 64, srtt=0.15)),
         ("100mbit_200_flows", _crowded),
         ("no_bottleneck_1_flow", lambda effort: _unlimited(effort, 1)),

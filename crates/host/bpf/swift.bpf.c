@@ -2,12 +2,16 @@
  *
  * The kernel's round-trip sample is the delay: the other end acknowledges in its softirq, so that its application's slowness is not in
  * it; the sender's own wait in the queue of its host is. From one packet on, acknowledgements are the clock (the paper's rule, section
- * 3.6); below, TCP's own pacing spaces the packets. */
+ * 3.6), except that windows of two to four packets are spread over their round trip; below one, TCP's own pacing spaces the packets. */
 #include "kernel.h"
 #include "swift_window.h"
 
 /* Helpers that this file calls are only for programs whose licence is compatible with the GPL. */
 char swift_license[] SEC("license") = "Dual MIT/GPL";
+
+/* Windows whose packets are spread over a round trip. */
+#define SPREAD_FROM (2 * SWIFT_ONE)
+#define SPREAD_BELOW (4 * SWIFT_ONE)
 
 /* Buckets of a socket's histogram of round trips: bucket b has those from 2^b microseconds on. */
 #define RTT_BUCKETS 24
@@ -142,6 +146,18 @@ static __always_inline void weigh_gap_limit(const struct swift_parameters *p, st
     }
 }
 
+/* Bytes a second at which the packets of a small window are spread over a round trip. TCP's own window has whole packets only, so the
+ * rate is what carries the rest; and what leaves at once comes back at once, so that the queue swings between full and empty. Measured in
+ * docs/PERFORMANCE.md, with why windows of one to two packets are not spread. */
+static __always_inline __u64 spread_rate(const struct flow *flow, __u64 mss, __u64 target_ns)
+{
+    /* A longer round trip than the target is for the window to answer. */
+    __u64 rtt = flow->srtt_ns < target_ns ? flow->srtt_ns : target_ns;
+    /* Below 2^24, 2^16 and 2^20. */
+    __u64 product = (flow->window.cwnd >> 10) * mss * 1000000;
+    return product / (rtt > 1000 ? rtt : 1000) * 1000 >> 22;
+}
+
 /* Tells TCP what the window says. */
 static __always_inline void apply(struct sock *sk, struct flow *flow, const struct swift_parameters *p, __u64 target)
 {
@@ -151,6 +167,8 @@ static __always_inline void apply(struct sock *sk, struct flow *flow, const stru
     if (flow->window.cwnd < SWIFT_ONE && p->paces) {
         flow->gap_ns = pacing_gap(flow, target);
         rate = (__u64)tp->mss_cache * 1000000000ULL / (flow->gap_ns | 1);
+    } else if (flow->window.cwnd >= SPREAD_FROM && flow->window.cwnd < SPREAD_BELOW && flow->srtt_ns && p->paces) {
+        rate = spread_rate(flow, tp->mss_cache, target);
     }
     unsigned long most = sk->sk_max_pacing_rate;
     sk->sk_pacing_rate = rate < most ? rate : most;
