@@ -1,7 +1,7 @@
 //! An agent: it waits for a controller, sources and sinks the flows that this tells it of, and reports.
 //!
-//! [`Agent::serve`] is its work. It has one controller at a time, [talks](session) with it in the thread of the control channels, and gives its
-//! [`run`](mod@run) threads of its own: some that move bytes, one that [paces](pace) flows by a [`schedule`], one that samples. A controller
+//! [`Agent::serve`] is its work. It has one controller at a time, talks with it in the thread of the control channels, and gives its
+//! run threads of its own: some that move bytes, one that paces flows by a [`schedule`], one that samples. A controller
 //! that falls silent or goes away takes its run with it.
 
 mod drops;

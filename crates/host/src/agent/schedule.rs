@@ -1,7 +1,7 @@
 //! Which flow is connected and begun when: a machine without clock or I/O.
 //!
-//! Connections are opened ahead, so that a flow's first byte can leave at its start: [`AHEAD`] of those that begin by the clock, all that begin
-//! within [`LEAD_NS`], and of a chain of flows that come after each other the next [`CHAIN_AHEAD`].
+//! Connections are opened ahead, so that a flow's first byte can leave at its start: `AHEAD` of those that begin by the clock, all that begin
+//! within `LEAD_NS`, and of a chain of flows that come after each other the next `CHAIN_AHEAD`.
 
 use std::collections::{BTreeSet, VecDeque};
 

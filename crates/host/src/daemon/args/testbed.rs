@@ -1,5 +1,10 @@
 //! The options of a testbed's commands.
 
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "doc comments are help texts, in which a bracket is no link"
+)]
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 
