@@ -275,11 +275,5 @@ fn table(pattern: &Pattern, stop: Option<Time>) -> Option<Table> {
 /// The initiator of this flow, its first.
 fn initiator(scenario: &Scenario, plan: &Plan, spec: &FlowSpec, first_channel: u32) -> Initiator {
     let rate = plan.graph.link(plan.graph.nic(spec.from)).rate;
-    Initiator {
-        issues: Issues::of(scenario, spec, rate),
-        first_channel,
-        targets: 0,
-        open: 0,
-        refused: 0,
-    }
+    Initiator { issues: Issues::of(scenario, spec, rate), first_channel, targets: 0, open: 0, refused: 0 }
 }

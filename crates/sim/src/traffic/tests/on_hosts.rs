@@ -56,7 +56,9 @@ fn a_closed_loop_is_flows_that_start_again() {
     assert_eq!(flows.len(), 2 + 3 * 2 * 3);
     let numbers: Vec<_> = flows[2..].iter().map(|flow| flow.flow).collect();
     assert_eq!(numbers, (2..8).flat_map(|number| [number; 3]).collect::<Vec<_>>());
-    assert!(flows[2..].iter().all(|flow| flow.again && flow.is_operation && flow.bytes == Some(Bytes::new(64))));
+    assert!(flows[2..]
+        .iter()
+        .all(|flow| flow.again && flow.is_operation && flow.bytes == Some(Bytes::new(64))));
 }
 
 #[test]
