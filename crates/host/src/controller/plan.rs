@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::hosts::Host;
+use crate::daemon::args::DEFAULT_MTU;
 use crate::daemon::output::Problem;
 use crate::testbed::carrier::Carrier;
 use crate::testbed::message::{Incoming, Outgoing, Task, MTUS, SAMPLE_EVERY, UNTIL};
@@ -18,7 +19,6 @@ const VERSION: u32 = 1;
 const MOST_HOSTS: usize = 4096;
 /// Flows of a plan, at most: the part of one agent has to fit a message.
 const MOST_FLOWS: usize = 1 << 20;
-const DEFAULT_MTU: u32 = 1400;
 
 /// A plan.
 #[derive(Clone, Debug, Deserialize)]
@@ -56,7 +56,7 @@ struct Flow {
 }
 
 fn default_mtu() -> u32 {
-    DEFAULT_MTU
+    DEFAULT_MTU as u32
 }
 
 impl Plan {
