@@ -8,6 +8,7 @@
 //! `cqA`, `cqR` and `cqB`, and are gone at the end.
 
 use std::net::UdpSocket;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clearway_proto::swift::SwiftParams;
@@ -154,7 +155,31 @@ async fn jain_of_many(from: UdpSocket, to: UdpSocket, params: &SwiftParams) -> R
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<ExitCode> {
+    // What is measured when a signal comes is dropped, and its namespaces with it.
+    tokio::select! {
+        measured = measure() => measured.map(|()| ExitCode::SUCCESS),
+        status = signal() => Ok(ExitCode::from(status?)),
+    }
+}
+
+/// Waits for SIGINT or SIGTERM, and gives the exit status of it.
+#[cfg(unix)]
+async fn signal() -> Result<u8> {
+    use tokio::signal::unix::{signal, SignalKind};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupt = tokio::signal::ctrl_c() => interrupt.map(|()| 130).map_err(Into::into),
+        _ = terminate.recv() => Ok(143),
+    }
+}
+
+#[cfg(not(unix))]
+async fn signal() -> Result<u8> {
+    Ok(tokio::signal::ctrl_c().await.map(|()| 130)?)
+}
+
+async fn measure() -> Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     if wants("loopback") {
