@@ -85,14 +85,15 @@ impl Recovery for SelectiveRepeat {
     fn handle_ack(&mut self, before: u32, next: u32, ack: &Ack) -> Change {
         let una = before.max(ack.cumulative);
         let mut change = self.advance(before, una);
-        if ack.seq >= una {
+        // The lowest missing packet is missing, whatever an acknowledgement that contradicts others says of it.
+        if ack.seq > una {
             self.arrived(ack.seq, &mut change);
         }
         let mut bits = ack.sack;
         while bits != 0 {
             let seq = ack.cumulative.saturating_add(1 + bits.trailing_zeros() % SACK_BITS);
             bits &= bits - 1;
-            if seq >= una && seq < next {
+            if seq > una && seq < next {
                 self.arrived(seq, &mut change);
             }
         }

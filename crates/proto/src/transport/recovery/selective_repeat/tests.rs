@@ -314,3 +314,16 @@ mod against_an_oracle {
         }
     }
 }
+
+/// Found by fuzzing: an old cumulative acknowledgement beside the arrival of what newer ones call missing.
+#[test]
+fn what_contradicts_the_cumulative_acknowledgement_is_not_believed() {
+    let mut board = timed_out();
+    board.handle_ack(0, 10, &ack(2, 2, 0));
+    board.give_up(Time::from_ps(2000), 2, 10);
+    for contradiction in [ack(2, 1, 0), Ack { sack: 1, ..ack(5, 1, 0) }] {
+        board.handle_ack(2, 10, &contradiction);
+        assert_eq!((board.lost(10), board.asks()), (1, true));
+    }
+    assert_eq!(board.take_lost(2, 10), Some(2));
+}
