@@ -319,7 +319,7 @@ mod against_an_oracle {
 #[test]
 fn what_contradicts_the_cumulative_acknowledgement_is_not_believed() {
     let mut board = timed_out();
-    board.handle_ack(0, 10, &ack(2, 2, 0));
+    board.handle_ack(0, 10, &ack(1, 2, 0));
     board.give_up(Time::from_ps(2000), 2, 10);
     for contradiction in [ack(2, 1, 0), Ack { sack: 1, ..ack(5, 1, 0) }] {
         board.handle_ack(2, 10, &contradiction);
