@@ -90,7 +90,8 @@ def running(process: "subprocess.Popen[str]") -> None:
     end = time.monotonic() + _PATIENCE_S
     while time.monotonic() < end:
         for name in namespaces(process.pid):
-            if "switch" in name and machine.run(["ip", "netns", "pids", name.split()[0]]).strip():
+            inside = "switch" in name and machine.run(["ip", "netns", "pids", name.split()[0]]).strip()
+            if inside and agents(process.pid):  # before there are agents it is what makes the network
                 return
         time.sleep(0.05)
     process.kill()
