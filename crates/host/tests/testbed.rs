@@ -354,15 +354,17 @@ fn peers_that_are_not_there_or_not_believed_are_named() {
     other.wait_for(0, "idle");
     std::fs::write(other.file("hosts.toml"), two(other.agents[1].address, other.agents[1].address)).unwrap();
     let (code, _, err) = other.run(&run);
-    assert!(matches!(code, Some(1 | 2)), "{err}");
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("h0 at") && err.contains("it is not that of h0"), "{err}");
 
     let expired = testbed.folder.join("keys");
     let past = std::time::UNIX_EPOCH;
     let validity = Validity { from: past, until: past + Duration::from_secs(86_400) };
     make(&expired, &["controller".into()], validity).unwrap();
-    testbed.write_hosts();
-    let (code, _, err) = testbed.run(&plan("tcp:cubic", 1, 100, &json!([])));
+    std::fs::write(testbed.file("hosts.toml"), two(testbed.agents[0].address, nobody)).unwrap();
+    let (code, _, err) = testbed.run(&run);
     assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("controller") && err.contains("expired"), "{err}");
     let keys = testbed.file("keys");
     let checked = clearwayd(&["keys", &keys, "--check"]).output().unwrap();
     let said = String::from_utf8(checked.stdout).unwrap();
