@@ -155,7 +155,7 @@ def test_medians_are_shown() -> None:
 
 def test_a_machine_that_cannot_says_so_for_each_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    monkeypatch.setattr("tools.hosts.datagrams.lines", lambda *_: iter(()))  # which need no root
+    monkeypatch.setattr("tools.hosts.testbed.lines", lambda *_: iter(()))  # which need no root
     printed = list(bench.lines(bench.QUICK))
     assert len(printed) == 8
     assert all(line.endswith(" skipped it needs root") for line in printed)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tools.hosts import datagrams, swift
+from tools.hosts import swift, testbed
 from tools.hosts.bars import Bar, Pairs, measured, middle, skipped
 from tools.hosts.load import Outcome, load
 from tools.hosts.machine import UnavailableError, demand
@@ -56,7 +56,7 @@ def lines(effort: Effort) -> Iterator[str]:
                 yield from _or_skipped(name, measure(effort))
     except UnavailableError as reason:
         yield from (skipped(name, reason) for name, _ in measurements)
-    yield from datagrams.lines(effort.repeats, effort.soak_s)
+    yield from testbed.lines(effort.repeats, effort.soak_s)
 
 
 def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:
