@@ -30,7 +30,7 @@ struct Claim {
     is_taken: AtomicBool,
 }
 
-/// What a data connection of a flow begins with.
+/// The first bytes of a flow's data connection.
 pub fn preamble(token: &[u8; TOKEN_BYTES], id: u64) -> [u8; PREAMBLE_BYTES] {
     let mut preamble = [0; PREAMBLE_BYTES];
     preamble[..TOKEN_BYTES].copy_from_slice(token);

@@ -81,12 +81,12 @@ impl Flows {
         &self.sending[index]
     }
 
-    /// How many there are.
+    /// The number of flows.
     pub fn count(&self) -> usize {
         self.sending.len()
     }
 
-    /// How many are active, and how many are over.
+    /// The number of flows that are active, and of those that are over.
     pub fn progress(&self) -> (u64, u64) {
         (self.inner().active.len() as u64, self.over.load(Ordering::Relaxed))
     }

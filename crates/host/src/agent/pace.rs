@@ -31,7 +31,7 @@ enum Phase {
     Over,
 }
 
-/// What paces the flows of a run.
+/// The pace of a run's flows.
 pub struct Pace {
     flows: Arc<Flows>,
     schedule: Schedule,

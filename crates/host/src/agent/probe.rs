@@ -30,7 +30,7 @@ const MIN_RTT_US_AT: usize = 148;
 /// The kernel's smallest round trip of a connection that has none yet.
 const NO_MIN_RTT: u32 = u32::MAX;
 
-/// What a flow has done so far.
+/// The progress of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
     /// Bytes acknowledged.
@@ -45,7 +45,7 @@ pub struct Seen {
     pub retransmissions: u64,
 }
 
-/// What a flow is looked at by.
+/// The means to look at a flow's progress.
 #[derive(Clone, Debug)]
 pub enum Probe {
     /// A connection of the kernel's TCP, and the bytes that were acknowledged on it before the flow began.

@@ -1,6 +1,6 @@
 //! Flows over QUIC by quinn, under Swift: a connection each, all of one UDP socket. Both ends show their certificates.
 //!
-//! What is said is what is said [over TCP](super::tcp), but for the way back: how many bytes have come (8 bytes, network byte order), every
+//! Ends say the same as [over TCP](super::tcp), but for the way back: the receiver tells the bytes that have come (8 bytes, network byte order), every
 //! [`REPORT`] and when all have, as quinn does not tell which bytes are acknowledged.
 
 use std::collections::BTreeMap;
@@ -26,17 +26,17 @@ use super::tcp::no_address;
 use super::ticket::Ticket;
 use crate::keys::Identity;
 
-/// How often a receiver says how many bytes have come.
+/// The time between two reports of a receiver on the bytes that have come.
 const REPORT: Duration = Duration::from_millis(10);
 /// How long a connection may take to come about.
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Connections that are being opened at once: each handshake costs both processors a millisecond.
 const AT_ONCE: usize = 32;
-/// What is given to quinn at once, in bytes.
+/// Bytes that are given to quinn at once.
 const CHUNK: usize = 64 << 10;
 /// Bytes that may be under way on a connection: more than any window.
 const WINDOW: u32 = 32 << 20;
-/// What is asked of the kernel for the socket, in bytes; it may give less.
+/// Bytes of buffer that the kernel is asked for, for the socket; it may give less.
 const SOCKET_BYTES: usize = 4 << 20;
 
 /// The congestion control is Swift, acknowledgements wait for a millisecond at most, and a connection lives as long as the run: whether the
@@ -74,7 +74,7 @@ pub fn endpoint(local: IpAddr, identity: &Identity, swift: &SwiftParams) -> Resu
         .map_err(|error| Refusal::failure(format!("a UDP socket: {error}")))
 }
 
-/// What flows are sent by.
+/// The sending end of flows over QUIC.
 pub struct Source {
     endpoint: Endpoint,
     config: ClientConfig,

@@ -28,21 +28,21 @@ use crate::testbed::carrier::Carrier;
 use crate::testbed::clock::monotonic_ns;
 use crate::testbed::message::{End, FromAgent, Task};
 
-/// What mends a plan that makes no sense here.
+/// The remedy for a plan that makes no sense here.
 const SAME_VERSION: &str = "both need the same version of Clearway";
 /// Threads that move bytes, at most.
 const MOST_WORKERS: usize = 4;
 /// Flows that begin this soon, in nanoseconds, are connected all at once.
 const AT_ONCE_NS: u64 = 1_000_000;
 
-/// What flows are sent by.
+/// The sending end of flows, by carrier.
 enum Source {
     Tcp(tcp::Source),
     Quic(quic::Source),
     Datagrams(Box<udp::Source>),
 }
 
-/// What data comes to.
+/// The socket that data comes to, by carrier.
 enum Socket {
     Tcp(String),
     Quic(quinn::Endpoint),
@@ -196,7 +196,7 @@ impl Run {
         }
     }
 
-    /// What the run has taken of this host so far.
+    /// The processor time and drops of the run at this host so far.
     pub fn spent(&self) -> FromAgent {
         let socket_drops = match &self.socket {
             Socket::Tcp(_) => None,

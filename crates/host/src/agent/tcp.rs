@@ -35,9 +35,9 @@ const CONNECTING: Duration = Duration::from_secs(5);
 const AT_ONCE: usize = 64;
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
-/// What is given to the kernel at once, in bytes.
+/// Bytes that are given to the kernel at once.
 const CHUNK: usize = 256 << 10;
-/// What flows carry.
+/// The bytes that flows carry.
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
 /// A socket under a congestion control, bound to an address of this host.
@@ -76,7 +76,7 @@ pub fn no_address(local: IpAddr, error: &io::Error) -> Refusal {
     Refusal::input(format!("data address {local}: {error}"), remedy)
 }
 
-/// What flows are sent by.
+/// The sending end of flows over TCP.
 pub struct Source {
     control: String,
     local: IpAddr,

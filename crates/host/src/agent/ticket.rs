@@ -9,7 +9,7 @@ use super::flows::Flows;
 use super::probe::Probe;
 use crate::testbed::message::Outgoing;
 
-/// What the thread that schedules is told.
+/// An event for the thread that schedules.
 #[derive(Debug)]
 pub enum Happened {
     /// A flow's connection is open.
@@ -24,7 +24,7 @@ pub enum Happened {
     Stop,
 }
 
-/// What a flow's task has in hand.
+/// The means of a flow's task to tell what becomes of its flow.
 pub struct Ticket {
     /// The flow's index.
     pub index: usize,

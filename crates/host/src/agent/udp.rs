@@ -28,12 +28,12 @@ use crate::datagram::{Endpoint, Settings};
 use crate::keys::Identity;
 use crate::testbed::message::{self, End, DATAGRAMS};
 
-/// What a source tells the agent of its destination.
+/// A session that a source asks the agent of its destination for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// The run's token.
     pub token: [u8; 16],
-    /// Where its datagrams come from.
+    /// The address that the source's datagrams come from.
     pub from: SocketAddr,
     /// Its endpoint's number.
     pub endpoint: u32,
@@ -43,7 +43,7 @@ pub struct Session {
     pub flows: Vec<u64>,
 }
 
-/// What the destination answers.
+/// The destination's answer to a source that asks for a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -60,7 +60,7 @@ pub enum Answer {
 
 /// How a flow that is sent ended; an error says what went wrong.
 type Ended = Result<(), String>;
-/// Who waits for the end of flows.
+/// The tasks that wait for the end of their flows.
 type Waiting = Arc<Mutex<BTreeMap<FlowId, oneshot::Sender<Ended>>>>;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -160,7 +160,7 @@ struct Destination {
     session: OnceCell<u32>,
 }
 
-/// What flows are sent by.
+/// The sending end of flows over sealed datagrams.
 pub struct Source {
     datagrams: Arc<Datagrams>,
     identity: Arc<Identity>,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The version of what is said on a channel. Ends of different versions tell each other, and part.
 pub const VERSION: u32 = 1;
 
-/// What each end says first.
+/// The first message of each end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// The [version](VERSION) that it speaks.

@@ -14,7 +14,7 @@ use crate::daemon::output::Problem;
 use crate::keys::Identity;
 use crate::testbed::message::{FromAgent, ToAgent, TESTBED};
 
-/// What is heard of an agent.
+/// News of an agent.
 #[derive(Debug)]
 pub enum Heard {
     /// It says something.
@@ -31,7 +31,7 @@ pub struct Agent {
     /// Its clock.
     pub clock: Clock,
     welcome: FromAgent,
-    /// What it is told; its channel closes once this is dropped.
+    /// Orders for the agent; its control channel closes once this is dropped.
     commands: Option<UnboundedSender<ToAgent>>,
 }
 
@@ -60,7 +60,7 @@ impl Agent {
 pub struct Team {
     /// The agents.
     pub agents: Vec<Agent>,
-    /// What is heard of them, each by its index.
+    /// News of the agents, each by the agent's index.
     pub heard: UnboundedReceiver<(usize, Heard)>,
     tasks: JoinSet<()>,
 }

@@ -220,10 +220,7 @@ impl Conduct<'_> {
             self.team.agents.iter().for_each(|agent| agent.tell(ToAgent::Stop));
             // Agents that do not say what the run took in time have said all that they will.
             let spent = self.collect().await;
-            for (host, spent) in
-                self.hosts.iter().zip(&spent).enumerate().map(|(index, (host, spent))| ((index, host), spent))
-            {
-                let (index, host) = host;
+            for (index, (host, spent)) in self.hosts.iter().zip(&spent).enumerate() {
                 let silent = spent.is_none().then_some("it did not say what the run took");
                 let lost = self.lost[index].as_deref().or(silent);
                 self.lines.host(&host.name, *spent, lost);

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::daemon::address::HostPort;
+use crate::daemon::line::place;
 use crate::daemon::output::Problem;
 
 /// A host of a testbed.
@@ -44,11 +45,10 @@ pub fn read(path: &Path, names: &[String]) -> Result<Vec<Host>, Problem> {
 
 fn parse(text: &str, names: &[String]) -> Result<Vec<Host>, Problem> {
     let file: File = toml_edit::de::from_str(text).map_err(|error| {
-        let line =
-            error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        let place = place(text, error.span());
         let what = error.message().lines().collect::<Vec<_>>().join(" ");
         Problem::new(
-            format!("line {line}: {what}"),
+            format!("{place}{what}"),
             "each host is a table [[host]] with name, control and, where it differs, data",
         )
     })?;

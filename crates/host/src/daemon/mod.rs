@@ -6,6 +6,7 @@ pub mod command;
 pub mod content;
 pub mod destination;
 pub mod http;
+pub mod line;
 pub mod log;
 pub mod metrics;
 pub mod output;

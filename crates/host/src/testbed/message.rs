@@ -20,12 +20,12 @@ use serde_json::{Map, Value};
 
 use crate::datagram::layout::MAX_MTU;
 
-/// What a controller dials for.
+/// The purpose of a controller's control channel.
 pub const TESTBED: &str = "testbed";
-/// What somebody dials for who wants to know what an agent does: the agent says its [`Status`], and that is all.
+/// The purpose of a control channel on which an agent says its [`Status`], and no more.
 pub const STATUS: &str = "status";
 
-/// What an agent dials another one for that it sends sealed datagrams to.
+/// The purpose of a control channel between agents that opens a session of sealed datagrams.
 pub const DATAGRAMS: &str = "datagrams";
 
 /// How long a run may be, in nanoseconds: a day.
@@ -35,7 +35,7 @@ pub const SAMPLE_EVERY: RangeInclusive<u64> = 1_000_000..=3_600_000_000_000;
 /// Bytes of payload in a datagram.
 pub const MTUS: RangeInclusive<u64> = 1..=MAX_MTU as u64;
 
-/// What a controller says.
+/// A message from a controller to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ToAgent {
@@ -132,7 +132,7 @@ pub struct Incoming {
     pub bytes: Option<u64>,
 }
 
-/// Where a host listens for data.
+/// The address at which a host listens for data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// An index of the plan's hosts.
@@ -145,7 +145,7 @@ pub struct End {
     pub control: SocketAddr,
 }
 
-/// What an agent says.
+/// A message from an agent to its controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromAgent {
@@ -220,7 +220,7 @@ pub enum FromAgent {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row(pub u64, pub u64, pub u64, pub f64, pub u64);
 
-/// What a flow did.
+/// The figures of a flow that is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowFigures {
     /// Its number in the plan.

@@ -4,7 +4,7 @@ use clearway_proto::parameter::{wanted, Parameter, ParameterReader, Parameters, 
 use clearway_proto::swift::SwiftParams;
 use serde_json::{Map, Value};
 
-use crate::daemon::args::parse;
+use crate::daemon::args::{one_of, parse};
 use crate::daemon::output::Problem;
 
 /// The key of the plan that has them.
@@ -81,12 +81,7 @@ impl ParameterReader for Given<'_> {
         options: &[(&'static str, T)],
         default: T,
     ) -> T {
-        let read = |value: &Value| {
-            let found = options.iter().find(|(option, _)| value.as_str() == Some(option));
-            let names = || options.iter().map(|(option, _)| *option).collect::<Vec<_>>().join(", ");
-            found.map(|(_, value)| *value).ok_or_else(|| format!("expected one of {}", names()))
-        };
-        self.take(name, read).unwrap_or(default)
+        self.take(name, |value| one_of(options, value.as_str())).unwrap_or(default)
     }
 }
 

@@ -104,6 +104,13 @@ impl<'a> Given<'a> {
     }
 }
 
+/// The value of the option that has this name; an error says which there are.
+pub(crate) fn one_of<T: Copy>(options: &[(&'static str, T)], name: Option<&str>) -> Result<T, String> {
+    let found = options.iter().find(|(option, _)| name == Some(option));
+    let names = || options.iter().map(|(option, _)| *option).collect::<Vec<_>>().join(", ");
+    found.map(|(_, value)| *value).ok_or_else(|| format!("expected one of {}", names()))
+}
+
 /// Reads a value; none if it is beyond what the type can hold. An error says what is expected.
 pub(crate) fn parse<T: Shown>(text: &str, range: &RangeInclusive<T>) -> Result<Option<T>, String> {
     let plain = |amount: Option<Amount>| {
@@ -166,10 +173,7 @@ impl ParameterReader for Given<'_> {
         default: T,
     ) -> T {
         let read = |text: &str| {
-            let found = options.iter().find(|(option, _)| *option == text);
-            let names: Vec<&str> = options.iter().map(|(option, _)| *option).collect();
-            let expected = || format!("found {text:?}, expected one of {}", names.join(", "));
-            found.map(|(_, value)| *value).ok_or_else(expected)
+            one_of(options, Some(text)).map_err(|expected| format!("found {text:?}, {expected}"))
         };
         self.read(name, read).unwrap_or(default)
     }

@@ -8,6 +8,7 @@ use toml_edit::{Document, Item, Value};
 
 use crate::daemon::address::HostPort;
 use crate::daemon::args::{AgentArgs, LogForm};
+use crate::daemon::line::place;
 use crate::daemon::output::Problem;
 
 /// The keys that a file may have.
@@ -110,12 +111,6 @@ impl Reader<'_> {
         };
         self.problems.push(Problem::new(message, &remedy));
     }
-}
-
-/// `line N: `, where the place is known.
-fn place(text: &str, span: Option<Range<usize>>) -> String {
-    let line = |span: Range<usize>| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1;
-    span.map_or(String::new(), |span| format!("line {}: ", line(span)))
 }
 
 fn article(noun: &str) -> String {
