@@ -6,6 +6,7 @@ mod agent;
 mod args;
 mod daemon;
 mod datagram;
+mod fastpass;
 mod files;
 mod hostile;
 mod loopback;

@@ -4,8 +4,12 @@
 use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::fastpass::fcp::{Address, Grant};
 use clearway_proto::fastpass::receipts::SlotHeader;
-use clearway_proto::units::Time;
+use clearway_proto::units::{Span, Time};
 use serde::Serialize;
+
+use super::link::node::Start;
+use super::settings::Deployment;
+use crate::daemon::output::Problem;
 
 /// Carries a host's traffic as its endpoint's grants say. All of it is called by the thread of the endpoint's driver; other threads
 /// of a carriage wake that thread ([`Waker`](crate::datagram::driver::Waker)) when something has come.
@@ -23,6 +27,9 @@ pub trait Carriage: Send {
 
     /// From now on packets leave in slots, or there is no arbiter and they leave without.
     fn mode(&mut self, now: Time, mode: Mode);
+
+    /// From now on this much of each slot is left empty, as clocks are apart.
+    fn set_guard(&mut self, _guard: Span) {}
 
     /// Does what its time has come for, such as looking what waits.
     fn handle_timeout(&mut self, now: Time);
@@ -49,4 +56,14 @@ pub struct Figures {
     pub dropped_packets: u64,
     /// Other counts, by name.
     pub more: std::collections::BTreeMap<&'static str, u64>,
+}
+
+/// Opens what carries the traffic of the endpoint of this address, in the mode that its deployment says.
+pub fn open_carriage(
+    deployment: &Deployment,
+    own: Address,
+    start: &Start,
+) -> Result<Box<dyn Carriage>, Problem> {
+    let _ = (deployment, own, start);
+    Err(Problem::bare("to be merged"))
 }
