@@ -23,19 +23,24 @@ use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
 
 /// The time between two looks whether there is too much to do.
 const LOOK: Span = Span::from_secs(1);
+/// How long an arbiter that has started waits for sessions with all others before it begins to count their silence: longer than
+/// one that is alive takes to answer.
+const ACQUAINTANCE: Span = Span::from_ms(2500);
 
 /// An arbiter, its sessions, and what is kept of it.
 pub struct ArbiterNode {
     wire: Wire,
     machine: Arbiter,
+    params: ArbiterParams,
+    /// Until when it waits for sessions with the other arbiters, deaf and mute; none once it is at work.
+    waits_until: Option<Time>,
     pipeline: Option<Pipeline>,
     kept: Kept,
     role: Role,
     /// A packet that is read, in the memory of the one before.
     packet: Packet,
-    /// A watchdog, and the ranks that it has not been sent to.
-    watchdog: (Watchdog, VecDeque<u8>),
-    arbiters: u8,
+    /// A watchdog, and the sessions in which it has not been sent.
+    watchdog: (Watchdog, VecDeque<u32>),
     started: Time,
     look_at: Time,
     overload: Overload,
@@ -71,24 +76,42 @@ impl ArbiterNode {
     /// An arbiter that starts as a standby, whatever its rank: it becomes the primary if it hears of none.
     pub fn new(params: &ArbiterParams, kept: Kept, start: &Start) -> Result<ArbiterNode, Problem> {
         let machine = Arbiter::restarted(params, start.now, kept.number());
-        let mut machine = machine.map_err(|error| Problem::bare(format!("arbiter: {error}")))?;
-        let several = !matches!(params.paths, PathParams::Single);
-        let selector = if several { machine.take_selector() } else { None };
+        let machine = machine.map_err(|error| Problem::bare(format!("arbiter: {error}")))?;
         let (id, unix_ns) = start.wire;
         Ok(ArbiterNode {
             wire: Wire::new(id, unix_ns),
             role: machine.role(),
             machine,
-            pipeline: selector.map(Pipeline::new),
+            params: params.clone(),
+            waits_until: Some(start.now + ACQUAINTANCE),
+            pipeline: None,
             kept,
             packet: Packet::Watchdog(Watchdog::default()),
             watchdog: (Watchdog::default(), VecDeque::new()),
-            arbiters: params.arbiters,
             started: start.now,
             look_at: start.now + LOOK,
             overload: Overload::default(),
             send_errors: 0,
         })
+    }
+
+    /// Goes to work if it is acquainted with all other arbiters, or has waited long enough.
+    ///
+    /// One that took silence for death before any other could speak to it would be a second primary whenever it is restarted.
+    fn go_to_work(&mut self, now: Time) {
+        let Some(until) = self.waits_until else { return };
+        let others = (0..self.params.arbiters).filter(|rank| *rank != self.params.rank);
+        let acquainted = others.map(Peer::Arbiter).all(|other| self.wire.sessions(other).next().is_some());
+        if !acquainted && now < until {
+            return;
+        }
+        self.waits_until = None;
+        let machine = Arbiter::restarted(&self.params, now, self.kept.number());
+        self.machine = machine.expect("its parameters were right before");
+        let several = !matches!(self.params.paths, PathParams::Single);
+        let selector = if several { self.machine.take_selector() } else { None };
+        self.pipeline = selector.map(Pipeline::new);
+        info!(acquainted, "arbiter is at work");
     }
 
     /// Does what follows when something has happened to the machine: paths are selected, and a new term is kept before a word of
@@ -113,18 +136,21 @@ impl ArbiterNode {
 
     /// Writes a packet for a peer.
     fn write(&mut self, peer: Peer, packet: &Packet, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
-        self.wire.seal(peer, buffer, |text| {
-            let text: &mut [u8; MAX_BYTES] = (&mut text[..MAX_BYTES]).try_into().expect("as long as that");
-            packet.encode(text).expect("a machine's packet has a form")
-        })
+        self.wire.seal(peer, buffer, |text| encode(packet, text))
     }
 
-    /// Writes the watchdog for the next arbiter that there is a session with.
+    /// Writes the watchdog for the next session with another arbiter.
     fn write_watchdog(&mut self, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
-        let rank = self.watchdog.1.pop_front()?;
+        let number = self.watchdog.1.pop_front()?;
         let packet = Packet::Watchdog(self.watchdog.0);
-        self.write(Peer::Arbiter(rank), &packet, buffer)
+        self.wire.seal_in(number, buffer, |text| encode(&packet, text))
     }
+}
+
+/// Writes a packet to the front of a buffer, and returns its length.
+pub(in crate::fastpass) fn encode(packet: &Packet, text: &mut [u8]) -> usize {
+    let text: &mut [u8; MAX_BYTES] = (&mut text[..MAX_BYTES]).try_into().expect("as long as that");
+    packet.encode(text).expect("a machine's packet has a form")
 }
 
 /// Has the paths of all batches selected that are allocated, on this thread and the other.
@@ -149,6 +175,9 @@ fn select(machine: &mut Arbiter, pipeline: &mut Pipeline, now: Time) {
 impl Endpoint for ArbiterNode {
     fn handle_datagram(&mut self, now: Time, arrival: &Arrival, bytes: &mut [u8]) {
         let Some((peer, text)) = self.wire.receive(now, arrival, bytes) else { return };
+        if self.waits_until.is_some() {
+            return;
+        }
         if self.packet.decode_into(text).is_err() {
             self.wire.refuse();
             return;
@@ -161,7 +190,8 @@ impl Endpoint for ArbiterNode {
                 self.machine.handle_answer(now, answer);
             }
             (Peer::Arbiter(rank), Packet::Watchdog(watchdog)) if watchdog.rank == rank => {
-                self.machine.handle_watchdog(now, watchdog);
+                // One that has waited at the socket says less of now.
+                self.machine.handle_watchdog(arrival.received, watchdog);
             }
             _ => {
                 self.wire.refuse();
@@ -172,7 +202,7 @@ impl Endpoint for ArbiterNode {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+        if self.waits_until.is_none() && self.machine.poll_timeout().is_some_and(|at| at <= now) {
             self.machine.handle_timeout(now);
             self.follow_up(now);
         }
@@ -183,12 +213,16 @@ impl Endpoint for ArbiterNode {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        Some(self.machine.poll_timeout().unwrap_or(Time::NEVER).min(self.look_at))
+        let of_machine = self.waits_until.or_else(|| self.machine.poll_timeout());
+        Some(of_machine.unwrap_or(Time::NEVER).min(self.look_at))
     }
 
     fn readiness(&self, now: Time) -> Readiness {
         if !self.watchdog.1.is_empty() {
             return Readiness::Ready;
+        }
+        if self.waits_until.is_some() {
+            return self.wire.readiness(now);
         }
         match (self.machine.readiness(now), self.wire.readiness(now)) {
             (Readiness::Ready, _) | (_, Readiness::Ready) => Readiness::Ready,
@@ -202,7 +236,7 @@ impl Endpoint for ArbiterNode {
         if !self.watchdog.1.is_empty() {
             return self.write_watchdog(buffer);
         }
-        if self.machine.readiness(now) != Readiness::Ready {
+        if self.waits_until.is_some() || self.machine.readiness(now) != Readiness::Ready {
             return self.wire.transmit(now, buffer);
         }
         let output = self.machine.transmit(now);
@@ -216,12 +250,17 @@ impl Endpoint for ArbiterNode {
                 self.write(Peer::Endpoint(reset.to), &Packet::Reset(reset), buffer)
             }
             ArbiterOutput::Watchdog(watchdog) => {
-                let others = (0..self.arbiters).filter(|rank| *rank != watchdog.rank);
-                self.watchdog = (watchdog, others.collect());
+                let others = (0..self.params.arbiters).filter(|rank| *rank != watchdog.rank);
+                let sessions = others.flat_map(|rank| self.wire.sessions(Peer::Arbiter(rank)));
+                self.watchdog = (watchdog, sessions.collect());
                 self.write_watchdog(buffer)
             }
             ArbiterOutput::Trial(..) => unreachable!("an arbiter without an endpoint's link tries no path"),
         }
+    }
+
+    fn handle_wake(&mut self, now: Time) {
+        self.go_to_work(now);
     }
 
     fn handle_send_error(&mut self, _now: Time, count: usize, _error: &io::Error) {

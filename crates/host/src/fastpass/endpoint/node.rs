@@ -5,13 +5,13 @@ use std::io;
 use std::net::SocketAddr;
 
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointCounters, EndpointOutput, EndpointParams, Mode};
-use clearway_proto::fastpass::fcp::header::MAX_BYTES;
 use clearway_proto::fastpass::fcp::{Address, Packet, Request, Watchdog};
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 use tracing::{error, info, warn};
 
 use crate::datagram::driver::{self, Arrival};
+use crate::fastpass::arbiter::node::encode;
 use crate::fastpass::arbiter::term::Kept;
 use crate::fastpass::carriage::{Carriage, Figures};
 use crate::fastpass::link::node::{Node, Start};
@@ -176,10 +176,7 @@ impl EndpointNode {
     }
 
     fn write(&mut self, peer: Peer, packet: &Packet, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
-        self.wire.seal(peer, buffer, |text| {
-            let text: &mut [u8; MAX_BYTES] = (&mut text[..MAX_BYTES]).try_into().expect("as long as that");
-            packet.encode(text).expect("a machine's packet has a form")
-        })
+        self.wire.seal(peer, buffer, |text| encode(packet, text))
     }
 
     /// Writes the request for the next arbiter.

@@ -99,12 +99,12 @@ impl Party {
         }
     }
 
-    /// Whom it has to dial: an endpoint every arbiter, an arbiter those of lower ranks.
+    /// Whom it has to dial: every arbiter but itself.
     pub fn to_dial(&self) -> Vec<(u8, SocketAddr)> {
         let all = (0..).zip(self.deployment.arbiters.iter().map(|host| host.control));
         match self.who {
             Peer::Endpoint(_) => all.collect(),
-            Peer::Arbiter(own) => all.filter(|(rank, _)| *rank < own).collect(),
+            Peer::Arbiter(own) => all.filter(|(rank, _)| *rank != own).collect(),
         }
     }
 
@@ -119,7 +119,7 @@ impl Party {
         }
         let rightful = match (self.who, opening.who) {
             (Peer::Arbiter(_), Peer::Endpoint(_)) => true,
-            (Peer::Arbiter(own), Peer::Arbiter(other)) => other > own,
+            (Peer::Arbiter(own), Peer::Arbiter(other)) => other != own,
             (Peer::Endpoint(_), _) => false,
         };
         if !rightful {

@@ -91,8 +91,8 @@ pub struct Wire {
     unix_ns: u64,
     /// The sessions, by this end's numbers.
     links: Vec<Option<Box<Link>>>,
-    /// The latest session with each peer.
-    of_peer: BTreeMap<Peer, u32>,
+    /// The latest session with each peer, of those that it has dialed and of those that this end has.
+    of_peer: BTreeMap<(Peer, bool), u32>,
     /// Answers to pings that are to be sent: the session, and the text.
     answers: VecDeque<(u32, [u8; PING_BYTES])>,
     /// Sessions that have died and that nobody has been told of.
@@ -117,9 +117,9 @@ impl Wire {
         }
     }
 
-    /// Opens a session of this number with a peer. An earlier one with the same peer ends.
+    /// Opens a session of this number with a peer. An earlier one that was opened from the same end is closed.
     pub fn open(&mut self, now: Time, number: u32, peer: Peer, of: &session::Peer) {
-        if let Some(before) = self.of_peer.insert(peer, number) {
+        if let Some(before) = self.of_peer.insert((peer, of.dialed), number) {
             self.links[before as usize] = None;
         }
         let place = number as usize;
@@ -144,7 +144,7 @@ impl Wire {
     pub fn close(&mut self, number: u32) {
         let closed = self.links.get_mut(number as usize).and_then(Option::take);
         if let Some(link) = closed {
-            self.of_peer.retain(|peer, of| *peer != link.peer || *of != number);
+            self.of_peer.retain(|(peer, _), of| *peer != link.peer || *of != number);
         }
     }
 
@@ -219,6 +219,11 @@ impl Wire {
         }
     }
 
+    /// The numbers of the sessions with a peer: two where each end has opened one.
+    pub fn sessions(&self, peer: Peer) -> impl Iterator<Item = u32> + '_ {
+        [false, true].into_iter().filter_map(move |dialed| self.of_peer.get(&(peer, dialed)).copied())
+    }
+
     /// Seals a text for a peer that `write` puts into the buffer that it is given, and returns the datagram's length and where it
     /// goes; none if there is no session with the peer.
     pub fn seal(
@@ -227,11 +232,12 @@ impl Wire {
         datagram: &mut [u8],
         write: impl FnOnce(&mut [u8]) -> usize,
     ) -> Option<(usize, SocketAddr)> {
-        let number = *self.of_peer.get(&peer)?;
-        self.seal_for(number, datagram, write)
+        let number = self.sessions(peer).next()?;
+        self.seal_in(number, datagram, write)
     }
 
-    fn seal_for(
+    /// Seals a text as [`Wire::seal`] does, in the session of this number.
+    pub fn seal_in(
         &mut self,
         number: u32,
         datagram: &mut [u8],
@@ -257,7 +263,7 @@ impl Wire {
     pub fn transmit(&mut self, now: Time, datagram: &mut [u8]) -> Option<(usize, SocketAddr)> {
         if let Some((number, mut answer)) = self.answers.pop_front() {
             answer[17..].copy_from_slice(&self.unix(now).to_be_bytes());
-            return self.seal_for(number, datagram, |text| put(text, answer));
+            return self.seal_in(number, datagram, |text| put(text, answer));
         }
         let due = |link: &Option<Box<Link>>| link.as_ref().is_some_and(|link| link.ping_at <= now);
         let number = self.links.iter().position(due);
@@ -282,7 +288,7 @@ impl Wire {
         ping[1..9].copy_from_slice(&unix.to_be_bytes());
         ping[9..17].copy_from_slice(&offset.map_or(0, |offset| offset.ahead_ns).to_be_bytes());
         ping[17..].copy_from_slice(&offset.map_or(u64::MAX, |offset| offset.within_ns).to_be_bytes());
-        self.seal_for(number as u32, datagram, |text| put(text, ping))
+        self.seal_in(number as u32, datagram, |text| put(text, ping))
     }
 
     /// A session that has died, once.
@@ -290,9 +296,9 @@ impl Wire {
         self.lost.pop()
     }
 
-    /// The peers with whom there are sessions.
+    /// The peers with whom there are sessions; one twice where each end has opened one.
     pub fn peers(&self) -> impl Iterator<Item = Peer> + '_ {
-        self.of_peer.keys().copied()
+        self.of_peer.keys().map(|(peer, _)| *peer)
     }
 
     /// What is known of each session.
@@ -308,7 +314,7 @@ impl Wire {
 
     /// How far a peer's clock is ahead, as far as this end has asked.
     pub fn offset(&self, peer: Peer) -> Option<Offset> {
-        let number = *self.of_peer.get(&peer)?;
+        let number = *self.of_peer.get(&(peer, true))?;
         self.links[number as usize].as_ref()?.clock.offset()
     }
 
