@@ -182,15 +182,19 @@ impl Endpoint for ArbiterNode {
             self.wire.refuse();
             return;
         }
+        // A process that stood still learns that before it does anything that it was asked for meanwhile.
+        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+            self.machine.handle_timeout(now);
+        }
+        // Clocks are compared by when a packet came, which may be long before the process goes on.
         match (peer, &self.packet) {
             (Peer::Endpoint(own), Packet::Request(request)) if request.source == own => {
-                self.machine.handle_request(now, request);
+                self.machine.handle_request(arrival.received, request);
             }
             (Peer::Endpoint(own), Packet::Answer(answer)) if answer.source == own => {
                 self.machine.handle_answer(now, answer);
             }
             (Peer::Arbiter(rank), Packet::Watchdog(watchdog)) if watchdog.rank == rank => {
-                // One that has waited at the socket says less of now.
                 self.machine.handle_watchdog(arrival.received, watchdog);
             }
             _ => {

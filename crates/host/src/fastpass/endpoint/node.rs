@@ -194,9 +194,10 @@ impl driver::Endpoint for EndpointNode {
             self.wire.refuse();
             return;
         }
+        // Clocks are compared by when a packet came.
         match &self.packet {
-            Packet::Allocation(allocation) => self.machine.handle_allocation(now, allocation),
-            Packet::Reset(reset) => self.machine.handle_reset(now, reset),
+            Packet::Allocation(allocation) => self.machine.handle_allocation(arrival.received, allocation),
+            Packet::Reset(reset) => self.machine.handle_reset(arrival.received, reset),
             _ => {
                 self.wire.refuse();
                 return;
