@@ -33,8 +33,8 @@ pub struct Opening {
     pub agreed: Agreed,
     /// Who it is, for which it has a certificate.
     pub who: Peer,
-    /// The port of its socket, at the address that it dials from.
-    pub port: u16,
+    /// The address of its socket.
+    pub at: SocketAddr,
     /// The number that its socket admits.
     pub endpoint: u32,
     /// Its number of the session.
@@ -154,7 +154,7 @@ pub async fn answer<S: Send + 'static>(
     }
     let number = handle.new_session();
     let peer = session::Peer {
-        address: (channel.remote_address().ip(), opening.port).into(),
+        address: opening.at,
         endpoint: opening.endpoint,
         session: opening.session,
         dialed: false,
@@ -250,7 +250,7 @@ async fn open<S: Send + 'static>(
     let opening = Opening {
         agreed: party.deployment.agreed(),
         who: party.who,
-        port: handle.address().port(),
+        at: handle.address(),
         endpoint: handle.id(),
         session: number,
     };
