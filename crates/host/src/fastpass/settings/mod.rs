@@ -9,7 +9,7 @@ mod timing;
 use std::path::Path;
 
 use clearway_proto::fastpass::allocator::AllocatorParams;
-use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterParams};
+use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterParams, Pacer};
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::fcp::Address;
 use clearway_proto::fastpass::isolator::IsolatorParams;
@@ -162,6 +162,7 @@ impl Deployment {
     pub fn arbiter_params(&self, rank: u8, timeslots: Timeslots) -> Result<ArbiterParams, String> {
         let ArbiterSettings { batch, ahead, order, retransmit, acknowledge, watchdog, takeover, gap, .. } =
             self.arbiter;
+        let length = self.arbiter.slot * u64::from(batch);
         let window = IsolatorParams::default().window.max(self.arbiter.slot * 128);
         Ok(ArbiterParams {
             timeslots,
@@ -176,6 +177,10 @@ impl Deployment {
             fault_isolation: self.arbiter.fault_isolation,
             isolator: IsolatorParams { window, ..IsolatorParams::default() },
             ahead,
+            // Two allocations a batch to an endpoint at most: each costs a host microseconds, and says as much as several.
+            pacer: Pacer { gap: length / 4, interval: length / 2, slack: length / 4 },
+            request_interval: self.endpoint.report_interval / 4,
+            reset_interval: Span::from_us(500),
             retransmit,
             acknowledge,
             watchdog,

@@ -62,7 +62,7 @@ impl ArbiterSettings {
             ahead: slots(MS * 2).clamp(2, 100_000),
             order: Order::MaxMin,
             control_share: 0.02,
-            retransmit: (MS * 2).max(slot * 2),
+            retransmit: (MS * 5).max(slot * 2),
             acknowledge: MS.max(slot),
             watchdog: Span::from_us(500),
             takeover: MS * 2,
@@ -137,12 +137,13 @@ pub fn endpoint_defaults(mode: Mode, arbiter: &ArbiterSettings) -> EndpointSetti
             Mode::Slots => SendMode::AtSlot,
         },
         report_interval: Span::from_us(250),
-        retransmit: MS * 2,
+        // A lost datagram is rare, and an arbiter that is late must not be asked again by everybody.
+        retransmit: MS * 10,
         // Later than this a packet would still be on the link when the next slot begins.
         late: arbiter.slot / 2,
         early: horizon,
         // Longer than a takeover takes, and a process may stand still for some milliseconds.
-        fallback_after: (arbiter.takeover * 5).max(MS * 20),
+        fallback_after: (arbiter.takeover * 10).max(MS * 40),
         ..EndpointSettings::default()
     }
 }
