@@ -153,6 +153,7 @@ struct tcp_sock {
     __u32 retrans_out;
     __u32 notsent_lowat;
     __u64 bytes_sent;
+    __u64 bytes_received;
     __u16 tcp_header_len;
 };
 

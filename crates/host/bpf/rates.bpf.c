@@ -59,6 +59,8 @@ struct flow {
     __u32 rate;
     /* Bytes sent as the last look saw them. */
     __u64 sent;
+    /* Bytes received, likewise. */
+    __u64 received;
     /* When a look last saw that it had sent. */
     __u64 sent_ns;
     /* When a look last saw bytes that waited to be sent. */
@@ -81,6 +83,7 @@ struct {
 /* What a look says of a socket: `Record` in Rust. Times are how long ago, in nanoseconds; all ones for never. */
 struct record {
     __u64 sent_bytes;
+    __u64 received_bytes;
     __u64 waiting_bytes;
     __u64 sent_ago;
     __u64 waited_ago;
@@ -192,6 +195,7 @@ static __always_inline struct flow *found(struct tcp_sock *tp)
     flow->destination = destination;
     flow->rate = UNLIMITED;
     flow->sent = tp->bytes_sent;
+    flow->received = tp->bytes_received;
     if (walk_lifts)
         return flow;
     int flags = 0;
@@ -226,8 +230,8 @@ int rates_walk(struct bpf_iter__tcp *ctx)
     if (!flow)
         return 0;
     __u32 rate = walk_lifts ? UNLIMITED : wanted(flow);
-    if ((rate != flow->rate || walk_lifts) &&
-        bpf_setsockopt(tp, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)) == 0)
+    /* Even if it had this rate before: its application, or the end of an earlier endpoint, may have set another. */
+    if (bpf_setsockopt(tp, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)) == 0)
         flow->rate = rate;
     return 0;
 }
@@ -258,7 +262,7 @@ int rates_look(struct bpf_iter__bpf_sk_storage_map *ctx)
     struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
     if (!tp)
         return 0;
-    __u64 now = bpf_ktime_get_ns(), sent = tp->bytes_sent;
+    __u64 now = bpf_ktime_get_ns(), sent = tp->bytes_sent, received = tp->bytes_received;
     __u32 unsent = tp->write_seq - tp->snd_nxt, lost = tp->lost_out, again = tp->retrans_out;
     /* The FIN has a number, too, and the fields are read while they change. */
     if (unsent == 1 || unsent > ~0U / 2)
@@ -268,6 +272,7 @@ int rates_look(struct bpf_iter__bpf_sk_storage_map *ctx)
     __u64 full_ns = waiting && is_full(tp, unsent) ? now : flow->full_ns;
     struct record record = {
         .sent_bytes = sent - flow->sent,
+        .received_bytes = received - flow->received,
         .waiting_bytes = waiting,
         .sent_ago = ago(now, sent_ns),
         .waited_ago = ago(now, waited_ns),
@@ -282,6 +287,7 @@ int rates_look(struct bpf_iter__bpf_sk_storage_map *ctx)
     if (bpf_seq_write(ctx->meta->seq, &record, sizeof(record)))
         return 0;
     flow->sent = sent;
+    flow->received = received;
     flow->sent_ns = sent_ns;
     flow->waited_ns = waited_ns;
     flow->full_ns = full_ns;

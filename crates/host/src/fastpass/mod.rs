@@ -2,4 +2,6 @@
 //! as its endpoint's grants say.
 
 pub mod carriage;
+#[cfg(feature = "tcp")]
+pub mod rates;
 pub mod reach;
