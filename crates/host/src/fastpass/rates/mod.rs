@@ -85,8 +85,10 @@ struct Destination {
     /// Slots that it needs, and those that the endpoint's driver was told of and has not been granted.
     needed: u32,
     told: u32,
-    /// The rate of each socket, in bytes a second, and what it was in the last round of all sockets.
+    /// The rate of each socket, in bytes a second, and that of one which no look has counted.
     share: u32,
+    newcomer: u32,
+    /// The former, when all sockets last got their rates at once.
     in_round: u32,
 }
 
@@ -141,6 +143,7 @@ impl Rates {
             needed: 0,
             told: 0,
             share: UNLIMITED,
+            newcomer: UNLIMITED,
             in_round: UNLIMITED,
         };
         let others = (0..reach.places.len() as Address).filter(|&at| at != reach.own);
@@ -217,7 +220,7 @@ impl Rates {
         let of_pair = segment.payload_rate(to_use, look, rate);
         let (used, is_overdrawn) = (destination.used, destination.work.is_overdrawn());
         let idle = self.idle_rate(segment, is_overdrawn);
-        let (set, newcomer) = match self.mode {
+        let limits = match self.mode {
             Mode::Scheduled => {
                 self.counts.scheduled_bytes += sockets.sent;
                 let each = share(of_pair.max(idle), used, sockets.backlogged, sockets.active);
@@ -229,9 +232,9 @@ impl Rates {
             }
         };
         let destination = self.destinations.get_mut(&address).expect("it is one of them");
-        if set != destination.share {
-            destination.share = set;
-            let outcome = self.kernel.set(address, set, newcomer);
+        if limits != (destination.share, destination.newcomer) {
+            (destination.share, destination.newcomer) = limits;
+            let outcome = self.kernel.set(address, limits.0, limits.1);
             self.counts.failures += u64::from(outcome.is_err());
         }
     }
