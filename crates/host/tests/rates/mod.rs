@@ -78,6 +78,7 @@ fn limits_end_with_the_process_however_it_ends() {
     with_net("ends", |net| {
         let _iperf = net.iperf(&["-t", "120", "-P", "4"]);
         let _other = net.iperf_of_other(&["-t", "120"]);
+        let bursts = net.bursts();
         for killed in [false, true] {
             let mut carrying = Carrying::start(net);
             carrying.rate(50);
@@ -93,6 +94,7 @@ fn limits_end_with_the_process_however_it_ends() {
                 carrying.exit();
             }
             net.wait_for_limits(false);
+            assert_eq!(net.bursts(), bursts);
         }
     });
 }

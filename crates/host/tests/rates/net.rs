@@ -138,6 +138,12 @@ impl Net {
         (paced().count(), limited.count())
     }
 
+    /// How the sender's namespace sizes bursts.
+    pub(super) fn bursts(&self) -> String {
+        let output = self.in_sender("cat").arg("/proc/sys/net/ipv4/tcp_tso_rtt_log").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// Whether any of the other sender's sockets has a limit; it has sockets.
     pub(super) fn limits_of_other(&self) -> bool {
         let (all, limited) = Net::sockets(&self.other);

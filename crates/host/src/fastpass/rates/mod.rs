@@ -18,7 +18,8 @@
 //! pair's *idle rate*: a twentieth of the link divided by the number of other endpoints, so that what all of them send to one host
 //! unasked takes no more than a twentieth of its link; but two segments in 5 ms if that is more, as a socket of a lower rate would
 //! notice its first grants too late (the kernel holds back a packet as long as the rate says at which the one before left). It is on
-//! account: what was sent at it counts against the first grants, and after two slots' worth without any it falls to two segments in 40 ms.
+//! account: what was sent at it counts against the first grants, and after two slots' worth without any it falls to two segments in 40 ms
+//! for each socket.
 //! The kernel does not pace the first ten packets of a connection, which thus are held back by its window alone.
 //!
 //! # Limits
@@ -27,6 +28,7 @@
 //! itself for a socket to another endpoint is replaced, and none is left at the end. Above 34 Gb/s sockets are not limited, as the
 //! option has 32 bits.
 
+mod bursts;
 mod demand;
 mod framing;
 mod kernel;
@@ -47,6 +49,7 @@ use rustix::time::{clock_gettime, ClockId};
 use super::carriage::{Carriage, Figures};
 use super::reach::Reach;
 use crate::tcp::kernel::KernelError;
+use bursts::Bursts;
 use framing::Segment;
 use kernel::{Kernel, UNLIMITED};
 pub use settings::Settings;
@@ -56,11 +59,11 @@ use work::Work;
 
 /// The lowest rate of a socket, in bytes a second: the kernel takes 0 for none.
 const LEAST_SHARE: u64 = 1000;
-/// A pair without grants, and without the means to send more on account, sends two segments in this time.
+/// Each socket of a pair that has sent enough on account sends two segments in this time, as far as the idle rate allows.
 const OVERDRAWN: Span = Span::from_ms(40);
-/// One with them sends two segments in this time, or at the idle rate.
+/// The idle rate is two segments in this time or more.
 const IDLE: Span = Span::from_ms(5);
-/// The idle rate is this part of the link, divided by the number of other endpoints.
+/// And this part of the link, divided by the number of other endpoints.
 const IDLE_PART: u64 = 20;
 /// All sockets get their rates at once when a share has changed by more than this part.
 const CHANGED_PART: u64 = 16;
@@ -121,6 +124,7 @@ pub struct Rates {
     earliest_round: Time,
     latest_round: Time,
     counts: Counts,
+    _bursts: Bursts,
     /// Dropped last: it lifts what limits are left.
     _watcher: Option<Watcher>,
 }
@@ -133,7 +137,8 @@ impl Rates {
     /// be started.
     pub fn open(reach: Reach, timeslots: Timeslots, settings: Settings) -> Result<Rates, KernelError> {
         settings.check(reach.slot)?;
-        let watcher = Watcher::start(&settings.watcher, &kernel::prefixes(&reach))?;
+        let bursts = Bursts::by_rate()?;
+        let watcher = Watcher::start(&settings.watcher, &kernel::prefixes(&reach), &bursts)?;
         let kernel = Kernel::open(&reach, settings.group.as_ref(), settings.initial_window)?;
         let destination = || Destination {
             work: Work::new(reach.slot, settings.window),
@@ -160,6 +165,7 @@ impl Rates {
             earliest_round: Time::ZERO,
             latest_round: Time::ZERO,
             counts: Counts::default(),
+            _bursts: bursts,
             _watcher: watcher,
         };
         rates.look(Time::ZERO);
@@ -167,17 +173,13 @@ impl Rates {
         Ok(rates)
     }
 
-    /// The rate of a pair without grants, in bytes of payload a second.
-    fn idle_rate(&self, segment: Segment, is_overdrawn: bool) -> u64 {
+    /// The rate of a pair without grants, in bytes of payload a second; with so many sockets, if it has sent enough on account.
+    fn idle_rate(&self, segment: Segment, overdrawn_by: Option<u32>) -> u64 {
         let per_second = |time: Span| 2 * segment.payload() * Span::from_secs(1).as_ps() / time.as_ps();
         let link = segment.payload_rate(Span::from_secs(1), Span::from_secs(IDLE_PART), self.reach.rate);
         let of_pair = link / (self.destinations.len() as u64).max(1);
         let idle = of_pair.max(per_second(IDLE).min(link));
-        if is_overdrawn {
-            idle.min(per_second(OVERDRAWN))
-        } else {
-            idle
-        }
+        overdrawn_by.map_or(idle, |sockets| idle.min(per_second(OVERDRAWN) * u64::from(sockets)))
     }
 
     /// Looks at the sockets, and sets demands and rates by what they have to send.
@@ -218,8 +220,9 @@ impl Rates {
         destination.needed =
             demand::needed(waiting, outstanding, sockets.is_full, slot, self.settings.horizon);
         let of_pair = segment.payload_rate(to_use, look, rate);
-        let (used, is_overdrawn) = (destination.used, destination.work.is_overdrawn());
-        let idle = self.idle_rate(segment, is_overdrawn);
+        let overdrawn_by = destination.work.is_overdrawn().then_some(sockets.active.max(1));
+        let used = destination.used;
+        let idle = self.idle_rate(segment, overdrawn_by);
         let limits = match self.mode {
             Mode::Scheduled => {
                 self.counts.scheduled_bytes += sockets.sent;
