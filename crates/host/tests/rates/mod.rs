@@ -25,50 +25,119 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Asserts that what sockets sent is what was granted, within some hundredths: at any speed of this machine.
-fn assert_follows(what: &str, sent: u64, granted: u64) {
-    let ratio = sent as f64 / granted as f64;
-    say(&format!("{what}: {:.2} MB sent, {:.4} of what was granted", sent as f64 / 1e6, ratio));
-    assert!((0.95..1.03).contains(&ratio), "{what}: {sent} B for {granted} B granted");
-}
+/// Flows, their congestion control, and the rates in Mb/s at which they are held against their grants.
+const RUNS: [(&str, &str, &[u64]); 4] =
+    [("1", "cubic", &[100, 400, 50]), ("8", "cubic", &[400, 50]), ("1", "bbr", &[100]), ("8", "bbr", &[100])];
 
 #[test]
 fn iperf3_sends_what_is_granted() {
     with_net("flows", |net| {
         let mut carrying = Carrying::start(net);
-        for (flows, control) in [(1, "cubic"), (8, "cubic"), (1, "bbr"), (8, "bbr")] {
+        for (flows, control, rates) in RUNS {
             if !net::has_control(control) {
                 skipped(&format!("rates by grants under {control}: this kernel does not have it"));
                 continue;
             }
-            for megabits in [100, 400, 50] {
+            let _iperf = net.iperf(&["-C", control, "-P", flows, "-t", "60"]);
+            for &megabits in rates {
                 carrying.rate(megabits);
-                let iperf = net.iperf(&["-C", control, "-P", &flows.to_string(), "-t", "60"]);
-                // Once with the slots of connections that begin, once without.
-                carrying.granted_slots(300);
-                let before = carrying.report();
-                carrying.granted_slots(400 * megabits / 100);
-                let after = carrying.report();
                 let what = format!("{flows} {control} at {megabits} Mb/s");
-                say(&format!(
-                    "  {} of {} slots offered were wanted, {:.2} Mb/s",
-                    after.granted - before.granted,
-                    after.offered - before.offered,
-                    (after.sent - before.sent) as f64 * 8.0 / (after.us - before.us) as f64
-                ));
-                assert_follows(
-                    &what,
-                    after.sent - before.sent,
-                    (after.granted - before.granted) * carrying::slot_payload(),
-                );
-                assert!(
-                    (after.granted - before.granted) * 100 >= (after.offered - before.offered) * 98,
-                    "{what}: {after:?}"
-                );
-                drop(iperf);
-                carrying.wait_for("no socket left", |report| report.backlogged == 0);
+                follows(&mut carrying, &what, megabits, PAYLOAD);
             }
         }
+        carrying.exit();
+    });
+}
+
+/// Holds what is sent in 4 s or so at an offered rate against what is granted, and that against what is offered.
+fn follows(carrying: &mut Carrying, what: &str, megabits: u64, payload: u64) {
+    // The first are those of the rate before, and of connections that begin.
+    carrying.granted_slots(megabits);
+    let before = carrying.report();
+    carrying.granted_slots(4 * megabits);
+    let after = carrying.report();
+    let (granted, offered) = (after.granted - before.granted, after.offered - before.offered);
+    let (sent, us) = (after.sent - before.sent, after.us - before.us);
+    let ratio = sent as f64 / (granted * carrying::slot_payload() * payload / PAYLOAD) as f64;
+    let rate = sent as f64 * 8.0 / us as f64;
+    say(&format!("{what}: {rate:.2} Mb/s, {ratio:.4} of {granted} slots granted of {offered} offered"));
+    assert!((0.95..1.03).contains(&ratio), "{what}: {ratio} of what was granted");
+    assert!(granted * 100 >= offered * 98, "{what}: the demand ran dry, {granted} of {offered} slots");
+}
+
+#[test]
+fn a_change_of_grants_shows() {
+    with_net("changes", |net| {
+        let mut carrying = Carrying::start(net);
+        for flows in ["1", "8"] {
+            carrying.rate(50);
+            let _iperf = net.iperf(&["-P", flows, "-t", "60"]);
+            carrying.granted_slots(100);
+            for megabits in [400, 50, 200] {
+                carrying.rate(megabits);
+                let shown = shown_after(&mut carrying, megabits);
+                say(&format!(
+                    "{flows} flows, a change to {megabits} Mb/s: {shown} ms later the rate is another"
+                ));
+            }
+        }
+        carrying.exit();
+    });
+}
+
+/// After how many milliseconds the rate over the next 10 differs by a tenth at most from what is granted.
+fn shown_after(carrying: &mut Carrying, megabits: u64) -> u64 {
+    let mut series = vec![carrying.report()];
+    let expected = (megabits * PAYLOAD / 1538) as f64;
+    loop {
+        series.push(carrying.report());
+        let (first, last) = (series[0], series[series.len() - 1]);
+        let Some(from) = series.iter().rev().find(|report| report.us + 10_000 <= last.us) else { continue };
+        let rate = (last.sent - from.sent) as f64 * 8.0 / (last.us - from.us) as f64;
+        if (rate / expected - 1.0).abs() <= 0.1 {
+            return (from.us - first.us) / 1000;
+        }
+        assert!(last.us < first.us + 10_000_000, "ten seconds later the rate is {rate} Mb/s");
+    }
+}
+
+/// A flow that its application limits leaves the rest to the others.
+#[test]
+fn a_socket_that_uses_less_leaves_the_rest() {
+    with_net("limited", |net| {
+        let mut carrying = Carrying::start(net);
+        carrying.rate(100);
+        let _limited = net.iperf_at_port("5202", &["-b", "20M", "-t", "60"]);
+        let _other = net.iperf(&["-t", "60", "-P", "2"]);
+        carrying.wait_for("all of them", |report| report.backlogged >= 2);
+        follows(&mut carrying, "2 flows and one of 20 Mb/s at 100 Mb/s", 100, PAYLOAD);
+        let acked = net.acked();
+        carrying.granted_slots(400);
+        let mut acked: Vec<u64> =
+            net.acked().iter().zip(&acked).map(|(after, before)| after - before).collect();
+        acked.sort_unstable();
+        let all: u64 = acked.iter().sum();
+        let parts: Vec<f64> = acked.iter().rev().take(3).map(|&bytes| bytes as f64 / all as f64).collect();
+        say(&format!("parts of the sockets: {parts:.3?}"));
+        // 20 of the 94.1 Mb/s of payload.
+        assert!((0.15..0.25).contains(&parts[2]) && parts[1] > 0.3, "{parts:?}");
+        carrying.exit();
+    });
+}
+
+#[test]
+fn without_grants_little_is_sent() {
+    with_net("idle", |net| {
+        let mut carrying = Carrying::start(net);
+        let _iperf = net.iperf(&["-t", "60", "-P", "8"]);
+        carrying.wait_for("all of them", |report| report.backlogged == 8);
+        let (before, from) = (carrying.report(), carrying.report().us);
+        carrying.wait_for("two seconds", |report| report.us >= from + 2_000_000);
+        let after = carrying.report();
+        let rate = (after.sent - before.sent) as f64 * 8.0 / (after.us - before.us) as f64;
+        say(&format!("8 flows without grants: {rate:.2} Mb/s; {} B before", before.sent));
+        // A twentieth of the link.
+        assert!(rate < 50.0, "{rate} Mb/s");
         carrying.exit();
     });
 }
@@ -100,18 +169,13 @@ fn limits_end_with_the_process_however_it_ends() {
 }
 
 #[test]
-fn connections_by_ipv6_and_by_ipv4_in_it_are_limited() {
+fn connections_by_ipv6_are_limited() {
     with_net("ipv6", |net| {
         let mut carrying = Carrying::start(net);
         carrying.rate(100);
         let _iperf = net.iperf_at(net::RECEIVER_V6, &["-t", "60"]);
-        carrying.granted_slots(200);
-        let before = carrying.report();
-        carrying.granted_slots(400);
-        let after = carrying.report();
         // Segments of 1428 bytes, as the header of IPv6 is 20 bytes longer.
-        let granted = (after.granted - before.granted) * carrying::slot_payload() / PAYLOAD * (PAYLOAD - 20);
-        assert_follows("IPv6 at 100 Mb/s", after.sent - before.sent, granted);
+        follows(&mut carrying, "IPv6 at 100 Mb/s", 100, PAYLOAD - 20);
         carrying.exit();
     });
 }

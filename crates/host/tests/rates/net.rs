@@ -113,6 +113,11 @@ impl Net {
         self.iperf_at(RECEIVER, args)
     }
 
+    /// Sends to another port of the receiver until it is dropped.
+    pub(super) fn iperf_at_port(&self, port: &str, args: &[&str]) -> Running {
+        self.sending(&self.sender, &["-c", RECEIVER, "-p", port], args)
+    }
+
     /// Sends to an address of the receiver until it is dropped.
     pub(super) fn iperf_at(&self, address: &str, args: &[&str]) -> Running {
         self.sending(&self.sender, &["-c", address, "-p", "5201"], args)
@@ -142,6 +147,16 @@ impl Net {
     pub(super) fn bursts(&self) -> String {
         let output = self.in_sender("cat").arg("/proc/sys/net/ipv4/tcp_tso_rtt_log").output().unwrap();
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The bytes that the receiver has acknowledged of each of the sender's sockets, in the order of their ports.
+    pub(super) fn acked(&self) -> Vec<u64> {
+        let output = self.in_sender("ss").args(["-HtinO", "state", "established"]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let mut lines: Vec<&str> = said.lines().collect();
+        lines.sort_unstable_by_key(|line| line.split_whitespace().nth(2).map(str::to_string));
+        let acked = |line: &&str| line.split_once("bytes_acked:")?.1.split(' ').next()?.parse().ok();
+        lines.iter().map(|line| acked(line).unwrap_or(0)).collect()
     }
 
     /// Whether any of the other sender's sockets has a limit; it has sockets.

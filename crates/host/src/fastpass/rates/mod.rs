@@ -104,7 +104,9 @@ struct Counts {
     grants: u64,
     useless_grants: u64,
     looks: u64,
+    look_time: Span,
     rounds: u64,
+    round_time: Span,
     failures: u64,
 }
 
@@ -203,6 +205,7 @@ impl Rates {
             self.settle(now, address, passed);
         }
         let took = monotonic().since(began);
+        self.counts.look_time += took;
         self.next_look = now + self.settings.look.max(took * LOOK_PART);
     }
 
@@ -252,6 +255,7 @@ impl Rates {
             destination.in_round = destination.share;
         }
         let took = monotonic().since(began);
+        self.counts.round_time += took;
         self.earliest_round = now + ROUND.max(took * ROUND_PART);
         self.latest_round = now + LONGEST_ROUND;
     }
@@ -345,6 +349,7 @@ impl Carriage for Rates {
     }
 
     fn figures(&self) -> Figures {
+        let microseconds = |span: Span| span.as_ps() / 1_000_000;
         let sum = |of: fn(&Sockets) -> u64| self.destinations.values().map(|it| of(&it.sockets)).sum();
         let more = [
             ("sockets", sum(|sockets| u64::from(sockets.count))),
@@ -353,7 +358,9 @@ impl Carriage for Rates {
             ("slots_granted", self.counts.grants),
             ("slots_of_no_use", self.counts.useless_grants),
             ("looks", self.counts.looks),
+            ("look_microseconds", microseconds(self.counts.look_time)),
             ("rounds", self.counts.rounds),
+            ("round_microseconds", microseconds(self.counts.round_time)),
             ("failures", self.counts.failures),
         ];
         Figures {
