@@ -49,8 +49,13 @@ pub(super) struct Carrying {
 impl Carrying {
     /// Starts one in the sender's namespace.
     pub(super) fn start(net: &Net) -> Carrying {
+        Carrying::start_at(net, None)
+    }
+
+    /// Starts one that shapes UDP at a device.
+    pub(super) fn start_at(net: &Net, device: Option<&str>) -> Carrying {
         let mut command = net.in_sender(std::env::current_exe().unwrap().to_str().unwrap());
-        command.args(["--exact", "rates::carrying::carry", "--nocapture"]).env(ASKED, "1");
+        command.args(["--exact", "rates::carrying::carry", "--nocapture"]).env(ASKED, device.unwrap_or("1"));
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap()).lines();
         let mut carrying = Carrying { input: process.stdin.take().unwrap(), output, process };
@@ -192,7 +197,9 @@ impl Script {
     fn new() -> Script {
         let exe = std::env::current_exe().unwrap().to_str().unwrap().to_string();
         let watcher = [&exe, "--exact", "rates::carrying::watch", "--nocapture"].map(str::to_string).to_vec();
-        let settings = Settings { watcher, ..Settings::default() };
+        let device = std::env::var(ASKED).unwrap();
+        let udp_device = (device != "1").then_some(device);
+        let settings = Settings { watcher, udp_device, ..Settings::default() };
         let timeslots = Timeslots::new(SLOT).agreed(123_456_789_123_456_789);
         let rates = Rates::open(reach(), timeslots, settings).unwrap();
         let counts = Report::default();

@@ -169,6 +169,29 @@ fn limits_end_with_the_process_however_it_ends() {
 }
 
 #[test]
+fn udp_is_shaped_by_classes_that_end_with_the_process() {
+    with_net("udp", |net| {
+        let before = net.root();
+        for killed in [false, true] {
+            let mut carrying = Carrying::start_at(net, Some("veth0"));
+            assert!(net.root().contains("htb"));
+            carrying.rate(100);
+            let udp = net.iperf(&["-u", "-b", "300M", "-t", "60"]);
+            follows(&mut carrying, "UDP of 300 Mb/s at 100 Mb/s", 100, PAYLOAD);
+            let tcp = net.iperf_at_port("5202", &["-t", "60"]);
+            follows(&mut carrying, "UDP and a flow of TCP at 100 Mb/s", 100, PAYLOAD);
+            drop((udp, tcp));
+            if killed {
+                carrying.kill();
+            } else {
+                carrying.exit();
+            }
+            net.wait_for_root(&before);
+        }
+    });
+}
+
+#[test]
 fn connections_by_ipv6_are_limited() {
     with_net("ipv6", |net| {
         let mut carrying = Carrying::start(net);

@@ -143,6 +143,24 @@ impl Net {
         (paced().count(), limited.count())
     }
 
+    /// What the sender's device has at its root.
+    pub(super) fn root(&self) -> String {
+        let output = self.in_sender("tc").args(["qdisc", "show", "dev", "veth0", "root"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Waits until the sender's device has the same at its root as before.
+    #[expect(clippy::disallowed_methods, reason = "processes run in real time")]
+    pub(super) fn wait_for_root(&self, before: &str) {
+        for _ in 0..1000 {
+            if self.root() == before {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the device has {} and had {before}", self.root());
+    }
+
     /// How the sender's namespace sizes bursts.
     pub(super) fn bursts(&self) -> String {
         let output = self.in_sender("cat").arg("/proc/sys/net/ipv4/tcp_tso_rtt_log").output().unwrap();

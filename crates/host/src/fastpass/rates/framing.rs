@@ -38,6 +38,16 @@ impl Segment {
         u128::from(self.payload) + u128::from(self.headers) + u128::from(ETHERNET)
     }
 
+    /// The payload of full-size frames that take so many bytes on the wire.
+    pub(super) fn payload_of_wire(self, wire: u64) -> u64 {
+        (u128::from(wire) * u128::from(self.payload) / self.wire()) as u64
+    }
+
+    /// What full-size frames with so much payload take on the wire, in bytes.
+    pub(super) fn wire_of_payload(self, payload: u64) -> u64 {
+        u64::try_from(u128::from(payload) * self.wire() / u128::from(self.payload)).unwrap_or(u64::MAX)
+    }
+
     /// How long a link of this rate takes for so many bytes of payload in full-size frames.
     pub(super) fn link_time(self, payload: u64, rate: Rate) -> Span {
         let bits = u128::from(payload) * 8 * self.wire();
@@ -63,6 +73,7 @@ mod tests {
         // 1448 / 1538 of 125 MB/s, rounded down.
         assert_eq!(segment.payload_rate(Span::from_ms(1), Span::from_ms(1), gigabit), 117_685_305);
         assert_eq!(segment.payload_rate(Span::from_ms(1), Span::from_ms(10), gigabit), 11_768_530);
+        assert_eq!((segment.payload_of_wire(3076), segment.wire_of_payload(2896)), (2896, 3076));
     }
 
     #[test]

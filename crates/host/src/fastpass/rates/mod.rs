@@ -34,6 +34,7 @@ mod framing;
 mod kernel;
 mod settings;
 mod sockets;
+mod udp;
 pub mod watch;
 mod work;
 
@@ -54,6 +55,8 @@ use framing::Segment;
 use kernel::{Kernel, UNLIMITED};
 pub use settings::Settings;
 use sockets::{share, Sockets};
+pub use udp::OWN_PRIORITY;
+use udp::{Classes, Flow};
 use watch::Watcher;
 use work::Work;
 
@@ -81,6 +84,8 @@ struct Destination {
     work: Work,
     /// As the last look found them.
     sockets: Sockets,
+    /// Its UDP, which is one more.
+    udp: Flow,
     /// The segments that its slots are used for.
     segment: Segment,
     /// What its sockets without a backlog have used of late, in bytes a second.
@@ -116,6 +121,7 @@ struct Counts {
 #[derive(Debug)]
 pub struct Rates {
     kernel: Kernel,
+    classes: Option<Classes>,
     reach: Reach,
     timeslots: Timeslots,
     settings: Settings,
@@ -140,11 +146,19 @@ impl Rates {
     pub fn open(reach: Reach, timeslots: Timeslots, settings: Settings) -> Result<Rates, KernelError> {
         settings.check(reach.slot)?;
         let bursts = Bursts::by_rate()?;
-        let watcher = Watcher::start(&settings.watcher, &kernel::prefixes(&reach), &bursts)?;
+        let watcher = Watcher::start(
+            &settings.watcher,
+            &kernel::prefixes(&reach),
+            &bursts,
+            settings.udp_device.as_deref(),
+        )?;
         let kernel = Kernel::open(&reach, settings.group.as_ref(), settings.initial_window)?;
+        let classes =
+            settings.udp_device.as_deref().map(|device| Classes::open(device, &reach)).transpose()?;
         let destination = || Destination {
             work: Work::new(reach.slot, settings.window),
             sockets: Sockets::default(),
+            udp: Flow::default(),
             segment: Segment::usual(reach.mtu),
             used: 0,
             needed: 0,
@@ -157,6 +171,7 @@ impl Rates {
         let destinations = others.map(|at| (at, destination())).collect();
         let mut rates = Rates {
             kernel,
+            classes,
             reach,
             timeslots,
             settings,
@@ -188,32 +203,47 @@ impl Rates {
     fn look(&mut self, now: Time) {
         let began = monotonic();
         self.destinations.values_mut().for_each(|destination| destination.sockets = Sockets::default());
-        let (mut received, destinations) = (0, &mut self.destinations);
+        let destinations = &mut self.destinations;
         let outcome = self.kernel.look(|record| {
-            received += record.received;
             if let Some(destination) = destinations.get_mut(&record.destination) {
                 destination.sockets.add(record);
             }
         });
         self.counts.looks += 1;
         self.counts.failures += u64::from(outcome.is_err());
-        self.counts.received_bytes += received;
+        self.hear_udp();
         let passed = now.since(self.looked);
         self.looked = now;
         let addresses: Vec<Address> = self.destinations.keys().copied().collect();
         for address in addresses {
             self.settle(now, address, passed);
         }
+        if let Some(classes) = &mut self.classes {
+            classes.tell_rates(now);
+        }
         let took = monotonic().since(began);
         self.counts.look_time += took;
         self.next_look = now + self.settings.look.max(took * LOOK_PART);
+    }
+
+    /// Takes what the classes of UDP have told.
+    fn hear_udp(&mut self) {
+        let (segment, destinations) = (Segment::usual(self.reach.mtu), &mut self.destinations);
+        if let Some(classes) = &mut self.classes {
+            classes.hear(segment, |address, hear| {
+                destinations.get_mut(&address).into_iter().for_each(|destination| hear(&mut destination.udp));
+            });
+        }
     }
 
     /// Sets the demand and the rates for an endpoint by what a look has found.
     fn settle(&mut self, now: Time, address: Address, passed: Span) {
         let (rate, slot, look) = (self.reach.rate, self.reach.slot, self.settings.look);
         let destination = self.destinations.get_mut(&address).expect("it is one of them");
+        let sent_by_udp = destination.udp.sent_in(passed);
+        destination.sockets.add_udp(&destination.udp, sent_by_udp);
         let sockets = destination.sockets;
+        self.counts.received_bytes += sockets.received;
         destination.segment = sockets.segment.unwrap_or(destination.segment);
         let segment = destination.segment;
         let to_use = destination.work.settle(now, segment.link_time(sockets.sent, rate), look);
@@ -242,6 +272,9 @@ impl Rates {
             (destination.share, destination.newcomer) = limits;
             let outcome = self.kernel.set(address, limits.0, limits.1);
             self.counts.failures += u64::from(outcome.is_err());
+        }
+        if let Some(classes) = &mut self.classes {
+            classes.set(address, (limits.0 != UNLIMITED).then_some(u64::from(limits.0)), segment);
         }
     }
 

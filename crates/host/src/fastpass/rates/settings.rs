@@ -23,6 +23,9 @@ pub struct Settings {
     /// The folder of the control group (version 2) whose processes' sockets are limited from their beginning. Default: that of all
     /// processes.
     pub group: Option<PathBuf>,
+    /// The device at which UDP to other endpoints is shaped, by classes of HTB that are there as long as the endpoint is. It must have
+    /// no queueing discipline that somebody has set. Default: none, and UDP is not limited.
+    pub udp_device: Option<String>,
     /// The program, and its arguments, that lifts the limits of sockets when this process dies without doing so: it calls
     /// [`watch::run`](super::watch::run). Default: none, and after a `kill -9` sockets keep their last rates until the next start and
     /// end of an endpoint.
@@ -37,6 +40,7 @@ impl Default for Settings {
             horizon: Span::from_ms(5),
             initial_window: 2,
             group: None,
+            udp_device: None,
             watcher: Vec::new(),
         }
     }

@@ -5,6 +5,7 @@ use clearway_proto::fastpass::fcp::Address;
 use clearway_proto::units::Span;
 
 use super::framing::Segment;
+use super::udp::Flow;
 
 /// Bytes of a record.
 pub(super) const RECORD: usize = 64;
@@ -70,7 +71,9 @@ pub(super) struct Sockets {
     pub(super) waiting: u64,
     /// Bytes that all of them have sent since the last look.
     pub(super) sent: u64,
-    /// Bytes of these by sockets without a backlog.
+    /// Bytes that all of them have received since then.
+    pub(super) received: u64,
+    /// Bytes of those sent by sockets without a backlog.
     pub(super) sent_without_backlog: u64,
     /// The longest segment of any of them.
     pub(super) segment: Option<Segment>,
@@ -90,9 +93,23 @@ impl Sockets {
         if !is_backlogged {
             self.sent_without_backlog += record.sent;
         }
+        self.received += record.received;
         let longer = self.segment.is_none_or(|segment| segment.payload() < record.segment.payload());
         if longer {
             self.segment = Some(record.segment);
+        }
+    }
+
+    /// Counts the host's UDP to the endpoint as one more socket, which has sent so many bytes.
+    pub(super) fn add_udp(&mut self, flow: &Flow, sent: u64) {
+        let is_backlogged = flow.waiting > 0;
+        self.backlogged += u32::from(is_backlogged);
+        self.active += u32::from(is_backlogged || sent > 0);
+        self.is_full |= flow.is_full;
+        self.waiting += flow.waiting;
+        self.sent += sent;
+        if !is_backlogged {
+            self.sent_without_backlog += sent;
         }
     }
 }
@@ -157,6 +174,16 @@ mod tests {
         let mut short = Sockets::default();
         short.add(&all[1]);
         assert!(!short.is_full);
+    }
+
+    #[test]
+    fn udp_is_one_more_socket() {
+        let mut sockets = Sockets::default();
+        sockets.add_udp(&Flow::default(), 0);
+        assert_eq!(sockets, Sockets::default());
+        sockets.add_udp(&Flow { waiting: 50, is_full: true, ..Flow::default() }, 100);
+        assert_eq!((sockets.backlogged, sockets.active, sockets.waiting, sockets.sent), (1, 1, 50, 100));
+        assert!(sockets.is_full && sockets.sent_without_backlog == 0);
     }
 
     #[test]

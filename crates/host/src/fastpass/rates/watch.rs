@@ -2,7 +2,7 @@
 //! that set them.
 //!
 //! It reads from a pipe whose other end is held by the process that is watched, and by nobody else: the kernel closes it with the
-//! last of that process. The pipe first carries the prefixes of the endpoints and how bursts were set.
+//! last of that process. The pipe first carries the prefixes of the endpoints, how bursts were set, and the device at which UDP is shaped.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -10,12 +10,15 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use super::bursts::{self, Bursts};
 use super::kernel::{lift, Prefixes};
+use super::udp;
 use crate::tcp::kernel::{error, KernelError};
 
 /// A line that says that the watcher is there.
 const WATCHING: &str = "watching";
 /// A line that begins with this says how bursts were set.
 const BURSTS: &str = "bursts ";
+/// A line that begins with this names the device at which UDP is shaped.
+const DEVICE: &str = "device ";
 /// A line that ends the prefixes.
 const END: &str = "end";
 
@@ -26,7 +29,7 @@ const END: &str = "end";
 pub fn run() -> Result<(), KernelError> {
     let failed = |e: String| error(format!("the watcher's standard input: {e}"), "let an endpoint start it");
     let mut lines = io::stdin().lock().lines();
-    let (mut prefixes, mut bursts_were) = (Prefixes::new(), None);
+    let (mut prefixes, mut bursts_were, mut device) = (Prefixes::new(), None, None);
     for line in lines.by_ref() {
         let line = line.map_err(|e| failed(e.to_string()))?;
         if line == END {
@@ -36,6 +39,10 @@ pub fn run() -> Result<(), KernelError> {
             bursts_were = Some(were.to_string());
             continue;
         }
+        if let Some(named) = line.strip_prefix(DEVICE) {
+            device = Some(named.to_string());
+            continue;
+        }
         let (key, endpoint) = decode(&line).ok_or_else(|| failed(format!("{line}: no prefix")))?;
         prefixes.insert(key, endpoint);
     }
@@ -43,6 +50,9 @@ pub fn run() -> Result<(), KernelError> {
     let _ = io::stdout().flush();
     // Nothing more is said: this ends with the other process.
     lines.for_each(drop);
+    if let Some(device) = device {
+        udp::remove(&device);
+    }
     if let Some(were) = bursts_were {
         bursts::set(&were)
             .map_err(|e| error(format!("bursts of sockets: {e}"), "see sysctl net.ipv4.tcp_tso_rtt_log"))?;
@@ -74,6 +84,7 @@ impl Watcher {
         command: &[String],
         prefixes: &Prefixes,
         bursts: &Bursts,
+        device: Option<&str>,
     ) -> Result<Option<Watcher>, KernelError> {
         let Some((program, args)) = command.split_first() else { return Ok(None) };
         let failed = |e: &str| {
@@ -88,8 +99,9 @@ impl Watcher {
         let (mut input, output) = (process.stdin.take(), process.stdout.take());
         let said: String = prefixes.iter().map(|(key, &endpoint)| encode(key, endpoint)).collect();
         let were = bursts.was().map_or(String::new(), |were| format!("{BURSTS}{were}\n"));
+        let device = device.map_or(String::new(), |device| format!("{DEVICE}{device}\n"));
         let input_of_it = input.as_mut().expect("it is a pipe");
-        let told = input_of_it.write_all(format!("{were}{said}{END}\n").as_bytes());
+        let told = input_of_it.write_all(format!("{were}{device}{said}{END}\n").as_bytes());
         let mut lines = BufReader::new(output.expect("it is a pipe")).lines();
         let watches = lines.any(|line| line.is_ok_and(|line| line == WATCHING));
         let watcher = Watcher { process, input };
