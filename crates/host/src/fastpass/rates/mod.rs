@@ -240,7 +240,8 @@ impl Rates {
     fn settle(&mut self, now: Time, address: Address, passed: Span) {
         let (rate, slot, look) = (self.reach.rate, self.reach.slot, self.settings.look);
         let destination = self.destinations.get_mut(&address).expect("it is one of them");
-        let sent_by_udp = destination.udp.sent_in(passed);
+        let limit = self.classes.as_ref().and_then(|classes| classes.limit(address, destination.segment));
+        let sent_by_udp = destination.udp.sent_in(passed, limit);
         destination.sockets.add_udp(&destination.udp, sent_by_udp);
         let sockets = destination.sockets;
         self.counts.received_bytes += sockets.received;

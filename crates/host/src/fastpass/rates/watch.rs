@@ -4,9 +4,9 @@
 //! It reads from a pipe whose other end is held by the process that is watched, and by nobody else: the kernel closes it with the
 //! last of that process. The pipe first carries the prefixes of the endpoints, how bursts were set, and the device at which UDP is shaped.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Lines, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::bursts::{self, Bursts};
 use super::kernel::{lift, Prefixes};
@@ -76,6 +76,8 @@ fn decode(line: &str) -> Option<((u32, [u8; 16]), u32)> {
 pub(super) struct Watcher {
     process: Child,
     input: Option<ChildStdin>,
+    /// What it says to the end: it must not find nobody listening.
+    output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Watcher {
@@ -102,9 +104,9 @@ impl Watcher {
         let device = device.map_or(String::new(), |device| format!("{DEVICE}{device}\n"));
         let input_of_it = input.as_mut().expect("it is a pipe");
         let told = input_of_it.write_all(format!("{were}{device}{said}{END}\n").as_bytes());
-        let mut lines = BufReader::new(output.expect("it is a pipe")).lines();
-        let watches = lines.any(|line| line.is_ok_and(|line| line == WATCHING));
-        let watcher = Watcher { process, input };
+        let mut output = BufReader::new(output.expect("it is a pipe")).lines();
+        let watches = output.any(|line| line.is_ok_and(|line| line == WATCHING));
+        let watcher = Watcher { process, input, output };
         match told {
             Ok(()) if watches => Ok(Some(watcher)),
             _ => Err(failed("it ended before it watched")),
@@ -116,6 +118,7 @@ impl Drop for Watcher {
     /// Has the watcher lift the limits, and waits until that is done.
     fn drop(&mut self) {
         drop(self.input.take());
+        self.output.by_ref().for_each(drop);
         let _ = self.process.wait();
     }
 }
