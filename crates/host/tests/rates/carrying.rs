@@ -13,6 +13,7 @@ use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::fastpass::fcp::Grant;
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::units::{Rate, Span, Time};
+use rustix::time::{clock_gettime, ClockId};
 
 use super::net::{Net, OTHER, RECEIVER, RECEIVER_OF_OTHER, RECEIVER_V6, SENDER};
 use super::PAYLOAD;
@@ -100,7 +101,7 @@ impl Carrying {
         panic!("{what}: not in a minute, {:?}", self.report());
     }
 
-    /// Waits until so many more slots are granted.
+    /// Waits until `more` more slots are granted.
     pub(super) fn granted_slots(&mut self, more: u64) {
         let granted = self.report().granted;
         self.wait_for("slots", |report| report.granted >= granted + more);
@@ -176,7 +177,7 @@ fn host(address: std::net::IpAddr) -> Prefix {
 /// demanded.
 struct Script {
     rates: Rates,
-    began: Duration,
+    began: Time,
     timeslots: Timeslots,
     /// The next slot to be offered or not.
     next: u64,
@@ -188,9 +189,9 @@ struct Script {
     counts: Report,
 }
 
-#[expect(clippy::disallowed_methods, reason = "a driver's clock")]
-fn clock() -> Duration {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap()
+fn clock() -> Time {
+    let time = clock_gettime(ClockId::Monotonic);
+    Time::ZERO + Span::from_secs(time.tv_sec as u64) + Span::from_ns(time.tv_nsec as u64)
 }
 
 impl Script {
@@ -207,7 +208,7 @@ impl Script {
     }
 
     fn now(&self) -> Time {
-        Time::ZERO + Span::from_ns((clock() - self.began).as_nanos() as u64)
+        Time::ZERO + clock().since(self.began)
     }
 
     #[expect(clippy::disallowed_methods, reason = "a driver sleeps")]

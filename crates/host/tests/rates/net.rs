@@ -15,7 +15,7 @@ pub(super) fn skipped(what: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {what}");
 }
 
-/// Whether this kernel has a congestion control.
+/// Returns whether this kernel has a congestion control.
 pub(super) fn has_control(name: &str) -> bool {
     let all = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     all.is_ok_and(|all| all.split_whitespace().any(|one| one == name))
@@ -115,20 +115,20 @@ impl Net {
 
     /// Sends to another port of the receiver until it is dropped.
     pub(super) fn iperf_at_port(&self, port: &str, args: &[&str]) -> Running {
-        self.sending(&self.sender, &["-c", RECEIVER, "-p", port], args)
+        Net::sending(&self.sender, &["-c", RECEIVER, "-p", port], args)
     }
 
     /// Sends to an address of the receiver until it is dropped.
     pub(super) fn iperf_at(&self, address: &str, args: &[&str]) -> Running {
-        self.sending(&self.sender, &["-c", address, "-p", "5201"], args)
+        Net::sending(&self.sender, &["-c", address, "-p", "5201"], args)
     }
 
     /// Sends from the other sender.
     pub(super) fn iperf_of_other(&self, args: &[&str]) -> Running {
-        self.sending(&self.other, &["-c", RECEIVER_OF_OTHER, "-p", "5202"], args)
+        Net::sending(&self.other, &["-c", RECEIVER_OF_OTHER, "-p", "5202"], args)
     }
 
-    fn sending(&self, namespace: &str, to: &[&str], args: &[&str]) -> Running {
+    fn sending(namespace: &str, to: &[&str], args: &[&str]) -> Running {
         let mut command = command(namespace, "iperf3");
         Running(command.args(to).args(args).stdout(Stdio::null()).spawn().unwrap())
     }
@@ -177,7 +177,7 @@ impl Net {
         lines.iter().map(|line| acked(line).unwrap_or(0)).collect()
     }
 
-    /// Whether any of the other sender's sockets has a limit; it has sockets.
+    /// Returns whether any of the other sender's sockets has a limit; it has sockets.
     pub(super) fn limits_of_other(&self) -> bool {
         let (all, limited) = Net::sockets(&self.other);
         assert!(all > 0, "the other sender sends");

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use clearway_proto::fastpass::fcp::Address;
-use libbpf_rs::{set_print, Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
+use libbpf_rs::{set_print, Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramMut};
 use rustix::fs::{openat, Mode, OFlags};
 use rustix::mount::{fsconfig_create, fsmount, fsopen, FsMountFlags, FsOpenFlags, MountAttrFlags};
 
@@ -48,13 +48,13 @@ pub(super) fn prefixes(reach: &Reach) -> Prefixes {
 /// What the programs are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Setting rates. New connections begin with so many packets; 0 leaves it to the kernel.
+    /// Setting rates. New connections begin with this many packets; 0 leaves it to the kernel.
     Set(u32),
     /// Lifting all limits once.
     Lift,
 }
 
-/// Loads the programs, for so many endpoints.
+/// Loads the programs, for this number of endpoints.
 fn load(prefixes: &Prefixes, endpoints: u32, purpose: Purpose) -> Result<Object, KernelError> {
     check_types()?;
     // What libbpf says goes into the error, if there is one.
@@ -94,17 +94,15 @@ fn map(object: &Object, name: &str) -> Result<MapHandle, KernelError> {
     MapHandle::try_from(&map).map_err(|e| refused(&e))
 }
 
-/// Attaches a program.
-fn attach(
-    object: &mut Object,
-    name: &str,
-    how: impl FnOnce(&libbpf_rs::ProgramMut) -> libbpf_rs::Result<Link>,
-) -> Result<Link, KernelError> {
-    let program = object.progs_mut().find(|program| program.name() == name).expect("the object has it");
-    how(&program).map_err(|e| {
-        let remedy = "Linux 6.4 or newer is needed; report its version (uname -r) if this is one";
-        error(format!("{name} cannot be attached: {e}"), remedy)
-    })
+/// A program of the object.
+fn program<'a>(object: &'a mut Object, name: &str) -> ProgramMut<'a> {
+    object.progs_mut().find(|program| program.name() == name).expect("the object has it")
+}
+
+/// The error of a program that cannot be attached.
+fn unattached(e: &libbpf_rs::Error) -> KernelError {
+    let remedy = "Linux 6.4 or newer is needed; report its version (uname -r) if this is one";
+    error(format!("the program cannot be attached: {e}"), remedy)
 }
 
 /// Opens the control group whose sockets are reached: the given one, or that of all. The latter need not be mounted where this
@@ -125,6 +123,20 @@ fn group(given: Option<&Path>) -> Result<OwnedFd, KernelError> {
             format!("control groups (version 2), by which sockets are reached, cannot be opened: {e}");
         error(message, "run it as root, or mount them: mount -t cgroup2 none /sys/fs/cgroup")
     })
+}
+
+/// Rates of the sockets to an endpoint, in bytes of payload a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// The rate of each socket that a look has counted.
+    pub(super) share: u32,
+    /// The rate of one that no look has counted.
+    pub(super) newcomer: u32,
+}
+
+impl Limits {
+    /// No limits.
+    pub(super) const NONE: Limits = Limits { share: UNLIMITED, newcomer: UNLIMITED };
 }
 
 /// The programs in the kernel, attached as long as this lives.
@@ -153,24 +165,24 @@ impl Kernel {
         let mut object = load(&prefixes(reach), endpoints, Purpose::Set(initial_window))?;
         let (limits, flows) = (map(&object, "limits")?, map(&object, "flows")?);
         for endpoint in 0..endpoints {
-            set(&limits, endpoint, UNLIMITED, UNLIMITED)?;
+            set(&limits, endpoint, Limits::NONE)?;
         }
         let group = group(given.map(PathBuf::as_path))?;
-        let walk = attach(&mut object, "rates_walk", |program| program.attach())?;
-        let look = {
-            use std::os::fd::AsFd;
-            attach(&mut object, "rates_look", |program| program.attach_iter(flows.as_fd()))?
-        };
+        let walk = program(&mut object, "rates_walk").attach().map_err(|e| unattached(&e))?;
+        let look =
+            program(&mut object, "rates_look").attach_iter(flows.as_fd()).map_err(|e| unattached(&e))?;
         // The first round tells the programs their network namespace.
         read(&walk, &mut Vec::new())?;
-        let follow = attach(&mut object, "rates_follow", |program| program.attach_cgroup(group.as_raw_fd()))?;
+        let follow = program(&mut object, "rates_follow")
+            .attach_cgroup(group.as_raw_fd())
+            .map_err(|e| unattached(&e))?;
         Ok(Kernel { limits, walk, look, _follow: follow, bytes: Vec::new() })
     }
 
-    /// Sets the rates of sockets to an endpoint, in bytes a second: of each, and of one that no look has counted. Sockets take them
+    /// Sets the rates of sockets to an endpoint. Sockets take them
     /// with their next round-trip time, or with [`Kernel::walk`].
-    pub(super) fn set(&self, endpoint: Address, share: u32, newcomer: u32) -> Result<(), KernelError> {
-        set(&self.limits, u32::from(endpoint), share, newcomer)
+    pub(super) fn set(&self, endpoint: Address, limits: Limits) -> Result<(), KernelError> {
+        set(&self.limits, u32::from(endpoint), limits)
     }
 
     /// Gives all sockets of the network namespace their rates at once.
@@ -188,10 +200,9 @@ impl Kernel {
     }
 }
 
-fn set(limits: &MapHandle, endpoint: u32, share: u32, newcomer: u32) -> Result<(), KernelError> {
-    let value = [share.to_ne_bytes(), newcomer.to_ne_bytes()];
-    limits
-        .update(&endpoint.to_ne_bytes(), value.as_flattened(), MapFlags::ANY)
+fn set(map: &MapHandle, endpoint: u32, limits: Limits) -> Result<(), KernelError> {
+    let value = [limits.share.to_ne_bytes(), limits.newcomer.to_ne_bytes()];
+    map.update(&endpoint.to_ne_bytes(), value.as_flattened(), MapFlags::ANY)
         .map_err(|e| error(format!("the rates of sockets: {e}"), "run it as root"))
 }
 
@@ -206,6 +217,6 @@ fn read(link: &Link, bytes: &mut Vec<u8>) -> Result<(), KernelError> {
 /// Lifts the limits of all sockets of this network namespace that go to other endpoints.
 pub(super) fn lift(prefixes: &Prefixes) -> Result<(), KernelError> {
     let mut object = load(prefixes, 0, Purpose::Lift)?;
-    let walk = attach(&mut object, "rates_walk", |program| program.attach())?;
+    let walk = program(&mut object, "rates_walk").attach().map_err(|e| unattached(&e))?;
     read(&walk, &mut Vec::new())
 }

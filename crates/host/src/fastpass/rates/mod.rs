@@ -9,7 +9,7 @@
 //! 1. `bpf/rates.bpf.c` and `kernel`: the kernel's programs, which look at sockets and set their rates.
 //! 2. `sockets` and `framing`: what they have to send, in time on the link.
 //! 3. `demand`: the slots that are needed for it.
-//! 4. `work`: from slots granted to the rate of a pair; `sockets` again: to that of each socket.
+//! 4. `work`: from slots granted to the rate of a pair; `destination`: to that of each socket.
 //! 5. [`watch`]: the process that lifts the limits if this one is killed.
 //!
 //! # Before the first grant
@@ -30,6 +30,7 @@
 
 mod bursts;
 mod demand;
+mod destination;
 mod framing;
 mod kernel;
 mod settings;
@@ -51,54 +52,22 @@ use super::carriage::{Carriage, Figures};
 use super::reach::Reach;
 use crate::tcp::kernel::KernelError;
 use bursts::Bursts;
+use destination::Destination;
 use framing::Segment;
-use kernel::{Kernel, UNLIMITED};
+use kernel::{Kernel, Limits};
 pub use settings::Settings;
-use sockets::{share, Sockets};
+use sockets::Sockets;
+use udp::Classes;
 pub use udp::OWN_PRIORITY;
-use udp::{Classes, Flow};
 use watch::Watcher;
-use work::Work;
 
-/// The lowest rate of a socket, in bytes a second: the kernel takes 0 for none.
-const LEAST_SHARE: u64 = 1000;
-/// Each socket of a pair that has sent enough on account sends two segments in this time, as far as the idle rate allows.
-const OVERDRAWN: Span = Span::from_ms(40);
-/// The idle rate is two segments in this time or more.
-const IDLE: Span = Span::from_ms(5);
-/// And this part of the link, divided by the number of other endpoints.
-const IDLE_PART: u64 = 20;
-/// All sockets get their rates at once when a share has changed by more than this part.
-const CHANGED_PART: u64 = 16;
 /// The shortest time between two rounds of all sockets.
 const ROUND: Span = Span::from_ms(20);
 /// The longest: it corrects what others have set.
 const LONGEST_ROUND: Span = Span::from_secs(1);
-/// A round takes no more than one part in so many of the time, and a look one in `LOOK_PART`.
+/// A round takes no more than one part in this many of the time, and a look one in `LOOK_PART`.
 const ROUND_PART: u64 = 50;
 const LOOK_PART: u64 = 10;
-
-/// An endpoint that sockets go to.
-#[derive(Debug)]
-struct Destination {
-    work: Work,
-    /// As the last look found them.
-    sockets: Sockets,
-    /// Its UDP, which is one more.
-    udp: Flow,
-    /// The segments that its slots are used for.
-    segment: Segment,
-    /// What its sockets without a backlog have used of late, in bytes a second.
-    used: u64,
-    /// Slots that it needs, and those that the endpoint's driver was told of and has not been granted.
-    needed: u32,
-    told: u32,
-    /// The rate of each socket, in bytes a second, and that of one which no look has counted.
-    share: u32,
-    newcomer: u32,
-    /// The former, when all sockets last got their rates at once.
-    in_round: u32,
-}
 
 /// Counts of events since the start.
 #[derive(Debug, Default)]
@@ -155,20 +124,8 @@ impl Rates {
         let kernel = Kernel::open(&reach, settings.group.as_ref(), settings.initial_window)?;
         let classes =
             settings.udp_device.as_deref().map(|device| Classes::open(device, &reach)).transpose()?;
-        let destination = || Destination {
-            work: Work::new(reach.slot, settings.window),
-            sockets: Sockets::default(),
-            udp: Flow::default(),
-            segment: Segment::usual(reach.mtu),
-            used: 0,
-            needed: 0,
-            told: 0,
-            share: UNLIMITED,
-            newcomer: UNLIMITED,
-            in_round: UNLIMITED,
-        };
         let others = (0..reach.places.len() as Address).filter(|&at| at != reach.own);
-        let destinations = others.map(|at| (at, destination())).collect();
+        let destinations = others.map(|at| (at, Destination::new(&reach, &settings))).collect();
         let mut rates = Rates {
             kernel,
             classes,
@@ -188,15 +145,6 @@ impl Rates {
         rates.look(Time::ZERO);
         rates.round(Time::ZERO);
         Ok(rates)
-    }
-
-    /// The rate of a pair without grants, in bytes of payload a second; with so many sockets, if it has sent enough on account.
-    fn idle_rate(&self, segment: Segment, overdrawn_by: Option<u32>) -> u64 {
-        let per_second = |time: Span| 2 * segment.payload() * Span::from_secs(1).as_ps() / time.as_ps();
-        let link = segment.payload_rate(Span::from_secs(1), Span::from_secs(IDLE_PART), self.reach.rate);
-        let of_pair = link / (self.destinations.len() as u64).max(1);
-        let idle = of_pair.max(per_second(IDLE).min(link));
-        overdrawn_by.map_or(idle, |sockets| idle.min(per_second(OVERDRAWN) * u64::from(sockets)))
     }
 
     /// Looks at the sockets, and sets demands and rates by what they have to send.
@@ -238,44 +186,29 @@ impl Rates {
 
     /// Sets the demand and the rates for an endpoint by what a look has found.
     fn settle(&mut self, now: Time, address: Address, passed: Span) {
-        let (rate, slot, look) = (self.reach.rate, self.reach.slot, self.settings.look);
         let destination = self.destinations.get_mut(&address).expect("it is one of them");
-        let limit = self.classes.as_ref().and_then(|classes| classes.limit(address, destination.segment));
-        let sent_by_udp = destination.udp.sent_in(passed, limit);
-        destination.sockets.add_udp(&destination.udp, sent_by_udp);
-        let sockets = destination.sockets;
+        let udp_limit = self.classes.as_ref().and_then(|classes| classes.limit(address, destination.segment));
+        let limits = destination.settle(now, passed, udp_limit, (&self.reach, &self.settings));
+        let sockets = &destination.sockets;
         self.counts.received_bytes += sockets.received;
-        destination.segment = sockets.segment.unwrap_or(destination.segment);
-        let segment = destination.segment;
-        let to_use = destination.work.settle(now, segment.link_time(sockets.sent, rate), look);
-        destination.average(sockets.sent_without_backlog, passed, self.settings.window);
-        let waiting = segment.link_time(sockets.waiting, rate);
-        let outstanding = destination.work.outstanding();
-        destination.needed =
-            demand::needed(waiting, outstanding, sockets.is_full, slot, self.settings.horizon);
-        let of_pair = segment.payload_rate(to_use, look, rate);
-        let overdrawn_by = destination.work.is_overdrawn().then_some(sockets.active.max(1));
-        let used = destination.used;
-        let idle = self.idle_rate(segment, overdrawn_by);
         let limits = match self.mode {
             Mode::Scheduled => {
                 self.counts.scheduled_bytes += sockets.sent;
-                let each = share(of_pair.max(idle), used, sockets.backlogged, sockets.active);
-                (within(each), within(idle))
+                limits
             }
             Mode::Unscheduled => {
                 self.counts.unscheduled_bytes += sockets.sent;
-                (UNLIMITED, UNLIMITED)
+                Limits::NONE
             }
         };
-        let destination = self.destinations.get_mut(&address).expect("it is one of them");
-        if limits != (destination.share, destination.newcomer) {
-            (destination.share, destination.newcomer) = limits;
-            let outcome = self.kernel.set(address, limits.0, limits.1);
+        if limits != destination.limits {
+            destination.limits = limits;
+            let outcome = self.kernel.set(address, limits);
             self.counts.failures += u64::from(outcome.is_err());
         }
         if let Some(classes) = &mut self.classes {
-            classes.set(address, (limits.0 != UNLIMITED).then_some(u64::from(limits.0)), segment);
+            let share = (limits != Limits::NONE).then_some(u64::from(limits.share));
+            classes.set(address, share, destination.segment);
         }
     }
 
@@ -286,36 +219,13 @@ impl Rates {
         self.counts.rounds += 1;
         self.counts.failures += u64::from(outcome.is_err());
         for destination in self.destinations.values_mut() {
-            destination.in_round = destination.share;
+            destination.in_round = destination.limits.share;
         }
         let took = monotonic().since(began);
         self.counts.round_time += took;
         self.earliest_round = now + ROUND.max(took * ROUND_PART);
         self.latest_round = now + LONGEST_ROUND;
     }
-
-    /// Whether rates have changed so much that sockets should not wait for their next round-trip times.
-    fn has_changed(&self) -> bool {
-        self.destinations.values().any(|destination| {
-            let (is, was) = (u64::from(destination.share), u64::from(destination.in_round));
-            destination.sockets.count > 0 && is.abs_diff(was) * CHANGED_PART > was
-        })
-    }
-}
-
-impl Destination {
-    /// Keeps the average of what sockets without a backlog use: `sent` bytes in the time `passed`.
-    fn average(&mut self, sent: u64, passed: Span, window: Span) {
-        let (passed, window) = (passed.min(window).as_ps(), window.as_ps());
-        let old = u128::from(self.used) * u128::from(window - passed) / u128::from(window);
-        let new = u128::from(sent) * u128::from(Span::from_secs(1).as_ps()) / u128::from(window);
-        self.used = (old + new) as u64;
-    }
-}
-
-/// A socket's rate within what the option can say.
-fn within(rate: u64) -> u32 {
-    u32::try_from(rate.max(LEAST_SHARE)).unwrap_or(UNLIMITED)
 }
 
 /// The kernel's clock, to tell how long a look takes.
@@ -372,7 +282,8 @@ impl Carriage for Rates {
         if self.next_look <= now {
             self.look(now);
         }
-        let has_changed = self.earliest_round <= now && self.has_changed();
+        let has_changed =
+            self.earliest_round <= now && self.destinations.values().any(Destination::has_changed);
         if has_changed || self.latest_round <= now {
             self.round(now);
         }
@@ -412,7 +323,7 @@ impl Drop for Rates {
     fn drop(&mut self) {
         for &address in self.destinations.keys() {
             // What fails here the watcher does once more.
-            let _ = self.kernel.set(address, UNLIMITED, UNLIMITED);
+            let _ = self.kernel.set(address, Limits::NONE);
         }
         let _ = self.kernel.walk();
     }

@@ -12,7 +12,7 @@ pub(super) const RECORD: usize = 64;
 /// A socket that had bytes waiting so short a time ago is one that has them: a look may find its buffer empty by chance, between
 /// two writes of its application.
 const SHORT: u64 = Span::from_ms(10).as_ps() / 1000;
-/// A socket that has sent nothing for so long takes no part.
+/// A socket that has sent nothing for this long takes no part.
 const LONG: u64 = Span::from_ms(50).as_ps() / 1000;
 
 /// A socket as a look finds it. Times are how long ago, in nanoseconds.
@@ -100,7 +100,7 @@ impl Sockets {
         }
     }
 
-    /// Counts the host's UDP to the endpoint as one more socket, which has sent so many bytes.
+    /// Counts the host's UDP to the endpoint as one more socket, which has sent `sent` bytes.
     pub(super) fn add_udp(&mut self, flow: &Flow, sent: u64) {
         let is_backlogged = flow.waiting > 0;
         self.backlogged += u32::from(is_backlogged);

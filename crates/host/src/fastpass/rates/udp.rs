@@ -5,6 +5,7 @@
 //! elsewhere, passes the shaper unshaped, and so does what has the priority [`OWN_PRIORITY`].
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::net::IpAddr;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -14,6 +15,7 @@ use clearway_proto::fastpass::fcp::Address;
 use clearway_proto::units::{Span, Time};
 
 use super::framing::Segment;
+use super::work::signed;
 use crate::fastpass::reach::Reach;
 use crate::tcp::kernel::{error, KernelError};
 
@@ -29,7 +31,7 @@ const OVERHEAD: u64 = 24;
 const ROUND: Span = Span::from_ms(20);
 /// Looks over which a difference between what was told and what was counted is put right.
 const CORRECTED_IN: i64 = 50;
-/// What a class may send at once: so many parts of a second of its rate, and frames at least.
+/// What a class may send at once: its rate for one part in this many of a second, and frames at least.
 const BURST_PART: u64 = 500;
 const LEAST_BURST: u64 = 2 * 1538;
 /// The rate of a class without a limit, in bytes a second.
@@ -105,7 +107,7 @@ impl Flow {
     fn hear(&mut self, sent: u64, waiting: u64, over: Span) {
         self.is_full = waiting > 0 && self.waiting > 0;
         self.waiting = waiting;
-        self.error += sent as i64 - self.assumed as i64;
+        self.error += signed(sent) - signed(self.assumed);
         self.assumed = 0;
         let per_second = u128::from(sent) * u128::from(Span::from_secs(1).as_ps());
         self.rate = (per_second / u128::from(over.as_ps().max(1))) as u64;
@@ -118,10 +120,10 @@ impl Flow {
         let rate = limit.filter(|_| self.waiting > 0).unwrap_or(self.rate);
         let second = u128::from(Span::from_secs(1).as_ps());
         let assumed = (u128::from(rate) * u128::from(passed.as_ps()) / second) as u64;
-        let sent = (assumed as i64 + self.error / CORRECTED_IN).max(0);
-        self.error -= sent - assumed as i64;
+        let sent = (signed(assumed) + self.error / CORRECTED_IN).max(0);
+        self.error -= sent - signed(assumed);
         self.assumed += assumed;
-        sent as u64
+        sent.unsigned_abs()
     }
 }
 
@@ -257,13 +259,13 @@ impl Classes {
             let was = self.rates.get_mut(&address).expect("an endpoint that has a class");
             if rate.abs_diff(*was) * 50 > *was {
                 *was = rate;
-                commands += &format!("class change {}\n", class(&self.device, address, rate));
+                let _ = writeln!(commands, "class change {}", class(&self.device, address, rate));
             }
         }
         self.over = now.since(self.asked);
         (self.asked, self.next, self.is_heard) = (now, now + ROUND, false);
         self.awaited += self.rates.len() as u64;
-        commands += &format!("class show dev {}\n", self.device);
+        let _ = writeln!(commands, "class show dev {}", self.device);
         if let Some(input) = &mut self.input {
             // If the process is gone there is nobody to tell.
             let _ = input.write_all(commands.as_bytes());
@@ -330,7 +332,7 @@ mod tests {
         assert!(counted[200..250].iter().all(|sent| sent.abs_diff(20_000) < 1000), "{counted:?}");
         assert!(counted[450..].iter().all(|&sent| sent <= 2000), "{counted:?}");
         let (all, told) = (counted.iter().sum::<u64>(), 25 * 220_000);
-        assert_eq!(all as i64 + flow.error, told + flow.assumed as i64);
+        assert_eq!(signed(all) + flow.error, told + signed(flow.assumed));
         assert!(flow.is_full && flow.waiting == 100);
         // Whatever was told: what waits leaves at the rate of the class.
         flow.error = 0;

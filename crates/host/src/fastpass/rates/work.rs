@@ -10,12 +10,12 @@ use clearway_proto::units::{Span, Time};
 
 /// A slot granted for later than this from now is nonsense.
 const FARTHEST: Span = Span::from_secs(1);
-/// What sockets sent less than was due is kept up to this part of the window's work, but a slot at least: time of a link that nobody
+/// What sockets sent less than was due is kept up to one part in this many of the window's work, but a slot at least: time of a link that nobody
 /// used is gone, as a slot is.
 const KEPT_PART: u64 = 5;
-/// What they sent more than was due is owed up to so many slots, or the window's work if that is more.
+/// What they sent more than was due is owed up to this many slots, or the window's work if that is more.
 const MOST_OWED: u64 = 4;
-/// A difference between due and sent is made up for within so many windows.
+/// A difference between due and sent is made up for within this many windows.
 const MADE_UP_IN: u64 = 2;
 
 /// The link time granted for one destination: due, sent and still to come.
@@ -53,7 +53,7 @@ impl Work {
         self.unused = 0;
     }
 
-    /// Whether no slot is due or to come.
+    /// Returns whether no slot is due or to come.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -70,7 +70,7 @@ impl Work {
         self.of_slots(begun)
     }
 
-    /// The link time of so much of the window, summed over slots.
+    /// The link time of `begun` of the window, summed over slots, in picoseconds.
     fn of_slots(&self, begun: u64) -> Span {
         Span::from_ps(
             (u128::from(begun) * u128::from(self.slot.as_ps()) / u128::from(self.window.as_ps())) as u64,
@@ -81,9 +81,9 @@ impl Work {
     pub(super) fn settle(&mut self, now: Time, used: Span, next: Span) -> Span {
         let due = self.due(self.settled, now);
         let held = self.slots.len() as u64 * self.slot.as_ps();
-        let kept = self.slot.as_ps().max(held / KEPT_PART) as i64;
-        let owed = (self.slot.as_ps() * MOST_OWED).max(held) as i64;
-        self.unused = (self.unused + due.as_ps() as i64 - used.as_ps() as i64).clamp(-owed, kept);
+        let kept = signed(self.slot.as_ps().max(held / KEPT_PART));
+        let owed = signed((self.slot.as_ps() * MOST_OWED).max(held));
+        self.unused = (self.unused + signed(due.as_ps()) - signed(used.as_ps())).clamp(-owed, kept);
         self.settled = self.settled.max(now);
         let window = self.window;
         self.slots.retain(|&start| now.since(start) < window);
@@ -93,9 +93,9 @@ impl Work {
         Span::from_ps(u64::try_from(to_use).unwrap_or(0))
     }
 
-    /// Whether more than two slots have been used beyond what was due.
+    /// Returns whether more than two slots have been used beyond what was due.
     pub(super) fn is_overdrawn(&self) -> bool {
-        self.unused < -(2 * self.slot.as_ps() as i64)
+        self.unused < -signed(2 * self.slot.as_ps())
     }
 
     /// Link time that is granted and not used: what will be due after the last settling, and what was and is kept.
@@ -104,6 +104,11 @@ impl Work {
         let begun: u64 = self.slots.iter().map(|&start| self.begun(start, self.settled)).sum();
         self.of_slots(whole - begun) + Span::from_ps(self.unused.max(0) as u64)
     }
+}
+
+/// A number that may be taken from another.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -137,7 +142,7 @@ mod tests {
             Pair { work: work(), ms: 0, used: Span::ZERO, total: Span::ZERO, granted: 0 }
         }
 
-        /// Until so many ms: slots are granted a look ahead, and the sockets use `part` of what they may.
+        /// Until `until`, in ms: slots are granted a look ahead, and the sockets use `part` of what they may.
         fn run(&mut self, until: u64, grants: impl Fn(u64) -> u64, part: f64) -> Span {
             let before = self.total;
             while self.ms < until {
