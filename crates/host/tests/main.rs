@@ -13,6 +13,8 @@ mod loopback;
 mod network;
 mod output;
 mod pipeline;
+#[cfg(feature = "tcp")]
+mod rates;
 mod relay;
 mod signals;
 #[cfg(feature = "tcp")]

@@ -5,6 +5,8 @@ pub mod arbiter;
 pub mod carriage;
 pub mod endpoint;
 pub mod link;
+#[cfg(feature = "tcp")]
+pub mod rates;
 pub mod reach;
 pub mod serve;
 pub mod settings;
