@@ -3,3 +3,5 @@
 
 pub mod carriage;
 pub mod reach;
+pub mod release;
+pub mod slots;
