@@ -212,11 +212,6 @@ impl Fill {
         Some(Run { pieces: pieces.collect(), segment: first.length, count, bytes })
     }
 
-    /// Bytes that the datagrams take on the wire.
-    pub fn cost(&self) -> usize {
-        self.cost
-    }
-
     /// Packets that were longer than any datagram, and are dropped.
     pub fn oversized(&self) -> usize {
         self.oversized
