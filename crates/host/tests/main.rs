@@ -14,6 +14,7 @@ mod output;
 mod pipeline;
 mod relay;
 mod signals;
+mod slots;
 #[cfg(feature = "tcp")]
 mod tcp;
 mod testbed;

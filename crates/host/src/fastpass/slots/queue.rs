@@ -55,10 +55,14 @@ impl Packet {
     /// What the rest of it takes on the wire if it begins a datagram of its own.
     fn alone(&self, wire: Wire) -> usize {
         let Some((headers, segment)) = self.large else { return wire.cost(AROUND_PACKET + self.length) };
-        let around = AROUND_PACKET + headers.payload_at;
+        let around = RECORD_BYTES + headers.payload_at;
         let payload = self.length - headers.payload_at - self.sent;
-        let (whole, rest) = (payload / segment, payload % segment);
-        whole * wire.cost(around + segment) + if rest > 0 { wire.cost(around + rest) } else { 0 }
+        let (pieces, rest) = (payload / segment, payload % segment);
+        // Short pieces share datagrams.
+        let together = (wire.longest.saturating_sub(HEADER_BYTES) / (around + segment)).max(1);
+        let shared = pieces % together * (around + segment) + if rest > 0 { around + rest } else { 0 };
+        let full = wire.cost(HEADER_BYTES + together * (around + segment));
+        pieces / together * full + if shared > 0 { wire.cost(HEADER_BYTES + shared) } else { 0 }
     }
 }
 
