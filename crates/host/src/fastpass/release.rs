@@ -25,15 +25,16 @@ pub const SPIN: Span = Span::from_us(30);
 /// The real-time priority that is asked for, of 1 to 99: above nothing but what has none.
 pub const PRIORITY: u8 = 10;
 
-/// Makes the calling thread one that wakes punctually: no timer slack, and SCHED_FIFO. Says whether the latter is so: it needs
-/// CAP_SYS_NICE or a limit on real-time priorities (`ulimit -r`) of at least [`PRIORITY`]. Without it releases are as punctual as
-/// the host is idle.
+/// Makes the calling thread one that wakes punctually: no timer slack, and `SCHED_FIFO`. Returns whether the
+/// latter is so: it needs `CAP_SYS_NICE` or a limit on real-time priorities (`ulimit -r`) of at least [`PRIORITY`]. Without it
+/// releases are as punctual as the host is idle.
 pub fn prepare() -> bool {
     // Where this fails sleeps are longer by 50 us, no more.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     let priority = ThreadPriorityValue::try_from(PRIORITY).map(ThreadPriority::Crossplatform);
-    priority.is_ok_and(|priority| set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok())
+    priority
+        .is_ok_and(|priority| set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok())
 }
 
 /// Why a wait has ended.

@@ -146,10 +146,15 @@ fn every_byte_crosses_in_slots_that_are_granted_alternately() {
 #[test]
 fn every_byte_crosses_in_slots_longer_than_a_super_packet_by_ipv6() {
     with_namespaces("long", |namespaces| {
-        let done = between(namespaces, Rate::from_gbps(10), |_, _| true, |_| {
-            exchange(namespaces, INNER_V6[1]);
-            echo(namespaces, INNER_V6[1]);
-        });
+        let done = between(
+            namespaces,
+            Rate::from_gbps(10),
+            |_, _| true,
+            |_| {
+                exchange(namespaces, INNER_V6[1]);
+                echo(namespaces, INNER_V6[1]);
+            },
+        );
         assert_clean(&done);
     });
 }
@@ -157,22 +162,30 @@ fn every_byte_crosses_in_slots_longer_than_a_super_packet_by_ipv6() {
 #[test]
 fn every_byte_crosses_without_an_arbiter_and_while_it_goes_and_comes() {
     with_namespaces("plain", |namespaces| {
-        let done = between(namespaces, Rate::from_gbps(1), |_, _| true, |endpoints| {
-            let both = |mode| endpoints.iter().for_each(|endpoint| endpoint.mode(mode));
-            both(Mode::Unscheduled);
-            exchange(namespaces, INNER[1]);
-            echo(namespaces, INNER_V6[1]);
-            std::thread::scope(|scope| {
-                let transfer = scope.spawn(|| exchange(namespaces, INNER[1]));
-                let mut scheduled = false;
-                while !transfer.is_finished() {
-                    #[expect(clippy::disallowed_methods, reason = "an arbiter that comes and goes takes real time")]
-                    std::thread::sleep(Duration::from_millis(20));
-                    scheduled = !scheduled;
-                    both(if scheduled { Mode::Scheduled } else { Mode::Unscheduled });
-                }
-            });
-        });
+        let done = between(
+            namespaces,
+            Rate::from_gbps(1),
+            |_, _| true,
+            |endpoints| {
+                let both = |mode| endpoints.iter().for_each(|endpoint| endpoint.mode(mode));
+                both(Mode::Unscheduled);
+                exchange(namespaces, INNER[1]);
+                echo(namespaces, INNER_V6[1]);
+                std::thread::scope(|scope| {
+                    let transfer = scope.spawn(|| exchange(namespaces, INNER[1]));
+                    let mut scheduled = false;
+                    while !transfer.is_finished() {
+                        #[expect(
+                            clippy::disallowed_methods,
+                            reason = "an arbiter that comes and goes takes real time"
+                        )]
+                        std::thread::sleep(Duration::from_millis(20));
+                        scheduled = !scheduled;
+                        both(if scheduled { Mode::Scheduled } else { Mode::Unscheduled });
+                    }
+                });
+            },
+        );
         assert_clean(&done);
         let figures = &done[0].figures;
         assert!(figures.unscheduled_bytes > BYTES as u64 && figures.scheduled_bytes > 0);
@@ -182,15 +195,23 @@ fn every_byte_crosses_without_an_arbiter_and_while_it_goes_and_comes() {
 #[test]
 fn other_traffic_goes_past_the_device() {
     with_namespaces("past", |namespaces| {
-        let done = between(namespaces, Rate::from_gbps(1), |_, _| true, |_| {
-            echo(namespaces, OUTER[1]);
-            let routes = ip(&format!("-n {} route show dev clearway0", namespaces.0[0])).unwrap();
-            assert_eq!(routes.lines().count(), 1, "{routes}");
-        });
+        let done = between(
+            namespaces,
+            Rate::from_gbps(1),
+            |_, _| true,
+            |_| {
+                echo(namespaces, OUTER[1]);
+                let routes = ip(&format!("-n {} route show dev clearway0", namespaces.0[0])).unwrap();
+                assert_eq!(routes.lines().count(), 1, "{routes}");
+            },
+        );
         assert_clean(&done);
         assert!(done.iter().all(|done| done.figures.more["slots_used"] == 0));
         for namespace in &namespaces.0 {
-            assert!(ip(&format!("-n {namespace} link show clearway0")).is_err(), "the device goes with the endpoint");
+            assert!(
+                ip(&format!("-n {namespace} link show clearway0")).is_err(),
+                "the device goes with the endpoint"
+            );
         }
     });
 }
@@ -224,11 +245,11 @@ fn what_cannot_work_is_refused_with_the_reason() {
         mixed.places[1].data = "fd00::1".parse().unwrap();
         assert!(refused(namespaces, mixed, usual()).contains("another version of IP"));
         let mut inside = good();
-        inside.places[1].prefixes[0] = clearway_host::fastpass::reach::Prefix {
-            address: OUTER[1].parse().unwrap(),
-            length: 32,
-        };
-        assert!(refused(namespaces, inside, usual()).contains("encapsulated packets would be encapsulated again"));
+        inside.places[1].prefixes[0] =
+            clearway_host::fastpass::reach::Prefix { address: OUTER[1].parse().unwrap(), length: 32 };
+        assert!(
+            refused(namespaces, inside, usual()).contains("encapsulated packets would be encapsulated again")
+        );
         // Nothing of what was refused is left.
         assert!(ip(&format!("-n {} link show clearway0", namespaces.0[0])).is_err());
     });
@@ -237,22 +258,27 @@ fn what_cannot_work_is_refused_with_the_reason() {
 #[test]
 fn a_device_that_is_deleted_is_a_trouble_and_a_link_that_is_down_is_not() {
     with_namespaces("gone", |namespaces| {
-        let done = between(namespaces, Rate::from_gbps(1), |_, _| true, |endpoints| {
-            ip(&format!("-n {} link set veth0 down", namespaces.0[0])).unwrap();
-            endpoints.iter().for_each(|endpoint| endpoint.mode(Mode::Unscheduled));
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    namespaces.enter(0);
-                    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-                    (0..10).for_each(|_| drop(socket.send_to(&[0; 10], (INNER[1], 9))));
+        let done = between(
+            namespaces,
+            Rate::from_gbps(1),
+            |_, _| true,
+            |endpoints| {
+                ip(&format!("-n {} link set veth0 down", namespaces.0[0])).unwrap();
+                endpoints.iter().for_each(|endpoint| endpoint.mode(Mode::Unscheduled));
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        namespaces.enter(0);
+                        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+                        (0..10).for_each(|_| drop(socket.send_to(&[0; 10], (INNER[1], 9))));
+                    });
                 });
-            });
-            ip(&format!("-n {} link set veth0 up", namespaces.0[0])).unwrap();
-            exchange(namespaces, INNER[1]);
-            ip(&format!("-n {} link del clearway0", namespaces.0[0])).unwrap();
-            #[expect(clippy::disallowed_methods, reason = "threads notice it in real time")]
-            std::thread::sleep(Duration::from_millis(200));
-        });
+                ip(&format!("-n {} link set veth0 up", namespaces.0[0])).unwrap();
+                exchange(namespaces, INNER[1]);
+                ip(&format!("-n {} link del clearway0", namespaces.0[0])).unwrap();
+                #[expect(clippy::disallowed_methods, reason = "threads notice it in real time")]
+                std::thread::sleep(Duration::from_millis(200));
+            },
+        );
         assert_eq!(done[0].trouble.as_deref(), Some("TUN device clearway0 is gone"));
         assert_eq!((done[1].trouble.as_deref(), done[0].figures.more["unsent_datagrams"] > 0), (None, true));
     });
@@ -264,7 +290,9 @@ fn an_endpoint_to_be_killed() {
     if std::env::var_os(VICTIM).is_none() {
         return;
     }
-    let _slots = Slots::open(&reach(0, SLOT, Rate::from_gbps(1)), &Settings::default(), Waker::new().unwrap()).unwrap();
+    let _slots =
+        Slots::open(&reach(0, SLOT, Rate::from_gbps(1)), &Settings::default(), Waker::new().unwrap())
+            .unwrap();
     writeln!(std::io::stderr(), "open").unwrap();
     std::thread::park_timeout(PATIENCE);
 }
@@ -275,8 +303,10 @@ fn nothing_is_left_of_an_endpoint_that_was_killed() {
         let before = ip(&format!("-n {} route show table all", namespaces.0[0])).unwrap();
         let this = std::env::current_exe().unwrap();
         let test = "slots::an_endpoint_to_be_killed";
-        let mut command: Command = namespaces.run(0, this.to_str().unwrap(), &["--exact", test, "--nocapture"]);
-        let mut child = command.env(VICTIM, "1").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command: Command =
+            namespaces.run(0, this.to_str().unwrap(), &["--exact", test, "--nocapture"]);
+        let mut child =
+            command.env(VICTIM, "1").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = [0; 4];
         child.stderr.take().unwrap().read_exact(&mut said).unwrap();
         assert_eq!(&said, b"open");

@@ -1,14 +1,15 @@
 //! The TUN device: what the host sends to the prefixes of other endpoints is routed to it. The device is not persistent: it goes
 //! with the process, however that ends, and its routes and its address with it.
 
-use std::io::{self, ErrorKind, Write};
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Write as _};
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
 use tun_rs::{DeviceBuilder, SyncDevice};
 
+use super::settings::Settings;
 use super::wire::AROUND_PACKET;
-use super::Settings;
 use crate::daemon::output::Problem;
 use crate::fastpass::reach::{Prefix, Reach};
 
@@ -84,7 +85,11 @@ fn own_addresses(reach: &Reach) -> impl Iterator<Item = IpAddr> + '_ {
 }
 
 fn full(prefix: &Prefix) -> u8 {
-    if prefix.address.is_ipv6() { 128 } else { 32 }
+    if prefix.address.is_ipv6() {
+        128
+    } else {
+        32
+    }
 }
 
 /// The commands for `ip -batch`: addresses of the host, and routes to the prefixes of others, from those addresses.
@@ -92,12 +97,12 @@ fn commands(reach: &Reach, name: &str) -> String {
     let mut commands = String::new();
     for address in own_addresses(reach) {
         let length = if address.is_ipv6() { "128 nodad" } else { "32" };
-        commands += &format!("address add {address}/{length} dev {name}\n");
+        let _ = writeln!(commands, "address add {address}/{length} dev {name}");
     }
     for Prefix { address, length } in others(reach) {
         let own = own_addresses(reach).find(|own| own.is_ipv6() == address.is_ipv6());
         let source = own.map_or(String::new(), |own| format!(" src {own}"));
-        commands += &format!("route add {address}/{length} dev {name}{source}\n");
+        let _ = writeln!(commands, "route add {address}/{length} dev {name}{source}");
     }
     commands
 }
@@ -117,7 +122,10 @@ fn route(reach: &Reach, name: &str) -> Result<(), Problem> {
         let line = number.and_then(|number| commands.lines().nth(number.checked_sub(1)?));
         let said = error.lines().next().unwrap_or_default();
         let told = line.map_or(said.to_string(), |line| format!("ip {line}: {said}"));
-        return Err(Problem::new(told, "remove the route or the address that is there, or change the prefix"));
+        return Err(Problem::new(
+            told,
+            "remove the route or the address that is there, or change the prefix",
+        ));
     }
     for place in &reach.places {
         if !others(reach).any(|prefix| prefix.contains(place.data)) {
@@ -125,7 +133,8 @@ fn route(reach: &Reach, name: &str) -> Result<(), Problem> {
         }
         let way = run(Command::new("ip").args(["-o", "route", "get", &place.data.to_string()]), "");
         if way.is_ok_and(|way| way.contains(&format!(" dev {name} "))) {
-            let told = format!("the data address {} of {} is of a prefix of an endpoint", place.data, place.name);
+            let told =
+                format!("the data address {} of {} is of a prefix of an endpoint", place.data, place.name);
             return Err(Problem::new(
                 format!("{told}: encapsulated packets would be encapsulated again"),
                 "choose prefixes that the data addresses are not of, or add a route to that address alone",

@@ -46,7 +46,8 @@ impl<'a> Joiner<'a> {
     /// Takes a packet, after it has given to `write` what that cannot be joined with: buffers with a virtio header and one packet.
     pub fn add(&mut self, record: Record<'a>, write: &mut dyn FnMut(&[IoSlice<'_>])) {
         let headers = self.headers(&record);
-        if let (Some(headers), Some(joined), Some(first)) = (headers, &mut self.joined, self.records.first()) {
+        if let (Some(headers), Some(joined), Some(first)) = (headers, &mut self.joined, self.records.first())
+        {
             let payload = record.packet.len() - headers.payload_at;
             let follows = joined.open
                 && headers == joined.headers
@@ -59,8 +60,7 @@ impl<'a> Joiner<'a> {
             if follows {
                 joined.payload += payload;
                 joined.next = joined.next.wrapping_add(payload as u32);
-                joined.open =
-                    payload == joined.segment && Headers::goes_on(headers.flags(record.packet));
+                joined.open = payload == joined.segment && Headers::goes_on(headers.flags(record.packet));
                 self.records.push(record);
                 return;
             }

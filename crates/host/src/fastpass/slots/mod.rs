@@ -24,9 +24,12 @@ mod ports;
 mod queue;
 mod reader;
 mod receiver;
+mod settings;
 mod shared;
 mod table;
 mod wire;
+
+pub use self::settings::Settings;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -38,7 +41,7 @@ use std::thread::JoinHandle;
 use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::fastpass::fcp::{Address, Grant};
 use clearway_proto::fastpass::receipts::SlotHeader;
-use clearway_proto::units::{Span, Time};
+use clearway_proto::units::Time;
 use rustix::event::{eventfd, EventfdFlags};
 use tun_rs::SyncDevice;
 
@@ -59,39 +62,6 @@ const LEAST_QUEUED: usize = 8 * 65_536;
 /// What the kernel may hold of a socket before it takes no more, besides two slots.
 const UNSENT: usize = 1 << 18;
 
-/// How a host's packets are carried.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The name of the TUN device. Default: `clearway0`.
-    pub tun: String,
-    /// The UDP port that encapsulated packets go to; those of path `k` leave from the `k`-th port after it. The same at all
-    /// endpoints. Default: 7611.
-    pub port: u16,
-    /// Time at the end of a slot in which nothing is sent, as clocks and wake-ups are not exact: a slot carries the bytes of the
-    /// rest. Default: 5 us, 1 % of a slot of 500 us.
-    pub guard: Span,
-    /// The time that a link takes for what may wait for one destination, beyond which packets are dropped; never less than eight
-    /// super-packets. Default: 4 ms, a few slots and requests.
-    pub queue: Span,
-    /// Packets that the kernel keeps for a reader of the device. Default: 512.
-    pub ring: u32,
-    /// Queues of the device, each with a thread that reads it. More than one help where there are cores to spare. Default: 1.
-    pub queues: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            tun: "clearway0".into(),
-            port: 7611,
-            guard: Span::from_us(5),
-            queue: Span::from_ms(4),
-            ring: 512,
-            queues: 1,
-        }
-    }
-}
-
 /// The carriage of an endpoint that sends in slots. When it is dropped its threads end, and the device is gone with its routes.
 pub struct Slots {
     shared: Arc<Shared>,
@@ -102,7 +72,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Makes the device and its routes, binds the sockets, and starts the threads. Needs CAP_NET_ADMIN, `ip` of iproute2, and that
+    /// Makes the device and its routes, binds the sockets, and starts the threads. Needs `CAP_NET_ADMIN`, `ip` of iproute2, and that
     /// the calling thread is in the network namespace of the host.
     pub fn open(reach: &Reach, settings: &Settings, waker: Waker) -> Result<Slots, Problem> {
         let wire = wire_of(reach)?;
@@ -112,7 +82,8 @@ impl Slots {
         let own = data[usize::from(reach.own)];
         let paths = reach.paths.max(1);
         let ports = Ports::open(own.ip(), own.port(), paths, UNSENT + 2 * slot_bytes)?;
-        let queued = (reach.rate.as_bps() as u128 * u128::from(settings.queue.as_ps()) / 8_000_000_000_000) as usize;
+        let queued =
+            (reach.rate.as_bps() as u128 * u128::from(settings.queue.as_ps()) / 8_000_000_000_000) as usize;
         let devices: Arc<[SyncDevice]> = device::open(reach, settings)?.into();
         let shared = Arc::new(Shared::new(Parts {
             own: reach.own,
@@ -125,12 +96,11 @@ impl Slots {
             ports,
             waker,
         }));
-        let mut slots =
-            Slots { shared, fill: Fill::default(), headers: Vec::new(), threads: Vec::new() };
+        let mut slots = Slots { shared, fill: Fill::default(), headers: Vec::new(), threads: Vec::new() };
         for queue in 0..devices.len() {
             let (devices, name) = (devices.clone(), settings.tun.clone());
             slots.start("tun-reader", move |shared, kick| {
-                Reader { shared, device: &devices[queue], name: &name, kick }.run();
+                Reader::new(shared, &devices[queue], &name, kick).run();
             })?;
         }
         let name = settings.tun.clone();
@@ -190,8 +160,7 @@ impl Carriage for Slots {
             return false;
         }
         let budget = shared.slot_bytes;
-        let sent =
-            shared.send(&mut self.fill, grant.destination, grant.path, budget, &mut || Some(header()));
+        let sent = shared.send(&mut self.fill, grant.destination, grant.path, budget, &mut || Some(header()));
         if sent { &shared.counts.slots_used } else { &shared.counts.slots_empty }.add(1);
         sent
     }

@@ -113,10 +113,14 @@ impl Headers {
     /// The length that the IP header of a packet says it has.
     pub fn total_length(self, packet: &[u8]) -> usize {
         let said = word(packet, if self.v6 { 4 } else { 2 }) as usize;
-        if self.v6 { said + IPV6_HEADER } else { said }
+        if self.v6 {
+            said + IPV6_HEADER
+        } else {
+            said
+        }
     }
 
-    /// Sets the lengths that headers have for a payload of so many bytes.
+    /// Sets the lengths that headers have for a payload of `payload` bytes.
     fn set_length(self, header: &mut [u8], payload: usize) {
         let total = self.payload_at + payload;
         if self.v6 {

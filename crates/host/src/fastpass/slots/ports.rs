@@ -41,7 +41,7 @@ pub struct Ports {
 pub struct Sent {
     /// Bytes of those that left.
     pub bytes: usize,
-    /// Those that the kernel did not take.
+    /// Datagrams that the kernel did not take.
     pub failed: usize,
 }
 
@@ -114,10 +114,19 @@ impl Ports {
 
     /// Receives a datagram, or several joined ones, and returns the sender, the length of all, and that of each but the last;
     /// `None` if nothing has come, or the network said that something sent before has not arrived.
-    pub fn receive(&self, buffer: &mut [u8], control: &mut Vec<u8>) -> io::Result<Option<(SocketAddr, usize, usize)>> {
+    pub fn receive(
+        &self,
+        buffer: &mut [u8],
+        control: &mut [u8],
+    ) -> io::Result<Option<(SocketAddr, usize, usize)>> {
         let mut pieces = [IoSliceMut::new(buffer)];
         let descriptor = self.sockets[0].as_raw_fd();
-        let received = match recvmsg::<SockaddrStorage>(descriptor, &mut pieces, Some(control), MsgFlags::MSG_DONTWAIT) {
+        let received = match recvmsg::<SockaddrStorage>(
+            descriptor,
+            &mut pieces,
+            Some(control),
+            MsgFlags::MSG_DONTWAIT,
+        ) {
             Ok(received) => received,
             Err(error) => {
                 let error = io::Error::from(error);

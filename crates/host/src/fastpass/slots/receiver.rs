@@ -56,7 +56,7 @@ impl Receiver<'_> {
     }
 
     /// Receives what has come, some runs of datagrams at most, and wakes the driver if they brought headers.
-    fn receive(&mut self, buffer: &mut [u8], control: &mut Vec<u8>) -> io::Result<()> {
+    fn receive(&mut self, buffer: &mut [u8], control: &mut [u8]) -> io::Result<()> {
         let mut any = false;
         for _ in 0..AT_ONCE {
             let Some((from, bytes, segment)) = self.shared.ports.receive(buffer, control)? else { break };

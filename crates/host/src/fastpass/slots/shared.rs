@@ -24,7 +24,7 @@ pub struct Shared {
     pub own: Address,
     /// Where encapsulated packets for each endpoint go.
     pub data: Vec<SocketAddr>,
-    /// The ports that they come from: so many from that of `data` on.
+    /// The number of ports that they come from: that of `data` is the first.
     pub paths: u16,
     /// What is behind which endpoint.
     pub table: Table,
@@ -177,7 +177,11 @@ impl Shared {
     /// The device that a thread reads or writes, or its file, is no more what it was.
     pub fn device_gone(&self, device: &SyncDevice, name: &str, error: &std::io::Error) {
         let is_there = device.name().is_ok();
-        let told = if is_there { format!("TUN device {name}: {error}") } else { format!("TUN device {name} is gone") };
+        let told = if is_there {
+            format!("TUN device {name}: {error}")
+        } else {
+            format!("TUN device {name} is gone")
+        };
         self.fail(Problem::new(told, "start the endpoint again; nothing but it may delete the device"));
     }
 }

@@ -94,7 +94,11 @@ mod tests {
                 (IpAddr::from((bits << 28).to_be_bytes()), length)
             };
             let (_, kept) = (0, first_bits(key(address).1, length));
-            let address = if v6 { IpAddr::from(kept.to_be_bytes()) } else { IpAddr::from(((kept >> 96) as u32).to_be_bytes()) };
+            let address = if v6 {
+                IpAddr::from(kept.to_be_bytes())
+            } else {
+                IpAddr::from(((kept >> 96) as u32).to_be_bytes())
+            };
             Prefix { address, length }
         })
     }

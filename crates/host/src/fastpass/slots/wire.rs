@@ -90,7 +90,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Whether the checksum lies in a packet of this length.
+    /// Returns whether the checksum lies in a packet of this length.
     pub fn fits(self, length: usize) -> bool {
         usize::from(self.start) + usize::from(self.offset) + 2 <= length
     }
@@ -100,7 +100,9 @@ impl Unfinished {
 pub fn write_record(length: usize, checksum: Option<Unfinished>, out: &mut Vec<u8>) {
     let length = u16::try_from(length).expect("a packet fits into a datagram");
     let Unfinished { start, offset } = checksum.unwrap_or_default();
-    [length, start, offset].iter().for_each(|word| out.extend_from_slice(&word.to_be_bytes()));
+    for word in [length, start, offset] {
+        out.extend_from_slice(&word.to_be_bytes());
+    }
 }
 
 /// A packet of a datagram.

@@ -116,14 +116,24 @@ proptest! {
 
 #[test]
 fn small_packets_share_datagrams() {
-    let small =
-        Draft { v6: false, udp: false, options: 12, flags: 0x10, sequence: 1, payload: vec![], segment: 1000 };
+    let small = Draft {
+        v6: false,
+        udp: false,
+        options: 12,
+        flags: 0x10,
+        sequence: 1,
+        payload: vec![],
+        segment: 1000,
+    };
     let queue = queued(&vec![small; 100]);
     let mut fill = Fill::default();
     assert!(queue.with(|waiting| fill.take(waiting, HEADER, WIRE, usize::MAX)));
     // 28 bytes of a header, then 58 for each packet.
     let (lengths, packets) = leaves(&fill, true);
-    assert_eq!((lengths, packets.len()), (vec![28 + 24 * 58, 28 + 24 * 58, 28 + 24 * 58, 28 + 24 * 58, 28 + 4 * 58], 100));
+    assert_eq!(
+        (lengths, packets.len()),
+        (vec![28 + 24 * 58, 28 + 24 * 58, 28 + 24 * 58, 28 + 24 * 58, 28 + 4 * 58], 100)
+    );
     assert_eq!(queue.cost(), 0);
 }
 
@@ -168,8 +178,15 @@ fn a_packet_longer_than_any_datagram_is_dropped_and_holds_nobody_up() {
 
 #[test]
 fn a_queue_that_is_full_gives_a_packet_back_but_takes_one_when_it_is_empty() {
-    let draft =
-        Draft { v6: false, udp: false, options: 0, flags: 0x10, sequence: 1, payload: vec![3; 500], segment: 1000 };
+    let draft = Draft {
+        v6: false,
+        udp: false,
+        options: 0,
+        flags: 0x10,
+        sequence: 1,
+        payload: vec![3; 500],
+        segment: 1000,
+    };
     let packet = || {
         let bytes = draft.bytes();
         let (filled, shape) = (bytes.len(), Shape::read(&bytes).unwrap());

@@ -17,7 +17,11 @@ fn pieces(draft: &Draft) -> Vec<Owned> {
         let mut whole = header.to_vec();
         let from = number * segment;
         let last = from + piece.len() == payload.len();
-        headers.change(&mut whole, payload.len(), Piece { from, length: piece.len(), segments: number, last });
+        headers.change(
+            &mut whole,
+            payload.len(),
+            Piece { from, length: piece.len(), segments: number, last },
+        );
         whole.extend(piece);
         (whole, shape.checksum)
     });
@@ -153,7 +157,14 @@ fn what_differs_in_more_than_a_piece_does_is_not_joined() {
 
 #[test]
 fn super_packets_of_udp_are_for_devices_that_take_them() {
-    let draft =
-        Draft { v6: true, udp: true, options: 0, flags: 0, sequence: 0, payload: vec![5; 2500], segment: 1000 };
+    let draft = Draft {
+        v6: true,
+        udp: true,
+        options: 0,
+        flags: 0,
+        sequence: 0,
+        payload: vec![5; 2500],
+        segment: 1000,
+    };
     assert_eq!((written(&pieces(&draft), true).len(), written(&pieces(&draft), false).len()), (1, 3));
 }

@@ -17,7 +17,11 @@ pub struct Draft {
 
 impl Draft {
     fn transport(&self) -> usize {
-        if self.udp { 8 } else { 20 + self.options }
+        if self.udp {
+            8
+        } else {
+            20 + self.options
+        }
     }
 
     /// What the device would give: a virtio header and the packet.
@@ -31,7 +35,8 @@ impl Draft {
             header.extend((0..32).map(|at| at * 7));
             header
         } else {
-            let mut header = vec![0x45, 0, 0, 0, 0xff, 0xfe, 0x40, 0, 64, protocol, 0, 0, 10, 1, 2, 3, 10, 4, 5, 6];
+            let mut header =
+                vec![0x45, 0, 0, 0, 0xff, 0xfe, 0x40, 0, 64, protocol, 0, 0, 10, 1, 2, 3, 10, 4, 5, 6];
             put(&mut header, 2, (network + length) as u16);
             let sum = reference(&header);
             put(&mut header, 10, !sum);
@@ -80,7 +85,7 @@ pub fn reference(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// The sum of a pseudo-header (RFC 793, RFC 8200) for a transport of so many bytes.
+/// The sum of a pseudo-header (RFC 793, RFC 8200) for a transport of `length` bytes.
 fn pseudo(packet: &[u8], length: usize) -> u16 {
     let (addresses, protocol) =
         if packet[0] >> 4 == 6 { (&packet[8..40], packet[6]) } else { (&packet[12..20], packet[9]) };
