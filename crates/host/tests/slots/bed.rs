@@ -107,6 +107,7 @@ pub fn reach(own: u16, slot: Span, rate: Rate) -> Reach {
 }
 
 /// What an endpoint has done.
+#[allow(dead_code, reason = "the tests assert nothing of time")]
 pub struct Done {
     pub figures: Figures,
     pub lateness: Histogram,

@@ -26,11 +26,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The variable that makes this program an endpoint to be killed, in the namespace that it is run in.
 const VICTIM: &str = "CLEARWAY_TEST_SLOTS_VICTIM";
 
+/// Writes a line to standard error. Not by a macro, whose output the harness keeps to itself: that nothing was tested must not go
+/// unseen.
+fn say(line: &str) {
+    let mut error = std::io::stderr();
+    writeln!(error, "{line}").unwrap();
+}
+
 /// Runs a test with namespaces of its own; says why not if there can be none.
 fn with_namespaces(of: &str, test: impl FnOnce(&Namespaces)) {
     match Namespaces::make(of) {
-        // Not by a macro, whose output the harness keeps to itself: that nothing was tested must not go unseen.
-        Err(reason) => writeln!(std::io::stderr(), "skipped: slots, {of}: {reason}").unwrap(),
+        Err(reason) => say(&format!("skipped: slots, {of}: {reason}")),
         Ok(namespaces) => test(&namespaces),
     }
 }
@@ -167,7 +173,11 @@ fn every_byte_crosses_without_an_arbiter_and_while_it_goes_and_comes() {
             Rate::from_gbps(1),
             |_, _| true,
             |endpoints| {
-                let both = |mode| endpoints.iter().for_each(|endpoint| endpoint.mode(mode));
+                let both = |mode| {
+                    for endpoint in endpoints {
+                        endpoint.mode(mode);
+                    }
+                };
                 both(Mode::Unscheduled);
                 exchange(namespaces, INNER[1]);
                 echo(namespaces, INNER_V6[1]);
@@ -264,7 +274,9 @@ fn a_device_that_is_deleted_is_a_trouble_and_a_link_that_is_down_is_not() {
             |_, _| true,
             |endpoints| {
                 ip(&format!("-n {} link set veth0 down", namespaces.0[0])).unwrap();
-                endpoints.iter().for_each(|endpoint| endpoint.mode(Mode::Unscheduled));
+                for endpoint in endpoints {
+                    endpoint.mode(Mode::Unscheduled);
+                }
                 std::thread::scope(|scope| {
                     scope.spawn(|| {
                         namespaces.enter(0);
@@ -293,7 +305,7 @@ fn an_endpoint_to_be_killed() {
     let _slots =
         Slots::open(&reach(0, SLOT, Rate::from_gbps(1)), &Settings::default(), Waker::new().unwrap())
             .unwrap();
-    writeln!(std::io::stderr(), "open").unwrap();
+    say("open");
     std::thread::park_timeout(PATIENCE);
 }
 

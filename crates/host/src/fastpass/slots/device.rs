@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use tun_rs::{DeviceBuilder, SyncDevice};
 
+use super::fill::MOST_BYTES;
 use super::settings::Settings;
 use super::wire::AROUND_PACKET;
 use crate::daemon::output::Problem;
@@ -45,11 +46,12 @@ pub fn open(reach: &Reach, settings: &Settings) -> Result<Vec<SyncDevice>, Probl
         let remedy = format!("a name has 1 to {LONGEST_NAME} letters, digits, \"-\", \"_\" and \".\"");
         return Err(Problem::new(format!("the name of a TUN device: found {name:?}"), &remedy));
     }
+    let mtu = mtu(reach)?;
     let device = DeviceBuilder::new()
         .name(name)
         .offload(true)
         .multi_queue(settings.queues > 1)
-        .mtu(mtu(reach)?)
+        .mtu(mtu)
         .tx_queue_len(settings.ring)
         .build_sync()
         .map_err(|error| refused(name, &error))?;
@@ -60,12 +62,22 @@ pub fn open(reach: &Reach, settings: &Settings) -> Result<Vec<SyncDevice>, Probl
     for queue in &queues {
         queue.set_nonblocking(true).map_err(|error| refused(name, &error))?;
     }
+    adjust(name, mtu);
+    route(reach, name)?;
+    Ok(queues)
+}
+
+/// Makes of the device what costs less. Where a kernel or its tools cannot, it works as well.
+fn adjust(name: &str, mtu: u16) {
     // The kernel's own queue before the device would only hide from TCP that a packet was refused. And the device needs no
     // address that nobody asked for.
     let _ = run(Command::new("tc").args(["qdisc", "replace", "dev", name, "root", "noqueue"]), "");
     let _ = run(Command::new("ip").args(["link", "set", "dev", name, "addrgenmode", "none"]), "");
-    route(reach, name)?;
-    Ok(queues)
+    // The pieces of a super-packet leave with one call.
+    let pieces = MOST_BYTES / (usize::from(mtu) + AROUND_PACKET);
+    let bytes = pieces * usize::from(mtu);
+    let longest = format!("link set dev {name} gso_max_size {bytes} gso_max_segs {pieces}");
+    let _ = run(Command::new("ip").args(longest.split(' ')), "");
 }
 
 fn refused(name: &str, error: &io::Error) -> Problem {

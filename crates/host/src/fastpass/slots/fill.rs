@@ -10,7 +10,7 @@ use super::wire::{write_record, Header, Wire, HEADER_BYTES, RECORD_BYTES};
 /// The most datagrams that the kernel takes joined: 64 before Linux 6.9.
 const MOST_JOINED: usize = 64;
 /// The most bytes that it takes joined: an IPv4 packet without its header and that of UDP.
-const MOST_BYTES: usize = 65_507;
+pub const MOST_BYTES: usize = 65_507;
 
 /// Bytes that leave.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,6 +43,7 @@ use clearway_proto::fastpass::fcp::{Address, Grant};
 use clearway_proto::fastpass::receipts::SlotHeader;
 use clearway_proto::units::Time;
 use rustix::event::{eventfd, EventfdFlags};
+use rustix::process::setpriority_process;
 use tun_rs::SyncDevice;
 
 use self::fill::Fill;
@@ -61,6 +62,9 @@ use crate::fastpass::reach::Reach;
 const LEAST_QUEUED: usize = 8 * 65_536;
 /// What the kernel may hold of a socket before it takes no more, besides two slots.
 const UNSENT: usize = 1 << 18;
+
+/// The priority of threads that carry packets, of -20 (first) to 19.
+const NICENESS: i32 = -15;
 
 /// The carriage of an endpoint that sends in slots. When it is dropped its threads end, and the device is gone with its routes.
 pub struct Slots {
@@ -119,7 +123,12 @@ impl Slots {
         let kick = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let kick = Arc::new(kick.map_err(|error| told(error.into()))?);
         let (shared, kicked) = (self.shared.clone(), kick.clone());
-        let thread = std::thread::Builder::new().name(name.into()).spawn(move || run(&shared, &kicked));
+        let run = move || {
+            // What the kernel would do at once is not to wait behind other work. Where this is not allowed it does.
+            let _ = setpriority_process(None, NICENESS);
+            run(&shared, &kicked);
+        };
+        let thread = std::thread::Builder::new().name(name.into()).spawn(run);
         self.threads.push((kick, thread.map_err(told)?));
         Ok(())
     }

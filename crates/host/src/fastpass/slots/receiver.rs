@@ -44,6 +44,9 @@ impl Receiver<'_> {
             let socket = self.shared.ports.receiving();
             let mut either = [PollFd::new(socket, PollFlags::IN), PollFd::new(self.kick, PollFlags::IN)];
             let waited = poll(&mut either, None);
+            if !either[1].revents().is_empty() {
+                let _ = rustix::io::read(self.kick, &mut [0; 8]);
+            }
             let received = match waited {
                 Err(error) if error != Errno::INTR => Err(error.into()),
                 _ => self.receive(&mut buffer, &mut control),
