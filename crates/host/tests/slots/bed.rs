@@ -134,12 +134,23 @@ pub type Rule = fn(slot: u64, own: u16) -> bool;
 impl Endpoint {
     /// Starts one in a namespace, with a clock that it shares with the other.
     pub fn start(namespaces: &Namespaces, reach: Reach, clock: &Arc<Clock>, rule: Rule) -> Endpoint {
+        Endpoint::with(namespaces, reach, Settings::default(), clock, rule)
+    }
+
+    /// Starts one with other settings.
+    pub fn with(
+        namespaces: &Namespaces,
+        reach: Reach,
+        settings: Settings,
+        clock: &Arc<Clock>,
+        rule: Rule,
+    ) -> Endpoint {
         let (ends, mode) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU8::new(0)));
         let waker = Waker::new().unwrap();
         let (started, starts) = channel();
         let parts = (namespaces.0[usize::from(reach.own)].clone(), ends.clone(), mode.clone(), waker.clone());
         let clock = clock.clone();
-        let run = move || drive(parts, &reach, &clock, rule, &started);
+        let run = move || drive(parts, (&reach, &settings), &clock, rule, &started);
         let thread = std::thread::Builder::new().name("driver".into()).spawn(run).unwrap();
         starts.recv().expect("the endpoint starts");
         Endpoint { ends, mode, waker, thread }
@@ -161,13 +172,13 @@ impl Endpoint {
 
 fn drive(
     (namespace, ends, wanted, waker): (String, Arc<AtomicBool>, Arc<AtomicU8>, Waker),
-    reach: &Reach,
+    (reach, settings): (&Reach, &Settings),
     clock: &Clock,
     rule: Rule,
     started: &Sender<()>,
 ) -> Done {
     enter(&namespace);
-    let mut slots = Slots::open(reach, &Settings::default(), waker.clone()).unwrap();
+    let mut slots = Slots::open(reach, settings, waker.clone()).unwrap();
     let real_time = prepare();
     started.send(()).unwrap();
     let (own, other, timeslots) = (reach.own, 1 - reach.own, Timeslots::new(reach.slot));

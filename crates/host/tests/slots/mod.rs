@@ -226,6 +226,66 @@ fn other_traffic_goes_past_the_device() {
     });
 }
 
+#[test]
+fn two_queues_of_the_device_carry_what_one_does() {
+    with_namespaces("queues", |namespaces| {
+        let clock = Arc::new(Clock::start());
+        let endpoints = [0, 1].map(|own| {
+            let settings = Settings { queues: 2, ..Settings::default() };
+            Endpoint::with(namespaces, reach(own, SLOT, Rate::from_gbps(1)), settings, &clock, |_, _| true)
+        });
+        std::thread::scope(|scope| {
+            scope.spawn(|| exchange(namespaces, INNER[1]));
+            scope.spawn(|| exchange(namespaces, INNER_V6[1]));
+        });
+        assert_clean(&endpoints.map(Endpoint::end));
+    });
+}
+
+#[test]
+fn datagrams_of_strangers_and_of_nonsense_are_counted_and_ignored() {
+    with_namespaces("strange", |namespaces| {
+        ip(&format!("-n {} addr add 10.200.0.3/24 dev veth0", namespaces.0[0])).unwrap();
+        let done = between(
+            namespaces,
+            Rate::from_gbps(1),
+            |_, _| true,
+            |_| {
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        namespaces.enter(0);
+                        // An empty datagram of endpoint 0, of endpoint 9, and of this one; another version; a record cut short.
+                        let mut good = [0; 28];
+                        good[0] = 1;
+                        let (mut unknown, mut own, mut version) = (good, good, good);
+                        (unknown[3], own[3], version[0]) = (9, 1, 9);
+                        let short = [&good[..], &[0, 40, 0, 0, 0, 0, 0x45]].concat();
+                        // The endpoint has its own ports; this is from the same address, by another.
+                        let stranger = UdpSocket::bind("10.200.0.3:7611").unwrap();
+                        let other_port = UdpSocket::bind("10.200.0.1:7700").unwrap();
+                        for (socket, bytes) in [
+                            (&stranger, &good[..]),
+                            (&other_port, &good),
+                            (&stranger, &unknown),
+                            (&stranger, &own),
+                            (&stranger, &version),
+                            (&stranger, &[]),
+                            (&stranger, &short),
+                        ] {
+                            socket.send_to(bytes, (OUTER[1], 7611)).unwrap();
+                        }
+                    });
+                });
+                echo(namespaces, INNER[1]);
+            },
+        );
+        let more = &done[1].figures.more;
+        // An empty datagram is not even one of nonsense.
+        assert_eq!((more["strange_datagrams"], more["malformed_datagrams"]), (5, 1), "{more:?}");
+        assert_eq!(done[0].figures.more["strange_datagrams"], 0);
+    });
+}
+
 /// Opens a carriage in the first namespace, and returns why that is impossible.
 fn refused(namespaces: &Namespaces, reach: Reach, settings: Settings) -> String {
     std::thread::scope(|scope| {

@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-use super::fill::MOST_BYTES;
 use super::settings::Settings;
 use super::wire::AROUND_PACKET;
 use crate::daemon::output::Problem;
@@ -35,8 +34,8 @@ pub fn mtu(reach: &Reach) -> Result<u16, Problem> {
     }
 }
 
-/// The queues of the device, with routes to the prefixes of all other endpoints.
-pub fn open(reach: &Reach, settings: &Settings) -> Result<Vec<SyncDevice>, Problem> {
+/// The queues of the device, with routes to the prefixes of all other endpoints. It gives super-packets of about `together` pieces.
+pub fn open(reach: &Reach, settings: &Settings, together: usize) -> Result<Vec<SyncDevice>, Problem> {
     let name = &settings.tun;
     let is_name = !name.is_empty()
         && name.len() <= LONGEST_NAME
@@ -62,21 +61,19 @@ pub fn open(reach: &Reach, settings: &Settings) -> Result<Vec<SyncDevice>, Probl
     for queue in &queues {
         queue.set_nonblocking(true).map_err(|error| refused(name, &error))?;
     }
-    adjust(name, mtu);
+    adjust(name, mtu, together);
     route(reach, name)?;
     Ok(queues)
 }
 
 /// Makes of the device what costs less. Where a kernel or its tools cannot, it works as well.
-fn adjust(name: &str, mtu: u16) {
+fn adjust(name: &str, mtu: u16, together: usize) {
     // The kernel's own queue before the device would only hide from TCP that a packet was refused. And the device needs no
     // address that nobody asked for.
     let _ = run(Command::new("tc").args(["qdisc", "replace", "dev", name, "root", "noqueue"]), "");
     let _ = run(Command::new("ip").args(["link", "set", "dev", name, "addrgenmode", "none"]), "");
-    // The pieces of a super-packet leave with one call.
-    let pieces = MOST_BYTES / (usize::from(mtu) + AROUND_PACKET);
-    let bytes = pieces * usize::from(mtu);
-    let longest = format!("link set dev {name} gso_max_size {bytes} gso_max_segs {pieces}");
+    let bytes = together * usize::from(mtu);
+    let longest = format!("link set dev {name} gso_max_size {bytes} gso_max_segs {together}");
     let _ = run(Command::new("ip").args(longest.split(' ')), "");
 }
 

@@ -26,6 +26,8 @@ enum Part {
 struct Datagram {
     parts: Range<usize>,
     length: usize,
+    /// Datagrams of the super-packet that begins with this one, this one included; 1 for what is not the first of one.
+    pieces: usize,
 }
 
 /// What leaves in a slot. It is kept, so that its memory is used again.
@@ -124,7 +126,7 @@ impl Fill {
             self.oversized += 1;
             return Ok(true);
         }
-        let before = packet.sent;
+        let (before, first) = (packet.sent, self.datagrams.len());
         while packet.sent < whole {
             let length = segment.min(whole - packet.sent);
             let record = headers.payload_at + length;
@@ -141,6 +143,10 @@ impl Fill {
         }
         if packet.sent == before {
             return Err(Box::new(packet));
+        }
+        let pieces = self.datagrams.len() - first;
+        if let Some(first) = self.datagrams.get_mut(first) {
+            first.pieces = pieces;
         }
         self.stays = packet.sent < whole;
         self.packets.push(packet);
@@ -167,7 +173,7 @@ impl Fill {
         let from = self.heads.len();
         self.heads.extend_from_slice(&header.to_bytes());
         let at = self.parts.len();
-        self.datagrams.push(Datagram { parts: at..at, length });
+        self.datagrams.push(Datagram { parts: at..at, length, pieces: 1 });
         self.cost = cost;
         Some(from)
     }
@@ -198,7 +204,9 @@ impl Fill {
         let most = if joined { MOST_JOINED } else { 1 };
         while let Some(next) = self.datagrams.get(from + count).filter(|_| count < most) {
             let full = self.datagrams[from + count - 1].length == first.length;
-            if !full || next.length > first.length || bytes + next.length > MOST_BYTES {
+            // A super-packet that fits into a run of its own is not divided between two: it could not be joined any more.
+            let fits = bytes + next.pieces * next.length <= MOST_BYTES && count + next.pieces <= MOST_JOINED;
+            if !full || next.length > first.length || !fits {
                 break;
             }
             bytes += next.length;

@@ -46,7 +46,7 @@ use rustix::event::{eventfd, EventfdFlags};
 use rustix::process::setpriority_process;
 use tun_rs::SyncDevice;
 
-use self::fill::Fill;
+use self::fill::{Fill, MOST_BYTES};
 use self::ports::Ports;
 use self::reader::Reader;
 use self::receiver::Receiver;
@@ -63,6 +63,8 @@ const LEAST_QUEUED: usize = 8 * 65_536;
 /// What the kernel may hold of a socket before it takes no more, besides two slots.
 const UNSENT: usize = 1 << 18;
 
+/// Super-packets of fewer pieces than this cost more than what is left over at the end of slots.
+const FEW_PIECES: usize = 16;
 /// The priority of threads that carry packets, of -20 (first) to 19.
 const NICENESS: i32 = -15;
 
@@ -88,7 +90,7 @@ impl Slots {
         let ports = Ports::open(own.ip(), own.port(), paths, UNSENT + 2 * slot_bytes)?;
         let queued =
             (reach.rate.as_bps() as u128 * u128::from(settings.queue.as_ps()) / 8_000_000_000_000) as usize;
-        let devices: Arc<[SyncDevice]> = device::open(reach, settings)?.into();
+        let devices: Arc<[SyncDevice]> = device::open(reach, settings, together(wire, slot_bytes))?.into();
         let shared = Arc::new(Shared::new(Parts {
             own: reach.own,
             data,
@@ -217,6 +219,16 @@ fn wire_of(reach: &Reach) -> Result<Wire, Problem> {
     }
     device::mtu(reach)?;
     Ok(Wire { outer: if v6 { 48 } else { 28 }, longest: reach.mtu as usize })
+}
+
+/// Pieces of super-packets that fit both into one call of the kernel and, unless these are few, into a slot.
+fn together(wire: Wire, slot_bytes: usize) -> usize {
+    let (call, slot) = (MOST_BYTES / wire.longest, slot_bytes / wire.cost(wire.longest));
+    if slot < FEW_PIECES {
+        call
+    } else {
+        call.min(slot)
+    }
 }
 
 /// Bytes of the wire that a slot carries.
