@@ -17,6 +17,7 @@ mod pipeline;
 mod rates;
 mod relay;
 mod signals;
+mod slots;
 #[cfg(feature = "tcp")]
 mod tcp;
 mod testbed;

@@ -40,6 +40,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         Ok(Command::Status(args)) => status::status(&args),
         Ok(Command::Arbiter(args)) => fastpass::arbiter(&args),
         Ok(Command::Endpoint(args)) => fastpass::endpoint(&args),
+        Ok(Command::LiftLimits) => fastpass::lift_limits(),
         #[cfg(feature = "tcp")]
         Ok(Command::Tcp(command)) => tcp::tcp(&command),
         #[cfg(not(feature = "tcp"))]

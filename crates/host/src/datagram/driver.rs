@@ -7,7 +7,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use clearway_proto::machine::Readiness;
@@ -84,8 +84,15 @@ impl Waker {
     }
 
     /// Lets the driver sleep again.
-    fn clear(&self) {
+    pub fn clear(&self) {
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
+    }
+}
+
+/// It can be read while the driver is to wake.
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// Whether an address is of this prefix.
+    /// Returns whether an address is of this prefix.
     pub fn contains(&self, address: IpAddr) -> bool {
         let bits = |address: IpAddr| match address {
             IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, true),

@@ -33,6 +33,23 @@ pub struct SlotHeader {
 impl SlotHeader {
     /// Bytes that it takes in a packet: two numbers and a set of 128 bits.
     pub const BYTES: u32 = 24;
+
+    /// The header as it goes in a packet, in network byte order: the number (bytes 0 to 3), the latest number heard (4 to 7), and
+    /// the set (8 to 23), of which bit `i` says that the number `i` before the latest has come.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES as usize] {
+        let mut bytes = [0; Self::BYTES as usize];
+        bytes[..4].copy_from_slice(&self.number.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.heard.latest.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.heard.known.to_be_bytes());
+        bytes
+    }
+
+    /// Reads what [`SlotHeader::to_bytes`] has written. Any bytes are a header.
+    pub fn from_bytes(bytes: &[u8; Self::BYTES as usize]) -> SlotHeader {
+        let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let known = (8..24).step_by(4).fold(0, |known, at| known << 32 | u128::from(word(at)));
+        SlotHeader { number: word(0), heard: Arrivals { latest: word(4), known } }
+    }
 }
 
 /// Which of the last 128 numbers have come.
@@ -172,6 +189,16 @@ mod tests {
 
     fn settled(receipts: &mut Receipts) -> Vec<(u32, Fate)> {
         std::iter::from_fn(|| receipts.poll_settled()).map(|it| (it.number, it.fate)).collect()
+    }
+
+    #[test]
+    fn a_header_is_read_as_it_was_written() {
+        let mut heard = Arrivals::default();
+        (0..200).filter(|number| number % 3 != 0).for_each(|number| heard.note(number));
+        let header = SlotHeader { number: 0x0102_0304, heard };
+        let bytes = header.to_bytes();
+        assert_eq!(bytes[..8], [1, 2, 3, 4, 0, 0, 0, 199]);
+        assert_eq!((bytes[23] & 1, SlotHeader::from_bytes(&bytes)), (1, header));
     }
 
     #[test]

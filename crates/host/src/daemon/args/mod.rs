@@ -61,6 +61,8 @@ pub enum Command {
     Arbiter(FastpassArgs),
     /// Be an endpoint of a Fastpass network.
     Endpoint(FastpassArgs),
+    /// Lift the limits of sockets when the endpoint that has started this has died.
+    LiftLimits,
     /// See to Swift in the kernel's TCP.
     Tcp(TcpCommand),
 }
@@ -200,6 +202,9 @@ enum Asked {
     /// Be an endpoint of a Fastpass network: have this host's traffic follow granted timeslots. Needs root.
     #[command(after_help = STATUS)]
     Endpoint(FastpassArgs),
+    /// What an endpoint starts to lift the limits of sockets when it has died.
+    #[command(hide = true)]
+    LiftLimits,
     /// Swift for this machine's own TCP: applications need not know of it. Needs root.
     #[command(subcommand, after_help = STATUS)]
     Tcp(TcpCommand),
@@ -228,6 +233,7 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Pro
         Ok(CommandLine { asked: Some(Asked::Status(args)) }) => Ok(Command::Status(args)),
         Ok(CommandLine { asked: Some(Asked::Arbiter(args)) }) => Ok(Command::Arbiter(args)),
         Ok(CommandLine { asked: Some(Asked::Endpoint(args)) }) => Ok(Command::Endpoint(args)),
+        Ok(CommandLine { asked: Some(Asked::LiftLimits) }) => Ok(Command::LiftLimits),
         Ok(CommandLine { asked: Some(Asked::Tcp(command)) }) => Ok(Command::Tcp(command)),
         Ok(CommandLine { asked: Some(Asked::Send(mut args)) }) => {
             match std::mem::take(&mut args.swift.problems) {

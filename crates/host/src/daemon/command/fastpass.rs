@@ -78,6 +78,19 @@ pub(super) fn endpoint(args: &FastpassArgs) -> Result<u8, Problem> {
     })
 }
 
+/// Lifts the limits of sockets when the endpoint that has started this process has died.
+#[cfg(feature = "tcp")]
+pub(super) fn lift_limits() -> Result<u8, Problem> {
+    let lifted = crate::fastpass::rates::watch::run();
+    lifted.map(|()| 0).map_err(|error| Problem::new(error.message, &error.remedy))
+}
+
+/// Nobody starts this where no rates are set.
+#[cfg(not(feature = "tcp"))]
+pub(super) fn lift_limits() -> Result<u8, Problem> {
+    Err(Problem::bare("this clearwayd was built without what sets rates of TCP sockets"))
+}
+
 /// A problem with a socket at the address of this host's control channel.
 fn at_control(problem: Problem, control: SocketAddr) -> Problem {
     match problem.remedy {

@@ -18,6 +18,7 @@ use crate::datagram::clock::{unix_at_start, Clock};
 use crate::datagram::driver::{drive, Endpoint, Waker};
 use crate::datagram::session;
 use crate::datagram::socket::Socket;
+use crate::fastpass::release;
 
 /// An arbiter or an endpoint, as its thread drives it.
 pub trait Node: Endpoint {
@@ -49,6 +50,8 @@ pub struct Start {
     pub timeslots: Timeslots,
     /// Wakes the thread.
     pub waker: Waker,
+    /// Whether the thread has a real-time priority.
+    pub is_punctual: bool,
     /// The number that the socket admits, and nanoseconds since 1970 at the driver's start: what a wire is built from.
     pub wire: (u32, u64),
 }
@@ -81,6 +84,7 @@ impl<S: Send + 'static> Handle<S> {
         let (lose, lost) = unbounded_channel();
         let its_waker = waker.clone();
         let work = move || {
+            let is_punctual = release::prepare();
             let mut clock = Clock::start();
             let unix_ns = unix_at_start(&clock);
             let start = Start {
@@ -88,6 +92,7 @@ impl<S: Send + 'static> Handle<S> {
                 timeslots: Timeslots::new(slot).agreed(unix_ns),
                 waker: its_waker.clone(),
                 wire: (id, unix_ns),
+                is_punctual,
             };
             // A socket is of the thread that made it.
             let made = Socket::bind((at, 0).into()).and_then(|socket| {
