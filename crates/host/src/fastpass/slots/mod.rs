@@ -170,6 +170,9 @@ impl Carriage for Slots {
         if usize::from(grant.destination) >= shared.queues.len() {
             return false;
         }
+        // The endpoint counts one less, whether anything leaves or not.
+        let told = &shared.queues[usize::from(grant.destination)].told;
+        told.store(told.load(Ordering::SeqCst).saturating_sub(1), Ordering::SeqCst);
         let budget = shared.slot_bytes;
         let sent = shared.send(&mut self.fill, grant.destination, grant.path, budget, &mut || Some(header()));
         if sent { &shared.counts.slots_used } else { &shared.counts.slots_empty }.add(1);
