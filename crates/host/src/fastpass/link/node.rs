@@ -22,6 +22,9 @@ use crate::fastpass::release;
 
 /// An arbiter or an endpoint, as its thread drives it.
 pub trait Node: Endpoint {
+    /// The real-time priority of its thread, where it may have one.
+    const PRIORITY: u8;
+
     /// What can be seen of it.
     type Seen: Send + 'static;
 
@@ -84,7 +87,7 @@ impl<S: Send + 'static> Handle<S> {
         let (lose, lost) = unbounded_channel();
         let its_waker = waker.clone();
         let work = move || {
-            let is_punctual = release::prepare();
+            let is_punctual = release::prepare(N::PRIORITY);
             let mut clock = Clock::start();
             let unix_ns = unix_at_start(&clock);
             let start = Start {

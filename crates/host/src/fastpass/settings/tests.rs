@@ -79,7 +79,7 @@ fn each_thing_that_is_wrong_is_told_with_its_place_and_a_remedy() {
         ("name = \"h1\"", "name = \"h0\"", "host[1].name: \"h0\" is host[0]'s, too", "a name of its own"),
         ("10.0.0.1:7600", "10.0.0.1", "line 12: host[0].control: found \"10.0.0.1\", expected an IP address and a port", ""),
         ("control = \"10.0.0.9:7600\"", "", "host[2].control: missing", "write control = "),
-        ("[arbiter]\n", "[arbiter]\ntakeover = \"500us\"\n", "takeover", "change one of them"),
+        ("[arbiter]\n", "[arbiter]\ntakeover = \"1ms\"\n", "takeover", "change one of them"),
         ("[arbiter]\n", "[arbiter]\nslot = \"1us\"\n", "line 8: arbiter.slot: found \"1us\", expected a time from 20us to 100ms", ""),
         ("[network]", "[netwrok]", "network: missing", "write [network]"),
         ("rate = \"1Gbps\"", "rate = 1", "line 5: network.rate: found 1, expected a rate", ""),
