@@ -1,8 +1,9 @@
-"""Check that the committed BPF object is what its sources build to; with `--build`, build it anew.
+"""Check that the committed BPF objects are what their sources build to; with `--build`, build them anew.
 
-Nobody who builds Clearway needs clang, as the object is committed beside its sources. So it may differ from
-them: a file with the digests of the sources that it was built from, and the compiler's name, says of which
-it is. Where the same compiler is at hand, what it makes of the sources must be the object, byte for byte.
+Nobody who builds Clearway needs clang, as the objects are committed beside their sources. So they may differ
+from them: a file with the digests of the sources and of the objects, and the compiler's name, says what was
+built from what. Where the same compiler is at hand, what it makes of the sources must be the objects, byte
+for byte.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path("crates/host/bpf")
-OBJECT = FOLDER / "swift.bpf.o"
+PROGRAMS = ["rates", "swift"]
 MADE_OF = FOLDER / "made_of.json"
-SOURCES = ["kernel.h", "swift.bpf.c", "swift_window.h"]
+SOURCES = ["kernel.h", "rates.bpf.c", "swift.bpf.c", "swift_window.h"]
 FLAGS = ["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"]
-REMEDY = "build it anew: python -m tools.bpf --build (needs clang)"
+REMEDY = "build them anew: python -m tools.bpf --build (needs clang)"
 PACKAGES = "install them (Debian and Ubuntu: apt-get install clang llvm libbpf-dev)"
 
 
@@ -29,9 +30,19 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def made_of() -> dict[str, str]:
-    """Return the digests of the sources by name."""
-    return {name: digest(FOLDER / name) for name in SOURCES}
+def compiled(program: str) -> Path:
+    """Return the place of a program's object."""
+    return FOLDER / f"{program}.bpf.o"
+
+
+def digests(names: list[str]) -> dict[str, str]:
+    """Return the digests of files beside the sources by name; of one that is missing there is none."""
+    return {name: digest(FOLDER / name) for name in names if (FOLDER / name).exists()}
+
+
+def noted_now() -> dict[str, dict[str, str]]:
+    """Return the digests of the objects and of the sources."""
+    return {"objects": digests([compiled(program).name for program in PROGRAMS]), "sources": digests(SOURCES)}
 
 
 def run(*command: str) -> str:
@@ -46,25 +57,26 @@ def compiler() -> str | None:
     return run("clang", "--version").splitlines()[0]
 
 
-def build(to: Path) -> None:
-    """Build the object, the same in every folder. Of what is for debugging only BTF is kept."""
+def build(program: str, to: Path) -> None:
+    """Build an object, the same in every folder. Of what is for debugging only BTF is kept."""
     here = f"-ffile-prefix-map={Path.cwd()}=."
-    run("clang", *FLAGS, here, "-c", str(FOLDER / "swift.bpf.c"), "-o", str(to))
+    run("clang", *FLAGS, here, "-c", str(FOLDER / f"{program}.bpf.c"), "-o", str(to))
     run("llvm-strip", "-g", str(to))
 
 
 def check() -> str | None:
-    """Return what is wrong with the object, if anything is."""
+    """Return what is wrong with the objects, if anything is."""
     noted = json.loads(MADE_OF.read_text())
-    if noted["object"] != digest(OBJECT) or noted["sources"] != made_of():
-        return f"{OBJECT} was not made of the sources beside it: {REMEDY}"
+    if {name: noted.get(name) for name in ("objects", "sources")} != noted_now():
+        return f"the objects in {FOLDER} were not made of the sources beside them: {REMEDY}"
     if compiler() != noted["compiler"]:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        anew = Path(folder) / OBJECT.name
-        build(anew)
-        if anew.read_bytes() != OBJECT.read_bytes():
-            return f"{OBJECT} is not what its sources build to: {REMEDY}"
+        for program in PROGRAMS:
+            anew = Path(folder) / compiled(program).name
+            build(program, anew)
+            if anew.read_bytes() != compiled(program).read_bytes():
+                return f"{compiled(program)} is not what its sources build to: {REMEDY}"
     return None
 
 
@@ -78,9 +90,9 @@ def main() -> int:
         if said is None:
             print(f"error: clang or llvm-strip is missing: {PACKAGES}", file=sys.stderr)
             return 2
-        build(OBJECT)
-        noted = {"compiler": said, "object": digest(OBJECT), "sources": made_of()}
-        MADE_OF.write_text(json.dumps(noted, indent=2) + "\n")
+        for program in PROGRAMS:
+            build(program, compiled(program))
+        MADE_OF.write_text(json.dumps({"compiler": said, **noted_now()}, indent=2) + "\n")
         return 0
     problem = check()
     if problem is not None:

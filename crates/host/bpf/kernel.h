@@ -18,24 +18,42 @@ typedef __u16 __sum16;
 
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_MAP_TYPE_LPM_TRIE 11
 #define BPF_MAP_TYPE_SK_STORAGE 24
 #define BPF_F_NO_PREALLOC 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
 /* include/net/tcp_states.h and include/uapi/linux/tcp.h */
 #define TCP_CA_Loss 4
+#define TCP_ESTABLISHED 1
+#define TCP_FIN_WAIT1 4
+#define TCP_CLOSE_WAIT 8
+#define TCP_LAST_ACK 9
+#define TCP_CLOSING 11
 /* include/net/sock.h: enum sk_pacing */
 #define SK_PACING_NEEDED 1
+#define AF_INET 2
 #define AF_INET6 10
+/* include/uapi/asm-generic/socket.h and include/uapi/linux/tcp.h */
+#define SOL_SOCKET 1
+#define SO_MAX_PACING_RATE 47
+#define SOL_TCP 6
+/* include/linux/net.h: the bit of a socket whose application waits for room. */
+#define SOCK_NOSPACE 2
 
 /* include/uapi/linux/bpf.h: what a socket's program is called for, and when it wants to be. */
 #define BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB 5
 #define BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB 4
+#define BPF_SOCK_OPS_RTT_CB 12
 #define BPF_SOCK_OPS_PARSE_HDR_OPT_CB 13
 #define BPF_SOCK_OPS_HDR_OPT_LEN_CB 14
 #define BPF_SOCK_OPS_WRITE_HDR_OPT_CB 15
+#define BPF_SOCK_OPS_RTT_CB_FLAG 8
 #define BPF_SOCK_OPS_PARSE_ALL_HDR_OPT_CB_FLAG 16
 #define BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG 64
+/* Options of SOL_TCP that only programs set: the first window, in packets, and what a socket's program is called for. */
+#define TCP_BPF_IW 1001
+#define TCP_BPF_SOCK_OPS_CB_FLAGS 1008
 
 struct bpf_sock;
 
@@ -100,12 +118,20 @@ struct sock_common {
     __be16 skc_dport;
     __u16 skc_num;
     unsigned short skc_family;
+    volatile unsigned char skc_state;
     struct in6_addr skc_v6_daddr;
     struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct socket {
+    unsigned long flags;
+};
+
 struct sock {
     struct sock_common __sk_common;
+    struct socket *sk_socket;
+    int sk_wmem_queued;
+    int sk_sndbuf;
     unsigned long sk_pacing_rate;
     unsigned long sk_max_pacing_rate;
     __u32 sk_pacing_status;
@@ -120,6 +146,27 @@ struct tcp_sock {
     __u32 snd_cwnd;
     __u32 snd_ssthresh;
     __u32 mss_cache;
+    __u32 write_seq;
+    __u32 snd_nxt;
+    __u32 snd_una;
+    __u32 lost_out;
+    __u32 retrans_out;
+    __u32 notsent_lowat;
+    __u64 bytes_sent;
+    __u64 bytes_received;
+    __u16 tcp_header_len;
+};
+
+struct net {
+    __u64 net_cookie;
+};
+
+struct nsproxy {
+    struct net *net_ns;
+};
+
+struct task_struct {
+    struct nsproxy *nsproxy;
 };
 
 struct rate_sample {
@@ -150,6 +197,11 @@ struct bpf_iter__bpf_sk_storage_map {
     struct bpf_iter_meta *meta;
     struct sock *sk;
     void *value;
+};
+
+struct bpf_iter__tcp {
+    struct bpf_iter_meta *meta;
+    struct sock_common *sk_common;
 };
 
 #pragma clang attribute pop

@@ -6,12 +6,15 @@ mod agent;
 mod args;
 mod daemon;
 mod datagram;
+mod fastpass;
 mod files;
 mod hostile;
 mod loopback;
 mod network;
 mod output;
 mod pipeline;
+#[cfg(feature = "tcp")]
+mod rates;
 mod relay;
 mod signals;
 mod slots;

@@ -2,6 +2,7 @@
 
 mod agent;
 mod channels;
+mod fastpass;
 mod keys;
 mod outcome;
 mod receiving;
@@ -37,6 +38,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         Ok(Command::Agent(args)) => agent::agent(&args),
         Ok(Command::Testbed(args)) => testbed::testbed(&args),
         Ok(Command::Status(args)) => status::status(&args),
+        Ok(Command::Arbiter(args)) => fastpass::arbiter(&args),
+        Ok(Command::Endpoint(args)) => fastpass::endpoint(&args),
+        Ok(Command::LiftLimits) => fastpass::lift_limits(),
         #[cfg(feature = "tcp")]
         Ok(Command::Tcp(command)) => tcp::tcp(&command),
         #[cfg(not(feature = "tcp"))]

@@ -43,6 +43,12 @@ impl Problem {
     }
 }
 
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Problem {
+        Problem::bare(error.to_string())
+    }
+}
+
 /// Writes to standard error. Where that is impossible there is nowhere to say so.
 pub fn write_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());

@@ -44,6 +44,11 @@ impl Service {
         Ok(Service { socket: Some((socket, address)), watchdog_ns, ..Service::default() })
     }
 
+    /// Returns whether a service manager has started this process.
+    pub fn is_there(&self) -> bool {
+        self.socket.is_some()
+    }
+
     /// Tells that this process does its work.
     pub fn ready(&mut self) {
         self.tell("READY=1\n");

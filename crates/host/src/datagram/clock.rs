@@ -97,6 +97,12 @@ impl Clock {
     }
 }
 
+/// Nanoseconds since 1970 by the wall clock when this clock started.
+pub fn unix_at_start(clock: &Clock) -> u64 {
+    let (host, stamp) = reading(clock.start);
+    u64::try_from(stamp.0).unwrap_or(0).saturating_sub(host.as_ps() / 1000)
+}
+
 /// Both clocks at one instant, as nearly as they can be read.
 fn reading(start: Instant) -> (Time, Stamp) {
     let attempt = || {

@@ -18,7 +18,7 @@ use rustix::thread::set_current_timer_slack;
 use crate::datagram::clock::Clock;
 use crate::datagram::socket::{Socket, BATCH};
 
-/// Waits shorter than this are spent polling instead of sleeping.
+/// The wait that is spent polling by an end that says nothing else.
 const SPIN: Span = Span::from_us(3);
 /// The longest sleep, which bounds how late an end that nothing else wakes notices what its user wants.
 const LONGEST_WAIT: Span = Span::from_ms(100);
@@ -57,6 +57,14 @@ pub trait Endpoint {
 
     /// Datagrams of this length are too long for the path, and leave in fragments from here on.
     fn handle_fragmentation(&mut self, length: usize);
+
+    /// Somebody else has something for it, maybe: it is asked in each pass of the loop.
+    fn handle_wake(&mut self, _now: Time) {}
+
+    /// Waits shorter than this are spent polling instead of sleeping: so long before an instant the driver wakes up.
+    fn spin(&self) -> Span {
+        SPIN
+    }
 }
 
 /// Wakes a driver that sleeps.
@@ -106,6 +114,7 @@ pub fn drive<E: Endpoint>(
         if endpoint.poll_timeout().is_some_and(|timeout| timeout <= now) {
             endpoint.handle_timeout(now);
         }
+        endpoint.handle_wake(now);
         let sent = send(socket, clock, endpoint);
         let now = clock.now();
         if done(endpoint, socket, now) {
@@ -169,11 +178,12 @@ fn rest<E: Endpoint>(
         Readiness::Idle => Time::NEVER,
     };
     let next = endpoint.poll_timeout().map_or(ready, |timeout| timeout.min(ready));
-    let wait = next.since(now);
-    if wait < SPIN {
+    let (wait, spin) = (next.since(now), endpoint.spin());
+    if wait < spin {
         return Ok(());
     }
-    if socket.wait(&waker.0, wait.min(LONGEST_WAIT))? {
+    let early = if spin > SPIN { spin } else { Span::ZERO };
+    if socket.wait(&waker.0, wait.saturating_sub(early).min(LONGEST_WAIT))? {
         waker.clear();
     }
     Ok(())

@@ -8,8 +8,9 @@
 //! | 4 | 4 | the receiver's number of the session |
 //! | 8 | 8 | counter |
 //!
-//! Numbers are in network byte order. Behind it stand, sealed, one data packet ([`clearway_proto::swift::header`]) with its
-//! payload, or one acknowledgement or several; and the seal's tag of 16 bytes.
+//! Numbers are in network byte order. Behind it stands a sealed text, and the seal's tag of 16 bytes. Of a transfer by Swift the text is
+//! one data packet ([`clearway_proto::swift::header`]) with its payload, or one acknowledgement or several; of Fastpass what
+//! [`fastpass::link::wire`](crate::fastpass::link::wire) says.
 
 use std::net::SocketAddr;
 
@@ -37,15 +38,15 @@ pub struct Peer {
 
 /// The head of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) endpoint: u32,
-    pub(super) session: u32,
-    pub(super) counter: u64,
+pub(crate) struct Head {
+    pub(crate) endpoint: u32,
+    pub(crate) session: u32,
+    pub(crate) counter: u64,
 }
 
 impl Head {
     /// The head of a datagram, and what is sealed behind it; none where there is no room for both.
-    pub(super) fn split(datagram: &mut [u8]) -> Option<(Head, &mut [u8], &mut [u8])> {
+    pub(crate) fn split(datagram: &mut [u8]) -> Option<(Head, &mut [u8], &mut [u8])> {
         if datagram.len() < HEAD_BYTES + TAG_BYTES {
             return None;
         }
@@ -67,8 +68,8 @@ impl Head {
 
 /// A session that is open.
 #[derive(Debug)]
-pub(super) struct Session {
-    pub(super) address: SocketAddr,
+pub(crate) struct Session {
+    pub(crate) address: SocketAddr,
     endpoint: u32,
     number: u32,
     sealer: Sealer,
@@ -79,7 +80,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(peer: &Peer) -> Session {
+    pub(crate) fn new(peer: &Peer) -> Session {
         let (ours, theirs) = if peer.dialed {
             (Direction::FromDialer, Direction::ToDialer)
         } else {
@@ -97,7 +98,7 @@ impl Session {
     }
 
     /// Opens what was sealed behind `head`, and returns the text.
-    pub(super) fn open<'a>(
+    pub(crate) fn open<'a>(
         &mut self,
         from: SocketAddr,
         counter: u64,
@@ -114,7 +115,7 @@ impl Session {
 
     /// Writes the head before a text of `length` bytes that stands behind its place, seals it, and returns the datagram's
     /// length.
-    pub(super) fn seal(&mut self, datagram: &mut [u8], length: usize) -> usize {
+    pub(crate) fn seal(&mut self, datagram: &mut [u8], length: usize) -> usize {
         let (head, rest) = datagram.split_at_mut(HEAD_BYTES);
         let (text, behind) = rest.split_at_mut(length);
         Head { endpoint: self.endpoint, session: self.number, counter: self.sealer.counter() }.write(head);
@@ -124,7 +125,7 @@ impl Session {
     }
 
     /// Goes on to the next key.
-    pub(super) fn rotate(&mut self) {
+    pub(crate) fn rotate(&mut self) {
         self.sealer.rotate();
     }
 }

@@ -41,7 +41,8 @@ pub struct KernelError {
     pub remedy: String,
 }
 
-fn error(message: impl Into<String>, remedy: impl Into<String>) -> KernelError {
+/// An error, in short.
+pub(crate) fn error(message: impl Into<String>, remedy: impl Into<String>) -> KernelError {
     KernelError { message: message.into(), remedy: remedy.into() }
 }
 
@@ -69,7 +70,8 @@ fn path(name: &str) -> PathBuf {
     Path::new(DIRECTORY).join(name)
 }
 
-fn needs_root(e: &io::Error, place: impl AsRef<Path>) -> KernelError {
+/// The error of a file or folder that cannot be used.
+pub(crate) fn needs_root(e: &io::Error, place: impl AsRef<Path>) -> KernelError {
     let place = place.as_ref().display();
     match e.kind() {
         ErrorKind::PermissionDenied => error(
@@ -90,12 +92,18 @@ pub fn echoes() -> Result<bool, KernelError> {
     path("echo").try_exists().map_err(|e| needs_root(&e, DIRECTORY))
 }
 
-/// Sees whether this kernel can take it at all.
-fn check_kernel() -> Result<(), KernelError> {
+/// Sees whether this kernel tells its types, without which it takes no program.
+pub(crate) fn check_types() -> Result<(), KernelError> {
     if !Path::new(BTF).exists() {
         let remedy = "use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as those of the distributions are";
         return Err(error(format!("{BTF}: not there, so nobody knows this kernel's types"), remedy));
     }
+    Ok(())
+}
+
+/// Sees whether this kernel can take it at all.
+fn check_kernel() -> Result<(), KernelError> {
+    check_types()?;
     let mounted = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let is_bpf =
         |line: &str| line.split(' ').nth(1) == Some(FILE_SYSTEM) && line.split(' ').nth(2) == Some("bpf");
@@ -124,19 +132,29 @@ enum Part {
     Arithmetic,
 }
 
+/// The error of a program that this kernel does not load.
+pub(crate) fn refused(e: &libbpf_rs::Error) -> KernelError {
+    let remedy = match e.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => {
+            "run it as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; if you do, this kernel's verifier refuses the program: report its version (uname -r)"
+        }
+        _ => "Linux 6.4 or newer is needed; report its version (uname -r) if this is one",
+    };
+    error(format!("the kernel does not take the program: {e}"), remedy)
+}
+
+/// The folder at which the control groups (version 2) are mounted, if they are.
+pub(crate) fn groups() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let fields = |line: &str| line.split(' ').map(str::to_string).collect::<Vec<String>>();
+    let root = mounts.lines().map(fields).find(|fields| fields.get(2).is_some_and(|kind| kind == "cgroup2"));
+    root.and_then(|fields| fields.get(1).map(PathBuf::from))
+}
+
 /// Loads a part of the object.
 fn load(part: Part) -> Result<Object, KernelError> {
     // What libbpf says goes into the error, if there is one.
     set_print(None);
-    let refused = |e: &libbpf_rs::Error| {
-        let remedy = match e.kind() {
-            libbpf_rs::ErrorKind::PermissionDenied => {
-                "run it as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; if you do, this kernel's verifier refuses the program: report its version (uname -r)"
-            }
-            _ => "Linux 6.4 or newer is needed; report its version (uname -r) if this is one",
-        };
-        error(format!("the kernel does not take the program: {e}"), remedy)
-    };
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| refused(&e))?;
     for mut program in open.progs_mut() {
         let is_loaded = match program.name().to_str() {
@@ -222,15 +240,12 @@ fn register(parameters: &[u8; BYTES], echo: bool) -> Result<(), KernelError> {
 
 /// Lets the sockets of all control groups tell and hear how long acknowledgements waited.
 fn attach_echo(object: &Object) -> Result<(), KernelError> {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let fields = |line: &str| line.split(' ').map(str::to_string).collect::<Vec<String>>();
-    let root = mounts.lines().map(fields).find(|fields| fields.get(2).is_some_and(|kind| kind == "cgroup2"));
-    let Some(root) = root.and_then(|fields| fields.get(1).cloned()) else {
+    let Some(root) = groups() else {
         let remedy = "mount it: mount -t cgroup2 none DIRECTORY; or install without --echo";
         return Err(error("no control groups (version 2) are mounted, by which sockets are reached", remedy));
     };
     let group = File::open(&root).map_err(|e| needs_root(&e, &root))?;
-    let failed = |e: libbpf_rs::Error| error(format!("{root}: {e}"), "install without --echo");
+    let failed = |e: libbpf_rs::Error| error(format!("{}: {e}", root.display()), "install without --echo");
     let program =
         object.progs_mut().find(|program| program.name() == "swift_echo").expect("the object has it");
     let mut link = program.attach_cgroup(group.as_raw_fd()).map_err(failed)?;

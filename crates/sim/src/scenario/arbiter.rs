@@ -101,8 +101,8 @@ fn read_slot(r: &mut Section, scene: &node::Scene, share: f64) -> Span {
     ))
 }
 
-/// The longest timeslot: the timers of endpoints and arbiters are for networks of microseconds.
-const LONGEST_SLOT: Span = Span::from_us(100);
+/// The longest timeslot: those of hosts whose timers are coarse are of some hundreds of microseconds.
+const LONGEST_SLOT: Span = Span::from_ms(10);
 
 fn read_times(r: &mut Section) -> ArbiterTimes {
     let mut time = |name, doc, default| {

@@ -1,6 +1,7 @@
 //! The command line: what a person asks for. Names, conflicts and help are `clap`'s; values are held against the ranges
 //! that stand beside what they are for.
 
+mod fastpass;
 mod keys;
 mod options;
 mod swift;
@@ -22,6 +23,7 @@ use crate::daemon::output::Problem;
 use crate::datagram::layout::{MAX_FLOWS, MAX_MTU};
 use crate::datagram::machine::OVERHEAD_BYTES;
 use crate::datagram::socket::IP_UDP_BYTES;
+pub use fastpass::FastpassArgs;
 pub use keys::KeysArgs;
 use options::STATUS;
 pub(crate) use options::{one_of, parse};
@@ -55,6 +57,12 @@ pub enum Command {
     Testbed(TestbedArgs),
     /// Tell what an agent is doing.
     Status(AgentStatusArgs),
+    /// Be an arbiter of a Fastpass network.
+    Arbiter(FastpassArgs),
+    /// Be an endpoint of a Fastpass network.
+    Endpoint(FastpassArgs),
+    /// Lift the limits of sockets when the endpoint that has started this has died.
+    LiftLimits,
     /// See to Swift in the kernel's TCP.
     Tcp(TcpCommand),
 }
@@ -160,7 +168,7 @@ pub struct ReceiveArgs {
     pub json: bool,
 }
 
-/// Swift on Linux: over UDP between two processes, and as a congestion control of the kernel's TCP.
+/// Swift and Fastpass on Linux: Swift over UDP and in the kernel's TCP, Fastpass for unmodified applications.
 #[derive(Parser)]
 #[command(name = "clearwayd", version, after_help = STATUS)]
 struct CommandLine {
@@ -185,9 +193,18 @@ enum Asked {
     /// Run a plan on agents, as clearway testbed run writes it, and print what they report as lines of JSON.
     #[command(after_help = STATUS)]
     Testbed(TestbedArgs),
-    /// Tell what an agent is doing.
+    /// Tell what an agent, an arbiter or an endpoint is doing.
     #[command(after_help = STATUS)]
     Status(AgentStatusArgs),
+    /// Be an arbiter of a Fastpass network: grant timeslots to endpoints, or stand by.
+    #[command(after_help = STATUS)]
+    Arbiter(FastpassArgs),
+    /// Be an endpoint of a Fastpass network: have this host's traffic follow granted timeslots. Needs root.
+    #[command(after_help = STATUS)]
+    Endpoint(FastpassArgs),
+    /// What an endpoint starts to lift the limits of sockets when it has died.
+    #[command(hide = true)]
+    LiftLimits,
     /// Swift for this machine's own TCP: applications need not know of it. Needs root.
     #[command(subcommand, after_help = STATUS)]
     Tcp(TcpCommand),
@@ -214,6 +231,9 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Pro
         Ok(CommandLine { asked: Some(Asked::Agent(args)) }) => Ok(Command::Agent(args)),
         Ok(CommandLine { asked: Some(Asked::Testbed(args)) }) => Ok(Command::Testbed(args)),
         Ok(CommandLine { asked: Some(Asked::Status(args)) }) => Ok(Command::Status(args)),
+        Ok(CommandLine { asked: Some(Asked::Arbiter(args)) }) => Ok(Command::Arbiter(args)),
+        Ok(CommandLine { asked: Some(Asked::Endpoint(args)) }) => Ok(Command::Endpoint(args)),
+        Ok(CommandLine { asked: Some(Asked::LiftLimits) }) => Ok(Command::LiftLimits),
         Ok(CommandLine { asked: Some(Asked::Tcp(command)) }) => Ok(Command::Tcp(command)),
         Ok(CommandLine { asked: Some(Asked::Send(mut args)) }) => {
             match std::mem::take(&mut args.swift.problems) {
