@@ -1,7 +1,9 @@
 //! Packets through two endpoints that send in slots, between two network namespaces, beside the same link without them: what
 //! iperf3 carries and what a small exchange takes. Needs root, iproute2 and iperf3.
 //!
-//!     cargo bench -p clearway-host --bench slots [-- --seconds 2 --rounds 2]
+//!     cargo bench -p clearway-host --bench slots [-- --seconds 2 --rounds 2 --queue 8]
+//!
+//! `--queue` is the time that a link takes for what may wait, in ms
 //!
 //! Both ends share the cores of this host, so only ratios of one round mean much.
 
@@ -13,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clearway_host::datagram::clock::Clock;
+use clearway_host::fastpass::slots::Settings;
 use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::units::{Rate, Span};
 
@@ -103,11 +106,13 @@ fn line(done: &Done) -> String {
     )
 }
 
-fn measure(namespaces: &Namespaces, seconds: u64, mode: Mode, rate: Rate, slot: Span) {
+fn measure(namespaces: &Namespaces, (seconds, queue): (u64, u64), mode: Mode, rate: Rate, slot: Span) {
     let name = format!("{mode:?}, {} Gb/s, slots of {} us", rate.as_bps() as f64 / 1e9, slot.as_us_f64());
     let clock = Arc::new(Clock::start());
-    let endpoints =
-        [0, 1].map(|own| Endpoint::start(namespaces, reach(own, slot, rate), &clock, |_, _| true));
+    let endpoints = [0, 1].map(|own| {
+        let settings = Settings { queue: Span::from_ms(queue), ..Settings::default() };
+        Endpoint::with(namespaces, reach(own, slot, rate), settings, &clock, |_, _| true)
+    });
     for endpoint in &endpoints {
         endpoint.mode(mode);
     }
@@ -138,6 +143,7 @@ fn main() {
         at.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(default)
     };
     let (seconds, rounds) = (number("--seconds", 2), number("--rounds", 1));
+    let queue = number("--queue", 8);
     let namespaces = match Namespaces::make("bench") {
         Ok(namespaces) => namespaces,
         Err(reason) => return println!("skipped: {reason}"),
@@ -154,9 +160,9 @@ fn main() {
             println!("direct without TSO: not measured, as that needs ethtool");
         }
         let slot = Span::from_us(500);
-        measure(&namespaces, seconds, Mode::Unscheduled, Rate::from_gbps(10), slot);
-        measure(&namespaces, seconds, Mode::Scheduled, Rate::from_gbps(1), slot);
-        measure(&namespaces, seconds, Mode::Scheduled, Rate::from_gbps(10), slot);
-        measure(&namespaces, seconds, Mode::Scheduled, Rate::from_gbps(10), Span::from_us(100));
+        measure(&namespaces, (seconds, queue), Mode::Unscheduled, Rate::from_gbps(10), slot);
+        measure(&namespaces, (seconds, queue), Mode::Scheduled, Rate::from_gbps(1), slot);
+        measure(&namespaces, (seconds, queue), Mode::Scheduled, Rate::from_gbps(10), slot);
+        measure(&namespaces, (seconds, queue), Mode::Scheduled, Rate::from_gbps(10), Span::from_us(100));
     }
 }

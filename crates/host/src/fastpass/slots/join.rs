@@ -11,8 +11,8 @@ use super::wire::Record;
 
 /// The longest super-packet.
 const MOST_BYTES: usize = 65_535;
-/// The most pieces of one; few calls take more than 1024 buffers.
-const MOST_PIECES: usize = 512;
+/// The most pieces of one; calls take up to 1024 buffers.
+const MOST_PIECES: usize = 1000;
 
 /// Packets that are on their way to the device.
 #[derive(Debug)]

@@ -7,9 +7,10 @@
 //! destinations share the device, so one that gets few slots would hold up all others; and the kernel hands a packet over for good
 //! when it enters the device (`skb_orphan`), so its own limit on what a socket may queue does not hold there. A device has as many
 //! rings as it has queues, but only a BPF program could choose the ring by destination. So back-pressure is by drops, destination
-//! by destination, and the limit is in bytes and short in time. What is dropped here has taken nothing of the network: eight flows
-//! to one destination have 3 % of what they send dropped at 1 Gb/s and fill 98 % of their slots. Marks (ECN) from half of the
-//! limit on made that no better, and packets shorter.
+//! by destination, and the limit is in bytes and short in time. What is dropped here has taken nothing
+//! of the network. Eight flows to one destination at 1 Gb/s fill their slots with a limit of 4 ms, but send every fifth segment
+//! again, and with 16 ms none. Marks (ECN) from half of the limit on did not help with 4 ms: drops were as many, and
+//! super-packets a sixth as long.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

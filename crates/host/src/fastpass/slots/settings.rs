@@ -14,7 +14,7 @@ pub struct Settings {
     /// rest. Default: 5 us, 1 % of a slot of 500 us.
     pub guard: Span,
     /// The time that a link takes for what may wait for one destination, beyond which packets are dropped; never less than eight
-    /// super-packets. Default: 4 ms, a few slots and requests.
+    /// super-packets. Default: 8 ms, in which a few flows find room.
     pub queue: Span,
     /// Packets that the kernel keeps for a reader of the device. Default: 512.
     pub ring: u32,
@@ -28,7 +28,7 @@ impl Default for Settings {
             tun: "clearway0".into(),
             port: 7611,
             guard: Span::from_us(5),
-            queue: Span::from_ms(4),
+            queue: Span::from_ms(8),
             ring: 512,
             queues: 1,
         }
