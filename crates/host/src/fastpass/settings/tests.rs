@@ -38,6 +38,7 @@ fn a_file_says_who_is_where() {
     assert_eq!((read.address("h0"), read.address("h1"), read.address("a0")), (Some(0), Some(1), None));
     assert_eq!(read.endpoints[1].data.to_string(), "10.2.0.2");
     let reach = read.reach(0);
+    assert_eq!(reach.rate, Rate::from_bps(980_000_000));
     assert_eq!(reach.endpoint("fd00::7".parse().unwrap()), Some(1));
     assert_eq!((reach.paths, reach.slot, read.mode), (1, Span::from_us(100), Mode::Rates));
     let params = read.arbiter_params(1, Timeslots::new(read.arbiter.slot)).unwrap();
