@@ -63,6 +63,8 @@ pub struct Figures {
     pub more: std::collections::BTreeMap<&'static str, u64>,
 }
 
+/// The priority (`SO_PRIORITY`) of packets by which endpoints and arbiters speak: no shaper of UDP holds them up.
+pub const OWN_PRIORITY: u32 = 0xc1ea_0000;
 /// The command of `clearwayd` that lifts the limits of sockets when an endpoint has died.
 pub const WATCH: &str = "lift-limits";
 

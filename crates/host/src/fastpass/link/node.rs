@@ -18,6 +18,7 @@ use crate::datagram::clock::{unix_at_start, Clock};
 use crate::datagram::driver::{drive, Endpoint, Waker};
 use crate::datagram::session;
 use crate::datagram::socket::Socket;
+use crate::fastpass::carriage::OWN_PRIORITY;
 use crate::fastpass::release;
 
 /// An arbiter or an endpoint, as its thread drives it.
@@ -100,6 +101,8 @@ impl<S: Send + 'static> Handle<S> {
             // A socket is of the thread that made it.
             let made = Socket::bind((at, 0).into()).and_then(|socket| {
                 socket.admit(id.to_be_bytes())?;
+                // So that no shaper of UDP holds them up; it takes CAP_NET_ADMIN, and who has it not shapes nothing.
+                let _ = socket.set_priority(OWN_PRIORITY);
                 Ok((socket.local_addr()?, socket))
             });
             let made = made.map_err(E::from).and_then(|made| Ok((made, make(start)?)));
