@@ -96,7 +96,7 @@ fn open_rates(deployment: &Deployment, reach: Reach, start: &Start) -> Result<Bo
     let own = std::env::current_exe()?
         .into_os_string()
         .into_string()
-        .map_err(|path| Problem::bare(format!("the path of this program, {}, is no text", path.display())))?;
+        .map_err(|path| Problem::bare(format!("the path of this program, {path:?}, is no text")))?;
     let settings = rates::Settings {
         udp_device: deployment.carriage.device.clone(),
         watcher: vec![own, WATCH.into()],

@@ -1,16 +1,11 @@
 //! Arbiters that die, stop, are cut off and go on: no slot is granted twice, and no demand is lost.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsFd;
-use std::path::Path;
-use std::process::Command;
 
 use rustix::process::Signal;
-use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
-use super::{pause, wait_until, Arbiter, Endpoint, Place, Used};
+use super::bed::{pause, wait_until, Arbiter, Endpoint, Namespace, Place, Used};
 use crate::network::Random;
 
 /// Rounds of failures; `CLEARWAY_ROUNDS` asks for more.
@@ -44,52 +39,6 @@ fn slots_that_meet_are_found() {
     assert_eq!(twice(&[vec![(1, 2), (2, 2)], vec![(1, 0), (3, 2)]]), []);
     assert_eq!(twice(&[vec![(1, 2)], vec![(1, 2)]]), [(1, "0 and 1 to 2".into())]);
     assert_eq!(twice(&[vec![(1, 2), (1, 1)]]), [(1, "0 to 2 and 1".into())]);
-}
-
-/// A network namespace of its own, which the calling thread is in and does not leave.
-struct Namespace(String);
-
-impl Namespace {
-    fn enter(of: &str) -> Result<Namespace, String> {
-        let namespace = Namespace(format!("clearway-{}-{of}", std::process::id()));
-        let name = &namespace.0;
-        run("ip", &format!("netns add {name}"))?;
-        run("ip", &format!("-n {name} link set lo up"))?;
-        // Rules come before the table of the namespace's own addresses.
-        run("ip", &format!("-n {name} rule add pref 100 lookup local"))?;
-        run("ip", &format!("-n {name} rule del pref 0"))?;
-        let entry = File::open(Path::new("/run/netns").join(name)).map_err(|error| error.to_string())?;
-        move_into_link_name_space(entry.as_fd(), Some(LinkNameSpaceType::Network))
-            .map_err(|error| format!("network namespace: {error}"))?;
-        Ok(namespace)
-    }
-
-    /// Lets nothing of FCP pass between two hosts, in either direction.
-    fn cut(&self, one: &str, other: &str) {
-        for (from, to) in [(one, other), (other, one)] {
-            run("ip", &format!("-n {} rule add pref 10 from {from} to {to} blackhole", self.0)).unwrap();
-        }
-    }
-
-    /// Lets everything pass again.
-    fn heal(&self) {
-        while run("ip", &format!("-n {} rule del pref 10", self.0)).is_ok() {}
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = run("ip", &format!("netns del {}", self.0));
-    }
-}
-
-fn run(program: &str, args: &str) -> Result<(), String> {
-    let output =
-        Command::new(program).args(args.split(' ')).output().map_err(|e| format!("{program}: {e}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!("{program} {args}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 /// What happens in a round.
@@ -173,7 +122,7 @@ fn survive(name: &str, namespace: Option<&Namespace>, failures: &[Failure]) {
     let seen: Vec<_> = endpoints.iter().map(|endpoint| endpoint.handle.look().unwrap()).collect();
     assert!(seen.iter().all(|seen| seen.term > 1), "no arbiter took over: {seen:?}");
     let (slots, terms) = (used.iter().map(Vec::len).sum::<usize>(), seen[0].term);
-    writeln!(std::io::stderr(), "{name}: {} rounds, {slots} slots used, {terms} terms", rounds()).unwrap();
+    eprintln!("{name}: {} rounds, {slots} slots used, {terms} terms", rounds());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use clearway_host::fastpass::settings::Deployment;
 
-use super::{wait_until, Place};
+use super::bed::{self, wait_until, Place};
 
 #[test]
 fn demand_is_granted_slot_by_slot() {
@@ -12,8 +12,7 @@ fn demand_is_granted_slot_by_slot() {
     endpoints[0].wait_for(1, 40);
     endpoints[2].wait_for(1, 40);
     wait_until("all slots are used", || endpoints.iter().all(|endpoint| endpoint.waiting() == 0));
-    let mut slots: Vec<u64> =
-        endpoints.iter().flat_map(super::Endpoint::used).map(|(slot, _)| slot).collect();
+    let mut slots: Vec<u64> = endpoints.iter().flat_map(bed::Endpoint::used).map(|(slot, _)| slot).collect();
     slots.sort_unstable();
     assert!(slots.windows(2).all(|pair| pair[0] != pair[1]), "a slot to one destination twice: {slots:?}");
     let seen = endpoints[0].handle.look().unwrap();
@@ -52,7 +51,7 @@ fn who_has_another_file_or_another_name_is_refused() {
     let _arbiter = place.arbiter(0);
     let text = std::fs::read_to_string(place.folder.join("fastpass.toml")).unwrap();
     let other = Deployment::parse(&text.replace("500us", "250us")).unwrap();
-    let _stranger = super::Endpoint::start(other, 0, &place.folder);
+    let _stranger = bed::Endpoint::start(other, 0, &place.folder);
     wait_until("another slot is refused", || {
         place.log(0).contains("the deployment's file is another: slots are 500 us here and 250 us there")
     });
@@ -61,7 +60,7 @@ fn who_has_another_file_or_another_name_is_refused() {
     let swapped = Deployment::parse(&swapped.replace("name = \"x\"", "name = \"h1\"")).unwrap();
     std::fs::copy(place.folder.join("keys/h0.pem"), place.folder.join("keys/h1.pem")).unwrap();
     std::fs::copy(place.folder.join("keys/h0.key"), place.folder.join("keys/h1.key")).unwrap();
-    let _thief = super::Endpoint::start(swapped, 1, &place.folder);
+    let _thief = bed::Endpoint::start(swapped, 1, &place.folder);
     wait_until("another address is refused", || {
         place.log(0).contains("the endpoint of address 1 is h1, and this certificate is that of h0")
     });
