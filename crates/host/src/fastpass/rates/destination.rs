@@ -36,7 +36,7 @@ pub(super) struct Destination {
     used: u64,
     /// Slots that it needs.
     pub(super) needed: u32,
-    /// Those that the endpoint's driver was told of and has not been granted.
+    /// Slots that the endpoint's driver was told of and has not been granted.
     pub(super) told: u32,
     pub(super) limits: Limits,
     /// The rate of each socket when all last got theirs at once.
