@@ -36,7 +36,7 @@ pub(super) struct Destination {
     used: u64,
     /// Slots that it needs.
     pub(super) needed: u32,
-    /// Those that the endpoint's driver was told of and has not been granted.
+    /// Slots that the endpoint's driver was told of and has not been granted.
     pub(super) told: u32,
     pub(super) limits: Limits,
     /// The rate of each socket when all last got theirs at once.
@@ -70,18 +70,19 @@ impl Destination {
     ) -> Limits {
         let sent_by_udp = self.udp.sent_in(passed, udp_limit);
         self.sockets.add_udp(&self.udp, sent_by_udp);
-        let (sockets, rate, look) = (self.sockets, reach.rate, settings.look);
+        // Even if the next look comes later: slots that have not been granted yet would be missing from a longer time.
+        let (sockets, rate, next) = (self.sockets, reach.rate, settings.look);
         self.segment = sockets.segment.unwrap_or(self.segment);
         let segment = self.segment;
-        let to_use = self.work.settle(now, segment.link_time(sockets.sent, rate), look);
+        let to_use = self.work.settle(now, segment.link_time(sockets.sent, rate), next);
         self.average(sockets.sent_without_backlog, passed, settings.window);
         let waiting = segment.link_time(sockets.waiting, rate);
         self.needed = needed(waiting, self.work.outstanding(), sockets.is_full, reach.slot, settings.horizon);
         let others = reach.places.len().saturating_sub(1).max(1) as u64;
         let overdrawn_by = self.work.is_overdrawn().then_some(sockets.active.max(1));
-        let link = segment.payload_rate(look, look, rate);
+        let link = segment.payload_rate(next, next, rate);
         let idle = idle_rate(link, others, segment, overdrawn_by);
-        let of_pair = segment.payload_rate(to_use, look, rate).max(idle);
+        let of_pair = segment.payload_rate(to_use, next, rate).max(idle);
         let each = share(of_pair, self.used, sockets.backlogged, sockets.active);
         Limits { share: within(each), newcomer: within(idle) }
     }

@@ -9,7 +9,8 @@ use crate::tcp::kernel::{error, KernelError};
 /// Settings of [`Rates`](super::Rates).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The time between two looks at the sockets. Default: 2 ms. A look that takes more than a tenth of that makes it longer.
+    /// The time between two looks at the sockets. Default: 2 ms. Where a look takes more than a fifth of that on a processor, it is
+    /// longer.
     pub look: Span,
     /// The time over which a slot is used from its beginning on. Longer, rates are steadier and follow later. Default: 10 ms; no
     /// shorter than a look and two slots.
