@@ -46,6 +46,21 @@ impl Bed {
         Bed { place, arbiters, endpoints }
     }
 
+    /// Waits until every endpoint hears both arbiters, which takes a while after one was started again.
+    fn be_acquainted(&self) {
+        const LATELY_NS: u64 = 100_000_000;
+        pause(20);
+        wait_until("all hear each other", || {
+            self.want();
+            self.endpoints.iter().all(|endpoint| {
+                let links = endpoint.handle.look().expect("an endpoint").links;
+                links.iter().filter(|link| link.silent_ns < LATELY_NS && link.offset.is_some()).count() == 2
+            })
+        });
+        // The arbiters have heard each other, too.
+        pause(300);
+    }
+
     /// Sees that all want slots for a while.
     fn want(&self) {
         for (own, endpoint) in (0..).zip(&self.endpoints) {
@@ -96,11 +111,7 @@ impl Bed {
             }
             Failure::Cut => {
                 let namespace = namespace.expect("cuts are made in a namespace");
-                let at = |rank: usize| self.place.deployment.arbiters[rank].control.ip().to_string();
-                namespace.cut(&at(victim), &at(1 - victim));
-                for place in &self.place.deployment.endpoints {
-                    namespace.cut(&at(victim), &place.control.ip().to_string());
-                }
+                namespace.isolate(&self.place.deployment.arbiters[victim].control.ip().to_string());
                 pause(ms);
                 namespace.heal();
             }
@@ -109,8 +120,7 @@ impl Bed {
         wait_until("slots are used", || self.last_slot() > before + 20);
         let gap = self.gap(first);
         self.endpoints.iter().for_each(|endpoint| endpoint.record.lock().expect("a record").used.clear());
-        // The other arbiter is at work again, and acquainted.
-        pause(if failure == Failure::Kill { 100 } else { 20 });
+        self.be_acquainted();
         gap
     }
 }
@@ -118,7 +128,7 @@ impl Bed {
 fn measure(failure: Failure, rounds: u32, namespace: Option<&Namespace>) -> serde_json::Value {
     let mut bed = Bed::new(&format!("bench-{failure:?}"));
     bed.want();
-    wait_until("slots are used", || bed.last_slot() > 0);
+    bed.be_acquainted();
     let mut gaps: Vec<f64> = (0..rounds).map(|_| bed.round(failure, namespace, 60)).collect();
     gaps.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share) as usize];

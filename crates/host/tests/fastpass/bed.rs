@@ -303,6 +303,15 @@ impl Namespace {
         }
     }
 
+    /// Lets nothing pass to and from a host, all at once.
+    pub fn isolate(&self, host: &str) {
+        let rules = format!("rule add pref 10 from {host} blackhole\nrule add pref 10 to {host} blackhole\n");
+        let batch = std::env::temp_dir().join(format!("{}.rules", self.0));
+        std::fs::write(&batch, rules).unwrap();
+        run("ip", &format!("-n {} -batch {}", self.0, batch.display())).unwrap();
+        std::fs::remove_file(&batch).unwrap();
+    }
+
     /// Lets everything pass again.
     pub fn heal(&self) {
         while run("ip", &format!("-n {} rule del pref 10", self.0)).is_ok() {}
