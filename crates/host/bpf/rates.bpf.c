@@ -265,6 +265,15 @@ static __always_inline int is_full(struct tcp_sock *tp, __u32 unsent)
     return (__u32)sk->sk_wmem_queued >= (__u32)sk->sk_sndbuf / 2 || (tp->notsent_lowat && unsent >= tp->notsent_lowat / 2);
 }
 
+/* The bytes of a socket's IP header: a socket of IPv6 may have a peer of IPv4. */
+static __always_inline __u16 ip_header(struct sock_common *common)
+{
+    __be32 *remote = common->skc_v6_daddr.in6_u.u6_addr32;
+    if (common->skc_family != AF_INET6)
+        return 20;
+    return remote[0] || remote[1] || remote[2] != __builtin_bswap32(0xffff) ? 40 : 20;
+}
+
 SEC("iter/bpf_sk_storage_map")
 int rates_look(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -293,7 +302,7 @@ int rates_look(struct bpf_iter__bpf_sk_storage_map *ctx)
         .destination = flow->destination,
         .rate = flow->rate,
         .mss = tp->mss_cache,
-        .headers = tp->tcp_header_len + (sk->__sk_common.skc_family == AF_INET6 ? 40 : 20),
+        .headers = tp->tcp_header_len + ip_header(&sk->__sk_common),
         .follows = flow->follows,
     };
     /* Where the list has no room left the kernel comes again for the same socket. */

@@ -12,8 +12,8 @@ use clearway_proto::units::Span;
 use nix::cmsg_space;
 use nix::libc::{in6_pktinfo, in_pktinfo, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W};
 use nix::sys::socket::sockopt::{
-    Ipv4PacketInfo, Ipv4RecvTtl, Ipv4Ttl, Ipv6RecvHopLimit, Ipv6RecvPacketInfo, Ipv6Ttl, RcvBuf, RcvBufForce,
-    RxqOvfl, SndBuf, SndBufForce, Timestamping, UdpGroSegment, UdpGsoSegment,
+    Ipv4PacketInfo, Ipv4RecvTtl, Ipv4Ttl, Ipv6RecvHopLimit, Ipv6RecvPacketInfo, Ipv6Ttl, Priority, RcvBuf,
+    RcvBufForce, RxqOvfl, SndBuf, SndBufForce, Timestamping, UdpGroSegment, UdpGsoSegment,
 };
 use nix::sys::socket::{
     recvmmsg, sendmsg, setsockopt, ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg,
@@ -239,6 +239,12 @@ impl Socket {
         let equal = SockFilter::new((BPF_JMP | BPF_JEQ | BPF_K) as u16, 0, 1, u32::from_be_bytes(first));
         let end = |kept| SockFilter::new((BPF_RET | BPF_K) as u16, 0, 0, kept);
         SockRef::from(&self.udp).attach_filter(&[load, equal, end(u32::MAX), end(0)])
+    }
+
+    /// Gives what leaves a priority of the kernel's queueing disciplines (`SO_PRIORITY`).
+    pub fn set_priority(&self, priority: u32) -> io::Result<()> {
+        setsockopt(&self.udp, Priority, &i32::from_ne_bytes(priority.to_ne_bytes()))?;
+        Ok(())
     }
 
     /// The length of datagrams that are too long for the path, if some were since this was last asked: they leave in

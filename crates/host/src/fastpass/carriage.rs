@@ -18,8 +18,9 @@ use crate::daemon::output::Problem;
 /// Carries a host's traffic as its endpoint's grants say. All of it is called by the thread of the endpoint's driver; other threads
 /// of a carriage wake that thread ([`Waker`](crate::datagram::driver::Waker)) when something has come.
 pub trait Carriage: Send {
-    /// Tells, for each destination whose need has changed since this was last called, how many slots the bytes that wait for it
-    /// need: all that have not been sent.
+    /// Tells, for each destination whose need is another than the endpoint has in mind, how many slots the bytes that wait for it
+    /// need: all that have not been sent. The endpoint has in mind what it was told last, less one for each [slot](Carriage::slot)
+    /// since.
     fn backlog(&mut self, now: Time, tell: &mut dyn FnMut(Address, u32));
 
     /// Uses the slot of a grant. `header` gives the header that goes with every packet of the slot; it is to be called once if
@@ -62,6 +63,8 @@ pub struct Figures {
     pub more: std::collections::BTreeMap<&'static str, u64>,
 }
 
+/// The priority (`SO_PRIORITY`) of packets by which endpoints and arbiters speak: no shaper of UDP holds them up.
+pub const OWN_PRIORITY: u32 = 0xc1ea_0000;
 /// The command of `clearwayd` that lifts the limits of sockets when an endpoint has died.
 pub const WATCH: &str = "lift-limits";
 

@@ -49,7 +49,7 @@ pub struct Reach {
     pub own: Address,
     /// The length of a slot.
     pub slot: Span,
-    /// The rate of a host's link.
+    /// The rate at which slots are filled: that of a host's link, less the share for what has no slots.
     pub rate: Rate,
     /// The largest payload of a frame, in bytes, with what is encapsulated but without the IP and UDP headers around it.
     pub mtu: u32,

@@ -22,17 +22,19 @@ use crate::datagram::clock::Clock;
 
 /// The time before an instant at which sleep ends and polling begins. Default: 30 us, twice what the kernel usually takes.
 pub const SPIN: Span = Span::from_us(30);
-/// The real-time priority that is asked for, of 1 to 99: above nothing but what has none.
-pub const PRIORITY: u8 = 10;
+/// The real-time priority of an endpoint's thread, of 1 to 99: above nothing but what has none.
+pub const OF_ENDPOINTS: u8 = 10;
+/// The real-time priority of an arbiter's thread. All endpoints wait for it, so that none on the same host goes before.
+pub const OF_ARBITERS: u8 = 20;
 
-/// Makes the calling thread one that wakes punctually: no timer slack, and `SCHED_FIFO`. Returns whether the
-/// latter is so: it needs `CAP_SYS_NICE` or a limit on real-time priorities (`ulimit -r`) of at least [`PRIORITY`]. Without it
+/// Makes the calling thread one that wakes punctually: no timer slack, and `SCHED_FIFO` with this priority. Returns whether the
+/// latter is so: it needs `CAP_SYS_NICE` or a limit on real-time priorities (`ulimit -r`) of at least as much. Without it
 /// releases are as punctual as the host is idle.
-pub fn prepare() -> bool {
+pub fn prepare(priority: u8) -> bool {
     // Where this fails sleeps are longer by 50 us, no more.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-    let priority = ThreadPriorityValue::try_from(PRIORITY).map(ThreadPriority::Crossplatform);
+    let priority = ThreadPriorityValue::try_from(priority).map(ThreadPriority::Crossplatform);
     priority
         .is_ok_and(|priority| set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok())
 }

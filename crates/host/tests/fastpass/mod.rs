@@ -185,6 +185,8 @@ impl Carriage for Recorder {
         let record = &mut *self.0.lock().unwrap();
         record.used.push((grant.slot, grant.destination));
         let waiting = record.waiting.entry(grant.destination).or_default();
+        // The endpoint counts one less.
+        record.told.entry(grant.destination).and_modify(|told| *told = told.saturating_sub(1));
         let some = *waiting > 0;
         if some {
             header();

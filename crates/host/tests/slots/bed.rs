@@ -14,7 +14,7 @@ use clearway_host::datagram::clock::Clock;
 use clearway_host::datagram::driver::Waker;
 use clearway_host::fastpass::carriage::{Carriage, Figures};
 use clearway_host::fastpass::reach::{Place, Prefix, Reach};
-use clearway_host::fastpass::release::{prepare, Release, Woken};
+use clearway_host::fastpass::release::{prepare, Release, Woken, OF_ENDPOINTS};
 use clearway_host::fastpass::slots::{Settings, Slots};
 use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::fastpass::fcp::Grant;
@@ -179,7 +179,7 @@ fn drive(
 ) -> Done {
     enter(&namespace);
     let mut slots = Slots::open(reach, settings, waker.clone()).unwrap();
-    let real_time = prepare();
+    let real_time = prepare(OF_ENDPOINTS);
     started.send(()).unwrap();
     let (own, other, timeslots) = (reach.own, 1 - reach.own, Timeslots::new(reach.slot));
     let (mut need, mut mode, mut number, mut heard) = (0, 0, 0, Arrivals::default());

@@ -20,6 +20,7 @@ use crate::daemon::output::Problem;
 use crate::datagram::driver::{Arrival, Endpoint};
 use crate::fastpass::link::node::{Node, Start};
 use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
+use crate::fastpass::release;
 
 /// The time between two looks whether there is too much to do.
 const LOOK: Span = Span::from_secs(1);
@@ -280,6 +281,8 @@ impl Endpoint for ArbiterNode {
 }
 
 impl Node for ArbiterNode {
+    const PRIORITY: u8 = release::OF_ARBITERS;
+
     type Seen = Seen;
 
     fn wire(&mut self) -> &mut Wire {

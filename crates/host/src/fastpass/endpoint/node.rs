@@ -16,6 +16,7 @@ use crate::fastpass::arbiter::term::Kept;
 use crate::fastpass::carriage::{Carriage, Figures};
 use crate::fastpass::link::node::{Node, Start};
 use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
+use crate::fastpass::release;
 
 /// The time between two looks at the clocks.
 const LOOK: Span = Span::from_secs(1);
@@ -282,6 +283,8 @@ impl driver::Endpoint for EndpointNode {
 }
 
 impl Node for EndpointNode {
+    const PRIORITY: u8 = release::OF_ENDPOINTS;
+
     type Seen = Seen;
 
     fn wire(&mut self) -> &mut Wire {

@@ -18,10 +18,14 @@ use crate::datagram::clock::{unix_at_start, Clock};
 use crate::datagram::driver::{drive, Endpoint, Waker};
 use crate::datagram::session;
 use crate::datagram::socket::Socket;
+use crate::fastpass::carriage::OWN_PRIORITY;
 use crate::fastpass::release;
 
 /// An arbiter or an endpoint, as its thread drives it.
 pub trait Node: Endpoint {
+    /// The real-time priority of its thread, where it may have one.
+    const PRIORITY: u8;
+
     /// What can be seen of it.
     type Seen: Send + 'static;
 
@@ -84,7 +88,7 @@ impl<S: Send + 'static> Handle<S> {
         let (lose, lost) = unbounded_channel();
         let its_waker = waker.clone();
         let work = move || {
-            let is_punctual = release::prepare();
+            let is_punctual = release::prepare(N::PRIORITY);
             let mut clock = Clock::start();
             let unix_ns = unix_at_start(&clock);
             let start = Start {
@@ -97,6 +101,8 @@ impl<S: Send + 'static> Handle<S> {
             // A socket is of the thread that made it.
             let made = Socket::bind((at, 0).into()).and_then(|socket| {
                 socket.admit(id.to_be_bytes())?;
+                // So that no shaper of UDP holds them up; it takes CAP_NET_ADMIN, and who has it not shapes nothing.
+                let _ = socket.set_priority(OWN_PRIORITY);
                 Ok((socket.local_addr()?, socket))
             });
             let made = made.map_err(E::from).and_then(|made| Ok((made, make(start)?)));

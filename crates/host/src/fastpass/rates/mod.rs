@@ -58,7 +58,6 @@ use kernel::{Kernel, Limits};
 pub use settings::Settings;
 use sockets::Sockets;
 use udp::Classes;
-pub use udp::OWN_PRIORITY;
 use watch::Watcher;
 
 /// The shortest time between two rounds of all sockets.

@@ -2,7 +2,7 @@
 //! the rate of one more socket of the pair.
 //!
 //! The classes are made, changed, asked and removed by `tc`, one process that is told command after command. What is not UDP, or goes
-//! elsewhere, passes the shaper unshaped, and so does what has the priority [`OWN_PRIORITY`].
+//! elsewhere, passes the shaper unshaped, and so does what has the priority [`OWN_PRIORITY`](crate::fastpass::carriage::OWN_PRIORITY).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,8 +21,6 @@ use crate::tcp::kernel::{error, KernelError};
 
 /// The shaper's number.
 const HANDLE: &str = "c1ea:";
-/// The priority (`SO_PRIORITY`) of packets that pass the shaper unshaped: those by which endpoints and arbiters speak.
-pub const OWN_PRIORITY: u32 = 0xc1ea_0000;
 /// The number of the class of endpoint 0.
 const FIRST: u32 = 2;
 /// Bytes that a frame takes on an Ethernet link beside what the shaper counts.

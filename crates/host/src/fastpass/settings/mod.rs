@@ -15,7 +15,7 @@ use clearway_proto::fastpass::fcp::Address;
 use clearway_proto::fastpass::isolator::IsolatorParams;
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::parameter::{Parameter, ParameterReader, Parameters};
-use clearway_proto::units::Span;
+use clearway_proto::units::{Rate, Span};
 use serde::{Deserialize, Serialize};
 use toml_edit::Document;
 
@@ -194,11 +194,12 @@ impl Deployment {
 
     /// The network as the endpoint of this address needs to know it.
     pub fn reach(&self, own: Address) -> Reach {
+        let granted = self.network.rate.as_bps() as f64 * (1.0 - self.arbiter.control_share);
         Reach {
             places: self.endpoints.clone(),
             own,
             slot: self.arbiter.slot,
-            rate: self.network.rate,
+            rate: Rate::from_bps(granted as u64),
             mtu: self.network.mtu,
             paths: self.network.paths(),
         }

@@ -38,6 +38,7 @@ fn a_file_says_who_is_where() {
     assert_eq!((read.address("h0"), read.address("h1"), read.address("a0")), (Some(0), Some(1), None));
     assert_eq!(read.endpoints[1].data.to_string(), "10.2.0.2");
     let reach = read.reach(0);
+    assert_eq!(reach.rate, Rate::from_bps(980_000_000));
     assert_eq!(reach.endpoint("fd00::7".parse().unwrap()), Some(1));
     assert_eq!((reach.paths, reach.slot, read.mode), (1, Span::from_us(100), Mode::Rates));
     let params = read.arbiter_params(1, Timeslots::new(read.arbiter.slot)).unwrap();
@@ -79,7 +80,7 @@ fn each_thing_that_is_wrong_is_told_with_its_place_and_a_remedy() {
         ("name = \"h1\"", "name = \"h0\"", "host[1].name: \"h0\" is host[0]'s, too", "a name of its own"),
         ("10.0.0.1:7600", "10.0.0.1", "line 12: host[0].control: found \"10.0.0.1\", expected an IP address and a port", ""),
         ("control = \"10.0.0.9:7600\"", "", "host[2].control: missing", "write control = "),
-        ("[arbiter]\n", "[arbiter]\ntakeover = \"500us\"\n", "takeover", "change one of them"),
+        ("[arbiter]\n", "[arbiter]\ntakeover = \"1ms\"\n", "takeover", "change one of them"),
         ("[arbiter]\n", "[arbiter]\nslot = \"1us\"\n", "line 8: arbiter.slot: found \"1us\", expected a time from 20us to 100ms", ""),
         ("[network]", "[netwrok]", "network: missing", "write [network]"),
         ("rate = \"1Gbps\"", "rate = 1", "line 5: network.rate: found 1, expected a rate", ""),

@@ -64,8 +64,9 @@ impl ArbiterSettings {
             control_share: 0.02,
             retransmit: (MS * 5).max(slot * 2),
             acknowledge: MS.max(slot),
-            watchdog: Span::from_us(500),
-            takeover: MS * 2,
+            // A process of a host may stand still for some milliseconds.
+            watchdog: MS,
+            takeover: MS * 8,
             gap: Span::ZERO,
             fault_isolation: true,
         }
@@ -143,7 +144,7 @@ pub fn endpoint_defaults(mode: Mode, arbiter: &ArbiterSettings) -> EndpointSetti
         late: arbiter.slot / 2,
         early: horizon,
         // Longer than a takeover takes, and a process may stand still for some milliseconds.
-        fallback_after: (arbiter.takeover * 10).max(MS * 40),
+        fallback_after: (arbiter.takeover * 4).max(MS * 40),
         ..EndpointSettings::default()
     }
 }

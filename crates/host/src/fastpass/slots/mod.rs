@@ -41,7 +41,7 @@ use std::thread::JoinHandle;
 use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::fastpass::fcp::{Address, Grant};
 use clearway_proto::fastpass::receipts::SlotHeader;
-use clearway_proto::units::Time;
+use clearway_proto::units::{Span, Time};
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::process::setpriority_process;
 use tun_rs::SyncDevice;
@@ -71,6 +71,7 @@ const NICENESS: i32 = -15;
 /// The carriage of an endpoint that sends in slots. When it is dropped its threads end, and the device is gone with its routes.
 pub struct Slots {
     shared: Arc<Shared>,
+    reach: Reach,
     fill: Fill,
     /// Headers that are being told.
     headers: Vec<(Address, SlotHeader)>,
@@ -82,7 +83,7 @@ impl Slots {
     /// the calling thread is in the network namespace of the host.
     pub fn open(reach: &Reach, settings: &Settings, waker: Waker) -> Result<Slots, Problem> {
         let wire = wire_of(reach)?;
-        let slot_bytes = slot_bytes(reach, settings, wire)?;
+        let slot_bytes = slot_bytes(reach, settings.guard, wire)?;
         let data: Vec<SocketAddr> =
             reach.places.iter().map(|place| SocketAddr::new(place.data, settings.port)).collect();
         let own = data[usize::from(reach.own)];
@@ -102,7 +103,9 @@ impl Slots {
             ports,
             waker,
         }));
-        let mut slots = Slots { shared, fill: Fill::default(), headers: Vec::new(), threads: Vec::new() };
+        let reach = reach.clone();
+        let mut slots =
+            Slots { shared, reach, fill: Fill::default(), headers: Vec::new(), threads: Vec::new() };
         for queue in 0..devices.len() {
             let (devices, name) = (devices.clone(), settings.tun.clone());
             slots.start("tun-reader", move |shared, kick| {
@@ -137,7 +140,7 @@ impl Slots {
 
     /// Bytes of the wire that a slot carries, with all headers and gaps.
     pub fn slot_bytes(&self) -> usize {
-        self.shared.slot_bytes
+        self.shared.slot_bytes.load(Ordering::Relaxed)
     }
 
     /// What has ended a thread of it, if anything has: the device is gone, or its socket. Nothing is carried then any more. The
@@ -170,7 +173,10 @@ impl Carriage for Slots {
         if usize::from(grant.destination) >= shared.queues.len() {
             return false;
         }
-        let budget = shared.slot_bytes;
+        // The endpoint counts one less, whether anything leaves or not.
+        let told = &shared.queues[usize::from(grant.destination)].told;
+        told.store(told.load(Ordering::SeqCst).saturating_sub(1), Ordering::SeqCst);
+        let budget = self.slot_bytes();
         let sent = shared.send(&mut self.fill, grant.destination, grant.path, budget, &mut || Some(header()));
         if sent { &shared.counts.slots_used } else { &shared.counts.slots_empty }.add(1);
         sent
@@ -186,6 +192,13 @@ impl Carriage for Slots {
         self.shared.unscheduled.store(mode == Mode::Unscheduled, Ordering::SeqCst);
         // What waits has been waiting for slots.
         self.kick();
+    }
+
+    /// A guard that leaves no room for a packet is not taken: one packet a slot is sent whatever the clocks say.
+    fn set_guard(&mut self, guard: Span) {
+        let wire = self.shared.wire;
+        let bytes = slot_bytes(&self.reach, guard, wire).unwrap_or(wire.cost(wire.longest));
+        self.shared.slot_bytes.store(bytes, Ordering::Relaxed);
     }
 
     fn handle_timeout(&mut self, _now: Time) {}
@@ -232,12 +245,12 @@ fn together(wire: Wire, slot_bytes: usize) -> usize {
 }
 
 /// Bytes of the wire that a slot carries.
-fn slot_bytes(reach: &Reach, settings: &Settings, wire: Wire) -> Result<usize, Problem> {
-    let used = reach.slot.as_ps().saturating_sub(settings.guard.as_ps());
+fn slot_bytes(reach: &Reach, guard: Span, wire: Wire) -> Result<usize, Problem> {
+    let used = reach.slot.as_ps().saturating_sub(guard.as_ps());
     let bytes = (u128::from(reach.rate.as_bps()) * u128::from(used) / 8_000_000_000_000) as usize;
     let needed = wire.cost(wire.longest);
     if bytes < needed {
-        let (slot, guard) = (reach.slot.as_us_f64(), settings.guard.as_us_f64());
+        let (slot, guard) = (reach.slot.as_us_f64(), guard.as_us_f64());
         return Err(Problem::new(
             format!("a slot of {slot} us, less {guard} us, carries {bytes} bytes; a packet takes {needed}"),
             "make the slot longer, or the guard shorter",

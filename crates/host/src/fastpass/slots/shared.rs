@@ -1,7 +1,7 @@
 //! What the threads of the carriage share.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use clearway_proto::fastpass::fcp::{Address, Path};
@@ -35,7 +35,7 @@ pub struct Shared {
     /// What datagrams cost.
     pub wire: Wire,
     /// Bytes of the wire that a slot has.
-    pub slot_bytes: usize,
+    pub slot_bytes: AtomicUsize,
     /// Buffers that are not used.
     pub pool: Pool,
     /// The sockets.
@@ -88,7 +88,7 @@ impl Shared {
             table,
             limit,
             wire,
-            slot_bytes,
+            slot_bytes: AtomicUsize::new(slot_bytes),
             pool: Pool::default(),
             ports,
             counts: Counts::default(),
@@ -103,7 +103,8 @@ impl Shared {
 
     /// Slots that what waits for a destination needs.
     pub fn need(&self, queue: &Queue) -> u32 {
-        u32::try_from(queue.cost().div_ceil(self.slot_bytes as u64)).unwrap_or(u32::MAX)
+        u32::try_from(queue.cost().div_ceil(self.slot_bytes.load(Ordering::Relaxed) as u64))
+            .unwrap_or(u32::MAX)
     }
 
     /// Wakes the driver, unless it has been woken and has not looked yet.
