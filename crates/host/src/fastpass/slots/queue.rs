@@ -8,9 +8,9 @@
 //! when it enters the device (`skb_orphan`), so its own limit on what a socket may queue does not hold there. A device has as many
 //! rings as it has queues, but only a BPF program could choose the ring by destination. So back-pressure is by drops, destination
 //! by destination, and the limit is in bytes and short in time. What is dropped here has taken nothing
-//! of the network. Eight flows to one destination at 1 Gb/s fill their slots with a limit of 4 ms, but send every fifth segment
-//! again, and with 16 ms none. Marks (ECN) from half of the limit on did not help with 4 ms: drops were as many, and
-//! super-packets a sixth as long.
+//! of the network. Eight flows to one destination at 1 Gb/s fill their slots with a limit of 4 ms, but send a quarter of their
+//! segments again, 7 % with 8 ms and none with 16. Marks (ECN) from half of the limit on did not help with 4 ms: as much was sent
+//! again, and super-packets were a sixth as long.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
