@@ -1,18 +1,12 @@
 //! The place where an endpoint's grants meet a host's traffic: the driver of an endpoint asks its [`Carriage`] what waits, and
 //! tells it each slot.
 
-use clearway_proto::fastpass::endpoint::Mode as Scheduling;
+use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::fastpass::fcp::{Address, Grant};
 use clearway_proto::fastpass::receipts::SlotHeader;
 use clearway_proto::units::{Span, Time};
 use serde::Serialize;
 
-use super::link::node::Start;
-#[cfg(feature = "tcp")]
-use super::rates;
-use super::reach::Reach;
-use super::settings::{Deployment, Mode};
-use super::slots;
 use crate::daemon::output::Problem;
 
 /// Carries a host's traffic as its endpoint's grants say. All of it is called by the thread of the endpoint's driver; other threads
@@ -31,7 +25,7 @@ pub trait Carriage: Send {
     fn headers(&mut self, tell: &mut dyn FnMut(Address, SlotHeader));
 
     /// From now on packets leave in slots, or there is no arbiter and they leave without.
-    fn mode(&mut self, now: Time, mode: Scheduling);
+    fn mode(&mut self, now: Time, mode: Mode);
 
     /// From now on this much of each slot is left empty, as clocks are apart.
     fn set_guard(&mut self, _guard: Span) {}
@@ -41,6 +35,11 @@ pub trait Carriage: Send {
 
     /// When [`Carriage::handle_timeout`] is wanted next.
     fn poll_timeout(&self) -> Option<Time>;
+
+    /// What has ended it, if anything has: nothing is carried any more. The driver's thread is woken for it.
+    fn trouble(&self) -> Option<Problem> {
+        None
+    }
 
     /// Counts so far.
     fn figures(&self) -> Figures;
@@ -61,57 +60,4 @@ pub struct Figures {
     pub dropped_packets: u64,
     /// Other counts, by name.
     pub more: std::collections::BTreeMap<&'static str, u64>,
-}
-
-/// The priority (`SO_PRIORITY`) of packets by which endpoints and arbiters speak: no shaper of UDP holds them up.
-pub const OWN_PRIORITY: u32 = 0xc1ea_0000;
-/// The command of `clearwayd` that lifts the limits of sockets when an endpoint has died.
-pub const WATCH: &str = "lift-limits";
-
-/// Opens what carries the traffic of the endpoint of this address, in the mode that its deployment says.
-pub fn open_carriage(
-    deployment: &Deployment,
-    own: Address,
-    start: &Start,
-) -> Result<Box<dyn Carriage>, Problem> {
-    let reach = deployment.reach(own);
-    match deployment.mode {
-        Mode::Rates => open_rates(deployment, reach, start),
-        Mode::Slots => {
-            let words = &deployment.carriage;
-            let settings = slots::Settings {
-                tun: words.tun.clone(),
-                port: words.port,
-                guard: words.guard,
-                ..slots::Settings::default()
-            };
-            Ok(Box::new(slots::Slots::open(&reach, &settings, start.waker.clone())?))
-        }
-    }
-}
-
-#[cfg(feature = "tcp")]
-fn open_rates(deployment: &Deployment, reach: Reach, start: &Start) -> Result<Box<dyn Carriage>, Problem> {
-    // The watcher is this program, too.
-    let own = std::env::current_exe()?
-        .into_os_string()
-        .into_string()
-        .map_err(|path| Problem::bare(format!("the path of this program, {path:?}, is no text")))?;
-    let settings = rates::Settings {
-        udp_device: deployment.carriage.device.clone(),
-        watcher: vec![own, WATCH.into()],
-        ..rates::Settings::default()
-    };
-    let rates = rates::Rates::open(reach, start.timeslots, settings);
-    Ok(Box::new(rates.map_err(|error| Problem::new(error.message, &error.remedy))?))
-}
-
-#[cfg(not(feature = "tcp"))]
-fn open_rates(_: &Deployment, _: Reach, _: &Start) -> Result<Box<dyn Carriage>, Problem> {
-    let remedy = "install libelf and zlib with their headers, and pkg-config (Debian and Ubuntu: apt-get install libelf-dev \
-                  zlib1g-dev pkg-config), and build it anew; or use endpoint.mode = \"slots\"";
-    Err(Problem::new(
-        "this clearwayd was built without what sets rates of TCP sockets, for want of libelf",
-        remedy,
-    ))
 }

@@ -92,7 +92,7 @@ impl Doors {
                     }
                     if handle.has_ended() {
                         let why = handle.end().err().map_or("its thread has ended".into(), |error| error.to_string());
-                        return Err(Problem::bare(format!("the socket of FCP: {why}")));
+                        return Err(Problem::bare(format!("it cannot go on: {why}")));
                     }
                     if stops::take_reload() {
                         service.reloading();

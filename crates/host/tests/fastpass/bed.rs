@@ -59,7 +59,7 @@ impl Drop for Place {
 }
 
 impl Place {
-    /// So many endpoints and arbiters, with these lines in `[arbiter]` and `[endpoint]`.
+    /// `endpoints` and `arbiters`, with these lines in `[arbiter]` and `[endpoint]`.
     pub fn new(name: &str, endpoints: usize, arbiters: usize, of_arbiter: &str, of_endpoint: &str) -> Place {
         static USED: AtomicU8 = AtomicU8::new(1);
         let (own, test) = (std::process::id(), USED.fetch_add(1, Ordering::Relaxed));
@@ -252,7 +252,7 @@ impl Endpoint {
         Endpoint { record, handle, leave, thread: Some(thread) }
     }
 
-    /// Lets so many slots wait for a destination.
+    /// Lets `slots` slots wait for a destination.
     pub fn wait_for(&self, destination: Address, slots: u32) {
         *self.record.lock().unwrap().waiting.entry(destination).or_default() += slots;
         // A look wakes the endpoint's thread.
@@ -304,6 +304,7 @@ impl Namespace {
     }
 
     /// Lets nothing pass to and from a host, all at once.
+    #[allow(dead_code, reason = "a bench uses it")]
     pub fn isolate(&self, host: &str) {
         let rules = format!("rule add pref 10 from {host} blackhole\nrule add pref 10 to {host} blackhole\n");
         let batch = std::env::temp_dir().join(format!("{}.rules", self.0));

@@ -3,3 +3,6 @@
 
 pub mod counts;
 pub mod node;
+mod open;
+
+pub use open::open_carriage;

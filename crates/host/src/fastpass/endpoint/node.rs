@@ -10,6 +10,7 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 use tracing::{error, info, warn};
 
+use crate::daemon::output::Problem;
 use crate::datagram::driver::{self, Arrival};
 use crate::fastpass::arbiter::node::encode;
 use crate::fastpass::arbiter::term::Kept;
@@ -307,6 +308,10 @@ impl Node for EndpointNode {
             socket_drops: drops,
             send_errors: self.send_errors,
         }
+    }
+
+    fn trouble(&self) -> Option<Problem> {
+        self.carriage.trouble()
     }
 
     fn end(&mut self, now: Time) {

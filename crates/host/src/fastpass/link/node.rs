@@ -14,12 +14,15 @@ use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::units::{Span, Time};
 
 use super::wire::{Peer, Wire};
+use crate::daemon::output::Problem;
 use crate::datagram::clock::{unix_at_start, Clock};
 use crate::datagram::driver::{drive, Endpoint, Waker};
 use crate::datagram::session;
 use crate::datagram::socket::Socket;
-use crate::fastpass::carriage::OWN_PRIORITY;
 use crate::fastpass::release;
+
+/// The priority (`SO_PRIORITY`) of packets by which endpoints and arbiters speak: no shaper of UDP holds them up.
+pub const OWN_PRIORITY: u32 = 0xc1ea_0000;
 
 /// An arbiter or an endpoint, as its thread drives it.
 pub trait Node: Endpoint {
@@ -34,6 +37,11 @@ pub trait Node: Endpoint {
 
     /// What there is to see now; `drops` are the datagrams that the kernel dropped at the socket.
     fn look(&mut self, now: Time, drops: u32) -> Self::Seen;
+
+    /// What has ended it, if anything has.
+    fn trouble(&self) -> Option<Problem> {
+        None
+    }
 
     /// Ends in order, as the process does.
     fn end(&mut self, now: Time);
@@ -170,7 +178,7 @@ impl<S: Send + 'static> Handle<S> {
         ended.map_or(Ok(()), |ended| ended.map_err(|_| io::Error::other("its thread failed"))?)
     }
 
-    /// Whether the thread has ended, which only an error of the socket does by itself.
+    /// Returns whether the thread has ended, which only an error of the socket does by itself.
     pub fn has_ended(&self) -> bool {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         thread.as_ref().is_none_or(JoinHandle::is_finished)
@@ -208,7 +216,12 @@ fn work<N: Node>(
     commands: &Receiver<Command<N::Seen>>,
     lose: &UnboundedSender<u32>,
 ) -> io::Result<()> {
-    drive(socket, clock, waker, node, |node, socket, now| {
+    let mut ended = Ok(());
+    let driven = drive(socket, clock, waker, node, |node, socket, now| {
+        if let Some(problem) = node.trouble() {
+            ended = Err(io::Error::other(problem.message));
+            return true;
+        }
         while let Some(number) = node.wire().poll_lost() {
             // Who does not listen any more has ended.
             let _ = lose.send(number);
@@ -224,5 +237,6 @@ fn work<N: Node>(
             }
         }
         false
-    })
+    });
+    driven.and(ended)
 }

@@ -108,7 +108,7 @@ impl Party {
         }
     }
 
-    /// Whether one that dials is who it says, by the name of its certificate, and has the same deployment; else why not.
+    /// Returns whether one that dials is who it says, by the name of its certificate, and has the same deployment; else why not.
     fn admits(&self, name: &str, opening: &Opening) -> Result<(), String> {
         let meant = self.name_of(opening.who).ok_or_else(|| format!("there is no {}", told(opening.who)))?;
         if name != meant {

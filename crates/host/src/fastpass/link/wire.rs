@@ -248,7 +248,7 @@ impl Wire {
         Some((link.session.seal(datagram, length), link.session.address))
     }
 
-    /// Whether a ping or an answer is to be sent.
+    /// Returns whether a ping or an answer is to be sent.
     pub fn readiness(&self, now: Time) -> Readiness {
         if !self.answers.is_empty() || self.ping_at <= now {
             Readiness::Ready

@@ -2,7 +2,7 @@
 //! the rate of one more socket of the pair.
 //!
 //! The classes are made, changed, asked and removed by `tc`, one process that is told command after command. What is not UDP, or goes
-//! elsewhere, passes the shaper unshaped, and so does what has the priority [`OWN_PRIORITY`](crate::fastpass::carriage::OWN_PRIORITY).
+//! elsewhere, passes the shaper unshaped, and so does what has the priority [`OWN_PRIORITY`](crate::fastpass::link::node::OWN_PRIORITY).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

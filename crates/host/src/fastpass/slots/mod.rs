@@ -143,12 +143,6 @@ impl Slots {
         self.shared.slot_bytes.load(Ordering::Relaxed)
     }
 
-    /// What has ended a thread of it, if anything has: the device is gone, or its socket. Nothing is carried then any more. The
-    /// driver is woken for it.
-    pub fn trouble(&self) -> Option<&Problem> {
-        self.shared.trouble()
-    }
-
     fn kick(&self) {
         for (kick, _) in &self.threads {
             // One that is full is one that wakes.
@@ -205,6 +199,10 @@ impl Carriage for Slots {
 
     fn poll_timeout(&self) -> Option<Time> {
         None
+    }
+
+    fn trouble(&self) -> Option<Problem> {
+        self.shared.trouble().cloned()
     }
 
     fn figures(&self) -> Figures {
