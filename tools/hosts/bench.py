@@ -1,4 +1,4 @@
-"""Swift held against cubic, and a testbed against its bars, a line a bar: `python -m tools.hosts bench`."""
+"""Swift, a testbed and Fastpass held against their bars, a line a bar: `python -m tools.hosts bench`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tools.hosts import swift, testbed
+from tools.hosts import fastpass, swift, testbed
 from tools.hosts.bars import Bar, Pairs, measured, middle, skipped
 from tools.hosts.load import Outcome, load
 from tools.hosts.machine import UnavailableError, demand
@@ -57,6 +57,7 @@ def lines(effort: Effort) -> Iterator[str]:
     except UnavailableError as reason:
         yield from (skipped(name, reason) for name, _ in measurements)
     yield from testbed.lines(effort.repeats, effort.soak_s)
+    yield from fastpass.lines(effort.repeats, effort.seconds(4))
 
 
 def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:
