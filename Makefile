@@ -1,8 +1,9 @@
-# What a person does here: make demo, demo-tcp, demo-hosts, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
+# What a person does here: make demo, demo-tcp, demo-hosts, fastpass-rounds, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
 VENV := .venv
+ROUNDS ?= 200
 BIN := $(VENV)/bin
 # Only what a lock names is installed, and only with the hash that it names.
 INSTALL := $(BIN)/python -m pip install --quiet --require-hashes --requirement
@@ -23,7 +24,7 @@ TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib
 endif
 
 .PHONY: demo front-page test quic test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
-.PHONY: demo-tcp demo-hosts bench-hosts deb
+.PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
@@ -36,6 +37,10 @@ demo-tcp: build
 # A 64 to 1 incast on eight namespaces under cubic, BBR and Swift, beside its simulation, and a page: target/demo-hosts.html. Needs root.
 demo-hosts: build
 	@$(BIN)/python -m tools.hosts incast
+
+# Fastpass's arbiters killed, stopped and cut off on this machine: no slot is granted twice, no demand is lost. Cuts need root.
+fastpass-rounds: | needs-cargo
+	CLEARWAY_ROUNDS=$(ROUNDS) cargo test --quiet -p clearway-host $(TCP) --test all -- fastpass::safety --nocapture
 
 # Renews what README shows of the demo: the pictures in docs/ and what it prints.
 front-page: build
