@@ -92,6 +92,8 @@ def test_toml_can_be_run(block: Block, workspace: Path) -> None:
         (workspace / "hosts.toml").write_text(block.text)
         assert names_in(workspace / "hosts.toml") == ["alpha", "beta"]
         return
+    if "\n[endpoint]\n" in block.text:
+        return  # a file of clearwayd, which a test of crates/host reads
     bases = [base for start, base in COMPLETED.items() if block.text.startswith(start)]
     text = block.text.replace(IMAGINED, 'protocol = "reno"')
     whole = documents.text_of(merged(bases[0], documents.parse(text, block.place))) if bases else text

@@ -105,6 +105,15 @@ fn two_files_that_differ_are_told_apart() {
     assert_eq!(own.difference(&names).unwrap(), "the endpoints are h0, h1 here and h7, h1 there");
 }
 
+/// The file that docs/FASTPASS.md shows.
+#[test]
+fn the_file_of_the_documentation_is_right() {
+    let page = include_str!("../../../../../docs/FASTPASS.md");
+    let block = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a file");
+    let read = Deployment::parse(block).unwrap();
+    assert_eq!((read.endpoints.len(), read.rank("a1"), read.mode), (2, Some(1), Mode::Rates));
+}
+
 /// Every text is read or refused, whatever is in it.
 #[test]
 fn no_text_is_too_strange() {
