@@ -18,7 +18,7 @@ use super::term::Kept;
 use crate::arbiter::pipeline::Pipeline;
 use crate::daemon::output::Problem;
 use crate::datagram::driver::{Arrival, Endpoint};
-use crate::fastpass::link::node::{Node, Start};
+use crate::fastpass::link::node::{sooner, Node, Start};
 use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
 use crate::fastpass::release;
 
@@ -229,12 +229,7 @@ impl Endpoint for ArbiterNode {
         if self.waits_until.is_some() {
             return self.wire.readiness(now);
         }
-        match (self.machine.readiness(now), self.wire.readiness(now)) {
-            (Readiness::Ready, _) | (_, Readiness::Ready) => Readiness::Ready,
-            (Readiness::At(one), Readiness::At(other)) => Readiness::At(one.min(other)),
-            (Readiness::Idle, other) => other,
-            (one, Readiness::Idle) => one,
-        }
+        sooner(self.machine.readiness(now), self.wire.readiness(now))
     }
 
     fn transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {

@@ -15,7 +15,7 @@ use crate::datagram::driver::{self, Arrival};
 use crate::fastpass::arbiter::node::encode;
 use crate::fastpass::arbiter::term::Kept;
 use crate::fastpass::carriage::{Carriage, Figures};
-use crate::fastpass::link::node::{Node, Start};
+use crate::fastpass::link::node::{sooner, Node, Start};
 use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
 use crate::fastpass::release;
 
@@ -232,12 +232,7 @@ impl driver::Endpoint for EndpointNode {
         if !self.request.1.is_empty() {
             return Readiness::Ready;
         }
-        match (self.machine.readiness(now), self.wire.readiness(now)) {
-            (Readiness::Ready, _) | (_, Readiness::Ready) => Readiness::Ready,
-            (Readiness::At(one), Readiness::At(other)) => Readiness::At(one.min(other)),
-            (Readiness::Idle, other) => other,
-            (one, Readiness::Idle) => one,
-        }
+        sooner(self.machine.readiness(now), self.wire.readiness(now))
     }
 
     fn transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {

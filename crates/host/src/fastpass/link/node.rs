@@ -11,6 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
 use clearway_proto::fastpass::timeslots::Timeslots;
+use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 
 use super::wire::{Peer, Wire};
@@ -45,6 +46,15 @@ pub trait Node: Endpoint {
 
     /// Ends in order, as the process does.
     fn end(&mut self, now: Time);
+}
+
+/// The sooner of two readinesses.
+pub(in crate::fastpass) fn sooner(one: Readiness, other: Readiness) -> Readiness {
+    match (one, other) {
+        (Readiness::Ready, _) | (_, Readiness::Ready) => Readiness::Ready,
+        (Readiness::At(one), Readiness::At(other)) => Readiness::At(one.min(other)),
+        (Readiness::Idle, only) | (only, Readiness::Idle) => only,
+    }
 }
 
 enum Command<S> {
