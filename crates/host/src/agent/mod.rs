@@ -6,6 +6,7 @@
 
 mod drops;
 mod expected;
+mod fastpass;
 mod flows;
 mod limits;
 mod metrics;

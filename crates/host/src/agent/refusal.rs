@@ -18,6 +18,11 @@ impl Refusal {
         Refusal { message: message.into(), remedy: Some(remedy.into()), is_input: true }
     }
 
+    /// A process that this host was to start says why it does not.
+    pub fn of_process(message: String, remedy: Option<String>, is_input: bool) -> Refusal {
+        Refusal { message, remedy, is_input }
+    }
+
     /// Something failed that may not fail another time.
     pub fn failure(message: impl Display) -> Refusal {
         Refusal { message: message.to_string(), remedy: None, is_input: false }

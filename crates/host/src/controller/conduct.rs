@@ -141,7 +141,7 @@ impl Conduct<'_> {
             }
         })
         .await?;
-        self.lines.started(last.saturating_sub(first));
+        self.lines.started(first, last.saturating_sub(first));
         Ok(done)
     }
 
@@ -190,6 +190,10 @@ impl Conduct<'_> {
             }
             Heard::Said(FromAgent::Sample { t_ns, flows }) => {
                 self.lines.sample(name, t_ns, &flows);
+                None
+            }
+            Heard::Said(FromAgent::Fastpass { status, lost }) => {
+                self.lines.fastpass(name, status.as_deref(), lost.as_deref());
                 None
             }
             Heard::Said(FromAgent::Flow(flow)) => {

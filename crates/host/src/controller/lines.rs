@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use serde_json::{json, Value};
 
 use crate::daemon::output::{print, Problem};
+use crate::fastpass::status::Status;
 use crate::testbed::message::{FlowFigures, Row};
 
 /// Where the lines go.
@@ -40,9 +41,9 @@ impl Lines {
         self.write(&json!({ "event": "agents", "hosts": hosts }));
     }
 
-    /// The run has started, in this many nanoseconds from the first agent to the last.
-    pub fn started(&self, spread_ns: u64) {
-        self.write(&json!({ "event": "started", "spread_ns": spread_ns }));
+    /// The run has started: the first agent at this instant of the controller's monotonic clock, the last `spread_ns` later.
+    pub fn started(&self, at_ns: u64, spread_ns: u64) {
+        self.write(&json!({ "event": "started", "at_ns": at_ns, "spread_ns": spread_ns }));
     }
 
     /// What active flows have done.
@@ -62,6 +63,11 @@ impl Lines {
             "event": "flow", "id": id, "host": host, "start_ns": start_ns, "end_ns": end_ns, "bytes": bytes,
             "retransmissions": retransmissions, "rtt": rtt, "error": error,
         }));
+    }
+
+    /// What a host was as an arbiter or an endpoint, or why that is not known.
+    pub fn fastpass(&self, host: &str, status: Option<&Status>, lost: Option<&str>) {
+        self.write(&json!({ "event": "fastpass", "host": host, "status": status, "lost": lost }));
     }
 
     /// What a host spent, or why its agent was lost.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::hosts::Host;
 use crate::daemon::args::DEFAULT_MTU;
 use crate::daemon::output::Problem;
+use crate::fastpass::settings::Deployment;
 use crate::testbed::carrier::Carrier;
 use crate::testbed::message::{Incoming, Outgoing, Task, MTUS, SAMPLE_EVERY, UNTIL};
 
@@ -35,9 +36,19 @@ pub struct Plan {
     /// When the run ends, in nanoseconds from its start.
     pub until_ns: u64,
     sample_every_ns: u64,
+    /// The Fastpass deployment that its hosts are.
+    fastpass: Option<Fastpass>,
     /// The names of the hosts.
     pub hosts: Vec<String>,
     flows: Vec<Flow>,
+}
+
+/// The Fastpass deployment of a plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fastpass {
+    /// The text of its file.
+    file: String,
 }
 
 /// A flow of a plan.
@@ -86,6 +97,7 @@ impl Plan {
         if let Err(of_carrier) = Carrier::read(&plan.carrier, &plan.swift) {
             problems.extend(of_carrier);
         }
+        problems.extend(plan.fastpass.iter().flat_map(|fastpass| fastpass.problems(&plan.hosts)));
         if problems.is_empty() {
             Ok(plan)
         } else {
@@ -135,6 +147,7 @@ impl Plan {
             sample_every_ns: self.sample_every_ns,
             token,
             data: host.data,
+            fastpass: self.fastpass.as_ref().map(|fastpass| fastpass.file.clone()),
             sending: Vec::new(),
             receiving: Vec::new(),
         };
@@ -148,6 +161,28 @@ impl Plan {
             tasks[destination].receiving.push(Incoming { id, from: source as u32, bytes });
         }
         tasks
+    }
+}
+
+impl Fastpass {
+    /// What is wrong with the deployment, and which of these hosts has no part in it.
+    fn problems(&self, hosts: &[String]) -> Vec<Problem> {
+        let at =
+            |problem: Problem| Problem { message: format!("fastpass.file: {}", problem.message), ..problem };
+        let deployment = match Deployment::parse(&self.file) {
+            Ok(deployment) => deployment,
+            Err(problems) => return problems.into_iter().map(at).collect(),
+        };
+        let without = hosts
+            .iter()
+            .filter(|name| deployment.rank(name).is_none() && deployment.address(name).is_none())
+            .map(|name| format!("{name} is neither an arbiter nor an endpoint"));
+        let nowhere = deployment
+            .arbiters
+            .iter()
+            .filter(|arbiter| !hosts.contains(&arbiter.name))
+            .map(|arbiter| format!("the arbiter {} is no host of the plan", arbiter.name));
+        without.chain(nowhere).map(Problem::bare).map(at).collect()
     }
 }
 
@@ -218,6 +253,41 @@ mod tests {
             Outgoing { id: 2, to: 0, bytes: Some(1000), start_ns: 9, after: Some(0) }
         );
         assert_eq!(tasks[0].receiving[1], Incoming { id: 7, from: 1, bytes: None });
+    }
+
+    const DEPLOYMENT: &str = "[network]\ntopology = \"star\"\nhosts = 2\n[arbiter]\nat = [\"a0\"]\n[[host]]\nname = \"h0\"\n\
+        control = \"10.0.0.1:7600\"\nprefixes = [\"10.0.0.1\"]\n[[host]]\nname = \"h1\"\ncontrol = \"10.0.0.2:7600\"\n\
+        prefixes = [\"10.0.0.2\"]\n[[host]]\nname = \"a0\"\ncontrol = \"10.0.0.3:7600\"\n";
+
+    #[test]
+    fn each_host_is_told_of_the_deployment_in_which_it_has_a_part() {
+        let with = |file: &str, hosts: &[&str]| {
+            let mut plan = plan();
+            plan["fastpass"] = json!({ "file": file });
+            plan["hosts"] = json!(hosts);
+            plan.to_string()
+        };
+        let parsed = Plan::parse(with(DEPLOYMENT, &["h0", "h1", "a0"]).as_bytes()).unwrap();
+        let host = Host {
+            name: "a0".into(),
+            control: "10.0.0.3:7400".parse().unwrap(),
+            data: "10.0.0.3".parse().unwrap(),
+        };
+        let tasks = parsed.tasks(&[host.clone(), host.clone(), host], [3; 16]);
+        assert!(tasks.iter().all(|task| task.fastpass.as_deref() == Some(DEPLOYMENT)));
+        assert!(Plan::parse(plan().to_string().as_bytes()).unwrap().fastpass.is_none());
+        for (file, hosts, words) in [
+            (DEPLOYMENT, &["h0", "h1"][..], "fastpass.file: the arbiter a0 is no host of the plan"),
+            (
+                DEPLOYMENT,
+                &["h0", "h1", "a0", "x"][..],
+                "fastpass.file: x is neither an arbiter nor an endpoint",
+            ),
+            ("[network", &["h0", "h1"][..], "fastpass.file: line 1: "),
+        ] {
+            let said = said(&with(file, hosts));
+            assert!(said.len() == 1 && said[0].contains(words), "{said:?}, not {words}");
+        }
     }
 
     #[test]

@@ -153,6 +153,11 @@ impl Identity {
         }
     }
 
+    /// The directory that it was read from.
+    pub fn directory(&self) -> &Path {
+        self.file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
     /// An error where its certificate does not hold now.
     pub fn check(&self) -> Result<(), Problem> {
         let state = self.state();

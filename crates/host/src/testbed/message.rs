@@ -8,7 +8,7 @@
 //! | [`ToAgent::Connect`]: where the others listen | [`FromAgent::Connected`]: what begins first is connected |
 //! | [`ToAgent::Start`]: when, by the agent's own clock | [`FromAgent::Started`] |
 //! | | [`FromAgent::Sample`] and [`FromAgent::Flow`], as they come; [`FromAgent::Done`] |
-//! | [`ToAgent::Stop`] | flows that are not over, [`FromAgent::Spent`] |
+//! | [`ToAgent::Stop`] | flows that are not over, [`FromAgent::Fastpass`] where there is a deployment, [`FromAgent::Spent`] |
 //!
 //! An agent that cannot do what it is told says [`FromAgent::Refused`]. It drops the run when the channel ends, for whatever reason.
 
@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::datagram::layout::MAX_MTU;
+use crate::fastpass::status;
 
 /// The purpose of a controller's control channel.
 pub const TESTBED: &str = "testbed";
@@ -77,6 +78,9 @@ pub struct Task {
     pub token: [u8; 16],
     /// The address of this host that data comes to and leaves from.
     pub data: IpAddr,
+    /// The file of a Fastpass deployment, in which this host is an arbiter or an endpoint while the run lasts; none for no deployment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fastpass: Option<String>,
     /// Flows that this host sends.
     pub sending: Vec<Outgoing>,
     /// Flows that this host receives.
@@ -202,6 +206,13 @@ pub enum FromAgent {
     Flow(FlowFigures),
     /// Every flow that it sends is over, or the run's time is.
     Done,
+    /// What this host has done as an arbiter or an endpoint of the run.
+    Fastpass {
+        /// Its status at the end of the run; none if it had ended by then, or does not answer.
+        status: Option<Box<status::Status>>,
+        /// Why there is none.
+        lost: Option<String>,
+    },
     /// What the run took of the host.
     Spent {
         /// Processor time of the agent, in nanoseconds.

@@ -29,6 +29,9 @@ pub struct FastpassArgs {
     /// The address at which Prometheus reads /metrics by HTTP. Without it: nowhere.
     #[arg(long, value_name = "HOST:PORT")]
     pub metrics: Option<HostPort>,
+    /// Ends when the process of this number does, which has started it.
+    #[arg(long, value_name = "PID", hide = true)]
+    pub with_parent: Option<i32>,
     /// How the log is written to standard error [default: text].
     #[arg(long, value_name = "FORM")]
     pub log: Option<LogForm>,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::units::Span;
+use rustix::io::Errno;
+use rustix::process::{getppid, set_parent_process_death_signal, Signal};
 use tracing::info;
 
 use super::channels::{identity, runtime};
@@ -102,11 +104,25 @@ fn at_control(problem: Problem, control: SocketAddr) -> Problem {
     }
 }
 
+/// Has this process told to end when its parent, which has this number, ends, however that does.
+fn end_with(parent: i32) -> Result<(), Problem> {
+    let failed = |error: Errno| trouble("--with-parent", &error.into());
+    set_parent_process_death_signal(Some(Signal::TERM)).map_err(failed)?;
+    // One that has ended before gives no signal.
+    match getppid() {
+        Some(now) if now.as_raw_nonzero().get() == parent => Ok(()),
+        _ => {
+            Err(Problem::bare(format!("--with-parent {parent}: that process is not the parent of this one")))
+        }
+    }
+}
+
 /// Reads what the options name, and does the work with the log that they say.
 fn with_log(
     args: &FastpassArgs,
     work: impl FnOnce(Deployment, Identity) -> Result<u8, Problem>,
 ) -> Result<u8, Problem> {
+    args.with_parent.map_or(Ok(()), end_with)?;
     stops::reload_at_hangup();
     let deployment = match Deployment::read(&args.file) {
         Ok(deployment) => deployment,

@@ -4,7 +4,7 @@ use clearway_proto::fastpass::arbiter::ArbiterCounters;
 use tracing::warn;
 
 /// Counts with the name and the meaning that metrics give them.
-pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 20] {
+pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 22] {
     let c = counters;
     [
         ("requests", "Requests that were read.", c.requests),
@@ -16,6 +16,7 @@ pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 
             c.forgotten,
         ),
         ("allocations", "Allocations sent.", c.allocations),
+        ("allocations_empty", "Allocations without a grant.", c.empty_allocations),
         ("retransmissions", "Allocations whose counts were said again.", c.retransmissions),
         ("resets", "Resets sent.", c.resets),
         ("watchdogs", "Watchdogs sent.", c.watchdogs),
@@ -47,11 +48,23 @@ pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 
         ("requests_shed", "Requests ignored because one endpoint sent too many.", c.flooding),
         ("demands_shed", "Demands refused because a pair may wait for no more timeslots.", c.over_limit),
         (
+            "rejected",
+            "Requests, demands, reports and watchdogs rejected as they could not be true.",
+            rejected(c),
+        ),
+        (
             "requests_stale",
             "Requests of older terms and earlier lives of endpoints.",
             c.stale_term + c.stale_incarnation,
         ),
     ]
+}
+
+/// What a simulated arbiter counts as rejected.
+fn rejected(c: &ArbiterCounters) -> u64 {
+    let requests = c.unknown_source + c.flooding + c.absurd_term + c.absurd_clock;
+    let demands = c.unknown_destination + c.own_destination + c.backwards + c.over_limit;
+    requests + demands + c.bad_reports + c.bad_watchdogs
 }
 
 /// Slots that were demanded, and are neither granted nor forgotten.
