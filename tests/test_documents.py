@@ -17,7 +17,7 @@ from clearway import _clearway, documents
 from clearway.cli import COMMANDS
 from clearway.paper import papers, reading
 from clearway.sweeps import sweep
-from clearway.testbed.hosts import names_in
+from clearway.testbed.hosts import hosts_in, names_of
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
@@ -90,7 +90,7 @@ def test_toml_can_be_run(block: Block, workspace: Path) -> None:
         return
     if block.text.startswith("[[host]]"):
         (workspace / "hosts.toml").write_text(block.text)
-        assert names_in(workspace / "hosts.toml") == ["alpha", "beta"]
+        assert names_of(hosts_in(workspace / "hosts.toml")) == ["alpha", "beta"]
         return
     if "\n[endpoint]\n" in block.text:
         return  # a file of clearwayd, which a test of crates/host reads

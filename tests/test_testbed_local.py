@@ -8,22 +8,16 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import clearway as cw
 import pytest
-from clearway.errors import ClearwayError
 from clearway.runs import Run
-from clearway.testbed import controller
-from clearway.testbed.network import Links, check_machine, network
 
 from tests.conftest import Clearway, child, finished, written
-from tools.hosts import machine
+from tests.testbeds import agents, gone, namespaces, running, what_is_missing
 
-_PATIENCE_S = 30.0
 SCENARIO: dict[str, Any] = {
     "format": 1,
     "name": "short",
@@ -47,63 +41,10 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def what_is_missing() -> str | None:
-    """Say why there can be no local testbed here."""
-    if not controller.DAEMON.is_file():
-        return "clearwayd is missing: make build"
-    try:
-        check_machine()
-        with network(2, Links(0.1, 100_000, 1400)):
-            pass
-    except ClearwayError as reason:
-        return str(reason)
-    return None
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _possible() -> None:
     if reason := what_is_missing():
         pytest.skip(reason)
-
-
-def namespaces(process: int) -> list[str]:
-    """Return the namespaces that a process has made."""
-    listed = machine.run(["ip", "netns", "list"])
-    return [line for line in listed.splitlines() if line.startswith(f"clearway-{process}-")]
-
-
-def agents(process: int) -> list[int]:
-    """Return the agents whose keys a process has made."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().decode().split("\0")
-        except OSError:
-            continue
-        if "agent" in words and any(f"clearway-{process}-" in word for word in words):
-            found.append(int(folder.name))
-    return found
-
-
-def running(process: "subprocess.Popen[str]") -> None:
-    """Return when the process's controller runs."""
-    end = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < end:
-        for name in namespaces(process.pid):
-            inside = "switch" in name and machine.run(["ip", "netns", "pids", name.split()[0]]).strip()
-            if inside and agents(process.pid):  # before there are agents it is what makes the network
-                return
-        time.sleep(0.05)
-    process.kill()
-    pytest.fail(f"it never ran: {finished(process)}")
-
-
-def gone(process: int) -> bool:
-    """Wait until no agent is left; tell whether that was in time."""
-    end = time.monotonic() + _PATIENCE_S
-    while agents(process) and time.monotonic() < end:
-        time.sleep(0.05)
-    return not agents(process)
 
 
 @pytest.mark.parametrize("carrier", ["udp:swift", "tcp:reno"])
@@ -119,6 +60,10 @@ def test_a_scenario_runs_on_namespaces(workspace: Path, clearway: Clearway, carr
     assert run.summary["rtt_mean_us"] > 100
     assert run.flows["delivered_bytes"][2:].tolist() == [20_000, 20_000]
     assert len(json.loads(Path("real/PLAN.json").read_text())["flows"]) == 4
+    # Of the network it sees the switch's ports.
+    assert run.links["link"].tolist() == ["tor0>h0", "tor0>h1", "tor0>h2"]
+    assert run.links["wire_bytes"][0] > run.links["wire_bytes"][1]
+    assert run.summary["queue_peak_bytes"] <= 100_000
     assert run.testbed is not None
     assert [host["lost"] for host in run.testbed["hosts"]] == [None] * 3
 

@@ -135,7 +135,7 @@ FIGURES: tuple[Figure, ...] = (
         "fallbacks", "endpoints without an arbiter", "count", "lower", headline=True, rare=True, whole=True
     ),
 )
-_OF_TIMESLOTS = "slots_granted"  # in the summary where an arbiter is
+_OF_TIMESLOTS = "request_share"  # has a value where packets left in simulated timeslots
 _UNFINISHED: Mapping[tuple[str, ...], str] = {
     ("fct_", "slowdown_"): "unfinished_flows",
     ("latency_",): "unfinished_operations",
@@ -175,7 +175,7 @@ def interval_in_words(summaries: Sequence[Mapping[str, Any]]) -> str:
     words = [f"{readable('time', start)} to {readable('time', end)}" for start, end in known]
     alike = ": not the same interval" if len(words) > 1 else ""
     said = f"measured from {', '.join(words)}{alike}; {WHOLE_MARK} of the whole run"
-    return f"{said}; {TIMESLOTS}" if any(_OF_TIMESLOTS in each for each in summaries) else said
+    return f"{said}; {TIMESLOTS}" if any(each.get(_OF_TIMESLOTS) is not None for each in summaries) else said
 
 
 def figure_of(key: str) -> Figure:

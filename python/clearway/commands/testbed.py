@@ -21,9 +21,10 @@ from clearway.seeds import Seeds
 from clearway.testbed import local as local_testbed
 from clearway.testbed import owner, running
 from clearway.testbed.controller import Ended, FailedRunError
+from clearway.testbed.fastpass import deployed
 from clearway.testbed.given import given_keys
-from clearway.testbed.hosts import names_in
-from clearway.testbed.plan import CARRIERS, Plan, check_carrier, plan_of
+from clearway.testbed.hosts import hosts_in, names_of
+from clearway.testbed.plan import CARRIERS, Plan, check_carrier, plan_of, usual_carrier
 
 FAILED = 1
 """The exit status where a run failed or ended early."""
@@ -31,6 +32,14 @@ FAILED = 1
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario (TOML).")]
+CarrierOption = Annotated[
+    str | None,
+    typer.Option(
+        "--carrier",
+        metavar="CARRIER",
+        help=f"{CARRIERS}. By default fastpass:rates where all traffic is of fastpass, else udp:swift.",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="Directory to write, new or empty; by default one under runs/."),
@@ -49,7 +58,7 @@ def run(
         Path, typer.Option("--hosts", metavar="FILE", help="The hosts (TOML): [[host]] tables.")
     ],
     keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="Certificates, by `clearwayd keys`.")],
-    carrier: Annotated[str, typer.Option("--carrier", metavar="CARRIER", help=f"{CARRIERS}.")] = "udp:swift",
+    carrier: CarrierOption = None,
     name: Annotated[
         str | None,
         typer.Option("--name", help="Whose certificate of --keys this is; by default this host's."),
@@ -61,10 +70,11 @@ def run(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario on the agents of hosts.toml."""
-    check_carrier(carrier)
     overrides = parsed(sets, unsets)
-    scenario = _load(file, overrides, seed)
-    plan = plan_of(scenario, carrier, names_in(hosts), given_keys(file, overrides))
+    scenario, carrier = _load(file, overrides, seed, carrier)
+    machines, given = hosts_in(hosts), given_keys(file, overrides)
+    plan = plan_of(scenario, carrier, names_of(machines), given)
+    plan = deployed(plan, machines, given, has_one_switch=False)
     output = Output(out, _default(scenario, carrier))
     try:
         with owner.folder() as folder:
@@ -92,7 +102,7 @@ def local(
             "--buffer", metavar="SIZE", help="Of each port of the switch; by default the scenario's."
         ),
     ] = None,
-    carrier: Annotated[str, typer.Option("--carrier", metavar="CARRIER", help=f"{CARRIERS}.")] = "udp:swift",
+    carrier: CarrierOption = None,
     out: OutOption = None,
     sets: SetsOption = None,
     unsets: UnsetsOption = None,
@@ -100,9 +110,8 @@ def local(
     json: JsonOption = False,
 ) -> None:
     """Run a scenario on namespaces of this machine around a shaped switch. Needs root, ip and tc."""
-    check_carrier(carrier)
     overrides = [*parsed(sets, unsets), *local_testbed.overrides(rate, buffer)]
-    scenario = _load(file, overrides, seed)
+    scenario, carrier = _load(file, overrides, seed, carrier)
     links = local_testbed.links_of(scenario)
     local_testbed.check_machine()
     plan = local_testbed.plan_of(scenario, carrier, hosts, given_keys(file, overrides))
@@ -114,12 +123,18 @@ def local(
     _finish(output, plan, measured, ended, as_json=json)
 
 
-def _load(file: Path, overrides: Sequence[api.Override], seed: int | None) -> _clearway.Scenario:
+def _load(
+    file: Path, overrides: Sequence[api.Override], seed: int | None, carrier: str | None
+) -> tuple[_clearway.Scenario, str]:
+    """Return the scenario, and the carrier for it."""
+    if carrier is not None:
+        check_carrier(carrier)
     if str(file) == "-":
         raise ClearwayError(
             "-: a testbed reads no scenario from standard input", "save it, and name the file"
         )
-    return api.load_scenario(file, overrides, arguments.seed(seed))
+    scenario = api.load_scenario(file, overrides, arguments.seed(seed))
+    return scenario, usual_carrier(scenario) if carrier is None else carrier
 
 
 def _default(scenario: _clearway.Scenario, carrier: str) -> Path:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -14,9 +17,16 @@ from clearway import _clearway, stops
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.runs import Run
-from clearway.testbed import controller, owner, plan, running
+from clearway.testbed import controller, fastpass, owner, plan, ports, running
 from clearway.testbed.controller import Ended, FailedRunError
-from clearway.testbed.network import Links, Network, check_machine, network
+from clearway.testbed.given import Given
+from clearway.testbed.hosts import Host
+from clearway.testbed.network import (
+    Links,
+    Network,
+    check_machine,
+    network,
+)
 
 __all__ = ["MOST_HOSTS", "Links", "check_machine", "execute", "links_of", "overrides", "plan_of"]
 
@@ -25,6 +35,7 @@ MOST_HOSTS = 256
 _CONTROLLER = "controller"
 _PORT = 7400
 _PATIENCE_S = 20.0
+_FAREWELL_S = 3.0  # for agents, of which an arbiter or an endpoint may be a child
 
 
 def overrides(rate: str | None, buffer: str | None) -> list[tuple[str, str | None]]:
@@ -48,15 +59,15 @@ def links_of(scenario: _clearway.Scenario) -> Links:
     return Links(rate.value, int(buffers[0].value), int(mtu.value) if mtu else plan.MOST_PAYLOAD)
 
 
-def plan_of(
-    scenario: _clearway.Scenario, carrier: str, hosts: int | None, given: frozenset[tuple[str, str]]
-) -> plan.Plan:
+def plan_of(scenario: _clearway.Scenario, carrier: str, hosts: int | None, given: Given) -> plan.Plan:
     """Plan a scenario for this many hosts, or for those that its traffic needs."""
-    names = [f"h{host}" for host in range(hosts or MOST_HOSTS)]
+    machines = [_host(host) for host in range(hosts or MOST_HOSTS)]
+    names = [machine.name for machine in machines]
     payload = quantity(json.loads(scenario.resolved)["network"]["mtu"])
     planned = plan.plan_of(
         scenario, carrier, names, given, most_payload=int(payload.value) if payload else plan.MOST_PAYLOAD
     )
+    planned = fastpass.deployed(planned, machines, given, has_one_switch=True)
     network_ = planned.resolved["network"]
     if network_.get("topology") != "star":
         said = "a local testbed has one switch, whatever network.topology says"
@@ -74,18 +85,18 @@ def execute(planned: plan.Plan, hosts: int | None, links: Links) -> tuple[Run, E
         keys = folder / "keys"
         names = [f"h{host}" for host in range(count)]
         _make_keys(keys, names)
-        (folder / "hosts.toml").write_text(_hosts(made, names), encoding="utf-8")
-        with _agents(made, names, keys, folder):
+        machines = [_host(host) for host in range(count)]
+        text = "".join(machine.entry(machine.data) for machine in machines)
+        (folder / "hosts.toml").write_text(text, encoding="utf-8")
+        seen = folder / "ports"
+        with _agents(made, names, keys, folder), _sampling(made, seen):
             before = tuple(Network.inside(made.switch, []))
-            place = running.Place(folder / "hosts.toml", keys, _CONTROLLER, before)
+            place = running.Place(folder / "hosts.toml", keys, _CONTROLLER, before, seen)
             return running.execute(planned, place, folder)
 
 
-def _hosts(made: Network, names: Sequence[str]) -> str:
-    return "".join(
-        f'[[host]]\nname = "{name}"\ncontrol = "{made.control(host)}:{_PORT}"\ndata = "{made.data(host)}"\n'
-        for host, name in enumerate(names)
-    )
+def _host(number: int) -> Host:
+    return Host(f"h{number}", f"{Network.control(number)}:{_PORT}", Network.data(number))
 
 
 def _make_keys(keys: Path, names: Sequence[str]) -> None:
@@ -102,7 +113,7 @@ def _agents(made: Network, names: Sequence[str], keys: Path, folder: Path) -> It
     with ExitStack() as files:
         try:
             for host, name in enumerate(names):
-                at = f"{made.control(host)}:{_PORT}"
+                at = f"{Network.control(host)}:{_PORT}"
                 words = [controller.program(), "agent", "--keys", str(keys), "--name", name, "--listen", at]
                 said = files.enter_context((folder / f"{name}.log").open("w+b"))
                 agent = subprocess.Popen(  # noqa: S603 - our own command
@@ -111,6 +122,8 @@ def _agents(made: Network, names: Sequence[str], keys: Path, folder: Path) -> It
                     stdout=subprocess.PIPE,
                     stderr=said,
                     start_new_session=True,
+                    # What they leave there goes with the folder.
+                    env={**os.environ, "TMPDIR": str(folder)},
                 )
                 started.append(agent)
             for agent, name in zip(started, names, strict=True):
@@ -118,11 +131,38 @@ def _agents(made: Network, names: Sequence[str], keys: Path, folder: Path) -> It
             yield
         finally:
             with stops.put_off():
-                for agent in started:
-                    with suppress(OSError):
-                        agent.kill()
-                for agent in started:
-                    agent.wait()
+                _end(started)
+
+
+@contextmanager
+def _sampling(made: Network, file: Path) -> Iterator[None]:
+    """Have a process write what the switch's ports do, while the body runs."""
+    command = [sys.executable, "-I", ports.__file__, str(file)]
+    sampler = subprocess.Popen(  # noqa: S603 - our own command
+        Network.inside(made.switch, controller.dies_with_us(command)),
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        with stops.put_off():
+            _end([sampler])
+
+
+def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Have processes end in order, and then in any case."""
+    for process in processes:
+        with suppress(OSError):
+            process.terminate()
+    until = time.monotonic() + _FAREWELL_S
+    for process in processes:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, until - time.monotonic()))
+    for process in processes:
+        with suppress(OSError):
+            process.kill()
+        process.wait()
 
 
 def _wait(agent: subprocess.Popen[bytes], name: str, said: Path) -> None:

@@ -24,7 +24,8 @@ _DATA, _CONTROL = "10.198", "10.199"
 _SWITCH_ADDRESS = f"{_CONTROL}.255.254"
 _SLACK_S = 250e-6  # for which a port that is woken late makes up, in one burst
 _HOST_QUEUE_PACKETS = 1000  # as Linux has it by default
-_OVERHEAD_BYTES = 24  # of Ethernet, beyond what the kernel counts: check sequence, preamble and gap
+OVERHEAD_BYTES = 24
+"""Bytes of an Ethernet frame that the kernel does not count: check sequence, preamble and gap."""
 _HEADERS_BYTES = 100  # room for the headers of every carrier, beside the payload
 _LARGEST_MTU = 65_000
 _PATIENCE_S = 20.0
@@ -48,11 +49,13 @@ class Network:
     switch: str
     hosts: Sequence[str]
 
-    def data(self, host: int) -> str:
+    @staticmethod
+    def data(host: int) -> str:
         """Return the address that a host's traffic goes to."""
         return f"{_DATA}.{host // 250}.{host % 250 + 1}"
 
-    def control(self, host: int) -> str:
+    @staticmethod
+    def control(host: int) -> str:
         """Return the address of a host's agent."""
         return f"{_CONTROL}.{host // 250}.{host % 250 + 1}"
 
@@ -117,8 +120,8 @@ def _make(made: Network, links: Links) -> None:
     _ip(made.switch, f"addr add {_SWITCH_ADDRESS}/16 dev control")
     for number, host in enumerate(made.hosts):
         for device, port, bridge, address in (
-            ("eth0", f"p{number}", "data", made.data(number)),
-            ("eth1", f"c{number}", "control", made.control(number)),
+            ("eth0", f"p{number}", "data", Network.data(number)),
+            ("eth1", f"c{number}", "control", Network.control(number)),
         ):
             size = mtu if bridge == "data" else 1500
             _ip(
@@ -141,8 +144,8 @@ def _make(made: Network, links: Links) -> None:
 def _shape(namespace: str, device: str, links: Links, limit: int, mtu: int) -> None:
     """Have a port send no faster than its rate; of what waits beyond `limit` bytes, the last is dropped."""
     bits = round(links.rate_gbps * 1e9)
-    burst = max(2 * (mtu + _OVERHEAD_BYTES), round(bits / 8 * _SLACK_S))
-    rule = f"tbf rate {bits}bit burst {burst} limit {limit} overhead {_OVERHEAD_BYTES}"
+    burst = max(2 * (mtu + OVERHEAD_BYTES), round(bits / 8 * _SLACK_S))
+    rule = f"tbf rate {bits}bit burst {burst} limit {limit} overhead {OVERHEAD_BYTES}"
     _run(["tc", "-n", namespace, "qdisc", "add", "dev", device, "root", *rule.split()])
 
 

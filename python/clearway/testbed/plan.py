@@ -11,8 +11,11 @@ from typing import Any
 from clearway import _clearway
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
+from clearway.testbed.given import Given
 
-CARRIERS = "tcp:NAME such as tcp:cubic or tcp:swift, quic:swift or udp:swift"
+CARRIERS = "tcp:NAME such as tcp:cubic or tcp:swift, quic:swift, udp:swift, fastpass:rates or fastpass:slots"
+FASTPASS: Mapping[str, str] = {"fastpass:rates": "rates", "fastpass:slots": "slots"}
+"""The carriers with an arbiter, each with the mode of its endpoints."""
 MOST_FLOWS = 100_000
 """Flows of a plan, at most, operations among them."""
 MOST_PAYLOAD = 1384
@@ -22,6 +25,7 @@ _MOST_SAMPLE_NS = 10_000_000
 _SAMPLES = 200  # of a short run
 _LEAST_ROUND_NS = 20_000  # no host confirms an operation sooner
 
+_UNDER_FASTPASS = "tcp:cubic"  # what the applications have that arbiters grant timeslots
 _NO_PARAMETERS = frozenset({"protocol", "header", "ack", "spray", "class", "weight"})
 _OF_HOSTS = frozenset(
     {"endpoint_target", "min_rto", "initial_rto", "max_rto", "initial_cwnd", "gap_limit", "gap_limit_max"}
@@ -60,6 +64,18 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class Deployment:
+    """The arbiters and endpoints of a plan."""
+
+    text: str
+    """The deployment's file, as they read it."""
+    ranks: Sequence[int]
+    """The numbers of the hosts at which arbiters are, the first to be the primary first."""
+    hosts: str | None = None
+    """The text of hosts.toml with the addresses behind endpoints; None where traffic goes to hosts' own."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """A scenario's flows, and the carrier that takes them from host to host."""
 
@@ -70,11 +86,12 @@ class Plan:
     later: Sequence[Flow]
     """The flows that would start after the end: no agent is told of them."""
     hosts: Mapping[int, str]
-    """The name of each host that sends or receives, by its number in the scenario."""
+    """The name of each host that sends or receives, or is an arbiter, by its number in the scenario."""
     swift: Mapping[str, Any]
     mtu: int
     sample_every_ns: int
     warnings: Sequence[str] = field(default_factory=list)
+    fastpass: Deployment | None = None
 
     @property
     def until_ns(self) -> int:
@@ -95,13 +112,15 @@ class Plan:
                 "start_ns": flow.start_ns if flow.after is None else 0,
             }
             flows.append(entry if flow.after is None else entry | {"after": flow.after})
+        deployment = {} if self.fastpass is None else {"fastpass": {"file": self.fastpass.text}}
         document = {
             "version": 1,
-            "carrier": self.carrier,
+            "carrier": _UNDER_FASTPASS if self.carrier in FASTPASS else self.carrier,
             "swift": dict(self.swift),
             "mtu": self.mtu,
             "until_ns": self.until_ns,
             "sample_every_ns": self.sample_every_ns,
+            **deployment,
             "hosts": list(self.hosts.values()),
             "flows": flows,
         }
@@ -112,12 +131,12 @@ def plan_of(
     scenario: _clearway.Scenario,
     carrier: str,
     names: Sequence[str],
-    given: frozenset[tuple[str, str]],
+    given: Given,
     most_payload: int = MOST_PAYLOAD,
 ) -> Plan:
     """Plan a scenario for hosts of these names, the scenario's host 0 the first.
 
-    `given` are the transports' keys that the file or `--set` gives, as (transport, key). Raises
+    `given` are the keys that the file or `--set` gives. Raises
     `ClearwayError` for what hosts cannot do, and `ScenarioError` for traffic that agents cannot send.
     """
     check_carrier(carrier)
@@ -130,8 +149,11 @@ def plan_of(
             f"the scenario's traffic needs host {used[-1]}, counted from 0, and there are {len(names)}",
             "add hosts, or change from, to or network.hosts: --set network.hosts=...",
         )
-    warnings = [f"{said} on hosts" for key, said in _NOT_ON_HOSTS.items() if resolved.get(key)]
-    swift, remarks = _swift(resolved, carrier, given, [flow.table for flow in flows])
+    there = {"arbiter"} if carrier in FASTPASS else set()
+    warnings = [
+        f"{said} on hosts" for key, said in _NOT_ON_HOSTS.items() if resolved.get(key) and key not in there
+    ]
+    swift, remarks = _swift(resolved, carrier, given.transports, [flow.table for flow in flows])
     every, remark = _sample_every(resolved["record"], until_ns)
     payload = quantity(resolved["network"]["mtu"])
     mtu = most_payload if payload is None else min(int(payload.value), most_payload)
@@ -149,10 +171,18 @@ def plan_of(
     )
 
 
+def usual_carrier(scenario: _clearway.Scenario) -> str:
+    """Return the carrier of a scenario for which none is named."""
+    resolved = json.loads(scenario.resolved)
+    names = {traffic["transport"] for traffic in resolved["traffic"]}
+    protocols = {resolved["transport"][name]["protocol"] for name in names}
+    return "fastpass:rates" if protocols == {"fastpass"} else "udp:swift"
+
+
 def check_carrier(carrier: str) -> None:
     """Raise if this names no carrier. Whether a host's kernel has it, its agent tells."""
     kind, _, name = carrier.partition(":")
-    if not (kind == "tcp" and name) and carrier not in ("quic:swift", "udp:swift"):
+    if not (kind == "tcp" and name) and carrier not in ("quic:swift", "udp:swift", *FASTPASS):
         raise ClearwayError(f"--carrier {carrier}: there is no such carrier", f"it is {CARRIERS}")
 
 

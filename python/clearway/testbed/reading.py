@@ -56,11 +56,15 @@ class Measured:
 
     agents: list[dict[str, Any]] = field(default_factory=list)
     """Of each host its name, version, kernel, and the offset and round trip of its clock in nanoseconds."""
+    started_at_ns: int | None = None
+    """When the run started, by the monotonic clock of the machine that the controller is on."""
     spread_ns: int | None = None
     """Between the first and the last agent's start; None until the run has started."""
     flows: dict[int, FlowEnd] = field(default_factory=dict)
     hosts: list[dict[str, Any]] = field(default_factory=list)
     """Of each host name, processor time in nanoseconds, drops of its socket, and why its agent was lost."""
+    members: list[dict[str, Any]] = field(default_factory=list)
+    """Of each host that was an arbiter or an endpoint its name, and its status or why there is none."""
     is_complete: bool | None = None
     """None until the last line has come."""
     reason: str | None = None
@@ -103,6 +107,7 @@ class Measured:
         self.agents = [dict(host) for host in event["hosts"]]
 
     def _take_started(self, event: Mapping[str, Any]) -> None:
+        self.started_at_ns = _or_none(event.get("at_ns"))
         self.spread_ns = _whole(event["spread_ns"])
 
     def _take_sample(self, event: Mapping[str, Any]) -> None:
@@ -132,6 +137,14 @@ class Measured:
         _or_none(event["socket_drops"])
         self.hosts.append({key: event[key] for key in ("host", "cpu_ns", "socket_drops", "lost")})
 
+    def _take_fastpass(self, event: Mapping[str, Any]) -> None:
+        status = event["status"]
+        if status is not None:
+            _whole(status["term"])
+            for count in status["counts"].values():
+                _whole(count)
+        self.members.append({key: event[key] for key in ("host", "status", "lost")})
+
     def _take_end(self, event: Mapping[str, Any]) -> None:
         if not isinstance(event["complete"], bool):
             raise TypeError
@@ -145,6 +158,7 @@ _TAKERS = {
     "sample": Measured._take_sample,
     "flow": Measured._take_flow,
     "host": Measured._take_host,
+    "fastpass": Measured._take_fastpass,
     "end": Measured._take_end,
 }
 

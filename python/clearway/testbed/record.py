@@ -1,6 +1,6 @@
 """A run on real hosts and its tables, with the names, columns and units of a simulated run's.
 
-There is none of links, as hosts do not see them.
+There is one of links only where somebody sees the switch's ports, as hosts do not.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from clearway import _clearway
 from clearway.columns import Columns
 from clearway.documents import quantity
 from clearway.runs import INTERRUPTED, Run
+from clearway.testbed import members, queues
 from clearway.testbed.curves import Curve
 from clearway.testbed.plan import Flow
-from clearway.testbed.summary import View, is_late, round_trips, summary_of
+from clearway.testbed.summary import View, is_late, links_of, round_trips, summary_of
 
 _NAN = float("nan")
 
@@ -51,6 +52,7 @@ def run_of(view: View, wall_s: float, *, interrupted: bool) -> Run:
             "reason": measured.reason,
             "agents": measured.agents,
             "hosts": measured.hosts,
+            **({"fastpass": measured.members} if plan.fastpass is not None else {}),
         },
     )
 
@@ -65,6 +67,7 @@ def _remarks(view: View) -> list[str]:
     said += [
         f"traffic[{table}]: its closed loop had no operation left in the plan" for table in sorted(used_up)
     ]
+    said += members.remarks(view.measured)
     names = set(view.plan.hosts.values())
     rtts = [host["rtt_ns"] for host in view.measured.agents if host.get("host") in names and "rtt_ns" in host]
     if rtts and max(rtts) > view.plan.until_ns:
@@ -75,9 +78,18 @@ def _remarks(view: View) -> list[str]:
 def tables_of(view: View) -> dict[str, Columns]:
     """Return the tables that the scenario records, where hosts know what is in them."""
     record = view.plan.resolved["record"]
-    tables = {"flows": _flows(view), "rtt": _rtt(view)}
+    tables = {"flows": _flows(view)}
+    if view.ports is not None:
+        tables["links"] = links_of(view)
+    tables["rtt"] = _rtt(view)
     if record.get("operations"):
         tables["operations"] = _operations(view)
+    if view.plan.fastpass is not None:
+        tables["endpoints"] = members.endpoints(view.plan, view.measured)
+        tables["arbiters"] = members.arbiters(view.plan, view.measured)
+    step = quantity(record.get("queues"))
+    if step and view.ports is not None:
+        tables["queues"] = queues.series(view.ports, step.value, view.end_us)
     if record.get("windows"):
         tables["windows"] = _windows(view)
     for key, name, make in (("rtt", "rtt_series", _rtt_series), ("throughput", "throughput", _throughput)):

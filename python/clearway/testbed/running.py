@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clearway import stops
 from clearway.runs import Run
-from clearway.testbed import controller
+from clearway.testbed import controller, queues
 from clearway.testbed.controller import Ended
 from clearway.testbed.plan import Plan
 from clearway.testbed.record import run_of
@@ -31,6 +31,8 @@ class Place:
     """Whose certificate is shown; None for this host's."""
     before: tuple[str, ...] = ()
     """Words before the controller's command, which say where it runs."""
+    ports: Path | None = None
+    """The file to which samples of the switch's ports are written; None where nobody sees them."""
 
 
 def execute(plan: Plan, place: Place, folder: Path) -> tuple[Run, Ended]:
@@ -40,14 +42,19 @@ def execute(plan: Plan, place: Place, folder: Path) -> tuple[Run, Ended]:
     """
     file = folder / PLAN
     file.write_text(plan.text(), encoding="utf-8")
+    hosts = place.hosts
+    if plan.fastpass is not None and plan.fastpass.hosts is not None:
+        hosts = folder / "inner.toml"
+        hosts.write_text(plan.fastpass.hosts, encoding="utf-8")
     command = [controller.program(), "testbed", str(file)]
-    command += ["--hosts", str(place.hosts), "--keys", str(place.keys)]
+    command += ["--hosts", str(hosts), "--keys", str(place.keys)]
     if place.name is not None:
         command += ["--name", place.name]
     started = time.monotonic()
     ended = controller.conduct([*place.before, *controller.dies_with_us(command)])
     with stops.put_off():
-        view = View(plan, ended.measured)
+        seen = None if place.ports is None else queues.read(place.ports, ended.measured)
+        view = View(plan, ended.measured, seen)
         return run_of(view, time.monotonic() - started, interrupted=ended.interrupted), ended
 
 

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from clearway.columns import Columns
 from clearway.documents import quantity
 from clearway.figures import ABSENT, LOWER_BOUNDS
+from clearway.testbed import members, queues
 from clearway.testbed.censored import bounded
 from clearway.testbed.curves import Curve, Floats, curves_of
 from clearway.testbed.plan import Plan
+from clearway.testbed.queues import Ports
 from clearway.testbed.reading import Measured
 
 _EXACT = {"p50": 0.5, "p99": 0.99}
@@ -52,6 +55,8 @@ class View:
 
     plan: Plan
     measured: Measured
+    ports: Ports | None = None
+    """What the switch's ports did, where somebody saw them."""
 
     @cached_property
     def end_us(self) -> float:
@@ -123,12 +128,26 @@ def summary_of(view: View) -> dict[str, Any]:
         curves[view.transport(curve.flow.table)].append(curve)
     count = sum(len(flows) for flows in planned.values())
     figures = _traffic(view, count, view.curves, [_jain(view, curves[name]) for name in names])
-    figures |= dict.fromkeys(_OF_NETWORK)
-    figures[ABSENT] |= dict.fromkeys(_OF_NETWORK, _NETWORK)
+    if view.ports is None:
+        figures |= dict.fromkeys(_OF_NETWORK)
+        figures[ABSENT] |= dict.fromkeys(_OF_NETWORK, _NETWORK)
+    else:
+        figures |= queues.figures(links_of(view))
+    if view.plan.fastpass is not None:
+        of_slots = members.figures(view.measured)
+        figures |= of_slots
+        figures[ABSENT] |= {key: members.NOT_KNOWN for key, value in of_slots.items() if value is None}
     figures["transports"] = {
         name: _traffic(view, len(planned[name]), curves[name], [_jain(view, curves[name])]) for name in names
     }
     return {"simulated_us": view.end_us, "measured_from_us": start, "measured_until_us": until} | figures
+
+
+def links_of(view: View) -> Columns:
+    """Return the table of links: of those that leave the switch, where somebody saw its ports."""
+    assert view.ports is not None
+    rate = quantity(view.plan.resolved["network"]["rate"])
+    return queues.links(view.ports, rate.value if rate else float("nan"), view.interval_us, view.end_us)
 
 
 def _traffic(view: View, flows: int, curves: Sequence[Curve], jain: Sequence[float | None]) -> dict[str, Any]:
