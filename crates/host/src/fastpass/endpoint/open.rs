@@ -12,6 +12,7 @@ use crate::fastpass::settings::{Deployment, Mode};
 use crate::fastpass::slots;
 
 /// The command of `clearwayd` that lifts the limits of sockets when an endpoint has died.
+#[cfg(feature = "tcp")]
 pub const WATCH: &str = "lift-limits";
 
 /// Opens what carries the traffic of the endpoint of this address, in the mode that its deployment says.
