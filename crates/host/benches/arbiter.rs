@@ -160,7 +160,7 @@ impl Simulated {
 fn simulated(deployment: &Deployment, handle: &Handle<Seen>, unix_ns: u64) -> Vec<Simulated> {
     let nodes = deployment.endpoints.len() as u16;
     let timeslots = Timeslots::new(deployment.arbiter.slot).agreed(unix_ns);
-    let params = endpoint_params(nodes, timeslots, &deployment.endpoint);
+    let params = endpoint_params(nodes, timeslots, &deployment.endpoint, deployment.network.paths());
     (0..nodes)
         .map(|own| {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");

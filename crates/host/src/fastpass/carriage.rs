@@ -1,7 +1,7 @@
 //! The place where an endpoint's grants meet a host's traffic: the driver of an endpoint asks its [`Carriage`] what waits, and
 //! tells it each slot.
 
-use clearway_proto::fastpass::endpoint::Mode;
+use clearway_proto::fastpass::endpoint::{Mode, Probe};
 use clearway_proto::fastpass::fcp::{Address, Grant};
 use clearway_proto::fastpass::receipts::SlotHeader;
 use clearway_proto::units::{Span, Time};
@@ -23,6 +23,12 @@ pub trait Carriage: Send {
 
     /// Tells the headers that have come with packets of other endpoints since this was last called.
     fn headers(&mut self, tell: &mut dyn FnMut(Address, SlotHeader));
+
+    /// Tells the headers of receipts that have come since this was last called.
+    fn receipts(&mut self, _tell: &mut dyn FnMut(Address, SlotHeader)) {}
+
+    /// Sends a packet without content at once.
+    fn probe(&mut self, _probe: &Probe) {}
 
     /// From now on packets leave in slots, or there is no arbiter and they leave without.
     fn mode(&mut self, now: Time, mode: Mode);

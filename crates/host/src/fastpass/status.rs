@@ -213,6 +213,7 @@ impl Shown for endpoint::node::Seen {
         let figures = &self.figures;
         let more = [
             ("slots_unused", self.unused),
+            ("slots_not_arrived", self.lost),
             ("unscheduled_ns", self.unscheduled_ns),
             ("bytes_waiting", figures.waiting_bytes),
             ("bytes_scheduled", figures.scheduled_bytes),
@@ -237,6 +238,8 @@ impl Shown for endpoint::node::Seen {
         page.one(Counter, "unscheduled_seconds_total", help, self.unscheduled_ns as f64 / 1e9);
         page_of_counts(&mut page, &endpoint::counts::named(&self.counters));
         page.one(Counter, "slots_unused_total", "Timeslots in whose time nothing waited.", self.unused);
+        let help = "Timeslots used in which nothing arrived, as their destinations say.";
+        page.one(Counter, "slots_not_arrived_total", help, self.lost);
         let figures = &self.figures;
         page.one(Gauge, "waiting_bytes", "Bytes that wait for timeslots.", figures.waiting_bytes);
         let help = "Bytes sent, by whether there was an arbiter.";

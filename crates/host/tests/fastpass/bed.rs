@@ -228,7 +228,8 @@ impl Endpoint {
         let of = deployment.clone();
         let handle = Handle::start("endpoint", control.ip(), deployment.arbiter.slot, move |start| {
             let timeslots = Timeslots::new(of.arbiter.slot);
-            let params = endpoint_params(of.endpoints.len() as u16, timeslots, &of.endpoint);
+            let (nodes, paths) = (of.endpoints.len() as u16, of.network.paths());
+            let params = endpoint_params(nodes, timeslots, &of.endpoint, paths);
             let (spin, guard) = (Span::from_us(3), Span::ZERO);
             EndpointNode::new(
                 Make { params, address, kept, carriage: Box::new(recorder), spin, guard },

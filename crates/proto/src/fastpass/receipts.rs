@@ -16,8 +16,6 @@ const KNOWN: u32 = u128::BITS;
 const ANOTHER_LIFE: u32 = 1 << 16;
 /// A packet that this many later ones have overtaken is lost: as many as the transport's threshold (16), for the same reason.
 const OVERTAKEN_BY: u32 = 16;
-/// A packet is lost, too, once one that was sent this long after it has overtaken it.
-const OVERTAKEN_AFTER: Span = Span::from_us(50);
 /// Packets of one destination whose fate is awaited; the oldest are given up for unknown if there are more.
 const MOST_FLYING: usize = 4096;
 
@@ -156,14 +154,32 @@ impl Receipts {
         self.theirs.merge(&header.heard);
     }
 
-    /// The oldest packet if its fate is known, or if too many wait for theirs.
-    pub(super) fn poll_settled(&mut self) -> Option<Settled> {
+    /// The header of a packet that only says what has come; its number means nothing.
+    pub(super) fn receipt(&self) -> SlotHeader {
+        SlotHeader { number: 0, heard: self.heard }
+    }
+
+    /// Takes such a header.
+    pub(super) fn handle_receipt(&mut self, header: &SlotHeader) {
+        self.theirs.merge(&header.heard);
+    }
+
+    /// When the oldest packet was sent whose fate is awaited.
+    pub(super) fn waits_since(&self) -> Option<Time> {
+        self.flying.front().map(|oldest| oldest.at)
+    }
+
+    /// The oldest packet if its fate is known, or if too many wait for theirs. It is lost, too, once one that was sent
+    /// `overtaken_after` later has come.
+    pub(super) fn poll_settled(&mut self, overtaken_after: Span) -> Option<Settled> {
         let number = self.first?;
         let Flying { at, path } = *self.flying.front()?;
         let fate = match self.theirs.behind(number) {
             Some(behind) if behind >= KNOWN => Fate::Unknown,
             Some(behind) if self.theirs.known >> behind & 1 == 1 => Fate::Arrived,
-            Some(behind) if behind >= OVERTAKEN_BY || self.is_overtaken(behind, at) => Fate::Lost,
+            Some(behind) if behind >= OVERTAKEN_BY || self.is_overtaken(behind, at + overtaken_after) => {
+                Fate::Lost
+            }
             _ if self.flying.len() > MOST_FLYING => Fate::Unknown,
             _ => return None,
         };
@@ -172,10 +188,10 @@ impl Receipts {
         Some(Settled { number, path, fate })
     }
 
-    /// Returns whether the latest packet known to have come, which is so far behind the oldest under way, was sent long after
-    /// that.
+    /// Returns whether the latest packet known to have come, which the oldest under way is so far behind, was sent at this time
+    /// or later.
     fn is_overtaken(&self, behind: u32, at: Time) -> bool {
-        self.flying.get(behind as usize).is_some_and(|latest| latest.at >= at + OVERTAKEN_AFTER)
+        self.flying.get(behind as usize).is_some_and(|latest| latest.at >= at)
     }
 }
 
@@ -188,7 +204,9 @@ mod tests {
     }
 
     fn settled(receipts: &mut Receipts) -> Vec<(u32, Fate)> {
-        std::iter::from_fn(|| receipts.poll_settled()).map(|it| (it.number, it.fate)).collect()
+        std::iter::from_fn(|| receipts.poll_settled(Span::from_us(50)))
+            .map(|it| (it.number, it.fate))
+            .collect()
     }
 
     #[test]

@@ -69,7 +69,8 @@ pub(super) fn endpoint(args: &FastpassArgs) -> Result<u8, Problem> {
         let of = deployment.clone();
         let handle = Handle::start("endpoint", control.ip(), deployment.arbiter.slot, move |start| {
             let nodes = of.endpoints.len() as u16;
-            let params = endpoint_params(nodes, Timeslots::new(of.arbiter.slot), &of.endpoint);
+            let timeslots = Timeslots::new(of.arbiter.slot);
+            let params = endpoint_params(nodes, timeslots, &of.endpoint, of.network.paths());
             let carriage = open_carriage(&of, address, &start)?;
             let spin = if of.mode == Mode::Slots { EARLY } else { Span::from_us(3) };
             let make = Make { params, address, kept, carriage, spin, guard: of.carriage.guard };

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointCounters, EndpointOutput, EndpointParams, Mode};
 use clearway_proto::fastpass::fcp::{Address, Packet, Request, Watchdog};
+use clearway_proto::fastpass::receipts::Fate;
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 use tracing::{error, info, warn};
@@ -55,6 +56,7 @@ pub struct EndpointNode {
     look_at: Time,
     unscheduled_ns: (u64, Option<Time>),
     unused: u64,
+    lost: u64,
     send_errors: u64,
 }
 
@@ -85,6 +87,8 @@ pub struct Seen {
     pub counters: EndpointCounters,
     /// Slots in whose time nothing waited any more.
     pub unused: u64,
+    /// Slots used in which nothing arrived, as their destinations say.
+    pub lost: u64,
     /// The counts of the carriage.
     pub figures: Figures,
     /// Its sessions.
@@ -121,18 +125,30 @@ impl EndpointNode {
             look_at: start.now + LOOK,
             unscheduled_ns: (0, None),
             unused: 0,
+            lost: 0,
             send_errors: 0,
         })
     }
 
     /// Tells the machine what waits and what has come, and the carriage whether there is an arbiter.
     fn exchange(&mut self, now: Time) {
-        let EndpointNode { machine, carriage, .. } = self;
-        carriage.headers(&mut |from, header| machine.handle_header(from, &header));
+        let EndpointNode { machine, carriage, lost, .. } = self;
+        carriage.headers(&mut |from, header| machine.handle_header_at(now, from, &header));
+        carriage.receipts(&mut |from, header| machine.handle_receipt(from, &header));
         // Of a lost packet the kernel's own TCP learns from the other end; here it is but counted, for reports of failed paths.
-        while machine.poll_settled().is_some() {}
+        while let Some((_, settled)) = machine.poll_settled() {
+            *lost += u64::from(settled.fate == Fate::Lost);
+        }
         carriage.backlog(now, &mut |destination, slots| machine.handle_backlog(now, destination, slots));
         self.follow_up(now);
+        self.probe(now);
+    }
+
+    /// Sends what is due beside the slots.
+    fn probe(&mut self, now: Time) {
+        while let Some(probe) = self.machine.probe(now) {
+            self.carriage.probe(&probe);
+        }
     }
 
     /// Does what follows when something has happened to the machine.
@@ -216,6 +232,7 @@ impl driver::Endpoint for EndpointNode {
             self.look_at = now + LOOK;
             self.mind_clocks();
         }
+        self.probe(now);
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
             self.machine.handle_timeout(now);
             self.follow_up(now);
@@ -225,7 +242,7 @@ impl driver::Endpoint for EndpointNode {
     fn poll_timeout(&self) -> Option<Time> {
         let of_machine = self.machine.poll_timeout().unwrap_or(Time::NEVER);
         let of_carriage = self.carriage.poll_timeout().unwrap_or(Time::NEVER);
-        Some(of_machine.min(of_carriage).min(self.look_at))
+        Some(of_machine.min(of_carriage).min(self.look_at).min(self.machine.probe_timeout()))
     }
 
     fn readiness(&self, now: Time) -> Readiness {
@@ -297,6 +314,7 @@ impl Node for EndpointNode {
             guard_ns: self.guards.now.as_ps() / 1000,
             counters: *self.machine.counters(),
             unused: self.unused,
+            lost: self.lost,
             figures: self.carriage.figures(),
             links: self.wire.figures(now),
             ignored: self.wire.ignored(),

@@ -12,7 +12,6 @@ use clearway_proto::fastpass::allocator::AllocatorParams;
 use clearway_proto::fastpass::arbiter::{Arbiter, ArbiterParams, Pacer};
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
 use clearway_proto::fastpass::fcp::Address;
-use clearway_proto::fastpass::isolator::IsolatorParams;
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::parameter::{Parameter, ParameterReader, Parameters};
 use clearway_proto::units::{Rate, Span};
@@ -26,7 +25,7 @@ pub use hosts::Host;
 use hosts::{check, read_hosts};
 pub use network::{Network, Shape};
 use table::Table;
-use timing::{endpoint_defaults, MODES};
+use timing::{endpoint_defaults, isolator_params, MODES};
 pub use timing::{endpoint_params, ArbiterSettings, Mode};
 
 /// The most arbiters.
@@ -163,7 +162,6 @@ impl Deployment {
         let ArbiterSettings { batch, ahead, order, retransmit, acknowledge, watchdog, takeover, gap, .. } =
             self.arbiter;
         let length = self.arbiter.slot * u64::from(batch);
-        let window = IsolatorParams::default().window.max(self.arbiter.slot * 128);
         Ok(ArbiterParams {
             timeslots,
             allocator: AllocatorParams {
@@ -175,7 +173,7 @@ impl Deployment {
             },
             paths: self.network.path_params().map_err(|error| error.to_string())?,
             fault_isolation: self.arbiter.fault_isolation,
-            isolator: IsolatorParams { window, ..IsolatorParams::default() },
+            isolator: isolator_params(self.arbiter.slot),
             ahead,
             // Two allocations a batch to an endpoint at most: each costs a host microseconds, and says as much as several.
             pacer: Pacer { gap: length / 4, interval: length / 2, slack: length / 4 },

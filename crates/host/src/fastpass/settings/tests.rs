@@ -131,3 +131,19 @@ fn no_text_is_too_strange() {
         }
     }
 }
+
+#[test]
+fn endpoints_report_on_paths_within_what_an_arbiter_believes() {
+    for slot in [20, 100, 500, 100_000].map(Span::from_us) {
+        let arbiter = ArbiterSettings::with_slot(slot);
+        let isolator = isolator_params(slot);
+        let of =
+            |mode, paths| endpoint_params(4, Timeslots::new(slot), &endpoint_defaults(mode, &arbiter), paths);
+        let params = of(Mode::Slots, 2);
+        // The reports on both paths, and what becomes known after a silence: the last 128 slots.
+        let most = 2 * u64::from(params.clean_report) + 128;
+        assert!(isolator.window >= slot * most, "{slot}: {} of {most} slots", isolator.window);
+        assert!(params.probes.is_some_and(|probes| probes.silence > probes.receipt_after));
+        assert!(of(Mode::Slots, 1).probes.is_none() && of(Mode::Rates, 2).probes.is_none());
+    }
+}

@@ -2,8 +2,9 @@
 //! the paper's network by two orders of magnitude.
 
 use clearway_proto::fastpass::allocator::{Order, MOST_SLOTS};
-use clearway_proto::fastpass::endpoint::{EndpointParams, SendMode};
+use clearway_proto::fastpass::endpoint::{EndpointParams, ProbeParams, SendMode};
 use clearway_proto::fastpass::endpoint_parameters::EndpointSettings;
+use clearway_proto::fastpass::isolator::IsolatorParams;
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::parameter::{Conflict, Parameter, ParameterReader, Parameters};
 use clearway_proto::units::Span;
@@ -48,6 +49,15 @@ pub struct ArbiterSettings {
 }
 
 const MS: Span = Span::from_ms(1);
+/// Packets of a host that were sent this long one after the other may overtake each other, where the processor has other work.
+const OVERTAKEN_AFTER: Span = Span::from_ms(4);
+/// Packets after which an endpoint reports on a path without losses: few, as a report of more than there are slots in the
+/// isolator's window is not believed.
+const CLEAN_REPORT: u16 = 16;
+/// Probes follow a packet of which nothing is known for this long: longer than an answer takes.
+const PROBED_AFTER: Span = Span::from_ms(6);
+/// Slots in the isolator's window, at least: enough for a share of losses, and for what becomes known at once after a silence.
+const WINDOW_SLOTS: u64 = 256;
 
 impl ArbiterSettings {
     /// The defaults for slots of this length.
@@ -150,8 +160,23 @@ pub fn endpoint_defaults(mode: Mode, arbiter: &ArbiterSettings) -> EndpointSetti
 }
 
 /// What an endpoint is built from.
-pub fn endpoint_params(nodes: u16, timeslots: Timeslots, settings: &EndpointSettings) -> EndpointParams {
+///
+/// Receipts and probes leave where paths are told apart: in the mode `slots`, of more than one path.
+pub fn endpoint_params(
+    nodes: u16,
+    timeslots: Timeslots,
+    settings: &EndpointSettings,
+    paths: u16,
+) -> EndpointParams {
+    let probes = ProbeParams {
+        paths,
+        receipt_after: MS * 2,
+        silence: PROBED_AFTER,
+        interval: timeslots.length().max(Span::from_us(250)),
+        most: 64,
+    };
     EndpointParams {
+        probes: (paths > 1 && settings.send == SendMode::AtSlot).then_some(probes),
         timeslots,
         nodes,
         send: settings.send,
@@ -163,6 +188,20 @@ pub fn endpoint_params(nodes: u16, timeslots: Timeslots, settings: &EndpointSett
         late: settings.late,
         early: settings.early,
         age_check: settings.age_check,
+        overtaken_after: OVERTAKEN_AFTER,
+        clean_report: CLEAN_REPORT,
         fallback: settings.fallback_after,
+    }
+}
+
+/// What decides over failed links, with slots of this length.
+///
+/// Nobody tries a link but by using it: each time costs what is sent over it until it has failed again, some milliseconds. So the
+/// first time comes soon, and later ones once in a second.
+pub fn isolator_params(slot: Span) -> IsolatorParams {
+    IsolatorParams {
+        window: (slot * WINDOW_SLOTS).max(MS * 100),
+        longest: MS * 1000,
+        ..IsolatorParams::default()
     }
 }

@@ -40,6 +40,8 @@ pub struct Counts {
     pub slots_empty: Count,
     /// Datagrams that the kernel did not take: there is no way, no room.
     pub unsent: Count,
+    /// Receipts and probes: datagrams without content.
+    pub probes: Count,
     /// Datagrams that were malformed, in whole or in part.
     pub malformed: Count,
     /// Datagrams of an unknown endpoint, or not from its address.
@@ -63,6 +65,7 @@ impl Counts {
             ("slots_used", &self.slots_used),
             ("slots_empty", &self.slots_empty),
             ("unsent_datagrams", &self.unsent),
+            ("probes", &self.probes),
             ("malformed_datagrams", &self.malformed),
             ("strange_datagrams", &self.strange),
             ("unrouted_packets", &self.unrouted),

@@ -13,6 +13,8 @@
 //! The driver's thread sends, when a slot begins; without an arbiter the reader does, as soon as it has read. What is queued too
 //! long is dropped (`queue` says why), and congestion is then the business of the kernel's TCP.
 //!
+//! Beside the slots leave receipts and probes, datagrams without records, by which endpoints learn which paths are dead.
+//!
 //! The data is not sealed, other than FCP: see `wire`.
 
 mod counts;
@@ -38,7 +40,7 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use clearway_proto::fastpass::endpoint::Mode;
+use clearway_proto::fastpass::endpoint::{Mode, Probe};
 use clearway_proto::fastpass::fcp::{Address, Grant};
 use clearway_proto::fastpass::receipts::SlotHeader;
 use clearway_proto::units::{Span, Time};
@@ -180,6 +182,15 @@ impl Carriage for Slots {
         self.shared.looks();
         self.shared.take_headers(&mut self.headers);
         self.headers.drain(..).for_each(|(source, header)| tell(source, header));
+    }
+
+    fn receipts(&mut self, tell: &mut dyn FnMut(Address, SlotHeader)) {
+        self.shared.take_receipts(&mut self.headers);
+        self.headers.drain(..).for_each(|(source, header)| tell(source, header));
+    }
+
+    fn probe(&mut self, probe: &Probe) {
+        self.shared.probe(probe);
     }
 
     fn mode(&mut self, _now: Time, mode: Mode) {

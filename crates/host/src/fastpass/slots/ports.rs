@@ -107,6 +107,11 @@ impl Ports {
         sent
     }
 
+    /// Sends a datagram by itself. Returns whether the kernel has taken it.
+    pub fn send_one(&self, path: u16, to: SocketAddr, bytes: &[u8]) -> bool {
+        self.sockets[usize::from(path) % self.sockets.len()].send_to(bytes, to).is_ok()
+    }
+
     /// The socket that datagrams come to.
     pub fn receiving(&self) -> &UdpSocket {
         &self.sockets[0]

@@ -92,7 +92,10 @@ impl Receiver<'_> {
             device = &devices[usize::from(header.source) % devices.len()];
             let mut write = |buffers: &[IoSlice<'_>]| write(shared, device, name, buffers);
             if let Some(slot) = header.slot {
-                if self.last.insert(header.source, slot.number) != Some(slot.number) {
+                if header.is_receipt {
+                    shared.add_receipt(header.source, slot);
+                    any = true;
+                } else if self.last.insert(header.source, slot.number) != Some(slot.number) {
                     shared.add_header(header.source, slot);
                     any = true;
                 }

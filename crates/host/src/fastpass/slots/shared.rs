@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use clearway_proto::fastpass::endpoint::Probe;
 use clearway_proto::fastpass::fcp::{Address, Path};
 use clearway_proto::fastpass::receipts::SlotHeader;
 use tun_rs::SyncDevice;
@@ -48,6 +49,8 @@ pub struct Shared {
     pub ends: AtomicBool,
     /// Headers that have come, for the driver.
     headers: Mutex<Vec<(Address, SlotHeader)>>,
+    /// Headers of receipts that have come, for the driver.
+    receipts: Mutex<Vec<(Address, SlotHeader)>>,
     waker: Waker,
     /// Whether the driver has been woken and has not looked since.
     woken: AtomicBool,
@@ -95,6 +98,7 @@ impl Shared {
             unscheduled: AtomicBool::new(false),
             ends: AtomicBool::new(false),
             headers: Mutex::default(),
+            receipts: Mutex::default(),
             waker,
             woken: AtomicBool::new(false),
             trouble: OnceLock::new(),
@@ -122,6 +126,25 @@ impl Shared {
     /// Keeps a header for the driver.
     pub fn add_header(&self, source: Address, header: SlotHeader) {
         lock(&self.headers).push((source, header));
+    }
+
+    /// Keeps the header of a receipt for the driver.
+    pub fn add_receipt(&self, source: Address, header: SlotHeader) {
+        lock(&self.receipts).push((source, header));
+    }
+
+    /// Takes the headers of receipts that have come.
+    pub fn take_receipts(&self, into: &mut Vec<(Address, SlotHeader)>) {
+        std::mem::swap(&mut *lock(&self.receipts), into);
+    }
+
+    /// Sends a packet without content; what the kernel does not take is lost.
+    pub fn probe(&self, probe: &Probe) {
+        let header = Header { source: self.own, slot: Some(probe.header), is_receipt: probe.is_receipt };
+        if let Some(&to) = self.data.get(usize::from(probe.to)) {
+            self.counts.probes.add(1);
+            self.counts.unsent.add(usize::from(!self.ports.send_one(probe.path, to, &header.to_bytes())));
+        }
     }
 
     /// Takes the headers that have come.
@@ -155,7 +178,7 @@ impl Shared {
     ) -> bool {
         let queue = &self.queues[usize::from(to)];
         let _claimed = queue.claim();
-        let none = Header { source: self.own, slot: None };
+        let none = Header { source: self.own, slot: None, is_receipt: false };
         let any = queue.with(|waiting| fill.take(waiting, none, self.wire, budget));
         self.counts.unsendable.add(fill.oversized());
         if any {

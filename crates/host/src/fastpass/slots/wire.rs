@@ -5,7 +5,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 0 | version, 1 |
-//! | 1 | flags: bit 0 says that it was sent in a slot, and that the slot header means something; others are zero |
+//! | 1 | flags: bit 0 says that it was sent in a slot, or as a probe, and that the slot header means something; bit 1 that it is a receipt, whose slot header tells only what has come; others are zero |
 //! | 2 to 3 | the endpoint that sent it |
 //! | 4 to 27 | the header of the slot ([`SlotHeader::to_bytes`]), or zeros |
 //!
@@ -36,6 +36,7 @@ pub const AROUND_PACKET: usize = HEADER_BYTES + RECORD_BYTES;
 
 const VERSION: u8 = 1;
 const IN_SLOT: u8 = 1;
+const RECEIPT: u8 = 2;
 /// An Ethernet frame takes this many bytes on the wire besides its payload: preamble, header, check sequence and gap.
 const FRAME_BYTES: usize = 38;
 /// The shortest payload of an Ethernet frame.
@@ -50,6 +51,8 @@ pub struct Header {
     pub source: Address,
     /// The header of the slot that it was sent in; none if there was no arbiter.
     pub slot: Option<SlotHeader>,
+    /// Whether it is a receipt: the slot header has no number.
+    pub is_receipt: bool,
 }
 
 impl Header {
@@ -59,7 +62,7 @@ impl Header {
         bytes[0] = VERSION;
         bytes[2..4].copy_from_slice(&self.source.to_be_bytes());
         if let Some(slot) = self.slot {
-            bytes[1] = IN_SLOT;
+            bytes[1] = if self.is_receipt { RECEIPT } else { IN_SLOT };
             bytes[4..].copy_from_slice(&slot.to_bytes());
         }
         bytes
@@ -69,14 +72,15 @@ impl Header {
     pub fn read(datagram: &[u8]) -> Option<(Header, Records<'_>)> {
         let (header, records) = datagram.split_first_chunk::<HEADER_BYTES>()?;
         let slot = match header[..2] {
-            [VERSION, IN_SLOT] => {
+            [VERSION, IN_SLOT | RECEIPT] => {
                 Some(SlotHeader::from_bytes(header[4..].try_into().expect("24 bytes are left")))
             }
             [VERSION, 0] => None,
             _ => return None,
         };
         let source = u16::from_be_bytes([header[2], header[3]]);
-        Some((Header { source, slot }, Records { rest: records }))
+        let is_receipt = header[1] == RECEIPT;
+        Some((Header { source, slot, is_receipt }, Records { rest: records }))
     }
 }
 
@@ -197,10 +201,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_datagram_is_read_as_it_was_written(
-            source: u16, number: Option<u32>, packets in prop::collection::vec(packet(), 1..5)
+            source: u16, number: Option<u32>, is_receipt: bool, packets in prop::collection::vec(packet(), 1..5)
         ) {
             let slot = number.map(|number| SlotHeader { number, ..SlotHeader::default() });
-            let header = Header { source, slot };
+            let header = Header { source, slot, is_receipt: is_receipt && slot.is_some() };
             let bytes = datagram(header, &packets);
             let (read, records) = Header::read(&bytes).unwrap();
             prop_assert_eq!(read, header);
@@ -212,7 +216,7 @@ mod tests {
         fn a_datagram_cut_short_gives_only_packets_that_are_whole(
             packets in prop::collection::vec(packet(), 1..4), at: prop::sample::Index
         ) {
-            let bytes = datagram(Header { source: 1, slot: None }, &packets);
+            let bytes = datagram(Header { source: 1, slot: None, is_receipt: false }, &packets);
             let cut = &bytes[..at.index(bytes.len())];
             if let Some((_, records)) = Header::read(cut) {
                 let records: Vec<_> = records.collect();
@@ -244,8 +248,8 @@ mod tests {
 
     #[test]
     fn another_version_and_unknown_flags_are_refused() {
-        let bytes = datagram(Header { source: 3, slot: None }, &[]);
-        for (at, value) in [(0, 0), (0, 2), (1, 2), (1, 3), (1, 0x80)] {
+        let bytes = datagram(Header { source: 3, slot: None, is_receipt: false }, &[]);
+        for (at, value) in [(0, 0), (0, 2), (1, 4), (1, 3), (1, 0x80)] {
             let mut other = bytes.clone();
             other[at] = value;
             assert!(Header::read(&other).is_none(), "byte {at} is {value}");

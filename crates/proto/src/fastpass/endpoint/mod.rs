@@ -10,6 +10,8 @@
 //! 3. `reports`: which packets arrived, path by path, as the arbiter learns of failed links from what endpoints lose. Endpoints
 //!    learn it from each other, by what the packets in slots carry ([`SlotHeader`]).
 //!
+//! 4. `probes`: what endpoints of hosts send each other beside the slots, to know what becomes of their packets.
+//!
 //! # Terms
 //!
 //! One of several arbiters is the *primary* and grants slots; the counts are those of a *term*, the time of one primary. A new
@@ -28,13 +30,16 @@
 
 mod counters;
 mod demand;
+mod fates;
 mod from_arbiter;
 mod grants;
 mod params;
+mod probes;
 mod reports;
 
 pub use counters::EndpointCounters;
 pub use params::{EndpointParams, SendMode};
+pub use probes::{Probe, ProbeParams};
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -43,10 +48,11 @@ use crate::units::Time;
 
 use super::fcp::message::MOST_DEMANDS;
 use super::fcp::{Address, Allocation, Answer, Grant, Heard, News, Path, Request, Reset, Trial};
-use super::receipts::{Fate, Receipts, Settled, SlotHeader};
+use super::receipts::Receipts;
 use super::recent::Recent;
 use demand::{Count, Demands};
 use grants::{Grants, NotHeld};
+use probes::Probing;
 use reports::Reports;
 
 /// Trials that can wait to be answered. More in a moment are not.
@@ -94,6 +100,8 @@ pub struct Endpoint {
     reports: Reports,
     /// Receipts for the slots used between this endpoint and others: which arrived, which are lost.
     receipts: BTreeMap<Address, Receipts>,
+    /// What is to be sent to others beside the slots.
+    probing: BTreeMap<Address, Probing>,
     /// Trials that have come, to be answered or sent on.
     trials: VecDeque<Trial>,
     /// Who has sent a header since the fates that it tells of were last asked for.
@@ -131,8 +139,9 @@ impl Endpoint {
             mode: Mode::Scheduled,
             demands: Demands::new(params.nodes, params.limit),
             grants: Grants::default(),
-            reports: Reports::default(),
+            reports: Reports::new(params.clean_report),
             receipts: BTreeMap::new(),
+            probing: BTreeMap::new(),
             trials: VecDeque::new(),
             spoken: VecDeque::new(),
             seq: 0,
@@ -188,42 +197,6 @@ impl Endpoint {
     fn knows_newer(&self, now: Time, term: u32) -> bool {
         let (newest, heard) = self.newest;
         term < newest && now < heard + self.params.fallback * MEMORY
-    }
-
-    /// Gives the header of what leaves in the slot of this grant, which is to go with every packet of it; only if any leaves.
-    pub fn stamp(&mut self, now: Time, grant: &Grant) -> SlotHeader {
-        // No life of an endpoint uses as many slots as pass: so its numbers never reach those of the next one.
-        let seed = self.params.timeslots.of(now) as u32;
-        let receipts = self.receipts.entry(grant.destination).or_default();
-        receipts.send(now, grant.path, seed)
-    }
-
-    /// Takes the header of a packet that has come from another endpoint.
-    ///
-    /// Panics if there is no such endpoint, or it is this one.
-    pub fn handle_header(&mut self, from: Address, header: &SlotHeader) {
-        assert!(self.demands.knows(from) && from != self.address, "a packet from {from}");
-        self.receipts.entry(from).or_default().handle(header);
-        self.spoken.push_back(from);
-    }
-
-    /// Gives a packet sent to a destination whose fate is known by what [headers](Endpoint::handle_header) have said, each once
-    /// and in the order in which they were sent to that destination. Of a lost packet the driver tells its transport.
-    pub fn poll_settled(&mut self) -> Option<(Address, Settled)> {
-        while let Some(&from) = self.spoken.front() {
-            let settled = self.receipts.get_mut(&from).and_then(Receipts::poll_settled);
-            let Some(settled) = settled else {
-                self.spoken.pop_front();
-                continue;
-            };
-            match settled.fate {
-                Fate::Arrived => self.reports.count(from, settled.path, false),
-                Fate::Lost => self.reports.count(from, settled.path, true),
-                Fate::Unknown => {}
-            }
-            return Some((from, settled));
-        }
-        None
     }
 
     /// Does what time has come for: demands are said again, and without an arbiter the endpoint falls back.

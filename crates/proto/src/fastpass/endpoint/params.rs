@@ -1,5 +1,6 @@
 //! What an endpoint is built from.
 
+use super::probes::ProbeParams;
 use crate::fastpass::timeslots::Timeslots;
 use crate::units::Span;
 
@@ -30,6 +31,14 @@ pub struct EndpointParams {
     pub early: Span,
     /// Whether grants are refused for their age. Default: yes; no is for experiments that show what it is good for.
     pub age_check: bool,
+    /// A packet is lost once one that was sent this long after it has overtaken it; so it is, too, once 16 have. Default: 50 us, in
+    /// which no queue of a Fastpass network holds a packet.
+    pub overtaken_after: Span,
+    /// Packets after which a path without losses is reported on. An arbiter does not believe a report of more packets than there
+    /// were slots in its isolator's `window`. Default: 256.
+    pub clean_report: u16,
+    /// When receipts and probes leave beside the slots. Default: never, as packets enough are under way to tell of each other.
+    pub probes: Option<ProbeParams>,
     /// With packets waiting and nothing heard from any arbiter for this long, the endpoint sends without slots. Default: 1
     /// ms, five times as long as a standby waits until it takes over.
     pub fallback: Span,
@@ -59,6 +68,9 @@ impl Default for EndpointParams {
             late: Span::from_ns(20_020),
             early: Span::from_ns(80_080),
             age_check: true,
+            overtaken_after: Span::from_us(50),
+            clean_report: 256,
+            probes: None,
             fallback: Span::from_ms(1),
         }
     }

@@ -7,12 +7,12 @@ use crate::fastpass::fcp::{Address, Path, PathReport, Request};
 
 /// Paths to destinations of which sums are kept. Packets on others are not counted until a report has gone out.
 const MOST_SUMS: usize = 1 << 12;
-/// Packets after which a path without losses is reported on, so that a share of losses can be told.
-const CLEAN: u16 = 256;
 
 /// Packets whose fate is known and has not been reported.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Reports {
+    /// Packets after which a path without losses is reported on, so that a share of losses can be told.
+    clean: u16,
     sums: BTreeMap<(Address, Path), Sum>,
     /// Paths on which a report is due.
     due: VecDeque<(Address, Path)>,
@@ -29,6 +29,11 @@ struct Sum {
 }
 
 impl Reports {
+    /// Nothing is to be reported; a path without losses is after `clean` packets.
+    pub(super) fn new(clean: u16) -> Reports {
+        Reports { clean, sums: BTreeMap::new(), due: VecDeque::new(), lossy: 0 }
+    }
+
     /// Counts a packet on a path.
     pub(super) fn count(&mut self, destination: Address, path: Path, lost: bool) {
         let way = (destination, path);
@@ -42,7 +47,7 @@ impl Reports {
         sum.sent += 1;
         sum.lost += u16::from(lost);
         self.lossy += usize::from(lost && sum.lost == 1);
-        if !sum.due && (lost || sum.sent >= CLEAN) {
+        if !sum.due && (lost || sum.sent >= self.clean) {
             sum.due = true;
             self.due.push_back(way);
         }
@@ -76,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_loss_is_reported_at_once_with_what_went_the_same_way() {
-        let mut reports = Reports::default();
+        let mut reports = Reports::new(256);
         for lost in [false, false, true, false] {
             assert!(!reports.has_losses() || !lost);
             reports.count(7, 2, lost);
@@ -88,8 +93,17 @@ mod tests {
     }
 
     #[test]
+    fn where_slots_are_long_a_path_is_reported_on_after_fewer_packets() {
+        let mut reports = Reports::new(16);
+        (0..15).for_each(|_| reports.count(1, 0, false));
+        assert_eq!(filled(&mut reports), []);
+        reports.count(1, 0, false);
+        assert_eq!(filled(&mut reports), [PathReport { destination: 1, path: 0, sent: 16, lost: 0 }]);
+    }
+
+    #[test]
     fn a_path_without_losses_is_reported_on_now_and_then() {
-        let mut reports = Reports::default();
+        let mut reports = Reports::new(256);
         for slot in 0..600_u16 {
             reports.count(1 + slot % 2, 0, false);
         }

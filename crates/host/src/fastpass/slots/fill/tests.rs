@@ -7,7 +7,7 @@ use clearway_proto::fastpass::receipts::SlotHeader;
 use proptest::prelude::*;
 
 const WIRE: Wire = Wire { outer: 28, longest: 1472 };
-const HEADER: Header = Header { source: 7, slot: None };
+const HEADER: Header = Header { source: 7, slot: None, is_receipt: false };
 
 fn queued(drafts: &[Draft]) -> Queue {
     let (queue, pool) = (Queue::default(), Pool::default());
