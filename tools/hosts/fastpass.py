@@ -149,6 +149,18 @@ def _takeover(rounds: int) -> Iterator[str]:
         yield _bar(f"takeover_{failure}_ms", of["gap_ms"]["p99"], "most", 5).line()
 
 
+def _paths(rounds: int) -> Iterator[str]:
+    """Kill a path in four ways; the rest is what one of two spines carries, or all where that is enough."""
+    told = _json(_cargo("paths", f"--rounds={rounds}"))
+    if "skipped" in told:
+        yield skipped("paths", told["skipped"], FASTPASS)
+        return
+    for way, found in told.items():
+        yield f"measured paths {way} {json.dumps(found)}"
+        rest = median(each["after_100ms_of_what_lives"] for each in found)
+        yield _bar(f"paths_{way}_after_100ms", rest, "least", 0.95).line()
+
+
 def _cargo(bench: str, *arguments: str) -> str:
     if shutil.which("cargo") is None:
         raise UnavailableError("missing: cargo")
