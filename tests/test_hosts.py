@@ -157,10 +157,10 @@ def test_a_machine_that_cannot_says_so_for_each_measurement(monkeypatch: pytest.
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("tools.hosts.testbed.lines", lambda *_: iter(()))  # which need no root
     # Nor do these: cargo builds what they measure.
-    for part in ("slots", "arbiter", "takeover"):
+    for part in ("slots", "arbiter", "takeover", "paths"):
         monkeypatch.setattr(f"tools.hosts.fastpass._{part}", lambda *_: iter(()))
     printed = list(bench.lines(bench.QUICK))
-    assert len(printed) == 9
+    assert len(printed) == 10
     assert all(line.endswith(" skipped it needs root") for line in printed)
 
 

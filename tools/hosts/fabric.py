@@ -24,9 +24,8 @@ from tools.hosts.swift import DAEMON
 
 ENDPOINTS = 5
 PAYLOAD_BYTES = 1448
-LINKS = Links(rate_gbps=1.0, buffer_bytes=1_250_000, payload_bytes=PAYLOAD_BYTES)
-"""10 ms of queue at each port of the switch."""
-CONTROL_SHARE = 0.02
+CONTROL_SHARE = 0.03
+"""More than by default: links that are token buckets carry less than their rate, by 1 to 3 % here."""
 _PORT = 7600
 _FIRST_SERVER = 5300
 _PATIENCE_S = 20.0
@@ -41,6 +40,7 @@ class Fabric:
     made: Network
     folder: Path
     mode: str
+    gbps: float
 
     def address(self, host: int) -> str:
         """Return the address of a host, traffic to which waits for grants."""
@@ -87,26 +87,30 @@ def inner(host: int) -> str:
 
 
 @contextmanager
-def namespaces() -> Iterator[Network]:
-    """Make the namespaces; raise `UnavailableError` where that is not possible."""
+def namespaces(gbps: float) -> Iterator[Network]:
+    """Make the namespaces, with links of this rate and 10 ms of queue at each port of the switch.
+
+    Raises `UnavailableError` where that is not possible.
+    """
     demand("ip", "tc", "iperf3")
+    links = Links(gbps, buffer_bytes=round(gbps * 1_250_000), payload_bytes=PAYLOAD_BYTES)
     try:
-        with network(ENDPOINTS + _ARBITERS, LINKS) as made:
+        with network(ENDPOINTS + _ARBITERS, links) as made:
             yield made
     except ClearwayError as error:
         raise UnavailableError(error.message) from error
 
 
 @contextmanager
-def fabric(made: Network, mode: str) -> Iterator[Fabric]:
+def fabric(made: Network, mode: str, gbps: float) -> Iterator[Fabric]:
     """Have arbiters and endpoints in namespaces while the body runs."""
     folder = Path(tempfile.mkdtemp(prefix="clearway-fabric-"))
-    found = Fabric(made, folder, mode)
+    found = Fabric(made, folder, mode, gbps)
     everyone = range(ENDPOINTS + _ARBITERS)
     started: list[subprocess.Popen[bytes]] = []
     with ExitStack() as files:
         try:
-            (folder / "fastpass.toml").write_text(_deployment(made, mode))
+            (folder / "fastpass.toml").write_text(_deployment(made, mode, gbps))
             run([str(DAEMON), "keys", str(folder / "keys"), *map(Fabric.name, everyone)])
             for host in reversed(everyone):
                 said = files.enter_context((folder / f"{Fabric.name(host)}.log").open("w+b"))
@@ -125,10 +129,10 @@ def fabric(made: Network, mode: str) -> Iterator[Fabric]:
             shutil.rmtree(folder)
 
 
-def _deployment(made: Network, mode: str) -> str:
+def _deployment(made: Network, mode: str, gbps: float) -> str:
     lines = [
         '[network]\ntopology = "star"',
-        f'hosts = {ENDPOINTS}\nrate = "{LINKS.rate_gbps}Gbps"\nmtu = "{PAYLOAD_BYTES}B"',
+        f'hosts = {ENDPOINTS}\nrate = "{gbps}Gbps"\nmtu = "{PAYLOAD_BYTES}B"',
         f'[arbiter]\nat = ["a0", "a1"]\ncontrol_share = {CONTROL_SHARE}\n[endpoint]\nmode = "{mode}"',
     ]
     for host in range(ENDPOINTS + _ARBITERS):
@@ -140,20 +144,25 @@ def _deployment(made: Network, mode: str) -> str:
 
 
 def _wait(found: Fabric) -> None:
-    """Wait until every endpoint follows an arbiter and has heard the other."""
+    """Wait until every endpoint has sessions with both arbiters, and one of these is the primary."""
     until = time.monotonic() + _PATIENCE_S
-    for host in range(ENDPOINTS):
-        while True:
-            try:
-                status = found.status(host)
-            except UnavailableError:
-                status = {"sessions": [], "term": 0}
-            if len(status["sessions"]) == _ARBITERS and status["term"]:
-                break
-            if time.monotonic() > until:
-                said = (found.folder / f"{Fabric.name(host)}.log").read_text()[-300:]
-                raise UnavailableError(f"the endpoint of h{host} hears no arbiter: {said}")
-            time.sleep(0.1)
+    arbiters = range(ENDPOINTS, ENDPOINTS + _ARBITERS)
+    while not (
+        all(len(_told(found, host, "sessions", [])) == _ARBITERS for host in range(ENDPOINTS))
+        and any(_told(found, host, "state", "") == "primary" for host in arbiters)
+    ):
+        if time.monotonic() > until:
+            said = (found.folder / f"{Fabric.name(0)}.log").read_text()[-300:]
+            raise UnavailableError(f"endpoints hear no arbiter: {said}")
+        time.sleep(0.1)
+
+
+def _told(found: Fabric, host: int, key: str, otherwise: Any) -> Any:
+    """Return a part of a host's status, or this while nobody answers there."""
+    try:
+        return found.status(host)[key]
+    except UnavailableError:
+        return otherwise
 
 
 def incast(

@@ -17,7 +17,6 @@ from tools.hosts.bars import Bar, skipped
 from tools.hosts.fabric import (
     CONTROL_SHARE,
     ENDPOINTS,
-    LINKS,
     PAYLOAD_BYTES,
     Fabric,
     fabric,
@@ -27,8 +26,10 @@ from tools.hosts.fabric import (
 from tools.hosts.machine import UnavailableError
 
 FASTPASS = "fastpass"
-_SLOT_BYTES = {"rates": 12_500 * (1 - CONTROL_SHARE), "slots": 62_500 * (1 - CONTROL_SHARE)}
-"""What a slot of a link of 1 Gb/s carries on the wire: 100 us and 500 us."""
+_SLOT_BYTES = 12_500 * (1 - CONTROL_SHARE)
+"""What a slot of 100 us of a link of 1 Gb/s carries on the wire."""
+_SLOTS_GBPS = 0.2
+"""Links in the mode `slots`: at 1 Gb/s four senders, each a real-time thread, do not fit two processors."""
 _WIRE = (PAYLOAD_BYTES + 90) / PAYLOAD_BYTES
 _REQUESTS = 1_000_000  # a second of a processor
 
@@ -38,9 +39,11 @@ _bar = partial(Bar, of=FASTPASS)
 def lines(repeats: int, seconds: float) -> Iterator[str]:
     """Measure one thing after the other, and yield each line as soon as it is known."""
     yield from _or_skipped("incast", _incast(repeats, seconds))
+    yield from _or_skipped("incast_in_slots", _incast_in_slots(repeats, seconds))
     yield from _or_skipped("slots", _slots(repeats))
     yield from _or_skipped("arbiter", _arbiter())
     yield from _or_skipped("takeover", _takeover(20 * repeats))
+    yield from _or_skipped("paths", _paths(repeats))
 
 
 def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:
@@ -51,26 +54,30 @@ def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:
 
 
 def _incast(repeats: int, seconds: float) -> Iterator[str]:
-    """Four hosts send to a fifth: under cubic alone, and by its sockets in both modes."""
-    with namespaces() as made:
+    """Four hosts send to a fifth: under cubic alone, and by its sockets at rates that are granted."""
+    with namespaces(1) as made:
         cubic = [incast(made, made.data(0), seconds) for _ in range(repeats)]
         yield _measured("cubic", cubic)
-        base, base_queue = _middle(cubic, "goodput_mbps"), _middle(cubic, "queue_bytes")
-        with fabric(made, "rates") as found:
+        with fabric(made, "rates", 1) as found:
             rates = [incast(made, found.address(0), seconds) for _ in range(repeats)]
             yield _measured("rates", rates)
+            base_queue = _middle(cubic, "queue_bytes")
             queue = _middle(rates, "queue_bytes") / base_queue if base_queue else float("nan")
             yield _bar("rates_incast_queue_of_cubic", queue, "most", 0.1).line()
-            goodput = _middle(rates, "goodput_mbps") / base
+            goodput = _middle(rates, "goodput_mbps") / _middle(cubic, "goodput_mbps")
             yield _bar("rates_incast_goodput_of_cubic", goodput, "least", 0.95).line()
             yield _bar("rates_incast_jain", _middle(rates, "jain"), "least", 0.97).line()
             yield from _granted(found, made, seconds)
-        with fabric(made, "slots") as found:
-            slots = [incast(made, found.address(0), seconds) for _ in range(repeats)]
-            yield _measured("slots", slots)
-            yield _bar("slots_incast_jain", _middle(slots, "jain"), "least", 0.97).line()
-            queue = _middle(slots, "queue_p99_bytes") / (LINKS.rate_gbps * 62_500)
-            yield _bar("slots_incast_queue_p99_in_slots", queue, "most", 2).line()
+
+
+def _incast_in_slots(repeats: int, seconds: float) -> Iterator[str]:
+    """Four hosts send to a fifth in timeslots."""
+    with namespaces(_SLOTS_GBPS) as made, fabric(made, "slots", _SLOTS_GBPS) as found:
+        slots = [incast(made, found.address(0), seconds) for _ in range(repeats)]
+        yield _measured("slots", slots)
+        yield _bar("slots_incast_jain", _middle(slots, "jain"), "least", 0.97).line()
+        queue = _middle(slots, "queue_p99_bytes") / (_SLOTS_GBPS * 62_500)
+        yield _bar("slots_incast_queue_p99_in_slots", queue, "most", 2).line()
 
 
 def _granted(found: Fabric, made: Network, seconds: float) -> Iterator[str]:
@@ -85,7 +92,7 @@ def _granted(found: Fabric, made: Network, seconds: float) -> Iterator[str]:
                 yield skipped(name, reason, FASTPASS)
                 continue
             off = max(
-                abs(sent * _WIRE / (slots * _SLOT_BYTES["rates"]) - 1)
+                abs(sent * _WIRE / (slots * _SLOT_BYTES) - 1)
                 for (sent, slots) in (
                     (after[0] - early[0], after[1] - early[1])
                     for after, early in zip(_counts(found), before, strict=True)
