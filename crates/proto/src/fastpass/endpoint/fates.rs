@@ -28,7 +28,7 @@ impl Endpoint {
     }
 
     /// Takes the header of a packet that has come now, or of a [probe](Probe): the destination is told of it soon, if there are
-    /// [receipts](EndpointParams::probes).
+    /// [receipts](super::EndpointParams::probes).
     ///
     /// Panics as [`Endpoint::handle_header`] does.
     pub fn handle_header_at(&mut self, now: Time, from: Address, header: &SlotHeader) {

@@ -8,7 +8,7 @@
 //!    lost, come twice or late.
 //! 2. `grants`: the slots granted and not used yet.
 //! 3. `reports`: which packets arrived, path by path, as the arbiter learns of failed links from what endpoints lose. Endpoints
-//!    learn it from each other, by what the packets in slots carry ([`SlotHeader`]).
+//!    learn it from each other, by what the packets in slots carry ([`SlotHeader`](super::receipts::SlotHeader)).
 //!
 //! 4. `probes`: what endpoints of hosts send each other beside the slots, to know what becomes of their packets.
 //!
