@@ -83,8 +83,8 @@ fn what_is_wrong_with_an_arbiter_is_said() {
     assert!(message.ends_with("arbiter.takeover: 100us is not above watchdog, 100us"), "{message}");
     let message = wrong("at = \"h3\"", "at = \"h3\"\nbatch = 65");
     assert!(message.contains("arbiter.batch: found 65, expected"), "{message}");
-    let message = wrong("10Gbps", "10Mbps");
-    assert!(message.contains("arbiter.slot: a full frame takes 3392us"), "{message}");
+    let message = wrong("10Gbps", "1Mbps");
+    assert!(message.contains("arbiter.slot: a full frame takes 33923us"), "{message}");
     let message = wrong("at = \"h3\"", "at = \"h3\"\nbatch = 64");
     assert!(message.contains("arbiter.ahead: a batch is allocated up to"), "{message}");
     assert!(message.contains("lower ahead or raise early"), "{message}");
